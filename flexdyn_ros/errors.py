@@ -1,0 +1,148 @@
+"""Every error that flexdyn_ros raises on purpose: one root, one child per thing a caller can do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+__all__ = [
+    "ConvergenceError",
+    "DescriptionError",
+    "DimensionError",
+    "FlexdynError",
+    "FlexdynWarning",
+    "MissingExtraError",
+    "SimulationError",
+    "SingularityError",
+    "StateError",
+    "UnknownNameError",
+    "UnsupportedError",
+]
+
+
+class FlexdynError(Exception):
+    """Root of all errors of this package."""
+
+
+class FlexdynWarning(UserWarning):
+    """Something a specialist would want to know; the answer is still given."""
+
+
+class DescriptionError(FlexdynError, ValueError):
+    """A robot description is wrong.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, in one sentence.
+    file, line, element, attribute : optional
+        Where: file name (None for text), line number counted from 1, element path, attribute name.
+    value, expected : optional
+        What was given and what would have been right.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        element: str | None = None,
+        attribute: str | None = None,
+        value: Any = None,
+        expected: str | None = None,
+    ) -> None:
+        self.message = message
+        self.file = file
+        self.line = line
+        self.element = element
+        self.attribute = attribute
+        self.value = value
+        self.expected = expected
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        place = self.file or "<text>"
+        if self.line is not None:
+            place += f":{self.line}"
+        where = f" in {self.element}" if self.element else ""
+        if self.attribute:
+            where += f", attribute '{self.attribute}'"
+        given = "" if self.value is None else f"; given {self.value!r}"
+        expected = f"; expected {self.expected}" if self.expected else ""
+        return f"{place}{where}: {self.message}{given}{expected}"
+
+    def __reduce__(self):
+        where = {
+            "file": self.file,
+            "line": self.line,
+            "element": self.element,
+            "attribute": self.attribute,
+            "value": self.value,
+            "expected": self.expected,
+        }
+        return _rebuild_description_error, (self.message, where)
+
+
+def _rebuild_description_error(message: str, where: dict[str, Any]) -> DescriptionError:
+    return DescriptionError(message, **where)
+
+
+class DimensionError(FlexdynError, ValueError):
+    """An array does not have the shape that the robot asks for."""
+
+
+class StateError(FlexdynError, ValueError):
+    """A state holds NaN, infinity, or a quaternion that is not of unit length."""
+
+
+class UnknownNameError(FlexdynError, LookupError):
+    """A name that the robot does not have; the message lists names that are near it."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str] = ()) -> None:
+        self.what, self.name, self.known = what, name, tuple(known)
+        near = get_close_matches(str(name), self.known, n=3, cutoff=0.5)
+        hint = near or list(self.known[:8])
+        more = "" if near or len(self.known) <= 8 else f", ... ({len(self.known)} in all)"
+        label = "near names" if near else "known names"
+        tail = f"; {label}: {', '.join(hint)}{more}" if hint else ""
+        super().__init__(f"unknown {what} {name!r}{tail}")
+
+    def __reduce__(self):
+        return UnknownNameError, (self.what, self.name, self.known)
+
+
+class SingularityError(FlexdynError, ArithmeticError):
+    """A matrix that must be inverted is singular; `measure` says how nearly."""
+
+    def __init__(self, message: str, measure: float | None = None) -> None:
+        self.measure = measure
+        super().__init__(message)
+
+
+class ConvergenceError(FlexdynError, ArithmeticError):
+    """An iteration did not converge."""
+
+    def __init__(self, message: str, residual: float | None = None, iterations: int | None = None) -> None:
+        self.residual, self.iterations = residual, iterations
+        super().__init__(message)
+
+
+class SimulationError(FlexdynError, RuntimeError):
+    """A simulation could not go on; `trajectory` holds what was computed up to the last good state."""
+
+    def __init__(self, message: str, trajectory: Any = None) -> None:
+        self.trajectory = trajectory
+        super().__init__(message)
+
+
+class UnsupportedError(FlexdynError, NotImplementedError):
+    """The robot's family or formulation does not offer this; the message says which does."""
+
+
+class MissingExtraError(FlexdynError, ImportError):
+    """An optional dependency is missing; the message says what to install."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(f"this needs the package '{package}': pip install 'flexdyn_ros[{extra}]'")
