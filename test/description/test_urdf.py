@@ -1,0 +1,79 @@
+"""Plain URDF is read exactly, and every published robot loads."""
+
+from __future__ import annotations
+
+import sysconfig
+from math import inf, isclose
+from pathlib import Path
+
+import pytest
+
+from flexdyn_ros.description import read
+
+ROBOTS = Path(sysconfig.get_path("purelib")) / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
+FILES = sorted(ROBOTS.rglob("*.urdf"))
+
+
+def two_links(joint: str) -> str:
+    return f'<robot name="r"><link name="a"/><link name="b"/>{joint}</robot>'
+
+
+def joint(body: str, kind: str = "revolute") -> str:
+    return f'<joint name="j" type="{kind}"><parent link="a"/><child link="b"/>{body}</joint>'
+
+
+@pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_published_robot_loads(path: Path) -> None:
+    if "<link" not in path.read_text():
+        pytest.skip("the file holds an empty robot: nothing to load")
+    robot = read(path)
+    assert len(robot.joints) == len(robot.links) - 1
+    assert robot.link(robot.root).name == robot.root
+    assert robot.kind == "tree" and not robot.flexible_links
+
+
+def test_axis_is_normalised_and_may_be_negative_or_skew() -> None:
+    robot = read(
+        two_links(joint('<axis xyz="0 -3 4"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'))
+    )
+    assert robot.joint("j").axis == pytest.approx((0, -0.6, 0.8), abs=1e-15)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-9, 1.0, 1e200])
+def test_axis_of_any_length_is_normalised(scale: float) -> None:
+    axis = read(two_links(joint(f'<axis xyz="{scale} {scale} 0"/>'))).joint("j").axis
+    assert isclose(sum(c * c for c in axis), 1.0, rel_tol=1e-15)
+
+
+def test_default_axis_is_x() -> None:
+    assert read(two_links(joint(""))).joint("j").axis == (1.0, 0.0, 0.0)
+
+
+def test_continuous_joint_has_no_position_limits() -> None:
+    limit = read(two_links(joint('<limit lower="-1" upper="1" effort="5"/>', "continuous"))).joint("j").limit
+    assert (limit.lower, limit.upper, limit.effort, limit.velocity) == (-inf, inf, 5.0, inf)
+
+
+def test_revolute_without_limit_is_unlimited_and_warned_of() -> None:
+    robot = read(two_links(joint("")))
+    assert robot.joint("j").limit.upper == inf
+    assert any("without <limit>" in warning for warning in robot.warnings)
+
+
+def test_inertial_and_dynamics_are_read() -> None:
+    text = (
+        '<robot name="r"><link name="a"/><link name="b"><inertial><origin xyz="1 2 3" rpy="0.1 0 0"/>'
+        '<mass value="2.5"/><inertia ixx="1" ixy="0.1" ixz="0.2" iyy="1.1" iyz="0.3" izz="1.2"/></inertial></link>'
+        '<joint name="j" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="0 0 1" rpy="0 0 2"/>'
+        '<axis xyz="0 0 1"/><limit lower="-0.1" upper="0.2" effort="7" velocity="3"/>'
+        '<dynamics damping="0.5" friction="0.25"/></joint></robot>'
+    )
+    robot = read(text)
+    body, slider = robot.link("b").inertial, robot.joint("j")
+    assert (body.mass, body.xyz, body.rpy) == (2.5, (1, 2, 3), (0.1, 0, 0))
+    assert body.inertia == (1, 0.1, 0.2, 1.1, 0.3, 1.2)
+    assert (slider.xyz, slider.rpy, slider.axis) == ((0, 0, 1), (0, 0, 2), (0, 0, 1))
+    assert (slider.damping, slider.friction) == (0.5, 0.25)
+    assert (slider.limit.lower, slider.limit.upper) == (-0.1, 0.2)
+    assert robot.root == "a" and robot.children_of("a") == (slider,)
