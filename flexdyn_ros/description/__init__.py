@@ -1,14 +1,55 @@
 """Robot descriptions: strict reading of URDF with `<flexdyn>` elements into frozen records."""
 
-from flexdyn_ros.description.reader import read
-from flexdyn_ros.description.robot import (
-    Inertial,
-    Joint,
-    Limit,
-    Link,
-    Mimic,
-    Override,
-    RobotDescription,
+from flexdyn_ros.description.elements import (
+    Attach,
+    Base,
+    Beam,
+    Body,
+    Drive,
+    DryFriction,
+    FlexibleLink,
+    Formulation,
+    Hydraulics,
+    JointElasticity,
+    JointSpring,
+    Leg,
+    ModalDamping,
+    Modes,
+    Platform,
+    Road,
+    Rotor,
+    Section,
+    Wheel,
 )
+from flexdyn_ros.description.reader import read
+from flexdyn_ros.description.robot import Inertial, Joint, Limit, Link, Mimic, Override, RobotDescription
 
-__all__ = ["Inertial", "Joint", "Limit", "Link", "Mimic", "Override", "RobotDescription", "read"]
+__all__ = [
+    "Attach",
+    "Base",
+    "Beam",
+    "Body",
+    "Drive",
+    "DryFriction",
+    "FlexibleLink",
+    "Formulation",
+    "Hydraulics",
+    "Inertial",
+    "Joint",
+    "JointElasticity",
+    "JointSpring",
+    "Leg",
+    "Limit",
+    "Link",
+    "Mimic",
+    "ModalDamping",
+    "Modes",
+    "Override",
+    "Platform",
+    "Road",
+    "RobotDescription",
+    "Rotor",
+    "Section",
+    "Wheel",
+    "read",
+]

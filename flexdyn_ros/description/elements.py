@@ -18,7 +18,8 @@ Vec3 = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Base:
-    """How the root link stands in the world. joint, world: names of the URDF joint and link that said `floating`."""
+    """How the root link stands in the world. joint, world: names of the URDF joint and link that said
+    `floating`."""
 
     type: str = "fixed"
     xyz: Vec3 = (0.0, 0.0, 0.0)
@@ -133,7 +134,8 @@ class ModalDamping:
 
 @dataclass(frozen=True)
 class Body:
-    """Rigid body fixed to the cross section at `station`; inertia as in URDF, (ixx, ixy, ixz, iyy, iyz, izz)."""
+    """Rigid body fixed to the cross section at `station`; inertia as in URDF, (ixx, ixy, ixz, iyy, iyz,
+    izz)."""
 
     name: str
     mass: float
@@ -159,7 +161,8 @@ class Display:
 
 @dataclass(frozen=True)
 class FlexibleLink:
-    """All `<flexdyn reference="link">` says; remainder is "auto", "none" or a station. beam is None with a file."""
+    """All `<flexdyn reference="link">` says; remainder is "auto", "none" or a station. beam is None with a
+    file."""
 
     link: str
     beam: Beam | None
@@ -269,7 +272,8 @@ class Wave:
 
 @dataclass(frozen=True)
 class Road:
-    """Height z [m] over the world abscissa X [m]. `function` is a Python callable X -> (z, dz/dX), kind `callable`."""
+    """Height z [m] over the world abscissa X [m]. `function` is a Python callable X -> (z, dz/dX), kind
+    `callable`."""
 
     kind: str = "flat"
     start: float = 0.0
@@ -294,7 +298,8 @@ class Road:
 
 @dataclass(frozen=True)
 class Drive:
-    """base/x prescribed (`speed`, or `profile` with points (t, x)), or free with the force as an effort (`force`)."""
+    """base/x prescribed (`speed`, or `profile` with points (t, x)), or free with the force as an effort
+    (`force`)."""
 
     type: str = "speed"
     speed: float | None = None

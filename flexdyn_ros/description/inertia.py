@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import acos, cos, pi, sqrt
-
-from flexdyn_ros.description.markup import Document, Element, line_of
+from typing import NoReturn
 
 # rounding of printed numbers: relative to the largest entry, and a radius of gyration of a micrometre
 _RELATIVE, _GYRATION = 1e-7, 1e-6
@@ -14,37 +14,40 @@ _TOLERATED = 0.5
 
 
 def judge_inertia(
-    doc: Document, link: str, element: Element, mass: float, inertia: tuple[float, ...], warnings: list[str]
+    fail: Callable[..., NoReturn],
+    label: str,
+    mass: float,
+    inertia: tuple[float, ...],
+    warnings: list[str],
 ) -> None:
-    """Refuse a tensor with a negative moment of inertia, warn of one that no body can have."""
-    ixx, ixy, ixz, iyy, iyz, izz = inertia
+    """Refuse a tensor with a negative moment of inertia, warn of one that no body can have.
+
+    fail(message, attribute, value, expected) raises the error at its place; label names the body in warnings.
+    """
+    ixx, _, _, iyy, _, izz = inertia
     slack = _RELATIVE * max(map(abs, inertia)) + _GYRATION**2 * mass
     for name, value in (("ixx", ixx), ("iyy", iyy), ("izz", izz)):
         if value < -slack:
-            expected = "a number >= 0 kg m2"
-            doc.fail("a moment of inertia is negative", element, name, element.get(name), expected)
+            fail("a moment of inertia is negative", name, value, "a number >= 0 kg m2")
     low, middle, high = principal_moments(inertia)
     if low < -slack - _TOLERATED * high:
         given = f"principal moments {low:.6g}, {middle:.6g}, {high:.6g}"
-        expected = "principal moments >= 0 kg m2"
-        doc.fail("the inertia is not positive semi-definite", element, None, given, expected)
-    where = f"link '{link}', line {line_of(element)}"
+        fail("the inertia is not positive semi-definite", None, given, "principal moments >= 0 kg m2")
     if low < -slack:
-        warnings.append(
-            f"{where}: inertia is not positive semi-definite, a principal moment is {low:.3g} kg m2"
-        )
+        moment = f"a principal moment is {low:.3g} kg m2"
+        warnings.append(f"{label}: inertia is not positive semi-definite, {moment}")
     elif high > low + middle + slack:
-        warnings.append(
-            f"{where}: inertia violates the triangle inequality, {high:.6g} > {low:.3g} + {middle:.3g} kg m2"
-        )
+        moments = f"{high:.6g} > {low:.6g} + {middle:.6g} kg m2"
+        warnings.append(f"{label}: inertia violates the triangle inequality, {moments}")
     if mass == 0.0 and any(inertia):
-        warnings.append(f"{where}: inertia without mass")
+        warnings.append(f"{label}: inertia without mass")
 
 
 def principal_moments(inertia: tuple[float, ...]) -> tuple[float, float, float]:
     """Eigenvalues, ascending, of the symmetric tensor (ixx, ixy, ixz, iyy, iyz, izz).
 
-    The trigonometric closed form of O. K. Smith, CACM 4 (1961) 168, so that reading a plain URDF does not need
+    The trigonometric closed form of O. K. Smith, CACM 4 (1961) 168, so that reading a plain URDF does not
+    need
     numpy; good to about 1e-8 of the largest entry.
     """
     scale = max(map(abs, inertia))

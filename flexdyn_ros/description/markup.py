@@ -130,6 +130,12 @@ def _drop_default_namespace(root: Element) -> None:
             element.tag = element.tag[len(prefix) :]
 
 
+def decoded(raw: bytes, root: Element) -> str:
+    """Text of a document read from bytes, by the encoding that it declares."""
+    encoding = root.getroottree().docinfo.encoding or "utf-8"
+    return raw.decode(encoding, "replace").removeprefix("\ufeff")
+
+
 def only_child(doc: Document, element: Element, tag: str, *, required: bool = False) -> Element | None:
     """The child of that tag, None if absent; more than one, or a missing required one, is refused."""
     found = element.findall(tag)

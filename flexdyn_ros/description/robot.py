@@ -38,7 +38,8 @@ STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.80665)
 class Inertial:
     """Mass [kg], centre of mass xyz [m] and axes rpy [rad] in the link frame.
 
-    inertia holds (ixx, ixy, ixz, iyy, iyz, izz) [kg m2], tensor entries about the centre of mass in the axes of rpy.
+    inertia holds (ixx, ixy, ixz, iyy, iyz, izz) [kg m2], tensor entries about the centre of mass in the
+    axes of rpy.
     """
 
     mass: float
@@ -79,8 +80,10 @@ class Mimic:
 class Joint:
     """A joint of the tree: child frame = parent frame * (xyz, rpy) * motion along or about axis.
 
-    axis is of unit length, in the joint frame; None for fixed and floating joints. damping [N m s/rad or N s/m] and
-    friction [N m or N] are URDF's `<dynamics>`. rotor, elasticity, spring and dry_friction come from `<flexdyn>`.
+    axis is of unit length, in the joint frame; None for fixed and floating joints. damping [N m s/rad or N
+    s/m] and
+    friction [N m or N] are URDF's `<dynamics>`. rotor, elasticity, spring and dry_friction come from
+    `<flexdyn>`.
     """
 
     name: str
@@ -116,7 +119,8 @@ class RobotDescription:
     """All that a description says, checked as far as text can be checked.
 
     root is the name of the root link; links and joints keep the order of the file. kind is `tree`, `mobile`,
-    `continuum` or `platform`. text is the expanded URDF that was read, file the path it came from (None for text).
+    `continuum` or `platform`. text is the expanded URDF that was read, file the path it came from (None
+    for text).
     """
 
     name: str

@@ -1,4 +1,5 @@
-"""Where a description comes from: path, package:// URI, XML text, xacro, or a URDF object of urchin or urdfpy."""
+"""Where a description comes from: path, package:// URI, XML text, xacro, or a URDF object of urchin or
+urdfpy."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from flexdyn_ros.errors import DescriptionError
 def resolve(source: Any) -> tuple[str | bytes, str | None]:
     """Text of a source and the file it came from (None for text); nothing is expanded yet.
 
-    source: path, `package://` or `file://` URI, XML text (begins with `<`), or a urchin.URDF / urdfpy.URDF object.
+    source: path, `package://` or `file://` URI, XML text (begins with `<`), or a urchin.URDF / urdfpy.URDF
+    object.
     """
     if isinstance(source, (str, bytes)) and is_text(source):
         return source, None
@@ -47,7 +49,8 @@ def read_bytes(path: Path) -> bytes:
 
 
 def find_file(name: str, *, beside: str | None = None) -> Path:
-    """The file that a path, `package://` or `file://` URI names; relative to the file `beside` if that is given."""
+    """The file that a path, `package://` or `file://` URI names; relative to the file `beside` if that is
+    given."""
     if name.startswith("package://"):
         return _in_package(name, beside)
     path = Path(name.removeprefix("file://"))
@@ -79,7 +82,8 @@ def _in_package(uri: str, beside: str | None) -> Path:
 
 
 def package_folders(package: str, beside: str | None = None) -> Iterator[Path]:
-    """Folders that may be the share folder of a package: ament, ROS 1, this package, parents of the naming file."""
+    """Folders that may be the share folder of a package: ament, ROS 1, this package, parents of the naming
+    file."""
     for prefix in _split_paths("AMENT_PREFIX_PATH"):
         if (prefix / "share" / package).is_dir():
             yield prefix / "share" / package
@@ -100,7 +104,8 @@ def package_folders(package: str, beside: str | None = None) -> Iterator[Path]:
 
 
 def own_share() -> Iterator[Path]:
-    """The folder that holds urdf/ and config/: the repository when run from it, else share/flexdyn_ros of an install."""
+    """The folder that holds urdf/ and config/: the repository when run from it, else share/flexdyn_ros of
+    an install."""
     import sys
 
     package = Path(__file__).resolve().parents[1]

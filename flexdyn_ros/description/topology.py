@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import NoReturn
 
+from flexdyn_ros.description.elements import Base
 from flexdyn_ros.description.markup import Document
-from flexdyn_ros.description.robot import Joint, Link
+from flexdyn_ros.description.robot import Joint, Link, RobotDescription
+from flexdyn_ros.description.values import suggestion
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """` (did you mean ...?)`, or nothing if no known name is near."""
-    found = get_close_matches(name, list(known), n=2, cutoff=0.6)
-    return f" (did you mean {' or '.join(repr(word) for word in found)}?)" if found else ""
+def free_base(robot: RobotDescription) -> RobotDescription:
+    """A floating joint below a root link without inertia means a floating base: both leave the tree.
+
+    Only where that joint is all that hangs on the root; a floating joint elsewhere stays a joint.
+    Base.joint and
+    Base.world keep the names, Base.xyz and rpy the joint's origin.
+    """
+    on_root = robot.children_of(robot.root)
+    if len(on_root) != 1 or on_root[0].type != "floating" or robot.link(robot.root).inertial is not None:
+        return robot
+    joint = on_root[0]
+    return replace(
+        robot,
+        root=joint.child,
+        links=tuple(link for link in robot.links if link.name != robot.root),
+        joints=tuple(other for other in robot.joints if other is not joint),
+        base=Base("floating", joint.xyz, joint.rpy, joint.name, robot.root),
+    )
 
 
 def find_root(doc: Document, links: tuple[Link, ...], joints: tuple[Joint, ...]) -> str:
@@ -57,7 +72,7 @@ def _fail(doc: Document, joint: Joint, message: str, tag: str, value: str) -> No
 def _check_ends(doc: Document, joint: Joint, names: set[str]) -> None:
     for tag, link in (("parent", joint.parent), ("child", joint.child)):
         if link not in names:
-            _fail(doc, joint, f"there is no link of that name{near(link, names)}", tag, link)
+            _fail(doc, joint, f"there is no link of that name{suggestion(link, names)}", tag, link)
     if joint.parent == joint.child:
         _fail(doc, joint, "a joint connects a link with itself", "child", joint.child)
 
@@ -81,8 +96,8 @@ def _check_loops(doc: Document, links: tuple[Link, ...], parents: Mapping[str, J
 def settle_mimic(doc: Document, joints: tuple[Joint, ...], warnings: list[str]) -> tuple[Joint, ...]:
     """The joints with every mimic chain ending at a movable one-coordinate joint; anything else is refused.
 
-    A leader that misses just the prefix which the mimicking joint carries itself (`left_q2` mimics `q1`, meant is
-    `left_q1`: files merged from parts have it) is completed, with a warning.
+    A leader that misses just the prefix which the mimicking joint carries itself (`left_q2` mimics `q1`,
+    meant is `left_q1`: files merged from parts have it) is completed, with a warning.
     """
     by_name = {joint.name: joint for joint in joints}
     for joint in joints:
@@ -98,7 +113,7 @@ def _completed(doc: Document, joint: Joint, leader: str, by_name: Mapping[str, J
     prefixes = [joint.name[: i + 1] for i, letter in enumerate(joint.name) if letter in "_/"]
     found = [prefix + leader for prefix in prefixes if prefix + leader in by_name]
     if len(found) != 1:
-        _fail(doc, joint, f"there is no joint of that name{near(leader, by_name)}", "mimic", leader)
+        _fail(doc, joint, f"there is no joint of that name{suggestion(leader, by_name)}", "mimic", leader)
     return found[0]
 
 

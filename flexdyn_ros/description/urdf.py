@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import hypot, inf
+from typing import NoReturn
 
 from flexdyn_ros.description.inertia import judge_inertia
 from flexdyn_ros.description.markup import Document, Element, line_of, name_of, number, only_child, vector
@@ -50,7 +52,6 @@ def _read_inertial(doc: Document, link: str, element: Element, warnings: list[st
     if mass_element is None and tensor is None:
         warnings.append(f"link '{link}': <inertial> without <mass> and <inertia> is ignored")
         return None
-    inertia: Inertia
     if mass_element is None:
         doc.fail("<mass> is missing", element, expected='<mass value="..."/>')
     mass = number(doc, mass_element, "value")
@@ -58,15 +59,24 @@ def _read_inertial(doc: Document, link: str, element: Element, warnings: list[st
         doc.fail("mass is negative", mass_element, "value", mass_element.get("value"), "mass >= 0 kg")
     if tensor is None:
         warnings.append(f"link '{link}': <inertial> without <inertia> is taken as a point mass")
-        inertia = (0.0,) * 6
+        inertia = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     else:
         inertia = read_tensor(doc, tensor)
-        judge_inertia(doc, link, tensor, mass, inertia, warnings)
+        label = f"link '{link}', line {line_of(tensor)}"
+        judge_inertia(_fail_at(doc, tensor), label, mass, inertia, warnings)
     return Inertial(mass, vector(doc, origin, "xyz", _ZERO), vector(doc, origin, "rpy", _ZERO), inertia)
 
 
+def _fail_at(doc: Document, element: Element) -> Callable[..., NoReturn]:
+    def fail(message: str, attribute: str | None, value: object, expected: str) -> NoReturn:
+        doc.fail(message, element, attribute, value, expected)
+
+    return fail
+
+
 def read_tensor(doc: Document, element: Element) -> Inertia:
-    """The six entries of `<inertia>`; off-diagonals may be left out, as many files do, the moments may not."""
+    """The six entries of `<inertia>`; off-diagonals may be left out, as many files do, the moments may
+    not."""
     ixx, iyy, izz = (number(doc, element, key) for key in ("ixx", "iyy", "izz"))
     ixy, ixz, iyz = (number(doc, element, key, 0.0) for key in ("ixy", "ixz", "iyz"))
     return (ixx, ixy, ixz, iyy, iyz, izz)

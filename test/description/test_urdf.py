@@ -64,8 +64,10 @@ def test_revolute_without_limit_is_unlimited_and_warned_of() -> None:
 def test_inertial_and_dynamics_are_read() -> None:
     text = (
         '<robot name="r"><link name="a"/><link name="b"><inertial><origin xyz="1 2 3" rpy="0.1 0 0"/>'
-        '<mass value="2.5"/><inertia ixx="1" ixy="0.1" ixz="0.2" iyy="1.1" iyz="0.3" izz="1.2"/></inertial></link>'
-        '<joint name="j" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="0 0 1" rpy="0 0 2"/>'
+        '<mass value="2.5"/>'
+        '<inertia ixx="1" ixy="0.1" ixz="0.2" iyy="1.1" iyz="0.3" izz="1.2"/></inertial></link>'
+        '<joint name="j" type="prismatic"><parent link="a"/><child link="b"/>'
+        '<origin xyz="0 0 1" rpy="0 0 2"/>'
         '<axis xyz="0 0 1"/><limit lower="-0.1" upper="0.2" effort="7" velocity="3"/>'
         '<dynamics damping="0.5" friction="0.25"/></joint></robot>'
     )

@@ -1,0 +1,75 @@
+"""From merged statements to the finished description: each part is built and checked in its own module."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flexdyn_ros.description import build_joints, build_links, build_platform, build_robot, formulations
+from flexdyn_ros.description.blocks import Layer
+from flexdyn_ros.description.context import Context
+from flexdyn_ros.description.elements import Formulation, Section
+from flexdyn_ros.description.robot import Joint, Override, RobotDescription
+from flexdyn_ros.description.statements import Statement
+
+
+def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, ...]) -> RobotDescription:
+    """The description with all that `<flexdyn>`, YAML and options say."""
+    floating = robot.base if robot.base.type == "floating" else None
+    if not (layer.robot.children or layer.links or layer.joints):
+        formulation = Formulation()
+        return replace(robot, base=floating or robot.base, formulation=formulation, overrides=overrides)
+    context = Context(
+        links={link.name: link for link in robot.links},
+        joints={joint.name: joint for joint in robot.joints},
+        root=robot.root,
+        file=robot.file,
+        warnings=list(robot.warnings),
+    )
+    flexible = {name: build_links.build_link(name, said, context) for name, said in layer.links.items()}
+    flexible_links = {name: link for name, link in flexible.items() if link is not None}
+    extended = _extended_joints(layer, context)
+    sections = _sections(layer, context)
+    said_sections = {section.joint: _section_of(layer, section.joint) for section in sections}
+    kind = formulations.kind_of(layer.robot, bool(sections))
+    formulations.refuse_mixtures(
+        layer.robot, kind, said_sections, {name: layer.links[name] for name in flexible_links}, extended
+    )
+    if kind == "continuum":
+        sections = build_joints.check_chain(list(sections), said_sections, context)
+    base = build_robot.build_base(layer.robot, floating)
+    return replace(
+        robot,
+        joints=tuple(extended[joint.name][0] if joint.name in extended else joint for joint in robot.joints),
+        gravity=build_robot.build_gravity(layer.robot),
+        base=base,
+        formulation=formulations.build_formulation(layer.robot, kind, base, flexible_links, sections),
+        flexible_links=flexible_links,
+        sections=sections,
+        wheels=build_robot.build_wheels(layer.robot, base, flexible_links, context),
+        road=build_robot.build_road(layer.robot, context),
+        drive=build_robot.build_drive(layer.robot, context),
+        platform=build_platform.build_platform(layer.robot, context),
+        kind=kind,
+        overrides=overrides,
+        warnings=tuple(context.warnings),
+    )
+
+
+def _extended_joints(layer: Layer, context: Context) -> dict[str, tuple[Joint, Statement]]:
+    return {
+        name: (build_joints.build_joint(context.joints[name], said), said)
+        for name, said in layer.joints.items()
+    }
+
+
+def _sections(layer: Layer, context: Context) -> tuple[Section, ...]:
+    return tuple(
+        build_joints.build_section(context.joints[name], said.child("section") or said)
+        for name, said in layer.joints.items()
+        if said.child("section") is not None
+    )
+
+
+def _section_of(layer: Layer, joint: str) -> Statement:
+    said = layer.joints[joint]
+    return said.child("section") or said
