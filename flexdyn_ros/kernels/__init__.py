@@ -1,0 +1,1 @@
+"""Compiled kernels: from model and state to numbers; they do not allocate, validate or raise."""

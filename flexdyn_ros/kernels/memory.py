@@ -28,18 +28,12 @@ def _pointer_to(element):
 
 
 _float_pointer = _pointer_to(types.float64)
-_complex_pointer = _pointer_to(types.complex128)
 _int_pointer = _pointer_to(types.int64)
 
 
 def floats_at(address, n):
     """float64 array (n,) at `address`."""
     return np.ctypeslib.as_array((ctypes.c_double * int(n)).from_address(int(address)))
-
-
-def complexes_at(address, n):
-    """complex128 array (n,) at `address`."""
-    return np.ctypeslib.as_array((ctypes.c_double * int(2 * n)).from_address(int(address))).view(np.complex128)
 
 
 def ints_at(address, n):
@@ -50,11 +44,6 @@ def ints_at(address, n):
 @overload(floats_at, jit_options={"forceinline": True})
 def _floats_at(address, n):
     return lambda address, n: carray(_float_pointer(address), (n,))
-
-
-@overload(complexes_at, jit_options={"forceinline": True})
-def _complexes_at(address, n):
-    return lambda address, n: carray(_complex_pointer(address), (n,))
 
 
 @overload(ints_at, jit_options={"forceinline": True})

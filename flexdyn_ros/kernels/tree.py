@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiler import LANES, kernel
-from .memory import complexes_at, floats_at, ints_at
+from .memory import floats_at, ints_at
 
 REVOLUTE, PRISMATIC, FREE = 0, 1, 2
 
@@ -106,6 +106,10 @@ TURN = 27  # (9) joint frame <- body of a free joint (its quaternion as a matrix
 BIAS_ALPHA = 36  # (3) velocity part of ALPHA
 BIAS_ACCELERATION = 39  # (3) velocity part of ACCELERATION
 BODY_ROWS = 42
+# rows of kernels/kinematics.py, in the space of those that only the recursions use
+WORLD_ROTATION = 15  # (9) world <- body, row by row
+WORLD_ORIGIN = 24  # (3) body origin in the world
+VELOCITY = 36  # (3) velocity of the body origin, body axes
 
 
 class TreeData(NamedTuple):
@@ -163,13 +167,6 @@ def open_data(address, nb, nq, nv, lanes):
     """TreeData over float64 memory at `address` (work_size(...) numbers)."""
     n = len(lanes) * (nb * (BODY_ROWS + 6 + ARTICULATED_ROWS) + nq + 4 * nv)
     return carve_data(floats_at(address, n), nb, nq, nv, lanes)
-
-
-@kernel(forceinline=True)
-def open_complex_data(address, nb, nq, nv, lanes):
-    """TreeData over complex128 memory at `address` (work_size(...) numbers)."""
-    n = len(lanes) * (nb * (BODY_ROWS + 6 + ARTICULATED_ROWS) + nq + 4 * nv)
-    return carve_data(complexes_at(address, n), nb, nq, nv, lanes)
 
 
 @kernel(forceinline=True)

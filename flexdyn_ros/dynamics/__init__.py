@@ -1,0 +1,1 @@
+"""The verbs: robots of every family behind one protocol."""

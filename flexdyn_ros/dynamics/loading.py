@@ -1,0 +1,47 @@
+"""From a description to a robot: the front door of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from flexdyn_ros.description import RobotDescription, read
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.dynamics.tree_robot import TreeRobot
+from flexdyn_ros.errors import UnsupportedError
+
+__all__ = ["from_description", "load"]
+
+
+def load(
+    source: Any,
+    *,
+    config: str | PathLike | Sequence[str | PathLike] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> Robot:
+    """Load a robot.
+
+    Parameters
+    ----------
+    source : path, "package://..." URI, XML text, name of a shipped robot, urchin.URDF or urdfpy.URDF
+    config : path of a YAML file, or several; later ones win
+    options : mapping, nested or with dotted paths, e.g. {"formulation.flexible": False}; wins over everything
+    name : replaces `<robot name>`
+
+    Raises
+    ------
+    DescriptionError
+        If anything in the description is wrong; says where, what was given and what was expected.
+    UnsupportedError
+        If the description is right but asks for a family or formulation that is not computed.
+    """
+    return from_description(read(source, config=config, options=options, name=name))
+
+
+def from_description(description: RobotDescription) -> Robot:
+    """The robot of a description that has been read already."""
+    if description.kind != "tree":
+        raise UnsupportedError(f"robots of kind '{description.kind}' are read but not computed yet; kind 'tree' is")
+    return TreeRobot(description)

@@ -1,0 +1,77 @@
+"""What verbs return when one array does not say it all."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["BiasTerms", "Deflection", "Energy", "Equilibrium", "Linearization", "Modes"]
+
+
+class BiasTerms(NamedTuple):
+    """Parts of the bias h = velocity + gravity + elastic + damping + external, each (..., nv) [N m, N]."""
+
+    velocity: np.ndarray
+    gravity: np.ndarray
+    elastic: np.ndarray
+    damping: np.ndarray
+    external: np.ndarray
+
+
+class Energy(NamedTuple):
+    """Energies (...,) [J]; gravity = -sum m g.p from the world origin."""
+
+    kinetic: np.ndarray
+    gravity: np.ndarray
+    elastic: np.ndarray
+
+    @property
+    def total(self) -> np.ndarray:
+        """Sum of the three [J]."""
+        return self.kinetic + self.gravity + self.elastic
+
+
+class Linearization(NamedTuple):
+    """x' = A x + B u about a motion, x = (dq in R^nv, v): A (..., 2 nv, 2 nv), B (..., 2 nv, nu)."""
+
+    A: np.ndarray
+    B: np.ndarray
+
+
+class Modes(NamedTuple):
+    """Modes of vibration, by rising frequency.
+
+    frequency (..., m) [Hz], damping_ratio (..., m) [-], shape (..., nv, m) of unit M-norm, unstable (...) bool.
+    """
+
+    frequency: np.ndarray
+    damping_ratio: np.ndarray
+    shape: np.ndarray
+    unstable: np.ndarray
+
+
+class Equilibrium(NamedTuple):
+    """A state of rest: q (nq,), tau (nu,), largest residual [N m, N], whether it is stable, iterations taken."""
+
+    q: np.ndarray
+    tau: np.ndarray
+    residual: float
+    stable: bool
+    iterations: int
+
+
+class Deflection(NamedTuple):
+    """Deformation of one flexible link at k stations, beam axes.
+
+    station (k,) [-], displacement (..., k, 3) [m], rotation (..., k, 3) [rad], curvature (..., k, 3) [1/m],
+    strain (..., k) [-], moment (..., k, 3) [N m], axial_force (..., k) [N].
+    """
+
+    station: np.ndarray
+    displacement: np.ndarray
+    rotation: np.ndarray
+    curvature: np.ndarray
+    strain: np.ndarray
+    moment: np.ndarray
+    axial_force: np.ndarray

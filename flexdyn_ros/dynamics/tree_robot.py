@@ -1,0 +1,475 @@
+"""Robots of `kind` tree: the verbs of the protocol over the kernels of a rigid tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.dynamics.arguments import Rows, check_out, explain_status, numbers, warn_of_singular_rows
+from flexdyn_ros.dynamics.results import BiasTerms, Energy, Linearization
+from flexdyn_ros.dynamics.threads import run_in_slices
+from flexdyn_ros.errors import DimensionError, UnknownNameError
+from flexdyn_ros.kernels import rigid as kernels
+from flexdyn_ros.kernels.compiler import LANES
+from flexdyn_ros.model.coordinates import Coordinate
+from flexdyn_ros.model.packed import PackedTree
+from flexdyn_ros.model.tree import Frame, build_tree
+
+__all__ = ["TreeRobot"]
+
+_empty = np.empty
+#: entries that are bound to a robot the first time they are needed
+_ONE_SAMPLE = {
+    "_inverse_dynamics": kernels.inverse_dynamics_one,
+    "_forward_dynamics": kernels.forward_dynamics_one,
+    "_mass_matrix": kernels.mass_matrix_one,
+}
+
+
+class TreeRobot:
+    """A tree of rigid bodies on a fixed, planar or floating base; immutable, shared by threads, pickles.
+
+    Made by `flexdyn_ros.load`. Arguments of all verbs broadcast over leading dimensions; q is (..., nq), v and a are
+    (..., nv), tau is (..., nu); units SI and rad. See `flexdyn_ros.Robot` for what the verbs have in common.
+    """
+
+    kind = "tree"
+
+    def __init__(self, description: RobotDescription) -> None:
+        self.description = description
+        self._tree = tree = build_tree(description)
+        self.name = description.name
+        self.nq, self.nv, self.nu = tree.model.nq, tree.model.nv, tree.model.nv
+        self.coordinates: tuple[Coordinate, ...] = tree.coordinates
+        self.q_names: tuple[str, ...] = tree.q_names
+        self.v_names: tuple[str, ...] = tuple(c.name for c in tree.coordinates)
+        self.effort_names: tuple[str, ...] = self.v_names
+        self.frame_names: tuple[str, ...] = tuple(tree.frames)
+        self.warnings: tuple[str, ...] = description.warnings + tree.warnings
+        self.gravity = tree.model.gravity
+        self._packed = PackedTree(tree)
+        self._address = self._packed.address
+
+    def __getattr__(self, name: str) -> Any:
+        # reached only while an entry is not bound yet: afterwards the attribute is found at once
+        if name in _ONE_SAMPLE:
+            bound = self.__dict__[name] = _ONE_SAMPLE[name].load()
+            return bound
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __reduce__(self):
+        return TreeRobot, (self.description,)
+
+    def __repr__(self) -> str:
+        return f"<TreeRobot {self.name!r}: nq={self.nq}, nv={self.nv}>"
+
+    # ---- what the robot is ----
+
+    @cached_property
+    def mass(self) -> float:
+        """Mass of all links, those fixed to the world included [kg]."""
+        return float(self._tree.model.inertia[0::10].sum())
+
+    @cached_property
+    def urdf(self):
+        """The description as an `urchin.URDF` (geometry; made when first asked for)."""
+        from flexdyn_ros.description.geometry import as_urchin
+
+        return as_urchin(self.description)
+
+    def index(self, name: str) -> int:
+        """Index in v of a coordinate; UnknownNameError if there is none of that name."""
+        try:
+            return self._v_index[name]
+        except (KeyError, TypeError):
+            raise UnknownNameError("coordinate", name, self.v_names) from None
+
+    @cached_property
+    def _v_index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.v_names)}
+
+    def neutral(self) -> np.ndarray:
+        """Zero position (nq,), unit quaternions; may lie outside limits."""
+        return self._tree.neutral.copy()
+
+    def random(self, rng: np.random.Generator | None = None) -> np.ndarray:
+        """A random q (nq,): joints within their limits (else within pi or 1 m), free bodies within 1 m, any attitude."""
+        rng = np.random.default_rng() if rng is None else rng
+        q = rng.uniform(-1.0, 1.0, self.nq)
+        for c in self.coordinates:
+            if c.q_index >= 0 and c.kind == "joint":
+                reach = np.pi if c.unit == "rad" else 1.0
+                low, high = max(c.lower, -reach), min(c.upper, reach)
+                if low > high:
+                    low, high = c.lower, c.upper
+                q[c.q_index] = rng.uniform(low, high)
+        for i in self._quaternions:
+            x = rng.standard_normal(4)
+            q[i : i + 4] = x / np.sqrt(x @ x)
+        return q
+
+    @cached_property
+    def _quaternions(self) -> tuple[int, ...]:
+        m = self._tree.model
+        return tuple(int(m.q_index[b]) + 3 for b in range(1, m.nb) if m.joint_type[b] == 2)
+
+    # ---- verbs ----
+
+    def inverse_dynamics(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        a: np.ndarray,
+        wrenches: Mapping[str, Any] | None = None,
+        *,
+        unactuated: str = "given",
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Efforts tau = M(q) a + h(q, v) - sum J^T w by the recursive Newton-Euler algorithm (Luh, Walker & Paul 1980).
+
+        Parameters
+        ----------
+        q, v, a : (..., nq), (..., nv), (..., nv) arrays
+        wrenches : mapping from frame name to (..., 6), optional
+            (moment; force) in world axes that act on the robot at the frame's origin.
+        unactuated : {"given", "free"}
+            "free": accelerations of coordinates that are not actuated are ignored and solved so that their efforts are 0.
+        out : (..., nu) array, optional
+
+        Returns
+        -------
+        tau : (..., nu) array [N m, N]
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError
+        """
+        if wrenches is None and unactuated == "given" and out is None:
+            try:
+                tau = _empty(self.nv)
+                if self._inverse_dynamics(self._address, q, v, a, tau) == 0:
+                    return tau
+            except TypeError:
+                pass
+        if unactuated == "free":
+            given = np.array([c.actuated for c in self.coordinates], dtype=bool)
+            return _write(out, self._partial(q, v, None, a, given, wrenches)[0])
+        if unactuated != "given":
+            raise UnknownNameError("value of unactuated", unactuated, ("given", "free"))
+        rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
+        tau = check_out(out, (*rows.shape, self.nv))
+        self._run(kernels.inverse_dynamics_many, kernels.inverse_dynamics_loaded, rows, ("q", "v", "a"), tau, wrenches)
+        return tau
+
+    def forward_dynamics(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, Any] | None = None,
+        *,
+        prescribed: Mapping[str, Any] | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Accelerations a of M(q) a + h(q, v) = tau + sum J^T w by the articulated-body algorithm (Featherstone 2008).
+
+        Robots with mimic joints, and calls with prescribed accelerations, take the mass matrix and Cholesky instead.
+
+        Parameters
+        ----------
+        q, v : (..., nq), (..., nv) arrays
+        tau : (..., nu) array, optional
+            Zero if omitted [N m, N]; that of a prescribed coordinate is not used.
+        wrenches : mapping from frame name to (..., 6), optional
+            (moment; force) in world axes at the frame's origin.
+        prescribed : mapping from coordinate name to (...,), optional
+            Accelerations that are given; `inverse_dynamics` of the result tells the efforts they take.
+        out : (..., nv) array, optional
+
+        Returns
+        -------
+        a : (..., nv) array
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError
+        """
+        if tau is None:
+            tau = np.zeros(self.nv)
+        if wrenches is None and prescribed is None and out is None and not self._tree.has_mimic:
+            try:
+                a = _empty(self.nv)
+                if self._forward_dynamics(self._address, q, v, tau, a) == 0:
+                    return a
+            except TypeError:
+                pass
+        if prescribed or self._tree.has_mimic:
+            given, a = self._given_accelerations(prescribed or {})
+            return _write(out, self._partial(q, v, tau, a, given, wrenches)[1])
+        rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), tau=(tau, self.nv))
+        a = check_out(out, (*rows.shape, self.nv))
+        self._run(kernels.forward_dynamics_many, kernels.forward_dynamics_loaded, rows, ("q", "v", "tau"), a, wrenches)
+        return a
+
+    def mass_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Mass matrix M(q) (..., nv, nv) by the composite-rigid-body algorithm (Featherstone 2008), rotors included."""
+        if out is None:
+            try:
+                M = _empty((self.nv, self.nv))
+                if self._mass_matrix(self._address, q, M) == 0:
+                    return M
+            except TypeError:
+                pass
+        rows = Rows({"q": (q, self.nq)})
+        M = check_out(out, (*rows.shape, self.nv, self.nv))
+        self._call(kernels.mass_matrix_many, rows, ("q",), M.reshape(rows.count, self.nv, self.nv))
+        return M
+
+    def bias_forces(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+        """h(q, v) (..., nv): velocity products, gravity, springs, damping and friction [N m, N]."""
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv), "a": (np.zeros(self.nv), self.nv)})
+        h = check_out(out, (*rows.shape, self.nv))
+        self._run(kernels.inverse_dynamics_many, kernels.inverse_dynamics_loaded, rows, ("q", "v", "a"), h, None)
+        return h
+
+    def bias_terms(self, q: np.ndarray, v: np.ndarray) -> BiasTerms:
+        """The parts of `bias_forces`, each (..., nv); external is zero for a tree."""
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        terms = _empty((rows.count, 5, self.nv))
+        self._call(kernels.bias_terms_many, rows, ("q", "v"), terms)
+        return BiasTerms(*(np.ascontiguousarray(terms[:, i]).reshape(*rows.shape, self.nv) for i in range(5)))
+
+    def actuation_matrix(self, q: np.ndarray) -> np.ndarray:
+        """B (..., nv, nu): the identity."""
+        rows = Rows({"q": (q, self.nq)})
+        return np.broadcast_to(np.eye(self.nv), (*rows.shape, self.nv, self.nv)).copy()
+
+    def energy(self, q: np.ndarray, v: np.ndarray) -> Energy:
+        """Kinetic energy (rotors included), gravity potential and energy of joint springs (...,) [J]."""
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        energy = _empty((rows.count, 3))
+        self._call(kernels.energy_many, rows, ("q", "v"), energy)
+        return Energy(*(energy[:, i].reshape(rows.shape)[()] for i in range(3)))
+
+    def momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Momentum (..., 6) = (angular about the world origin; linear), world axes [N m s, N s]; rotors' spin left out."""
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        out = _empty((rows.count, 10))
+        self._call(kernels.momenta_many, rows, ("q", "v"), out)
+        return np.ascontiguousarray(out[:, :6]).reshape(*rows.shape, 6)
+
+    def center_of_mass(self, q: np.ndarray) -> np.ndarray:
+        """Centre of mass (..., 3) of all bodies that can move, world axes [m]; what is fixed to the world does not count."""
+        rows = Rows({"q": (q, self.nq), "v": (np.zeros(self.nv), self.nv)})
+        out = _empty((rows.count, 10))
+        self._call(kernels.momenta_many, rows, ("q", "v"), out)
+        return (out[:, 6:9] / out[:, 9:10]).reshape(*rows.shape, 3)
+
+    def frames(self, q: np.ndarray, names: str | Sequence[str] | None = None) -> np.ndarray:
+        """Poses of frames in the world: (..., 4, 4) for one name, (..., k, 4, 4) for several (None: `frame_names`) [m]."""
+        wanted = self.frame_names if names is None else (names,) if isinstance(names, str) else tuple(names)
+        frames = [self._frame(name) for name in wanted]
+        rows = Rows({"q": (q, self.nq)})
+        bodies = np.array([f.body for f in frames], dtype=np.int64)
+        placements = np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
+        poses = _empty((rows.count, len(frames), 4, 4))
+        call = lambda address, work, q, poses: kernels.frames_many(address, work, q, bodies, placements, poses)  # noqa: E731
+        self._call(call, rows, ("q",), poses)
+        return poses.reshape(*rows.shape, 4, 4) if isinstance(names, str) else poses.reshape(*rows.shape, -1, 4, 4)
+
+    def jacobian(self, q: np.ndarray, frame: str, *, out: np.ndarray | None = None) -> np.ndarray:
+        """J (..., 6, nv): J v = (angular; linear) velocity of the frame's origin, world axes."""
+        body, placement = self._frame(frame)[1:]
+        rows = Rows({"q": (q, self.nq)})
+        J = check_out(out, (*rows.shape, 6, self.nv))
+        call = lambda address, work, q, J: kernels.jacobian_many(address, work, q, body, placement.p, J)  # noqa: E731
+        self._call(call, rows, ("q",), J.reshape(rows.count, 6, self.nv))
+        return J
+
+    def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict:
+        """Deflections of the flexible links: none, a rigid tree has no such links."""
+        Rows({"q": (q, self.nq)})
+        return {}
+
+    def integrate(self, q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
+        """q moved by v for dt seconds (..., nq): sums for joints, exponential map for free bodies, unit quaternions."""
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        out = _empty((rows.count, self.nq))
+        data = {name: rows.take(name) for name in ("q", "v")}
+        explain_status(kernels.integrate_many(self._address, data["q"], data["v"], float(dt), out), data)
+        return out.reshape(*rows.shape, self.nq)
+
+    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """v (..., nv) with integrate(q0, v, 1) = q1; continuous joints go the short way, within (-pi, pi]."""
+        rows = Rows({"q0": (q0, self.nq), "q1": (q1, self.nq)})
+        out = _empty((rows.count, self.nv))
+        data = {name: rows.take(name) for name in ("q0", "q1")}
+        status = kernels.difference_many(self._address, self._wraps, data["q0"], data["q1"], out)
+        if status:
+            for name, array in data.items():
+                alone = kernels.difference_many(self._address, self._wraps, array, array, _empty(out.shape))
+                explain_status(alone, {"q": array} if alone % 8 == 3 else {name: array})
+        return out.reshape(*rows.shape, self.nv)
+
+    @cached_property
+    def _wraps(self) -> np.ndarray:
+        """Marks the coordinates of continuous joints."""
+        kinds = {joint.name: joint.type for joint in self.description.joints}
+        return np.array([kinds.get(c.name) == "continuous" for c in self.coordinates], dtype=bool)
+
+    def linearize(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, Any] | None = None,
+    ) -> Linearization:
+        """A (..., 2 nv, 2 nv), B (..., 2 nv, nu) of x' = A x + B dtau, x = (dq in R^nv, dv), about the motion at (q, v).
+
+        Exact to rounding: complex-step derivatives (Squire & Trapp 1998) of the inverse dynamics, solved with the mass
+        matrix. The angular part of dq of a free body is a small turn in world axes, so that its rate is dw + w x dq.
+        """
+        tau = np.zeros(self.nv) if tau is None else tau
+        rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), tau=(tau, self.nv))
+        a = self.forward_dynamics(q, v, tau, wrenches).reshape(rows.count, self.nv)
+        dq, dv = self.inverse_dynamics_derivatives(rows.take("q"), rows.take("v"), a, self._flat_wrenches(rows, wrenches))
+        M = self.mass_matrix(rows.take("q"))
+        nv = self.nv
+        A = np.zeros((rows.count, 2 * nv, 2 * nv))
+        B = np.zeros((rows.count, 2 * nv, nv))
+        A[:, :nv, nv:] = np.eye(nv)
+        self._turn_errors(rows.take("v"), A)
+        A[:, nv:, :nv] = -np.linalg.solve(M, dq)
+        A[:, nv:, nv:] = -np.linalg.solve(M, dv)
+        B[:, nv:] = np.linalg.inv(M)
+        return Linearization(A.reshape(*rows.shape, 2 * nv, 2 * nv), B.reshape(*rows.shape, 2 * nv, nv))
+
+    def _turn_errors(self, v: np.ndarray, A: np.ndarray) -> None:
+        """Rates w x dq of the small turns of free bodies."""
+        m = self._tree.model
+        for b in range(1, m.nb):
+            if m.joint_type[b] == 2:
+                i = m.v_index[b]
+                w = v[:, i : i + 3]
+                A[:, i, i + 1], A[:, i, i + 2] = -w[:, 2], w[:, 1]
+                A[:, i + 1, i], A[:, i + 1, i + 2] = w[:, 2], -w[:, 0]
+                A[:, i + 2, i], A[:, i + 2, i + 1] = -w[:, 1], w[:, 0]
+
+    def inverse_dynamics_derivatives(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """d tau / dq (tangent) and d tau / dv of `inverse_dynamics`, each (..., nv, nv), by the complex step."""
+        rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
+        data = {name: rows.take(name) for name in ("q", "v", "a")}
+        dq, dv = _empty((rows.count, self.nv, self.nv)), _empty((rows.count, self.nv, self.nv))
+        bodies, offsets = self._points(wrenches)
+        call = lambda q, v, a, w, dq, dv: kernels.inverse_dynamics_derivatives_many(  # noqa: E731
+            self._address, self._packed.work(dtype=np.complex128), q, v, a, bodies, offsets, w, dq, dv
+        )
+        status = run_in_slices(call, [*data.values(), self._wrench_rows(rows, wrenches), dq, dv])
+        explain_status(status, data)
+        shape = (*rows.shape, self.nv, self.nv)
+        return dq.reshape(shape), dv.reshape(shape)
+
+    # ---- behind the verbs ----
+
+    def _frame(self, name: str) -> Frame:
+        try:
+            return self._tree.frames[name]
+        except (KeyError, TypeError):
+            raise UnknownNameError("frame", name, self.frame_names) from None
+
+    def _rows(self, wrenches: Mapping[str, Any] | None, **arguments) -> Rows:
+        """Arguments and wrenches broadcast together."""
+        loads = {f"wrenches[{name!r}]": (value, 6) for name, value in (wrenches or {}).items()}
+        return Rows({**arguments, **loads})
+
+    def _points(self, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        """Bodies (k,) and points (k, 3) in them at which the wrenches act."""
+        frames = [self._frame(name) for name in wrenches or {}]
+        bodies = np.array([f.body for f in frames], dtype=np.int64)
+        return bodies, np.array([f.placement.p for f in frames]).reshape(len(frames), 3)
+
+    def _wrench_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
+        """Wrenches (count, k, 6)."""
+        loads = [rows.take(f"wrenches[{name!r}]") for name in wrenches or {}]
+        if not loads:
+            return np.zeros((rows.count, 0, 6))
+        stacked = np.ascontiguousarray(np.stack(loads, axis=1))
+        finite = np.isfinite(stacked).all(axis=(0, 2))
+        if not finite.all():
+            name = list(wrenches or {})[int(np.argmin(finite))]
+            explain_status(2, {f"wrenches[{name!r}]": stacked.reshape(1, -1)})
+        return stacked
+
+    def _flat_wrenches(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> dict[str, np.ndarray] | None:
+        return {name: rows.take(f"wrenches[{name!r}]") for name in wrenches} if wrenches else None
+
+    def _run(self, plain, loaded, rows: Rows, names: tuple[str, ...], out: np.ndarray, wrenches) -> None:
+        """One of the dynamics over all rows: lanes without wrenches, sample by sample with them."""
+        data = {name: rows.take(name) for name in names}
+        result = out.reshape(rows.count, self.nv)
+        if not wrenches:
+            call = lambda *arrays: plain(self._address, self._packed.work(LANES), *arrays)  # noqa: E731
+            status = run_in_slices(call, [*data.values(), result])
+        else:
+            bodies, offsets = self._points(wrenches)
+            call = lambda q, v, x, w, y: loaded(self._address, self._packed.work(), q, v, x, bodies, offsets, w, y)  # noqa: E731
+            status = run_in_slices(call, [*data.values(), self._wrench_rows(rows, wrenches), result])
+        if status:
+            explain_status(status, data)
+            warn_of_singular_rows(result, data, "the mass matrix")
+
+    def _call(self, kernel, rows: Rows, names: tuple[str, ...], result: np.ndarray) -> None:
+        """An entry (address, work, *rows, result) over all rows."""
+        data = {name: rows.take(name) for name in names}
+        call = lambda *arrays: kernel(self._address, self._packed.work(), *arrays)  # noqa: E731
+        explain_status(run_in_slices(call, [*data.values(), result]), data)
+
+    def _given_accelerations(self, prescribed: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Mask (nv,) of the coordinates in `prescribed` and their accelerations (..., nv), zero elsewhere."""
+        given = np.zeros(self.nv, dtype=bool)
+        values = [numbers(value, f"prescribed[{name!r}]") for name, value in prescribed.items()]
+        try:
+            shape = np.broadcast_shapes(*(value.shape for value in values))
+        except ValueError:
+            raise DimensionError("the arrays in prescribed do not broadcast") from None
+        a = np.zeros((*shape, self.nv))
+        for name, value in zip(prescribed, values, strict=True):
+            given[self.index(name)] = True
+            a[..., self.index(name)] = value
+        return given, a
+
+    def _partial(self, q, v, tau, a, given, wrenches) -> tuple[np.ndarray, np.ndarray]:
+        """(tau, a) of the motion in which the accelerations marked in `given` are those of a."""
+        tau = np.zeros(self.nv) if tau is None else tau
+        # accelerations of coordinates that are not given are no input: whatever they hold must not count
+        a = np.where(given, numbers(a, "a", self.nv), 0.0)
+        rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), tau=(tau, self.nv), a=(a, self.nv))
+        data = {name: rows.take(name) for name in ("q", "v", "tau", "a")}
+        checked = {name: array.copy() if name in ("tau", "a") else array for name, array in data.items()}
+        data["tau"], data["a"] = data["tau"].copy(), data["a"].copy()
+        data["tau"][:, given] = 0.0
+        bodies, offsets = self._points(wrenches)
+        call = lambda q, v, tau, a, w: kernels.partial_dynamics_many(  # noqa: E731
+            self._address, self._packed.work(), _empty((self.nv, self.nv)), q, v, tau, given, a, bodies, offsets, w
+        )
+        status = run_in_slices(call, [*data.values(), self._wrench_rows(rows, wrenches)])
+        if status:
+            explain_status(status, checked)
+            warn_of_singular_rows(data["a"], checked, "the mass matrix")
+            data["tau"][~np.isfinite(data["a"]).all(axis=1)] = np.nan
+        shape = (*rows.shape, self.nv)
+        return data["tau"].reshape(shape), data["a"].reshape(shape)
+
+
+def _write(out: np.ndarray | None, result: np.ndarray) -> np.ndarray:
+    """`result`, in `out` if there is one."""
+    if out is None:
+        return result
+    check_out(out, result.shape)[...] = result
+    return out

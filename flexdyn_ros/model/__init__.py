@@ -1,0 +1,1 @@
+"""Models: read-only arrays that kernels work on, built from descriptions."""

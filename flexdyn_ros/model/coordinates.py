@@ -1,0 +1,37 @@
+"""The coordinates of a robot: names, kinds, units, limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+__all__ = ["POSE_NAMES", "TWIST_NAMES", "TWIST_UNITS", "Coordinate"]
+
+#: coordinates of a free body, after its prefix: position and quaternion, and the twist in the axes of its frame of reference
+POSE_NAMES = ("x", "y", "z", "qx", "qy", "qz", "qw")
+TWIST_NAMES = ("wx", "wy", "wz", "vx", "vy", "vz")
+TWIST_UNITS = ("rad", "rad", "rad", "m", "m", "m")
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """One velocity coordinate.
+
+    kind is `base`, `joint`, `axial`, `bending_y`, `bending_z`, `torsion`, `mode`, `motor`, `hub`, `actuator` or
+    `platform`. unit is that of the position (m, rad); the velocity has it per second. q_index is -1 where no single
+    number of q belongs to the coordinate (the angular rates of a free body). body is the URDF link that it moves.
+    Limits are infinite where there are none.
+    """
+
+    name: str
+    kind: str
+    unit: str
+    q_index: int
+    v_index: int
+    body: str
+    actuated: bool = True
+    prescribed: bool = False
+    lower: float = -inf
+    upper: float = inf
+    velocity_limit: float = inf
+    effort_limit: float = inf

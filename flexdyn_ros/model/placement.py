@@ -1,0 +1,92 @@
+"""Placements of frames (rotation and origin) and the inertias that are carried along with them."""
+
+from __future__ import annotations
+
+from math import cos, sin
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["IDENTITY", "Placement", "RigidInertia", "frame_with_z_along", "rotation_of_rpy"]
+
+
+def rotation_of_rpy(rpy) -> np.ndarray:
+    """Rotation matrix Rz(yaw) Ry(pitch) Rx(roll), URDF's rule; exact for multiples of 90 degrees up to rounding."""
+    cr, sr, cp, sp, cy, sy = cos(rpy[0]), sin(rpy[0]), cos(rpy[1]), sin(rpy[1]), cos(rpy[2]), sin(rpy[2])
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+class Placement(NamedTuple):
+    """Where a frame is: rotation R (3, 3) and origin p (3,) [m], both in the frame of reference."""
+
+    R: np.ndarray
+    p: np.ndarray
+
+    def __matmul__(self, other: Placement) -> Placement:
+        """The placement `other`, given in this frame, in this frame's frame of reference."""
+        return Placement(self.R @ other.R, self.R @ other.p + self.p)
+
+    @staticmethod
+    def of(xyz, rpy=(0.0, 0.0, 0.0)) -> Placement:
+        """Placement of a URDF origin."""
+        return Placement(rotation_of_rpy(rpy), np.asarray(xyz, dtype=float))
+
+    def flat(self) -> np.ndarray:
+        """The twelve numbers that kernels read: R row by row, then p."""
+        return np.concatenate([self.R.ravel(), self.p])
+
+
+IDENTITY = Placement(np.eye(3), np.zeros(3))
+
+
+def frame_with_z_along(axis) -> np.ndarray:
+    """A rotation matrix whose third column is the unit vector `axis`; signed permutations for coordinate axes."""
+    z = np.asarray(axis, dtype=float)
+    helper = np.zeros(3)
+    helper[(int(np.argmax(np.abs(z))) + 1) % 3] = 1.0
+    x = helper - (helper @ z) * z
+    x /= np.sqrt(x @ x)
+    return np.column_stack([x, np.cross(z, x), z])
+
+
+class RigidInertia(NamedTuple):
+    """Mass [kg], first moment (3,) [kg m] and inertia (3, 3) about the origin [kg m2] in some frame."""
+
+    mass: float
+    moment: np.ndarray
+    inertia: np.ndarray
+
+    @staticmethod
+    def zero() -> RigidInertia:
+        return RigidInertia(0.0, np.zeros(3), np.zeros((3, 3)))
+
+    @staticmethod
+    def of(mass: float, com, inertia, rpy=(0.0, 0.0, 0.0)) -> RigidInertia:
+        """From URDF: com (3,), inertia (ixx, ixy, ixz, iyy, iyz, izz) about the com in axes turned by rpy."""
+        xx, xy, xz, yy, yz, zz = inertia
+        R = rotation_of_rpy(rpy)
+        about_com = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+        c = np.asarray(com, dtype=float)
+        return RigidInertia(float(mass), mass * c, about_com + mass * (c @ c * np.eye(3) - np.outer(c, c)))
+
+    def seen_from(self, placement: Placement) -> RigidInertia:
+        """The same body in the frame of reference in which its frame has `placement`."""
+        R, p = placement
+        c = R @ self.moment
+        d = c + 0.5 * self.mass * p
+        shifted = R @ self.inertia @ R.T + 2.0 * (p @ d) * np.eye(3) - np.outer(p, d) - np.outer(d, p)
+        return RigidInertia(self.mass, c + self.mass * p, shifted)
+
+    def __add__(self, other: RigidInertia) -> RigidInertia:  # type: ignore[override]
+        return RigidInertia(self.mass + other.mass, self.moment + other.moment, self.inertia + other.inertia)
+
+    def flat(self) -> np.ndarray:
+        """The ten numbers that kernels read: mass, first moment, xx xy xz yy yz zz."""
+        i = self.inertia
+        return np.array([self.mass, *self.moment, i[0, 0], i[0, 1], i[0, 2], i[1, 1], i[1, 2], i[2, 2]])
