@@ -9,20 +9,20 @@ from flexdyn_ros.description.elements import (
     DryFriction,
     FlexibleLink,
     Formulation,
-    Hydraulics,
     JointElasticity,
     JointSpring,
-    Leg,
     ModalDamping,
     Modes,
-    Platform,
     Road,
     Rotor,
     Section,
     Wheel,
 )
+from flexdyn_ros.description.platform_elements import Hydraulics, Leg, Platform
 from flexdyn_ros.description.reader import read
+from flexdyn_ros.description.reference_page import schema_table
 from flexdyn_ros.description.robot import Inertial, Joint, Limit, Link, Mimic, Override, RobotDescription
+from flexdyn_ros.description.xsd import schema_xsd
 
 __all__ = [
     "Attach",
@@ -52,4 +52,6 @@ __all__ = [
     "Section",
     "Wheel",
     "read",
+    "schema_table",
+    "schema_xsd",
 ]

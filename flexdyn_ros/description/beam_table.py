@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from flexdyn_ros.description.context import Context
@@ -59,7 +60,7 @@ def _check_rows(
     stations = [row[0] for row in rows]
     if stations[0] != 0.0 or stations[-1] != 1.0:
         said.fail(f"stations go from {stations[0]:g} to {stations[-1]:g}", what, "stations from 0 to 1")
-    for before, after in zip(stations, stations[1:], strict=False):
+    for before, after in pairwise(stations):
         if after < before:
             said.fail(f"station {after:g} comes after {before:g}", what, "rising stations")
     if any(stations.count(station) > 2 for station in stations):

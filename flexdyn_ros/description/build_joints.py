@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from math import pi
 from typing import Any
 
@@ -134,7 +135,7 @@ def check_chain(sections: list[Section], said: dict[str, Statement], context: Co
             )
     depth = {section.joint: _above(section.joint, context) for section in sections}
     ordered = sorted(sections, key=lambda section: len(depth[section.joint]))
-    for before, after in zip(ordered, ordered[1:], strict=False):
+    for before, after in pairwise(ordered):
         if before.joint not in depth[after.joint]:
             message = f"sections '{before.joint}' and '{after.joint}' do not follow each other"
             said[after.joint].fail(message, None, "one chain of sections")

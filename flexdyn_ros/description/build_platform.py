@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from math import cos, dist, sin
 from typing import Any
 
-from flexdyn_ros.description import elements
+from flexdyn_ros.description import platform_elements as elements
 from flexdyn_ros.description.context import Context
-from flexdyn_ros.description.elements import Hydraulics, Leg, Platform
+from flexdyn_ros.description.platform_elements import Hydraulics, Leg, Platform
 from flexdyn_ros.description.robot import Joint, Vec3
 from flexdyn_ros.description.statements import Statement, complete
 from flexdyn_ros.description.values import suggestion

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,6 @@ def _points(said: Statement, values: dict[str, Any], rising: str, context: Conte
     if len(numbers) % 2 or len(numbers) < 4:
         said.fail(f"{len(numbers)} numbers are no pairs", what, "two or more pairs of numbers")
     points = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-    if any(after[0] <= before[0] for before, after in zip(points, points[1:], strict=False)):
+    if any(after[0] <= before[0] for before, after in pairwise(points)):
         said.fail("the points do not rise", what, rising)
     return {"points": points, "file": file}

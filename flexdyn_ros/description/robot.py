@@ -20,12 +20,12 @@ from flexdyn_ros.description.elements import (
     Formulation,
     JointElasticity,
     JointSpring,
-    Platform,
     Road,
     Rotor,
     Section,
     Wheel,
 )
+from flexdyn_ros.description.platform_elements import Platform
 from flexdyn_ros.errors import UnknownNameError
 
 __all__ = ["Inertial", "Joint", "Limit", "Link", "Mimic", "Override", "RobotDescription"]
@@ -128,8 +128,8 @@ class RobotDescription:
     links: tuple[Link, ...]
     joints: tuple[Joint, ...]
     gravity: Vec3 = STANDARD_GRAVITY
-    base: Base = Base()
-    formulation: Formulation = Formulation()
+    base: Base = field(default_factory=Base)
+    formulation: Formulation = field(default_factory=Formulation)
     flexible_links: Mapping[str, FlexibleLink] = field(default_factory=dict)
     sections: tuple[Section, ...] = ()
     wheels: tuple[Wheel, ...] = ()

@@ -16,7 +16,7 @@ from flexdyn_ros.description.vocabulary import (
 )
 
 ZERO = (0.0, 0.0, 0.0)
-_FIELDS = "axial bending_y bending_z torsion".split()
+_FIELDS = ("axial", "bending_y", "bending_z", "torsion")
 
 SECTION_NUMBERS = (
     positive(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from reprlib import repr as short
 from typing import Any
 
 from flexdyn_ros.description import schema
@@ -69,14 +70,14 @@ def read_tree(tree: Any, source: str, where: Place, known: dict[str, set[str]]) 
 def _items(tree: Any, where: Place) -> list[tuple[str, Any, Place]]:
     """Keys and values of a mapping, each with its place; refuse what is not a mapping."""
     if not isinstance(tree, Mapping):
-        where.fail(
-            "not a mapping", None, tree if isinstance(tree, str) else repr(tree)[:100], "keys and values"
-        )
+        where.fail("not a mapping", None, tree if isinstance(tree, str) else short(tree), "keys and values")
     lines = getattr(tree, "lines", {})
-    return [
-        (str(k), v, Place(where.file, lines.get(k, where.line), f"{where.element}/{k}"))
-        for k, v in tree.items()
-    ]
+    return [(str(key), value, _at(where, str(key), lines.get(key))) for key, value in tree.items()]
+
+
+def _at(place: Place, path: str, line: int | None = None) -> Place:
+    """The place one step deeper; of a dotted path only the first word is meant."""
+    return Place(place.file, line or place.line, f"{place.element}/{path.partition('.')[0]}")
 
 
 def _read_path(path: str, value: Any, place: Place, layer: Layer, known: dict[str, set[str]]) -> None:
@@ -98,14 +99,15 @@ def _named(rest: str, value: Any, place: Place, names: set[str]) -> list[tuple[s
     if not rest:
         found = []
         for key, inner, at in _items(value, place):
-            found += _named(key, inner, at, names)
+            found += _named(key, inner, Place(at.file, at.line, place.element), names)
         return found
     words = rest.split(".")
     for count in range(len(words), 0, -1):
         name = ".".join(words[:count])
-        if name in names:
-            return [(name, _nested(words[count:], value), place)]
-    return [(words[0], _nested(words[1:], value), place)]
+        if name in names or count == 1:
+            inside = Place(place.file, place.line, f"{place.element}/{name}")
+            return [(name, _nested(words[count:], value), inside)]
+    return []
 
 
 def _nested(words: list[str], value: Any) -> Any:
@@ -170,7 +172,7 @@ def _read_child(rule: Element, value: Any, place: Place, parent: Statement) -> N
         _read_named(rule, value, place, siblings)
     elif rule.repeated:
         if not isinstance(value, (list, tuple)):
-            place.fail(f"'{rule.name}' is not a list", None, repr(value)[:100], "a list")
+            place.fail(f"'{rule.name}' is not a list", None, short(value), "a list")
         for item in value:
             siblings[len(siblings)] = _statement(rule, item, place, None)
     else:
@@ -202,6 +204,6 @@ def _statement(rule: Element, value: Any, place: Place, so_far: Any) -> Any:
     elif rule.text is not None and not (rule.attributes or rule.children):
         statement.set(rule.text, value, place)
     else:
-        shown = value if isinstance(value, (str, int, float, bool)) else repr(value)[:100]
+        shown = value if isinstance(value, (str, int, float, bool)) else short(value)
         place.fail(f"<{rule.name}> is not a single value", None, shown, "keys and values")
     return statement

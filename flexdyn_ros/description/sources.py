@@ -95,10 +95,8 @@ def package_folders(package: str, beside: str | None = None) -> Iterator[Path]:
         yield from own_share()
     if beside is not None:
         for parent in Path(beside).resolve().parents:
-            if (
-                parent.name == package
-                or (parent / "package.xml").is_file()
-                and _package_name(parent) == package
+            if parent.name == package or (
+                (parent / "package.xml").is_file() and _package_name(parent) == package
             ):
                 yield parent
 

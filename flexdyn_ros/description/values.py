@@ -95,9 +95,9 @@ def _integer(attribute: Attribute, raw: Any) -> int:
         text = raw.strip()
         digits = text.removeprefix("-").removeprefix("+")
         value = int(text) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
-    elif isinstance(raw, Integral) and not isinstance(raw, bool):
-        value = int(raw)
-    elif isinstance(raw, float) and raw.is_integer() and abs(raw) < 1e18:
+    elif (isinstance(raw, Integral) and not isinstance(raw, bool)) or (
+        isinstance(raw, float) and raw.is_integer() and abs(raw) < 1e18
+    ):
         value = int(raw)
     else:
         value = None

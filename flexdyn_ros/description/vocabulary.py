@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -101,8 +101,6 @@ def reference(name: str, meaning: str) -> Attribute:
 
 def required(*attributes: Attribute) -> tuple[Attribute, ...]:
     """The same attributes, all of them required."""
-    from dataclasses import replace
-
     return tuple(replace(a, required=True) for a in attributes)
 
 

@@ -30,7 +30,8 @@ def test_published_robot_loads(path: Path) -> None:
     robot = read(path)
     assert len(robot.joints) == len(robot.links) - 1
     assert robot.link(robot.root).name == robot.root
-    assert robot.kind == "tree" and not robot.flexible_links
+    assert robot.kind == "tree"
+    assert not robot.flexible_links
 
 
 def test_axis_is_normalised_and_may_be_negative_or_skew() -> None:
@@ -78,4 +79,5 @@ def test_inertial_and_dynamics_are_read() -> None:
     assert (slider.xyz, slider.rpy, slider.axis) == ((0, 0, 1), (0, 0, 2), (0, 0, 1))
     assert (slider.damping, slider.friction) == (0.5, 0.25)
     assert (slider.limit.lower, slider.limit.upper) == (-0.1, 0.2)
-    assert robot.root == "a" and robot.children_of("a") == (slider,)
+    assert robot.root == "a"
+    assert robot.children_of("a") == (slider,)

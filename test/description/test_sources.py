@@ -1,0 +1,150 @@
+"""A description may be a path, a URI, text, xacro, or an object that another library has read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flexdyn_ros.description import read
+from flexdyn_ros.errors import DescriptionError
+
+HERE = Path(__file__).parent
+PENDULUM = HERE / "pendulum.urdf"
+TEXT = PENDULUM.read_text()
+
+
+def same(robot) -> bool:
+    reference = read(TEXT)
+    return (robot.links, robot.joints, robot.flexible_links) == (
+        reference.links,
+        reference.joints,
+        reference.flexible_links,
+    )
+
+
+def test_path_text_bytes_and_byte_order_mark() -> None:
+    assert read(PENDULUM).file == str(PENDULUM)
+    assert read(TEXT).file is None
+    assert all(
+        same(read(source)) for source in (PENDULUM, str(PENDULUM), TEXT, TEXT.encode(), "\ufeff" + TEXT)
+    )
+    assert same(read(TEXT.replace("?>", ' encoding="latin-1"?>')))
+    assert same(read(f"file://{PENDULUM}"))
+
+
+def test_name_is_overridden() -> None:
+    assert read(TEXT, name="other").name == "other"
+
+
+def package(folder: Path, name: str) -> Path:
+    share = folder / "share" / name
+    share.mkdir(parents=True)
+    (share / "package.xml").write_text(f"<package><name>{name}</name></package>")
+    (share / "robot.urdf").write_text(TEXT)
+    return share
+
+
+def test_package_uri_through_ament(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package(tmp_path, "arm_description")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{tmp_path}")
+    assert same(read("package://arm_description/robot.urdf"))
+
+
+def test_package_uri_through_ros_package_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    share = package(tmp_path, "arm_description")
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(share.parent))
+    assert same(read("package://arm_description/robot.urdf"))
+
+
+def test_package_uri_of_this_package() -> None:
+    assert read("package://flexdyn_ros/urdf/canadarm2.urdf").name == "canadarm2"
+
+
+def test_package_uri_beside_the_file_that_names_it(tmp_path: Path) -> None:
+    share = package(tmp_path, "arm_description")
+    (share / "flex.xml").write_text("<robot><flexdyn><gravity>0 0 -3</gravity></flexdyn></robot>")
+    file = share / "robot.urdf"
+    file.write_text(TEXT.replace("</robot>", '<flexdyn file="package://arm_description/flex.xml"/></robot>'))
+    assert read(file).gravity == (0, 0, -3)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["nowhere.urdf", "package://nowhere/x.urdf", "package://", "x\0y", "a" * 5000, 3, None, [], b"abc"],
+)
+def test_source_that_is_nothing_is_refused(source) -> None:
+    with pytest.raises(DescriptionError):
+        read(source)
+
+
+def test_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DescriptionError, match="no such file"):
+        read(tmp_path)
+
+
+def test_xacro_text_and_macro(tmp_path: Path) -> None:
+    pytest.importorskip("xacro")
+    text = TEXT.replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ')
+    text = text.replace('<link name="base"/>', '<xacro:property name="L" value="1.5"/><link name="base"/>')
+    text = text.replace('xyz="1.5 0 0"', 'xyz="${L} 0 0"')
+    assert read(text).joint("tool_mount").xyz == (1.5, 0, 0)
+    file = tmp_path / "p.urdf.xacro"
+    file.write_text(text)
+    robot = read(file)
+    assert robot.joint("tool_mount").xyz == (1.5, 0, 0)
+    assert "${" not in robot.text
+
+
+@pytest.mark.parametrize(
+    "body", ["<xacro:nothing/>", '<link name="${1/0}"/>', '<xacro:include filename="gone"/>']
+)
+def test_xacro_that_does_not_expand_is_refused(body: str, tmp_path: Path) -> None:
+    pytest.importorskip("xacro")
+    file = tmp_path / "p.xacro"
+    file.write_text(f'<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">{body}</robot>')
+    with pytest.raises(DescriptionError, match="xacro") as caught:
+        read(file)
+    assert caught.value.file == str(file)
+
+
+def test_unexpanded_placeholder_is_refused() -> None:
+    with pytest.raises(DescriptionError, match="not a vector"):
+        read(TEXT.replace('xyz="1.5 0 0"', 'xyz="${L} 0 0"'))
+
+
+def test_urchin_object() -> None:
+    urchin = pytest.importorskip("urchin")
+    robot = read(urchin.URDF.load(str(PENDULUM)))
+    reference = read(TEXT)
+    assert robot.flexible_links.keys() == reference.flexible_links.keys()
+    for joint in reference.joints:
+        other = robot.joint(joint.name)
+        assert (other.type, other.parent, other.child, other.axis) == (
+            joint.type,
+            joint.parent,
+            joint.child,
+            joint.axis,
+        )
+        assert other.xyz == pytest.approx(joint.xyz, abs=1e-15)
+    for link in reference.links:
+        body = robot.link(link.name).inertial
+        if link.inertial is not None:
+            assert (body.mass, body.inertia) == (link.inertial.mass, link.inertial.inertia)
+
+
+def test_urchin_object_keeps_orientations_and_limits(tmp_path: Path) -> None:
+    urchin = pytest.importorskip("urchin")
+    text = (
+        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="revolute"><parent link="a"/>'
+        '<child link="b"/><origin xyz="1 2 3" rpy="0.3 -0.4 2.5"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1" upper="2" effort="3" velocity="4"/>'
+        '<dynamics damping="0.1" friction="0.2"/></joint></robot>'
+    )
+    file = tmp_path / "r.urdf"
+    file.write_text(text)
+    joint = read(urchin.URDF.load(str(file))).joint("j")
+    assert joint.rpy == pytest.approx((0.3, -0.4, 2.5), abs=1e-14)
+    assert joint.xyz == (1, 2, 3)
+    assert joint.limit == read(text).joint("j").limit
+    assert (joint.damping, joint.friction) == (0.1, 0.2)
