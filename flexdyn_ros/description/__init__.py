@@ -1,57 +1,46 @@
-"""Robot descriptions: strict reading of URDF with `<flexdyn>` elements into frozen records."""
+"""Robot descriptions: strict reading of URDF with `<flexdyn>` elements into frozen records.
 
-from flexdyn_ros.description.elements import (
-    Attach,
-    Base,
-    Beam,
-    Body,
-    Drive,
-    DryFriction,
-    FlexibleLink,
-    Formulation,
-    JointElasticity,
-    JointSpring,
-    ModalDamping,
-    Modes,
-    Road,
-    Rotor,
-    Section,
-    Wheel,
-)
-from flexdyn_ros.description.platform_elements import Hydraulics, Leg, Platform
+The records of `<flexdyn>` elements are in `elements` (links, joints, roads) and `platform_elements`.
+"""
+
 from flexdyn_ros.description.reader import read
-from flexdyn_ros.description.reference_page import schema_table
-from flexdyn_ros.description.robot import Inertial, Joint, Limit, Link, Mimic, Override, RobotDescription
-from flexdyn_ros.description.xsd import schema_xsd
+from flexdyn_ros.description.robot import (
+    Base,
+    Formulation,
+    Inertial,
+    Joint,
+    Limit,
+    Link,
+    Mimic,
+    Override,
+    RobotDescription,
+)
 
 __all__ = [
-    "Attach",
     "Base",
-    "Beam",
-    "Body",
-    "Drive",
-    "DryFriction",
-    "FlexibleLink",
     "Formulation",
-    "Hydraulics",
     "Inertial",
     "Joint",
-    "JointElasticity",
-    "JointSpring",
-    "Leg",
     "Limit",
     "Link",
     "Mimic",
-    "ModalDamping",
-    "Modes",
     "Override",
-    "Platform",
-    "Road",
     "RobotDescription",
-    "Rotor",
-    "Section",
-    "Wheel",
     "read",
     "schema_table",
     "schema_xsd",
 ]
+
+
+def schema_table() -> str:
+    """The reference of all `<flexdyn>` elements as Markdown (docs/schema.md)."""
+    from flexdyn_ros.description.reference_page import schema_table as table
+
+    return table()
+
+
+def schema_xsd() -> str:
+    """The XSD of `<flexdyn>` blocks and of URDFs that hold them, for editors."""
+    from flexdyn_ros.description.xsd import schema_xsd as xsd
+
+    return xsd()

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from flexdyn_ros.description import build_joints, build_links, build_platform, build_robot, formulations
+from flexdyn_ros.description import build_joints, build_links, build_robot, formulations
 from flexdyn_ros.description.blocks import Layer
 from flexdyn_ros.description.context import Context
-from flexdyn_ros.description.elements import Formulation, Section
+from flexdyn_ros.description.elements import Section
 from flexdyn_ros.description.robot import Joint, Override, RobotDescription
 from flexdyn_ros.description.statements import Statement
+
+if TYPE_CHECKING:
+    from flexdyn_ros.description.platform_elements import Platform
 
 
 def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, ...]) -> RobotDescription:
     """The description with all that `<flexdyn>`, YAML and options say."""
     floating = robot.base if robot.base.type == "floating" else None
-    if not (layer.robot.children or layer.links or layer.joints):
-        formulation = Formulation()
-        return replace(robot, base=floating or robot.base, formulation=formulation, overrides=overrides)
     context = Context(
         links={link.name: link for link in robot.links},
         joints={joint.name: joint for joint in robot.joints},
@@ -48,11 +49,20 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
         wheels=build_robot.build_wheels(layer.robot, base, flexible_links, context),
         road=build_robot.build_road(layer.robot, context),
         drive=build_robot.build_drive(layer.robot, context),
-        platform=build_platform.build_platform(layer.robot, context),
+        platform=_platform(layer, context),
         kind=kind,
         overrides=overrides,
         warnings=tuple(context.warnings),
     )
+
+
+def _platform(layer: Layer, context: Context) -> Platform | None:
+    said = layer.robot.child("platform")
+    if said is None:
+        return None
+    from flexdyn_ros.description.build_platform import build_platform
+
+    return build_platform(said, context)
 
 
 def _extended_joints(layer: Layer, context: Context) -> dict[str, tuple[Joint, Statement]]:

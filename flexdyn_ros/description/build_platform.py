@@ -28,10 +28,8 @@ _NEEDED = ("cylinder", "valve", "fluid", "supply", "end_stop")
 _ROUNDING = 1e-9
 
 
-def build_platform(robot: Statement, context: Context) -> Platform | None:
-    said = robot.child("platform")
-    if said is None:
-        return None
+def build_platform(said: Statement, context: Context) -> Platform:
+    """The platform with its legs and their hydraulics."""
     values = complete(said)
     joint = _platform_joint(said, values["link"], context)
     shared = said.child("hydraulics")

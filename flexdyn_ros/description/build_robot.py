@@ -10,8 +10,8 @@ from typing import Any
 
 from flexdyn_ros.description.beam_table import read_numbers
 from flexdyn_ros.description.context import Context
-from flexdyn_ros.description.elements import Base, Drive, FlexibleLink, Road, Suspension, Tyre, Wave, Wheel
-from flexdyn_ros.description.robot import STANDARD_GRAVITY, Vec3
+from flexdyn_ros.description.elements import Drive, FlexibleLink, Road, Suspension, Tyre, Wave, Wheel
+from flexdyn_ros.description.robot import STANDARD_GRAVITY, Base, Vec3
 from flexdyn_ros.description.statements import Statement, complete
 from flexdyn_ros.description.values import suggestion
 

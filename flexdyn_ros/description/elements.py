@@ -13,39 +13,6 @@ from typing import Any
 Vec3 = tuple[float, float, float]
 
 
-# ---- whole robot ----
-
-
-@dataclass(frozen=True)
-class Base:
-    """How the root link stands in the world. joint, world: names of the URDF joint and link that said
-    `floating`."""
-
-    type: str = "fixed"
-    xyz: Vec3 = (0.0, 0.0, 0.0)
-    rpy: Vec3 = (0.0, 0.0, 0.0)
-    joint: str | None = None
-    world: str | None = None
-
-
-@dataclass(frozen=True)
-class Formulation:
-    """Which equations are used; None where the attribute has no meaning for the robot's kind."""
-
-    method: str | None = "articulated"
-    flexible: bool | None = True
-    rotary_inertia: str | None = "consistent"
-    frame: str | None = "so3"
-    stiffening: str | None = "full"
-    preset: str | None = None
-    suspension: str | None = None
-    kinematics: str | None = None
-    order: int | None = None
-    mass_model: str | None = None
-    energy_ratio: float | None = None
-    leg_spin: str | None = None
-
-
 # ---- flexible link ----
 
 

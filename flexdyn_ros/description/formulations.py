@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flexdyn_ros.description.elements import Base, FlexibleLink, Formulation, Section
-from flexdyn_ros.description.robot import Joint
+from flexdyn_ros.description.elements import FlexibleLink, Section
+from flexdyn_ros.description.robot import Base, Formulation, Joint
 from flexdyn_ros.description.statements import Statement, complete
 
 # per kind: the attributes that have a meaning, with the values allowed (None: any) ; the first is the default

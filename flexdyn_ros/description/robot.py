@@ -10,25 +10,36 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from flexdyn_ros.description.elements import (
-    Base,
-    Drive,
-    DryFriction,
-    FlexibleLink,
-    Formulation,
-    JointElasticity,
-    JointSpring,
-    Road,
-    Rotor,
-    Section,
-    Wheel,
-)
-from flexdyn_ros.description.platform_elements import Platform
 from flexdyn_ros.errors import UnknownNameError
 
-__all__ = ["Inertial", "Joint", "Limit", "Link", "Mimic", "Override", "RobotDescription"]
+# imported when a description asks for them: making a frozen dataclass takes a millisecond
+if TYPE_CHECKING:
+    from flexdyn_ros.description.elements import (
+        Drive,
+        DryFriction,
+        FlexibleLink,
+        JointElasticity,
+        JointSpring,
+        Road,
+        Rotor,
+        Section,
+        Wheel,
+    )
+    from flexdyn_ros.description.platform_elements import Platform
+
+__all__ = [
+    "Base",
+    "Formulation",
+    "Inertial",
+    "Joint",
+    "Limit",
+    "Link",
+    "Mimic",
+    "Override",
+    "RobotDescription",
+]
 
 Vec3 = tuple[float, float, float]
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.80665)
@@ -102,6 +113,36 @@ class Joint:
     spring: JointSpring | None = None
     dry_friction: DryFriction | None = None
     line: int | None = None
+
+
+@dataclass(frozen=True)
+class Base:
+    """How the root link stands in the world. joint, world: names of the URDF joint and link that said
+    `floating`."""
+
+    type: str = "fixed"
+    xyz: Vec3 = (0.0, 0.0, 0.0)
+    rpy: Vec3 = (0.0, 0.0, 0.0)
+    joint: str | None = None
+    world: str | None = None
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """Which equations are used; None where the attribute has no meaning for the robot's kind."""
+
+    method: str | None = "articulated"
+    flexible: bool | None = True
+    rotary_inertia: str | None = "consistent"
+    frame: str | None = "so3"
+    stiffening: str | None = "full"
+    preset: str | None = None
+    suspension: str | None = None
+    kinematics: str | None = None
+    order: int | None = None
+    mass_model: str | None = None
+    energy_ratio: float | None = None
+    leg_spin: str | None = None
 
 
 @dataclass(frozen=True)

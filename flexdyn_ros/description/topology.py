@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NoReturn
 
-from flexdyn_ros.description.elements import Base
 from flexdyn_ros.description.markup import Document
-from flexdyn_ros.description.robot import Joint, Link, RobotDescription
+from flexdyn_ros.description.robot import Base, Joint, Link, RobotDescription
 from flexdyn_ros.description.values import suggestion
 
 

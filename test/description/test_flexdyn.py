@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flexdyn_ros.description import elements, platform_elements, read, schema
+from flexdyn_ros.description import Base, Formulation, elements, platform_elements, read, schema
 from flexdyn_ros.description.build_joints import PRESETS
 from flexdyn_ros.errors import DescriptionError
 
@@ -36,7 +36,7 @@ def test_pendulum_of_two_lines() -> None:
     assert (boom.modes.basis, boom.modes.boundary) == ("eigen", "clamped-free")
     assert (boom.damping, boom.bodies, boom.remainder, boom.attach) == (None, (), "auto", ())
     assert robot.gravity == (0.0, 0.0, -9.80665)
-    assert robot.formulation == elements.Formulation()
+    assert robot.formulation == Formulation()
     assert (robot.kind, robot.base.type) == ("tree", "fixed")
 
 
@@ -78,7 +78,7 @@ def test_soft_arm_of_three_sections() -> None:
     first, second, _ = robot.sections
     assert first.stiffness == second.stiffness == (1700.0, 1700.0, 1700.0)
     assert (first.disc_radius, first.lower, first.upper, first.quadrature) == (0.0125, 0.0, 0.03, 8)
-    assert robot.formulation == elements.Formulation(
+    assert robot.formulation == Formulation(
         None,
         None,
         "consistent",
@@ -225,8 +225,8 @@ def test_default_namespace_is_tolerated() -> None:
 
 
 RECORDS = {
-    "base": elements.Base,
-    "formulation": elements.Formulation,
+    "base": Base,
+    "formulation": Formulation,
     "beam": elements.Beam,
     "modes": elements.Modes,
     "damping": elements.ModalDamping,

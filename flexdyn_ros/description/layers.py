@@ -1,0 +1,59 @@
+"""What URDF, files of blocks, YAML and options say, laid over each other and added to the robot."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from flexdyn_ros.description import settings, sources
+from flexdyn_ros.description.assembly import assemble
+from flexdyn_ros.description.blocks import Layer, place_of, read_blocks
+from flexdyn_ros.description.markup import Document
+from flexdyn_ros.description.merging import merge
+from flexdyn_ros.description.reader import parsed
+from flexdyn_ros.description.robot import Override, RobotDescription
+from flexdyn_ros.description.statements import Place
+from flexdyn_ros.errors import DescriptionError
+
+
+def extend(robot: RobotDescription, doc: Document, config: Any, options: Any) -> RobotDescription:
+    """The robot with all that `<flexdyn>`, YAML and options say."""
+    overrides: list[Override] = []
+    layer = _all_layers(doc, robot, config, options, overrides)
+    return assemble(robot, layer, tuple(overrides))
+
+
+def _all_layers(
+    doc: Document, robot: RobotDescription, config: Any, options: Any, overrides: list[Override]
+) -> Layer:
+    """URDF < `<flexdyn file>` < YAML < options, laid over each other."""
+    known = {"link": {link.name for link in robot.links}, "joint": {joint.name for joint in robot.joints}}
+    layer = Layer("urdf", place_of(doc, doc.root))
+    files = read_blocks(doc, known, layer)
+    if files:
+        merge(layer, _file_layer(files, known, place_of(doc, doc.root)), overrides)
+    for path in [config] if isinstance(config, (str, os.PathLike)) else config or []:
+        merge(layer, settings.read_config(path, known), overrides)
+    if options is not None:
+        merge(layer, settings.read_options(options, known), overrides)
+    return layer
+
+
+def _file_layer(files: list[tuple[str, Place]], known: dict[str, set[str]], where: Place) -> Layer:
+    """What the files named by `<flexdyn file>` say; the root of each is <robot> with <flexdyn> blocks
+    only."""
+    layer = Layer("<flexdyn file>", where)
+    for name, place in files:
+        try:
+            path = sources.find_file(name, beside=place.file)
+        except DescriptionError as error:
+            place.fail(error.message, "file", name, error.expected)
+        doc, _ = parsed(sources.read_bytes(path), str(path))
+        for element in doc.root:
+            if element.tag != "flexdyn":
+                doc.fail(f"<{element.tag}> in a file of <flexdyn> blocks", element, value=str(element.tag),
+                         expected="<flexdyn> blocks only")  # fmt: skip
+        more = read_blocks(doc, known, layer)
+        if more:
+            more[0][1].fail("a file of <flexdyn> blocks names another", "file", more[0][0], "blocks only")
+    return layer
