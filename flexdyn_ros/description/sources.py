@@ -14,7 +14,7 @@ from flexdyn_ros.errors import DescriptionError
 def resolve(source: Any) -> tuple[str | bytes, str | None]:
     """Text of a source and the file it came from (None for text); nothing is expanded yet.
 
-    source: path, `package://` or `file://` URI, XML text (begins with `<`), or a urchin.URDF / urdfpy.URDF
+    source: path, name of a shipped robot, `package://` or `file://` URI, XML text (begins with `<`), or a urchin.URDF / urdfpy.URDF
     object.
     """
     if isinstance(source, (str, bytes)) and is_text(source):
@@ -61,10 +61,22 @@ def find_file(name: str, *, beside: str | None = None) -> Path:
             return path
     except (OSError, ValueError):
         pass
+    if beside is None and name.isidentifier():
+        shipped = next(shipped_files(name), None)
+        if shipped is not None:
+            return shipped
     shown = name if len(name) < 200 else name[:200] + "..."
     raise DescriptionError(
         "no such file", file=beside, value=shown, expected="the name of a file that exists"
     )
+
+
+def shipped_files(name: str) -> Iterator[Path]:
+    """The URDF or xacro of that name among the robots that come with this package."""
+    for share in own_share():
+        for ending in (".urdf", ".urdf.xacro"):
+            if (share / "urdf" / (name + ending)).is_file():
+                yield share / "urdf" / (name + ending)
 
 
 def _in_package(uri: str, beside: str | None) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError
 
 HERE = Path(__file__).parent
+ROBOTS = Path(sysconfig.get_path("purelib")) / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
+FILES = sorted(ROBOTS.rglob("*.urdf"))
 PENDULUM = HERE / "pendulum.urdf"
 TEXT = PENDULUM.read_text()
 
@@ -148,3 +151,34 @@ def test_urchin_object_keeps_orientations_and_limits(tmp_path: Path) -> None:
     assert joint.xyz == (1, 2, 3)
     assert joint.limit == read(text).joint("j").limit
     assert (joint.damping, joint.friction) == (0.1, 0.2)
+
+
+@pytest.mark.parametrize("name", ["canadarm2", "mobile_arm", "soft_arm_3"])
+def test_shipped_robots_are_known_by_name(name: str) -> None:
+    assert read(name).name == name
+
+
+def test_geometry_is_served_by_urchin(tmp_path: Path) -> None:
+    urchin = pytest.importorskip("urchin")
+    from flexdyn_ros.description.geometry import as_urchin
+
+    text = (
+        '<robot name="r"><link name="a"><visual><geometry><box size="1 2 3"/></geometry></visual></link>'
+        '<link name="b"><visual><geometry><mesh filename="package://nowhere/b.stl"/></geometry></visual></link>'
+        '<joint name="j" type="revolute"><parent link="a"/><child link="b"/></joint>'
+        '<gazebo/><material name="m"/><material name="m"/></robot>'
+    )
+    shown = as_urchin(read(text))
+    assert isinstance(shown, urchin.URDF)
+    assert shown.link_map["a"].visuals[0].geometry.box.size.tolist() == [1, 2, 3]
+    assert shown.joint_map["j"].joint_type == "revolute"
+
+
+@pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")
+def test_meshes_of_packages_are_found() -> None:
+    pytest.importorskip("urchin")
+    from flexdyn_ros.description.geometry import as_urchin
+
+    panda = next(path for path in FILES if path.name == "panda.urdf")
+    mesh = as_urchin(read(panda)).link_map["panda_link1"].visuals[0].geometry.mesh
+    assert Path(mesh.filename).is_file()

@@ -1,0 +1,114 @@
+"""The description as a `urchin.URDF` object: visuals, collision shapes and meshes, by the urdfpy API."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from flexdyn_ros.description import markup
+from flexdyn_ros.description.robot import RobotDescription
+from flexdyn_ros.description.sources import find_file
+from flexdyn_ros.errors import DescriptionError, MissingExtraError
+
+_GEOMETRY = ("link", "joint", "material")
+
+
+def as_urchin(robot: RobotDescription) -> Any:
+    """A `urchin.URDF` of the robot; meshes are loaded when first asked for.
+
+    `package://` names of meshes become paths. What urchin asks for and many files lack (limits, inertia of frames)
+    is filled in; tags of other tools are left out. Raises DescriptionError if urchin refuses what remains.
+    """
+    try:
+        import urchin
+    except ImportError:
+        raise MissingExtraError("urchin", "view") from None
+    root = markup.parse(robot.text.encode("utf-8", "replace"), robot.file).root
+    for child in list(root):
+        if child.tag not in _GEOMETRY:
+            root.remove(child)
+    _name_materials_once(root)
+    leaders = {joint.name: joint.mimic.joint for joint in robot.joints if joint.mimic is not None}
+    for joint in root.findall("joint"):
+        _complete_joint(joint)
+        _settle_mimic(joint, leaders)
+    for inertial in list(root.iter("inertial")):
+        if inertial.find("mass") is None or inertial.find("inertia") is None:
+            inertial.getparent().remove(inertial)
+    for shape in [*root.iter("visual"), *root.iter("collision")]:
+        mesh = shape.find("geometry/mesh")
+        if mesh is None:
+            continue
+        if not mesh.get("filename", "").strip():
+            shape.getparent().remove(shape)
+        else:
+            mesh.set("filename", _mesh_file(mesh.get("filename", ""), robot.file))
+    for texture in list(root.iter("texture")):
+        path = _mesh_file(texture.get("filename", ""), robot.file)
+        texture.set("filename", path)
+        if not Path(path).is_file():
+            texture.getparent().remove(texture)
+    try:
+        return urchin.URDF.load(_NamedBytes(root, robot.file), lazy_load_meshes=True)
+    except Exception as error:
+        message = f"urchin cannot read the geometry: {type(error).__name__}: {error}"
+        raise DescriptionError(message, file=robot.file) from error
+
+
+class _NamedBytes(io.BytesIO):
+    """XML text that urchin takes for a file, so that it finds meshes beside it."""
+
+    def __init__(self, root: markup.Element, file: str | None) -> None:
+        super().__init__(etree.tostring(root))
+        self.name = file or str(Path.cwd() / "robot.urdf")
+
+
+def _name_materials_once(root: markup.Element) -> None:
+    seen: set[str] = set()
+    for material in root.findall("material"):
+        name = material.get("name") or ""
+        if not name or name in seen:
+            root.remove(material)
+        seen.add(name)
+
+
+def _complete_joint(joint: markup.Element) -> None:
+    """Effort and velocity are required by urchin; 0 and infinity do as well for a picture."""
+    if joint.get("type") not in ("revolute", "prismatic", "continuous"):
+        return
+    limit = joint.find("limit")
+    if limit is None:
+        if joint.get("type") == "continuous":
+            return
+        limit = etree.SubElement(joint, "limit")
+    for name in ("effort", "velocity"):
+        if limit.get(name) is None:
+            limit.set(name, "inf")
+    for name in ("lower", "upper"):
+        if limit.get(name) is None and joint.get("type") != "continuous":
+            limit.set(name, "0" if limit.get("lower") or limit.get("upper") else _free(name))
+
+
+def _settle_mimic(joint: markup.Element, leaders: dict[str, str]) -> None:
+    """The leader as the reader understood it; none where the reader ignored it."""
+    for mimic in joint.findall("mimic"):
+        leader = leaders.get(joint.get("name", ""))
+        if leader is None:
+            joint.remove(mimic)
+        else:
+            mimic.set("joint", leader)
+
+
+def _free(name: str) -> str:
+    return "-1e9" if name == "lower" else "1e9"
+
+
+def _mesh_file(name: str, beside: str | None) -> str:
+    """The path of a mesh; the name itself where no such file is found."""
+    try:
+        return str(find_file(name, beside=beside).resolve())
+    except DescriptionError:
+        return name
