@@ -19,7 +19,8 @@ _GEOMETRY = ("link", "joint", "material")
 def as_urchin(robot: RobotDescription) -> Any:
     """A `urchin.URDF` of the robot; meshes are loaded when first asked for.
 
-    `package://` names of meshes become paths. What urchin asks for and many files lack (limits, inertia of frames)
+    `package://` names of meshes become paths. What urchin asks for and many files lack (limits, inertia of
+    frames)
     is filled in; tags of other tools are left out. Raises DescriptionError if urchin refuses what remains.
     """
     try:
@@ -37,20 +38,20 @@ def as_urchin(robot: RobotDescription) -> Any:
         _settle_mimic(joint, leaders)
     for inertial in list(root.iter("inertial")):
         if inertial.find("mass") is None or inertial.find("inertia") is None:
-            inertial.getparent().remove(inertial)
+            _remove(inertial)
     for shape in [*root.iter("visual"), *root.iter("collision")]:
         mesh = shape.find("geometry/mesh")
         if mesh is None:
             continue
         if not mesh.get("filename", "").strip():
-            shape.getparent().remove(shape)
+            _remove(shape)
         else:
             mesh.set("filename", _mesh_file(mesh.get("filename", ""), robot.file))
     for texture in list(root.iter("texture")):
         path = _mesh_file(texture.get("filename", ""), robot.file)
         texture.set("filename", path)
         if not Path(path).is_file():
-            texture.getparent().remove(texture)
+            _remove(texture)
     try:
         return urchin.URDF.load(_NamedBytes(root, robot.file), lazy_load_meshes=True)
     except Exception as error:
@@ -90,6 +91,12 @@ def _complete_joint(joint: markup.Element) -> None:
     for name in ("lower", "upper"):
         if limit.get(name) is None and joint.get("type") != "continuous":
             limit.set(name, "0" if limit.get("lower") or limit.get("upper") else _free(name))
+
+
+def _remove(element: markup.Element) -> None:
+    parent = element.getparent()
+    if parent is not None:
+        parent.remove(element)
 
 
 def _settle_mimic(joint: markup.Element, leaders: dict[str, str]) -> None:

@@ -14,7 +14,8 @@ from flexdyn_ros.errors import DescriptionError
 def resolve(source: Any) -> tuple[str | bytes, str | None]:
     """Text of a source and the file it came from (None for text); nothing is expanded yet.
 
-    source: path, name of a shipped robot, `package://` or `file://` URI, XML text (begins with `<`), or a urchin.URDF / urdfpy.URDF
+    source: path, name of a shipped robot, `package://` or `file://` URI, XML text (begins with `<`), or a
+    urchin.URDF / urdfpy.URDF
     object.
     """
     if isinstance(source, (str, bytes)) and is_text(source):
@@ -61,7 +62,7 @@ def find_file(name: str, *, beside: str | None = None) -> Path:
             return path
     except (OSError, ValueError):
         pass
-    if beside is None and name.isidentifier():
+    if beside is None and len(name) < 100 and name.isidentifier():
         shipped = next(shipped_files(name), None)
         if shipped is not None:
             return shipped
