@@ -14,7 +14,7 @@ from flexdyn_ros.dynamics.results import BiasTerms, Energy, Linearization
 from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.errors import DimensionError, UnknownNameError
 from flexdyn_ros.kernels import rigid as kernels
-from flexdyn_ros.kernels.compiler import LANES
+from flexdyn_ros.kernels.compiler import LANES, Entry
 from flexdyn_ros.model.coordinates import Coordinate
 from flexdyn_ros.model.packed import PackedTree
 from flexdyn_ros.model.tree import Frame, build_tree
@@ -22,12 +22,6 @@ from flexdyn_ros.model.tree import Frame, build_tree
 __all__ = ["TreeRobot"]
 
 _empty = np.empty
-#: entries that are bound to a robot the first time they are needed
-_ONE_SAMPLE = {
-    "_inverse_dynamics": kernels.inverse_dynamics_one,
-    "_forward_dynamics": kernels.forward_dynamics_one,
-    "_mass_matrix": kernels.mass_matrix_one,
-}
 
 
 class TreeRobot:
@@ -53,13 +47,19 @@ class TreeRobot:
         self.gravity = tree.model.gravity
         self._packed = PackedTree(tree)
         self._address = self._packed.address
+        self._bind_when_called("_inverse_dynamics", kernels.inverse_dynamics_one)
+        self._bind_when_called("_forward_dynamics", kernels.forward_dynamics_one)
+        self._bind_when_called("_mass_matrix", kernels.mass_matrix_one)
 
-    def __getattr__(self, name: str) -> Any:
-        # reached only while an entry is not bound yet: afterwards the attribute is found at once
-        if name in _ONE_SAMPLE:
-            bound = self.__dict__[name] = _ONE_SAMPLE[name].load()
-            return bound
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    def _bind_when_called(self, name: str, entry: Entry) -> None:
+        """Give the robot an entry that is loaded at its first call (a class with __getattr__ would slow every access)."""
+
+        def first_call(*arguments):
+            bound = entry.load()
+            setattr(self, name, bound)
+            return bound(*arguments)
+
+        setattr(self, name, first_call)
 
     def __reduce__(self):
         return TreeRobot, (self.description,)

@@ -35,6 +35,12 @@ U_ROW, D_ROW = 33, 34  # effort left for the joint, inverse of the inertia it fe
 
 @kernel(fastmath=FAST)
 def aba(model, data, q, v, tau, a):
+    """`articulated_body` as a function of its own: shorter to compile, 0.4 us longer to call."""
+    articulated_body(model, data, q, v, tau, a)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def articulated_body(model, data, q, v, tau, a):
     """a = M^-1 (tau - h + forces in data.external); lane blocks; tau is overwritten.
 
     Reads the world's motion, data.external, data.diagonal (`prepare`); writes data.bodies, data.articulated.
@@ -43,9 +49,9 @@ def aba(model, data, q, v, tau, a):
     articulated_pass(model, data, q, v, tau, a)
 
 
-@kernel(fastmath=FAST)
+@kernel(fastmath=FAST, forceinline=True)
 def articulated_pass(model, data, q, v, tau, a):
-    """`aba` without the joints' own springs, damping and friction."""
+    """`articulated_body` without the joints' own springs, damping and friction."""
     n = len(data.lanes)
     for b in range(1, model.nb):
         place_body(model, data, b, q)

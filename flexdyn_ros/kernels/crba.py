@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .aba import load6, rotate_symmetric
 from .compiler import kernel
-from .joints import place_bodies
+from .joints import FAST, place_bodies
 from .rotations import cross, load3, load9, store3, symmetric, turn, unturn
 from .tree import ARTICULATED_ROWS, BODY_ROWS, FORCE, FREE, MOMENT, ORIGIN, REVOLUTE, ROTATION, TURN
 
@@ -12,8 +12,14 @@ from .tree import ARTICULATED_ROWS, BODY_ROWS, FORCE, FREE, MOMENT, ORIGIN, REVO
 C_INERTIA, C_MOMENT, C_MASS = 0, 6, 9
 
 
-@kernel
+@kernel(fastmath=FAST)
 def crba(model, data, q, M):
+    """`composite_body` as a function of its own: shorter to compile, 0.4 us longer to call."""
+    composite_body(model, data, q, M)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def composite_body(model, data, q, M):
     """Write the mass matrix M (nv, nv); reads data.diagonal, writes data.bodies and data.articulated."""
     place_bodies(model, data, q)
     collect_inertias(model, data)
@@ -31,7 +37,7 @@ def crba(model, data, q, M):
             project_column(model, data, b, i, model.ratio[b], 0, M)
 
 
-@kernel
+@kernel(fastmath=FAST, forceinline=True)
 def collect_inertias(model, data):
     """Composite inertia of every body: its own and those of all that hangs on it, about its origin, in its axes."""
     for b in range(1, model.nb):
@@ -70,7 +76,7 @@ def collect_inertias(model, data):
         base[C_MASS] += m
 
 
-@kernel
+@kernel(fastmath=FAST, forceinline=True)
 def push(data, b, ax, ay, az, lx, ly, lz):
     """FORCE and MOMENT that accelerate the composite body b with angular a and linear l, body axes."""
     own = data.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
@@ -84,14 +90,14 @@ def push(data, b, ax, ay, az, lx, ly, lz):
     store3(body, FORCE, 1, 0, m * lx + tx, m * ly + ty, m * lz + tz)
 
 
-@kernel
+@kernel(fastmath=FAST, forceinline=True)
 def push_axis(data, b, turns):
     """`push` by a unit acceleration of a revolute or prismatic joint."""
     spin = 1.0 if turns else 0.0
     push(data, b, 0.0, 0.0, spin, 0.0, 0.0, 1.0 - spin)
 
 
-@kernel
+@kernel(fastmath=FAST, forceinline=True)
 def push_free(data, b, c):
     """`push` by a unit acceleration of coordinate c of a free joint."""
     t = load9(data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS], TURN, 1, 0)
@@ -106,7 +112,7 @@ def push_free(data, b, c):
         push(data, b, 0.0, 0.0, 0.0, ex, ey, ez)
 
 
-@kernel
+@kernel(fastmath=FAST, forceinline=True)
 def project_column(model, data, b, column, ratio, own_part, M):
     """Carry the force of body b to the root and write its projections on the joints it passes, times ratio."""
     body = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from .aba import aba
+from .aba import aba, articulated_body
 from .compiler import LANES, entry, kernel
-from .crba import crba
+from .crba import composite_body, crba
 from .friction import add_joint_resistance
 from .joints import FAST
 from .kinematics import apply_wrenches, energies, frame_jacobian, frame_pose, momenta, move_in_body_axes, place_in_world
 from .linalg import cholesky, cholesky_solve
 from .manifold import displacement, move, perturb
 from .memory import ints_at
-from .rnea import inward, outward, rnea
+from .rnea import inward, newton_euler, outward, rnea
 from .tree import (
     ALL_LANES,
     BAD_QUATERNION,
@@ -44,7 +44,7 @@ _T = "float64[:,:,::1]"
 _WRENCHES = f"int64[::1], {_M}, {_T}"
 
 
-@kernel
+@kernel(forceinline=True)
 def finite(x, n):
     """True if the first n numbers of x are neither NaN nor infinite."""
     s = 0.0
@@ -53,7 +53,7 @@ def finite(x, n):
     return s == 0.0
 
 
-@kernel
+@kernel(forceinline=True)
 def quaternions_are_unit(model, q):
     """True if the quaternion of every free joint has unit length."""
     for b in range(1, model.nb):
@@ -65,7 +65,7 @@ def quaternions_are_unit(model, q):
     return True
 
 
-@kernel
+@kernel(forceinline=True)
 def status_of_q(model, q, n_free):
     """OK, NOT_FINITE or BAD_QUATERNION."""
     if not finite(q, model.nq):
@@ -96,10 +96,12 @@ def inverse_dynamics_one(address, q, v, a, tau):
     if q.shape[0] != model.nq or v.shape[0] != nv or a.shape[0] != nv or tau.shape[0] != nv:
         return BAD_SHAPE
     data = open_data(head[WORK], model.nb, model.nq, nv, ONE_LANE)
-    rnea(model, data, q, v, a, tau)
+    newton_euler(model, data, q, v, a, tau)
     if not finite(tau, nv):
         return NOT_FINITE
-    return status_of_q(model, q, head[N_FREE])
+    if head[N_FREE] > 0 and not quaternions_are_unit(model, q):
+        return BAD_QUATERNION
+    return OK
 
 
 @entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
@@ -113,10 +115,12 @@ def forward_dynamics_one(address, q, v, tau, a):
     data = open_data(head[WORK], model.nb, model.nq, nv, ONE_LANE)
     for i in range(nv):
         data.tau[i] = tau[i]
-    aba(model, data, q, v, data.tau, a)
+    articulated_body(model, data, q, v, data.tau, a)
     if not finite(a, nv):
         return NOT_FINITE
-    return status_of_q(model, q, head[N_FREE])
+    if head[N_FREE] > 0 and not quaternions_are_unit(model, q):
+        return BAD_QUATERNION
+    return OK
 
 
 @entry(f"int64(int64, {_V}, {_M})")
@@ -129,7 +133,7 @@ def mass_matrix_one(address, q, M):
         return BAD_SHAPE
     status = status_of_q(model, q, head[N_FREE])
     if status == OK:
-        crba(model, open_data(head[WORK], model.nb, model.nq, nv, ONE_LANE), q, M)
+        composite_body(model, open_data(head[WORK], model.nb, model.nq, nv, ONE_LANE), q, M)
     return status
 
 
@@ -176,7 +180,7 @@ def inverse_dynamics_many(address, work, q, v, a, tau):
         gather(data.q, q, first, model.nq)
         gather(data.v, v, first, model.nv)
         gather(data.a, a, first, model.nv)
-        rnea(model, data, data.q, data.v, data.a, data.tau)
+        newton_euler(model, data, data.q, data.v, data.a, data.tau)
         scatter(data.tau, tau, first, model.nv)
     return first_wrong(model, q, v, a, tau, head[N_FREE])
 
@@ -192,7 +196,7 @@ def forward_dynamics_many(address, work, q, v, tau, a):
         gather(data.q, q, first, model.nq)
         gather(data.v, v, first, model.nv)
         gather(data.tau, tau, first, model.nv)
-        aba(model, data, data.q, data.v, data.tau, data.a)
+        articulated_body(model, data, data.q, data.v, data.tau, data.a)
         scatter(data.a, a, first, model.nv)
     return first_wrong(model, q, v, tau, a, head[N_FREE])
 

@@ -27,9 +27,15 @@ from .tree import (
 
 @kernel(fastmath=FAST)
 def rnea(model, data, q, v, a, tau):
+    """`newton_euler` as a function of its own: shorter to compile, 0.4 us longer to call (the models are passed by value)."""
+    newton_euler(model, data, q, v, a, tau)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def newton_euler(model, data, q, v, a, tau):
     """tau = M a + h, minus the forces in data.external; lane blocks q, v, a, tau.
 
-    Reads the world's motion and data.external (`prepare`), writes data.bodies.
+    Reads the world's motion, data.external and data.diagonal (`prepare`), writes data.bodies.
     """
     outward(model, data, q, v, a)
     inward(model, data, a, tau)

@@ -24,7 +24,7 @@ _C = tuple((-1.0) ** i / math.factorial(2 * i) for i in range(9))
 def _sincos_real(x):
     k = math.floor(x * _TWO_OVER_PI + 0.5)
     r = ((x - k * _PART_1) - k * _PART_2) - k * _PART_3
-    r = min(max(r, -0.8), 0.8)  # keeps angles beyond 1e15 rad, which have no meaning, bounded
+    r = 0.0 if abs(r) > 0.8 else r  # angles beyond 1e15 rad have no meaning; NaN goes through
     z = r * r
     s = _S[7]
     s = _S[6] + z * s
