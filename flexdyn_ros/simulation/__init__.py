@@ -1,1 +1,0 @@
-"""Composing the verbs: time stepping, events, trajectories."""

@@ -1,0 +1,77 @@
+"""Names of files and of what is public; versions and declared dependencies that agree."""
+
+import importlib
+import pkgutil
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import flexdyn_ros
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "flexdyn_ros"
+VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "misc"}
+
+
+def packages():
+    """flexdyn_ros and its rooms; nodes need ROS and are looked at where ROS is."""
+    yield flexdyn_ros
+    for info in pkgutil.iter_modules(flexdyn_ros.__path__, "flexdyn_ros."):
+        if info.ispkg and info.name != "flexdyn_ros.nodes":
+            yield importlib.import_module(info.name)
+
+
+def test_files_have_telling_names():
+    assert not [path for path in PACKAGE.rglob("*.py") if path.stem in VAGUE]
+
+
+def test_no_file_is_named_like_a_standard_module():
+    stems = {path.stem for path in PACKAGE.rglob("*.py")} - {"__init__", "__main__"}
+    assert not stems & sys.stdlib_module_names
+
+
+def test_public_names_exist_and_are_documented():
+    for package in packages():
+        for name in getattr(package, "__all__", ()):
+            assert getattr(package, name).__doc__, f"{package.__name__}.{name}"
+
+
+def test_every_public_name_has_one_import_path():
+    """The same thing is not offered by two rooms, so that all code spells its import alike."""
+    offered = {}
+    for package in packages():
+        for name in getattr(package, "__all__", ()):
+            offered.setdefault(id(getattr(package, name)), []).append(f"{package.__name__}.{name}")
+    rooms = [paths for paths in offered.values() if len([p for p in paths if p.count(".") > 1]) > 1]
+    assert not rooms
+
+
+def manifest(folder):
+    return ElementTree.parse(ROOT / folder / "package.xml").getroot()
+
+
+def test_versions_agree():
+    stated = {folder: manifest(folder).findtext("version") for folder in (".", "flexdyn_interfaces")}
+    stated["setup.py"] = re.search(r'version="([^"]+)"', (ROOT / "setup.py").read_text())[1]
+    stated["flexdyn_ros"] = flexdyn_ros.__version__
+    assert len(set(stated.values())) == 1, stated
+
+
+def test_message_packages_that_nodes_import_are_declared():
+    declared = {element.text for element in manifest(".") if element.tag.endswith("depend")}
+    source = "".join(path.read_text() for path in PACKAGE.glob("nodes/*.py"))
+    imported = set(re.findall(r"^\s*(?:from|import) (\w+_(?:msgs|interfaces|srvs))\b", source, re.MULTILINE))
+    assert imported - {"control_msgs"} <= declared  # control_msgs is optional: imported where it exists
+
+
+def test_the_python_dependencies_that_pip_installs_are_those_that_rosdep_installs():
+    pip = set(
+        re.findall(
+            r'"([\w.-]+)>=',
+            re.search(r"install_requires=\[(.*?)\]", (ROOT / "setup.py").read_text(), re.S)[1],
+        )
+    )
+    keys = {element.text for element in manifest(".") if element.tag == "exec_depend"}
+    rosdep = {key.removeprefix("python3-").removesuffix("-pip") for key in keys}
+    assert {name.lower().removeprefix("py") for name in pip} <= rosdep

@@ -1,0 +1,105 @@
+"""Rooms import only from rooms below them, and only one room knows ROS, one plots."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "flexdyn_ros"
+MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
+
+ROS = {
+    "rclpy", "launch", "launch_ros", "tf2_ros", "flexdyn_interfaces", "action_msgs", "builtin_interfaces",
+    "control_msgs", "diagnostic_msgs", "geometry_msgs", "lifecycle_msgs", "nav_msgs", "rcl_interfaces",
+    "rosgraph_msgs", "sensor_msgs", "std_msgs", "std_srvs", "tf2_msgs", "trajectory_msgs",
+    "visualization_msgs",
+}  # fmt: skip
+PICTURES = {"matplotlib", "mpl_toolkits", "viser", "plotly", "pyvista"}
+
+
+def room_of(path):
+    return path.relative_to(PACKAGE).parts[0]
+
+
+def imports_of(path):
+    """[(module, line, at the top of the file)] of a source file; relative imports as modules of ours."""
+    tree = ast.parse(path.read_text(), str(path))
+    inside = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for node in ast.walk(function)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            folder = ".".join(
+                path.relative_to(ROOT).parent.parts[: len(path.relative_to(ROOT).parts) - node.level]
+            )
+            names = [".".join(filter(None, [folder, node.module])) if node.level else node.module]
+        else:
+            continue
+        found += [(name, node.lineno, id(node) not in inside) for name in names]
+    return found
+
+
+def offences(forbidden, allowed_room):
+    return [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in MODULES
+        if room_of(path) != allowed_room
+        for name, line, _ in imports_of(path)
+        if name.split(".")[0] in forbidden
+    ]
+
+
+def test_rooms_import_only_from_rooms_below():
+    """The layers of pyproject.toml, checked by import-linter over the whole import graph."""
+    importlinter = pytest.importorskip("importlinter.cli")
+    assert importlinter.lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0
+
+
+def test_only_nodes_import_ros():
+    assert not offences(ROS, "nodes")
+
+
+def test_only_view_imports_plotting_libraries():
+    assert not offences(PICTURES, "view")
+
+
+def test_plotting_libraries_are_imported_where_they_are_used():
+    """Inside the function: `import flexdyn_ros` must not pay for pictures."""
+    at_top = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in MODULES
+        for name, line, top in imports_of(path)
+        if top and name.split(".")[0] in PICTURES
+    ]
+    assert not at_top
+
+
+def test_kernels_import_numpy_numba_and_kernels_only():
+    allowed = {"numpy", "numba", "llvmlite"} | sys.stdlib_module_names
+    foreign = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in MODULES
+        if room_of(path) == "kernels"
+        for name, line, _ in imports_of(path)
+        if name.split(".")[0] not in allowed and not name.startswith("flexdyn_ros.kernels")
+    ]
+    assert not foreign
+
+
+def test_the_library_imports_without_ros(tmp_path):
+    """`import flexdyn_ros` leaves no ROS and no plotting module behind."""
+    import subprocess
+
+    code = "import sys, flexdyn_ros; print(*{name.split('.')[0] for name in sys.modules})"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert not set(run.stdout.split()) & (ROS | PICTURES)
