@@ -1,0 +1,1 @@
+"""Composing the verbs: time stepping, events, trajectories."""
