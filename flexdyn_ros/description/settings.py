@@ -62,6 +62,8 @@ def _split(item: Any, where: Place) -> tuple[str, str]:
 
 def read_tree(tree: Any, source: str, where: Place, known: dict[str, set[str]]) -> Layer:
     layer = Layer(source, where)
+    if tree is None:
+        return layer
     for path, value, place in _items(tree, where):
         _read_path(path, value, place, layer, known)
     return layer

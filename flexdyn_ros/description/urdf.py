@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import hypot, inf
 from typing import NoReturn
 
 from flexdyn_ros.description.inertia import judge_inertia
 from flexdyn_ros.description.markup import Document, Element, line_of, name_of, number, only_child, vector
 from flexdyn_ros.description.robot import Inertial, Joint, Limit, Link, Mimic
+from flexdyn_ros.description.values import suggestion
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _ZERO = (0.0, 0.0, 0.0)
+# what URDF knows, by element: other words are left to other tools, unless they look like a typing mistake
+_IN_LINK: dict[str, tuple[str, ...]] = {"inertial": (), "visual": (), "collision": ()}
+_IN_JOINT = {
+    "origin": ("xyz", "rpy"),
+    "parent": ("link",),
+    "child": ("link",),
+    "axis": ("xyz",),
+    "calibration": (),
+    "dynamics": ("damping", "friction"),
+    "limit": ("lower", "upper", "effort", "velocity"),
+    "mimic": ("joint", "multiplier", "offset"),
+    "safety_controller": (),
+}
 Inertia = tuple[float, float, float, float, float, float]
 
 
@@ -23,6 +37,7 @@ def read_links(doc: Document, warnings: list[str]) -> tuple[Link, ...]:
         inertial = only_child(doc, element, "inertial")
         values = None if inertial is None else _read_inertial(doc, name, inertial, warnings)
         links[name] = Link(name, values, line_of(element))
+        _warn_of_typos(element, _IN_LINK, warnings)
     if not links:
         doc.fail("the robot has no links", doc.root, expected="at least one <link>")
     return tuple(links.values())
@@ -34,6 +49,7 @@ def read_joints(doc: Document, warnings: list[str]) -> tuple[Joint, ...]:
     for element in doc.root.findall("joint"):
         name = _new_name(doc, element, joints)
         joints[name] = _read_joint(doc, name, element, warnings)
+        _warn_of_typos(element, _IN_JOINT, warnings)
     return tuple(joints.values())
 
 
@@ -43,6 +59,22 @@ def _new_name(doc: Document, element: Element, known: dict) -> str:
         first = known[name].line
         doc.fail(f"the name is used twice, first in line {first}", element, "name", name, "a name of its own")
     return name
+
+
+def _warn_of_typos(element: Element, known: Mapping[str, tuple[str, ...]], warnings: list[str]) -> None:
+    """Warn of children and attributes that are nearly, but not quite, words of URDF."""
+    where = f"{element.tag} '{element.get('name')}'"
+    for child in element:
+        tag = str(child.tag)
+        if tag not in known:
+            hint = suggestion(tag, known, 0.8)
+            if hint:
+                warnings.append(f"{where}, line {line_of(child)}: <{tag}> is ignored{hint}")
+            continue
+        for name in map(str, child.attrib if known[tag] else ()):
+            hint = "" if name in known[tag] else suggestion(name, known[tag], 0.8)
+            if hint:
+                warnings.append(f"{where}, line {line_of(child)}: '{name}' of <{tag}> is ignored{hint}")
 
 
 def _read_inertial(doc: Document, link: str, element: Element, warnings: list[str]) -> Inertial | None:

@@ -18,9 +18,9 @@ class WrongValue(ValueError):
     """The value is not what the attribute expects; the argument says what it expects."""
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
+def suggestion(word: str, known: Iterable[str], nearness: float = 0.6) -> str:
     """` (did you mean ...?)`, or nothing if no known word is near."""
-    found = get_close_matches(word, list(known), n=2, cutoff=0.6)
+    found = get_close_matches(word, list(known), n=2, cutoff=nearness)
     return f" (did you mean {' or '.join(repr(near) for near in found)}?)" if found else ""
 
 

@@ -81,3 +81,22 @@ def test_inertial_and_dynamics_are_read() -> None:
     assert (slider.limit.lower, slider.limit.upper) == (-0.1, 0.2)
     assert robot.root == "a"
     assert robot.children_of("a") == (slider,)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        ('<limit lowr="-1" upper="1"/>', "'lowr' of <limit> is ignored (did you mean 'lower'?)"),
+        ('<limits lower="-1" upper="1"/>', "<limits> is ignored (did you mean 'limit'?)"),
+        ('<dynamics dampng="1"/>', "'dampng' of <dynamics> is ignored (did you mean 'damping'?)"),
+    ],
+)
+def test_words_that_look_like_typing_mistakes_are_warned_of(wrong: str, hint: str) -> None:
+    assert any(hint in warning for warning in read(two_links(joint(wrong))).warnings)
+
+
+def test_words_of_other_tools_are_not_warned_of() -> None:
+    words = (
+        '<limit lower="-1" upper="1" command_effort="3"/><dynamics D="1" K="2" mu_viscous="3"/><hardware/>'
+    )
+    assert read(two_links(joint(words))).warnings == ()
