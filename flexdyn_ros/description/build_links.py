@@ -110,6 +110,7 @@ def _beam(link: str, said: Statement, modes: Modes, modes_said: Statement, conte
         _refuse_section_data(said, sections, material, table)
     else:
         _check_stiffness(beam, modes, modes_said)
+        _check_mass(link, beam, said, context)
     if beam.length is None and not context.children(link):
         said.fail("the length of a link without children is missing", "length", "a number > 0 m")
     return beam
@@ -159,6 +160,17 @@ def _refuse_section_data(
     for attribute in SECTION_NUMBERS:
         if attribute.name in said.values:
             said.fail("imported modes exclude section data", attribute.name, "nothing beside <modes file>")
+
+
+def _check_mass(link: str, beam: Beam, said: Statement, context: Context) -> None:
+    """The beam has a mass: a number, a column, density and section, or what `<inertial>` leaves for it."""
+    has_density = beam.section is not None and beam.material is not None and beam.material.density is not None
+    has_column = beam.table is not None and "mass_per_length" in beam.table.columns
+    inertial = context.links[link].inertial
+    has_mass = inertial is not None and inertial.mass > 0.0
+    if beam.mass_per_length is None and not (has_density or has_column or has_mass):
+        expected = "mass_per_length, a section with the density of its material, or <inertial> of the link"
+        said.fail("the beam has no mass", "mass_per_length", expected)
 
 
 def _check_stiffness(beam: Beam, modes: Modes, modes_said: Statement) -> None:

@@ -104,7 +104,8 @@ def _named(rest: str, value: Any, place: Place, names: set[str]) -> list[tuple[s
             found += _named(key, inner, Place(at.file, at.line, place.element), names)
         return found
     words = rest.split(".")
-    for count in range(len(words), 0, -1):
+    longest = 1 + max((name.count(".") for name in names), default=0)
+    for count in range(min(len(words), longest), 0, -1):
         name = ".".join(words[:count])
         if name in names or count == 1:
             inside = Place(place.file, place.line, f"{place.element}/{name}")

@@ -147,6 +147,12 @@ def test_wrong_beams_are_refused(beam: str, message: str, attribute: str | None)
     refused(with_beam(beam), message, attribute)
 
 
+def test_beam_without_mass_is_refused() -> None:
+    text = with_beam('<beam length="1" EIy="1"/>').replace('<mass value="4.0"/>', '<mass value="0"/>')
+    refused(text, "no mass", "mass_per_length")
+    assert read(text.replace('EIy="1"', 'EIy="1" mass_per_length="1"')).flexible_links["boom"]
+
+
 def test_numbers_beside_a_name_override_the_material() -> None:
     beam = '<beam><rod radius="0.01"/><material name="steel" E="200e9" G="80e9"/></beam>'
     material = read(with_beam(beam)).flexible_links["boom"].beam.material

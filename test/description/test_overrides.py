@@ -206,3 +206,17 @@ def test_file_of_blocks_holds_blocks_only(tmp_path: Path) -> None:
     with pytest.raises(DescriptionError, match="blocks") as caught:
         read(file)
     assert (caught.value.file, caught.value.line) == (str(other), 2)
+
+
+def test_plain_urdf_is_made_flexible_by_options_alone() -> None:
+    plain = PENDULUM[: PENDULUM.index("  <flexdyn")] + "</robot>"
+    assert not read(plain).flexible_links
+    boom = {"beam": {"rod": {"radius": 0.01}, "material": {"name": "steel"}}, "modes": {"bending_z": 1}}
+    robot = read(plain, options={"links": {"boom": boom}, "base.type": "floating"})
+    assert robot.flexible_links["boom"].beam.section.radius == 0.01
+    assert robot.base.type == "floating"
+
+
+def test_long_paths_are_refused_soon() -> None:
+    with pytest.raises(DescriptionError):
+        read(PENDULUM, options={"links" + ".boom" * 100_000: 1})

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -182,3 +185,23 @@ def test_meshes_of_packages_are_found() -> None:
     panda = next(path for path in FILES if path.name == "panda.urdf")
     mesh = as_urchin(read(panda)).link_map["panda_link1"].visuals[0].geometry.mesh
     assert Path(mesh.filename).is_file()
+
+
+@pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")
+def test_seven_joints_are_read_in_less_than_ten_milliseconds() -> None:
+    panda = next(path for path in FILES if path.name == "panda.urdf")
+    times = []
+    for _ in range(20):
+        begin = time.perf_counter()
+        read(panda)
+        times.append(time.perf_counter() - begin)
+    assert min(times) < 0.010
+
+
+def test_reading_a_plain_urdf_imports_no_other_reader() -> None:
+    code = (
+        'import sys, flexdyn_ros.description as d; d.read(\'<robot name="r"><link name="a"/></robot>\');'
+        "print(*({'xacro', 'urchin', 'urdfpy', 'trimesh'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
