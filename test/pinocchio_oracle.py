@@ -1,0 +1,166 @@
+"""Pinocchio as an independent answer, and the converter between its conventions and ours.
+
+Pinocchio's free flyer has its twist in body axes, linear part first; ours is in the axes of the frame that
+the body moves in, angular part first. With v_pin = G(q) v_ours (mimic joints included: the oracle knows
+them as joints of their own)
+
+    M = G^T M_pin G,   tau = G^T tau_pin,   a_pin = G a + Gdot v.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pin = pytest.importorskip("pinocchio", reason="the test oracle Pinocchio (package pin) is not installed")
+
+
+def pose(xyz, rpy):
+    return pin.SE3(pin.rpy.rpyToMatrix(*map(float, rpy)), np.array(xyz, dtype=float))
+
+
+def model_of(description):
+    """A Pinocchio model straight from the records of a description, joints added depth first, mimic tags ignored."""
+    model = pin.Model()
+    model.name = description.name
+    model.gravity = pin.Motion(np.array(description.gravity), np.zeros(3))
+    root = 0
+    if description.base.type == "floating":
+        root = model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), "base")
+        at = pin.SE3.Identity()
+    else:
+        at = pose(description.base.xyz, description.base.rpy)
+    _add_link(model, description, description.root, root, at)
+    return model
+
+
+def _add_link(model, description, name, joint, at):
+    model.addFrame(pin.Frame(name, joint, 0, at, pin.FrameType.BODY))
+    inertial = description.link(name).inertial
+    if inertial is not None:
+        xx, xy, xz, yy, yz, zz = inertial.inertia
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        body = pin.Inertia(inertial.mass, np.zeros(3), tensor)
+        model.appendBodyToJoint(joint, body, at * pose(inertial.xyz, inertial.rpy))
+    for child in description.children_of(name):
+        here = at * pose(child.xyz, child.rpy)
+        if child.type == "fixed":
+            _add_link(model, description, child.child, joint, here)
+        else:
+            index = model.addJoint(joint, _joint_model(child), here, child.name)
+            _add_link(model, description, child.child, index, pin.SE3.Identity())
+
+
+def _joint_model(joint):
+    if joint.type == "floating":
+        return pin.JointModelFreeFlyer()
+    kind = pin.JointModelPrismaticUnaligned if joint.type == "prismatic" else pin.JointModelRevoluteUnaligned
+    return kind(np.array(joint.axis))
+
+
+class Oracle:
+    """A Pinocchio model that answers in our conventions; joints are found by name."""
+
+    def __init__(self, robot, model, base_joint: str = "base"):
+        self.robot, self.model, self.data = robot, model, model.createData()
+        self.axes, self.free = [], []
+        index = {c.name: c for c in robot.coordinates}
+        for name, joint in list(zip(model.names, model.joints, strict=True))[1:]:
+            if joint.nv == 6:
+                prefix = "base" if name in (base_joint, robot.description.base.joint) else name
+                self.free.append(
+                    (joint, robot.q_names.index(f"{prefix}/x"), robot.v_names.index(f"{prefix}/wx"))
+                )
+                continue
+            ratio, offset, record = 1.0, 0.0, robot.description.joint(name)
+            while record.mimic is not None:
+                offset += ratio * record.mimic.offset
+                ratio *= record.mimic.multiplier
+                record = robot.description.joint(record.mimic.joint)
+            c = index[record.name]
+            self.axes.append((joint, c.q_index, c.v_index, ratio, offset))
+
+    def q(self, q):
+        out = np.zeros(self.model.nq)
+        for joint, iq, _, ratio, offset in self.axes:
+            x = ratio * q[iq] + offset
+            out[joint.idx_q : joint.idx_q + joint.nq] = x if joint.nq == 1 else (np.cos(x), np.sin(x))
+        for joint, iq, _ in self.free:
+            out[joint.idx_q : joint.idx_q + 7] = q[iq : iq + 7]
+        return out
+
+    def G(self, q):
+        G = np.zeros((self.model.nv, self.robot.nv))
+        for joint, _, iv, ratio, _ in self.axes:
+            G[joint.idx_v, iv] = ratio
+        for joint, iq, iv in self.free:
+            R = pin.Quaternion(q[iq + 3 : iq + 7]).toRotationMatrix()
+            G[joint.idx_v : joint.idx_v + 3, iv + 3 : iv + 6] = R.T
+            G[joint.idx_v + 3 : joint.idx_v + 6, iv : iv + 3] = R.T
+        return G
+
+    def Gdot_v(self, q, v):
+        """(dG/dt) v: R^T turns with the body, so that the linear part loses w x v."""
+        out = np.zeros(self.model.nv)
+        for joint, iq, iv in self.free:
+            R = pin.Quaternion(q[iq + 3 : iq + 7]).toRotationMatrix()
+            out[joint.idx_v : joint.idx_v + 3] = -R.T @ np.cross(v[iv : iv + 3], v[iv + 3 : iv + 6])
+        return out
+
+    def inverse_dynamics(self, q, v, a, wrenches=None):
+        G, qp = self.G(q), self.q(q)
+        arguments = (self.model, self.data, qp, G @ v, G @ a + self.Gdot_v(q, v))
+        return G.T @ (pin.rnea(*arguments, self.forces(qp, wrenches)) if wrenches else pin.rnea(*arguments))
+
+    def forces(self, qp, wrenches):
+        """Pinocchio's list of forces, in joint axes, of wrenches (moment; force) in world axes at frames."""
+        pin.framesForwardKinematics(self.model, self.data, qp)
+        forces = pin.StdVec_Force()
+        for _ in range(self.model.njoints):
+            forces.append(pin.Force.Zero())
+        for name, wrench in wrenches.items():
+            frame = self.model.frames[self.frame(name)]
+            at = self.data.oMf[self.frame(name)].translation
+            placed = pin.SE3(np.eye(3), at).act(pin.Force(np.array(wrench[3:]), np.array(wrench[:3])))
+            forces[frame.parentJoint] += self.data.oMi[frame.parentJoint].actInv(placed)
+        return forces
+
+    def mass_matrix(self, q):
+        G = self.G(q)
+        M = pin.crba(self.model, self.data, self.q(q)).reshape(self.model.nv, self.model.nv)
+        M = np.triu(M) + np.triu(M, 1).T
+        return G.T @ M @ G
+
+    def forward_dynamics(self, q, v, tau):
+        """By the articulated-body algorithm; robots without mimic joints."""
+        G = self.G(q)
+        a = pin.aba(self.model, self.data, self.q(q), G @ v, np.linalg.solve(G.T, tau))
+        return np.linalg.solve(G, a - self.Gdot_v(q, v))
+
+    def frame(self, name):
+        return self.model.getFrameId(name, pin.FrameType.BODY)
+
+    def pose(self, q, name):
+        pin.framesForwardKinematics(self.model, self.data, self.q(q))
+        return self.data.oMf[self.frame(name)].homogeneous
+
+    def jacobian(self, q, name):
+        J = pin.computeFrameJacobian(
+            self.model, self.data, self.q(q), self.frame(name), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        ).reshape(6, self.model.nv)  # one column comes as a vector
+        return np.vstack([J[3:], J[:3]]) @ self.G(q)
+
+    def energies(self, q, v):
+        """Kinetic energy of the bodies, potential energy."""
+        qp = self.q(q)
+        kinetic = pin.computeKineticEnergy(self.model, self.data, qp, self.G(q) @ v)
+        return kinetic, pin.computePotentialEnergy(self.model, self.data, qp)
+
+    def center_of_mass(self, q):
+        return pin.centerOfMass(self.model, self.data, self.q(q)).copy()
+
+    def momentum(self, q, v):
+        """(angular about the world origin; linear)."""
+        h = pin.computeCentroidalMomentum(self.model, self.data, self.q(q), self.G(q) @ v)
+        com = self.data.com[0]
+        return np.concatenate([h.angular + np.cross(com, h.linear), h.linear])
