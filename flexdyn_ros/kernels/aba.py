@@ -1,8 +1,8 @@
 """Articulated-body algorithm: accelerations from efforts in O(n) (Featherstone 2008, table 7.1).
 
-Written with the acceleration of the body origin itself instead of Featherstone's spatial one: velocities then enter only
-through the products with angular velocities, and no linear velocity is needed. An articulated inertia is kept as
-[A H; H^T M]: (moment; force) = [A H; H^T M] (angular; linear acceleration) + bias.
+Written with the acceleration of the body origin itself instead of Featherstone's spatial one: velocities then
+enter only through the products with angular velocities, and no linear velocity is needed. An articulated
+inertia is kept as [A H; H^T M]: (moment; force) = [A H; H^T M] (angular; linear acceleration) + bias.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from .tree import (
 # rows of a body's block in TreeData.articulated
 A_ROW, H_ROW, M_ROW = 0, 6, 15  # (6) symmetric, (9), (6) symmetric
 BIAS_MOMENT, BIAS_FORCE = 21, 24
-U_MOMENT, U_FORCE = 27, 30  # column of the inertia that belongs to the joint axis; for a free joint what drives it
+# column of the inertia that belongs to the joint axis; for a free joint what drives it
+U_MOMENT, U_FORCE = 27, 30
 U_ROW, D_ROW = 33, 34  # effort left for the joint, inverse of the inertia it feels
 
 
@@ -176,7 +177,15 @@ def start_inertia(inertia, own, external, joint, lanes):
         ux, uy, uz = cross(wx, wy, wz, cx, cy, cz)
         ux, uy, uz = cross(wx, wy, wz, ux, uy, uz)
         store3(joint, BIAS_MOMENT, n, k, hx - external[k], hy - external[n + k], hz - external[2 * n + k])
-        store3(joint, BIAS_FORCE, n, k, ux - external[3 * n + k], uy - external[4 * n + k], uz - external[5 * n + k])
+        store3(
+            joint,
+            BIAS_FORCE,
+            n,
+            k,
+            ux - external[3 * n + k],
+            uy - external[4 * n + k],
+            uz - external[5 * n + k],
+        )
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -377,7 +386,8 @@ def add_wrench(r, px, py, pz, joint, base, n, k):
 
 @kernel(fastmath=FAST, forceinline=True)
 def release_free(own, joint, tau, lanes):
-    """A free joint passes its effort down and nothing else: U keeps what drives the body, the bias becomes the effort."""
+    """A free joint passes its effort down and nothing else: U keeps what drives the body, the bias becomes
+    the effort."""
     n = len(lanes)
     for k in range(n):
         t = load9(own, TURN, n, k)

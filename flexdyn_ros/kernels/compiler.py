@@ -1,7 +1,8 @@
 """How kernels are compiled and where the results are kept.
 
-Numba's disk cache does not notice that a callee in another file was edited: the stale caller goes on with the old
-physics. So the folder of the cache is named after a hash of all kernel sources, and every edit starts a new one.
+Numba's disk cache does not notice that a callee in another file was edited: the stale caller goes on with the
+old physics. So the folder of the cache is named after a hash of all kernel sources, and every edit starts a
+new one.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ def leaf(function: Callable):
 class Entry:
     """A kernel that Python calls: compiled for one signature, at the first call, and for no other.
 
-    Arguments of any other type raise TypeError (that check runs in C and costs nothing extra), so a caller may try
-    the entry first and look at its arguments only when that fails.
+    Arguments of any other type raise TypeError (that check runs in C and costs nothing extra), so a caller
+    may try the entry first and look at its arguments only when that fails.
     """
 
     def __init__(self, function: Callable, signature: str, **options) -> None:

@@ -39,7 +39,8 @@ def composite_body(model, data, q, M):
 
 @kernel(fastmath=FAST, forceinline=True)
 def collect_inertias(model, data):
-    """Composite inertia of every body: its own and those of all that hangs on it, about its origin, in its axes."""
+    """Composite inertia of every body: its own and those of all that hangs on it, about its origin, in its
+    axes."""
     for b in range(1, model.nb):
         inertia = model.inertia[10 * b : 10 * b + 10]
         own = data.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
@@ -114,7 +115,8 @@ def push_free(data, b, c):
 
 @kernel(fastmath=FAST, forceinline=True)
 def project_column(model, data, b, column, ratio, own_part, M):
-    """Carry the force of body b to the root and write its projections on the joints it passes, times ratio."""
+    """Carry the force of body b to the root and write its projections on the joints it passes, times
+    ratio."""
     body = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
     fx, fy, fz = load3(body, FORCE, 1, 0)
     mx, my, mz = load3(body, MOMENT, 1, 0)

@@ -12,7 +12,8 @@ from .tree import COULOMB, DAMPING, DOF_NUMBERS, REFERENCE, SMOOTHING, STATIC, S
 def dry_friction(coulomb, static, stribeck, smoothing, v):
     """Smoothed Stribeck curve [N m or N], against v.
 
-    F = (F_C + (F_S - F_C) exp(-(v/v_s)^2)) tanh(v/v_0) (Armstrong-Helouvry, Dupont & Canudas de Wit 1994, with tanh for the sign).
+    F = (F_C + (F_S - F_C) exp(-(v/v_s)^2)) tanh(v/v_0) (Armstrong-Helouvry, Dupont & Canudas de Wit 1994,
+    with tanh for the sign).
     """
     level = coulomb
     if static != coulomb:
@@ -32,7 +33,9 @@ def add_joint_resistance(model, data, q, v, sign, tau):
                 tau[i * n + k] += sign * damping * v[i * n + k]
         if coulomb != 0.0 or static != 0.0:
             for k in range(n):
-                tau[i * n + k] += sign * dry_friction(coulomb, static, dof[STRIBECK], dof[SMOOTHING], v[i * n + k])
+                tau[i * n + k] += sign * dry_friction(
+                    coulomb, static, dof[STRIBECK], dof[SMOOTHING], v[i * n + k]
+                )
         if stiffness != 0.0:
             at = model.q_of_v[i] * n
             for k in range(n):

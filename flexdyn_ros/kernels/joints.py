@@ -1,4 +1,5 @@
-"""Joint kinematics of a rigid tree, one lane block at a time: rotation and origin of each body in its parent."""
+"""Joint kinematics of a rigid tree, one lane block at a time: rotation and origin of each body in its
+parent."""
 
 from __future__ import annotations
 

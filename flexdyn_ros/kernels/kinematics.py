@@ -1,4 +1,5 @@
-"""Poses and velocities of bodies and frames, external wrenches, energies and momenta; one sample at a time."""
+"""Poses and velocities of bodies and frames, external wrenches, energies and momenta; one sample at a
+time."""
 
 from __future__ import annotations
 
@@ -74,7 +75,8 @@ def move_in_body_axes(model, data, v):
 
 @kernel
 def apply_wrenches(model, data, q, bodies, offsets, wrenches):
-    """Set data.external from wrenches (k, 6) = (moment; force) in world axes at points `offsets` (k, 3) of `bodies` (k,)."""
+    """Set data.external from wrenches (k, 6) = (moment; force) in world axes at points `offsets` (k, 3) of
+    `bodies` (k,)."""
     for i in range(6 * model.nb):
         data.external[i] = 0.0
     place_in_world(model, data, q)
@@ -124,7 +126,8 @@ def frame_pose(data, body, placement, out):
 
 @kernel
 def frame_jacobian(model, data, body, point, out):
-    """Jacobian (6, nv) = (angular; linear), world axes, of `point` (3,) fixed to `body`; reads `place_in_world`."""
+    """Jacobian (6, nv) = (angular; linear), world axes, of `point` (3,) fixed to `body`; reads
+    `place_in_world`."""
     out[:] = 0.0
     if body == 0:
         return
@@ -168,7 +171,8 @@ def frame_jacobian(model, data, body, point, out):
 
 @kernel
 def energies(model, data, q, v, out):
-    """out = kinetic energy (armature included), gravity potential (world origin), energy of joint springs [J].
+    """out = kinetic energy (armature included), gravity potential (world origin), energy of joint springs
+    [J].
 
     Reads `place_in_world` and `move_in_body_axes`.
     """
@@ -202,7 +206,8 @@ def energies(model, data, q, v, out):
 
 @kernel
 def momenta(model, data, out):
-    """out = angular momentum about the world origin (3), linear momentum (3), first moment of mass (3), mass; world axes.
+    """out = angular momentum about the world origin (3), linear momentum (3), first moment of mass (3), mass;
+    world axes.
 
     Reads `place_in_world` and `move_in_body_axes`. Rotors count with their joint's armature only, not here.
     """

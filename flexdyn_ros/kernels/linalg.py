@@ -9,7 +9,8 @@ from .compiler import kernel
 
 @kernel
 def cholesky(A, n):
-    """Replace the lower triangle of the leading (n, n) block by its Cholesky factor; False if it is not positive definite."""
+    """Replace the lower triangle of the leading (n, n) block by its Cholesky factor; False if it is not
+    positive definite."""
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(A[i, i]))

@@ -50,7 +50,8 @@ def move(model, q, v, step, out):
 
 @kernel
 def perturb(model, q, i, step, out):
-    """out = q (+) step e_i, for a complex step too (quaternions not normalised: a step of 1e-40 i keeps their length)."""
+    """out = q (+) step e_i, for a complex step too (quaternions not normalised: a step of 1e-40 i keeps their
+    length)."""
     for k in range(model.nq):
         out[k] = q[k]
     at = model.q_of_v[i]

@@ -1,10 +1,10 @@
 """Arrays seen through an address: lets one integer carry a whole model into a kernel.
 
-Each array argument costs a call from Python 50 to 90 ns; an integer costs next to nothing. Whoever passes an address
-keeps the memory behind it alive.
+Each array argument costs a call from Python 50 to 90 ns; an integer costs next to nothing. Whoever passes an
+address keeps the memory behind it alive.
 
-Never inline these with Numba's own `inline="always"`: its dead-code pass then takes writes to an array that came from an
-address for writes to an array nobody reads, and drops them.
+Never inline these with Numba's own `inline="always"`: its dead-code pass then takes writes to an array that
+came from an address for writes to an array nobody reads, and drops them.
 """
 
 from __future__ import annotations

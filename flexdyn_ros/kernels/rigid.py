@@ -1,8 +1,8 @@
 """What Python may call for a rigid tree: one entry per verb, for one sample or for many.
 
-All take the address of the header (see kernels/tree.py). The `_one` entries use the robot's own work memory and keep the
-GIL, so that no two threads meet there; the `_many` entries get work memory of their own and release it. They return
-status + 8 i with the index i of the first sample that is wrong, 0 if none is.
+All take the address of the header (see kernels/tree.py). The `_one` entries use the robot's own work memory
+and keep the GIL, so that no two threads meet there; the `_many` entries get work memory of their own and
+release it. They return status + 8 i with the index i of the first sample that is wrong, 0 if none is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from .compiler import LANES, entry, kernel
 from .crba import composite_body, crba
 from .friction import add_joint_resistance
 from .joints import FAST
-from .kinematics import apply_wrenches, energies, frame_jacobian, frame_pose, momenta, move_in_body_axes, place_in_world
+from .kinematics import (
+    apply_wrenches,
+    energies,
+    frame_jacobian,
+    frame_pose,
+    momenta,
+    move_in_body_axes,
+    place_in_world,
+)
 from .linalg import cholesky, cholesky_solve
 from .manifold import displacement, move, perturb
 from .memory import ints_at
@@ -162,7 +170,9 @@ def first_wrong(model, q, v, third, result, n_free):
     """Status of the first sample that is not finite or has a bad quaternion."""
     for s in range(q.shape[0]):
         status = status_of_q(model, q[s], n_free)
-        if status == OK and not (finite(v[s], model.nv) and finite(third[s], model.nv) and finite(result[s], model.nv)):
+        if status == OK and not (
+            finite(v[s], model.nv) and finite(third[s], model.nv) and finite(result[s], model.nv)
+        ):
             status = NOT_FINITE
         if status != OK:
             return status + 8 * s
@@ -241,7 +251,9 @@ def partial_dynamics_many(address, work, M, q, v, tau, given, a, bodies, offsets
     data = carve_data(work, model.nb, model.nq, nv, ONE_LANE)
     prepare(model, data, 1.0)
     for s in range(q.shape[0]):
-        status = solve_partially(model, data, M, q[s], v[s], tau[s], given, a[s], bodies, offsets, wrenches[s])
+        status = solve_partially(
+            model, data, M, q[s], v[s], tau[s], given, a[s], bodies, offsets, wrenches[s]
+        )
         if status != OK:
             a[s, :] = np.nan
     return first_wrong(model, q, v, tau, a, head[N_FREE])
@@ -439,7 +451,8 @@ COMPLEX_STEP = 1e-40
 
 @entry(f"int64(int64, complex128[::1], {_M}, {_M}, {_M}, {_WRENCHES}, {_T}, {_T})", nogil=True)
 def inverse_dynamics_derivatives_many(address, work, q, v, a, bodies, offsets, wrenches, dq, dv):
-    """Derivatives (N, nv, nv) of tau(q, v, a) with wrenches held, by q (tangent) and by v, to machine precision."""
+    """Derivatives (N, nv, nv) of tau(q, v, a) with wrenches held, by q (tangent) and by v, to machine
+    precision."""
     head = ints_at(address, HEADER)
     model = open_tree(address)
     nv = model.nv

@@ -1,7 +1,7 @@
 """Recursive Newton-Euler algorithm: efforts from motion (Luh, Walker & Paul 1980; specification serial 2.1).
 
-Angular velocity, angular acceleration and the acceleration of the body origin run outward in body axes, forces and moments
-inward. The world accelerates with -g, so weight needs no term of its own.
+Angular velocity, angular acceleration and the acceleration of the body origin run outward in body axes,
+forces and moments inward. The world accelerates with -g, so weight needs no term of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from .tree import (
 
 @kernel(fastmath=FAST)
 def rnea(model, data, q, v, a, tau):
-    """`newton_euler` as a function of its own: shorter to compile, 0.4 us longer to call (the models are passed by value)."""
+    """`newton_euler` as a function of its own: shorter to compile, 0.4 us longer to call (the models are
+    passed by value)."""
     newton_euler(model, data, q, v, a, tau)
 
 
@@ -112,7 +113,8 @@ def move_prismatic(below, own, v, a, ratio, lanes):
 
 @kernel(fastmath=FAST, forceinline=True)
 def move_free(below, own, v, a, lanes):
-    """Motion of a body on a free joint: v = (angular velocity; velocity of its origin), both in joint axes."""
+    """Motion of a body on a free joint: v = (angular velocity; velocity of its origin), both in joint
+    axes."""
     n = len(lanes)
     for k in range(n):
         m = load9(own, ROTATION, n, k)

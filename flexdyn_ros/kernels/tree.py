@@ -1,8 +1,8 @@
 """The rigid tree as kernels see it: named views of packed arrays, and the work arrays of the recursions.
 
-Body 0 is the world; body b > 0 hangs on joint b, whose axis is the z axis of the body's own frame (the builder turns
-frames so that it is). Lane arrays end in an axis of `len(lanes)` samples that are worked on together; lanes is a tuple of
-zeros only because its length is then known to the compiler.
+Body 0 is the world; body b > 0 hangs on joint b, whose axis is the z axis of the body's own frame (the
+builder turns frames so that it is). Lane arrays end in an axis of `len(lanes)` samples that are worked on
+together; lanes is a tuple of zeros only because its length is then known to the compiler.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ class TreeModel(NamedTuple):
     placement : (12 nb,)
         Joint frame in the parent body's frame: rotation row by row (9), then origin (3) [m].
     inertia : (10 nb,)
-        Mass [kg], first moment (3) [kg m], inertia about the body origin xx xy xz yy yz zz [kg m2], body axes.
+        Mass [kg], first moment (3) [kg m], inertia about the body origin xx xy xz yy yz zz [kg m2], body
+        axes.
     dof : (9 nv,)
-        Per velocity coordinate: armature, damping, Coulomb, static friction, Stribeck velocity, smoothing velocity,
-        stiffness, spring reference, spare. SI.
+        Per velocity coordinate: armature, damping, Coulomb, static friction, Stribeck velocity, smoothing
+        velocity, stiffness, spring reference, spare. SI.
     q_of_v : (nv,) int
         Index in q of a velocity coordinate, -1 for those of a free joint.
     gravity : (3,)
@@ -171,7 +172,8 @@ def open_data(address, nb, nq, nv, lanes):
 
 @kernel(forceinline=True)
 def prepare(model, data, gravity_scale):
-    """Make work arrays ready: the world at rest and accelerating against gravity, no external forces, armature as diagonal.
+    """Make work arrays ready: the world at rest and accelerating against gravity, no external forces,
+    armature as diagonal.
 
     The recursions leave all three as they are, so that once is enough.
     """

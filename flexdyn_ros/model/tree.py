@@ -184,12 +184,12 @@ class _Draft:
                 self.bodies.append(_Body(root, len(self.bodies) - 1, kind, stand @ Placement(Z, np.zeros(3)), iq, iv))
                 stand = Placement(Z.T, np.zeros(3))
             self.attach(root, len(self.bodies) - 1, stand)
-        elif base.type == "floating" and base.joint is None:
+        elif base.type == "floating":
             iq, iv = self.add_free("base", "base", root)
             self.bodies.append(_Body(root, 0, FREE, IDENTITY, iq, iv))
             self.attach(root, 1, IDENTITY)
         else:
-            self.attach(root, 0, IDENTITY if base.joint is not None else stand)
+            self.attach(root, 0, stand)
 
     def attach(self, link: str, body: int, placement: Placement) -> None:
         """Fix a link to a body: a frame, and its inertia in the body's."""
@@ -221,9 +221,8 @@ class _Draft:
             stack.extend(reversed(self.description.children_of(joint.child)))
 
     def _grow_free(self, joint: Joint, parent: int, at: Placement) -> None:
-        is_base = joint.name == self.description.base.joint
-        iq, iv = self.add_free("base" if is_base else joint.name, "base" if is_base else "joint", joint.child)
-        self.bodies.append(_Body(joint.child, parent, FREE, IDENTITY if is_base else at, iq, iv))
+        iq, iv = self.add_free(joint.name, "joint", joint.child)
+        self.bodies.append(_Body(joint.child, parent, FREE, at, iq, iv))
         self.attach(joint.child, len(self.bodies) - 1, IDENTITY)
 
     def _grow_axis(self, joint: Joint, parent: int, at: Placement) -> None:
