@@ -150,6 +150,7 @@ def _flexible_link(
     integrals = modal.modal_integrals(_beam(link, length), modes, rotary=rotary)
     tip = modal.section_fields(length, modes)
     whole = modal.with_body(integrals, _pseudo_inertia(link.get("tip_bodies", ())), tip)
+    modal.check_modal_mass(whole, modes, name)
     return FlexibleLink(integrals, _damping(link.get("damping"), whole, name), (tip,), first, first)
 
 

@@ -16,8 +16,8 @@ from numpy.polynomial import polynomial as P
 
 # Cauchy's integral f'(0) = mean of f(t)/t over a circle of N points:
 # error f^(N+1) radius^N / (N+1)!, rounding eps / radius
-CIRCLE, RADIUS = 16, 0.4
-QUARTER = 0.1 * np.exp(1j * np.pi * (np.arange(4) + 0.5) / 4)  # upper half of 8 points, for real functions
+CIRCLE, RADIUS = 12, 0.1
+QUARTER = 0.02 * np.exp(1j * np.pi * (np.arange(4) + 0.5) / 4)  # upper half of 8 points, for real functions
 
 
 def derivative(f):
@@ -83,7 +83,7 @@ def shape(spec):
 class Link:
     """One link: joint, beam, modes and bodies, with the material points that carry its mass."""
 
-    def __init__(self, spec, index, options, nodes=24):
+    def __init__(self, spec, index, options, nodes=16):
         self.joint = spec.get("joint", {})
         self.type = self.joint.get("type", "revolute")
         self.parent = spec.get("parent", index - 1)
@@ -115,7 +115,7 @@ class Link:
         """S_kl(s), integrated by a rule of its own."""
         if s in self._shortening:
             return self._shortening[s]
-        x, w = np.polynomial.legendre.leggauss(24)
+        x, w = np.polynomial.legendre.leggauss(16)
         x, w = 0.5 * s * (x + 1), 0.5 * s * self.L * w
         m = len(self.modes)
         S = np.zeros((m, m))
