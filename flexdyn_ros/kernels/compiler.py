@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numba
 from numba import njit
+from numba.extending import register_jitable
 
 #: samples that one pass of a lane kernel works on; a multiple of the SIMD width
 LANES = 16
@@ -58,6 +59,14 @@ def kernel(function: Callable | None = None, **options):
         return lambda f: kernel(f, **options)
     with _our_cache():
         return njit(function, cache=True, error_model="numpy", **options)
+
+
+def inner(function: Callable):
+    """Decorate a kernel that only kernels call: no way in from Python is compiled for it, nor kept on disk.
+
+    Worth it where arguments are tuples of many arrays: unpacking those from Python objects is most of the code.
+    """
+    return register_jitable(error_model="numpy")(function)
 
 
 def leaf(function: Callable):

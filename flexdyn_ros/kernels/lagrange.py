@@ -16,7 +16,7 @@ first) as quasi-velocity. Kernels are generic in the number type (float64, compl
 
 import numpy as np
 
-from .compiler import kernel
+from .compiler import inner, kernel
 from .friction import dry_friction
 from .lagrange_affine import (
     add_product,
@@ -143,14 +143,14 @@ def lagrange_jacobian(I, F, q, v, w, frame, offset, J):
         body = m.body_int[body, PARENT]
 
 
-@kernel
+@inner
 def add_copy(X, out):
     """Overwrite out (4, 4) with X."""
     clear(out)
     add_scaled(X, 1.0, out)
 
 
-@kernel
+@inner
 def add_jacobian_column(Y, T, ratio, column, J):
     """Add ratio * (angular; linear) rate of the pose T (4, 4) with derivative Y to a column of J."""
     for i in range(3):
@@ -166,7 +166,7 @@ def add_jacobian_column(Y, T, ratio, column, J):
 # ---------------------------------------- from the root to the tips
 
 
-@kernel
+@inner
 def place_bodies(m, d, q, v):
     """Write W, dW, Wv, B, X, N of all bodies (4, 8, 9, 75) and their mass matrices in the deformed state."""
     for body in range(m.body_int.shape[0]):
@@ -174,7 +174,7 @@ def place_bodies(m, d, q, v):
         mass_of_deformed_body(m, d, body, q, v)
 
 
-@kernel
+@inner
 def attach_frame(m, d, body, station, q, v):
     """Write the frame that children hang on, its rate and its second rate at zero acceleration into t[5],
     t[6], t[7].
@@ -206,7 +206,7 @@ def attach_frame(m, d, body, station, q, v):
     add_product(d.W[body], t[2], 1.0, t[7])
 
 
-@kernel
+@inner
 def place_body(m, d, body, q, v):
     """Write W, dW, Wv, B, the rows of X and N of one body; its parent has been placed."""
     parent, station = m.body_int[body, PARENT], m.body_int[body, STATION]
@@ -236,7 +236,7 @@ def place_body(m, d, body, q, v):
             product(d.W[parent], t[2], d.N[edge + k])  # dW_body / d(delta_k of the parent)
 
 
-@kernel
+@inner
 def joint_transforms(m, d, body, q, v, A, dA, Av):
     """Write A = pre J post, its rate and its second rate at zero acceleration, and U = dA/dq into the row of
     X."""
@@ -273,7 +273,7 @@ def joint_transforms(m, d, body, q, v, A, dA, Av):
     add_scaled(d.X[row], rate, dA)
 
 
-@kernel
+@inner
 def free_transforms(m, d, body, q, v, A, dA, Av):
     """As joint_transforms, for the six velocities of a free joint: angular, then linear velocity, in axes of
     pre.
@@ -300,14 +300,14 @@ def free_transforms(m, d, body, q, v, A, dA, Av):
     between(m, body, J, t[2], Av)
 
 
-@kernel
+@inner
 def between(m, body, J, scratch, out):
     """Write pre J post of a body into out."""
     product(m.pre[body], J, scratch)
     product(scratch, m.post[body], out)
 
 
-@kernel
+@inner
 def apply_rotation(K, T, out):
     """Write [0 0; 0 K R] into out (4, 4), R the rotation part of T."""
     clear(out)
@@ -319,7 +319,7 @@ def apply_rotation(K, T, out):
 # ---------------------------------------- energies
 
 
-@kernel
+@inner
 def gather_energy(m, d, q, v, energy):
     """Write kinetic (19), gravity (44) and elastic energy (39), rotors and parallel springs included."""
     energy[KINETIC] = 0.0
@@ -350,7 +350,7 @@ def gather_energy(m, d, q, v, energy):
 # ---------------------------------------- from the tips to the root
 
 
-@kernel
+@inner
 def gather_from_tips(m, d, v, M, h):
     """Add all columns of M and the velocity and gravity terms to M and h, from the last body to the first."""
     for body in range(m.body_int.shape[0]):
@@ -366,7 +366,7 @@ def gather_from_tips(m, d, v, M, h):
             hand_to_parent(m, d, body, M, h)
 
 
-@kernel
+@inner
 def add_own_moments(m, d, body, v):
     """Complete F (52) and Q (67) of a body with its own mass; its children have added theirs.
 
@@ -388,7 +388,7 @@ def add_own_moments(m, d, body, v):
                 Q[i, j] += d.a[body, 0, i] * W[j, 1]
 
 
-@kernel
+@inner
 def add_joint_terms(m, d, body, M, h):
     """Add the rows and columns of M, and the entries of h, of a body's joint coordinates (51, 63, 64)."""
     t, first = d.t, m.body_int[body, JOINT_ROW]
@@ -405,7 +405,7 @@ def add_joint_terms(m, d, body, M, h):
         follow_to_root(m, d, body, column, ratio, M)
 
 
-@kernel
+@inner
 def add_modal_terms(m, d, body, M, h):
     """Add the rows and columns of M, and the entries of h, of a body's modal coordinates (53-60, 65, 66)."""
     t, W, dW = d.t, d.W[body], d.dW[body]
@@ -436,7 +436,7 @@ def add_modal_terms(m, d, body, M, h):
         follow_to_root(m, d, body, column, 1.0, M)
 
 
-@kernel
+@inner
 def hand_to_parent(m, d, body, M, h):
     """Add F, Q of a finished body to its parent (67, 76), and its share of the parent's modal coordinates
     (57-60)."""
@@ -458,7 +458,7 @@ def hand_to_parent(m, d, body, M, h):
     add_scaled(t[0], 1.0, d.Q[parent])
 
 
-@kernel
+@inner
 def follow_to_root(m, d, body, column, ratio, M):
     """Add the entries of one column of M at all coordinates inboard of a body; t[0] holds its Z, and is used
     up."""
@@ -481,7 +481,7 @@ def follow_to_root(m, d, body, column, ratio, M):
         child, parent = parent, m.body_int[parent, PARENT]
 
 
-@kernel
+@inner
 def add_entry(M, row, column, value, is_diagonal):
     """Add a value to M at (row, column), and at (column, row) unless it pairs a coordinate with itself."""
     M[row, column] += value
@@ -489,13 +489,13 @@ def add_entry(M, row, column, value, is_diagonal):
         M[column, row] += value
 
 
-@kernel
+@inner
 def weight(m, Z):
     """Return the gravity term of the coordinate whose moment matrix is Z (row 0: 1/2 int (dp/ds)^T dm)."""
     return -2.0 * (Z[0, 1] * m.gravity[0] + Z[0, 2] * m.gravity[1] + Z[0, 3] * m.gravity[2])
 
 
-@kernel
+@inner
 def add_joint_resistance(m, q, v, h):
     """Add parallel springs to the elastic row of h, viscous and dry friction to its damping row."""
     for i in range(m.dof.shape[0]):
@@ -507,7 +507,7 @@ def add_joint_resistance(m, q, v, h):
             h[ELASTIC, i] += c[STIFFNESS] * (q[m.q_of_v[i]] - c[REFERENCE])
 
 
-@kernel
+@inner
 def add_modal_forces(m, q, v, h):
     """Add K delta and D rate_delta of all modes to the elastic and damping rows of h."""
     for body in range(m.body_int.shape[0]):

@@ -5,7 +5,7 @@ Zhang 2009 (Appl. Math. Mech. 30(10)), eqs. (2)-(3), (15)-(16), (25)-(27), (71)-
 (section frames are true rotations) and full foreshortening (positions quadratic in the modal coordinates).
 """
 
-from .compiler import kernel
+from .compiler import inner
 from .lagrange_affine import (
     add_scaled,
     clear,
@@ -15,7 +15,7 @@ from .lagrange_affine import (
 from .lagrange_views import MODE, MODES, PAIR, POINT, POINT_MODE, POINT_PAIR, POINTS
 
 
-@kernel
+@inner
 def section_frame(m, body, station, q, v, E, dE, Ev, K, dK):
     """Write the section frame E of a station, its rate, and its second rate at zero modal acceleration.
 
@@ -57,7 +57,7 @@ def section_frame(m, body, station, q, v, E, dE, Ev, K, dK):
         rotation_with_rates(K, dK, E, dE, Ev)
 
 
-@kernel
+@inner
 def set_skew_add(th, d, K):
     """Add d [th]x to the rotation part of K (4, 4)."""
     K[1, 2] -= d * th[2]
@@ -68,7 +68,7 @@ def set_skew_add(th, d, K):
     K[3, 2] += d * th[0]
 
 
-@kernel
+@inner
 def add_rotation_part(K, E):
     """Add the rotation part of K to that of E."""
     for i in range(1, 4):
@@ -76,7 +76,7 @@ def add_rotation_part(K, E):
             E[i, j] += K[i, j]
 
 
-@kernel
+@inner
 def rotation_with_rates(K, dK, E, dE, Ev):
     """Add exp(K) to the rotation part of E, its first and second rate to dE and Ev, for a constant rate
     dK."""
@@ -100,7 +100,7 @@ def rotation_with_rates(K, dK, E, dE, Ev):
             )
 
 
-@kernel
+@inner
 def section_derivative(m, body, station, k, q, K, out):
     """Write dE/d(delta_k) of a station into out (4, 4); K holds [theta]x of that station (M_k of Zhang 2009
     if affine)."""
@@ -118,7 +118,7 @@ def section_derivative(m, body, station, k, q, K, out):
             out[1, 0] -= m.station_S[pair + k * count + l] * q[m.mode_q[first + l]]
 
 
-@kernel
+@inner
 def rotation_derivative(K, th, out):
     """Write the derivative of exp(K) along [th]x into the rotation part of out; clears the rest."""
     clear(out)
@@ -141,7 +141,7 @@ def rotation_derivative(K, th, out):
         out[1 + i, 1 + i] -= b1 * xk * x + b * xk
 
 
-@kernel
+@inner
 def mass_of_deformed_body(m, w, body, q, v):
     """Write G, D_k, C_kl, sum_l rate_l C_kl and the foreshortening's own acceleration terms of one body.
 
@@ -177,7 +177,7 @@ def mass_of_deformed_body(m, w, body, q, v):
             add_scaled(w.Ckl[pair + k * count + l], v[m.mode_v[first + l]], w.Ck[first + k])
 
 
-@kernel
+@inner
 def add_material_point(m, w, body, point, q, v):
     """Add one quadrature point of the foreshortened centre line to G, D_k, C_kl, a and the second rows of
     U."""
@@ -230,7 +230,7 @@ def add_material_point(m, w, body, point, q, v):
             )
 
 
-@kernel
+@inner
 def add_outer(factor, a0, a1, a2, a3, b0, b1, b2, b3, out):
     """Add factor * (a0, a1, a2, a3) (b0, b1, b2, b3)^T to out (4, 4)."""
     for i, a in enumerate((a0 + 0.0 * a1, a1, a2, a3)):

@@ -7,7 +7,7 @@ order of the fields here.
 
 from collections import namedtuple
 
-from .compiler import kernel
+from .compiler import inner
 from .tree import DOF_NUMBERS
 
 # joint types of the tree model, and one of our own
@@ -104,7 +104,7 @@ WorkViews = namedtuple(
 SCRATCH = 12
 
 
-@kernel
+@inner
 def model_views(I, F):
     """Return the ModelViews of a packed model (I int64, F float64)."""
     nb, nv, njc, nm, npair, nstation = I[0], I[1], I[3], I[4], I[5], I[6]
@@ -151,7 +151,7 @@ def model_views(I, F):
     )
 
 
-@kernel
+@inner
 def work_views(I, w):
     """Return the WorkViews of a work array w (work_size, 4, 4) for the packed model I."""
     nb, njc, nm, npair, nedge = I[0], I[3], I[4], I[5], I[7]

@@ -1,0 +1,82 @@
+# ruff: noqa: E501
+"""The Lagrangian path on robots that are loaded from URDF equals the articulated path, which is Newton-Euler."""
+
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flexdyn_ros.dynamics.loading import load
+from flexdyn_ros.model.lagrange import build_lagrange, equations
+from flexdyn_ros.model.tree import build_tree
+
+MIXED = """
+<robot name="mixed">
+  <link name="world_link"/>
+  <link name="a"><inertial><origin xyz="0.1 0.2 -0.1" rpy="0.3 0.2 0.1"/><mass value="1.3"/>
+    <inertia ixx="0.03" ixy="0.002" ixz="-0.001" iyy="0.04" iyz="0.003" izz="0.05"/></inertial></link>
+  <link name="b"><inertial><origin xyz="0.0 0.1 0.2"/><mass value="0.7"/>
+    <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.01"/></inertial></link>
+  <link name="c"><inertial><origin xyz="-0.1 0 0.05"/><mass value="0.4"/>
+    <inertia ixx="0.01" ixy="0" ixz="0.001" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <link name="d"><inertial><mass value="0.9"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+  <joint name="swing" type="revolute"><parent link="world_link"/><child link="a"/><origin xyz="0.1 0 0.4" rpy="0.4 0 1"/>
+    <axis xyz="0.2 -0.4 0.7"/><limit lower="-2" upper="2" effort="10" velocity="1"/><dynamics damping="0.3" friction="0.2"/></joint>
+  <joint name="slide" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="0 0.3 0" rpy="0 0.8 0"/>
+    <axis xyz="1 1 0"/><limit lower="-1" upper="1" effort="10" velocity="1"/></joint>
+  <joint name="follow" type="continuous"><parent link="b"/><child link="c"/><origin xyz="0 0 0.2" rpy="1 0 0"/>
+    <axis xyz="0 0 -1"/><mimic joint="swing" multiplier="-1.7" offset="0.2"/></joint>
+  <joint name="side" type="continuous"><parent link="a"/><child link="d"/><origin xyz="0 -0.3 0.1"/><axis xyz="1 0 0"/></joint>
+  <flexdyn><gravity>0.5 -1 -9.7</gravity>BASE</flexdyn>
+  <flexdyn reference="slide"><rotor inertia="0.001" gear_ratio="20"/><joint_spring stiffness="30" reference="0.1"/></flexdyn>
+</robot>
+"""
+
+
+def example(name):
+    share = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots" / name
+    if not share.exists():
+        pytest.skip("the robots of example-robot-data are not installed")
+    return str(share)
+
+
+def compare(robot, *, seed, states=6):
+    model = build_lagrange(build_tree(robot.description).model)
+    rng = np.random.default_rng(seed)
+    q = np.array([robot.random(rng) for _ in range(states)])
+    v, a = rng.uniform(-2, 2, (2, states, robot.nv))
+    e = equations(model, q, v)
+    M, tau = robot.mass_matrix(q), robot.inverse_dynamics(q, v, a)
+    ours = np.einsum("nij,nj->ni", e.M, a) + e.h
+    assert np.abs(e.M - M).max() < 1e-10 * np.abs(M).max()
+    assert np.abs(ours - tau).max() < 1e-10 * np.abs(tau).max()
+    energy = robot.energy(q, v)
+    assert e.kinetic == pytest.approx(energy.kinetic, rel=1e-10)
+    still = equations(model, robot.neutral(), v[0])
+    change = robot.energy(robot.neutral(), v[0])
+    # masses that are fixed to the world add a constant to the potential of one path
+    assert e.gravitational - still.gravitational == pytest.approx(
+        energy.gravity - change.gravity, rel=1e-10, abs=1e-9 * np.abs(energy.gravity).max()
+    )
+    assert e.strain == pytest.approx(energy.elastic, rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("base", ["", "<base type='floating'/>", "<base type='planar' rpy='0.1 0.2 0.3'/>"])
+def test_mixed_tree_equals_newton_euler(base):
+    compare(load(MIXED.replace("BASE", base)), seed=1)
+
+
+@pytest.mark.parametrize(
+    "urdf",
+    ["panda_description/urdf/panda.urdf", "ur_description/urdf/ur5_robot.urdf"],
+)
+def test_known_arms_equal_newton_euler(urdf):
+    compare(load(example(urdf)), seed=2)
+
+
+def test_floating_humanoid_equals_newton_euler():
+    text = Path(example("talos_data/robots/talos_reduced.urdf")).read_text()
+    text = text.replace("</robot>", "<flexdyn><base type='floating'/></flexdyn></robot>")
+    compare(load(text), seed=3, states=3)
