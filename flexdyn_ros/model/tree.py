@@ -171,6 +171,8 @@ class _Draft:
         """Put the root link into the world: fixed, on a free joint, or on three planar ones."""
         base, root = self.description.base, self.description.root
         stand = Placement.of(base.xyz, base.rpy)
+        if base.world is not None:
+            self.frames[base.world] = Frame(base.world, 0, IDENTITY)
         if base.type == "planar":
             for axis_name, axis, kind, unit in (
                 ("x", (1.0, 0.0, 0.0), PRISMATIC, "m"),
