@@ -1,0 +1,117 @@
+"""`colcon build` at the root finds both packages; the install tree holds what it should, and runs."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXECUTABLES = dict(re.findall(r'"(\w+) = ([\w.]+):main"', (ROOT / "setup.py").read_text()))
+LEFT_BEHIND = shutil.ignore_patterns(
+    ".git", ".venv", "build", "install", "log", "out", "__pycache__", ".*_cache"
+)
+
+pytestmark = [
+    pytest.mark.ros,
+    pytest.mark.skipif(
+        importlib.util.find_spec("colcon_core") is None, reason="colcon is not installed here"
+    ),
+]
+
+
+def environment(*prefixes):
+    """Variables under which colcon and nodes find the packages of this environment, and of `prefixes`."""
+    known = [str(prefix) for prefix in prefixes] + [sys.prefix]
+    if os.environ.get("AMENT_PREFIX_PATH"):
+        known += os.environ["AMENT_PREFIX_PATH"].split(os.pathsep)
+    paths = os.pathsep.join(known)
+    return os.environ | {
+        "AMENT_PREFIX_PATH": paths,
+        "CMAKE_PREFIX_PATH": paths,
+        "PATH": os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ["PATH"]]),
+    }
+
+
+def colcon(folder, *arguments, timeout=280):
+    run = subprocess.run(
+        [sys.executable, "-m", "colcon", *arguments],
+        cwd=folder, env=environment(), capture_output=True, text=True, timeout=timeout, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-3000:] + run.stderr[-3000:]
+    return run.stdout
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory):
+    """A copy of the repository with flexdyn_ros built; the interfaces are those of the environment."""
+    folder = tmp_path_factory.mktemp("colcon") / "flexdyn_ros"
+    shutil.copytree(ROOT, folder, ignore=LEFT_BEHIND)
+    colcon(folder, "build", "--base-paths", ".")
+    return folder
+
+
+def test_colcon_finds_both_packages_at_the_root():
+    listed = colcon(ROOT, "list", "--names-only").split()
+    assert sorted(listed) == ["flexdyn_interfaces", "flexdyn_ros"]
+
+
+def test_every_executable_is_installed(workspace):
+    installed = workspace / "install" / "flexdyn_ros" / "lib" / "flexdyn_ros"
+    assert {path.name for path in installed.iterdir()} == set(EXECUTABLES)
+
+
+@pytest.mark.parametrize("folder", ["launch", "config", "rviz", "urdf"])
+def test_every_shared_file_is_installed(workspace, folder):
+    share = workspace / "install" / "flexdyn_ros" / "share" / "flexdyn_ros"
+
+    def files(root):
+        return {
+            path.relative_to(root)
+            for path in root.rglob("*")
+            if path.is_file() and path.parent.name != "__pycache__"
+        }
+
+    assert files(share / folder) == files(ROOT / folder)
+    assert (share / "package.xml").is_file()
+
+
+def test_the_library_runs_from_the_install_tree(workspace):
+    """The installed copy, not the repository, is imported, and finds the robots installed with it."""
+    prefix = workspace / "install" / "flexdyn_ros"
+    site = next(prefix.glob("lib/python*/site-packages"))
+    code = (
+        "import flexdyn_ros; from flexdyn_ros.description import read\n"
+        "print(flexdyn_ros.__file__, read('canadarm2').file, sep='\\n')"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=workspace.parent, env=environment(prefix) | {"PYTHONPATH": str(site)},
+        capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    module, robot = run.stdout.split()
+    assert Path(module).is_relative_to(prefix)
+    assert Path(robot).is_relative_to(prefix / "share" / "flexdyn_ros" / "urdf")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_plain_colcon_build_builds_the_interfaces(tmp_path):
+    """Both packages from nothing; the interfaces are then imported from the install tree."""
+    folder = tmp_path / "flexdyn_ros"
+    shutil.copytree(ROOT, folder, ignore=LEFT_BEHIND)
+    colcon(folder, "build", timeout=800)
+    prefix = folder / "install" / "flexdyn_interfaces"
+    site = next(prefix.glob("lib/python*/site-packages"))
+    code = "import flexdyn_interfaces.srv as s; print(s.__file__); s.MassMatrix.Request(positions=[0.0])"
+    run = subprocess.run(
+        ["bash", "-c", f'source install/local_setup.bash && "{sys.executable}" -c "{code}"'],
+        cwd=folder, env=environment(), capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert Path(run.stdout.strip()).is_relative_to(site)
