@@ -22,7 +22,7 @@ _C = tuple((-1.0) ** i / math.factorial(2 * i) for i in range(9))
 
 
 def _sincos_real(x):
-    k = math.floor(x * _TWO_OVER_PI + 0.5)
+    k = np.floor(x * _TWO_OVER_PI + 0.5)
     r = ((x - k * _PART_1) - k * _PART_2) - k * _PART_3
     r = 0.0 if abs(r) > 0.8 else r  # angles beyond 1e15 rad have no meaning; NaN goes through
     z = r * r
@@ -42,7 +42,7 @@ def _sincos_real(x):
     c = _C[3] + z * c
     c = _C[2] + z * c
     c = 1.0 + z * (-0.5 + z * c)
-    quadrant = k - 4.0 * math.floor(0.25 * k)
+    quadrant = k - 4.0 * np.floor(0.25 * k)
     odd = quadrant == 1.0 or quadrant == 3.0
     sine = c if odd else s
     cosine = s if odd else c

@@ -1,0 +1,82 @@
+"""The cache of compiled kernels notices every edit; entries take one signature and no other."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import flexdyn_ros
+from flexdyn_ros.kernels.compiler import entry, source_key
+
+PACKAGE = Path(flexdyn_ros.__file__).parent
+
+PROBE = """
+import numpy as np
+from flexdyn_ros.kernels.rigid import integrate_many
+from flexdyn_ros.kernels.tree import HEADER
+ints = np.array([0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=np.int64)
+floats = np.zeros(24 * 2 + 9 + 3)
+header = np.array([2, 1, 1, ints.ctypes.data, floats.ctypes.data, 0, 0, 0], dtype=np.int64)
+out = np.empty((1, 1))
+integrate_many(int(header.ctypes.data), np.ones((1, 1)), np.ones((1, 1)), 0.5, out)
+print(out[0, 0])
+"""
+
+
+def probe(folder: Path, cache: Path) -> float:
+    """Position 1 moved by velocity 1 for half a second, by the copy of the package in `folder`."""
+    run = subprocess.run(
+        [sys.executable, "-c", PROBE],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    return float(run.stdout)
+
+
+def test_an_edited_leaf_kernel_changes_its_caller_in_another_file(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "flexdyn_ros", ignore=shutil.ignore_patterns("__pycache__"))
+    cache = tmp_path / "cache"
+    assert probe(tmp_path, cache) == 1.5
+    assert probe(tmp_path, cache) == 1.5
+    leaf = tmp_path / "flexdyn_ros" / "kernels" / "manifold.py"
+    text = leaf.read_text()
+    edited = text.replace("out[at] = q[at] + step * v[i]", "out[at] = q[at] + 2.0 * step * v[i]", 1)
+    assert edited != text
+    leaf.write_text(edited)
+    assert probe(tmp_path, cache) == 2.0
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_the_key_depends_on_names_and_contents(tmp_path):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    first = source_key(tmp_path)
+    (tmp_path / "a.py").write_text("x = 2\n")
+    second = source_key(tmp_path)
+    (tmp_path / "b.py").write_text("")
+    assert len({first, second, source_key(tmp_path)}) == 3
+
+
+def test_an_entry_refuses_other_types_instead_of_compiling_for_them():
+    @entry("float64(float64[::1])")
+    def first_number(x):
+        return x[0]
+
+    assert first_number(np.array([3.0, 1.0])) == 3.0
+    for wrong in (np.array([3, 1]), np.array([[3.0]]), np.array([3.0, 1.0, 2.0])[::2], [3.0]):
+        with pytest.raises(TypeError):
+            first_number(wrong)
+
+
+def test_the_users_own_numba_cache_stays_where_it_was():
+    import numba
+
+    assert str(numba.config.CACHE_DIR) == os.environ.get("NUMBA_CACHE_DIR", "")
