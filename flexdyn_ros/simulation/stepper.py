@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.dynamics.arguments import numbers
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.dynamics.results import Energy
+from flexdyn_ros.dynamics.tree_robot import TreeRobot
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.kernels import steppers as kernels
+from flexdyn_ros.kernels.steppers_memory import (
+    DISSIPATED,
+    KINETIC,
+    RK4,
+    ROSENBROCK,
+    SEMI_IMPLICIT_EULER,
+    WORK_DONE,
+)
+from flexdyn_ros.simulation.stiffness import default_stops, fastest_rate, speed_bounds
+from flexdyn_ros.simulation.workspace import Workspace
 
-__all__ = ["DIVERGED", "NOT_FINITE", "OK", "Stepper"]
+__all__ = ["DIVERGED", "METHODS", "NOT_FINITE", "OK", "Stepper"]
 
 #: what `Stepper.advance` returns
-OK, NOT_FINITE, DIVERGED = 0, 1, 2
+OK, NOT_FINITE, DIVERGED = kernels.OK, kernels.NOT_FINITE, kernels.DIVERGED
+
+METHODS = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "rk4": RK4, "rosenbrock": ROSENBROCK}
+
+#: largest rate [1/s] times step at which "auto" takes rk4, which is stable up to 2.78
+EXPLICIT_REACH = 0.5
 
 
 class Stepper:
     """State of a robot, advanced by compiled fixed steps that release the GIL; one per thread.
 
-    The effort on a coordinate is tau + stiffness (target_q - q) + damping (target_v - v): tau is the argument of
-    `advance` (or what it was last), the rest the joint servo, off until its gains are set. Efforts are clipped to the
-    coordinates' effort limits if `saturate`. Joint stops act outside the position limits if `limits` is "spring".
-    Stiff gains and stops are integrated implicitly by "rosenbrock" and "semi_implicit_euler".
+    The effort on a coordinate is tau + stiffness (target_q - q) + damping (target_v - v): tau is the
+    argument of `advance` (or what it was last), the rest the joint servo, off until its gains are set.
+    Efforts are clipped to the coordinates' effort limits if `saturate`. Joint stops act outside the
+    position limits if `limits` is "spring". Stiff gains and stops are integrated implicitly by
+    "rosenbrock" and "semi_implicit_euler".
 
     Parameters
     ----------
@@ -30,8 +51,8 @@ class Stepper:
     dt : float
         Step [s].
     method : {"auto", "semi_implicit_euler", "rk4", "rosenbrock"}
-        "auto": rk4 where springs, damping, friction, servo and stops allow it at this step, else rosenbrock; decided anew
-        whenever the state, gains or limits are set.
+        "auto": rk4 where springs, damping, friction, servo and stops allow it at this step, else
+        rosenbrock; decided anew whenever the state, gains or stops are set.
     q0, v0 : (nq,), (nv,) arrays, optional
         Default neutral(), zero.
     t0 : float
@@ -43,12 +64,12 @@ class Stepper:
     Attributes
     ----------
     q, v, a : (nq,), (nv,), (nv,) arrays
-        State, and the mean acceleration over the last step (that of the state itself after `set_state`). Live views,
-        read-only: copy to keep.
+        State, and the mean acceleration over the last step (that of the state itself after
+        `set_state`). Live views, read-only: copy to keep.
     tau : (nu,) array
         Commanded effort that is held; live and writable. `advance(tau=...)` copies into it.
     effort : (nv,) array
-        Mean effort of command and servo together over the last step, after clipping [N m, N]; live, read-only.
+        Mean effort of command and servo together over the last step, clipped [N m, N]; live, read-only.
     saturated : (nv,) array of bool
         Coordinates whose effort was clipped in the last `advance`.
     at_stop : (nv,) array of bool
@@ -56,12 +77,14 @@ class Stepper:
     t, steps : float, int
         Time [s] = t0 + steps dt, and steps since the state was set.
     work, dissipated : float
-        Work of efforts and wrenches, and energy taken by damping, friction and stops since the state was set [J]:
-        energy().total - work + dissipated is constant. What a stop stores it gives back, negative in dissipated.
+        Work of efforts and wrenches, and energy taken by damping, friction and stops since the state
+        was set [J]: energy().total - work + dissipated is constant. What a stop stores it gives back,
+        so that dissipated falls then.
     servo_stiffness, servo_damping : (nv,) arrays
         Gains [N m/rad or N/m, times s]; read-only, see `set_servo`.
     target_q, target_v : (nv,) arrays
-        Set-points of the servo, by velocity coordinate [rad or m, per s]; live and writable, held during a call.
+        Set-points of the servo, by velocity coordinate [rad or m, per s]; live and writable, held
+        during a call.
     stop_stiffness, stop_damping : (nv,) arrays
         Of the joint stops; read-only, see `set_stops`.
     method : str
@@ -89,39 +112,193 @@ class Stepper:
         limits: str = "report",
         saturate: bool = False,
     ) -> None:
-        raise NotImplementedError
+        if not isinstance(robot, TreeRobot):
+            raise UnsupportedError(
+                f"robots of kind '{robot.kind}' have no compiled steps yet; kind 'tree' has"
+            )
+        if method != "auto" and method not in METHODS:
+            raise UnknownNameError("method", method, ("auto", *METHODS))
+        if limits not in ("report", "spring"):
+            raise UnknownNameError("value of limits", limits, ("report", "spring"))
+        if not (isfinite(dt) and dt > 0.0):
+            raise StateError(f"dt is {dt}, expected a positive number of seconds")
+        self.robot, self.dt = robot, float(dt)
+        self._asked = method
+        self._workspace = Workspace(robot, saturate=saturate, stops=limits == "spring")
+        self._tree, self._steps = robot._address, self._workspace.address
+        self._advance = kernels.advance.load()
+        self._bind_views()
+        self.message = ""
+        self.steps, self._t0 = 0, float(t0)
+        self._damping_is_default = [True, True]
+        self.set_state(robot.neutral() if q0 is None else q0, np.zeros(robot.nv) if v0 is None else v0, t0)
+
+    def _bind_views(self) -> None:
+        w = self._workspace
+        self.q, self.v, self.a, self.effort = (_watched(w[name]) for name in ("q", "v", "a", "effort"))
+        self.servo_stiffness, self.servo_damping = (
+            _watched(w["servo_stiffness"]),
+            _watched(w["servo_damping"]),
+        )
+        self.stop_stiffness, self.stop_damping = _watched(w["stop_stiffness"]), _watched(w["stop_damping"])
+        self.tau, self.target_q, self.target_v = w["tau"], w["target_q"], w["target_v"]
+        self._account = w["account"]
+
+    # ---- what it shows ----
+
+    @property
+    def t(self) -> float:
+        """Time of the state [s]."""
+        return self._t0 + self.steps * self.dt
+
+    @property
+    def work(self) -> float:
+        """Work of efforts and wrenches since the state was set [J]."""
+        return float(self._account[WORK_DONE])
+
+    @property
+    def dissipated(self) -> float:
+        """Energy taken by damping, friction and stops since the state was set [J]."""
+        return float(self._account[DISSIPATED])
+
+    @property
+    def saturated(self) -> np.ndarray:
+        """Coordinates (nv,) whose effort was clipped in the last `advance`."""
+        return self._workspace.saturated != 0
+
+    @property
+    def at_stop(self) -> np.ndarray:
+        """Coordinates (nv,) that are outside their position limits now."""
+        return self._workspace.at_stop != 0
+
+    def energy(self) -> Energy:
+        """Energy of the present state [J]."""
+        return Energy(*self._account[KINETIC:])
+
+    # ---- what it does ----
 
     def advance(self, steps: int = 1, tau: np.ndarray | None = None) -> int:
-        """Advance by a number of steps; returns OK (0), or NOT_FINITE or DIVERGED with the last good state kept.
+        """Advance by a number of steps; returns OK (0), or NOT_FINITE or DIVERGED, the last good state kept.
 
-        tau (nu,), if given, is the commanded effort from now on [N m, N]. Never raises for what the physics does; the
-        wrong shape or NaN in tau raise DimensionError or StateError and nothing moves.
+        tau (nu,), if given, is the commanded effort from now on [N m, N]. Never raises for what the physics
+        does; the wrong shape or NaN in tau raise DimensionError or StateError and nothing moves.
         """
-        raise NotImplementedError
+        if tau is not None:
+            self.set_efforts(tau)
+        result = self._advance(self._tree, self._steps, steps, self.dt)
+        self.steps += result >> 2
+        status = result & 3
+        if status:
+            self.message = self._explain(status)
+        return status
+
+    def _explain(self, status: int) -> str:
+        if status == NOT_FINITE:
+            return f"the state after t = {self.t:.6g} s is not finite"
+        return f"diverged after t = {self.t:.6g} s: kinetic energy beyond 1e12 times its scale"
+
+    def set_efforts(self, tau: np.ndarray) -> None:
+        """Commanded effort (nu,) from now on [N m, N]."""
+        self.tau[:] = _checked(tau, "tau", self.robot.nu)
 
     def set_state(
         self, q: np.ndarray | None = None, v: np.ndarray | None = None, t: float | None = None
     ) -> None:
-        """Replace what is given, clear work, dissipated, steps and saturated; gains, targets, efforts and wrenches stay."""
-        raise NotImplementedError
+        """Replace what is given; clear work, dissipated, steps and saturated.
+
+        Gains, targets, efforts and wrenches stay.
+        """
+        robot, w = self.robot, self._workspace
+        new_q = w["q"].copy() if q is None else _checked(q, "q", robot.nq)
+        new_v = w["v"].copy() if v is None else _checked(v, "v", robot.nv)
+        new_q = robot.integrate(new_q, np.zeros(robot.nv), 0.0)
+        w["q"][:], w["v"][:] = new_q, new_v
+        self._t0, self.steps = (self.t if t is None else float(t)), 0
+        w["account"][:] = 0.0
+        w["v_bound"][:] = speed_bounds(robot, new_q, new_v)
+        if self._damping_is_default[0]:
+            w["stop_stiffness"][:] = default_stops(robot, new_q)[0]
+        if self._damping_is_default[1]:
+            w["stop_damping"][:] = default_stops(robot, new_q, w["stop_stiffness"])[1]
+        self._choose_method()
+        kernels.prepare_steps(self._tree, self._steps)
 
     def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None:
-        """Wrenches that act from now on: mapping frame name -> (6,) (moment; force), world axes, at the frame; None clears."""
-        raise NotImplementedError
+        """Wrenches that act from now on; None clears.
+
+        Mapping frame name -> (6,) (moment; force) [N m, N] in world axes, at the frame's origin.
+        """
+        wrenches = wrenches or {}
+        loads = [_checked(w, f"wrenches[{name!r}]", 6) for name, w in wrenches.items()]
+        bodies, points = self.robot._points(wrenches)
+        self._workspace.set_wrenches(bodies, points, np.array(loads).reshape(len(loads), 6))
 
     def set_servo(self, stiffness: np.ndarray | float = 0.0, damping: np.ndarray | float = 0.0) -> None:
-        """Gains (nv,) or one for all [N m/rad, N m s/rad, N/m, N s/m]; zero switches a coordinate's servo off.
+        """Gains, (nv,) or one for all [N m/rad, N m s/rad, N/m, N s/m]; zero switches the servo off.
 
         Targets stay. Coordinates without a number of their own in q (turns of a free body) take no stiffness.
         """
-        raise NotImplementedError
+        k, d = self._per_coordinate(stiffness, "stiffness"), self._per_coordinate(damping, "damping")
+        turns = [c.name for c in self.robot.coordinates if c.q_index < 0 and k[c.v_index] != 0.0]
+        if turns and np.ndim(stiffness):
+            raise StateError(f"stiffness of {turns[0]} is {k[self.robot.index(turns[0])]}, expected 0")
+        k[[c.v_index for c in self.robot.coordinates if c.q_index < 0]] = 0.0
+        self._workspace["servo_stiffness"][:] = k
+        self._workspace["servo_damping"][:] = d
+        self._choose_method()
 
     def set_stops(
         self, stiffness: np.ndarray | float | None = None, damping: np.ndarray | float | None = None
     ) -> None:
-        """Stiffness and damping of the joint stops, (nv,) or one for all; None: the defaults (docs/simulation.md)."""
-        raise NotImplementedError
+        """Stiffness and damping of the joint stops, (nv,) or one for all; None: the default."""
+        k, d = default_stops(self.robot, self.q)
+        k = k if stiffness is None else self._per_coordinate(stiffness, "stiffness")
+        d = (
+            default_stops(self.robot, self.q, k)[1]
+            if damping is None
+            else self._per_coordinate(damping, "damping")
+        )
+        self._damping_is_default = [stiffness is None, damping is None]
+        self._workspace["stop_stiffness"][:] = k
+        self._workspace["stop_damping"][:] = d
+        self._choose_method()
 
-    def energy(self) -> Energy:
-        """Energy of the present state [J]."""
-        raise NotImplementedError
+    def _per_coordinate(self, value: np.ndarray | float, name: str) -> np.ndarray:
+        array = _checked(
+            np.broadcast_to(value, self.robot.nv) if np.ndim(value) == 0 else value, name, self.robot.nv
+        )
+        if (array < 0.0).any():
+            i = int(np.argmin(array))
+            raise StateError(f"{name} of {self.robot.v_names[i]} is {array[i]}, expected at least 0")
+        return array.copy()
+
+    def _choose_method(self) -> None:
+        """Resolve "auto" and tell the kernels."""
+        name = self._asked
+        if name == "auto":
+            w = self._workspace
+            stops = self._workspace.stops
+            stiffness = w["servo_stiffness"] + (w["stop_stiffness"] if stops else 0.0)
+            damping = w["servo_damping"] + (w["stop_damping"] if stops else 0.0)
+            rate = fastest_rate(self.robot, w["q"], stiffness, damping)
+            name = "rk4" if rate * self.dt <= EXPLICIT_REACH else "rosenbrock"
+        self.method = name
+        self._workspace.set_method(METHODS[name])
+
+
+def _watched(array: np.ndarray) -> np.ndarray:
+    """A read-only view."""
+    view = array[:]
+    view.flags.writeable = False
+    return view
+
+
+def _checked(value: Any, name: str, size: int) -> np.ndarray:
+    """`value` as a float64 array (size,), finite."""
+    array = numbers(value, name)
+    if array.shape != (size,):
+        raise DimensionError(f"{name} has shape {array.shape}, expected ({size},)")
+    if not np.isfinite(array).all():
+        i = int(np.argmin(np.isfinite(array)))
+        raise StateError(f"{name}[{i}] is {array[i]}, expected a finite number")
+    return array
