@@ -1,14 +1,16 @@
-"""Fixed steps of a simulated tree: semi-implicit Euler, Runge-Kutta 4, and the linearly implicit "rosenbrock".
+"""Fixed steps of a simulated tree.
 
-All move on the configuration manifold (kernels/manifold.py) and carry work and dissipated energy along as two more states,
-so that energy - work + dissipated stays constant to the order of the method.
+Semi-implicit Euler, Runge-Kutta 4, and the linearly implicit "rosenbrock".
 
-rosenbrock: linearly implicit Euler steps (M + h D + h^2 K) (v1 - v0) = h (f(q0, v0) - h K v0), q1 = q0 + h v1, with D and K
-the slopes of the forces on single coordinates (kernels/steppers_forces.py), one articulated-body pass each; one step of
-h and two of h/2 are extrapolated to order two (Deuflhard 1985; Hairer & Wanner 1996, section IV.9: T22 of the harmonic sequence
-is A-stable and vanishes at infinity). The expansion in h exists for any smooth D and K, so that the order does not depend
-on their being the derivatives. T33 would be of order three, but makes undamped oscillations with 0.4 < w h < 0.8 grow by up
-to 0.16 % a step.
+All move on the configuration manifold (kernels/manifold.py) and carry work and dissipated energy along as two
+more states, so that energy - work + dissipated stays constant to the order of the method.
+
+rosenbrock: linearly implicit Euler steps (M + h D + h^2 K) (v1 - v0) = h (f(q0, v0) - h K v0), q1 = q0 + h
+v1, with D and K the slopes of the forces on single coordinates (kernels/steppers_forces.py), one articulated-
+body pass each; one step of h and two of h/2 are extrapolated to order two (Deuflhard 1985; Hairer & Wanner
+1996, section IV.9; T22 of the harmonic sequence is A-stable and vanishes at infinity). The expansion in h
+exists for any smooth D and K, so that the order does not depend on their being the derivatives. T33 would be
+of order three, but makes undamped oscillations with 0.4 < w h < 0.8 grow by up to 0.16 % a step.
 """
 
 from __future__ import annotations
@@ -130,7 +132,10 @@ def find_efforts(tree, steps, h, q0, v1, effort):
 
 @kernel
 def clip_efforts(steps, effort):
-    """Mark efforts beyond their limits as clipped; returns how many are new. A step is repeated until there are none."""
+    """Mark efforts beyond their limits as clipped.
+
+    Returns how many are new. A step is repeated until there are none.
+    """
     memory = open_steps(steps)
     found = 0
     if ints_at(steps, STEP_HEADER)[S_SATURATE] != 0:
@@ -146,8 +151,8 @@ def clip_efforts(steps, effort):
 def settle_accounts(tree, steps, h, q0, v0, account0, v1, account1, effort):
     """Work and dissipation of a step: each force's impulse times the mean velocity.
 
-    With constant inertia this is the kinetic energy that the impulse brings, so that it stays right when a stiff damper
-    stops a joint within the step.
+    With constant inertia this is the kinetic energy that the impulse brings, so that it stays right when a
+    stiff damper stops a joint within the step.
     """
     head = ints_at(steps, STEP_HEADER)
     model = open_tree(tree)
@@ -171,7 +176,7 @@ def settle_accounts(tree, steps, h, q0, v0, account0, v1, account1, effort):
 
 @kernel
 def step_rosenbrock(tree, steps, h):
-    """Extrapolate one step of h and two of h/2, again with more efforts clipped while the result asks for it."""
+    """Extrapolate one step of h and two of h/2; again with more efforts clipped if they come out too large."""
     memory = open_steps(steps)
     for _ in range(REPEATS):
         implicit_euler(
@@ -195,7 +200,10 @@ def step_rosenbrock(tree, steps, h):
 
 @kernel
 def halve_and_extrapolate(tree, steps, h):
-    """Two steps of h/2, and q1, v1, account1, effort1 = twice them less the step of h in q2, v2, account2, effort2."""
+    """Two steps of h/2, and twice their result less that of the step of h in q2, v2, account2, effort2.
+
+    Writes q1, v1, account1, effort1.
+    """
     memory = open_steps(steps)
     model = open_tree(tree)
     nv = memory.nv
@@ -240,7 +248,9 @@ def step_euler(tree, steps, h):
 
 @kernel
 def chart_rate(model, theta, v, out):
-    """Rate of theta in q = q0 (+) theta when the velocity is v: dexp^-1 on turns, up to the third order in theta.
+    """Rate of theta in q = q0 (+) theta when the velocity is v.
+
+    For turns that is dexp^-1, here up to the second order in theta.
 
     Hairer, Lubich & Wanner 2006, section III.4: w - [theta, w]/2 + [theta, [theta, w]]/12.
     """
@@ -258,7 +268,7 @@ def chart_rate(model, theta, v, out):
 
 @kernel
 def step_rk4(tree, steps, h):
-    """The classical Runge-Kutta method, in the tangent space of the first point (Munthe-Kaas 1999 for turns)."""
+    """The classical Runge-Kutta method in the tangent space of the first point (Munthe-Kaas 1999)."""
     memory = open_steps(steps)
     model = open_tree(tree)
     nv = memory.nv
@@ -393,9 +403,9 @@ def advance(tree, steps, n, h):
 def roll(tree, steps, every, h, q, v, effort, account):
     """Record the state, then `every` steps, and so on until the rows q (n, nq), v (n, nv) are full.
 
-    effort (n, nv) holds the mean efforts of the step that leads away from a sample (the last row: that leads to it),
-    account (n, 3) work, dissipated and 1 where an effort was clipped since the last sample.
-    Returns status + 4 (steps done).
+    effort (n, nv) holds the mean efforts of the step that leads away from a sample (the last row: that leads
+    to it), account (n, 3) work, dissipated and 1 where an effort was clipped since the last sample. Returns
+    status + 4 (steps done).
     """
     memory = open_steps(steps)
     status = OK

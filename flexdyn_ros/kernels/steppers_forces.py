@@ -1,9 +1,11 @@
-"""Forces on the coordinates of a simulated tree: command, servo, stops, wrenches, joint resistance; and what they do.
+"""Forces on the coordinates of a simulated tree.
 
-Every force that acts on one coordinate alone has the form f = f0 - k (q - q0) - d (v - v0), with slopes k, d >= 0 that
-an implicit step puts on the diagonal of the mass matrix. Dry friction has the secant F(v)/v as its slope: positive and
-bounded, so that an implicit step decays to rest from any speed instead of jumping from one branch of the curve to the
-other (the tangent vanishes away from v = 0).
+Command, servo, stops, wrenches, joint resistance; and what they do.
+
+Every force that acts on one coordinate alone has the form f = f0 - k (q - q0) - d (v - v0), with slopes k, d
+>= 0 that an implicit step puts on the diagonal of the mass matrix. Dry friction has the secant F(v)/v as its
+slope: positive and bounded, so that an implicit step decays to rest from any speed instead of jumping from
+one branch of the curve to the other (the tangent vanishes away from v = 0).
 """
 
 from __future__ import annotations
@@ -26,7 +28,6 @@ from .tree import (
     DAMPING,
     DOF_NUMBERS,
     FREE,
-    HEADER,
     ONE_LANE,
     REVOLUTE,
     SMOOTHING,
@@ -55,7 +56,10 @@ def accelerate(tree, steps, q, v, tau, a):
 
 @kernel
 def accelerate_densely(tree, steps, q, v, tau, a):
-    """`accelerate` by the mass matrix, for trees whose mimic joints share coordinates; NaN if it is singular."""
+    """`accelerate` by the mass matrix, for trees whose mimic joints share coordinates.
+
+    NaN if it is singular.
+    """
     model = open_tree(tree)
     memory = open_steps(steps)
     data = open_data(ints_at(steps, STEP_HEADER)[S_WORK], model.nb, model.nq, model.nv, ONE_LANE)
@@ -113,7 +117,7 @@ def stop_position(memory, i):
 
 @kernel
 def gather_wrenches(tree, steps, q):
-    """memory.load = sum J^T w: each wrench is carried down its chain of bodies and projected on their joints."""
+    """memory.load = sum J^T w: wrenches carried down their chains of bodies, projected on the joints."""
     model = open_tree(tree)
     memory = open_steps(steps)
     for i in range(model.nv):
@@ -177,8 +181,8 @@ def servo_effort(model, memory, i, q, v):
 def explicit_rates(tree, steps, q, v, a, effort, rates):
     """Motion at (q, v) with nothing implicit; for explicit methods and integrators outside.
 
-    Writes a (nv,), effort (nv,) = command and servo after clipping, rates = (power of efforts and wrenches, power taken by
-    damping, friction and stops) [W]; marks memory.clipped.
+    Writes a (nv,), effort (nv,) = command and servo after clipping, rates = (power of efforts and wrenches,
+    power taken by damping, friction and stops) [W]; marks memory.clipped.
     """
     head = ints_at(steps, STEP_HEADER)
     model = open_tree(tree)

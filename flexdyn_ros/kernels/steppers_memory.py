@@ -1,4 +1,7 @@
-"""Memory of a fixed-step simulation as kernels see it: named views behind one address (see kernels/memory.py)."""
+"""Memory of a fixed-step simulation as kernels see it.
+
+Named views behind one address (see kernels/memory.py).
+"""
 
 from __future__ import annotations
 
@@ -84,8 +87,9 @@ class StepMemory(NamedTuple):
     account (5,) : work, dissipated; kinetic, gravity and elastic energy of the state [J]
     load : generalized force of the wrenches
     the rest : work space
-    clipped, saturated, at_stop : int64, 1 where the effort is clipped in this step, was in this call, q is out of limits
-    bodies (k,) int64, points (k, 3), wrenches (k, 6) : external wrenches, world axes
+    clipped, saturated, at_stop : int64
+        Not 0 where the effort is clipped in this step, was in this call, q is beyond a limit (with its sign).
+    bodies (k,) int64, points (k, 3), wrenches (k, 6), flat : external wrenches, world axes
     """
 
     nq: int

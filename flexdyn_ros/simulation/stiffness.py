@@ -1,4 +1,7 @@
-"""How fast a robot's joint-level forces are, and what follows: the automatic method, default stops, bounds of speed."""
+"""How fast a robot's joint-level forces are, and what follows.
+
+The automatic method, default stops, bounds of speed.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,9 @@ def _joint_forces(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fastest_rate(robot: Robot, q: np.ndarray, stiffness: np.ndarray, damping: np.ndarray) -> float:
-    """Largest rate [1/s] of the joint-level forces at q: those of the robot, and the gains given (nv,) besides.
+    """Largest rate [1/s] of the joint-level forces at q.
+
+    Those of the robot, and the gains given (nv,) besides.
 
     The larger of the largest eigenvalue of M^-1 D and the root of that of M^-1 K.
     """
@@ -62,7 +67,10 @@ def _inverse(M: np.ndarray) -> np.ndarray:
 def default_stops(
     robot: Robot, q: np.ndarray, stiffness: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness and damping (nv,) of the joint stops at q; damping that is critical for `stiffness` if that is given."""
+    """Stiffness and damping (nv,) of the joint stops at q.
+
+    Damping that is critical for `stiffness` if that is given.
+    """
     inertia = np.diagonal(robot.mass_matrix(q))
     if stiffness is None:
         stiffness = inertia * STOP_FREQUENCY**2
