@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numba
 from numba import njit
+from numba.core.caching import UserProvidedCacheLocator
 from numba.extending import register_jitable
 
 #: samples that one pass of a lane kernel works on; a multiple of the SIMD width
@@ -40,17 +41,37 @@ def cache_folder() -> Path:
 
 
 _FOLDER = str(cache_folder())
+_SOURCES = Path(__file__).parent
+
+
+class SharedCacheLocator(UserProvidedCacheLocator):
+    """Where Numba keeps our kernels: in the folder of their key, wherever the sources lie.
+
+    A checkout, its copy and its install tree have the same sources and so share what was compiled for them.
+    """
+
+    def __init__(self, py_func: Callable, py_file: str) -> None:
+        super().__init__(py_func, py_file)
+        self._cache_path = _FOLDER
+
+    @classmethod
+    def from_function(cls, py_func: Callable, py_file: str):
+        """A locator for functions of this room; None for others, which Numba then keeps by their path."""
+        if not Path(py_file).is_relative_to(_SOURCES):
+            return None
+        return super().from_function(py_func, py_file)
 
 
 @contextmanager
 def _our_cache():
     """Let Numba keep what is decorated inside in our folder; the user's own kernels stay where they were."""
-    before = numba.config.CACHE_DIR
+    before = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
     numba.config.CACHE_DIR = _FOLDER
+    numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.SharedCacheLocator,UserProvidedCacheLocator"
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = before
 
 
 def kernel(function: Callable | None = None, **options):

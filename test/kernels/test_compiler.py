@@ -56,6 +56,19 @@ def test_an_edited_leaf_kernel_changes_its_caller_in_another_file(tmp_path):
     assert len(list(cache.iterdir())) == 2
 
 
+def test_copies_of_the_same_sources_share_what_was_compiled(tmp_path):
+    cache = tmp_path / "cache"
+    for copy in ("one", "two"):
+        shutil.copytree(
+            PACKAGE, tmp_path / copy / "flexdyn_ros", ignore=shutil.ignore_patterns("__pycache__")
+        )
+    assert probe(tmp_path / "one", cache) == 1.5
+    compiled = {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb*")}
+    assert compiled
+    assert probe(tmp_path / "two", cache) == 1.5
+    assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb*")} == compiled
+
+
 def test_the_key_depends_on_names_and_contents(tmp_path):
     (tmp_path / "a.py").write_text("x = 1\n")
     first = source_key(tmp_path)
