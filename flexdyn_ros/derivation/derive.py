@@ -1,0 +1,202 @@
+"""Closed-form equations of motion of a small arm: M(q) a + c(q, v) + g(q) = tau."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from flexdyn_ros.derivation import rendering
+from flexdyn_ros.derivation.algebra import Matrix, Vector, add, apply, mul, plus
+from flexdyn_ros.derivation.arm import SNAP, Arm, Parameter, read_arm
+from flexdyn_ros.derivation.lagrange import lagrange
+from flexdyn_ros.derivation.newton_euler import gather, newton_euler
+from flexdyn_ros.derivation.numbers import Expressions, Polynomials, State, Symbols, counting_state
+from flexdyn_ros.derivation.operations import Counter, Operations, Tally, count_expressions
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.errors import MissingExtraError
+
+__all__ = ["METHODS", "Counts", "Derivation", "derive"]
+
+METHODS = ("newton_euler", "lagrange")
+
+
+class Counts(NamedTuple):
+    """Operations for the efforts tau of one state, five ways of writing them down.
+
+    method: as the method itself works, every intermediate vector or matrix stored (sines and cosines given).
+    expanded, shared: its result with all intermediates put in, before and after common-subexpression
+    elimination. closed, closed_shared: the collected M, c, g, assembled to M a + c + g, before and after the
+    same.
+    """
+
+    method: Operations
+    expanded: Operations
+    shared: Operations
+    closed: Operations
+    closed_shared: Operations
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """Equations of motion of a robot in closed form.
+
+    robot, method : names
+    coordinates : names of the joints that q, v, a stand for
+    q, v, a : tuples of sympy symbols
+    M, c, g : sympy matrices (n, n), (n, 1), (n, 1): M a + c + g = tau, effort applied by the actuators
+    parameters : by symbol name, with value, unit and meaning; empty if numbers were kept
+    counts : operations
+    notes : what was rounded or left out
+    """
+
+    robot: str
+    method: str
+    coordinates: tuple[str, ...]
+    q: tuple
+    v: tuple
+    a: tuple
+    M: Any
+    c: Any
+    g: Any
+    parameters: Mapping[str, Parameter]
+    counts: Counts
+    notes: tuple[str, ...]
+
+    @property
+    def tau(self) -> Any:
+        """Efforts as one sympy column (n, 1)."""
+        import sympy
+
+        return self.M * sympy.Matrix(self.a) + self.c + self.g
+
+    def text(self) -> str:
+        """Readable lines, with counts, parameters and notes."""
+        return rendering.text(self)
+
+    def latex(self) -> str:
+        """A LaTeX display (amsmath)."""
+        return rendering.latex(self)
+
+    def python(self) -> str:
+        """Source of a Python module that needs nothing but `math`."""
+        return rendering.python(self)
+
+
+def derive(
+    description: RobotDescription, method: str = "newton_euler", *, symbols: bool = True
+) -> Derivation:
+    """Derive the equations of motion of an arm of one to three coordinates.
+
+    Parameters ---------- description : RobotDescription A rigid tree on a fixed base; joint damping, friction
+    and springs are left out (`notes` says so). method : {"newton_euler", "lagrange"} The recursion with
+    angular velocities and accelerations, or energies and derivatives of transforms. symbols : bool Masses,
+    lengths and inertias as symbols (values in `parameters`), or as the numbers of the description.
+
+    Raises
+    ------
+    MissingExtraError
+        If sympy is not installed.
+    UnsupportedError
+        More than three coordinates, none, flexible parts, a base that moves.
+    ValueError
+        Another method.
+    """
+    if method not in METHODS:
+        raise ValueError(f"method {method!r}: expected one of {', '.join(METHODS)}")
+    if importlib.util.find_spec("sympy") is None:
+        raise MissingExtraError("sympy", "derive")
+    snap = SNAP if symbols else 1e-12
+    plain = read_arm(description, lambda p: p.value, snap=snap)
+    names = Symbols.of(plain)
+    M, c, g = _closed_form(description, plain, names, method, symbols, snap)
+    return Derivation(
+        robot=description.name,
+        method=method,
+        coordinates=plain.coordinates,
+        q=names.q,
+        v=names.v,
+        a=names.a,
+        M=M,
+        c=c,
+        g=g,
+        parameters={p.name: p for p in plain.parameters} if symbols else {},
+        counts=_count(description, plain, names, method, symbols, snap, (M, c, g)),
+        notes=plain.notes,
+    )
+
+
+def _closed_form(description, plain: Arm, names: Symbols, method: str, symbolic: bool, snap: float):
+    """M, c, g as sympy matrices, over polynomials."""
+    import sympy
+
+    numbers = Polynomials(plain, names, symbolic)
+    arm = read_arm(description, numbers.dress, snap=snap)
+    state = numbers.state(arm)
+    M, c, g = (_by_newton_euler if method == "newton_euler" else _by_lagrange)(numbers, arm, state)
+    n = len(arm.coordinates)
+
+    def tidy(x: Any) -> Any:
+        return rendering.tidy(numbers.expression(x))
+
+    return (
+        sympy.Matrix(n, n, lambda i, j: tidy(add(M[i][j], arm.rotors[i] if i == j else 0))),
+        sympy.Matrix(n, 1, lambda i, _: tidy(c[i])),
+        sympy.Matrix(n, 1, lambda i, _: tidy(g[i])),
+    )
+
+
+def _by_newton_euler(numbers: Polynomials, arm: Arm, state: State) -> tuple[Matrix, Vector, Vector]:
+    """Efforts of the recursion, taken apart: M by its slopes over the accelerations, c and g by runs of their
+    own."""
+    zero = [0] * len(arm.joints)
+    inertial = gather(arm, newton_euler(arm, state.angles, zero, state.accelerations, [0, 0, 0]))
+    M = [[numbers.slope(x, str(a)) for a in state.a] for x in inertial]
+    c = gather(arm, newton_euler(arm, state.angles, state.rates, zero, [0, 0, 0]))
+    return M, c, gather(arm, newton_euler(arm, state.angles, zero, zero, arm.gravity))
+
+
+def _by_lagrange(numbers: Polynomials | None, arm: Arm, state: State) -> tuple[Matrix, Vector, Vector]:
+    """Terms of Lagrange's equations, joints that share a coordinate taken together."""
+    terms = lagrange(arm, state.angles, state.rates, arm.gravity)
+    n = len(arm.coordinates)
+    M: Matrix = [[0] * n for _ in range(n)]
+    for i, row in zip(arm.joints, terms.M, strict=True):
+        for j, x in zip(arm.joints, row, strict=True):
+            shared = mul(mul(i.ratio, j.ratio), x)
+            M[i.coordinate][j.coordinate] = add(M[i.coordinate][j.coordinate], shared)
+    return M, gather(arm, terms.c), gather(arm, terms.g)
+
+
+def _efforts(arm: Arm, state: State, method: str) -> Vector:
+    """tau as the method computes it."""
+    rotors = [mul(J, x) for J, x in zip(arm.rotors, state.a, strict=True)]
+    if method == "newton_euler":
+        tau = gather(arm, newton_euler(arm, state.angles, state.rates, state.accelerations, arm.gravity))
+    else:
+        M, c, g = _by_lagrange(None, arm, state)
+        tau = plus(apply(M, state.a), c, g)
+    return plus(tau, rotors)
+
+
+def _count(
+    description, plain: Arm, names: Symbols, method: str, symbolic: bool, snap: float, closed
+) -> Counts:
+    tally = Tally()
+    arm = read_arm(description, lambda p: Counter(tally), snap=snap)
+    _efforts(arm, counting_state(arm, tally), method)
+    numbers = Expressions(plain, names, symbolic)
+    arm = read_arm(description, numbers.dress, snap=snap)
+    expanded = _efforts(arm, numbers.state(arm), method)
+    M, c, g = closed
+    import sympy
+
+    efforts = list(M * sympy.Matrix(names.a) + c + g)
+    return Counts(
+        tally.operations,
+        count_expressions(expanded, share=False),
+        count_expressions(expanded, share=True),
+        count_expressions(efforts, share=False),
+        count_expressions(efforts, share=True),
+    )

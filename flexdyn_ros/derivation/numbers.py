@@ -1,0 +1,146 @@
+"""The kinds of numbers that a derivation runs over: polynomials, plain expressions, counters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from flexdyn_ros.derivation.algebra import Vector, mul
+from flexdyn_ros.derivation.arm import Arm, Dress, Parameter
+from flexdyn_ros.derivation.operations import Counter, Tally
+from flexdyn_ros.derivation.rotation import Angle
+
+__all__ = ["Expressions", "Polynomials", "State", "Symbols", "counting_state"]
+
+
+class State(NamedTuple):
+    """Joint angles and, per joint, rates and accelerations; the coordinates' own v and a."""
+
+    angles: list[Angle]
+    rates: Vector
+    accelerations: Vector
+    v: Vector
+    a: Vector
+
+
+class Symbols(NamedTuple):
+    """sympy symbols of the coordinates, and position of every joint as an expression of them."""
+
+    q: tuple
+    v: tuple
+    a: tuple
+    positions: tuple
+
+    @staticmethod
+    def of(arm: Arm) -> Symbols:
+        """q1, q2, ..., v1, ..., a1, ... and ratio q + offset of each joint."""
+        import sympy
+
+        n = len(arm.coordinates)
+        q, v, a = (sympy.symbols(f"{x}1:{n + 1}", real=True) for x in "qva")
+        positions = tuple(
+            sympy.nsimplify(j.ratio) * q[j.coordinate] + sympy.nsimplify(j.offset) for j in arm.joints
+        )
+        return Symbols(q, v, a, positions)
+
+
+def _dress_with(symbol: Callable[[str], Any], number: Callable[[Fraction], Any], symbolic: bool) -> Dress:
+    def dress(parameter: Parameter) -> Any:
+        if symbolic and parameter.name:
+            return symbol(parameter.name)
+        return number(Fraction(repr(parameter.value)))
+
+    return dress
+
+
+def _state(arm: Arm, angles: list[Angle], v: Sequence[Any], a: Sequence[Any]) -> State:
+    rates = [mul(j.ratio, v[j.coordinate]) for j in arm.joints]
+    accelerations = [mul(j.ratio, a[j.coordinate]) for j in arm.joints]
+    return State(angles, rates, accelerations, list(v), list(a))
+
+
+class Polynomials:
+    """Polynomials in sines, cosines, rates, accelerations and parameters: sums expand and collect by
+    themselves.
+
+    Sines and cosines are generators of their own; `reduced` replaces sin^2 by 1 - cos^2, which makes the form
+    unique.
+    """
+
+    def __init__(self, arm: Arm, symbols: Symbols, symbolic: bool) -> None:
+        import sympy
+        from sympy.polys.rings import ring
+
+        self._meaning: dict[str, Any] = {}
+        for i, (joint, position) in enumerate(zip(arm.joints, symbols.positions, strict=True), start=1):
+            if joint.revolute:
+                self._meaning |= {f"_s{i}": sympy.sin(position), f"_c{i}": sympy.cos(position)}
+            else:
+                self._meaning[f"_d{i}"] = position
+        self._meaning |= {str(x): x for x in (*symbols.a, *symbols.v)}
+        if symbolic:
+            self._meaning |= {p.name: sympy.Symbol(p.name, real=True) for p in arm.parameters}
+        self.ring, *generators = ring(list(self._meaning), sympy.QQ, sympy.lex)
+        self._generator = dict(zip(self._meaning, generators, strict=True))
+        self._circles = [
+            self._generator[f"_s{i}"] ** 2 + self._generator[f"_c{i}"] ** 2 - 1
+            for i, joint in enumerate(arm.joints, start=1)
+            if joint.revolute
+        ]
+        self.dress = _dress_with(self._generator.__getitem__, self._number, symbolic)
+
+    def _number(self, x: Fraction) -> Any:
+        return self.ring.ground_new(self.ring.domain(x.numerator, x.denominator))
+
+    def state(self, arm: Arm) -> State:
+        """All joints at their generators."""
+        g, n = self._generator, len(arm.coordinates)
+        angles = [
+            Angle(g.get(f"_s{i}"), g.get(f"_c{i}"), g.get(f"_d{i}")) for i in range(1, len(arm.joints) + 1)
+        ]
+        return _state(arm, angles, [g[f"v{i + 1}"] for i in range(n)], [g[f"a{i + 1}"] for i in range(n)])
+
+    def reduced(self, x: Any) -> Any:
+        """Normal form modulo sin^2 + cos^2 = 1."""
+        x = self.ring(x)
+        return x.rem(self._circles) if self._circles and x else x
+
+    def slope(self, x: Any, name: str) -> Any:
+        """Derivative with respect to a generator."""
+        return self.ring(x).diff(self._generator[name])
+
+    def expression(self, x: Any) -> Any:
+        """As a sympy expression in q, v, a and parameters."""
+        return self.reduced(x).as_expr(*self._meaning.values())
+
+
+class Expressions:
+    """sympy expressions that are left as the recursion writes them: nothing is expanded or simplified."""
+
+    def __init__(self, arm: Arm, symbols: Symbols, symbolic: bool) -> None:
+        import sympy
+
+        self._symbols = symbols
+        self.dress = _dress_with(
+            lambda name: sympy.Symbol(name, real=True),
+            lambda x: sympy.Rational(x.numerator, x.denominator),
+            symbolic,
+        )
+
+    def state(self, arm: Arm) -> State:
+        """All joints at their positions."""
+        import sympy
+
+        s = self._symbols
+        angles = [Angle(sympy.sin(x), sympy.cos(x), x) for x in s.positions]
+        return _state(arm, angles, s.v, s.a)
+
+
+def counting_state(arm: Arm, tally: Tally) -> State:
+    """A state whose numbers count what is done with them."""
+    n = Counter(tally)
+    each = [n] * len(arm.coordinates)
+    state = _state(arm, [Angle(n, n, n)] * len(arm.joints), each, each)
+    tally.additions = tally.multiplications = 0
+    return state

@@ -1,0 +1,163 @@
+"""Closed forms as text, LaTeX and Python source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flexdyn_ros.derivation.derive import Derivation
+
+__all__ = ["latex", "python", "text", "tidy"]
+
+#: longest sum in which sums of angles are looked for; the search is cubic, and long sums gain little by it
+JOINED_TERMS = 24
+
+TITLES = {"newton_euler": "recursive Newton-Euler", "lagrange": "Lagrange"}
+
+
+def tidy(expression: Any) -> Any:
+    """The shortest of a few equal forms: sums of angles joined (in short sums), common factors taken out."""
+    import sympy
+    from sympy.simplify.fu import TR10i
+
+    forms = [expression]
+    if len(sympy.Add.make_args(expression)) <= JOINED_TERMS:
+        forms.append(TR10i(expression))
+    forms += [sympy.factor_terms(f) for f in forms]
+    return min(forms, key=sympy.count_ops)
+
+
+def _entries(d: Derivation) -> list[tuple[str, tuple[int, ...], Any]]:
+    """(letter, indices from 1, expression): M's upper triangle, c, g."""
+    n = len(d.coordinates)
+    entries: list[tuple[str, tuple[int, ...], Any]] = []
+    entries += [("M", (i + 1, j + 1), d.M[i, j]) for i in range(n) for j in range(i, n)]
+    entries += [("c", (i + 1,), d.c[i]) for i in range(n)]
+    entries += [("g", (i + 1,), d.g[i]) for i in range(n)]
+    return entries
+
+
+def _number(expression: Any) -> Any:
+    """Long fractions as decimals."""
+    import sympy
+
+    return expression.replace(
+        lambda x: isinstance(x, sympy.Rational) and abs(x.q) > 100, lambda x: sympy.Float(x, 12)
+    )
+
+
+def text(d: Derivation) -> str:
+    """Readable lines."""
+    lines = [f"{d.robot}: equations of motion by the {TITLES[d.method]} method", "tau = M a + c + g", ""]
+    for i, name in enumerate(d.coordinates, start=1):
+        lines.append(f"  q{i}, v{i}, a{i}: position, rate, acceleration of joint {name}")
+    lines.append("")
+    for letter, index, expression in _entries(d):
+        name = f"{letter}[{','.join(map(str, index))}]"
+        if letter == "M" and index[0] != index[1]:
+            name += f" = M[{index[1]},{index[0]}]"
+        lines.append(f"  {name} = {_number(expression)}")
+    if d.parameters:
+        lines += ["", "  parameters"]
+        lines += [f"    {p.name:5} = {p.value:.9g} {p.unit}  ({p.meaning})" for p in d.parameters.values()]
+    lines += ["", "  operations for tau (sines and cosines given)"]
+    for label, count in zip(COUNT_LABELS, d.counts, strict=True):
+        lines.append(f"    {label:52} {count}")
+    lines += [f"  note: {note}" for note in d.notes]
+    return "\n".join(lines) + "\n"
+
+
+COUNT_LABELS = (
+    "the method as it works, intermediates stored",
+    "its result written out",
+    "its result, common subexpressions shared",
+    "collected closed form M a + c + g",
+    "collected closed form, common subexpressions shared",
+)
+
+
+def _symbol_names(d: Derivation) -> dict[Any, str]:
+    import sympy
+
+    names = {}
+    for letter, symbols in (("q", d.q), (r"\dot q", d.v), (r"\ddot q", d.a)):
+        names |= {s: f"{letter}_{{{i}}}" for i, s in enumerate(symbols, start=1)}
+    for p in d.parameters:
+        head = p.rstrip("0123456789xyz")
+        names[sympy.Symbol(p, real=True)] = f"{head}_{{{p[len(head) :]}}}" if p != head else p
+    return names
+
+
+def latex(d: Derivation) -> str:
+    """A LaTeX display."""
+    import sympy
+
+    names = _symbol_names(d)
+    rows = []
+    for letter, index, expression in _entries(d):
+        left = f"{letter}_{{{''.join(map(str, index))}}}"
+        if letter == "M" and index[0] != index[1]:
+            left += f" = M_{{{index[1]}{index[0]}}}"
+        rows.append(f"  {left} &= {sympy.latex(_number(expression), symbol_names=names)}")
+    body = " \\\\\n".join([r"  \tau &= M \ddot q + c + g", *rows])
+    return "\\begin{align*}\n" + body + "\n\\end{align*}\n"
+
+
+def python(d: Derivation) -> str:
+    """Source of a module with `equations(q, v)` and `inverse_dynamics(q, v, a)`."""
+    import sympy
+
+    entries = _entries(d)
+    named, results = sympy.cse([e for _, _, e in entries], symbols=sympy.numbered_symbols("x"), order="none")
+    n = len(d.coordinates)
+    values = {(letter, *index): e for (letter, index, _), e in zip(entries, results, strict=True)}
+    lines = _head(d)
+    for letter in "qv":
+        lines.append(
+            f"    {', '.join(f'{letter}{i + 1}' for i in range(n))}{',' if n == 1 else ''} = {letter}"
+        )
+    lines += [f'    {name} = parameters["{name}"]' for name in d.parameters]
+    lines += [f"    {symbol} = {_code(e)}" for symbol, e in named]
+    rows = []
+    for i in range(1, n + 1):
+        for j in range(i, n + 1):
+            lines.append(f"    M{i}{j} = {_code(values[('M', i, j)])}")
+    for i in range(1, n + 1):
+        rows.append("[" + ", ".join(f"M{min(i, j)}{max(i, j)}" for j in range(1, n + 1)) + "]")
+    c, g = ("[" + ", ".join(_code(values[(x, i)]) for i in range(1, n + 1)) + "]" for x in "cg")
+    lines += [f"    M = [{', '.join(rows)}]", f"    c = {c}", f"    g = {g}", "    return M, c, g", "", ""]
+    lines += [
+        "def inverse_dynamics(q, v, a, parameters=PARAMETERS):",
+        '    """Efforts tau = M a + c + g."""',
+        "    M, c, g = equations(q, v, parameters)",
+        "    return [sum(m * x for m, x in zip(row, a)) + ci + gi for row, ci, gi in zip(M, c, g)]",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _head(d: Derivation) -> list[str]:
+    lines = [
+        f'"""Equations of motion of {d.robot}, derived by the {TITLES[d.method]} method; SI units, rad.',
+        "",
+        "Coordinates: " + ", ".join(d.coordinates) + ".",
+        '"""',
+        "",
+        "from math import cos, sin",
+        "",
+        "PARAMETERS = {",
+    ]
+    lines += [f'    "{p.name}": {p.value!r},  # {p.unit}, {p.meaning}' for p in d.parameters.values()]
+    return [
+        *lines,
+        "}",
+        "",
+        "",
+        "def equations(q, v, parameters=PARAMETERS):",
+        '    """Mass matrix M, velocity terms c and gravity terms g: M a + c + g = tau."""',
+    ]
+
+
+def _code(expression: Any) -> str:
+    import sympy
+
+    return sympy.pycode(_number(expression), fully_qualified_modules=False)
