@@ -91,7 +91,8 @@ class _Reader:
 
     def __init__(self, description: RobotDescription, dress: Dress, snap: float) -> None:
         self.description, self.snap = description, snap
-        self._dress, self.parameters = dress, {}
+        self._dress = dress
+        self.parameters: dict[str, Parameter] = {}
         self.notes: list[str] = []
 
     def read(self) -> Arm:

@@ -127,7 +127,9 @@ def derive(
     )
 
 
-def _closed_form(description, plain: Arm, names: Symbols, method: str, symbolic: bool, snap: float):
+def _closed_form(
+    description: RobotDescription, plain: Arm, names: Symbols, method: str, symbolic: bool, snap: float
+) -> tuple[Any, Any, Any]:
     """M, c, g as sympy matrices, over polynomials."""
     import sympy
 
@@ -181,7 +183,13 @@ def _efforts(arm: Arm, state: State, method: str) -> Vector:
 
 
 def _count(
-    description, plain: Arm, names: Symbols, method: str, symbolic: bool, snap: float, closed
+    description: RobotDescription,
+    plain: Arm,
+    names: Symbols,
+    method: str,
+    symbolic: bool,
+    snap: float,
+    closed: tuple[Any, Any, Any],
 ) -> Counts:
     tally = Tally()
     arm = read_arm(description, lambda p: Counter(tally), snap=snap)

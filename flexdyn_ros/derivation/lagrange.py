@@ -83,7 +83,9 @@ def _velocity_term(slopes: dict, v: Vector, i: int) -> Any:
     return add(*terms)
 
 
-def _derivatives_of_transforms(arm: Arm, angles: Sequence[Angle]):
+def _derivatives_of_transforms(
+    arm: Arm, angles: Sequence[Angle]
+) -> tuple[list[dict[int, Matrix]], list[dict[tuple[int, int], Matrix]]]:
     """First derivatives {i: (3, 4)} and second ones {(i, j): (3, 4)} of the transform of every body."""
     T: list[Matrix] = []
     first: list[dict[int, Matrix]] = []

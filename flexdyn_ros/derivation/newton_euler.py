@@ -7,9 +7,9 @@ Vectors: angular velocity and acceleration, acceleration of the origin, force, m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from flexdyn_ros.derivation.algebra import (
+    Matrix,
     Vector,
     add,
     apply,
@@ -27,6 +27,9 @@ from flexdyn_ros.derivation.rotation import Angle, rotation_about
 
 __all__ = ["gather", "newton_euler"]
 
+Turn = tuple[Matrix, Vector]  # rotation {body} -> {parent}, origin in the parent
+Motion = tuple[Vector, Vector, Vector]  # w, wd, vd
+
 
 def newton_euler(arm: Arm, angles: Sequence[Angle], v: Vector, a: Vector, gravity: Vector) -> Vector:
     """Efforts per joint, without rotors.
@@ -39,16 +42,16 @@ def newton_euler(arm: Arm, angles: Sequence[Angle], v: Vector, a: Vector, gravit
     return _inward(arm, turns, motion)
 
 
-def _placement(joint: Joint, angle: Angle) -> tuple[Any, Vector]:
+def _placement(joint: Joint, angle: Angle) -> Turn:
     """Rotation {body} -> {parent} and origin of the body in the parent."""
     if joint.revolute:
         return product(joint.rotation, rotation_about(joint.axis, angle.sine, angle.cosine)), joint.origin
     return joint.rotation, plus(joint.origin, apply(joint.rotation, scaled(angle.displacement, joint.axis)))
 
 
-def _outward(arm: Arm, turns, v: Vector, a: Vector, gravity: Vector) -> list[tuple[Vector, Vector, Vector]]:
+def _outward(arm: Arm, turns: list[Turn], v: Vector, a: Vector, gravity: Vector) -> list[Motion]:
     """(w, wd, vd) of every body."""
-    motion: list[tuple[Vector, Vector, Vector]] = []
+    motion: list[Motion] = []
     for i, joint in enumerate(arm.joints):
         R, P = turns[i]
         zero = [0, 0, 0]
@@ -68,7 +71,7 @@ def _outward(arm: Arm, turns, v: Vector, a: Vector, gravity: Vector) -> list[tup
     return motion
 
 
-def _inward(arm: Arm, turns, motion) -> Vector:
+def _inward(arm: Arm, turns: list[Turn], motion: list[Motion]) -> Vector:
     """Forces and moments from the tips to the base, projected on the joint axes."""
     n = len(arm.joints)
     force, moment = [[0, 0, 0] for _ in range(n)], [[0, 0, 0] for _ in range(n)]

@@ -79,7 +79,7 @@ COUNT_LABELS = (
 def _symbol_names(d: Derivation) -> dict[Any, str]:
     import sympy
 
-    names = {}
+    names: dict[Any, str] = {}
     for letter, symbols in (("q", d.q), (r"\dot q", d.v), (r"\ddot q", d.a)):
         names |= {s: f"{letter}_{{{i}}}" for i, s in enumerate(symbols, start=1)}
     for p in d.parameters:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from flexdyn_ros.kernels import lagrange_views as layout
 from flexdyn_ros.kernels import tree
@@ -43,11 +44,11 @@ class LagrangeModel(NamedTuple):
     nv: int
     work_size: int
 
-    def work(self, dtype: type = float) -> np.ndarray:
+    def work(self, dtype: DTypeLike = float) -> np.ndarray:
         """Scratch array for the kernels; complex for a complex step."""
         return np.zeros((self.work_size, 4, 4), dtype=dtype)
 
-    def with_gravity(self, gravity: Sequence[float]) -> LagrangeModel:
+    def with_gravity(self, gravity: ArrayLike) -> LagrangeModel:
         """The same model under another acceleration of free fall (3,) [m/s2, world axes]."""
         floats = self.floats.copy()
         floats[:3] = gravity
@@ -101,7 +102,7 @@ class Body:
         return {layout.FIXED: 0, tree.FREE: 6}.get(self.kind, 1)
 
 
-def transform(rotation: np.ndarray, origin: Sequence[float]) -> np.ndarray:
+def transform(rotation: np.ndarray, origin: ArrayLike) -> np.ndarray:
     """Unit-first homogeneous transform [[1, 0], [origin, rotation]]."""
     T = np.eye(4)
     T[1:, 0] = origin
@@ -126,7 +127,7 @@ def assemble(
     nq: int,
     nv: int,
     *,
-    gravity: Sequence[float],
+    gravity: ArrayLike,
     dof: np.ndarray | None = None,
     affine: bool = False,
     foreshortening: bool = False,
@@ -221,7 +222,16 @@ def _columns(bodies: Sequence[Body]) -> _Columns:
     return _Columns(table, stations, rows, modes, pairs, edges)
 
 
-def _float_fields(bodies, joint_bodies, links, columns, nv, gravity, dof, foreshortening):
+def _float_fields(
+    bodies: Sequence[Body],
+    joint_bodies: Sequence[Body],
+    links: Sequence[FlexibleLink],
+    columns: _Columns,
+    nv: int,
+    gravity: ArrayLike,
+    dof: np.ndarray | None,
+    foreshortening: bool,
+) -> list[Any]:
     """The float arrays in the order of layout.FLOAT_FIELDS."""
     integrals = [x.integrals for x in links]
     at = [fields for _, fields in columns.stations]

@@ -16,6 +16,7 @@ from math import cos, cosh, exp, pi, sin, sinh, tanh
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
@@ -56,7 +57,7 @@ def constant(value: float) -> Profile:
     return lambda s: np.full(np.shape(s), float(value))
 
 
-def polynomial(coefficients: Sequence[float]) -> Profile:
+def polynomial(coefficients: ArrayLike) -> Profile:
     """A section property as ascending polynomial coefficients in s = x/L."""
     c = np.asarray(coefficients, dtype=float)
     return lambda s: np.polynomial.polynomial.polyval(np.asarray(s, dtype=float), c)
@@ -80,7 +81,7 @@ class Shape:
     root: float | None = None
 
 
-def polynomial_shape(coefficients: Sequence[float], *, clamped: str = "bending") -> Shape:
+def polynomial_shape(coefficients: ArrayLike, *, clamped: str = "bending") -> Shape:
     """Shape from ascending coefficients in s; its value, and for bending its slope, must vanish at the root.
 
     Raises DescriptionError if they do not: the joint effort would do work on the mode.
@@ -164,7 +165,7 @@ def _clamped_eigenfunction(b: float, minus: float, n: int, scale: str) -> Shape:
     cancellation."""
     sg = 1.0 - minus
 
-    def combine(s, grow, decay, cosine, sine):
+    def combine(s: ArrayLike, grow: float, decay: float, cosine: float, sine: float) -> np.ndarray:
         x = b * np.asarray(s, dtype=float)
         return (
             grow * 0.5 * minus * np.exp(x)
@@ -363,10 +364,9 @@ def modal_integrals(
     S = np.array([_foreshortening(beam.length, modes, float(x), n) for x in s]).reshape(
         n, len(modes), len(modes)
     )
-    total = tuple(a + b for a, b in zip(line, section, strict=True))
-    return ModalIntegrals(
-        *total, *section, T, K, beam.length * s, w * beam.mu(s), np.swapaxes(u, 0, 1).copy(), S
-    )
+    C, C1, C2 = (a + b for a, b in zip(line, section, strict=True))
+    x, mass = beam.length * s, w * beam.mu(s)
+    return ModalIntegrals(C, C1, C2, *section, T, K, x, mass, np.swapaxes(u, 0, 1).copy(), S)
 
 
 def _homogeneous(u: np.ndarray) -> np.ndarray:
@@ -386,7 +386,11 @@ def _second_moments(
     )
 
 
-def _section_moments(beam: Beam, rotary: str, s, w, th) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _section_moments(
+    beam: Beam, rotary: str, s: np.ndarray, w: np.ndarray, th: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    beam: Beam, rotary: str, s: np.ndarray, w: np.ndarray, th: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Second moments of the cross sections as rigid plates: directors e_y, e_z turn with th (`consistent`
     only)."""
     m, n = th.shape[:2]

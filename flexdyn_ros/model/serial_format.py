@@ -53,7 +53,11 @@ def read_serial(data: Mapping[str, Any], **options: Any) -> SerialModel:
     }
     bodies: list[Body] = []
     body_of: list[int] = []  # body of each link
-    joint_v, mode_v, armature, tips, frames = [], [], [], [], []
+    joint_v: list[int] = []
+    mode_v: list[tuple[int, ...]] = []
+    armature: list[float] = []
+    tips: list[np.ndarray] = []
+    frames: list[tuple[int, int]] = []
     nv = station_count = 0
     for index, link in enumerate(data["links"]):
         joint = link.get("joint", {})
