@@ -389,8 +389,6 @@ def _second_moments(
 def _section_moments(
     beam: Beam, rotary: str, s: np.ndarray, w: np.ndarray, th: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    beam: Beam, rotary: str, s: np.ndarray, w: np.ndarray, th: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Second moments of the cross sections as rigid plates: directors e_y, e_z turn with th (`consistent`
     only)."""
     m, n = th.shape[:2]
