@@ -1,4 +1,4 @@
-"""Robots for tests: data files of example-robot-data, small arms as text, and random trees of every joint type."""
+"""Robots for tests: files of example-robot-data, small arms as text, random trees of every joint type."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def pose(xyz, rpy):
 
 
 def model_of(description):
-    """A Pinocchio model straight from the records of a description, joints added depth first, mimic tags ignored."""
+    """A Pinocchio model from the records of a description; joints added depth first, mimic tags ignored."""
     model = pin.Model()
     model.name = description.name
     model.gravity = pin.Motion(np.array(description.gravity), np.zeros(3))

@@ -176,7 +176,7 @@ def settle_accounts(tree, steps, h, q0, v0, account0, v1, account1, effort):
 
 @kernel
 def step_rosenbrock(tree, steps, h):
-    """Extrapolate one step of h and two of h/2; again with more efforts clipped if they come out too large."""
+    """Extrapolate one step of h and two of h/2; again with more efforts clipped if they are too large."""
     memory = open_steps(steps)
     for _ in range(REPEATS):
         implicit_euler(

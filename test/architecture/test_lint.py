@@ -13,9 +13,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 UNTIDY = {
-    "flexdyn_ros/simulation/stepper.py",
-    "test/models.py",
-    "test/pinocchio_oracle.py",
     "flexdyn_ros/dynamics/arguments.py",
     "flexdyn_ros/dynamics/loading.py",
     "flexdyn_ros/dynamics/protocol.py",
@@ -23,24 +20,10 @@ UNTIDY = {
     "flexdyn_ros/dynamics/threads.py",
     "flexdyn_ros/dynamics/tree_robot.py",
     "flexdyn_ros/errors.py",
-    "flexdyn_ros/kernels/aba.py",
     "flexdyn_ros/kernels/compiler.py",
-    "flexdyn_ros/kernels/crba.py",
-    "flexdyn_ros/kernels/friction.py",
-    "flexdyn_ros/kernels/joints.py",
-    "flexdyn_ros/kernels/kinematics.py",
-    "flexdyn_ros/kernels/linalg.py",
-    "flexdyn_ros/kernels/manifold.py",
-    "flexdyn_ros/kernels/memory.py",
-    "flexdyn_ros/kernels/rigid.py",
-    "flexdyn_ros/kernels/rnea.py",
-    "flexdyn_ros/kernels/tree.py",
     "flexdyn_ros/model/coordinates.py",
-    "flexdyn_ros/model/lagrange.py",
-    "flexdyn_ros/model/modes.py",
     "flexdyn_ros/model/packed.py",
     "flexdyn_ros/model/placement.py",
-    "flexdyn_ros/model/serial_format.py",
     "flexdyn_ros/model/tree.py",
 }
 

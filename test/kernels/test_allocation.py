@@ -1,4 +1,4 @@
-"""Kernels do not allocate: a batch of a thousand samples asks the runtime for no more memory than a batch of one."""
+"""Kernels do not allocate: a thousand samples ask the runtime for no more memory than one sample."""
 
 import os
 import subprocess
