@@ -1,9 +1,34 @@
 """Dynamics of robots that bend: rigid and flexible trees, mobile arms, soft arms, hydraulic platforms."""
 
+from typing import TYPE_CHECKING, Any
+
 from flexdyn_ros import errors
 from flexdyn_ros.dynamics.loading import load
 from flexdyn_ros.dynamics.protocol import Robot
 
-__all__ = ["Robot", "errors", "load"]
+if TYPE_CHECKING:
+    from flexdyn_ros.simulation.simulate import simulate
+    from flexdyn_ros.simulation.trajectory import Trajectory
+
+__all__ = ["Robot", "Trajectory", "errors", "load", "simulate"]
 
 __version__ = "0.1.0"
+
+#: public names that are imported when they are first asked for, and where they live
+_LAZY = {
+    "Trajectory": "flexdyn_ros.simulation.trajectory",
+    "simulate": "flexdyn_ros.simulation.simulate",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = globals()[name] = getattr(import_module(_LAZY[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

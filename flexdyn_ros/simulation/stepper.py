@@ -32,6 +32,11 @@ OK, NOT_FINITE, DIVERGED = kernels.OK, kernels.NOT_FINITE, kernels.DIVERGED
 
 METHODS = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "rk4": RK4, "rosenbrock": ROSENBROCK}
 
+FAILURES = {
+    NOT_FINITE: "the state is no longer finite",
+    DIVERGED: "the simulation diverged: kinetic energy beyond 1e12 times its scale",
+}
+
 #: largest rate [1/s] times step at which "auto" takes rk4, which is stable up to 2.78
 EXPLICIT_REACH = 0.5
 
@@ -189,13 +194,28 @@ class Stepper:
         self.steps += result >> 2
         status = result & 3
         if status:
-            self.message = self._explain(status)
+            self.message = f"{FAILURES[status]} after t = {self.t:.6g} s"
         return status
 
-    def _explain(self, status: int) -> str:
-        if status == NOT_FINITE:
-            return f"the state after t = {self.t:.6g} s is not finite"
-        return f"diverged after t = {self.t:.6g} s: kinetic energy beyond 1e12 times its scale"
+    def step(self, h: float) -> int:
+        """One step of h seconds [s] outside the grid of dt: `t` and `steps` do not count it."""
+        status = self._advance(self._tree, self._steps, 1, h) & 3
+        if status:
+            self.message = FAILURES[status]
+        return status
+
+    @property
+    def any_saturated(self) -> bool:
+        """Whether an effort was clipped in the last `advance` or `step`."""
+        return bool(self._workspace.saturated.any())
+
+    def snapshot(self) -> Any:
+        """State, accounts, gains, targets and efforts, for `restore`."""
+        return self._workspace.snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        """Go back to a snapshot; wrenches, t and steps stay."""
+        self._workspace.restore(snapshot)
 
     def set_efforts(self, tau: np.ndarray) -> None:
         """Commanded effort (nu,) from now on [N m, N]."""

@@ -71,6 +71,14 @@ class Workspace:
     def __getitem__(self, name: str) -> np.ndarray:
         return self._fields[name]
 
+    def snapshot(self) -> np.ndarray:
+        """All numbers, copied."""
+        return self._floats.copy()
+
+    def restore(self, snapshot: np.ndarray) -> None:
+        """Write a snapshot back."""
+        self._floats[:] = snapshot
+
     def set_method(self, method: int) -> None:
         """Choose among the methods of kernels/steppers_memory.py."""
         self._header[S_METHOD] = method

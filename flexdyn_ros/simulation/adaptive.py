@@ -1,0 +1,168 @@
+"""Simulations by integrators of scipy that choose their own steps: accurate, slow, used as oracles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import FlexdynError, SimulationError
+from flexdyn_ros.simulation.events import Watch
+from flexdyn_ros.simulation.motion import Motion, free_bodies, motion_of, position_rates
+from flexdyn_ros.simulation.plan import ADAPTIVE, Plan
+from flexdyn_ros.simulation.progress import Progress
+from flexdyn_ros.simulation.record import Record
+from flexdyn_ros.simulation.stiffness import speed_bounds
+from flexdyn_ros.simulation.trajectory import Event, Trajectory
+
+__all__ = ["run_adaptive"]
+
+
+class _System:
+    """y = (q, v, work, dissipated) and its derivative.
+
+    Quaternions are integrated as four numbers and normalised wherever they are used: the flow keeps their
+    length, so that what is normalised away is the error of the integrator alone.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        limits = "spring" if plan.limits == "spring" else "report"
+        self.plan, self.robot = plan, plan.robot
+        self.motion: Motion = motion_of(plan.robot, limits=limits, saturate=plan.saturate)
+        self.motion.set_efforts(plan.effort)
+        self.motion.set_wrenches(plan.loads)
+        self.bodies = free_bodies(plan.robot)
+        self._position_rates = position_rates(plan.robot)
+        self.y0 = np.concatenate([plan.q0, plan.v0, np.zeros(2)])
+        self.bounds = speed_bounds(plan.robot, plan.q0, plan.v0)
+
+    def state(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q with unit quaternions, and v."""
+        nq, nv = self.robot.nq, self.robot.nv
+        q, v = y[:nq].copy(), y[nq : nq + nv].copy()
+        for k, _ in self.bodies:
+            q[k : k + 4] /= np.linalg.norm(q[k : k + 4])
+        return q, v
+
+    def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
+        """dy/dt; NaN where the dynamics has no answer, so that the integrator takes a smaller step."""
+        q, v = self.state(y)
+        if self.plan.wrenches is not None:
+            self.motion.set_wrenches(self.plan.wrenches(t, q.copy(), v.copy()))
+        try:
+            a, _, work, taken = self.motion.rates(q, v)
+        except (FlexdynError, ArithmeticError):
+            return np.full(y.size, np.nan)
+        return np.concatenate([self._position_rates(y[: self.robot.nq], v), a, [work, taken]])
+
+    def has_diverged(self, y: np.ndarray) -> bool:
+        """Whether a speed is beyond what its scale allows."""
+        _, v = self.state(y)
+        return bool((np.abs(v) > self.bounds).any())
+
+    def event(self, watch: Watch) -> Any:
+        """The watch as scipy wants it."""
+
+        def function(t: float, y: np.ndarray) -> float:
+            return watch.value(t, *self.state(y))
+
+        function.terminal, function.direction = watch.terminal, watch.direction  # type: ignore[attr-defined]
+        return function
+
+
+def run_adaptive(plan: Plan) -> Trajectory:
+    """Carry out a plan by scipy's integrator; restarted at each dt where a control law holds its efforts."""
+    system, record = _System(plan), Record(plan)
+    times, y = plan.times, system.y0
+    with Progress(plan) as progress:
+        last = times.size - 1
+        # without a control law nothing jumps, and one run takes all; a bar wants to move
+        stride = 1 if plan.control is not None else max(1, last // 100) if plan.progress else max(1, last)
+        for first in range(0, max(last, 1), stride):
+            end = min(first + stride, last)
+            q, v = system.state(y)
+            tau = plan.command(times[first], q, v)
+            system.motion.set_efforts(tau)
+            if first == 0:
+                _write(system, record, times[0], y, tau)
+            if last == 0:
+                break
+            y, ended = _run(system, record, first, end, y, tau)
+            if ended is not None:
+                return record.finish(
+                    1, f"stopped by event {ended.name!r} at t = {ended.time:.9g} s", plan.method
+                )
+            progress.show(end)
+    return record.finish(0, f"reached t = {times[-1]:g} s", plan.method)
+
+
+def _run(
+    system: _System, record: Record, first: int, end: int, y: np.ndarray, tau: np.ndarray
+) -> tuple[np.ndarray, Event | None]:
+    """Integrate from times[first] to times[end]; the last y, and the terminal event if there was one."""
+    from scipy.integrate import solve_ivp
+
+    plan = system.plan
+    samples = plan.samples[(plan.samples > first) & (plan.samples <= end)]
+    wanted = np.unique(np.append(plan.times[samples], plan.times[end]))
+    method: Any = ADAPTIVE[plan.method]
+    watched: Any = [system.event(watch) for watch in plan.watches] or None
+    try:
+        solution = solve_ivp(
+            system.derivative,
+            (plan.times[first], plan.times[end]),
+            y,
+            method=method,
+            t_eval=wanted,
+            events=watched,
+            rtol=plan.rtol,
+            atol=plan.atol,
+        )
+        failed = solution.message if solution.status < 0 else ""
+    except (ValueError, ArithmeticError) as error:
+        raise _failure(plan, record, f"the integrator gave up: {error}") from error
+    keep = set(plan.times[samples].tolist())
+    for t, column in zip(solution.t, solution.y.T, strict=True):
+        if not np.isfinite(column).all() or system.has_diverged(column):
+            failed = failed or "diverged: kinetic energy beyond 1e12 times its scale"
+            break
+        if float(t) in keep:
+            _write(system, record, t, column, tau)
+    ended = _collect_events(system, record, solution) if plan.watches else None
+    if failed:
+        raise _failure(plan, record, failed)
+    if ended is not None:
+        i = [
+            watch.terminal and times.size > 0
+            for watch, times in zip(plan.watches, solution.t_events, strict=True)
+        ]
+        at = solution.y_events[i.index(True)][-1]
+        if record.t[record.count - 1] < ended.time:
+            _write(system, record, ended.time, at, tau)
+        return at, ended
+    return solution.y[:, -1], None
+
+
+def _collect_events(system: _System, record: Record, solution: Any) -> Event | None:
+    """Note the events of a run; returns the terminal one."""
+    found = []
+    for watch, times, states in zip(system.plan.watches, solution.t_events, solution.y_events, strict=True):
+        for t, y in zip(times, states, strict=True):
+            q, v = system.state(y)
+            found.append(Event(float(t), watch.name(q), watch.terminal, q, v))
+    record.events += sorted(found, key=lambda event: event.time)
+    ends = [event for event in found if event.terminal]
+    return ends[0] if ends else None
+
+
+def _write(system: _System, record: Record, t: float, y: np.ndarray, tau: np.ndarray) -> None:
+    """A sample; its effort is the clipped one."""
+    q, v = system.state(y)
+    effort = system.motion.rates(q, v)[1]
+    record.add(float(t), q, v, effort, y[-2], y[-1], bool((effort != tau).any()))
+
+
+def _failure(plan: Plan, record: Record, why: str) -> SimulationError:
+    t = record.t[record.count - 1]
+    message = f"{why} after t = {t:.6g} s (robot {plan.robot.name!r}, method {plan.method})"
+    return SimulationError(message, record.finish(-1, message, plan.method))

@@ -1,0 +1,169 @@
+"""What a call of `simulate` asks for, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, isfinite
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.dynamics.arguments import numbers
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.simulation.events import Watch, limit_watch, watches
+
+__all__ = ["ADAPTIVE", "FIXED", "Plan", "make_plan"]
+
+FIXED = ("semi_implicit_euler", "rk4", "rosenbrock")
+ADAPTIVE = {"dop853": "DOP853", "bdf": "BDF", "radau": "Radau", "lsoda": "LSODA"}
+_LIMITS = ("report", "spring", "stop")
+_RECORDS = ("energy",)
+
+Control = Callable[[float, np.ndarray, np.ndarray], Any]
+
+
+@dataclass
+class Plan:
+    """Arguments of `simulate` after their checks; see there.
+
+    control and wrenches are callables, or None where what `effort` and `loads` hold is constant. times
+    (n,) are those of all steps [s], the last one shorter if the duration is no whole number of steps;
+    stride of them make a sample.
+    """
+
+    robot: Robot
+    times: np.ndarray
+    dt: float
+    stride: int
+    q0: np.ndarray
+    v0: np.ndarray
+    method: str
+    rtol: float
+    atol: float
+    effort: np.ndarray
+    control: Control | None
+    loads: Mapping[str, Any] | None
+    wrenches: Callable[[float, np.ndarray, np.ndarray], Mapping[str, Any] | None] | None
+    watches: list[Watch]
+    limits: str
+    saturate: bool
+    record: tuple[str, ...]
+    progress: bool
+
+    @property
+    def samples(self) -> np.ndarray:
+        """Indices in `times` of the samples; the last time is always one."""
+        last = self.times.size - 1
+        chosen = np.arange(0, last + 1, self.stride)
+        return chosen if chosen[-1] == last else np.append(chosen, last)
+
+    def command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """What `control` says at a state, checked (nu,)."""
+        if self.control is None:
+            return self.effort
+        return _vector(self.control(t, q.copy(), v.copy()), f"control at t = {t:g} s", self.robot.nu)
+
+
+def make_plan(
+    robot: Robot,
+    duration: float,
+    q0: np.ndarray | None,
+    v0: np.ndarray | None,
+    *,
+    t0: float,
+    dt: float,
+    method: str,
+    rtol: float,
+    atol: float,
+    control: Any,
+    wrenches: Any,
+    prescribed: Any,
+    events: Any,
+    limits: str,
+    saturate: bool,
+    record_every: int,
+    record: Sequence[str] | str,
+    progress: bool,
+) -> Plan:
+    """Check the arguments of `simulate`.
+
+    Raises
+    ------
+    DimensionError, StateError, UnknownNameError, UnsupportedError
+    """
+    _refuse_prescribed(robot, prescribed)
+    if method not in ("auto", *FIXED, *ADAPTIVE):
+        raise UnknownNameError("method", method, ("auto", *FIXED, *ADAPTIVE))
+    if limits not in _LIMITS:
+        raise UnknownNameError("value of limits", limits, _LIMITS)
+    if int(record_every) != record_every or record_every < 1:
+        raise StateError(f"record_every is {record_every}, expected a whole number of steps, at least 1")
+    names = (record,) if isinstance(record, str) else tuple(record)
+    for name in names:
+        if name not in _RECORDS:
+            raise UnknownNameError("record", name, _RECORDS)
+    all_watches = watches(events)
+    if limits == "stop":
+        watch = limit_watch(robot)
+        all_watches += [watch] if watch else []
+    held = None if control is None or callable(control) else _vector(control, "control", robot.nu)
+    q = robot.neutral() if q0 is None else _vector(q0, "q0", robot.nq)
+    v = np.zeros(robot.nv) if v0 is None else _vector(v0, "v0", robot.nv)
+    return Plan(
+        robot=robot,
+        times=_times(duration, t0, dt),
+        dt=float(dt),
+        stride=int(record_every),
+        q0=robot.integrate(q, np.zeros(robot.nv), 0.0),
+        v0=v,
+        method=method,
+        rtol=_positive(rtol, "rtol"),
+        atol=_positive(atol, "atol"),
+        effort=np.zeros(robot.nu) if held is None else held,
+        control=control if callable(control) else None,
+        loads=None if callable(wrenches) else wrenches,
+        wrenches=wrenches if callable(wrenches) else None,
+        watches=all_watches,
+        limits=limits,
+        saturate=bool(saturate),
+        record=names,
+        progress=bool(progress),
+    )
+
+
+def _refuse_prescribed(robot: Robot, prescribed: Any) -> None:
+    names = [c.name for c in robot.coordinates if c.prescribed]
+    if prescribed is not None and not names:
+        raise UnsupportedError(f"robot {robot.name!r} has no coordinate with a prescribed motion")
+    if names:
+        raise UnsupportedError(f"prescribed motion ({', '.join(names)}) is not simulated yet")
+
+
+def _times(duration: float, t0: float, dt: float) -> np.ndarray:
+    _positive(dt, "dt")
+    if not (isfinite(duration) and duration >= 0.0):
+        raise StateError(f"duration is {duration}, expected a number of seconds, at least 0")
+    if not isfinite(t0):
+        raise StateError(f"t0 is {t0}, expected a finite number")
+    steps = ceil(duration / dt * (1.0 - 1e-12) - 1e-9)
+    times = t0 + dt * np.arange(steps + 1)
+    times[-1] = t0 + duration
+    return times
+
+
+def _positive(value: float, name: str) -> float:
+    if not (isfinite(value) and value > 0.0):
+        raise StateError(f"{name} is {value}, expected a positive number")
+    return float(value)
+
+
+def _vector(value: Any, name: str, size: int) -> np.ndarray:
+    array = numbers(value, name)
+    if array.shape != (size,):
+        raise DimensionError(f"{name} has shape {array.shape}, expected ({size},)")
+    if not np.isfinite(array).all():
+        i = int(np.argmin(np.isfinite(array)))
+        raise StateError(f"{name}[{i}] is {array[i]}, expected a finite number")
+    return array.copy()

@@ -1,0 +1,94 @@
+"""Samples while they are being collected."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.simulation.events import limits_passed
+from flexdyn_ros.simulation.plan import Plan
+from flexdyn_ros.simulation.trajectory import Event, Trajectory
+
+__all__ = ["Record"]
+
+
+class Record:
+    """Rows of a trajectory, filled from the top; `finish` makes the trajectory of those that were.
+
+    Parameters
+    ----------
+    plan : Plan
+
+    Attributes
+    ----------
+    t, q, v, tau, account : arrays of n + 1 rows
+        account holds work, dissipated [J] and 1 where an effort was clipped since the last sample.
+    count : int
+        Rows filled.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        n, robot = plan.samples.size + 1, plan.robot
+        self.plan, self.count = plan, 0
+        self.t = np.empty(n)
+        self.q, self.v, self.tau = np.empty((n, robot.nq)), np.empty((n, robot.nv)), np.empty((n, robot.nu))
+        self.account = np.zeros((n, 3))
+        self.events: list[Event] = []
+        self._began = perf_counter()
+
+    def add(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        work: float,
+        dissipated: float,
+        clipped: bool,
+    ) -> None:
+        """One more sample."""
+        i = self.count
+        self.t[i], self.q[i], self.v[i], self.tau[i] = t, q, v, tau
+        self.account[i] = work, dissipated, clipped
+        self.count += 1
+
+    def finish(self, status: int, message: str, method: str) -> Trajectory:
+        """The trajectory of the samples so far."""
+        n, plan, robot = self.count, self.plan, self.plan.robot
+        t, q, v = self.t[:n].copy(), self.q[:n].copy(), self.v[:n].copy()
+        events = list(self.events)
+        if plan.limits != "stop":
+            events += limits_passed(robot, t, q, v)
+        units = [c.unit for c in robot.coordinates]
+        position_unit = {c.q_index: c.unit for c in robot.coordinates}
+        return Trajectory(
+            t=t,
+            q=q,
+            v=v,
+            tau=self.tau[:n].copy(),
+            energy=robot.energy(q, v) if "energy" in plan.record else None,
+            work=self.account[:n, 0].copy(),
+            dissipated=self.account[:n, 1].copy(),
+            saturated=self.account[:n, 2] != 0.0,
+            events=tuple(sorted(events, key=lambda event: event.time)),
+            status=status,
+            message=message,
+            method=method,
+            dt=plan.dt,
+            wall_time=perf_counter() - self._began,
+            robot_name=robot.name,
+            q_names=robot.q_names,
+            v_names=robot.v_names,
+            effort_names=robot.effort_names,
+            q_units=tuple(position_unit.get(i, "-") for i in range(robot.nq)),
+            v_units=tuple(f"{unit}/s" for unit in units),
+            effort_units=_effort_units(robot),
+            robot=robot,
+        )
+
+
+def _effort_units(robot: Robot) -> tuple[str, ...]:
+    unit = {c.name: "N m" if c.unit == "rad" else "N" for c in robot.coordinates}
+    return tuple(unit.get(name, "N") for name in robot.effort_names)

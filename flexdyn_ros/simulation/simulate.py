@@ -1,0 +1,111 @@
+"""`simulate`: a robot, a time span, and what acts on the robot, to a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.simulation.adaptive import run_adaptive
+from flexdyn_ros.simulation.fixed import run_fixed
+from flexdyn_ros.simulation.plan import ADAPTIVE, make_plan
+from flexdyn_ros.simulation.trajectory import Trajectory
+
+__all__ = ["simulate"]
+
+
+def simulate(
+    robot: Robot,
+    duration: float,
+    q0: np.ndarray | None = None,
+    v0: np.ndarray | None = None,
+    *,
+    t0: float = 0.0,
+    dt: float = 1e-3,
+    method: str = "auto",
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    control: np.ndarray | Callable[[float, np.ndarray, np.ndarray], Any] | None = None,
+    wrenches: Mapping[str, Any] | Callable[[float, np.ndarray, np.ndarray], Any] | None = None,
+    prescribed: Callable[[float], tuple[Any, Any, Any]] | None = None,
+    events: Callable[..., float] | Sequence[Callable[..., float]] = (),
+    limits: str = "report",
+    saturate: bool = False,
+    record_every: int = 1,
+    record: Sequence[str] | str = ("energy",),
+    progress: bool = False,
+) -> Trajectory:
+    """Simulate a robot.
+
+    Parameters
+    ----------
+    robot : Robot
+    duration : float
+        [s]; if it is no whole number of steps, the last one is shorter.
+    q0, v0 : (nq,), (nv,) arrays, optional
+        Default neutral(), zero.
+    t0, dt : float
+        Time at the start, step of the fixed-step methods or of the output [s].
+    method : str
+        Fixed steps, compiled: "semi_implicit_euler" (order 1), "rk4" (4), "rosenbrock" (2, linearly implicit,
+        L-stable, for stiff joints). Adaptive, by scipy: "dop853", "bdf", "radau", "lsoda". "auto": rk4, or
+        rosenbrock where joint springs, damping, friction or stops are too fast for rk4 at this dt.
+    rtol, atol : float
+        Tolerances of the adaptive methods.
+    control : (nu,) array, or callable (t, q, v) -> (nu,), optional
+        Efforts [N m, N]; a callable is asked at every dt and its answer held.
+    wrenches : mapping from frame name to (6,), or callable (t, q, v) -> mapping, optional
+        (moment; force) in world axes at the frame's origin [N m, N]; a callable is asked at every dt and its
+        answer held (by the adaptive methods: whenever they evaluate).
+    prescribed : callable t -> (x, v, a), optional
+        Motion of the prescribed coordinates; refused for robots that have none.
+    events : callable g(t, q, v) or several, optional
+        Zeros of g are located and kept in `Trajectory.events`; attributes `terminal` and `direction` as of
+        scipy's solve_ivp. Fixed steps find zeros that change the sign between two steps, to rounding on the
+        path that shorter steps would take.
+    limits : {"report", "spring", "stop"}
+        Position limits: noted as events, soft stops, or the end of the simulation.
+    saturate : bool
+        Clip efforts to the effort limits.
+    record_every : int
+        Steps per sample.
+    record : sequence of {"energy"}
+        What to record beside the state, efforts and work.
+    progress : bool
+        Show a progress bar (needs rich).
+
+    Returns
+    -------
+    Trajectory
+
+    Raises
+    ------
+    SimulationError
+        If the state becomes infinite or the simulation diverges (kinetic energy beyond 1e12 times its scale);
+        its `trajectory` ends in the last good state.
+    DimensionError, StateError, UnknownNameError, UnsupportedError
+        For wrong arguments.
+    """
+    plan = make_plan(
+        robot,
+        duration,
+        q0,
+        v0,
+        t0=t0,
+        dt=dt,
+        method=method,
+        rtol=rtol,
+        atol=atol,
+        control=control,
+        wrenches=wrenches,
+        prescribed=prescribed,
+        events=events,
+        limits=limits,
+        saturate=saturate,
+        record_every=record_every,
+        record=record,
+        progress=progress,
+    )
+    return run_adaptive(plan) if method in ADAPTIVE else run_fixed(plan)

@@ -1,0 +1,248 @@
+"""What a simulation leaves behind: samples with names, energies, events; saved, exported, plotted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.dynamics.results import Energy
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+
+__all__ = ["Event", "Trajectory"]
+
+#: version of the files that `save` writes
+FILE_VERSION = 1
+QUANTITIES = ("position", "velocity", "effort")
+_ARRAYS = ("t", "q", "v", "tau", "work", "dissipated", "saturated")
+_TEXTS = ("message", "method", "robot_name")
+_NAMES = ("q_names", "v_names", "effort_names", "q_units", "v_units", "effort_units")
+
+
+class Event(NamedTuple):
+    """Something that happened at a time [s] and a state q (nq,), v (nv,).
+
+    name is that of the event function, or `limit/COORDINATE/upper` or `/lower` where a position limit was
+    passed.
+    """
+
+    time: float
+    name: str
+    terminal: bool
+    q: np.ndarray
+    v: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Result of `flexdyn_ros.simulate`; n samples, SI and rad.
+
+    `trajectory["elbow"]` is the position (n,) of a coordinate, `trajectory["elbow", "velocity"]` and
+    `["elbow", "effort"]` its rate and effort, and any name in `columns` that column.
+
+    Attributes
+    ----------
+    t : (n,) array
+        Times [s].
+    q, v : (n, nq), (n, nv) arrays
+    tau : (n, nu) array
+        Efforts, after clipping, in the step that leads away from the sample (its mean where it varies).
+    energy : Energy of (n,) arrays, or None if it was not recorded [J]
+    work, dissipated : (n,) arrays
+        Running integrals [J]: energy.total - work + dissipated is constant.
+    saturated : (n,) array of bool
+        An effort was clipped since the sample before.
+    events : tuple of Event
+    status : int
+        0: reached the end; 1: a terminal event; -1: failed (see SimulationError).
+    message, method, robot_name : str
+    dt, wall_time : float
+        Step of the fixed-step methods, or of the output [s]; time that the computation took [s].
+    robot : Robot or None
+        None after `load` without one.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    energy: Energy | None
+    work: np.ndarray
+    dissipated: np.ndarray
+    saturated: np.ndarray
+    events: tuple[Event, ...]
+    status: int
+    message: str
+    method: str
+    dt: float
+    wall_time: float
+    robot_name: str
+    q_names: tuple[str, ...]
+    v_names: tuple[str, ...]
+    effort_names: tuple[str, ...]
+    q_units: tuple[str, ...]
+    v_units: tuple[str, ...]
+    effort_units: tuple[str, ...]
+    robot: Robot | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return self.t.size
+
+    def __repr__(self) -> str:
+        span = f"t = {self.t[0]:g} .. {self.t[-1]:g} s" if len(self) else "empty"
+        return (
+            f"<Trajectory of {self.robot_name!r}: {len(self)} samples, {span}, {self.method}, {self.message}>"
+        )
+
+    # ---- columns ----
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all columns, in the order of the CSV file."""
+        return tuple(self._columns())
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        table = {"time": self.t}
+        table |= {name: self.q[:, i] for i, name in enumerate(self.q_names)}
+        table |= {f"{name}.velocity": self.v[:, i] for i, name in enumerate(self.v_names)}
+        table |= {f"{name}.effort": self.tau[:, i] for i, name in enumerate(self.effort_names)}
+        if self.energy is not None:
+            table |= {f"energy.{part}": value for part, value in self.energy._asdict().items()}
+        return table | {"work": self.work, "dissipated": self.dissipated}
+
+    def __getitem__(self, key: str | tuple[str, str]) -> np.ndarray:
+        name, quantity = key if isinstance(key, tuple) else (key, None)
+        if quantity is None:
+            table = self._columns()
+            if name in table:
+                return table[name]
+            raise UnknownNameError("column", name, tuple(table))
+        sources = {
+            "position": (self.q_names, self.q),
+            "velocity": (self.v_names, self.v),
+            "effort": (self.effort_names, self.tau),
+        }
+        if quantity not in sources:
+            raise UnknownNameError("quantity", quantity, QUANTITIES)
+        names, values = sources[quantity]
+        if name not in names:
+            raise UnknownNameError(f"coordinate with a {quantity}", name, names)
+        return values[:, names.index(name)]
+
+    # ---- what follows from the samples ----
+
+    def frames(self, name: str) -> np.ndarray:
+        """Poses (n, 4, 4) of a frame in the world [m]."""
+        return self._its_robot().frames(self.q, name)
+
+    def deflections(self, stations: Any = None) -> dict[str, Any]:
+        """Deflections of the flexible links at every sample, as of `Robot.deflections`."""
+        return self._its_robot().deflections(self.q, stations)
+
+    def _its_robot(self) -> Robot:
+        if self.robot is None:
+            raise StateError(
+                "this trajectory was loaded without its robot; use Trajectory.load(path, robot=...)"
+            )
+        return self.robot
+
+    def balance(self) -> np.ndarray:
+        """energy.total - work + dissipated less its first value (n,) [J]: zero but for the errors of the
+        method.
+        """
+        if self.energy is None:
+            raise StateError("the energy of this trajectory was not recorded")
+        total = self.energy.total - self.work + self.dissipated
+        return total - total[0]
+
+    # ---- files and pictures ----
+
+    def save(self, path: str | PathLike) -> None:
+        """Write everything but the robot to a NumPy `.npz` file; `load` gives back exactly the same
+        numbers.
+        """
+        content = {name: getattr(self, name) for name in _ARRAYS}
+        content |= {name: np.array(getattr(self, name)) for name in _TEXTS}
+        content |= {name: np.array(getattr(self, name), dtype=np.str_) for name in _NAMES}
+        content["numbers"] = np.array([self.status, self.dt, self.wall_time], dtype=np.float64)
+        content["energy"] = np.zeros((0, 0)) if self.energy is None else np.array(self.energy)
+        content["event_time"] = np.array([e.time for e in self.events], dtype=np.float64)
+        content["event_name"] = np.array([e.name for e in self.events], dtype=np.str_)
+        content["event_terminal"] = np.array([e.terminal for e in self.events], dtype=bool)
+        content["event_q"] = np.array([e.q for e in self.events]).reshape(len(self.events), self.q.shape[1])
+        content["event_v"] = np.array([e.v for e in self.events]).reshape(len(self.events), self.v.shape[1])
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, file_version=np.array(FILE_VERSION), **content)
+
+    @classmethod
+    def load(cls, path: str | PathLike, robot: Robot | None = None) -> Trajectory:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+        robot : Robot, optional
+            For `frames` and `deflections`.
+
+        Raises
+        ------
+        StateError
+            If the file is no trajectory of a version that is known.
+        DimensionError
+            If the robot has other coordinates.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                content = {name: file[name] for name in file.files}
+            version = int(content["file_version"])
+        except (ValueError, KeyError, EOFError, TypeError, AttributeError) as error:
+            raise StateError(f"{path} is no saved trajectory") from error
+        if version != FILE_VERSION:
+            raise StateError(f"{path} is of version {version}, expected {FILE_VERSION}")
+        status, dt, wall_time = content["numbers"].tolist()
+        names: dict[str, Any] = {name: tuple(content[name].tolist()) for name in _NAMES}
+        if robot is not None and (robot.q_names != names["q_names"] or robot.v_names != names["v_names"]):
+            raise DimensionError(
+                f"the coordinates of {robot.name!r} are not those of the trajectory in {path}"
+            )
+        events = zip(
+            *(content[f"event_{part}"] for part in ("time", "name", "terminal", "q", "v")), strict=True
+        )
+        fields: dict[str, Any] = {name: content[name] for name in _ARRAYS}
+        fields |= {name: str(content[name]) for name in _TEXTS}
+        return cls(
+            **fields,
+            **names,
+            energy=Energy(*content["energy"]) if content["energy"].size else None,
+            events=tuple(Event(float(t), str(name), bool(end), q, v) for t, name, end, q, v in events),
+            status=int(status),
+            dt=dt,
+            wall_time=wall_time,
+            robot=robot,
+        )
+
+    def to_csv(self, path: str | PathLike) -> None:
+        """Write all columns, one sample a line, numbers as exact as they are."""
+        table = self._columns()
+        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+            file.write(",".join(_quoted(name) for name in table) + "\n")
+            for row in np.column_stack(list(table.values())).tolist():
+                file.write(",".join(map(repr, row)) + "\n")
+
+    def plot(self, path: str | PathLike | None = None, **options: Any) -> Any:
+        """A picture of positions, velocities, efforts and energies; options as of
+        `flexdyn_ros.view.plots.plot_trajectory`.
+
+        Returns the matplotlib figure; written to `path` if given.
+        """
+        from importlib import import_module
+
+        return import_module("flexdyn_ros.view.plots").plot_trajectory(self, path, **options)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name
