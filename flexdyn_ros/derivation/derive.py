@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from flexdyn_ros.derivation import rendering
 from flexdyn_ros.derivation.algebra import Matrix, Vector, add, apply, mul, plus
+from flexdyn_ros.derivation.arithmetic import Expressions, Polynomials, State, Symbols, counting_state
 from flexdyn_ros.derivation.arm import SNAP, Arm, Parameter, read_arm
 from flexdyn_ros.derivation.lagrange import lagrange
 from flexdyn_ros.derivation.newton_euler import gather, newton_euler
-from flexdyn_ros.derivation.numbers import Expressions, Polynomials, State, Symbols, counting_state
 from flexdyn_ros.derivation.operations import Counter, Operations, Tally, count_expressions
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import MissingExtraError
