@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ LARGEST = 3  # coordinates; beyond, closed forms are of no use to a reader
 SNAP = 4e-6
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A number of the description that may appear as a symbol: name, value, unit, meaning."""
 
     name: str

@@ -27,8 +27,8 @@ class Counts(NamedTuple):
 
     method: as the method itself works, every intermediate vector or matrix stored (sines and cosines given).
     expanded, shared: its result with all intermediates put in, before and after common-subexpression
-    elimination. closed, closed_shared: the collected M, c, g, assembled to M a + c + g, before and after the
-    same.
+    elimination.
+    closed, closed_shared: the collected M, c, g, assembled to M a + c + g, before and after the same.
     """
 
     method: Operations
@@ -71,6 +71,14 @@ class Derivation:
 
         return self.M * sympy.Matrix(self.a) + self.c + self.g
 
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: expressions as text that sympy reads, counts by name."""
+        return rendering.plain(self)
+
+    def counts_table(self) -> str:
+        """The counts, one way of writing the efforts down per line."""
+        return "\n".join(rendering.count_lines(self.counts))
+
     def text(self) -> str:
         """Readable lines, with counts, parameters and notes."""
         return rendering.text(self)
@@ -85,14 +93,18 @@ class Derivation:
 
 
 def derive(
-    description: RobotDescription, method: str = "newton_euler", *, symbols: bool = True
+    description: RobotDescription, method: str = "newton_euler", *, symbolic: bool = True
 ) -> Derivation:
     """Derive the equations of motion of an arm of one to three coordinates.
 
-    Parameters ---------- description : RobotDescription A rigid tree on a fixed base; joint damping, friction
-    and springs are left out (`notes` says so). method : {"newton_euler", "lagrange"} The recursion with
-    angular velocities and accelerations, or energies and derivatives of transforms. symbols : bool Masses,
-    lengths and inertias as symbols (values in `parameters`), or as the numbers of the description.
+    Parameters
+    ----------
+    description : RobotDescription
+        A rigid tree on a fixed base; joint damping, friction and springs are left out (`notes` says so).
+    method : {"newton_euler", "lagrange"}
+        The recursion with angular velocities and accelerations, or energies and derivatives of transforms.
+    symbolic : bool
+        Masses, lengths and inertias as symbols (values in `parameters`), or as the description's numbers.
 
     Raises
     ------
@@ -107,10 +119,10 @@ def derive(
         raise ValueError(f"method {method!r}: expected one of {', '.join(METHODS)}")
     if importlib.util.find_spec("sympy") is None:
         raise MissingExtraError("sympy", "derive")
-    snap = SNAP if symbols else 1e-12
+    snap = SNAP if symbolic else 1e-12
     plain = read_arm(description, lambda p: p.value, snap=snap)
     names = Symbols.of(plain)
-    M, c, g = _closed_form(description, plain, names, method, symbols, snap)
+    M, c, g = _closed_form(description, plain, names, method, symbolic, snap)
     return Derivation(
         robot=description.name,
         method=method,
@@ -121,8 +133,8 @@ def derive(
         M=M,
         c=c,
         g=g,
-        parameters={p.name: p for p in plain.parameters} if symbols else {},
-        counts=_count(description, plain, names, method, symbols, snap, (M, c, g)),
+        parameters={p.name: p for p in plain.parameters} if symbolic else {},
+        counts=_count(description, plain, names, method, symbolic, snap, (M, c, g)),
         notes=plain.notes,
     )
 

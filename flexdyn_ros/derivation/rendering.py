@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flexdyn_ros.derivation.derive import Derivation
+    from flexdyn_ros.derivation.derive import Counts, Derivation
 
-__all__ = ["latex", "python", "text", "tidy"]
+__all__ = ["count_lines", "latex", "plain", "python", "text", "tidy"]
 
 #: longest sum in which sums of angles are looked for; the search is cubic, and long sums gain little by it
 JOINED_TERMS = 24
@@ -61,8 +61,7 @@ def text(d: Derivation) -> str:
         lines += ["", "  parameters"]
         lines += [f"    {p.name:5} = {p.value:.9g} {p.unit}  ({p.meaning})" for p in d.parameters.values()]
     lines += ["", "  operations for tau (sines and cosines given)"]
-    for label, count in zip(COUNT_LABELS, d.counts, strict=True):
-        lines.append(f"    {label:52} {count}")
+    lines += [f"    {line}" for line in count_lines(d.counts)]
     lines += [f"  note: {note}" for note in d.notes]
     return "\n".join(lines) + "\n"
 
@@ -74,6 +73,27 @@ COUNT_LABELS = (
     "collected closed form M a + c + g",
     "collected closed form, common subexpressions shared",
 )
+
+
+def count_lines(counts: Counts) -> list[str]:
+    """One line per way of writing the efforts down."""
+    return [f"{label:52} {count}" for label, count in zip(COUNT_LABELS, counts, strict=True)]
+
+
+def plain(d: Derivation) -> dict[str, Any]:
+    """Plain data for JSON."""
+    n = len(d.coordinates)
+    return {
+        "robot": d.robot,
+        "method": d.method,
+        "coordinates": list(d.coordinates),
+        "M": [[str(_number(d.M[i, j])) for j in range(n)] for i in range(n)],
+        "c": [str(_number(x)) for x in d.c],
+        "g": [str(_number(x)) for x in d.g],
+        "parameters": {name: p._asdict() for name, p in d.parameters.items()},
+        "counts": {name: count._asdict() for name, count in d.counts._asdict().items()},
+        "notes": list(d.notes),
+    }
 
 
 def _symbol_names(d: Derivation) -> dict[Any, str]:

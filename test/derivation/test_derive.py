@@ -2,6 +2,7 @@
 """Closed forms by two methods: the two-link arm's, agreement with the numeric path, rendering, counts."""
 
 import importlib.util
+import json
 
 import numpy as np
 import pytest
@@ -108,12 +109,12 @@ def test_generated_python_of_the_two_link_arm_gives_the_printed_numbers(method):
         assert np.array(ours) == pytest.approx(book, abs=1e-13)
 
 
-@pytest.mark.parametrize("symbols", [True, False])
+@pytest.mark.parametrize("symbolic", [True, False])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("text", [EXACT, TILTED], ids=["spatial", "tilted"])
-def test_generated_python_equals_the_numeric_robot(text, method, symbols):
+def test_generated_python_equals_the_numeric_robot(text, method, symbolic):
     robot = load(text)
-    module = run(derive(robot.description, method, symbols=symbols))
+    module = run(derive(robot.description, method, symbolic=symbolic))
     rng = np.random.default_rng(3)
     for _ in range(5):
         q, v, a = rng.uniform(-1.5, 1.5, (3, robot.nv))
@@ -139,7 +140,7 @@ def test_parameters_carry_values_and_rounded_angles_are_told():
     assert d.parameters["c3z"].value == pytest.approx((0.5 * 0.15 + 0.2 * 0.3) / 0.7)
     assert d.parameters["J1"].value == pytest.approx(0.25)
     assert any("rounded to quarter turns" in note for note in d.notes)
-    assert not derive(describe(SPATIAL), symbols=False).parameters
+    assert not derive(describe(SPATIAL), symbolic=False).parameters
 
 
 def test_counts_are_those_of_the_method():
@@ -170,6 +171,16 @@ def test_text_and_latex_name_every_term(method):
         assert entry in text
     for entry in ("M_{11}", r"\dot q_{1}", r"m_{2}", r"\cos", "align*"):
         assert entry in latex
+
+
+def test_plain_data_is_json_that_sympy_reads_back():
+    d = derive(describe(TWO_LINK))
+    data = json.loads(json.dumps(d.as_dict()))
+    names = {str(x): x for x in (*d.q, *d.v)} | {p: sympy.Symbol(p, real=True) for p in d.parameters}
+    assert sympy.simplify(sympy.sympify(data["M"][0][1], locals=names) - d.M[0, 1]) == 0
+    assert data["counts"]["method"] == {"additions": 16, "multiplications": 26, "functions": 0}
+    assert data["parameters"]["g"]["value"] == 9.81
+    assert "26 multiplications, 16 additions" in d.counts_table()
 
 
 def test_left_out_effects_are_told():
