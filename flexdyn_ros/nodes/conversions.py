@@ -1,0 +1,195 @@
+"""Everything between messages and arrays. ROS puts linear before angular, the library angular before linear: the swap
+happens here and nowhere else."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from math import copysign, isfinite, sqrt
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from flexdyn_interfaces.msg import Coordinate as CoordinateMsg
+from flexdyn_interfaces.msg import DynamicsState
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3, Wrench
+
+__all__ = [
+    "coordinate_message",
+    "doubles",
+    "duration_seconds",
+    "dynamics_state",
+    "finite",
+    "matrix_from_pose",
+    "numbers_of",
+    "pose_message",
+    "poses_from_matrices",
+    "quaternion_of",
+    "rows_of_jacobian",
+    "seconds_of",
+    "time_message",
+    "transform_message",
+    "twist_message",
+    "vector_message",
+    "wrench_message",
+    "wrench_vector",
+]
+
+
+def doubles(values: Any) -> array:
+    """A float64[] field from any array: row-major, copied once."""
+    out = array("d")
+    out.frombytes(np.ascontiguousarray(values, dtype=np.float64).tobytes())
+    return out
+
+
+def numbers_of(values: Any) -> np.ndarray:
+    """A float64[] field as a float64 array that shares its memory."""
+    return np.frombuffer(values, dtype=np.float64) if len(values) else np.empty(0)
+
+
+def finite(values: Iterable[float]) -> bool:
+    """No NaN and no infinity among a few numbers."""
+    return all(isfinite(x) for x in values)
+
+
+# ---- time ----
+
+
+def time_message(nanoseconds: int) -> Time:
+    """Stamp from nanoseconds."""
+    return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
+
+
+def seconds_of(stamp: Time) -> float:
+    """Seconds of a stamp."""
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def duration_seconds(duration: Duration) -> float:
+    """Seconds of a duration."""
+    return duration.sec + 1e-9 * duration.nanosec
+
+
+# ---- geometry ----
+
+
+def vector_message(x: Sequence[float]) -> Vector3:
+    """Vector3 from three numbers."""
+    return Vector3(x=float(x[0]), y=float(x[1]), z=float(x[2]))
+
+
+def quaternion_of(R: np.ndarray) -> tuple[float, float, float, float]:
+    """Unit quaternion x y z w of a rotation matrix, w >= 0 (Shepperd 1978: the largest of the four is never divided by)."""
+    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
+    trace = a + e + i
+    if trace > 0.0:
+        s = 2.0 * sqrt(1.0 + trace)
+        x, y, z, w = (h - f) / s, (c - g) / s, (d - b) / s, 0.25 * s
+    elif a >= e and a >= i:
+        s = 2.0 * sqrt(1.0 + a - e - i)
+        x, y, z, w = 0.25 * s, (b + d) / s, (c + g) / s, (h - f) / s
+    elif e >= i:
+        s = 2.0 * sqrt(1.0 + e - a - i)
+        x, y, z, w = (b + d) / s, 0.25 * s, (f + h) / s, (c - g) / s
+    else:
+        s = 2.0 * sqrt(1.0 + i - a - e)
+        x, y, z, w = (c + g) / s, (f + h) / s, 0.25 * s, (d - b) / s
+    n = copysign(sqrt(x * x + y * y + z * z + w * w), w if w else 1.0)
+    return x / n, y / n, z / n, w / n
+
+
+def pose_message(T: np.ndarray) -> Pose:
+    """Pose from a homogeneous matrix (4, 4)."""
+    x, y, z, w = quaternion_of(T[:3, :3])
+    position = Point(x=float(T[0, 3]), y=float(T[1, 3]), z=float(T[2, 3]))
+    return Pose(position=position, orientation=Quaternion(x=x, y=y, z=z, w=w))
+
+
+def transform_message(T: np.ndarray) -> Transform:
+    """Transform from a homogeneous matrix (4, 4)."""
+    x, y, z, w = quaternion_of(T[:3, :3])
+    return Transform(translation=vector_message(T[:3, 3]), rotation=Quaternion(x=x, y=y, z=z, w=w))
+
+
+def poses_from_matrices(T: np.ndarray) -> list[Pose]:
+    """Poses, row-major, from matrices (..., 4, 4)."""
+    return [pose_message(matrix) for matrix in T.reshape(-1, 4, 4)]
+
+
+def matrix_from_pose(pose: Pose) -> np.ndarray:
+    """Homogeneous matrix (4, 4) of a pose; ValueError unless its quaternion has unit length within 1e-3."""
+    x, y, z, w = (pose.orientation.x, pose.orientation.y, pose.orientation.z, pose.orientation.w)
+    n = sqrt(x * x + y * y + z * z + w * w)
+    if not abs(n - 1.0) <= 1e-3:
+        raise ValueError(f"quaternion has length {n:g}, expected 1")
+    x, y, z, w = x / n, y / n, z / n, w / n
+    T = np.eye(4)
+    T[:3, :3] = (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
+        (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
+        (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
+    )
+    T[:3, 3] = pose.position.x, pose.position.y, pose.position.z
+    return T
+
+
+# ---- pairs of vectors: (angular; linear) inside, linear first outside ----
+
+
+def wrench_vector(wrench: Wrench) -> np.ndarray:
+    """(moment; force) (6,) of a Wrench."""
+    m, f = wrench.torque, wrench.force
+    return np.array([m.x, m.y, m.z, f.x, f.y, f.z])
+
+
+def wrench_message(w: Sequence[float]) -> Wrench:
+    """Wrench from (moment; force) (6,)."""
+    return Wrench(force=vector_message(w[3:6]), torque=vector_message(w[:3]))
+
+
+def twist_message(V: Sequence[float]) -> Twist:
+    """Twist from (angular; linear) (6,)."""
+    return Twist(linear=vector_message(V[3:6]), angular=vector_message(V[:3]))
+
+
+def rows_of_jacobian(J: np.ndarray) -> np.ndarray:
+    """Jacobians (..., 6, nv) with linear rows first."""
+    return np.concatenate((J[..., 3:, :], J[..., :3, :]), axis=-2)
+
+
+# ---- records ----
+
+
+def coordinate_message(c: Any) -> CoordinateMsg:
+    """Coordinate message of a robot's coordinate."""
+    return CoordinateMsg(
+        name=c.name,
+        kind=c.kind,
+        unit=c.unit,
+        position_index=c.q_index,
+        velocity_index=c.v_index,
+        actuated=c.actuated,
+        prescribed=c.prescribed,
+        lower=c.lower,
+        upper=c.upper,
+        velocity_limit=c.velocity_limit,
+        effort_limit=c.effort_limit,
+    )
+
+
+def dynamics_state(robot: Any, stamp: Time, arrays: Mapping[str, np.ndarray]) -> DynamicsState:
+    """DynamicsState from arrays q, v, a, tau."""
+    message = DynamicsState(
+        robot=robot.name,
+        position_names=list(robot.q_names),
+        velocity_names=list(robot.v_names),
+        effort_names=list(robot.effort_names),
+        positions=doubles(arrays["q"]),
+        velocities=doubles(arrays["v"]),
+        accelerations=doubles(arrays["a"]),
+        efforts=doubles(arrays["tau"]),
+    )
+    message.header.stamp = stamp
+    message.header.frame_id = "world"
+    return message

@@ -1,0 +1,138 @@
+"""What all nodes have in common: life cycle with autostart, and a process that ends with exit code 0 when told to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.signals import SignalHandlerOptions
+
+from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.nodes.parameters import ParameterError
+
+__all__ = ["ManagedNode", "run"]
+
+#: seconds that a node may take to end before the process ends without it
+PATIENCE = 5.0
+
+
+class ManagedNode(LifecycleNode):
+    """A lifecycle node that says why a transition failed.
+
+    Nodes give it three functions: `setup` (load, may raise), `start` and `stop`. A robot description or parameter that
+    is wrong makes configure fail; the node stays alive, unconfigured, and can be configured again.
+    """
+
+    def __init__(self, name: str, autostart: bool | None = None, **options: Any) -> None:
+        super().__init__(name, **options)
+        self._autostart_timer = None
+        if autostart is None:
+            from flexdyn_ros.nodes.parameters import LifecycleParameters, declare
+
+            autostart = declare(self, LifecycleParameters).autostart
+        if autostart:
+            self._autostart_timer = self.create_timer(0.0, self._start_by_itself)
+
+    def setup(self) -> None:
+        """Read parameters, load the robot, make publishers and services."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Begin to work."""
+
+    def stop(self) -> None:
+        """Cease to work; `start` may follow."""
+
+    def clear(self) -> None:
+        """Forget what `setup` made; `setup` may follow."""
+
+    def _start_by_itself(self) -> None:
+        self.destroy_timer(self._autostart_timer)
+        if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
+            self.trigger_activate()
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._attempt(self.setup, "configure")
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        if super().on_activate(state) != TransitionCallbackReturn.SUCCESS:
+            return TransitionCallbackReturn.FAILURE
+        return self._attempt(self.start, "activate")
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        result = self._attempt(self.stop, "deactivate")
+        super().on_deactivate(state)
+        return result
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._attempt(self.clear, "clean up")
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._attempt(self.stop, "shut down")
+
+    def _attempt(self, action: Callable[[], None], what: str) -> TransitionCallbackReturn:
+        try:
+            action()
+        except (FlexdynError, ParameterError) as error:
+            self.get_logger().error(f"cannot {what}: {error}")
+            return TransitionCallbackReturn.FAILURE
+        except Exception:  # noqa: BLE001  a node stays alive and says what happened
+            self.get_logger().error(f"cannot {what}:\n{traceback.format_exc()}")
+            return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.SUCCESS
+
+
+def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> int:
+    """Run one node until SIGINT, SIGTERM or the shutdown of its context; the exit code.
+
+    The signals are blocked in every thread and taken by the main one, so that they never interrupt a callback and a
+    second one changes nothing; the executor spins in a thread of its own.
+    """
+    stopping = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
+    rclpy.init(args=sys.argv if args is None else args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = make_node()
+    except ParameterError as error:
+        rclpy.logging.get_logger("flexdyn_ros").fatal(str(error))
+        rclpy.try_shutdown()
+        return 1
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    failures: list[BaseException] = []
+    spinner = threading.Thread(target=_spin, args=(executor, failures), name="executor", daemon=True)
+    spinner.start()
+    while spinner.is_alive() and signal.sigtimedwait(stopping, 0.2) is None:
+        pass
+    threading.Thread(target=_end_anyway, args=(len(failures),), daemon=True).start()
+    node.stop()
+    rclpy.try_shutdown()
+    spinner.join()
+    for failure in failures:
+        traceback.print_exception(failure)
+    return 1 if failures else 0
+
+
+def _spin(executor: SingleThreadedExecutor, failures: list[BaseException]) -> None:
+    try:
+        executor.spin()
+    except ExternalShutdownException:
+        pass
+    except BaseException as failure:  # noqa: BLE001  told by the main thread
+        # what a callback runs into after the context is gone is part of ending
+        if executor.context.ok():
+            failures.append(failure)
+
+
+def _end_anyway(code: int) -> None:
+    """End the process if an orderly end takes too long: a stuck middleware must not leave it behind."""
+    threading.Event().wait(PATIENCE)
+    os._exit(1 if code else 0)

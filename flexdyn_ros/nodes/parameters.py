@@ -1,0 +1,287 @@
+"""Parameters of the nodes: one frozen record per node, declared, validated and documented from its fields."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, field, fields
+from math import isfinite
+from typing import Any, TypeVar
+
+__all__ = [
+    "DynamicsServerParameters",
+    "ParameterError",
+    "RobotParameters",
+    "SimulatorParameters",
+    "StatePublisherParameters",
+    "declare",
+    "declare_family",
+    "names_of",
+    "page",
+]
+
+Record = TypeVar("Record")
+
+
+class ParameterError(ValueError):
+    """A parameter has a value that the node cannot use; the message names parameter, value and expectation."""
+
+
+def parameter(
+    default: Any,
+    description: str,
+    *,
+    unit: str = "",
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+    read_only: bool = True,
+    name: str = "",
+) -> Any:
+    """A field of a parameter record. name: the ROS name where it is no identifier (`servo.gravity_compensation`)."""
+    about = {
+        "description": description,
+        "unit": unit,
+        "low": low,
+        "high": high,
+        "choices": choices,
+        "read_only": read_only,
+        "name": name,
+    }
+    if isinstance(default, tuple):
+        return field(default_factory=lambda: default, metadata=about)
+    return field(default=default, metadata=about)
+
+
+@dataclass(frozen=True)
+class RobotParameters:
+    """Where a node's robot comes from."""
+
+    robot_description: str = parameter("", "URDF text of the robot; empty: description_file, else the latched topic")
+    description_file: str = parameter("", "path, package:// URI or shipped name of the robot; empty: the latched topic")
+    description_timeout: float = parameter(
+        10.0, "how long to wait for a description on the latched topic robot_description", unit="s", low=0.0, high=3600.0
+    )
+    config_files: tuple[str, ...] = parameter((), "YAML files with flexdyn settings, later ones win")
+    options: tuple[str, ...] = parameter((), "settings as path=value, e.g. formulation.flexible=false; win over files")
+
+
+@dataclass(frozen=True)
+class LifecycleParameters:
+    """What every node has."""
+
+    autostart: bool = parameter(True, "configure and activate at start, without a lifecycle manager")
+
+
+@dataclass(frozen=True)
+class DynamicsServerParameters(RobotParameters, LifecycleParameters):
+    """Parameters of `dynamics_server`."""
+
+    robots: tuple[str, ...] = parameter(
+        (), "names of several robots; each then has robot_description, ... of its own below NAME. ; empty: one robot"
+    )
+    publish_description: bool = parameter(
+        False, "publish the user's own description, latched, on robot_description (of the first robot)"
+    )
+    max_samples: int = parameter(100000, "largest number of samples in one request", low=1, high=100_000_000)
+
+
+@dataclass(frozen=True)
+class SimulatorParameters(RobotParameters, LifecycleParameters):
+    """Parameters of `simulator`."""
+
+    step: float = parameter(0.001, "step of the integration", unit="s", low=1e-6, high=0.1)
+    method: str = parameter(
+        "auto", "integrator", choices=("auto", "semi_implicit_euler", "rk4", "rosenbrock")
+    )
+    publish_rate_hz: float = parameter(
+        100.0, "rate in simulated time of joint_states, ~/state, odom, /tf and /clock", unit="Hz", low=0.1, high=10000.0
+    )
+    deflection_rate_hz: float = parameter(
+        30.0, "rate in simulated time of ~/energy, ~/wrench/FRAME and deflections", unit="Hz", low=0.1, high=1000.0
+    )
+    real_time_factor: float = parameter(
+        1.0, "simulated seconds per second of wall time; 0: as fast as possible", unit="-", low=0.0, high=1000.0
+    )
+    start_paused: bool = parameter(False, "wait for ~/resume or ~/step after activation")
+    use_clock: bool = parameter(
+        True, "publish /clock and stamp messages with simulated time; false: stamp with the node's clock"
+    )
+    joints: tuple[str, ...] = parameter((), "order of ~/commands; empty: all actuated coordinates in the robot's order")
+    command_interface: str = parameter(
+        "effort",
+        "what ~/commands means; position and velocity: a JointState with effort alone is refused",
+        choices=("effort", "position", "velocity"),
+    )
+    command_timeout: float = parameter(
+        0.1, "age at which a command is stale, in simulated and in wall time; 0: never", unit="s", low=0.0, high=3600.0
+    )
+    on_stale_command: str = parameter(
+        "hold",
+        "what a joint whose command is stale does: servo at its position then, no effort, or damping",
+        choices=("hold", "zero", "damp"),
+    )
+    saturate: bool = parameter(True, "clip efforts to the effort limits of the joints")
+    limits: str = parameter(
+        "spring", "joint limits: soft stops, or only a warning in the diagnostics", choices=("spring", "report")
+    )
+    publish_base_tf: bool = parameter(True, "publish /tf odom -> root link of a floating or planar base")
+    wrench_joints: tuple[str, ...] = parameter(
+        (), "joints whose reaction wrench is published on ~/wrench/JOINT; 'base': the reaction of the ground"
+    )
+    servo_gravity_compensation: bool = parameter(
+        True,
+        "add the gravity effort to joints that are servoed without an effort of their own",
+        name="servo.gravity_compensation",
+    )
+
+
+@dataclass(frozen=True)
+class StatePublisherParameters(RobotParameters, LifecycleParameters):
+    """Parameters of `state_publisher`."""
+
+    magnification: float = parameter(1.0, "of the deflections in deformation_markers", unit="-", low=0.0, high=1e6)
+    colour: str = parameter(
+        "strain", "what colours deformation_markers show", choices=("strain", "displacement", "moment")
+    )
+    publish_frequency: float = parameter(30.0, "greatest rate of /tf", unit="Hz", low=0.1, high=1000.0)
+    frame_prefix: str = parameter("", "put before every frame name")
+
+
+#: parameters whose names depend on the robot: (node, family, unit, description)
+FAMILIES = (
+    ("simulator", "initial.positions.NAME", "rad, m", "position of coordinate NAME after start and reset"),
+    ("simulator", "initial.velocities.NAME", "rad/s, m/s", "velocity of coordinate NAME after start and reset"),
+    ("simulator", "servo.stiffness.NAME", "N m/rad, N/m", "position gain of joint NAME; default as in docs/nodes.md"),
+    ("simulator", "servo.damping.NAME", "N m s/rad, N s/m", "velocity gain of joint NAME; default as in docs/nodes.md"),
+)
+
+NODES: dict[str, type] = {
+    "dynamics_server": DynamicsServerParameters,
+    "simulator": SimulatorParameters,
+    "state_publisher": StatePublisherParameters,
+}
+
+
+def names_of(record: type) -> tuple[str, ...]:
+    """ROS names of the parameters of a record."""
+    return tuple(f.metadata["name"] or f.name for f in fields(record))
+
+
+def declare(node: Any, record: type[Record], prefix: str = "", *, only: type | None = None) -> Record:
+    """Declare every field of `record` on an rclpy node and return the values found.
+
+    Parameters
+    ----------
+    prefix : str
+        Put before each name, e.g. "arm.".
+    only : type, optional
+        A base class of `record`: only its fields are declared, the others keep their defaults.
+
+    Raises
+    ------
+    ParameterError
+        If a value has the wrong type, is out of range or is none of the choices.
+    """
+    values = {}
+    for f in fields(only or record):  # type: ignore[arg-type]
+        name = prefix + (f.metadata["name"] or f.name)
+        default = f.default if f.default is not MISSING else f.default_factory()  # type: ignore[misc]
+        values[f.name] = _declare_one(node, name, default, f.metadata)
+    return record(**values)
+
+
+def declare_family(node: Any, prefix: str, defaults: dict[str, float], unit: str) -> dict[str, float]:
+    """Declare PREFIX.NAME for every name in `defaults` (finite doubles) and return the values found.
+
+    Raises
+    ------
+    ParameterError
+        If a value is no finite number, or an override names something that is not in `defaults`.
+    """
+    given = [name for name in node._parameter_overrides if name.startswith(prefix + ".")]
+    unknown = [name for name in given if name[len(prefix) + 1 :] not in defaults]
+    if unknown:
+        raise ParameterError(f"parameter {unknown[0]}: no such coordinate, expected one of {', '.join(defaults)}")
+    about = {"description": f"of {prefix}", "unit": unit, "low": None, "high": None, "choices": (), "read_only": True}
+    return {name: _declare_one(node, f"{prefix}.{name}", default, about) for name, default in defaults.items()}
+
+
+def _declare_one(node: Any, name: str, default: Any, about: Any) -> Any:
+    from rclpy.exceptions import (
+        InvalidParameterTypeException,
+        InvalidParameterValueException,
+        ParameterUninitializedException,
+    )
+    from rclpy.parameter import Parameter
+
+    if node.has_parameter(name):
+        value = node.get_parameter_or(name, Parameter(name, value=default)).value
+    else:
+        _accept_integers(node, name, default)
+        first = Parameter.Type.STRING_ARRAY if default == () else list(default) if isinstance(default, tuple) else default
+        try:
+            value = node.declare_parameter(name, first, _descriptor(name, default, about)).value
+        except ParameterUninitializedException:
+            value = None
+        except (InvalidParameterTypeException, InvalidParameterValueException) as error:
+            raise ParameterError(f"parameter {name}: {error}") from None
+    value = default if value is None else tuple(value) if isinstance(default, tuple) else value
+    _check(name, value, about)
+    return value
+
+
+def _accept_integers(node: Any, name: str, default: Any) -> None:
+    """`step: 1` in a file is an integer for ROS; where a number is meant it is taken as one."""
+    from rclpy.parameter import Parameter
+
+    given = node._parameter_overrides.get(name)
+    if isinstance(default, float) and given is not None and given.type_ == Parameter.Type.INTEGER:
+        node._parameter_overrides[name] = Parameter(name, Parameter.Type.DOUBLE, float(given.value))
+
+
+def _check(name: str, value: Any, about: Any) -> None:
+    if about["choices"] and value not in about["choices"]:
+        raise ParameterError(f"parameter {name} is {value!r}, expected one of {', '.join(about['choices'])}")
+    if isinstance(value, float) and not isfinite(value):
+        raise ParameterError(f"parameter {name} is {value}, expected a finite number")
+    if isinstance(value, tuple) and len(set(value)) < len(value):
+        raise ParameterError(f"parameter {name} is {list(value)}, expected each entry once")
+
+
+def _descriptor(name: str, default: Any, about: Any) -> Any:
+    from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+
+    unit = f" [{about['unit']}]" if about["unit"] else ""
+    descriptor = ParameterDescriptor(
+        name=name, description=about["description"] + unit, read_only=about["read_only"]
+    )
+    if about["choices"]:
+        descriptor.additional_constraints = "one of " + ", ".join(about["choices"])
+    if about["low"] is not None and isinstance(default, float):
+        descriptor.floating_point_range = [FloatingPointRange(from_value=about["low"], to_value=about["high"], step=0.0)]
+    elif about["low"] is not None:
+        descriptor.integer_range = [IntegerRange(from_value=about["low"], to_value=about["high"], step=1)]
+    return descriptor
+
+
+def page() -> str:
+    """docs/parameters.md, generated."""
+    lines = ["# Parameters of the nodes", "", "Made by `python -m flexdyn_ros.nodes.parameters`; do not edit.", ""]
+    lines += ["All are read-only: they are read when the node is configured.", ""]
+    for node, record in NODES.items():
+        lines += [f"## {node}", "", "| parameter | default | unit | range | meaning |", "|---|---|---|---|---|"]
+        for f in fields(record):
+            default = f.default if f.default is not MISSING else list(f.default_factory())  # type: ignore[misc]
+            shown = str(default).lower() if isinstance(default, bool) else default if default != "" else "(empty)"
+            about = f.metadata
+            limits = f"{about['low']:g} to {about['high']:g}" if about["low"] is not None else ", ".join(about["choices"])
+            name = about["name"] or f.name
+            lines.append(f"| `{name}` | {shown} | {about['unit']} | {limits} | {about['description']} |")
+        lines += [f"| `{name}` | | {unit} | | {text} |" for owner, name, unit, text in FAMILIES if owner == node]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(page())
