@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
+import socket
 import sys
 import threading
 import traceback
@@ -93,11 +95,10 @@ class ManagedNode(LifecycleNode):
 def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> int:
     """Run one node until SIGINT, SIGTERM or the shutdown of its context; the exit code.
 
-    The signals are blocked in every thread and taken by the main one, so that they never interrupt a callback and a
-    second one changes nothing; the executor spins in a thread of its own.
+    The main thread waits for the signals, so that they never interrupt a callback and a second one changes nothing; the
+    executor spins in a thread of its own.
     """
-    stopping = {signal.SIGINT, signal.SIGTERM}
-    signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
+    told = _listen_to_signals()
     rclpy.init(args=sys.argv if args is None else args, signal_handler_options=SignalHandlerOptions.NO)
     try:
         node = make_node()
@@ -110,7 +111,7 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
     failures: list[BaseException] = []
     spinner = threading.Thread(target=_spin, args=(executor, failures), name="executor", daemon=True)
     spinner.start()
-    while spinner.is_alive() and signal.sigtimedwait(stopping, 0.2) is None:
+    while spinner.is_alive() and not select.select([told], [], [], 0.2)[0]:
         pass
     threading.Thread(target=_end_anyway, args=(len(failures),), daemon=True).start()
     node.stop()
@@ -119,6 +120,16 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
     for failure in failures:
         traceback.print_exception(failure)
     return 1 if failures else 0
+
+
+def _listen_to_signals() -> socket.socket:
+    """A socket that becomes readable at the first SIGINT or SIGTERM, whichever thread the system gives it to."""
+    told, tell = socket.socketpair()
+    tell.setblocking(False)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    signal.set_wakeup_fd(tell.detach(), warn_on_full_buffer=False)
+    return told
 
 
 def _spin(executor: SingleThreadedExecutor, failures: list[BaseException]) -> None:

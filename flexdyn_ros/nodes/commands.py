@@ -1,0 +1,306 @@
+"""Commands to the simulated joints: taken whole or refused, merged by joint, aged, and made safe when they are stale."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.nodes.conversions import numbers_of
+from flexdyn_ros.nodes.trajectory import JointPath, TrajectoryError, read_path
+
+__all__ = ["CommandBook", "CommandError", "Command", "Order"]
+
+
+class CommandError(ValueError):
+    """A command is malformed; the message names field, value given, value expected. Nothing of it is taken."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """What every coordinate (nv,) is told to do. Frozen: a new command is a new record, swapped in at once.
+
+    A coordinate has an effort, a position, a velocity, several of them or none. sim_time and wall_time are those at which
+    it was told [s], inf where it does not age. compensate: gravity is balanced where it is servoed without an effort.
+    """
+
+    effort: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    has_effort: np.ndarray
+    has_position: np.ndarray
+    has_velocity: np.ndarray
+    compensate: np.ndarray
+    sim_time: np.ndarray
+    wall_time: np.ndarray
+    path: JointPath | None = None
+
+    @classmethod
+    def none(cls, nv: int) -> Command:
+        """Nothing is told: no effort, no servo."""
+        no = np.zeros(nv, dtype=bool)
+        ageless = np.full(nv, inf)
+        return cls(np.zeros(nv), np.zeros(nv), np.zeros(nv), no, no, no, no, ageless, ageless)
+
+    def with_rows(self, rows: np.ndarray, **values: Any) -> Command:
+        """The same with values at some coordinates replaced; a path that moves one of them ends."""
+        new = {}
+        for name, value in values.items():
+            new[name] = getattr(self, name).copy()
+            new[name][rows] = value
+        path = None if self.path is not None and np.isin(self.path.rows, rows).any() else self.path
+        base = self if path is self.path else self.without_path()
+        new = {name: _merged(getattr(base, name), array, rows) for name, array in new.items()}
+        return replace(base, **new, path=path)
+
+    def without_path(self) -> Command:
+        """The same with the joints of the path free."""
+        if self.path is None:
+            return self
+        rows = self.path.rows
+        off = {name: getattr(self, name).copy() for name in ("has_effort", "has_position", "has_velocity")}
+        for array in off.values():
+            array[rows] = False
+        return replace(self, **off, path=None)
+
+
+def _merged(base: np.ndarray, array: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    out = base.copy()
+    out[rows] = array[rows]
+    return out
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the stepper is to do: effort, servo targets, and which servos are on; arrays (nv,)."""
+
+    effort: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    servo_position: np.ndarray
+    servo_velocity: np.ndarray
+    gravity: np.ndarray
+
+
+class CommandBook:
+    """All that was commanded. Callbacks write, the loop reads; both may run in threads of their own.
+
+    Parameters
+    ----------
+    robot : Robot
+    joints : sequence of str
+        Order of arrays without names; empty: all actuated coordinates.
+    interface : {"effort", "position", "velocity"}
+        Meaning of arrays without names; with "position" and "velocity" an effort alone is refused.
+    timeout : float
+        Age at which a command is stale [s], in simulated and in wall time; 0: never.
+    on_stale : {"hold", "zero", "damp"}
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        joints: Sequence[str] = (),
+        interface: str = "effort",
+        timeout: float = 0.1,
+        on_stale: str = "hold",
+        gravity_compensation: bool = True,
+    ) -> None:
+        self.robot = robot
+        self._rows = {c.name: c.v_index for c in robot.coordinates}
+        self._actuated = {c.name for c in robot.coordinates if c.actuated and not c.prescribed}
+        self.joints = tuple(joints) or tuple(c.name for c in robot.coordinates if c.name in self._actuated)
+        self._array_rows = np.array([self._row(name, "parameter joints") for name in self.joints], dtype=np.int64)
+        self._positions = np.array([c.q_index for c in robot.coordinates], dtype=np.int64)
+        self._interface, self._timeout, self._on_stale = interface, timeout, on_stale
+        self._compensated = gravity_compensation
+        self._lock = threading.Lock()
+        self._command = Command.none(robot.nv)
+        self._order: Order | None = None
+        self._ordered: Command | None = None
+        self.accepted = self.rejected = 0
+        self.last_rejection = ""
+        self.stale: tuple[str, ...] = ()
+
+    # ---- what callbacks call ----
+
+    def take_joint_state(self, message: Any, sim_time: float, wall_time: float) -> None:
+        """A JointState: by name; an array of length 0 is not commanded. Raises CommandError, and nothing is taken."""
+        names = list(message.name)
+        if not names:
+            raise self._refused("name is empty, expected the names of the joints that are commanded")
+        if len(set(names)) < len(names):
+            raise self._refused(f"name has {_twice(names)!r} more than once")
+        rows = np.array([self._checked_row(name) for name in names], dtype=np.int64)
+        arrays = {
+            field: self._checked_array(field, getattr(message, field), len(names), "name")
+            for field in ("position", "velocity", "effort")
+        }
+        if all(array is None for array in arrays.values()):
+            raise self._refused("position, velocity and effort are all empty, expected at least one")
+        if self._interface != "effort" and arrays["position"] is None and arrays["velocity"] is None:
+            raise self._refused(f"effort alone, but command_interface is {self._interface}")
+        self._take(rows, arrays, sim_time, wall_time)
+
+    def take_array(self, message: Any, sim_time: float, wall_time: float) -> None:
+        """A Float64MultiArray in the order of parameter `joints`, meaning what command_interface says."""
+        values = self._checked_array("data", message.data, len(self.joints), "parameter joints")
+        if values is None:
+            raise self._refused(f"data is empty, expected {len(self.joints)} numbers")
+        arrays = dict.fromkeys(("position", "velocity", "effort"))
+        self._take(self._array_rows, arrays | {self._interface: values}, sim_time, wall_time)
+
+    def take_efforts(self, values: np.ndarray) -> None:
+        """Efforts (nu,) that are held until the next command, whatever their age (lockstep)."""
+        if not np.isfinite(values).all():
+            raise self._refused(f"efforts hold {values[~np.isfinite(values)][0]}, expected finite numbers")
+        idle = [c.name for c in self.robot.coordinates if c.name not in self._actuated and values[c.v_index] != 0.0]
+        if idle:
+            raise self._refused(f"effort of {idle[0]} is {values[self._rows[idle[0]]]}, expected 0: it is not actuated")
+        rows = np.array([self._rows[name] for name in sorted(self._actuated)], dtype=np.int64)
+        arrays = {"effort": values[rows], "position": None, "velocity": None}
+        self._take(rows, arrays, inf, inf)
+
+    def take_trajectory(self, message: Any, sim_time: float, q: np.ndarray, v: np.ndarray) -> None:
+        """A JointTrajectory from the present state on; one without points stops the joints where they are."""
+        for name in message.joint_names:
+            self._checked_row(name)
+        try:
+            path = read_path(message, self._rows, sim_time, q[self._positions], v)
+        except TrajectoryError as error:
+            raise self._refused(str(error)) from None
+        here = q[self._positions[path.rows]]
+        with self._lock:
+            self._command = replace(
+                self._command.without_path().with_rows(
+                    path.rows, position=here, velocity=0.0, has_position=True, has_velocity=True, has_effort=False,
+                    compensate=True, sim_time=inf, wall_time=inf,
+                ),
+                path=path,
+            )  # fmt: skip
+        self._note_acceptance()
+
+    def forget(self) -> None:
+        """No commands any more."""
+        with self._lock:
+            self._command = Command.none(self.robot.nv)
+        self.stale = ()
+
+    def _take(self, rows: np.ndarray, arrays: dict[str, np.ndarray | None], sim_time: float, wall_time: float) -> None:
+        values: dict[str, Any] = {"sim_time": sim_time, "wall_time": wall_time, "compensate": True}
+        for field, array in arrays.items():
+            values[field] = 0.0 if array is None else array
+            values[f"has_{field}"] = array is not None
+        with self._lock:
+            self._command = self._command.with_rows(rows, **values)
+        self._note_acceptance()
+
+    def _note_acceptance(self) -> None:
+        self.accepted += 1
+
+    def _checked_row(self, name: str) -> int:
+        if name not in self._rows:
+            raise self._refused(f"unknown joint {name!r}, expected one of {', '.join(sorted(self._actuated))}")
+        if name not in self._actuated:
+            raise self._refused(f"joint {name!r} is not actuated, expected one of {', '.join(sorted(self._actuated))}")
+        return self._rows[name]
+
+    def _row(self, name: str, where: str) -> int:
+        if name not in self._actuated:
+            raise CommandError(f"{where} names {name!r}, expected one of {', '.join(sorted(self._actuated))}")
+        return self._rows[name]
+
+    def _checked_array(self, field: str, values: Any, size: int, of: str) -> np.ndarray | None:
+        if len(values) == 0:
+            return None
+        if len(values) != size:
+            raise self._refused(f"{field} has {len(values)} numbers, expected {size} (as many as {of})")
+        array = numbers_of(values).copy()
+        if not np.isfinite(array).all():
+            at = int(np.argmin(np.isfinite(array)))
+            raise self._refused(f"{field}[{at}] is {array[at]}, expected a finite number")
+        return array
+
+    def _refused(self, message: str) -> CommandError:
+        self.rejected += 1
+        self.last_rejection = message
+        return CommandError(message)
+
+    # ---- what the loop calls ----
+
+    def order(self, sim_time: float, wall_time: float, q: np.ndarray) -> Order:
+        """What to do now: the commands as they are, those that are stale made safe."""
+        command = self._command
+        if self._timeout > 0.0:
+            limit = self._timeout
+            stale = (sim_time - command.sim_time > limit) & (wall_time - command.wall_time > limit)
+            if stale.any():
+                command = self._make_safe(command, np.flatnonzero(stale), q)
+        if command.path is not None:
+            return self._on_path(command, sim_time)
+        if command is not self._ordered:
+            self._order, self._ordered = self._order_of(command), command
+            if self.stale:
+                self.stale = tuple(name for name in self.stale if np.isinf(command.sim_time[self._rows[name]]))
+        return self._order  # type: ignore[return-value]
+
+    def _make_safe(self, command: Command, rows: np.ndarray, q: np.ndarray) -> Command:
+        """The command with stale coordinates holding, free, or damped; unless a newer one came meanwhile."""
+        hold, damp = self._on_stale == "hold", self._on_stale == "damp"
+        here = np.where(self._positions[rows] >= 0, q[self._positions[rows]], 0.0)
+        safe = command.with_rows(
+            rows, position=here, velocity=0.0, effort=0.0, has_position=hold, has_velocity=hold or damp,
+            has_effort=False, compensate=hold, sim_time=inf, wall_time=inf,
+        )  # fmt: skip
+        with self._lock:
+            if self._command is not command:
+                return command
+            self._command = safe
+        names = {self.robot.v_names[row] for row in rows}
+        self.stale = tuple(name for name in self.robot.v_names if name in names or name in self.stale)
+        return safe
+
+    def _order_of(self, command: Command) -> Order:
+        servoed = command.has_position | command.has_velocity
+        return Order(
+            effort=np.where(command.has_effort, command.effort, 0.0),
+            position=command.position,
+            velocity=np.where(command.has_velocity, command.velocity, 0.0),
+            servo_position=command.has_position,
+            servo_velocity=servoed,
+            gravity=servoed & ~command.has_effort & command.compensate & self._compensated,
+        )
+
+    def _on_path(self, command: Command, sim_time: float) -> Order:
+        """The order at this time of a trajectory; its end is held from then on."""
+        path = command.path
+        assert path is not None
+        order = self._order_of(command)
+        position, velocity, effort = path.at(sim_time)
+        order.position.setflags(write=True)
+        new = replace(order, position=order.position.copy(), velocity=order.velocity.copy(), effort=order.effort.copy())
+        new.position[path.rows], new.velocity[path.rows] = position, velocity
+        if effort is not None:
+            new.effort[path.rows] = effort
+            new.gravity[path.rows] = False
+        if sim_time >= path.end:
+            self._finish(command, path)
+        return new
+
+    def _finish(self, command: Command, path: JointPath) -> None:
+        position, _, effort = path.at(path.end)
+        values: dict[str, Any] = {"position": position, "velocity": 0.0, "has_position": True, "has_velocity": True}
+        if effort is not None:
+            values |= {"effort": effort, "has_effort": True}
+        held = replace(command.without_path().with_rows(path.rows, **values), path=None)
+        with self._lock:
+            if self._command is command:
+                self._command = held
+
+
+def _twice(names: list[str]) -> str:
+    return next(name for name in names if names.count(name) > 1)
