@@ -48,14 +48,12 @@ class Command:
 
     def with_rows(self, rows: np.ndarray, **values: Any) -> Command:
         """The same with values at some coordinates replaced; a path that moves one of them ends."""
-        new = {}
+        touches_path = self.path is not None and bool(np.isin(self.path.rows, rows).any())
+        base = self.without_path() if touches_path else self
+        new = {name: getattr(base, name).copy() for name in values}
         for name, value in values.items():
-            new[name] = getattr(self, name).copy()
             new[name][rows] = value
-        path = None if self.path is not None and np.isin(self.path.rows, rows).any() else self.path
-        base = self if path is self.path else self.without_path()
-        new = {name: _merged(getattr(base, name), array, rows) for name, array in new.items()}
-        return replace(base, **new, path=path)
+        return replace(base, **new)
 
     def without_path(self) -> Command:
         """The same with the joints of the path free."""
@@ -66,12 +64,6 @@ class Command:
         for array in off.values():
             array[rows] = False
         return replace(self, **off, path=None)
-
-
-def _merged(base: np.ndarray, array: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    out = base.copy()
-    out[rows] = array[rows]
-    return out
 
 
 @dataclass(frozen=True)
@@ -182,7 +174,7 @@ class CommandBook:
                 ),
                 path=path,
             )  # fmt: skip
-        self._note_acceptance()
+        self._note_acceptance(path.rows)
 
     def forget(self) -> None:
         """No commands any more."""
@@ -197,10 +189,13 @@ class CommandBook:
             values[f"has_{field}"] = array is not None
         with self._lock:
             self._command = self._command.with_rows(rows, **values)
-        self._note_acceptance()
+        self._note_acceptance(rows)
 
-    def _note_acceptance(self) -> None:
+    def _note_acceptance(self, rows: np.ndarray) -> None:
         self.accepted += 1
+        if self.stale:
+            fresh = {self.robot.v_names[row] for row in rows}
+            self.stale = tuple(name for name in self.stale if name not in fresh)
 
     def _checked_row(self, name: str) -> int:
         if name not in self._rows:
@@ -244,8 +239,6 @@ class CommandBook:
             return self._on_path(command, sim_time)
         if command is not self._ordered:
             self._order, self._ordered = self._order_of(command), command
-            if self.stale:
-                self.stale = tuple(name for name in self.stale if np.isinf(command.sim_time[self._rows[name]]))
         return self._order  # type: ignore[return-value]
 
     def _make_safe(self, command: Command, rows: np.ndarray, q: np.ndarray) -> Command:
@@ -281,7 +274,6 @@ class CommandBook:
         assert path is not None
         order = self._order_of(command)
         position, velocity, effort = path.at(sim_time)
-        order.position.setflags(write=True)
         new = replace(order, position=order.position.copy(), velocity=order.velocity.copy(), effort=order.effort.copy())
         new.position[path.rows], new.velocity[path.rows] = position, velocity
         if effort is not None:

@@ -1,0 +1,176 @@
+"""A simulated robot without any ROS: stepper, commands and loads together, advanced by ticks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, pi
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.nodes.commands import CommandBook, Order
+from flexdyn_ros.simulation.stepper import OK, Stepper
+
+__all__ = ["Load", "Simulation", "default_gains"]
+
+#: bandwidth of the default servo [rad/s]
+BANDWIDTH = 2.0 * pi * 10.0
+#: position error at which the default servo reaches the effort limit, if that is stiffer [rad or m]
+REACH = 0.1
+
+
+def default_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness and critical damping (nv,) of the joint servos about a configuration.
+
+    Stiffness M_ii (2 pi 10 Hz)^2, or effort limit / 0.1 (rad or m) where that is more; damping 2 sqrt(stiffness M_ii).
+    Zero for coordinates that are not actuated.
+    """
+    inertia = np.diagonal(robot.mass_matrix(q)).copy()
+    effort = np.array([c.effort_limit if c.effort_limit < inf else 0.0 for c in robot.coordinates])
+    actuated = np.array([c.actuated for c in robot.coordinates], dtype=bool)
+    stiffness = np.where(actuated, np.maximum(inertia * BANDWIDTH**2, effort / REACH), 0.0)
+    return stiffness, 2.0 * np.sqrt(stiffness * inertia)
+
+
+@dataclass(frozen=True)
+class Load:
+    """A wrench (moment; force) (6,) on a frame, in the axes of another (None: world), until a simulated time [s]."""
+
+    frame: str
+    wrench: np.ndarray
+    axes: str | None = None
+    until: float = inf
+
+
+class Simulation:
+    """One robot, its stepper, what it is told and what pulls at it. Not safe for several threads at once.
+
+    Parameters
+    ----------
+    robot : Robot
+    book : CommandBook
+    q0, v0 : (nq,), (nv,) arrays
+        State after start and reset.
+    stiffness, damping : (nv,) arrays
+        Gains of the servos when they are on.
+    options : of the Stepper
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        book: CommandBook,
+        q0: np.ndarray,
+        v0: np.ndarray,
+        stiffness: np.ndarray,
+        damping: np.ndarray,
+        **options: Any,
+    ) -> None:
+        self.robot, self.book = robot, book
+        self._q0, self._v0 = q0.copy(), v0.copy()
+        self._stiffness, self._damping = stiffness, damping
+        self._options = options
+        self._zero = np.zeros(robot.nv)
+        self._loads: dict[str, Load] = {}
+        self._loads_changed = False
+        self._order: Order | None = None
+        self.fault = ""
+        self.saturations = 0
+        self.stepper = Stepper(robot, q0=q0, v0=v0, **options)
+        self._energy0 = float(self.stepper.energy().total)
+
+    # ---- time ----
+
+    def tick(self, steps: int) -> bool:
+        """Do as commanded for some steps; False if the state is or becomes no good, which then stays at the last good one."""
+        if self.fault:
+            return False
+        stepper = self.stepper
+        order = self.book.order(stepper.t, time.monotonic(), stepper.q)
+        self._obey(order)
+        if self._loads:
+            self._pull()
+        if stepper.advance(steps) == OK:
+            return True
+        self.fault = stepper.message
+        return False
+
+    def _obey(self, order: Order) -> None:
+        stepper = self.stepper
+        if order is not self._order:
+            before, self._order = self._order, order
+            stepper.target_q[:], stepper.target_v[:], stepper.tau[:] = order.position, order.velocity, order.effort
+            if before is None or not (
+                np.array_equal(before.servo_position, order.servo_position)
+                and np.array_equal(before.servo_velocity, order.servo_velocity)
+            ):
+                stepper.set_servo(self._stiffness * order.servo_position, self._damping * order.servo_velocity)
+            self._compensates = bool(order.gravity.any())
+        if self._compensates:
+            hold = self.robot.inverse_dynamics(stepper.q, self._zero, self._zero)
+            stepper.tau[:] = order.effort + np.where(order.gravity, hold, 0.0)
+
+    # ---- loads ----
+
+    def set_load(self, load: Load) -> None:
+        """Put a load on its frame in place of the one before; a zero wrench clears it."""
+        if load.wrench.any():
+            self._loads[load.frame] = load
+        else:
+            self._loads.pop(load.frame, None)
+        self._loads_changed = True
+        if not self._loads:
+            self._pull()
+
+    def loads(self) -> Mapping[str, np.ndarray]:
+        """Wrenches (6,) now, (moment; force) in world axes, by frame."""
+        q = self.stepper.q
+        out = {}
+        for frame, load in self._loads.items():
+            R = np.eye(3) if load.axes is None else self.robot.frames(q, load.axes)[:3, :3]
+            out[frame] = np.concatenate((R @ load.wrench[:3], R @ load.wrench[3:]))
+        return out
+
+    def _pull(self) -> None:
+        now = self.stepper.t
+        expired = [frame for frame, load in self._loads.items() if now >= load.until - 1e-12]
+        for frame in expired:
+            del self._loads[frame]
+        turning = any(load.axes is not None for load in self._loads.values())
+        if turning or expired or self._loads_changed:
+            self.stepper.set_wrenches(self.loads() or None)
+            self._loads_changed = False
+
+    # ---- state ----
+
+    def reset(self) -> None:
+        """Back to the initial state at time zero; commands, loads and faults are forgotten."""
+        self._loads.clear()
+        self.stepper.set_wrenches(None)
+        self.set_state(self._q0, self._v0, t=0.0)
+
+    def set_state(self, q: np.ndarray, v: np.ndarray, t: float | None = None) -> None:
+        """Go on from another state; commands and faults are forgotten. Raises DimensionError or StateError."""
+        self.stepper.set_state(q, v, t)
+        self.book.forget()
+        self._order = None
+        self.stepper.tau[:] = 0.0
+        self.stepper.set_servo(0.0, 0.0)
+        self.fault = ""
+        self._energy0 = float(self.stepper.energy().total)
+
+    def set_payload(self, frame: str, mass: float, com: np.ndarray, inertia: np.ndarray | None) -> None:
+        """Another robot, with a payload, in the same state; wrenches and commands stay."""
+        robot = self.robot.with_payload(frame, mass, com, inertia)
+        old = self.stepper
+        self.stepper = Stepper(robot, q0=old.q.copy(), v0=old.v.copy(), t0=old.t, **self._options)
+        self.robot, self._order, self._loads_changed = robot, None, True
+        self._energy0 = float(self.stepper.energy().total)
+
+    @property
+    def energy_balance_error(self) -> float:
+        """total - work + dissipated, less what it was when the state was set [J]."""
+        stepper = self.stepper
+        return float(stepper.energy().total) - stepper.work + stepper.dissipated - self._energy0
