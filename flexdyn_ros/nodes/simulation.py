@@ -77,7 +77,6 @@ class Simulation:
         self._loads_changed = False
         self._order: Order | None = None
         self.fault = ""
-        self.saturations = 0
         self.stepper = Stepper(robot, q0=q0, v0=v0, **options)
         self._energy0 = float(self.stepper.energy().total)
 
@@ -109,7 +108,7 @@ class Simulation:
                 stepper.set_servo(self._stiffness * order.servo_position, self._damping * order.servo_velocity)
             self._compensates = bool(order.gravity.any())
         if self._compensates:
-            hold = self.robot.inverse_dynamics(stepper.q, self._zero, self._zero)
+            hold = self.robot.inverse_dynamics(stepper.q.copy(), self._zero, self._zero)
             stepper.tau[:] = order.effort + np.where(order.gravity, hold, 0.0)
 
     # ---- loads ----

@@ -1,0 +1,97 @@
+"""What the simulator says in /diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+
+from flexdyn_ros.nodes.pace import Pace
+from flexdyn_ros.nodes.parameters import SimulatorParameters
+from flexdyn_ros.nodes.simulation import Simulation
+
+__all__ = ["simulator_health"]
+
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+
+
+def simulator_health(
+    node: str, simulation: Simulation, pace: Pace, settings: SimulatorParameters
+) -> list[DiagnosticStatus]:
+    """Statuses NODE: simulation, commands, limits."""
+    return [
+        _simulation_status(node, simulation, pace, settings),
+        _commands_status(node, simulation, settings),
+        _limits_status(node, simulation),
+    ]
+
+
+def _simulation_status(
+    node: str, simulation: Simulation, pace: Pace, settings: SimulatorParameters
+) -> DiagnosticStatus:
+    report = pace.report()
+    behind = 0.0 < report.recent_factor < 0.95 * settings.real_time_factor
+    level, message = OK, "paused" if pace.paused else "running"
+    if simulation.fault:
+        level, message = ERROR, f"{simulation.fault}; waits for reset or set_state"
+    elif behind and not pace.paused:
+        level, message = WARN, f"slower than asked for: {report.recent_factor:.3f} of real time"
+    stepper = simulation.stepper
+    values = {
+        "time": f"{stepper.t:.6f} s",
+        "real_time_factor": f"{report.recent_factor:.5f}",
+        "real_time_factor_mean": f"{report.real_time_factor:.5f}",
+        "ticks": report.ticks,
+        "late_ticks": report.late_ticks,
+        "lateness_median": f"{1e6 * report.lateness_median:.1f} us",
+        "lateness_p99": f"{1e6 * report.lateness_p99:.1f} us",
+        "overruns": report.overruns,
+        "step": f"{settings.step:g} s",
+        "method": stepper.method,
+        "energy_balance_error": f"{simulation.energy_balance_error:.6g} J",
+    }
+    return _status(level, f"{node}: simulation", message, values)
+
+
+def _commands_status(node: str, simulation: Simulation, settings: SimulatorParameters) -> DiagnosticStatus:
+    book = simulation.book
+    level, message = OK, "following commands" if book.accepted else "no commands yet"
+    if book.stale:
+        level, message = WARN, f"stale, {settings.on_stale_command}: {', '.join(book.stale)}"
+    elif book.rejected:
+        level, message = WARN, f"{book.rejected} refused, last: {book.last_rejection}"
+    values = {
+        "accepted": book.accepted,
+        "rejected": book.rejected,
+        "last_rejection": book.last_rejection,
+        "stale": ", ".join(book.stale),
+        "on_stale_command": settings.on_stale_command,
+    }
+    return _status(level, f"{node}: commands", message, values)
+
+
+def _limits_status(node: str, simulation: Simulation) -> DiagnosticStatus:
+    stepper, names = simulation.stepper, simulation.robot.v_names
+    outside = [name for name, at in zip(names, stepper.at_stop, strict=True) if at]
+    clipped = [name for name, at in zip(names, stepper.saturated, strict=True) if at]
+    fast = [
+        c.name for c in simulation.robot.coordinates if abs(stepper.v[c.v_index]) > c.velocity_limit
+    ]
+    level = WARN if outside or clipped or fast else OK
+    parts = [
+        f"{what}: {', '.join(found)}"
+        for what, found in (("outside position limits", outside), ("effort clipped", clipped), ("too fast", fast))
+        if found
+    ]
+    values = {
+        "outside_position_limits": ", ".join(outside),
+        "effort_clipped": ", ".join(clipped),
+        "above_velocity_limit": ", ".join(fast),
+    }
+    return _status(level, f"{node}: limits", "; ".join(parts) or "within limits", values)
+
+
+def _status(level: bytes, name: str, message: str, values: Mapping[str, Any]) -> DiagnosticStatus:
+    pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+    return DiagnosticStatus(level=level, name=name, message=message, values=pairs)

@@ -1,0 +1,401 @@
+"""`simulator`: one robot simulated in real time, faster, or paused and stepped."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from math import inf
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from flexdyn_interfaces import srv
+from geometry_msgs.msg import WrenchStamped
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.task import Future
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from flexdyn_ros.errors import FlexdynError, UnknownNameError
+from flexdyn_ros.nodes.commands import CommandBook, CommandError
+from flexdyn_ros.nodes.conversions import duration_seconds, wrench_vector
+from flexdyn_ros.nodes.health import simulator_health
+from flexdyn_ros.nodes.managed import ManagedNode, run
+from flexdyn_ros.nodes.pace import Pace
+from flexdyn_ros.nodes.parameters import ParameterError, SimulatorParameters, declare, declare_family
+from flexdyn_ros.nodes.requests import RequestError
+from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
+from flexdyn_ros.nodes.simulation import Load, Simulation, default_gains
+from flexdyn_ros.nodes.states import read_payload, read_state
+from flexdyn_ros.nodes.telemetry import Telemetry
+from flexdyn_ros.nodes.warm import warm_up
+
+__all__ = ["Simulator", "main"]
+
+#: input at high rate: any publisher satisfies it, the newest counts
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+#: steps that one request may ask for, and steps between which others get their turn
+LARGEST_STEP, STEPS_PER_TURN = 10_000_000, 200
+
+
+class Simulator(ManagedNode):
+    """Publishes the state of a simulated robot and takes commands for it.
+
+    Two threads: the pace, which ticks and publishes, and the executor, whose callbacks write commands, or take their
+    turn between two ticks. Requests that take long are worked off by a third.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("simulator", **options)
+        self._settings = declare(self, SimulatorParameters)
+        self._made: list[tuple[Any, Any]] = []
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="steps")
+        self._pace: Pace | None = None
+        self._user_paused = False
+
+    # ---- life cycle ----
+
+    def setup(self) -> None:
+        settings = self._settings
+        loaded = load_robot(self, settings)
+        robot = loaded.robot
+        for warning in robot.warnings:
+            self.get_logger().warning(warning)
+        q0, v0 = self._initial_state(robot)
+        stiffness, damping = self._gains(robot, q0)
+        try:
+            book = CommandBook(
+                robot,
+                settings.joints,
+                settings.command_interface,
+                settings.command_timeout,
+                settings.on_stale_command,
+                settings.servo_gravity_compensation,
+            )
+        except CommandError as error:
+            raise ParameterError(str(error)) from None
+        stepping = {
+            "dt": settings.step, "method": settings.method, "limits": settings.limits, "saturate": settings.saturate,
+        }  # fmt: skip
+        warm_up(robot)
+        self._simulation = Simulation(robot, book, q0, v0, stiffness, damping, **stepping)
+        self._simulation.stepper.advance(1)
+        self._simulation.reset()
+        self._telemetry = Telemetry(self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds)
+        self._pace = Pace(self._tick, settings.step, settings.real_time_factor)
+        self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
+        self._health = self.create_timer(1.0, self._report)
+        self._publish_descriptions(loaded.text)
+        self._listen()
+        self._serve()
+        self._paused_at_start = self._user_paused = settings.start_paused
+        self.get_logger().info(f"ready: {robot.name} ({robot.nv} coordinates), step {settings.step:g} s")
+
+    def start(self) -> None:
+        assert self._pace is not None
+        # callbacks hold the interpreter for well below this; the pace must not wait five milliseconds for its turn
+        sys.setswitchinterval(2e-4)
+        gc.collect()
+        gc.freeze()
+        self._telemetry.publish_now()
+        self._pace.clear()
+        self._pace.start(paused=self._paused_at_start)
+
+    def stop(self) -> None:
+        if self._pace is not None:
+            self._paused_at_start = self._pace.paused
+            self._pace.stop()
+
+    def clear(self) -> None:
+        for destroy, entity in self._made:
+            destroy(entity)
+        for publisher in [*self._telemetry.publishers, self._diagnostics]:
+            self.destroy_publisher(publisher)
+        self.destroy_timer(self._health)
+        self._made, self._pace = [], None
+
+    def _initial_state(self, robot: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Neutral and at rest, but for parameters initial.positions.NAME and initial.velocities.NAME."""
+        neutral = dict(zip(robot.q_names, robot.neutral().tolist(), strict=True))
+        positions = declare_family(self, "initial.positions", neutral, "rad, m")
+        velocities = declare_family(self, "initial.velocities", dict.fromkeys(robot.v_names, 0.0), "rad/s, m/s")
+        q0, v0 = np.array(list(positions.values())), np.array(list(velocities.values()))
+        try:
+            robot.energy(q0, v0)
+        except FlexdynError as error:
+            raise ParameterError(f"parameters initial.positions: {error}") from None
+        return q0, v0
+
+    def _gains(self, robot: Any, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of the servos: parameters servo.stiffness.NAME and servo.damping.NAME, else derived from inertia and limits."""
+        gains = []
+        rows = [c for c in robot.coordinates if c.actuated]
+        for name, unit, derived in zip(
+            ("servo.stiffness", "servo.damping"), ("N m/rad, N/m", "N m s/rad, N s/m"), default_gains(robot, q0), strict=True
+        ):
+            found = declare_family(self, name, {c.name: float(derived[c.v_index]) for c in rows}, unit)
+            gain = np.zeros(robot.nv)
+            for c in rows:
+                if found[c.name] < 0.0:
+                    raise ParameterError(f"parameter {name}.{c.name} is {found[c.name]}, expected at least 0")
+                gain[c.v_index] = found[c.name]
+            gains.append(gain)
+        return gains[0], gains[1]
+
+    def _publish_descriptions(self, text: str) -> None:
+        """The user's own description and the expanded one, kept for whoever comes later."""
+        for topic, content in (("robot_description", text), ("expanded/robot_description", self._telemetry.expanded_text)):
+            publisher = self.create_publisher(String, topic, LATCHED)
+            publisher.publish(String(data=content))
+            self._made.append((self.destroy_publisher, publisher))
+
+    def _listen(self) -> None:
+        for kind, topic, callback, qos in (
+            (JointState, "joint_commands", self._on_joint_commands, NEWEST),
+            (Float64MultiArray, "~/commands", self._on_array, NEWEST),
+            (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
+            (WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST),
+        ):
+            self._made.append((self.destroy_subscription, self.create_subscription(kind, topic, callback, qos)))
+
+    def _serve(self) -> None:
+        group = ReentrantCallbackGroup()
+        for kind, name, callback in (
+            (Trigger, "reset", self._on_reset),
+            (Trigger, "pause", self._on_pause),
+            (Trigger, "resume", self._on_resume),
+            (srv.Step, "step", self._on_step),
+            (srv.GetState, "get_state", self._on_get_state),
+            (srv.SetState, "set_state", self._on_set_state),
+            (srv.ApplyWrench, "apply_wrench", self._on_apply_wrench),
+            (srv.SetPayload, "set_payload", self._on_set_payload),
+        ):
+            service = self.create_service(kind, f"~/{name}", callback, callback_group=group)
+            self._made.append((self.destroy_service, service))
+
+    # ---- the pace ----
+
+    def _tick(self, steps: int) -> bool:
+        """One tick: advance, publish what is due; False after a fault."""
+        simulation, telemetry = self._simulation, self._telemetry
+        if self._settings.real_time_factor == 0.0:
+            steps = min(steps, telemetry.steps_until_due(self._settings.step))
+        good = simulation.tick(steps)
+        telemetry.publish_due()
+        if not good:
+            self.get_logger().error(f"stopped: {simulation.fault}; the last good state is kept until reset or set_state")
+        return good
+
+    # ---- commands ----
+
+    def _on_joint_commands(self, message: JointState) -> None:
+        self._take(self._simulation.book.take_joint_state, message)
+
+    def _on_array(self, message: Float64MultiArray) -> None:
+        self._take(self._simulation.book.take_array, message)
+
+    def _take(self, take: Any, message: Any) -> None:
+        try:
+            take(message, self._simulation.stepper.t, time.monotonic())
+        except CommandError as error:
+            self._tell_rejection(error)
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        simulation = self._simulation
+        with self._pace.between_ticks():
+            t, q, v = simulation.stepper.t, simulation.stepper.q.copy(), simulation.stepper.v.copy()
+            try:
+                simulation.book.take_trajectory(message, t, q, v)
+            except CommandError as error:
+                self._tell_rejection(error)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        """At and in header.frame_id; until replaced."""
+        try:
+            self._load(message.header.frame_id, message.header.frame_id, message.wrench, inf)
+        except (FlexdynError, RequestError) as error:
+            book = self._simulation.book
+            book.rejected += 1
+            book.last_rejection = str(error)
+            self._tell_rejection(error)
+
+    def _tell_rejection(self, error: Exception) -> None:
+        self.get_logger().warning(f"command refused: {error}", throttle_duration_sec=1.0)
+
+    def _load(self, frame: str, axes: str | None, wrench: Any, duration: float) -> None:
+        simulation = self._simulation
+        for name in (frame, axes):
+            if name is not None and name not in simulation.robot.frame_names:
+                raise UnknownNameError("frame", name, simulation.robot.frame_names)
+        w = wrench_vector(wrench)
+        if not np.isfinite(w).all():
+            raise RequestError(f"wrench holds {w[~np.isfinite(w)][0]}, expected finite numbers")
+        with self._pace.between_ticks():
+            simulation.set_load(Load(frame, w, axes, simulation.stepper.t + duration))
+
+    # ---- services ----
+
+    def _on_reset(self, request: Any, response: Any) -> Any:
+        with self._pace.between_ticks():
+            self._simulation.reset()
+            self._telemetry.restart()
+            self._telemetry.publish_now()
+        if not self._user_paused:
+            self._pace.resume()
+        response.success, response.message = True, "initial state at time 0"
+        return response
+
+    def _on_pause(self, request: Any, response: Any) -> Any:
+        self._user_paused = True
+        self._pace.pause()
+        with self._pace.between_ticks():
+            response.success, response.message = True, f"paused at {self._simulation.stepper.t:.6f} s"
+        return response
+
+    def _on_resume(self, request: Any, response: Any) -> Any:
+        if self._simulation.fault:
+            response.success = False
+            response.message = f"stopped by a fault, expected reset or set_state first: {self._simulation.fault}"
+            return response
+        self._user_paused = False
+        self._pace.resume()
+        response.success, response.message = True, f"running from {self._simulation.stepper.t:.6f} s"
+        return response
+
+    async def _on_step(self, request: Any, response: Any) -> Any:
+        """Pause, apply, advance, return the state."""
+        try:
+            self._check_robot(request.robot)
+            if not 1 <= request.steps <= LARGEST_STEP:
+                raise RequestError(f"steps is {request.steps}, expected 1 to {LARGEST_STEP}")
+            if self._simulation.fault:
+                raise RequestError(f"stopped by a fault, expected reset or set_state first: {self._simulation.fault}")
+            self._user_paused = True
+            self._pace.pause()
+            self._take_efforts(request.efforts)
+            if request.steps <= STEPS_PER_TURN:
+                self._advance(request.steps)
+            else:
+                await self._advance_in_pool(request.steps)
+            if self._simulation.fault:
+                raise RequestError(self._simulation.fault)
+        except (FlexdynError, RequestError, CommandError) as error:
+            return _refuse(srv.Step.Response(), error)
+        with self._pace.between_ticks():
+            response.state, response.time = self._telemetry.state(), self._simulation.stepper.t
+        response.success = True
+        return response
+
+    def _take_efforts(self, efforts: Any) -> None:
+        if not len(efforts):
+            return
+        if len(efforts) != self._simulation.robot.nu:
+            raise RequestError(f"efforts has {len(efforts)} numbers, expected {self._simulation.robot.nu} or none")
+        with self._pace.between_ticks():
+            self._simulation.book.take_efforts(np.array(efforts))
+
+    def _advance(self, steps: int) -> None:
+        """Advance tick by tick, so that commands and publications fall where they do in real time."""
+        with self._pace.between_ticks():
+            for _ in range(steps):
+                if not self._tick(1):
+                    return
+            self._telemetry.publish_now()
+
+    def _advance_in_pool(self, steps: int) -> Future:
+        done: Future = Future(executor=self.executor)
+        executor = self.executor
+
+        def work() -> None:
+            left = steps
+            while left > 0 and not self._simulation.fault and self.context.ok():
+                self._advance(min(left, STEPS_PER_TURN))
+                left -= STEPS_PER_TURN
+            done.set_result(None)
+            if executor is not None:
+                executor.wake()
+
+        self._pool.submit(work)
+        return done
+
+    def _on_get_state(self, request: Any, response: Any) -> Any:
+        try:
+            self._check_robot(request.robot)
+        except RequestError as error:
+            return _refuse(response, error)
+        with self._pace.between_ticks():
+            response.state = self._telemetry.state()
+        response.success = True
+        return response
+
+    def _on_set_state(self, request: Any, response: Any) -> Any:
+        try:
+            self._check_robot(request.robot)
+            q, v = read_state(self._simulation.robot, request.state)
+            with self._pace.between_ticks():
+                self._simulation.set_state(q, v)
+                self._telemetry.publish_now()
+        except (FlexdynError, RequestError) as error:
+            return _refuse(response, error)
+        if not self._user_paused:
+            self._pace.resume()
+        response.success = True
+        return response
+
+    def _on_apply_wrench(self, request: Any, response: Any) -> Any:
+        try:
+            self._check_robot(request.robot)
+            duration = duration_seconds(request.duration)
+            if duration < 0.0:
+                raise RequestError(f"duration is {duration} s, expected at least 0")
+            self._load(request.wrench.frame, request.wrench.axes or None, request.wrench.wrench, duration or inf)
+        except (FlexdynError, RequestError) as error:
+            return _refuse(response, error)
+        response.success = True
+        return response
+
+    def _on_set_payload(self, request: Any, response: Any) -> Any:
+        try:
+            self._check_robot(request.robot)
+            if not self._pace.paused:
+                raise RequestError("the simulation runs, expected it to be paused")
+            payload = read_payload(self._simulation.robot, request)
+            with self._pace.between_ticks():
+                self._simulation.set_payload(*payload)
+                self._telemetry.follow_robot()
+        except (FlexdynError, RequestError, ValueError) as error:
+            return _refuse(response, error)
+        response.success = True
+        return response
+
+    def _check_robot(self, name: str) -> None:
+        if name not in ("", self._simulation.robot.name):
+            raise RequestError(f"unknown robot {name!r}, expected {self._simulation.robot.name!r} or nothing")
+
+    # ---- health ----
+
+    def _report(self) -> None:
+        with self._pace.between_ticks():
+            statuses = simulator_health(self.get_name(), self._simulation, self._pace, self._settings)
+        message = DiagnosticArray(status=statuses)
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(message)
+
+
+def _refuse(response: Any, error: Exception) -> Any:
+    response.success, response.message = False, str(error)
+    return response
+
+
+def main(args: list[str] | None = None) -> None:
+    """Entry point."""
+    sys.exit(run(Simulator, args))
+
+
+if __name__ == "__main__":
+    main()

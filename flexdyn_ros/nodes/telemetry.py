@@ -1,0 +1,171 @@
+"""What the simulator publishes, made ready once and filled at every publication."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from flexdyn_interfaces.msg import DynamicsState, Energy
+from geometry_msgs.msg import TransformStamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.qos import QoSProfile
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+import flexdyn_ros
+from flexdyn_ros.dynamics.reactions import JointReactions
+from flexdyn_ros.nodes.conversions import (
+    doubles,
+    dynamics_state,
+    pose_message,
+    time_message,
+    transform_message,
+    twist_message,
+    wrench_message,
+)
+from flexdyn_ros.nodes.parameters import SimulatorParameters
+from flexdyn_ros.nodes.simulation import Simulation
+
+__all__ = ["Telemetry"]
+
+
+class Telemetry:
+    """The topics of one simulation.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+        Makes the publishers; they are silent while it is not active.
+    now : callable() -> int
+        Nanoseconds that messages are stamped with where simulated time is not published.
+    """
+
+    def __init__(
+        self, node: Any, simulation: Simulation, settings: SimulatorParameters, now: Callable[[], int]
+    ) -> None:
+        robot = simulation.robot
+        self._simulation, self._settings, self._now = simulation, settings, now
+        self._expanded = flexdyn_ros.expand(robot)
+        self.expanded_text = self._expanded.urdf
+        make = node.create_lifecycle_publisher
+        self._joints = make(JointState, "joint_states", 10)
+        self._state = make(DynamicsState, "~/state", 10)
+        self._energy = make(Energy, "~/energy", 10)
+        self._clock = make(Clock, "/clock", QoSProfile(depth=1)) if settings.use_clock else None
+        self._root = robot.description.root
+        moves = robot.description.base.type in ("floating", "planar")
+        self._odometry = make(Odometry, "odom", 10) if moves else None
+        self._transforms = make(TFMessage, "/tf", 100) if moves and settings.publish_base_tf else None
+        self._reactions = JointReactions(robot, settings.wrench_joints) if settings.wrench_joints else None
+        self._wrenches = [make(WrenchStamped, f"~/wrench/{name}", 10) for name in settings.wrench_joints]
+        everything = [self._joints, self._state, self._energy, self._clock, self._odometry, self._transforms]
+        self.publishers = [publisher for publisher in (*everything, *self._wrenches) if publisher is not None]
+        self._joint_message = JointState(name=list(self._expanded.joint_names))
+        self._state_message = self.state()
+        self._fast_interval = 1.0 / settings.publish_rate_hz
+        self._slow_interval = 1.0 / settings.deflection_rate_hz
+        self.restart()
+
+    def restart(self) -> None:
+        """Publish at once at the next tick."""
+        self._fast_due = self._slow_due = self._simulation.stepper.t
+
+    def steps_until_due(self, step: float) -> int:
+        """Steps until the next fast publication, at least one."""
+        return max(1, round((self._fast_due - self._simulation.stepper.t) / step))
+
+    def follow_robot(self) -> None:
+        """Use the robot that the simulation has now (another payload)."""
+        if self._reactions is not None:
+            self._reactions = JointReactions(self._simulation.robot, self._settings.wrench_joints)
+
+    # ---- publishing ----
+
+    def publish_due(self) -> None:
+        """Publish what is due at this simulated time."""
+        t = self._simulation.stepper.t + 1e-9
+        if t >= self._fast_due:
+            self._fast_due = _next(self._fast_due, t, self._fast_interval)
+            self._publish_fast()
+        if t >= self._slow_due:
+            self._slow_due = _next(self._slow_due, t, self._slow_interval)
+            self._publish_slow()
+
+    def publish_now(self) -> None:
+        """Publish everything."""
+        self._publish_fast()
+        self._publish_slow()
+
+    def stamp(self) -> Any:
+        """Time of the present state."""
+        if self._clock is None:
+            return time_message(self._now())
+        return time_message(round(self._simulation.stepper.t * 1e9))
+
+    def state(self) -> DynamicsState:
+        """The present state, in a message of its own."""
+        s = self._simulation.stepper
+        arrays = {"q": s.q, "v": s.v, "a": s.a, "tau": s.effort}
+        return dynamics_state(self._simulation.robot, self.stamp(), arrays)
+
+    def _publish_fast(self) -> None:
+        s, stamp = self._simulation.stepper, self.stamp()
+        if self._clock is not None:
+            self._clock.publish(Clock(clock=stamp))
+        joints, expanded = self._joint_message, self._expanded
+        joints.header.stamp = stamp
+        joints.position = doubles(expanded.joint_positions(s.q))
+        joints.velocity = doubles(expanded.joint_velocities(s.q, s.v))
+        joints.effort = doubles(expanded.joint_efforts(s.effort))
+        self._joints.publish(joints)
+        state = self._state_message
+        state.header.stamp = stamp
+        state.positions, state.velocities = doubles(s.q), doubles(s.v)
+        state.accelerations, state.efforts = doubles(s.a), doubles(s.effort)
+        self._state.publish(state)
+        if self._odometry is not None:
+            self._publish_base(stamp)
+
+    def _publish_base(self, stamp: Any) -> None:
+        """Pose and twist of the root link; the twist in its own axes, as Odometry wants it."""
+        s, robot = self._simulation.stepper, self._simulation.robot
+        T = robot.frames(s.q, self._root)
+        V = robot.jacobian(s.q, self._root) @ s.v
+        R = T[:3, :3].T
+        odometry = Odometry(child_frame_id=self._root)
+        odometry.header.stamp, odometry.header.frame_id = stamp, "odom"
+        odometry.pose.pose = pose_message(T)
+        odometry.twist.twist = twist_message(np.concatenate((R @ V[:3], R @ V[3:])))
+        self._odometry.publish(odometry)
+        if self._transforms is not None:
+            transform = TransformStamped(child_frame_id=self._root, transform=transform_message(T))
+            transform.header = odometry.header
+            self._transforms.publish(TFMessage(transforms=[transform]))
+
+    def _publish_slow(self) -> None:
+        s, robot, stamp = self._simulation.stepper, self._simulation.robot, self.stamp()
+        energy = s.energy()
+        message = Energy(
+            robot=robot.name,
+            kinetic=float(energy.kinetic),
+            gravity=float(energy.gravity),
+            elastic=float(energy.elastic),
+            total=float(energy.total),
+            work=float(s.work),
+            dissipated=float(s.dissipated),
+        )
+        message.header.stamp, message.header.frame_id = stamp, "world"
+        self._energy.publish(message)
+        if self._reactions is not None:
+            w = self._reactions(s.q, s.v, s.a, self._simulation.loads())
+            for publisher, link, row in zip(self._wrenches, self._reactions.links, w, strict=True):
+                wrench = WrenchStamped(wrench=wrench_message(row))
+                wrench.header.stamp, wrench.header.frame_id = stamp, link
+                publisher.publish(wrench)
+
+
+def _next(due: float, t: float, interval: float) -> float:
+    """The next due time after t on the grid of due times."""
+    return due + interval * max(1, int((t - due) / interval) + 1)
