@@ -41,6 +41,9 @@ __all__ = ["Simulator", "main"]
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 #: steps that one request may ask for, and steps between which others get their turn
 LARGEST_STEP, STEPS_PER_TURN = 10_000_000, 200
+#: a lifecycle node answers ~/get_state itself, which here is the state of the simulation: that of the life cycle moves to
+#: ~/lifecycle/get_state, and ours, made under another name, takes its place (rules are applied once, not in chains)
+NAMES = ["--ros-args", "-r", "~/get_state:=~/lifecycle/get_state", "-r", "~/simulation_state:=~/get_state"]
 
 
 class Simulator(ManagedNode):
@@ -51,7 +54,7 @@ class Simulator(ManagedNode):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__("simulator", **options)
+        super().__init__("simulator", cli_args=[*NAMES, *options.pop("cli_args", [])], **options)
         self._settings = declare(self, SimulatorParameters)
         self._made: list[tuple[Any, Any]] = []
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="steps")
@@ -170,7 +173,7 @@ class Simulator(ManagedNode):
             (Trigger, "pause", self._on_pause),
             (Trigger, "resume", self._on_resume),
             (srv.Step, "step", self._on_step),
-            (srv.GetState, "get_state", self._on_get_state),
+            (srv.GetState, "simulation_state", self._on_get_state),
             (srv.SetState, "set_state", self._on_set_state),
             (srv.ApplyWrench, "apply_wrench", self._on_apply_wrench),
             (srv.SetPayload, "set_payload", self._on_set_payload),
