@@ -22,8 +22,8 @@ _STEP = 1e-6
 class JointReactions:
     """Wrenches that joints transmit to what lies beyond them.
 
-    What lies beyond a joint is a robot of its own that floats: the wrench on its root link follows from its inverse
-    dynamics (Newton-Euler). The spin of rotors is left out, as in the momentum.
+    What lies beyond a joint is a robot of its own that floats: the wrench on its root link follows from its
+    inverse dynamics (Newton-Euler). The spin of rotors is left out, as in the momentum.
 
     Parameters
     ----------
@@ -41,19 +41,24 @@ class JointReactions:
 
     def __init__(self, robot: Robot, joints: Sequence[str]) -> None:
         if robot.kind != "tree":
-            raise UnsupportedError(f"robots of kind '{robot.kind}' have no joint reactions yet; kind 'tree' has")
+            raise UnsupportedError(
+                f"robots of kind '{robot.kind}' have no joint reactions yet; kind 'tree' has"
+            )
         self._robot = robot
         self.names = tuple(joints)
         self.links = tuple(self._link_beyond(name) for name in joints)
         self._parts = [from_description(_beyond(robot.description, link)) for link in self.links]
-        self._columns = [np.array([robot.index(name) for name in part.v_names[6:]], dtype=np.int64) for part in self._parts]
+        self._columns = [
+            np.array([robot.index(name) for name in part.v_names[6:]], dtype=np.int64) for part in self._parts
+        ]
         q_columns = {name: i for i, name in enumerate(robot.q_names)}
         self._q_columns = [[q_columns[name] for name in part.q_names[7:]] for part in self._parts]
 
     def __call__(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
     ) -> np.ndarray:
-        """Wrenches (k, 6) = (moment; force) on the child links at their origins, in the axes of the child links [N m, N].
+        """Wrenches (k, 6) = (moment; force) on the child links at their origins, in the axes of the child
+        links [N m, N].
 
         q (nq,), v, a (nv,) are one motion; wrenches are those of `inverse_dynamics`.
         """
@@ -101,13 +106,16 @@ def _beyond(description: RobotDescription, link: str) -> RobotDescription:
         root=link,
         links=tuple(one for one in description.links if one.name in links),
         joints=tuple(one for one in description.joints if one.name in names),
-        base=replace(description.base, type="floating", xyz=(0.0,) * 3, rpy=(0.0,) * 3, joint=None, world=None),
+        base=replace(
+            description.base, type="floating", xyz=(0.0,) * 3, rpy=(0.0,) * 3, joint=None, world=None
+        ),
         warnings=(),
     )
 
 
 def _quaternion(R: np.ndarray) -> np.ndarray:
-    """Unit quaternion x y z w of a rotation matrix: the dominant eigenvector of Bar-Itzhack's (2000) symmetric matrix."""
+    """Unit quaternion x y z w of a rotation matrix: the dominant eigenvector of Bar-Itzhack's (2000)
+    symmetric matrix."""
     K = np.empty((4, 4))
     K[:3, :3] = R + R.T - np.trace(R) * np.eye(3)
     K[:3, 3] = K[3, :3] = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]

@@ -1,7 +1,8 @@
-"""The expanded description: a plain URDF of rigid pieces that shows a robot as it is, and the joint states that go with it.
+"""The expanded description: a plain URDF of rigid pieces that shows a robot as it is, and its joint states.
 
-For a rigid tree the pieces are its links. `<flexdyn>` blocks and `<inertial>` are left out, so that nobody simulates the
-picture by mistake; a floating base leaves the URDF (it is an odometry transform), a floating joint becomes six one-axis ones.
+For a rigid tree the pieces are its links. `<flexdyn>` blocks and `<inertial>` are left out, so that nobody
+simulates the picture by mistake; a floating base leaves the URDF (it is an odometry transform), a floating
+joint becomes six one-axis ones.
 """
 
 from __future__ import annotations
@@ -72,24 +73,30 @@ class Expanded:
         positions = self._ratios * q[..., self._q_columns] + self._offsets
         for f in self._free:
             positions[..., f.column : f.column + 3] = q[..., f.q_index : f.q_index + 3]
-            positions[..., f.column + 3 : f.column + 6] = _yaw_pitch_roll(q[..., f.q_index + 3 : f.q_index + 7])
+            positions[..., f.column + 3 : f.column + 6] = _yaw_pitch_roll(
+                q[..., f.q_index + 3 : f.q_index + 7]
+            )
         return positions
 
     def joint_velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Velocities (..., k) [rad/s or m/s] of `joint_names` for q (..., nq) and v (..., nv).
 
-        At a pitch of 90 degrees yaw and roll of a floating joint cannot be told apart; their rates are then limited.
+        At a pitch of 90 degrees yaw and roll of a floating joint cannot be told apart; their rates are then
+        limited.
         """
         q, v = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
         velocities = self._ratios * v[..., self._v_columns]
         for f in self._free:
             angles = _yaw_pitch_roll(q[..., f.q_index + 3 : f.q_index + 7])
             velocities[..., f.column : f.column + 3] = v[..., f.v_index + 3 : f.v_index + 6]
-            velocities[..., f.column + 3 : f.column + 6] = _angle_rates(angles, v[..., f.v_index : f.v_index + 3])
+            velocities[..., f.column + 3 : f.column + 6] = _angle_rates(
+                angles, v[..., f.v_index : f.v_index + 3]
+            )
         return velocities
 
     def joint_efforts(self, tau: np.ndarray) -> np.ndarray:
-        """Efforts (..., k) [N m or N] of `joint_names` for tau (..., nu); 0 for joints that no actuator moves itself."""
+        """Efforts (..., k) [N m or N] of `joint_names` for tau (..., nu); 0 for joints that no actuator
+        moves itself."""
         return np.where(self._has_effort, np.asarray(tau, dtype=np.float64)[..., self._effort_columns], 0.0)
 
 
@@ -171,13 +178,16 @@ def _drop_base(root: etree._Element, description: RobotDescription) -> None:
     base = description.base
     for element in root.findall("joint") + root.findall("link"):
         is_joint = element.tag == "joint" and element.get("name") == base.joint
-        if (base.joint and is_joint) or (base.world and element.tag == "link" and element.get("name") == base.world):
+        if (base.joint and is_joint) or (
+            base.world and element.tag == "link" and element.get("name") == base.world
+        ):
             root.remove(element)
 
 
 def _split_floating(root: etree._Element, joint: etree._Element) -> None:
     """Six one-axis joints in place of a floating one; the last carries the child link."""
-    name, parent, child = joint.get("name"), joint.find("parent").get("link"), joint.find("child").get("link")
+    name, parent, child = joint.get("name", ""), _end(joint, "parent"), _end(joint, "child")
+    origin = joint.find("origin")
     index = root.index(joint)
     root.remove(joint)
     for number, (suffix, kind, axis) in enumerate(SIX_AXES):
@@ -188,13 +198,19 @@ def _split_floating(root: etree._Element, joint: etree._Element) -> None:
         new = etree.Element("joint", name=f"{name}/{suffix}", type=kind)
         etree.SubElement(new, "parent", link=parent)
         etree.SubElement(new, "child", link=link)
-        if number == 0 and joint.find("origin") is not None:
-            new.append(joint.find("origin"))
+        if number == 0 and origin is not None:
+            new.append(origin)
         etree.SubElement(new, "axis", xyz=axis)
         if kind == "prismatic":
             etree.SubElement(new, "limit", lower="-1e9", upper="1e9", effort="0", velocity="1e9")
         root.insert(index + number, new)
         parent = link
+
+
+def _end(joint: etree._Element, tag: str) -> str:
+    """Name of the parent or child link."""
+    element = joint.find(tag)
+    return "" if element is None else element.get("link", "")
 
 
 def _yaw_pitch_roll(quaternion: np.ndarray) -> np.ndarray:

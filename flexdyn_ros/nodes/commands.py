@@ -1,4 +1,5 @@
-"""Commands to the simulated joints: taken whole or refused, merged by joint, aged, and made safe when they are stale."""
+"""Commands to the simulated joints: taken whole or refused, merged by joint, aged, and made safe when they
+are stale."""
 
 from __future__ import annotations
 
@@ -13,19 +14,21 @@ import numpy as np
 from flexdyn_ros.nodes.conversions import numbers_of
 from flexdyn_ros.nodes.trajectory import JointPath, TrajectoryError, read_path
 
-__all__ = ["CommandBook", "CommandError", "Command", "Order"]
+__all__ = ["Command", "CommandBook", "CommandError", "Order"]
 
 
 class CommandError(ValueError):
-    """A command is malformed; the message names field, value given, value expected. Nothing of it is taken."""
+    """A command is malformed; the message names field, value given, value expected. Nothing of it is taken.
+    A command is malformed; the message names field, value given, value expected. Nothing of it is taken."""
 
 
 @dataclass(frozen=True)
 class Command:
     """What every coordinate (nv,) is told to do. Frozen: a new command is a new record, swapped in at once.
 
-    A coordinate has an effort, a position, a velocity, several of them or none. sim_time and wall_time are those at which
-    it was told [s], inf where it does not age. compensate: gravity is balanced where it is servoed without an effort.
+    A coordinate has an effort, a position, a velocity, several of them or none. sim_time and wall_time are
+    those at which it was told [s], inf where it does not age. compensate: gravity is balanced where it is
+    servoed without an effort.
     """
 
     effort: np.ndarray
@@ -106,7 +109,9 @@ class CommandBook:
         self._rows = {c.name: c.v_index for c in robot.coordinates}
         self._actuated = {c.name for c in robot.coordinates if c.actuated and not c.prescribed}
         self.joints = tuple(joints) or tuple(c.name for c in robot.coordinates if c.name in self._actuated)
-        self._array_rows = np.array([self._row(name, "parameter joints") for name in self.joints], dtype=np.int64)
+        self._array_rows = np.array(
+            [self._row(name, "parameter joints") for name in self.joints], dtype=np.int64
+        )
         self._positions = np.array([c.q_index for c in robot.coordinates], dtype=np.int64)
         self._interface, self._timeout, self._on_stale = interface, timeout, on_stale
         self._compensated = gravity_compensation
@@ -121,7 +126,8 @@ class CommandBook:
     # ---- what callbacks call ----
 
     def take_joint_state(self, message: Any, sim_time: float, wall_time: float) -> None:
-        """A JointState: by name; an array of length 0 is not commanded. Raises CommandError, and nothing is taken."""
+        """A JointState: by name; an array of length 0 is not commanded. Raises CommandError, and nothing is
+        taken."""
         names = list(message.name)
         if not names:
             raise self._refused("name is empty, expected the names of the joints that are commanded")
@@ -150,9 +156,15 @@ class CommandBook:
         """Efforts (nu,) that are held until the next command, whatever their age (lockstep)."""
         if not np.isfinite(values).all():
             raise self._refused(f"efforts hold {values[~np.isfinite(values)][0]}, expected finite numbers")
-        idle = [c.name for c in self.robot.coordinates if c.name not in self._actuated and values[c.v_index] != 0.0]
+        idle = [
+            c.name
+            for c in self.robot.coordinates
+            if c.name not in self._actuated and values[c.v_index] != 0.0
+        ]
         if idle:
-            raise self._refused(f"effort of {idle[0]} is {values[self._rows[idle[0]]]}, expected 0: it is not actuated")
+            raise self._refused(
+                f"effort of {idle[0]} is {values[self._rows[idle[0]]]}, expected 0: it is not actuated"
+            )
         rows = np.array([self._rows[name] for name in sorted(self._actuated)], dtype=np.int64)
         arrays = {"effort": values[rows], "position": None, "velocity": None}
         self._take(rows, arrays, inf, inf)
@@ -169,8 +181,8 @@ class CommandBook:
         with self._lock:
             self._command = replace(
                 self._command.without_path().with_rows(
-                    path.rows, position=here, velocity=0.0, has_position=True, has_velocity=True, has_effort=False,
-                    compensate=True, sim_time=inf, wall_time=inf,
+                    path.rows, position=here, velocity=0.0, has_position=True, has_velocity=True,
+                    has_effort=False, compensate=True, sim_time=inf, wall_time=inf,
                 ),
                 path=path,
             )  # fmt: skip
@@ -182,7 +194,9 @@ class CommandBook:
             self._command = Command.none(self.robot.nv)
         self.stale = ()
 
-    def _take(self, rows: np.ndarray, arrays: dict[str, np.ndarray | None], sim_time: float, wall_time: float) -> None:
+    def _take(
+        self, rows: np.ndarray, arrays: dict[str, np.ndarray | None], sim_time: float, wall_time: float
+    ) -> None:
         values: dict[str, Any] = {"sim_time": sim_time, "wall_time": wall_time, "compensate": True}
         for field, array in arrays.items():
             values[field] = 0.0 if array is None else array
@@ -199,9 +213,13 @@ class CommandBook:
 
     def _checked_row(self, name: str) -> int:
         if name not in self._rows:
-            raise self._refused(f"unknown joint {name!r}, expected one of {', '.join(sorted(self._actuated))}")
+            raise self._refused(
+                f"unknown joint {name!r}, expected one of {', '.join(sorted(self._actuated))}"
+            )
         if name not in self._actuated:
-            raise self._refused(f"joint {name!r} is not actuated, expected one of {', '.join(sorted(self._actuated))}")
+            raise self._refused(
+                f"joint {name!r} is not actuated, expected one of {', '.join(sorted(self._actuated))}"
+            )
         return self._rows[name]
 
     def _row(self, name: str, where: str) -> int:
@@ -274,7 +292,9 @@ class CommandBook:
         assert path is not None
         order = self._order_of(command)
         position, velocity, effort = path.at(sim_time)
-        new = replace(order, position=order.position.copy(), velocity=order.velocity.copy(), effort=order.effort.copy())
+        new = replace(
+            order, position=order.position.copy(), velocity=order.velocity.copy(), effort=order.effort.copy()
+        )
         new.position[path.rows], new.velocity[path.rows] = position, velocity
         if effort is not None:
             new.effort[path.rows] = effort
@@ -285,7 +305,12 @@ class CommandBook:
 
     def _finish(self, command: Command, path: JointPath) -> None:
         position, _, effort = path.at(path.end)
-        values: dict[str, Any] = {"position": position, "velocity": 0.0, "has_position": True, "has_velocity": True}
+        values: dict[str, Any] = {
+            "position": position,
+            "velocity": 0.0,
+            "has_position": True,
+            "has_velocity": True,
+        }
         if effort is not None:
             values |= {"effort": effort, "has_effort": True}
         held = replace(command.without_path().with_rows(path.rows, **values), path=None)

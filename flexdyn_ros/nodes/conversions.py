@@ -1,18 +1,20 @@
-"""Everything between messages and arrays. ROS puts linear before angular, the library angular before linear: the swap
+"""Everything between messages and arrays. ROS puts linear before angular, the library angular before linear:
+the swap
 happens here and nowhere else."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import copysign, isfinite, sqrt
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3, Wrench
+
 from flexdyn_interfaces.msg import Coordinate as CoordinateMsg
 from flexdyn_interfaces.msg import DynamicsState
-from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3, Wrench
 
 __all__ = [
     "coordinate_message",
@@ -74,13 +76,14 @@ def duration_seconds(duration: Duration) -> float:
 # ---- geometry ----
 
 
-def vector_message(x: Sequence[float]) -> Vector3:
+def vector_message(x: Any) -> Vector3:
     """Vector3 from three numbers."""
     return Vector3(x=float(x[0]), y=float(x[1]), z=float(x[2]))
 
 
 def quaternion_of(R: np.ndarray) -> tuple[float, float, float, float]:
-    """Unit quaternion x y z w of a rotation matrix, w >= 0 (Shepperd 1978: the largest of the four is never divided by)."""
+    """Unit quaternion x y z w of a rotation matrix, w >= 0 (Shepperd 1978: the largest of the four is never
+    divided by)."""
     (a, b, c), (d, e, f), (g, h, i) = R.tolist()
     trace = a + e + i
     if trace > 0.0:
@@ -143,12 +146,12 @@ def wrench_vector(wrench: Wrench) -> np.ndarray:
     return np.array([m.x, m.y, m.z, f.x, f.y, f.z])
 
 
-def wrench_message(w: Sequence[float]) -> Wrench:
+def wrench_message(w: Any) -> Wrench:
     """Wrench from (moment; force) (6,)."""
     return Wrench(force=vector_message(w[3:6]), torque=vector_message(w[:3]))
 
 
-def twist_message(V: Sequence[float]) -> Twist:
+def twist_message(V: Any) -> Twist:
     """Twist from (angular; linear) (6,)."""
     return Twist(linear=vector_message(V[3:6]), angular=vector_message(V[:3]))
 

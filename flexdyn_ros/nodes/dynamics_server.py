@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from flexdyn_interfaces import srv
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from std_msgs.msg import String
 
+from flexdyn_interfaces import srv
 from flexdyn_ros.nodes.managed import ManagedNode, run
 from flexdyn_ros.nodes.parameters import DynamicsServerParameters, ParameterError, RobotParameters, declare
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
@@ -25,7 +25,8 @@ QUICK_SAMPLES = 64
 
 
 class DynamicsServer(ManagedNode):
-    """Answers requests about robots; a long one is computed by a thread of its own, so that it holds up no other.
+    """Answers requests about robots; a long one is computed by a thread of its own, so that it holds up no
+    other.
 
     The thread that spins is the only one that touches ROS: a handler that takes long awaits a future.
     """
@@ -61,10 +62,14 @@ class DynamicsServer(ManagedNode):
                 self.get_logger().warning(f"{robot.name}: {warning}")
             warm_up(robot)
         group = ReentrantCallbackGroup()
-        self._made = [self.create_service(srv.ListRobots, "~/list_robots", self._on_list, callback_group=group)]
+        self._made = [
+            self.create_service(srv.ListRobots, "~/list_robots", self._on_list, callback_group=group)
+        ]
         for service in SERVICES:
             self._made.append(
-                self.create_service(service.type, f"~/{service.name}", self._on_request(service), callback_group=group)
+                self.create_service(
+                    service.type, f"~/{service.name}", self._on_request(service), callback_group=group
+                )
             )
         self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
         self._health = self.create_timer(1.0, self._report)

@@ -75,13 +75,15 @@ def _limits_status(node: str, simulation: Simulation) -> DiagnosticStatus:
     stepper, names = simulation.stepper, simulation.robot.v_names
     outside = [name for name, at in zip(names, stepper.at_stop, strict=True) if at]
     clipped = [name for name, at in zip(names, stepper.saturated, strict=True) if at]
-    fast = [
-        c.name for c in simulation.robot.coordinates if abs(stepper.v[c.v_index]) > c.velocity_limit
-    ]
+    fast = [c.name for c in simulation.robot.coordinates if abs(stepper.v[c.v_index]) > c.velocity_limit]
     level = WARN if outside or clipped or fast else OK
     parts = [
         f"{what}: {', '.join(found)}"
-        for what, found in (("outside position limits", outside), ("effort clipped", clipped), ("too fast", fast))
+        for what, found in (
+            ("outside position limits", outside),
+            ("effort clipped", clipped),
+            ("too fast", fast),
+        )
         if found
     ]
     values = {

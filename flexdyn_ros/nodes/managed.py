@@ -1,4 +1,5 @@
-"""What all nodes have in common: life cycle with autostart, and a process that ends with exit code 0 when told to."""
+"""What all nodes have in common: life cycle with autostart, and a process that ends with exit code 0 when
+told to."""
 
 from __future__ import annotations
 
@@ -29,8 +30,9 @@ PATIENCE = 5.0
 class ManagedNode(LifecycleNode):
     """A lifecycle node that says why a transition failed.
 
-    Nodes give it three functions: `setup` (load, may raise), `start` and `stop`. A robot description or parameter that
-    is wrong makes configure fail; the node stays alive, unconfigured, and can be configured again.
+    Nodes give it three functions: `setup` (load, may raise), `start` and `stop`. A robot description or
+    parameter that is wrong makes configure fail; the node stays alive, unconfigured, and can be configured
+    again.
     """
 
     def __init__(self, name: str, autostart: bool | None = None, **options: Any) -> None:
@@ -95,8 +97,8 @@ class ManagedNode(LifecycleNode):
 def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> int:
     """Run one node until SIGINT, SIGTERM or the shutdown of its context; the exit code.
 
-    The main thread waits for the signals, so that they never interrupt a callback and a second one changes nothing; the
-    executor spins in a thread of its own.
+    The main thread waits for the signals, so that they never interrupt a callback and a second one changes
+    nothing; the executor spins in a thread of its own.
     """
     told = _listen_to_signals()
     rclpy.init(args=sys.argv if args is None else args, signal_handler_options=SignalHandlerOptions.NO)
@@ -123,7 +125,8 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
 
 
 def _listen_to_signals() -> socket.socket:
-    """A socket that becomes readable at the first SIGINT or SIGTERM, whichever thread the system gives it to."""
+    """A socket that becomes readable at the first SIGINT or SIGTERM, whichever thread the system gives it
+    to."""
     told, tell = socket.socketpair()
     tell.setblocking(False)
     for number in (signal.SIGINT, signal.SIGTERM):

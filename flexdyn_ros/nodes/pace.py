@@ -1,4 +1,5 @@
-"""A loop in real time: ticks at their times in a thread of its own, and a record of how punctual they were."""
+"""A loop in real time: ticks at their times in a thread of its own, and a record of how punctual they were.
+A loop in real time: ticks at their times in a thread of its own, and a record of how punctual they were."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ class PaceReport:
     """How punctual the loop was since its statistics were cleared.
 
     real_time_factor: simulated per wall time; recent_factor: the same over the last second or so; lateness of
-    wake-ups [s]: median and p99 of the last 65536; late_ticks: more than 2 ms late; overruns: times at which the loop was so
-    late that it gave up catching up.
+    wake-ups [s]: median and p99 of the last 65536; late_ticks: more than 2 ms late; overruns: times at which
+    the loop was so late that it gave up catching up.
     """
 
     real_time_factor: float

@@ -22,7 +22,8 @@ Record = TypeVar("Record")
 
 
 class ParameterError(ValueError):
-    """A parameter has a value that the node cannot use; the message names parameter, value and expectation."""
+    """A parameter has a value that the node cannot use; the message names parameter, value and expectation.
+    A parameter has a value that the node cannot use; the message names parameter, value and expectation."""
 
 
 def parameter(
@@ -36,7 +37,8 @@ def parameter(
     read_only: bool = True,
     name: str = "",
 ) -> Any:
-    """A field of a parameter record. name: the ROS name where it is no identifier (`servo.gravity_compensation`)."""
+    """A field of a parameter record. name: the ROS name where it is no identifier
+    (`servo.gravity_compensation`)."""
     about = {
         "description": description,
         "unit": unit,
@@ -55,13 +57,23 @@ def parameter(
 class RobotParameters:
     """Where a node's robot comes from."""
 
-    robot_description: str = parameter("", "URDF text of the robot; empty: description_file, else the latched topic")
-    description_file: str = parameter("", "path, package:// URI or shipped name of the robot; empty: the latched topic")
+    robot_description: str = parameter(
+        "", "URDF text of the robot; empty: description_file, else the latched topic"
+    )
+    description_file: str = parameter(
+        "", "path, package:// URI or shipped name of the robot; empty: the latched topic"
+    )
     description_timeout: float = parameter(
-        10.0, "how long to wait for a description on the latched topic robot_description", unit="s", low=0.0, high=3600.0
+        10.0,
+        "how long to wait for a description on the latched topic robot_description",
+        unit="s",
+        low=0.0,
+        high=3600.0,
     )
     config_files: tuple[str, ...] = parameter((), "YAML files with flexdyn settings, later ones win")
-    options: tuple[str, ...] = parameter((), "settings as path=value, e.g. formulation.flexible=false; win over files")
+    options: tuple[str, ...] = parameter(
+        (), "settings as path=value, e.g. formulation.flexible=false; win over files"
+    )
 
 
 @dataclass(frozen=True)
@@ -76,7 +88,8 @@ class DynamicsServerParameters(RobotParameters, LifecycleParameters):
     """Parameters of `dynamics_server`."""
 
     robots: tuple[str, ...] = parameter(
-        (), "names of several robots; each then has robot_description, ... of its own below NAME. ; empty: one robot"
+        (),
+        "names of several robots, each with robot_description, ... of its own below NAME. ; empty: one",
     )
     publish_description: bool = parameter(
         False, "publish the user's own description, latched, on robot_description (of the first robot)"
@@ -93,26 +106,44 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
         "auto", "integrator", choices=("auto", "semi_implicit_euler", "rk4", "rosenbrock")
     )
     publish_rate_hz: float = parameter(
-        100.0, "rate in simulated time of joint_states, ~/state, odom, /tf and /clock", unit="Hz", low=0.1, high=10000.0
+        100.0,
+        "rate in simulated time of joint_states, ~/state, odom, /tf and /clock",
+        unit="Hz",
+        low=0.1,
+        high=10000.0,
     )
     deflection_rate_hz: float = parameter(
-        30.0, "rate in simulated time of ~/energy, ~/wrench/FRAME and deflections", unit="Hz", low=0.1, high=1000.0
+        30.0,
+        "rate in simulated time of ~/energy, ~/wrench/FRAME and deflections",
+        unit="Hz",
+        low=0.1,
+        high=1000.0,
     )
     real_time_factor: float = parameter(
-        1.0, "simulated seconds per second of wall time; 0: as fast as possible", unit="-", low=0.0, high=1000.0
+        1.0,
+        "simulated seconds per second of wall time; 0: as fast as possible",
+        unit="-",
+        low=0.0,
+        high=1000.0,
     )
     start_paused: bool = parameter(False, "wait for ~/resume or ~/step after activation")
     use_clock: bool = parameter(
         True, "publish /clock and stamp messages with simulated time; false: stamp with the node's clock"
     )
-    joints: tuple[str, ...] = parameter((), "order of ~/commands; empty: all actuated coordinates in the robot's order")
+    joints: tuple[str, ...] = parameter(
+        (), "order of ~/commands; empty: all actuated coordinates in the robot's order"
+    )
     command_interface: str = parameter(
         "effort",
         "what ~/commands means; position and velocity: a JointState with effort alone is refused",
         choices=("effort", "position", "velocity"),
     )
     command_timeout: float = parameter(
-        0.1, "age at which a command is stale, in simulated and in wall time; 0: never", unit="s", low=0.0, high=3600.0
+        0.1,
+        "age at which a command is stale, in simulated and in wall time; 0: never",
+        unit="s",
+        low=0.0,
+        high=3600.0,
     )
     on_stale_command: str = parameter(
         "hold",
@@ -121,7 +152,9 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
     )
     saturate: bool = parameter(True, "clip efforts to the effort limits of the joints")
     limits: str = parameter(
-        "spring", "joint limits: soft stops, or only a warning in the diagnostics", choices=("spring", "report")
+        "spring",
+        "joint limits: soft stops, or only a warning in the diagnostics",
+        choices=("spring", "report"),
     )
     publish_base_tf: bool = parameter(True, "publish /tf odom -> root link of a floating or planar base")
     wrench_joints: tuple[str, ...] = parameter(
@@ -138,7 +171,9 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
 class StatePublisherParameters(RobotParameters, LifecycleParameters):
     """Parameters of `state_publisher`."""
 
-    magnification: float = parameter(1.0, "of the deflections in deformation_markers", unit="-", low=0.0, high=1e6)
+    magnification: float = parameter(
+        1.0, "of the deflections in deformation_markers", unit="-", low=0.0, high=1e6
+    )
     colour: str = parameter(
         "strain", "what colours deformation_markers show", choices=("strain", "displacement", "moment")
     )
@@ -149,9 +184,24 @@ class StatePublisherParameters(RobotParameters, LifecycleParameters):
 #: parameters whose names depend on the robot: (node, family, unit, description)
 FAMILIES = (
     ("simulator", "initial.positions.NAME", "rad, m", "position of coordinate NAME after start and reset"),
-    ("simulator", "initial.velocities.NAME", "rad/s, m/s", "velocity of coordinate NAME after start and reset"),
-    ("simulator", "servo.stiffness.NAME", "N m/rad, N/m", "position gain of joint NAME; default as in docs/nodes.md"),
-    ("simulator", "servo.damping.NAME", "N m s/rad, N s/m", "velocity gain of joint NAME; default as in docs/nodes.md"),
+    (
+        "simulator",
+        "initial.velocities.NAME",
+        "rad/s, m/s",
+        "velocity of coordinate NAME after start and reset",
+    ),
+    (
+        "simulator",
+        "servo.stiffness.NAME",
+        "N m/rad, N/m",
+        "position gain of joint NAME; default as in docs/nodes.md",
+    ),
+    (
+        "simulator",
+        "servo.damping.NAME",
+        "N m s/rad, N s/m",
+        "velocity gain of joint NAME; default as in docs/nodes.md",
+    ),
 )
 
 NODES: dict[str, type] = {
@@ -164,6 +214,10 @@ NODES: dict[str, type] = {
 def names_of(record: type) -> tuple[str, ...]:
     """ROS names of the parameters of a record."""
     return tuple(f.metadata["name"] or f.name for f in fields(record))
+
+
+def _default(f: Any) -> Any:
+    return f.default if f.default is not MISSING else f.default_factory()
 
 
 def declare(node: Any, record: type[Record], prefix: str = "", *, only: type | None = None) -> Record:
@@ -182,9 +236,9 @@ def declare(node: Any, record: type[Record], prefix: str = "", *, only: type | N
         If a value has the wrong type, is out of range or is none of the choices.
     """
     values = {}
-    for f in fields(only or record):  # type: ignore[arg-type]
+    for f in fields(only or record):
         name = prefix + (f.metadata["name"] or f.name)
-        default = f.default if f.default is not MISSING else f.default_factory()  # type: ignore[misc]
+        default = _default(f)
         values[f.name] = _declare_one(node, name, default, f.metadata)
     return record(**values)
 
@@ -200,9 +254,20 @@ def declare_family(node: Any, prefix: str, defaults: dict[str, float], unit: str
     given = [name for name in node._parameter_overrides if name.startswith(prefix + ".")]
     unknown = [name for name in given if name[len(prefix) + 1 :] not in defaults]
     if unknown:
-        raise ParameterError(f"parameter {unknown[0]}: no such coordinate, expected one of {', '.join(defaults)}")
-    about = {"description": f"of {prefix}", "unit": unit, "low": None, "high": None, "choices": (), "read_only": True}
-    return {name: _declare_one(node, f"{prefix}.{name}", default, about) for name, default in defaults.items()}
+        raise ParameterError(
+            f"parameter {unknown[0]}: no such coordinate, expected one of {', '.join(defaults)}"
+        )
+    about = {
+        "description": f"of {prefix}",
+        "unit": unit,
+        "low": None,
+        "high": None,
+        "choices": (),
+        "read_only": True,
+    }
+    return {
+        name: _declare_one(node, f"{prefix}.{name}", default, about) for name, default in defaults.items()
+    }
 
 
 def _declare_one(node: Any, name: str, default: Any, about: Any) -> Any:
@@ -217,7 +282,13 @@ def _declare_one(node: Any, name: str, default: Any, about: Any) -> Any:
         value = node.get_parameter_or(name, Parameter(name, value=default)).value
     else:
         _accept_integers(node, name, default)
-        first = Parameter.Type.STRING_ARRAY if default == () else list(default) if isinstance(default, tuple) else default
+        first = (
+            Parameter.Type.STRING_ARRAY
+            if default == ()
+            else list(default)
+            if isinstance(default, tuple)
+            else default
+        )
         try:
             value = node.declare_parameter(name, first, _descriptor(name, default, about)).value
         except ParameterUninitializedException:
@@ -257,26 +328,49 @@ def _descriptor(name: str, default: Any, about: Any) -> Any:
     if about["choices"]:
         descriptor.additional_constraints = "one of " + ", ".join(about["choices"])
     if about["low"] is not None and isinstance(default, float):
-        descriptor.floating_point_range = [FloatingPointRange(from_value=about["low"], to_value=about["high"], step=0.0)]
+        descriptor.floating_point_range = [
+            FloatingPointRange(from_value=about["low"], to_value=about["high"], step=0.0)
+        ]
     elif about["low"] is not None:
         descriptor.integer_range = [IntegerRange(from_value=about["low"], to_value=about["high"], step=1)]
     return descriptor
 
 
+def _shown(default: Any) -> str:
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "(empty)" if default in ("", ()) else f"{default}"
+
+
 def page() -> str:
     """docs/parameters.md, generated."""
-    lines = ["# Parameters of the nodes", "", "Made by `python -m flexdyn_ros.nodes.parameters`; do not edit.", ""]
+    lines = [
+        "# Parameters of the nodes",
+        "",
+        "Made by `python -m flexdyn_ros.nodes.parameters`; do not edit.",
+        "",
+    ]
     lines += ["All are read-only: they are read when the node is configured.", ""]
     for node, record in NODES.items():
-        lines += [f"## {node}", "", "| parameter | default | unit | range | meaning |", "|---|---|---|---|---|"]
+        lines += [
+            f"## {node}",
+            "",
+            "| parameter | default | unit | range | meaning |",
+            "|---|---|---|---|---|",
+        ]
         for f in fields(record):
-            default = f.default if f.default is not MISSING else list(f.default_factory())  # type: ignore[misc]
-            shown = str(default).lower() if isinstance(default, bool) else default if default != "" else "(empty)"
+            shown = _shown(_default(f))
             about = f.metadata
-            limits = f"{about['low']:g} to {about['high']:g}" if about["low"] is not None else ", ".join(about["choices"])
+            limits = (
+                f"{about['low']:g} to {about['high']:g}"
+                if about["low"] is not None
+                else ", ".join(about["choices"])
+            )
             name = about["name"] or f.name
             lines.append(f"| `{name}` | {shown} | {about['unit']} | {limits} | {about['description']} |")
-        lines += [f"| `{name}` | | {unit} | | {text} |" for owner, name, unit, text in FAMILIES if owner == node]
+        lines += [
+            f"| `{name}` | | {unit} | | {text} |" for owner, name, unit, text in FAMILIES if owner == node
+        ]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 

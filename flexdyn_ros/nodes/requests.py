@@ -1,4 +1,5 @@
-"""Reading requests of the services: names, sizes and numbers become arrays, or an error that names the field."""
+"""Reading requests of the services: names, sizes and numbers become arrays, or an error that names the
+field."""
 
 from __future__ import annotations
 
@@ -10,7 +11,15 @@ import numpy as np
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.nodes.conversions import numbers_of, wrench_vector
 
-__all__ = ["LARGEST_RESULT", "RequestError", "check_result_size", "column", "read_states", "read_wrenches", "robot_of"]
+__all__ = [
+    "LARGEST_RESULT",
+    "RequestError",
+    "check_result_size",
+    "column",
+    "read_states",
+    "read_wrenches",
+    "robot_of",
+]
 
 #: numbers in one response: 128 MiB
 LARGEST_RESULT = 16 * 1024 * 1024
@@ -90,8 +99,11 @@ def _positions(robot: Any, request: Any, samples: int) -> np.ndarray:
     return positions
 
 
-def _fill(robot: Any, unlisted: int, missing: list[str], order: Mapping[str, int], positions: np.ndarray) -> None:
-    """Coordinates that names leaves out: only modal ones may be missing, and only if the request says what they are."""
+def _fill(
+    robot: Any, unlisted: int, missing: list[str], order: Mapping[str, int], positions: np.ndarray
+) -> None:
+    """Coordinates that names leaves out: only modal ones may be missing, and only if the request says what
+    they are."""
     kinds = {c.name: c.kind for c in robot.coordinates}
     rigid = [name for name in missing if kinds.get(name) not in _MODAL]
     if rigid or unlisted == REFUSE:
@@ -105,7 +117,8 @@ def _fill(robot: Any, unlisted: int, missing: list[str], order: Mapping[str, int
 
 
 def read_wrenches(robot: Any, messages: Sequence[Any], q: np.ndarray) -> dict[str, np.ndarray] | None:
-    """Wrenches of a request as frame -> (samples, 6) (moment; force) in world axes; several on one frame add up.
+    """Wrenches of a request as frame -> (samples, 6) (moment; force) in world axes; several on one frame add
+    up.
 
     Raises
     ------

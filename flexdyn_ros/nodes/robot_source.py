@@ -17,7 +17,9 @@ from flexdyn_ros.nodes.parameters import ParameterError, RobotParameters
 __all__ = ["LATCHED", "LoadedRobot", "load_robot", "parse_options"]
 
 #: what is published once and kept for whoever comes later
-LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+LATCHED = QoSProfile(
+    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+)
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,11 @@ class LoadedRobot:
 
 
 def load_robot(node: Any, parameters: RobotParameters, name: str | None = None) -> LoadedRobot:
-    """The robot that the parameters of a node ask for; waits for the latched topic if they name neither text nor file.
+    """The robot that the parameters of a node ask for; waits for the latched topic if they name neither text
+    nor file.
 
-    A file that is named explicitly is taken before the topic: two nodes with files of their own in one namespace would
-    otherwise get each other's robots.
+    A file that is named explicitly is taken before the topic: two nodes with files of their own in one
+    namespace would otherwise get each other's robots.
 
     Raises
     ------
@@ -63,7 +66,9 @@ def _from_topic(node: Any, parameters: RobotParameters) -> str:
         start_parameter_services=False,
         enable_rosout=False,
     )
-    listener.create_subscription(String, "robot_description", lambda message: received.append(message.data), LATCHED)
+    listener.create_subscription(
+        String, "robot_description", lambda message: received.append(message.data), LATCHED
+    )
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(listener)
     deadline = time.monotonic() + parameters.description_timeout
@@ -75,9 +80,10 @@ def _from_topic(node: Any, parameters: RobotParameters) -> str:
         executor.shutdown()
         listener.destroy_node()
     if not received:
+        topic = node.resolve_topic_name("robot_description")
         raise DescriptionError(
-            f"no robot: parameters robot_description and description_file are empty, and nothing came on the topic "
-            f"{node.resolve_topic_name('robot_description')} within {parameters.description_timeout:g} s",
+            "no robot: parameters robot_description and description_file are empty, and nothing came on the topic "
+            f"{topic} within {parameters.description_timeout:g} s",
             expected="one of the three",
         )
     return received[0]

@@ -1,7 +1,7 @@
-"""The verbs as services: each function reads a request, asks the robot, and fills the response. No ROS node needed.
+"""The verbs as services: each function reads a request, asks the robot, and fills the response; no ROS node.
 
-A function here takes (robot, request, response, max_samples) and raises for anything that is wrong; `answer` turns what
-it raises into success=false and a message.
+A function here takes (robot, request, response, max_samples) and raises for anything that is wrong; `answer`
+turns what it raises into success=false and a message.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from flexdyn_interfaces import srv
-from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
 
 import flexdyn_ros
+from flexdyn_interfaces import srv
+from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
 from flexdyn_ros.errors import FlexdynError, SingularityError, UnsupportedError
 from flexdyn_ros.nodes.conversions import (
     coordinate_message,
@@ -81,8 +81,8 @@ def _good(values: np.ndarray) -> np.ndarray:
     if not np.isfinite(values).all():
         bad = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
         raise SingularityError(
-            f"the mass matrix is singular, or the result overflows, in {int(bad.sum())} of {len(values)} samples, "
-            f"the first of which is sample {int(np.argmax(bad))}"
+            "the mass matrix is singular, or the result overflows, in "
+            f"{int(bad.sum())} of {len(values)} samples, the first of which is sample {int(np.argmax(bad))}"
         )
     return values
 
@@ -200,9 +200,13 @@ def deflections(robot: Any, request: Any, response: Any, max_samples: int) -> No
         raise RequestError(f"stations holds {wrong[0]}, expected fractions of the length from 0 to 1")
     check_result_size(request.samples, 16 * max(21, len(stations)))
     bent = robot.deflections(q, stations if len(stations) else None)
-    lengths = {name: link.beam.length for name, link in robot.description.flexible_links.items()} if bent else {}
+    lengths = (
+        {name: link.beam.length for name, link in robot.description.flexible_links.items()} if bent else {}
+    )
     response.deflections = [
-        LinkDeflections(robot=robot.name, links=[_link(name, d, i, lengths[name]) for name, d in bent.items()])
+        LinkDeflections(
+            robot=robot.name, links=[_link(name, d, i, lengths[name]) for name, d in bent.items()]
+        )
         for i in range(len(q))
     ]
 
@@ -258,7 +262,9 @@ def inverse_kinematics(robot: Any, request: Any, response: Any, max_samples: int
     if not request.poses or len(request.poses) > max_samples:
         raise RequestError(f"poses has {len(request.poses)} entries, expected 1 to {max_samples}")
     if robot.kind != "continuum":
-        raise UnsupportedError(f"robots of kind '{robot.kind}' do not offer inverse_kinematics as a service yet")
+        raise UnsupportedError(
+            f"robots of kind '{robot.kind}' do not offer inverse_kinematics as a service yet"
+        )
     targets = np.stack([_matrix(pose, f"poses[{i}]") for i, pose in enumerate(request.poses)])
     found = solve(targets)
     response.positions = doubles(_good(found.q))

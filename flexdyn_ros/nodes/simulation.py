@@ -24,8 +24,8 @@ REACH = 0.1
 def default_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Stiffness and critical damping (nv,) of the joint servos about a configuration.
 
-    Stiffness M_ii (2 pi 10 Hz)^2, or effort limit / 0.1 (rad or m) where that is more; damping 2 sqrt(stiffness M_ii).
-    Zero for coordinates that are not actuated.
+    Stiffness M_ii (2 pi 10 Hz)^2, or effort limit / 0.1 (rad or m) where that is more; damping 2
+    sqrt(stiffness M_ii). Zero for coordinates that are not actuated.
     """
     inertia = np.diagonal(robot.mass_matrix(q)).copy()
     effort = np.array([c.effort_limit if c.effort_limit < inf else 0.0 for c in robot.coordinates])
@@ -36,7 +36,8 @@ def default_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Load:
-    """A wrench (moment; force) (6,) on a frame, in the axes of another (None: world), until a simulated time [s]."""
+    """A wrench (moment; force) (6,) on a frame, in the axes of another (None: world), until a simulated time
+    [s]."""
 
     frame: str
     wrench: np.ndarray
@@ -83,7 +84,8 @@ class Simulation:
     # ---- time ----
 
     def tick(self, steps: int) -> bool:
-        """Do as commanded for some steps; False if the state is or becomes no good, which then stays at the last good one."""
+        """Do as commanded for some steps; False if the state is or becomes no good, which then stays at the
+        last good one."""
         if self.fault:
             return False
         stepper = self.stepper
@@ -100,12 +102,18 @@ class Simulation:
         stepper = self.stepper
         if order is not self._order:
             before, self._order = self._order, order
-            stepper.target_q[:], stepper.target_v[:], stepper.tau[:] = order.position, order.velocity, order.effort
+            stepper.target_q[:], stepper.target_v[:], stepper.tau[:] = (
+                order.position,
+                order.velocity,
+                order.effort,
+            )
             if before is None or not (
                 np.array_equal(before.servo_position, order.servo_position)
                 and np.array_equal(before.servo_velocity, order.servo_velocity)
             ):
-                stepper.set_servo(self._stiffness * order.servo_position, self._damping * order.servo_velocity)
+                stepper.set_servo(
+                    self._stiffness * order.servo_position, self._damping * order.servo_velocity
+                )
             self._compensates = bool(order.gravity.any())
         if self._compensates:
             hold = self.robot.inverse_dynamics(stepper.q.copy(), self._zero, self._zero)
@@ -151,7 +159,8 @@ class Simulation:
         self.set_state(self._q0, self._v0, t=0.0)
 
     def set_state(self, q: np.ndarray, v: np.ndarray, t: float | None = None) -> None:
-        """Go on from another state; commands and faults are forgotten. Raises DimensionError or StateError."""
+        """Go on from another state; commands and faults are forgotten. Raises DimensionError or StateError.
+        Go on from another state; commands and faults are forgotten. Raises DimensionError or StateError."""
         self.stepper.set_state(q, v, t)
         self.book.forget()
         self._order = None

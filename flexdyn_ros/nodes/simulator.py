@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
-from flexdyn_interfaces import srv
 from geometry_msgs.msg import WrenchStamped
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -21,6 +20,7 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from flexdyn_interfaces import srv
 from flexdyn_ros.errors import FlexdynError, UnknownNameError
 from flexdyn_ros.nodes.commands import CommandBook, CommandError
 from flexdyn_ros.nodes.conversions import duration_seconds, wrench_vector
@@ -41,16 +41,18 @@ __all__ = ["Simulator", "main"]
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 #: steps that one request may ask for, and steps between which others get their turn
 LARGEST_STEP, STEPS_PER_TURN = 10_000_000, 200
-#: a lifecycle node answers ~/get_state itself, which here is the state of the simulation: that of the life cycle moves to
-#: ~/lifecycle/get_state, and ours, made under another name, takes its place (rules are applied once, not in chains)
+#: a lifecycle node answers ~/get_state itself, which here is the state of the simulation: that of the life
+#: cycle moves to
+#: ~/lifecycle/get_state, and ours, made under another name, takes its place (rules are applied once, not in
+#: chains)
 NAMES = ["--ros-args", "-r", "~/get_state:=~/lifecycle/get_state", "-r", "~/simulation_state:=~/get_state"]
 
 
 class Simulator(ManagedNode):
     """Publishes the state of a simulated robot and takes commands for it.
 
-    Two threads: the pace, which ticks and publishes, and the executor, whose callbacks write commands, or take their
-    turn between two ticks. Requests that take long are worked off by a third.
+    Two threads: the pace, which ticks and publishes, and the executor, whose callbacks write commands, or
+    take their turn between two ticks. Requests that take long are worked off by a third.
     """
 
     def __init__(self, **options: Any) -> None:
@@ -58,7 +60,7 @@ class Simulator(ManagedNode):
         self._settings = declare(self, SimulatorParameters)
         self._made: list[tuple[Any, Any]] = []
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="steps")
-        self._pace: Pace | None = None
+        self._pace: Any = None
         self._user_paused = False
 
     # ---- life cycle ----
@@ -82,14 +84,15 @@ class Simulator(ManagedNode):
             )
         except CommandError as error:
             raise ParameterError(str(error)) from None
-        stepping = {
-            "dt": settings.step, "method": settings.method, "limits": settings.limits, "saturate": settings.saturate,
-        }  # fmt: skip
+        stepping = {"dt": settings.step, "method": settings.method}
+        stepping |= {"limits": settings.limits, "saturate": settings.saturate}
         warm_up(robot)
         self._simulation = Simulation(robot, book, q0, v0, stiffness, damping, **stepping)
         self._simulation.stepper.advance(1)
         self._simulation.reset()
-        self._telemetry = Telemetry(self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds)
+        self._telemetry = Telemetry(
+            self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds
+        )
         self._pace = Pace(self._tick, settings.step, settings.real_time_factor)
         self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
         self._health = self.create_timer(1.0, self._report)
@@ -100,8 +103,8 @@ class Simulator(ManagedNode):
         self.get_logger().info(f"ready: {robot.name} ({robot.nv} coordinates), step {settings.step:g} s")
 
     def start(self) -> None:
-        assert self._pace is not None
-        # callbacks hold the interpreter for well below this; the pace must not wait five milliseconds for its turn
+        # callbacks hold the interpreter for well below this; the pace must not wait five
+        # milliseconds for its turn
         sys.setswitchinterval(2e-4)
         gc.collect()
         gc.freeze()
@@ -126,7 +129,9 @@ class Simulator(ManagedNode):
         """Neutral and at rest, but for parameters initial.positions.NAME and initial.velocities.NAME."""
         neutral = dict(zip(robot.q_names, robot.neutral().tolist(), strict=True))
         positions = declare_family(self, "initial.positions", neutral, "rad, m")
-        velocities = declare_family(self, "initial.velocities", dict.fromkeys(robot.v_names, 0.0), "rad/s, m/s")
+        velocities = declare_family(
+            self, "initial.velocities", dict.fromkeys(robot.v_names, 0.0), "rad/s, m/s"
+        )
         q0, v0 = np.array(list(positions.values())), np.array(list(velocities.values()))
         try:
             robot.energy(q0, v0)
@@ -135,11 +140,15 @@ class Simulator(ManagedNode):
         return q0, v0
 
     def _gains(self, robot: Any, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of the servos: parameters servo.stiffness.NAME and servo.damping.NAME, else derived from inertia and limits."""
+        """Of the servos: parameters servo.stiffness.NAME and servo.damping.NAME, else derived from inertia
+        and limits."""
         gains = []
         rows = [c for c in robot.coordinates if c.actuated]
         for name, unit, derived in zip(
-            ("servo.stiffness", "servo.damping"), ("N m/rad, N/m", "N m s/rad, N s/m"), default_gains(robot, q0), strict=True
+            ("servo.stiffness", "servo.damping"),
+            ("N m/rad, N/m", "N m s/rad, N s/m"),
+            default_gains(robot, q0),
+            strict=True,
         ):
             found = declare_family(self, name, {c.name: float(derived[c.v_index]) for c in rows}, unit)
             gain = np.zeros(robot.nv)
@@ -152,7 +161,10 @@ class Simulator(ManagedNode):
 
     def _publish_descriptions(self, text: str) -> None:
         """The user's own description and the expanded one, kept for whoever comes later."""
-        for topic, content in (("robot_description", text), ("expanded/robot_description", self._telemetry.expanded_text)):
+        for topic, content in (
+            ("robot_description", text),
+            ("expanded/robot_description", self._telemetry.expanded_text),
+        ):
             publisher = self.create_publisher(String, topic, LATCHED)
             publisher.publish(String(data=content))
             self._made.append((self.destroy_publisher, publisher))
@@ -164,7 +176,9 @@ class Simulator(ManagedNode):
             (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
             (WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST),
         ):
-            self._made.append((self.destroy_subscription, self.create_subscription(kind, topic, callback, qos)))
+            self._made.append(
+                (self.destroy_subscription, self.create_subscription(kind, topic, callback, qos))
+            )
 
     def _serve(self) -> None:
         group = ReentrantCallbackGroup()
@@ -191,7 +205,9 @@ class Simulator(ManagedNode):
         good = simulation.tick(steps)
         telemetry.publish_due()
         if not good:
-            self.get_logger().error(f"stopped: {simulation.fault}; the last good state is kept until reset or set_state")
+            self.get_logger().error(
+                f"stopped: {simulation.fault}; the last good state is kept until reset or set_state"
+            )
         return good
 
     # ---- commands ----
@@ -263,7 +279,9 @@ class Simulator(ManagedNode):
     def _on_resume(self, request: Any, response: Any) -> Any:
         if self._simulation.fault:
             response.success = False
-            response.message = f"stopped by a fault, expected reset or set_state first: {self._simulation.fault}"
+            response.message = (
+                f"stopped by a fault, expected reset or set_state first: {self._simulation.fault}"
+            )
             return response
         self._user_paused = False
         self._pace.resume()
@@ -277,7 +295,9 @@ class Simulator(ManagedNode):
             if not 1 <= request.steps <= LARGEST_STEP:
                 raise RequestError(f"steps is {request.steps}, expected 1 to {LARGEST_STEP}")
             if self._simulation.fault:
-                raise RequestError(f"stopped by a fault, expected reset or set_state first: {self._simulation.fault}")
+                raise RequestError(
+                    f"stopped by a fault, expected reset or set_state first: {self._simulation.fault}"
+                )
             self._user_paused = True
             self._pace.pause()
             self._take_efforts(request.efforts)
@@ -298,7 +318,9 @@ class Simulator(ManagedNode):
         if not len(efforts):
             return
         if len(efforts) != self._simulation.robot.nu:
-            raise RequestError(f"efforts has {len(efforts)} numbers, expected {self._simulation.robot.nu} or none")
+            raise RequestError(
+                f"efforts has {len(efforts)} numbers, expected {self._simulation.robot.nu} or none"
+            )
         with self._pace.between_ticks():
             self._simulation.book.take_efforts(np.array(efforts))
 
@@ -356,7 +378,9 @@ class Simulator(ManagedNode):
             duration = duration_seconds(request.duration)
             if duration < 0.0:
                 raise RequestError(f"duration is {duration} s, expected at least 0")
-            self._load(request.wrench.frame, request.wrench.axes or None, request.wrench.wrench, duration or inf)
+            self._load(
+                request.wrench.frame, request.wrench.axes or None, request.wrench.wrench, duration or inf
+            )
         except (FlexdynError, RequestError) as error:
             return _refuse(response, error)
         response.success = True

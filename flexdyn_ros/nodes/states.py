@@ -24,13 +24,17 @@ def read_state(robot: Any, state: Any) -> tuple[np.ndarray, np.ndarray]:
     q = _ordered("state.position", state.position_names, state.positions, robot.q_names)
     v = np.zeros(robot.nv)
     if len(state.velocities) or state.velocity_names:
-        v = _ordered("state.velocity", state.velocity_names, state.velocities, robot.v_names, plural="velocities")
+        v = _ordered(
+            "state.velocity", state.velocity_names, state.velocities, robot.v_names, plural="velocities"
+        )
     if len(state.efforts) not in (0, robot.nu):
         raise RequestError(f"state.efforts has {len(state.efforts)} numbers, expected {robot.nu} or none")
     return q, v
 
 
-def _ordered(field: str, names: Sequence[str], values: Any, known: Sequence[str], plural: str = "positions") -> np.ndarray:
+def _ordered(
+    field: str, names: Sequence[str], values: Any, known: Sequence[str], plural: str = "positions"
+) -> np.ndarray:
     full = f"state.{plural}"
     array = numbers_of(values)
     if len(array) != len(known):

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from flexdyn_interfaces.msg import DynamicsState, Energy
 from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import QoSProfile
@@ -15,6 +14,7 @@ from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 import flexdyn_ros
+from flexdyn_interfaces.msg import DynamicsState, Energy
 from flexdyn_ros.dynamics.reactions import JointReactions
 from flexdyn_ros.nodes.conversions import (
     doubles,
@@ -55,6 +55,7 @@ class Telemetry:
         self._energy = make(Energy, "~/energy", 10)
         self._clock = make(Clock, "/clock", QoSProfile(depth=1)) if settings.use_clock else None
         self._root = robot.description.root
+        self._odometry: Any
         moves = robot.description.base.type in ("floating", "planar")
         self._odometry = make(Odometry, "odom", 10) if moves else None
         self._transforms = make(TFMessage, "/tf", 100) if moves and settings.publish_base_tf else None

@@ -1,4 +1,5 @@
-"""A JointTrajectory as a path in time: splines between its points, the order being that of what the points give.
+"""A JointTrajectory as a path in time: splines between its points, the order being that of what the points
+give.
 
 Positions alone: straight lines; with velocities: cubics; with accelerations as well: quintics. So does
 joint_trajectory_controller of ros2_controllers.
@@ -17,6 +18,10 @@ from flexdyn_ros.nodes.conversions import duration_seconds, numbers_of, seconds_
 __all__ = ["JointPath", "TrajectoryError", "read_path"]
 
 
+#: positions, velocities, accelerations, efforts (n, k) at the knots; None where not given
+Tables = tuple[np.ndarray | None, ...]
+
+
 class TrajectoryError(ValueError):
     """A trajectory is malformed; the message names field, value given, value expected."""
 
@@ -25,8 +30,9 @@ class TrajectoryError(ValueError):
 class JointPath:
     """Motion of k joints.
 
-    rows (k,): their velocity coordinates; times (n,): simulated times of the knots [s], rising; coefficients (n - 1, d, k):
-    of powers of the time since a knot, lowest first; effort (n, k): feed-forward at the knots, or None.
+    rows (k,): their velocity coordinates; times (n,): simulated times of the knots [s], rising; coefficients
+    (n - 1, d, k): of powers of the time since a knot, lowest first; effort (n, k): feed-forward at the knots,
+    or None.
     """
 
     rows: np.ndarray
@@ -56,7 +62,9 @@ class JointPath:
         return position, velocity, (1.0 - share) * self.effort[i] + share * self.effort[i + 1]
 
 
-def read_path(message: Any, rows: Mapping[str, int], now: float, here: np.ndarray, speed: np.ndarray) -> JointPath:
+def read_path(
+    message: Any, rows: Mapping[str, int], now: float, here: np.ndarray, speed: np.ndarray
+) -> JointPath:
     """The path of a JointTrajectory that starts from the present state.
 
     Parameters
@@ -89,8 +97,12 @@ def read_path(message: Any, rows: Mapping[str, int], now: float, here: np.ndarra
     )
     if positions is None:
         raise TrajectoryError("points have no positions, expected one per joint")
-    times, tables = _from_here(times, now, (positions, velocities, accelerations, efforts), here[index], speed[index])
-    return JointPath(index, times, _spline(times, *tables[:3]), tables[3])
+    times, tables = _from_here(
+        times, now, (positions, velocities, accelerations, efforts), here[index], speed[index]
+    )
+    x, v, a, effort = tables
+    assert x is not None
+    return JointPath(index, times, _spline(times, x, v, a), effort)
 
 
 def _times(points: list[Any], start: float, now: float) -> np.ndarray:
@@ -111,7 +123,9 @@ def _table(points: list[Any], field: str, k: int) -> np.ndarray | None:
     if lengths != {k}:
         wrong = next(i for i, point in enumerate(points) if len(getattr(point, field)) != k)
         given = len(getattr(points[wrong], field))
-        raise TrajectoryError(f"points[{wrong}].{field} has {given} numbers, expected {k} (as many as joint_names)")
+        raise TrajectoryError(
+            f"points[{wrong}].{field} has {given} numbers, expected {k} (as many as joint_names)"
+        )
     table = np.stack([numbers_of(getattr(point, field)) for point in points])
     if not np.isfinite(table).all():
         raise TrajectoryError(f"points[{int(np.argwhere(~np.isfinite(table))[0, 0])}].{field} is not finite")
@@ -119,25 +133,28 @@ def _table(points: list[Any], field: str, k: int) -> np.ndarray | None:
 
 
 def _from_here(
-    times: np.ndarray, now: float, tables: tuple[np.ndarray | None, ...], here: np.ndarray, speed: np.ndarray
-) -> tuple[np.ndarray, tuple[np.ndarray | None, ...]]:
+    times: np.ndarray, now: float, tables: Tables, here: np.ndarray, speed: np.ndarray
+) -> tuple[Any, Tables]:
     """The knots with the present state before them, where the first point lies in the future."""
-    if times[0] <= now + 1e-9:
-        if len(times) > 1:
-            return times, tables
-        times = np.array([now, now + 1e-9])
-        return times, tuple(None if table is None else np.repeat(table, 2, axis=0) for table in tables)
-    firsts = (here, speed, np.zeros_like(here), None if tables[3] is None else tables[3][0])
-    joined = tuple(
-        None if table is None else np.vstack((first, table)) for first, table in zip(firsts, tables, strict=True)
-    )
-    return np.concatenate(([now], times)), joined
+    x, v, a, effort = tables
+    if times[0] <= now + 1e-9 and len(times) > 1:
+        return times, tables
+    if len(times) == 1 and times[0] <= now + 1e-9:
+        # one point, now: it is held at once
+        return np.array([now, now + 1e-9]), (_twice(x), None, None, _twice(effort))
+    first_effort = None if effort is None else effort[0]
+    before = (here, speed, np.zeros_like(here), first_effort)
+    joined = [None if t is None else np.vstack((b, t)) for b, t in zip(before, tables, strict=True)]  # type: ignore[arg-type]
+    return np.concatenate(([now], times)), tuple(joined)
 
 
-def _spline(
-    times: np.ndarray, x: np.ndarray, v: np.ndarray | None, a: np.ndarray | None
-) -> np.ndarray:
-    """Coefficients (n - 1, d, k), d = 2, 4 or 6: Hermite polynomials through the knots' values and derivatives."""
+def _twice(table: np.ndarray | None) -> np.ndarray | None:
+    return None if table is None else np.repeat(table, 2, axis=0)
+
+
+def _spline(times: np.ndarray, x: np.ndarray, v: np.ndarray | None, a: np.ndarray | None) -> np.ndarray:
+    """Coefficients (n - 1, d, k), d = 2, 4 or 6: Hermite polynomials through the knots' values and
+    derivatives."""
     T = np.diff(times)[:, None]
     dx = x[1:] - x[:-1]
     if v is None:

@@ -1,4 +1,5 @@
-"""Compile, or fetch from the cache, what a robot's verbs need, before the first request or tick has to wait for it."""
+"""Compile, or fetch from the cache, what a robot's verbs need, before the first request or tick has to wait
+for it."""
 
 from __future__ import annotations
 

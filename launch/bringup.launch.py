@@ -1,0 +1,101 @@
+"""Everything for one robot: dynamics server, simulator, TF, and rviz on request.
+
+    ros2 launch flexdyn_ros bringup.launch.py robot:=canadarm2 rviz:=true
+
+`robot` is the name of a shipped robot, a path or a package:// URI.
+"""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, GroupAction
+from launch.conditions import IfCondition, UnlessCondition
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node, PushRosNamespace
+from launch_ros.substitutions import FindPackageShare
+
+PACKAGE = "flexdyn_ros"
+
+
+def argument(name, default, description, choices=None):
+    return DeclareLaunchArgument(name, default_value=default, description=description, choices=choices)
+
+
+def generate_launch_description():
+    share = FindPackageShare(PACKAGE)
+    value = LaunchConfiguration
+    log = ["--ros-args", "--log-level", value("log_level")]
+    robot = {"description_file": value("robot")}
+    params = value("params_file")
+    return LaunchDescription(
+        [
+            argument("robot", "seven_joint_arm", "name of a shipped robot, path, or package:// URI of a URDF or xacro file"),
+            argument("namespace", "", "namespace of all nodes"),
+            argument("params_file", PathJoinSubstitution([share, "config", "bringup.yaml"]), "parameters of all nodes"),
+            argument("server", "true", "start the dynamics server", ["true", "false"]),
+            argument("simulator", "true", "start the simulator", ["true", "false"]),
+            argument(
+                "robot_state_publisher",
+                "false",
+                "TF by robot_state_publisher on expanded/robot_description instead of our state_publisher",
+                ["true", "false"],
+            ),
+            argument("rviz", "false", "start rviz", ["true", "false"]),
+            argument("rviz_config_file", PathJoinSubstitution([share, "rviz", "tree.rviz"]), "configuration of rviz"),
+            argument(
+                "use_sim_time",
+                "true",
+                "nodes other than the simulator, which makes the clock, take their time from /clock",
+                ["true", "false"],
+            ),
+            argument("log_level", "info", "debug, info, warn, error or fatal"),
+            GroupAction(
+                [
+                    PushRosNamespace(value("namespace")),
+                    Node(
+                        package=PACKAGE,
+                        executable="simulator",
+                        name="simulator",
+                        output="screen",
+                        parameters=[params, robot],
+                        ros_arguments=log[1:],
+                        condition=IfCondition(value("simulator")),
+                    ),
+                    Node(
+                        package=PACKAGE,
+                        executable="dynamics_server",
+                        name="dynamics_server",
+                        output="screen",
+                        parameters=[params, robot, {"use_sim_time": value("use_sim_time")}],
+                        ros_arguments=log[1:],
+                        condition=IfCondition(value("server")),
+                    ),
+                    Node(
+                        package=PACKAGE,
+                        executable="state_publisher",
+                        name="state_publisher",
+                        output="screen",
+                        parameters=[params, robot, {"use_sim_time": value("use_sim_time")}],
+                        ros_arguments=log[1:],
+                        condition=UnlessCondition(value("robot_state_publisher")),
+                    ),
+                    Node(
+                        package="robot_state_publisher",
+                        executable="robot_state_publisher",
+                        name="robot_state_publisher",
+                        output="screen",
+                        parameters=[{"use_sim_time": value("use_sim_time"), "robot_description": ""}],
+                        remappings=[("robot_description", "expanded/robot_description")],
+                        ros_arguments=log[1:],
+                        condition=IfCondition(value("robot_state_publisher")),
+                    ),
+                    Node(
+                        package="rviz2",
+                        executable="rviz2",
+                        name="rviz2",
+                        arguments=["-d", value("rviz_config_file")],
+                        parameters=[{"use_sim_time": value("use_sim_time")}],
+                        condition=IfCondition(value("rviz")),
+                    ),
+                ]
+            ),
+        ]
+    )
