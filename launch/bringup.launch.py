@@ -8,8 +8,9 @@
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, GroupAction
 from launch.conditions import IfCondition, UnlessCondition
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import Command, FindExecutable, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node, PushRosNamespace
+from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 PACKAGE = "flexdyn_ros"
@@ -22,9 +23,10 @@ def argument(name, default, description, choices=None):
 def generate_launch_description():
     share = FindPackageShare(PACKAGE)
     value = LaunchConfiguration
-    log = ["--ros-args", "--log-level", value("log_level")]
+    log = ["--log-level", value("log_level")]
     robot = {"description_file": value("robot")}
     params = value("params_file")
+    expanded = ParameterValue(Command([FindExecutable(name="flexdyn"), " expand ", value("robot")]), value_type=str)
     return LaunchDescription(
         [
             argument("robot", "seven_joint_arm", "name of a shipped robot, path, or package:// URI of a URDF or xacro file"),
@@ -56,7 +58,7 @@ def generate_launch_description():
                         name="simulator",
                         output="screen",
                         parameters=[params, robot],
-                        ros_arguments=log[1:],
+                        ros_arguments=log,
                         condition=IfCondition(value("simulator")),
                     ),
                     Node(
@@ -65,7 +67,7 @@ def generate_launch_description():
                         name="dynamics_server",
                         output="screen",
                         parameters=[params, robot, {"use_sim_time": value("use_sim_time")}],
-                        ros_arguments=log[1:],
+                        ros_arguments=log,
                         condition=IfCondition(value("server")),
                     ),
                     Node(
@@ -74,7 +76,7 @@ def generate_launch_description():
                         name="state_publisher",
                         output="screen",
                         parameters=[params, robot, {"use_sim_time": value("use_sim_time")}],
-                        ros_arguments=log[1:],
+                        ros_arguments=log,
                         condition=UnlessCondition(value("robot_state_publisher")),
                     ),
                     Node(
@@ -82,9 +84,9 @@ def generate_launch_description():
                         executable="robot_state_publisher",
                         name="robot_state_publisher",
                         output="screen",
-                        parameters=[{"use_sim_time": value("use_sim_time"), "robot_description": ""}],
-                        remappings=[("robot_description", "expanded/robot_description")],
-                        ros_arguments=log[1:],
+                        parameters=[{"use_sim_time": value("use_sim_time"), "robot_description": expanded}],
+                        remappings=[("robot_description", "robot_state_publisher/robot_description")],
+                        ros_arguments=log,
                         condition=IfCondition(value("robot_state_publisher")),
                     ),
                     Node(

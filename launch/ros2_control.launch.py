@@ -1,0 +1,52 @@
+"""The simulator driven by ros2_control: topic-based hardware on joint_commands and joint_states.
+
+    ros2 launch flexdyn_ros ros2_control.launch.py
+
+Needs controller_manager, joint_state_topic_hardware_interface and joint_trajectory_controller.
+"""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+from launch.substitutions import Command, FindExecutable, LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+
+def generate_launch_description():
+    value = LaunchConfiguration
+    share = FindPackageShare("flexdyn_ros")
+    xacro = Command([FindExecutable(name="xacro"), " ", value("description_file")])
+    description = {"robot_description": ParameterValue(xacro, value_type=str)}
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                "description_file",
+                default_value=PathJoinSubstitution([share, "urdf", "seven_joint_arm_ros2_control.urdf.xacro"]),
+                description="URDF or xacro file with a <ros2_control> block",
+            ),
+            DeclareLaunchArgument(
+                "controllers_file",
+                default_value=PathJoinSubstitution([share, "config", "controllers.yaml"]),
+                description="parameters of controller_manager and its controllers",
+            ),
+            Node(
+                package="flexdyn_ros",
+                executable="simulator",
+                name="simulator",
+                output="screen",
+                parameters=[description, {"use_clock": False, "command_interface": "position"}],
+            ),
+            Node(
+                package="controller_manager",
+                executable="ros2_control_node",
+                output="screen",
+                parameters=[value("controllers_file")],
+            ),
+            Node(
+                package="controller_manager",
+                executable="spawner",
+                arguments=["arm_controller", "--param-file", value("controllers_file")],
+            ),
+        ]
+    )

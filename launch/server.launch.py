@@ -1,0 +1,42 @@
+"""The dynamics server alone.
+
+    ros2 launch flexdyn_ros server.launch.py robot:=canadarm2
+"""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.substitutions import FindPackageShare
+
+
+def generate_launch_description():
+    value = LaunchConfiguration
+    share = FindPackageShare("flexdyn_ros")
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                "robot",
+                default_value="seven_joint_arm",
+                description="name of a shipped robot, path, or package:// URI of a URDF or xacro file",
+            ),
+            DeclareLaunchArgument("namespace", default_value="", description="namespace of the node"),
+            DeclareLaunchArgument(
+                "params_file",
+                default_value=PathJoinSubstitution([share, "config", "dynamics_server.yaml"]),
+                description="parameters of the server",
+            ),
+            DeclareLaunchArgument(
+                "log_level", default_value="info", description="debug, info, warn, error or fatal"
+            ),
+            Node(
+                package="flexdyn_ros",
+                executable="dynamics_server",
+                name="dynamics_server",
+                namespace=value("namespace"),
+                output="screen",
+                parameters=[value("params_file"), {"description_file": value("robot")}],
+                ros_arguments=["--log-level", value("log_level")],
+            ),
+        ]
+    )

@@ -1,0 +1,61 @@
+"""The simulator alone.
+
+    ros2 launch flexdyn_ros simulator.launch.py robot:=canadarm2 real_time_factor:=0.0
+"""
+
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument
+from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import FindPackageShare
+
+
+def generate_launch_description():
+    value = LaunchConfiguration
+    share = FindPackageShare("flexdyn_ros")
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                "robot",
+                default_value="seven_joint_arm",
+                description="name of a shipped robot, path, or package:// URI of a URDF or xacro file",
+            ),
+            DeclareLaunchArgument("namespace", default_value="", description="namespace of the node"),
+            DeclareLaunchArgument(
+                "params_file",
+                default_value=PathJoinSubstitution([share, "config", "simulator.yaml"]),
+                description="parameters of the simulator",
+            ),
+            DeclareLaunchArgument(
+                "real_time_factor",
+                default_value="1.0",
+                description="simulated seconds per second of wall time; 0.0: as fast as possible",
+            ),
+            DeclareLaunchArgument(
+                "start_paused",
+                default_value="false",
+                description="wait for ~/resume or ~/step",
+                choices=["true", "false"],
+            ),
+            DeclareLaunchArgument(
+                "log_level", default_value="info", description="debug, info, warn, error or fatal"
+            ),
+            Node(
+                package="flexdyn_ros",
+                executable="simulator",
+                name="simulator",
+                namespace=value("namespace"),
+                output="screen",
+                parameters=[
+                    value("params_file"),
+                    {
+                        "description_file": value("robot"),
+                        "real_time_factor": ParameterValue(value("real_time_factor"), value_type=float),
+                        "start_paused": ParameterValue(value("start_paused"), value_type=bool),
+                    },
+                ],
+                ros_arguments=["--log-level", value("log_level")],
+            ),
+        ]
+    )
