@@ -5,13 +5,14 @@
 `robot` is the name of a shipped robot, a path or a package:// URI.
 """
 
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, GroupAction
 from launch.conditions import IfCondition, UnlessCondition
 from launch.substitutions import Command, FindExecutable, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchDescription
 
 PACKAGE = "flexdyn_ros"
 
@@ -26,12 +27,18 @@ def generate_launch_description():
     log = ["--log-level", value("log_level")]
     robot = {"description_file": value("robot")}
     params = value("params_file")
-    expanded = ParameterValue(Command([FindExecutable(name="flexdyn"), " expand ", value("robot")]), value_type=str)
+    expanded = ParameterValue(
+        Command([FindExecutable(name="flexdyn"), " expand ", value("robot")]), value_type=str
+    )
     return LaunchDescription(
         [
-            argument("robot", "seven_joint_arm", "name of a shipped robot, path, or package:// URI of a URDF or xacro file"),
+            argument("robot", "seven_joint_arm", "name of a shipped robot, path, or package:// URI"),
             argument("namespace", "", "namespace of all nodes"),
-            argument("params_file", PathJoinSubstitution([share, "config", "bringup.yaml"]), "parameters of all nodes"),
+            argument(
+                "params_file",
+                PathJoinSubstitution([share, "config", "bringup.yaml"]),
+                "parameters of all nodes",
+            ),
             argument("server", "true", "start the dynamics server", ["true", "false"]),
             argument("simulator", "true", "start the simulator", ["true", "false"]),
             argument(
@@ -41,7 +48,11 @@ def generate_launch_description():
                 ["true", "false"],
             ),
             argument("rviz", "false", "start rviz", ["true", "false"]),
-            argument("rviz_config_file", PathJoinSubstitution([share, "rviz", "tree.rviz"]), "configuration of rviz"),
+            argument(
+                "rviz_config_file",
+                PathJoinSubstitution([share, "rviz", "tree.rviz"]),
+                "configuration of rviz",
+            ),
             argument(
                 "use_sim_time",
                 "true",

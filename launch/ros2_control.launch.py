@@ -5,12 +5,13 @@
 Needs controller_manager, joint_state_topic_hardware_interface and joint_trajectory_controller.
 """
 
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 from launch.substitutions import Command, FindExecutable, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchDescription
 
 
 def generate_launch_description():
@@ -22,7 +23,9 @@ def generate_launch_description():
         [
             DeclareLaunchArgument(
                 "description_file",
-                default_value=PathJoinSubstitution([share, "urdf", "seven_joint_arm_ros2_control.urdf.xacro"]),
+                default_value=PathJoinSubstitution(
+                    [share, "urdf", "seven_joint_arm_ros2_control.urdf.xacro"]
+                ),
                 description="URDF or xacro file with a <ros2_control> block",
             ),
             DeclareLaunchArgument(

@@ -1,13 +1,14 @@
 """The dynamics server alone.
 
-    ros2 launch flexdyn_ros server.launch.py robot:=canadarm2
+ros2 launch flexdyn_ros server.launch.py robot:=canadarm2
 """
 
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchDescription
 
 
 def generate_launch_description():

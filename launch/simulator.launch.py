@@ -1,14 +1,15 @@
 """The simulator alone.
 
-    ros2 launch flexdyn_ros simulator.launch.py robot:=canadarm2 real_time_factor:=0.0
+ros2 launch flexdyn_ros simulator.launch.py robot:=canadarm2 real_time_factor:=0.0
 """
 
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchDescription
 
 
 def generate_launch_description():

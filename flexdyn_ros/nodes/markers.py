@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
 from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
+
+from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
 
 __all__ = ["deformation_markers"]
 
 
 def deformation_markers(message: LinkDeflections, settings: Any) -> MarkerArray:
-    """One LINE_STRIP per bending link, in its undeformed beam frame, displacements magnified; none for a rigid robot."""
+    """One LINE_STRIP per bending link, in its undeformed beam frame, magnified; none for a rigid robot."""
     return MarkerArray(
         markers=[
             _strip(link, i, message.header.stamp, settings)
@@ -31,7 +32,9 @@ def _strip(link: LinkDeflection, number: int, stamp: Any, settings: Any) -> Mark
     marker.scale.x = 0.01 * link.length
     d = np.array([(u.x, u.y, u.z) for u in link.displacements]) * settings.magnification
     along = np.array(link.stations) * link.length
-    marker.points = [Point(x=s + x, y=y, z=z) for s, (x, y, z) in zip(along.tolist(), d.tolist(), strict=True)]
+    marker.points = [
+        Point(x=s + x, y=y, z=z) for s, (x, y, z) in zip(along.tolist(), d.tolist(), strict=True)
+    ]
     marker.colors = [_colour(share) for share in _shares(link, settings.colour)]
     return marker
 

@@ -82,7 +82,7 @@ def _from_topic(node: Any, parameters: RobotParameters) -> str:
     if not received:
         topic = node.resolve_topic_name("robot_description")
         raise DescriptionError(
-            "no robot: parameters robot_description and description_file are empty, and nothing came on the topic "
+            "no robot: parameters robot_description and description_file are empty, and nothing came on "
             f"{topic} within {parameters.description_timeout:g} s",
             expected="one of the three",
         )

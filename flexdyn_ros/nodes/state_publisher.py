@@ -1,4 +1,4 @@
-"""`state_publisher`: TF of the expanded robot, where robot_state_publisher is not available, and deformation markers."""
+"""`state_publisher`: TF of the expanded robot, where robot_state_publisher is missing, and deformation markers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import sys
 import time
 from typing import Any
 
-from flexdyn_interfaces.msg import LinkDeflections
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
 import flexdyn_ros
+from flexdyn_interfaces.msg import LinkDeflections
 from flexdyn_ros.nodes.managed import ManagedNode, run
 from flexdyn_ros.nodes.markers import deformation_markers
 from flexdyn_ros.nodes.parameters import StatePublisherParameters, declare
@@ -45,7 +45,9 @@ class StatePublisher(ManagedNode):
             (JointState, "joint_states", self._on_joint_states),
             (LinkDeflections, "deflections", self._on_deflections),
         ):
-            self._made.append((self.destroy_subscription, self.create_subscription(kind, topic, callback, NEWEST)))
+            self._made.append(
+                (self.destroy_subscription, self.create_subscription(kind, topic, callback, NEWEST))
+            )
         self.get_logger().info(
             f"ready: {len(self._transforms.names)} moving and {len(self._transforms.fixed)} fixed joints"
         )
@@ -67,7 +69,9 @@ class StatePublisher(ManagedNode):
             return
         self._last = now
         try:
-            transforms = self._transforms.moving_messages(message.name, message.position, message.header.stamp)
+            transforms = self._transforms.moving_messages(
+                message.name, message.position, message.header.stamp
+            )
         except ValueError as error:
             self.get_logger().warning(f"joint_states refused: {error}", throttle_duration_sec=1.0)
             return

@@ -136,7 +136,7 @@ def _from_here(
     times: np.ndarray, now: float, tables: Tables, here: np.ndarray, speed: np.ndarray
 ) -> tuple[Any, Tables]:
     """The knots with the present state before them, where the first point lies in the future."""
-    x, v, a, effort = tables
+    x, effort = tables[0], tables[3]
     if times[0] <= now + 1e-9 and len(times) > 1:
         return times, tables
     if len(times) == 1 and times[0] <= now + 1e-9:

@@ -17,7 +17,7 @@ _TURNING = ("revolute", "continuous")
 
 @dataclass(frozen=True)
 class _Joint:
-    """parent, child: prefixed link names; position (3,) [m], quaternion x y z w (4,), axis (3,), mimic: leader or ''."""
+    """A joint: prefixed names of its links, position (3,) [m], quaternion x y z w (4,), axis (3,), leader or ''."""
 
     name: str
     kind: str
@@ -64,13 +64,17 @@ class JointTransforms:
         """Transforms of the fixed joints."""
         return [_message(joint, joint.position, joint.quaternion, stamp) for joint in self.fixed]
 
-    def moving_messages(self, names: Sequence[str], positions: Sequence[float], stamp: Any) -> list[TransformStamped]:
+    def moving_messages(
+        self, names: Sequence[str], positions: Sequence[float], stamp: Any
+    ) -> list[TransformStamped]:
         """Transforms of the joints that are named; mimic joints that are not named follow; unknown ones are skipped.
 
         Raises ValueError if there are not as many positions as names, or one is not finite.
         """
         if len(names) != len(positions):
-            raise ValueError(f"position has {len(positions)} numbers, expected {len(names)} (as many as name)")
+            raise ValueError(
+                f"position has {len(positions)} numbers, expected {len(names)} (as many as name)"
+            )
         if not np.isfinite(positions).all():
             raise ValueError("position holds a number that is not finite")
         values = {name: x for name, x in zip(names, positions, strict=True) if name in self._moving}
@@ -88,7 +92,9 @@ class JointTransforms:
         if joint.kind in _TURNING:
             turn = np.append(np.sin(0.5 * x) * joint.axis, np.cos(0.5 * x))
             return _message(joint, joint.position, _product(joint.quaternion, turn), stamp)
-        return _message(joint, joint.position + x * _rotated(joint.quaternion, joint.axis), joint.quaternion, stamp)
+        return _message(
+            joint, joint.position + x * _rotated(joint.quaternion, joint.axis), joint.quaternion, stamp
+        )
 
 
 def _read(element: Any, prefix: str) -> _Joint:
@@ -110,7 +116,9 @@ def _read(element: Any, prefix: str) -> _Joint:
 
 
 def _numbers(element: Any, attribute: str, default: str) -> np.ndarray:
-    return np.array([float(x) for x in (default if element is None else element.get(attribute, default)).split()])
+    return np.array(
+        [float(x) for x in (default if element is None else element.get(attribute, default)).split()]
+    )
 
 
 def _message(joint: _Joint, position: np.ndarray, quaternion: np.ndarray, stamp: Any) -> TransformStamped:
