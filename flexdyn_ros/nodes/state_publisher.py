@@ -1,4 +1,4 @@
-"""`state_publisher`: TF of the expanded robot, where robot_state_publisher is missing, and deformation markers."""
+"""`state_publisher`: TF of the expanded robot, where robot_state_publisher is missing, and markers."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _TURNING = ("revolute", "continuous")
 
 @dataclass(frozen=True)
 class _Joint:
-    """A joint: prefixed names of its links, position (3,) [m], quaternion x y z w (4,), axis (3,), leader or ''."""
+    """A joint: names of its links, position (3,) [m], quaternion x y z w (4,), axis (3,), leader or ''."""
 
     name: str
     kind: str
@@ -67,7 +67,7 @@ class JointTransforms:
     def moving_messages(
         self, names: Sequence[str], positions: Sequence[float], stamp: Any
     ) -> list[TransformStamped]:
-        """Transforms of the joints that are named; mimic joints that are not named follow; unknown ones are skipped.
+        """Transforms of the joints that are named; mimic joints follow unnamed; unknown ones are skipped.
 
         Raises ValueError if there are not as many positions as names, or one is not finite.
         """
