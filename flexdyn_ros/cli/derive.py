@@ -1,0 +1,84 @@
+"""`flexdyn derive`: the equations of motion of a small arm in closed form, by both methods."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from flexdyn_ros.cli.terminal import Config, Json, RobotName, Settings, options_of, print_json, tables
+from flexdyn_ros.derivation import Derivation
+from flexdyn_ros.derivation import derive as derivation_of
+from flexdyn_ros.description import read
+
+__all__ = ["derive"]
+
+
+class Form(StrEnum):
+    """How equations are printed."""
+
+    text = "text"
+    latex = "latex"
+    python = "python"
+
+
+class Method(StrEnum):
+    """Which derivation."""
+
+    both = "both"
+    newton_euler = "newton_euler"
+    lagrange = "lagrange"
+
+
+def derive(
+    robot: RobotName,
+    method: Annotated[Method, typer.Option("--method", help="newton_euler, lagrange or both")] = Method.both,
+    form: Annotated[Form, typer.Option("--as", help="text, latex or python")] = Form.text,
+    symbols: Annotated[
+        bool, typer.Option("--symbols/--numbers", help="parameters as symbols or as their numbers")
+    ] = True,
+    config: Config = None,
+    settings: Settings = None,
+    as_json: Json = False,
+) -> None:
+    """Print tau = M a + c + g of an arm of up to three coordinates, with operation counts."""
+    description = read(robot, config=config or None, options=options_of(settings, False) or None)
+    methods = [m for m in Method if m is not Method.both] if method is Method.both else [method]
+    derivations = {m.value: derivation_of(description, m.value, symbolic=symbols) for m in methods}
+    if as_json:
+        print_json({name: _plain(d) for name, d in derivations.items()})
+        return
+    for d in derivations.values():
+        print({Form.text: d.text, Form.latex: d.latex, Form.python: d.python}[form]())
+    if form is Form.text and len(derivations) > 1:
+        tables.print(_comparison(derivations))
+
+
+def _plain(d: Derivation) -> dict[str, Any]:
+    return {
+        "robot": d.robot,
+        "coordinates": d.coordinates,
+        "M": [[str(d.M[i, j]) for j in range(d.M.shape[1])] for i in range(d.M.shape[0])],
+        "c": [str(x) for x in d.c],
+        "g": [str(x) for x in d.g],
+        "parameters": {name: p.value for name, p in d.parameters.items()},
+        "counts": {name: count._asdict() for name, count in d.counts._asdict().items()},
+        "notes": d.notes,
+    }
+
+
+def _comparison(derivations: dict[str, Derivation]) -> Table:
+    """Operation counts of the methods side by side."""
+    table = Table("operations for tau", *derivations, title="Cost of the derivations", title_justify="left")
+    labels = {
+        "method": "the method's own recursion",
+        "expanded": "its result written out",
+        "shared": "... common subexpressions shared",
+        "closed": "collected M, c, g",
+        "closed_shared": "... common subexpressions shared",
+    }
+    for key, label in labels.items():
+        table.add_row(label, *(str(getattr(d.counts, key)) for d in derivations.values()))
+    return table

@@ -1,0 +1,33 @@
+"""`flexdyn expand`: the description that rviz and other tools can show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
+from flexdyn_ros.model.expanded import expand as expanded_of
+
+__all__ = ["expand"]
+
+
+def expand(
+    robot: RobotName,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="file to write; stdout if omitted")
+    ] = None,
+    config: Config = None,
+    settings: Settings = None,
+    rigid: Rigid = False,
+) -> None:
+    """Write the expanded URDF: bending links cut into segments on virtual joints, no inertia, no
+    `<flexdyn>`."""
+    text = expanded_of(load_robot(robot, config, settings, rigid)).urdf
+    if output is None:
+        print(text)
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(text, encoding="utf-8")
+    messages.print(f"wrote {output}", highlight=False)

@@ -1,0 +1,72 @@
+"""`flexdyn`: check, simulate, derive and start robots from a terminal.
+
+Exit codes: 0 done; 1 it ran and failed; 2 usage; 3 description refused; 4 optional dependency missing; 130
+interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from flexdyn_ros.cli.check import check
+from flexdyn_ros.cli.derive import derive
+from flexdyn_ros.cli.expand import expand
+from flexdyn_ros.cli.schema import schema
+from flexdyn_ros.cli.simulate import simulate
+from flexdyn_ros.cli.terminal import messages
+from flexdyn_ros.cli.up import up
+from flexdyn_ros.errors import (
+    DescriptionError,
+    FlexdynError,
+    MissingExtraError,
+    UnknownNameError,
+    UnsupportedError,
+)
+
+__all__ = ["app", "main"]
+
+FAILED, USAGE, REFUSED, MISSING, INTERRUPTED = 1, 2, 3, 4, 130
+
+app = typer.Typer(
+    name="flexdyn",
+    help="Dynamics of robots that bend. ROBOT is a path, a package:// URI or the name of a shipped robot.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for command in (check, simulate, expand, derive, schema, up):
+    app.command()(command)
+
+
+def exit_code(error: BaseException) -> int:
+    """The exit code that an error stands for."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, DescriptionError | UnsupportedError):
+        return REFUSED
+    if isinstance(error, MissingExtraError):
+        return MISSING
+    if isinstance(error, UnknownNameError):
+        return USAGE
+    return FAILED
+
+
+def main() -> None:
+    """Entry point: runs the command, turns errors into one clear line and an exit code."""
+    try:
+        app()
+    except (FlexdynError, KeyboardInterrupt) as error:
+        text = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+        messages.print(f"[bold red]error:[/] {_plain(text)}", highlight=False, soft_wrap=True)
+        sys.exit(exit_code(error))
+
+
+def _plain(text: str) -> str:
+    """Text in which brackets mean brackets to rich."""
+    return text.replace("[", "\\[")
+
+
+if __name__ == "__main__":
+    main()

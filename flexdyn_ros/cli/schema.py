@@ -1,0 +1,22 @@
+"""`flexdyn schema`: the reference of the `<flexdyn>` elements, generated from the tables that the reader
+uses."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from flexdyn_ros.description import schema_table, schema_xsd
+
+__all__ = ["schema"]
+
+
+def schema(
+    xsd: Annotated[bool, typer.Option("--xsd", help="XML Schema for editors")] = False,
+    table: Annotated[bool, typer.Option("--table", help="reference page in Markdown (default)")] = False,
+) -> None:
+    """Print the reference of all `<flexdyn>` elements, with units and defaults."""
+    if xsd and table:
+        raise typer.BadParameter("choose --xsd or --table", param_hint="--xsd/--table")
+    print(schema_xsd() if xsd else schema_table())

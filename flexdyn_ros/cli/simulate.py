@@ -1,0 +1,139 @@
+"""`flexdyn simulate`: run a robot from a state and print, plot and save what happened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from flexdyn_ros.cli.terminal import (
+    Config,
+    Json,
+    Rigid,
+    RobotName,
+    Settings,
+    load_robot,
+    messages,
+    named_numbers,
+    print_json,
+    tables,
+)
+from flexdyn_ros.errors import SimulationError
+from flexdyn_ros.simulation.simulate import simulate as run
+from flexdyn_ros.simulation.trajectory import Trajectory
+
+__all__ = ["simulate"]
+
+_Pairs = list[str] | None
+
+
+def simulate(
+    robot: RobotName,
+    duration: Annotated[float, typer.Option("--duration", min=0.0, help="seconds")] = 5.0,
+    dt: Annotated[float, typer.Option("--dt", help="step [s]")] = 1e-3,
+    method: Annotated[str, typer.Option("--method", help="integrator; auto chooses")] = "auto",
+    q: Annotated[
+        _Pairs, typer.Option("--q", metavar="NAME=VALUE", help="initial position; repeatable")
+    ] = None,
+    v: Annotated[
+        _Pairs, typer.Option("--v", metavar="NAME=VALUE", help="initial velocity; repeatable")
+    ] = None,
+    tau: Annotated[
+        _Pairs, typer.Option("--tau", metavar="NAME=VALUE", help="constant effort; repeatable")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="write a picture")] = None,
+    save: Annotated[Path | None, typer.Option("--save", help="write the trajectory as .npz")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="write the trajectory as .csv")] = None,
+    config: Config = None,
+    settings: Settings = None,
+    rigid: Rigid = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="no progress, no table")] = False,
+    as_json: Json = False,
+) -> None:
+    """Simulate a robot and print a table of what it did; optionally a picture and files."""
+    if dt <= 0.0:
+        raise typer.BadParameter(f"{dt} is not positive", param_hint="--dt")
+    loaded = load_robot(robot, config, settings, rigid)
+    q0, v0, held = loaded.neutral(), np.zeros(loaded.nv), np.zeros(loaded.nu)
+    for array, texts, names, option in (
+        (q0, q, loaded.q_names, "--q"),
+        (v0, v, loaded.v_names, "--v"),
+        (held, tau, loaded.effort_names, "--tau"),
+    ):
+        for index, value in named_numbers(texts, names, option).items():
+            array[index] = value
+    try:
+        result = run(
+            loaded, duration, q0, v0, dt=dt, method=method, control=held, progress=not quiet and not as_json
+        )
+    except SimulationError as error:
+        if error.trajectory is not None:
+            _write(error.trajectory, plot, save, csv, quiet)
+        raise
+    _write(result, plot, save, csv, quiet or as_json)
+    if as_json:
+        print_json(_summary(result))
+    elif not quiet:
+        _print(result, loaded.coordinates)
+
+
+def _write(result: Trajectory, plot: Path | None, save: Path | None, csv: Path | None, quiet: bool) -> None:
+    for path, write in ((plot, result.plot), (save, result.save), (csv, result.to_csv)):
+        if path is None:
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path)
+        if not quiet:
+            messages.print(f"wrote {path}", highlight=False)
+
+
+def _summary(result: Trajectory) -> dict[str, Any]:
+    balance = result.energy.total - result.work + result.dissipated
+    return {
+        "robot": result.robot_name,
+        "method": result.method,
+        "dt": result.dt,
+        "status": result.status,
+        "message": result.message,
+        "simulated_time": result.t[-1] - result.t[0],
+        "wall_time": result.wall_time,
+        "real_time_factor": (result.t[-1] - result.t[0]) / max(result.wall_time, 1e-9),
+        "energy_balance_error": float(np.max(np.abs(balance - balance[0]))),
+        "peak_kinetic_energy": float(np.max(result.energy.kinetic)),
+        "events": len(result.events),
+        "q_final": result.q[-1],
+        "v_final": result.v[-1],
+    }
+
+
+def _print(result: Trajectory, coordinates: Any) -> None:
+    table = Table(
+        "coordinate",
+        "unit",
+        "start",
+        "end",
+        "smallest",
+        "largest",
+        "fastest \\[/s]",
+        title="Motion",
+        title_justify="left",
+    )
+    for c in coordinates:
+        speed = float(np.max(np.abs(result.v[:, c.v_index])))
+        if c.q_index < 0:
+            table.add_row(c.name, c.unit, "", "", "", "", f"{speed:.5g}")
+            continue
+        x = result.q[:, c.q_index]
+        table.add_row(c.name, c.unit, *(f"{value:.5g}" for value in (x[0], x[-1], x.min(), x.max(), speed)))
+    tables.print(table)
+    s = _summary(result)
+    tables.print(
+        f"{s['message'] or 'done'}: {s['simulated_time']:g} s by {s['method']} at {s['dt']:g} s in "
+        f"{s['wall_time']:.3g} s (real-time factor {s['real_time_factor']:.3g}); "
+        f"energy balance off by {s['energy_balance_error']:.3g} J "
+        f"of {s['peak_kinetic_energy']:.3g} J peak kinetic energy",
+        highlight=False,
+    )

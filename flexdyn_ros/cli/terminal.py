@@ -1,0 +1,98 @@
+"""What commands share: options that say which robot, tables on stdout, messages on stderr."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+import yaml
+from rich.console import Console
+
+from flexdyn_ros.dynamics.loading import load
+from flexdyn_ros.dynamics.protocol import Robot
+
+__all__ = [
+    "Config",
+    "Json",
+    "Rigid",
+    "RobotName",
+    "Settings",
+    "load_robot",
+    "messages",
+    "named_numbers",
+    "options_of",
+    "print_json",
+    "tables",
+]
+
+tables = Console()
+messages = Console(stderr=True)
+
+RobotName = Annotated[
+    str, typer.Argument(metavar="ROBOT", help="path, package:// URI or name of a shipped robot")
+]
+Config = Annotated[
+    list[Path] | None, typer.Option("--config", help="YAML file that overrides the description; repeatable")
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="override one value; repeatable")
+]
+Rigid = Annotated[bool, typer.Option("--rigid", help="the rigid twin: formulation.flexible=false")]
+Json = Annotated[bool, typer.Option("--json", help="machine-readable output on stdout")]
+
+
+def options_of(settings: list[str] | None, rigid: bool) -> dict[str, Any]:
+    """The `options=` of `load` from PATH=VALUE texts; values are read as YAML."""
+    options: dict[str, Any] = {}
+    for text in settings or ():
+        path, equals, value = text.partition("=")
+        if not equals or not path.strip():
+            raise typer.BadParameter(
+                f"{text!r} is not PATH=VALUE, for example formulation.flexible=false", param_hint="--set"
+            )
+        try:
+            options[path.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            raise typer.BadParameter(f"the value in {text!r} is not valid YAML", param_hint="--set") from None
+    if rigid:
+        options["formulation.flexible"] = False
+    return options
+
+
+def load_robot(robot: str, config: list[Path] | None, settings: list[str] | None, rigid: bool) -> Robot:
+    """Load the robot that the shared options describe."""
+    return load(robot, config=config or None, options=options_of(settings, rigid) or None)
+
+
+def named_numbers(texts: list[str] | None, names: tuple[str, ...], option: str) -> dict[int, float]:
+    """NAME=NUMBER texts as a mapping from the index of the name to the number."""
+    result: dict[int, float] = {}
+    for text in texts or ():
+        name, _, value = text.partition("=")
+        if name not in names:
+            raise typer.BadParameter(f"{name!r} is none of {', '.join(names)}", param_hint=option)
+        try:
+            result[names.index(name)] = float(value)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is not NAME=NUMBER", param_hint=option) from None
+    return result
+
+
+def print_json(value: Any) -> None:
+    """Print JSON on stdout; infinities as strings, since JSON has no such numbers."""
+    print(json.dumps(_jsonable(value), indent=2))
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _jsonable(value.tolist())
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value

@@ -1,0 +1,128 @@
+"""`flexdyn up`: server, simulator and state publisher of a robot, as bringup.launch.py starts them, without
+launch_ros."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import yaml
+
+from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages, options_of
+from flexdyn_ros.errors import MissingExtraError
+
+__all__ = ["up"]
+
+#: seconds that nodes get to end by themselves before they are killed
+GRACE = 5.0
+
+
+def up(
+    robot: RobotName,
+    namespace: Annotated[str, typer.Option("--namespace", help="namespace of all nodes")] = "",
+    rviz: Annotated[bool, typer.Option("--rviz", help="start rviz2 as well, where there is one")] = False,
+    no_server: Annotated[bool, typer.Option("--no-server", help="leave the dynamics server out")] = False,
+    params_file: Annotated[
+        Path | None, typer.Option("--params-file", exists=True, help="ROS parameters for the nodes")
+    ] = None,
+    config: Config = None,
+    settings: Settings = None,
+    rigid: Rigid = False,
+) -> None:
+    """Start the nodes of a robot; Ctrl-C ends them."""
+    if importlib.util.find_spec("rclpy") is None:
+        raise MissingExtraError("rclpy", "ros")
+    description = load_robot(robot, config, settings, rigid).description
+    options = [
+        f"{path}={yaml.safe_dump(value, default_flow_style=True).strip()}"
+        for path, value in options_of(settings, rigid).items()
+    ]
+    with tempfile.TemporaryDirectory(prefix="flexdyn_up_") as folder:
+        parameters = Path(folder) / "robot.yaml"
+        shared: dict[str, object] = {"robot_description": description.text}
+        if config:
+            shared["config_files"] = [str(path.resolve()) for path in config]
+        if options:
+            shared["options"] = options
+        parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": shared}}), encoding="utf-8")
+        nodes = (
+            ["simulator", "state_publisher"]
+            if no_server
+            else ["dynamics_server", "simulator", "state_publisher"]
+        )
+        commands = {
+            node: _command(node, namespace, [parameters, *([params_file] if params_file else [])])
+            for node in nodes
+        }
+        if rviz:
+            commands["rviz2"] = _rviz_command(namespace)
+        raise typer.Exit(_watch(commands))
+
+
+def _command(node: str, namespace: str, files: list[Path]) -> list[str]:
+    command = [sys.executable, "-m", f"flexdyn_ros.nodes.{node}", "--ros-args"]
+    if namespace:
+        command += ["-r", f"__ns:=/{namespace.strip('/')}"]
+    for file in files:
+        command += ["--params-file", str(file.resolve())]
+    return command
+
+
+def _rviz_command(namespace: str) -> list[str]:
+    program = shutil.which("rviz2")
+    if program is None:
+        raise MissingExtraError("rviz2 (part of a ROS 2 desktop installation)", "ros")
+    return [program, "--ros-args", "-r", f"__ns:=/{namespace.strip('/')}"] if namespace else [program]
+
+
+def _watch(commands: dict[str, list[str]]) -> int:
+    """Run all commands until one ends by itself (1) or the user interrupts (0)."""
+    stop: list[int] = []
+    before = {
+        s: signal.signal(s, lambda number, frame: stop.append(number))
+        for s in (signal.SIGINT, signal.SIGTERM)
+    }
+    nodes: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        for name, command in commands.items():
+            nodes[name] = subprocess.Popen(command, env=os.environ.copy(), start_new_session=True)
+        messages.print(f"started {', '.join(nodes)}; Ctrl-C ends them", highlight=False)
+        while not stop:
+            for name, node in nodes.items():
+                if node.poll() is not None:
+                    messages.print(
+                        f"[bold red]error:[/] {name} ended with exit code {node.returncode}", highlight=False
+                    )
+                    return 1
+            time.sleep(0.1)
+        return 0
+    finally:
+        _end(nodes)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(nodes: dict[str, subprocess.Popen[bytes]]) -> None:
+    """Ask all nodes to end; kill those that do not."""
+    for node in nodes.values():
+        if node.poll() is None:
+            node.send_signal(signal.SIGINT)
+    deadline = time.monotonic() + GRACE
+    for name, node in nodes.items():
+        try:
+            node.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            messages.print(
+                f"[yellow]warning:[/] {name} did not end by itself and was killed", highlight=False
+            )
+            node.kill()
+            node.wait()

@@ -1,0 +1,170 @@
+"""The `flexdyn` command: exit codes, tables, JSON, files."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import flexdyn_ros
+
+BROKEN = """<robot name="broken">
+  <link name="a"/> <link name="b"><inertial><mass value="-1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0"
+  izz="1"/></inertial></link> <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
+</robot>
+"""
+
+PENDULUM = """<robot name="pendulum">
+  <link name="base"/>
+  <link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
+    <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.01"/></inertial></link>
+  <joint name="hinge" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint>
+</robot>
+"""
+
+
+def flexdyn(*arguments, timeout=240):
+    """Run the command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "flexdyn_ros.cli.main", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={**os.environ, "COLUMNS": "160"},
+        check=False,
+    )
+
+
+@pytest.fixture
+def pendulum(tmp_path):
+    path = tmp_path / "pendulum.urdf"
+    path.write_text(PENDULUM)
+    return path
+
+
+def test_check_prints_bodies_coordinates_and_masses():
+    run = flexdyn("check", "seven_joint_arm")
+    assert run.returncode == 0, run.stderr
+    for text in ("elbow_pitch", "link_4", "3.58789", "Coordinates", "revolute"):
+        assert text in run.stdout
+
+
+def test_check_tells_the_frequency_of_a_pendulum(pendulum):
+    run = flexdyn("check", str(pendulum), "--json")
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    expected = np.sqrt(2 * 9.80665 * 0.5 / (0.1 + 2 * 0.25)) / (2 * np.pi)
+    assert found["frequencies_free"][0] == pytest.approx(expected, rel=1e-9)
+    assert found["coordinates"][0]["lower"] == "-inf"
+
+
+def test_check_shows_overrides_with_both_values(pendulum):
+    run = flexdyn("check", str(pendulum), "--set", "gravity=[0, 0, -1.62]", "--json")
+    assert run.returncode == 0, run.stderr
+    (override,) = json.loads(run.stdout)["overrides"]
+    assert override["path"] == "gravity"
+    assert override["new"] == [0, 0, -1.62]
+
+
+def test_strict_makes_warnings_fail(tmp_path):
+    path = tmp_path / "idle.urdf"
+    path.write_text(
+        PENDULUM.replace('<link name="base"/>', '<link name="base"/><link name="idle"/>').replace(
+            "</robot>",
+            '<joint name="k" type="continuous"><parent link="rod"/><child link="idle"/></joint></robot>',
+        )
+    )
+    assert flexdyn("check", str(path)).returncode == 0
+    run = flexdyn("check", str(path), "--strict")
+    assert run.returncode == 1
+    assert "idle" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["check", "no_such_robot"], 3, ["no_such_robot"]),
+        (["check"], 2, ["Missing argument"]),
+        (["check", "seven_joint_arm", "--set", "nonsense"], 2, ["PATH=VALUE"]),
+        (["check", "seven_joint_arm", "--set", "gravitation=1"], 3, ["gravitation"]),
+        (["simulate", "seven_joint_arm", "--q", "elbow=1"], 2, ["elbow_pitch"]),
+        (["simulate", "seven_joint_arm", "--dt", "-1"], 2, ["not positive"]),
+        (["schema", "--xsd", "--table"], 2, ["--xsd"]),
+        (["derive", "seven_joint_arm"], 3, ["three"]),
+    ],
+)
+def test_mistakes_have_their_exit_code_and_name_the_culprit(arguments, code, words):
+    run = flexdyn(*arguments)
+    assert run.returncode == code, run.stderr
+    for word in words:
+        assert word in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_a_broken_description_is_refused_with_file_line_and_value(tmp_path):
+    path = tmp_path / "broken.urdf"
+    path.write_text(BROKEN)
+    run = flexdyn("check", str(path))
+    assert run.returncode == 3
+    for word in ("broken.urdf:3", "mass", "-1"):
+        assert word in run.stderr
+
+
+def test_simulate_writes_table_picture_and_files(pendulum, tmp_path):
+    picture, saved, text = tmp_path / "p" / "a.png", tmp_path / "a.npz", tmp_path / "a.csv"
+    run = flexdyn(
+        "simulate",
+        str(pendulum),
+        "--duration",
+        "1",
+        "--q",
+        "hinge=0.5",
+        "--plot",
+        str(picture),
+        "--save",
+        str(saved),
+        "--csv",
+        str(text),
+    )
+    assert run.returncode == 0, run.stderr
+    assert "hinge" in run.stdout
+    assert "real-time factor" in run.stdout
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    trajectory = flexdyn_ros.Trajectory.load(saved)
+    assert trajectory.q[0, 0] == 0.5
+    assert trajectory.t[-1] == pytest.approx(1.0)
+    assert text.read_text().splitlines()[0].startswith("t,")
+
+
+def test_simulate_in_json_balances_energy(pendulum):
+    run = flexdyn("simulate", str(pendulum), "--duration", "1", "--q", "hinge=1", "--json")
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert found["energy_balance_error"] < 1e-8 * found["peak_kinetic_energy"]
+    assert found["method"] == "rk4"
+
+
+def test_schema_prints_an_xml_schema():
+    from lxml import etree
+
+    run = flexdyn("schema", "--xsd")
+    assert run.returncode == 0, run.stderr
+    etree.XMLSchema(etree.fromstring(run.stdout.encode()))
+
+
+def test_expand_writes_a_description_without_inertia(pendulum, tmp_path):
+    target = tmp_path / "expanded.urdf"
+    run = flexdyn("expand", str(pendulum), "-o", str(target))
+    assert run.returncode == 0, run.stderr
+    assert "<inertial" not in target.read_text()
+    assert flexdyn_ros.load(target).v_names == ("hinge",)
+
+
+def test_derive_prints_both_derivations(pendulum):
+    run = flexdyn("derive", str(pendulum), "--numbers")
+    assert run.returncode == 0, run.stderr
+    assert "newton_euler" in run.stdout
+    assert "lagrange" in run.stdout
+    assert "sin" in run.stdout
