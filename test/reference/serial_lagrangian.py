@@ -83,7 +83,7 @@ def shape(spec):
 class Link:
     """One link: joint, beam, modes and bodies, with the material points that carry its mass."""
 
-    def __init__(self, spec, index, options, nodes=16):
+    def __init__(self, spec, index, options, nodes=12):
         self.joint = spec.get("joint", {})
         self.type = self.joint.get("type", "revolute")
         self.parent = spec.get("parent", index - 1)
