@@ -1,0 +1,63 @@
+"""Every example runs, prints and leaves its picture; the README's Python is true."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("[0-9][0-9]_*.py"))
+
+
+def run(arguments, **options):
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+        **options,
+    )
+
+
+def test_the_page_lists_every_example():
+    page = (ROOT / "examples" / "README.md").read_text()
+    assert EXAMPLES
+    assert [name for name in EXAMPLES if name not in page] == []
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_runs_and_draws(name):
+    picture = ROOT / "out" / "examples" / (Path(name).stem + ".png")
+    picture.unlink(missing_ok=True)
+    done = run([f"examples/{name}"])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+    assert picture.stat().st_size > 10_000
+
+
+def test_the_python_of_the_readme_runs():
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    done = run(["-c", code])
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) > 8
+
+
+@pytest.mark.ros
+def test_the_demo_ends_by_itself_with_table_and_picture():
+    pytest.importorskip("rclpy")
+    pytest.importorskip("flexdyn_interfaces")
+    picture = ROOT / "out" / "demo" / "first_light.png"
+    picture.unlink(missing_ok=True)
+    done = run(["examples/first_light_demo.py"])
+    assert done.returncode == 0, done.stderr
+    for words in ("tracking error", "real-time factor", "service latency", "energy balance"):
+        assert words in done.stdout
+    better = float(re.search(r"tracks ([\d.]+) times better", done.stdout)[1])
+    assert better > 5.0  # measured above 50; a busy machine delays commands
+    assert picture.stat().st_size > 10_000
