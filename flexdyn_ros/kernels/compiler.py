@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 
 import numba
 from numba import njit
@@ -95,6 +96,10 @@ def leaf(function: Callable):
     return njit(function, error_model="numpy", forceinline=True)
 
 
+#: held while an entry compiles or loads: several threads may make the first call
+_one_at_a_time = RLock()
+
+
 class Entry:
     """A kernel that Python calls: compiled for one signature, at the first call, and for no other.
 
@@ -110,10 +115,12 @@ class Entry:
 
     def load(self) -> Callable:
         """The compiled function, made or read from the cache if need be."""
-        if not self._ready and not numba.config.DISABLE_JIT:
-            self._dispatcher.compile(self.signature)
-            self._dispatcher.disable_compile()
-        self._ready = True
+        if not self._ready:
+            with _one_at_a_time:
+                if not self._ready and not numba.config.DISABLE_JIT:
+                    self._dispatcher.compile(self.signature)
+                    self._dispatcher.disable_compile()
+                self._ready = True
         return self._dispatcher
 
     def __call__(self, *arguments):

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,15 @@ def test_an_entry_refuses_other_types_instead_of_compiling_for_them():
     for wrong in (np.array([3, 1]), np.array([[3.0]]), np.array([3.0, 1.0, 2.0])[::2], [3.0]):
         with pytest.raises(TypeError):
             first_number(wrong)
+
+
+def test_two_threads_may_make_the_first_call():
+    @entry("float64(float64[::1])")
+    def last_number(x):
+        return x[x.size - 1]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(last_number, [np.array([1.0, 2.0])] * 8)) == [2.0] * 8
 
 
 def test_the_users_own_numba_cache_stays_where_it_was():
