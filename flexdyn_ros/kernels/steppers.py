@@ -284,12 +284,15 @@ def step_rk4(tree, steps, h):
         move(model, memory.q0, theta, 1.0, memory.q2)
         explicit_rates(tree, steps, memory.q2, memory.v2, a, memory.effort2, memory.account2)
         chart_rate(model, theta, memory.v2, rate)
-        weight = h / 3.0 if j == 1 or j == 2 else h / 6.0
+        share = 2.0 if j == 1 or j == 2 else 1.0
+        weight = share * h / 6.0
         ahead = h if j == 2 else 0.5 * h
         for i in range(nv):
+            if j == 0:
+                memory.effort1[i] = memory.effort2[i]
             sum_q[i] += weight * rate[i]
             sum_v[i] += weight * a[i]
-            sum_u[i] += weight / h * memory.effort2[i]
+            sum_u[i] += share * (memory.effort2[i] - memory.effort1[i])
             theta[i] = ahead * rate[i]
             memory.v2[i] = memory.v0[i] + ahead * a[i]
         memory.account1[WORK_DONE] += weight * memory.account2[0]
@@ -297,7 +300,7 @@ def step_rk4(tree, steps, h):
     move(model, memory.q0, sum_q, 1.0, memory.q1)
     for i in range(nv):
         memory.v1[i] = memory.v0[i] + sum_v[i]
-        memory.effort1[i] = sum_u[i]
+        memory.effort1[i] += sum_u[i] / 6.0
         if memory.clipped[i] != 0:
             memory.saturated[i] = 1
 

@@ -12,6 +12,7 @@ from flexdyn_ros.simulation.motion import Motion, free_bodies, motion_of, positi
 from flexdyn_ros.simulation.plan import ADAPTIVE, Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
+from flexdyn_ros.simulation.stepper import DIVERGED, FAILURES, NOT_FINITE
 from flexdyn_ros.simulation.stiffness import speed_bounds
 from flexdyn_ros.simulation.trajectory import Event, Trajectory
 
@@ -55,10 +56,15 @@ class _System:
             return np.full(y.size, np.nan)
         return np.concatenate([self._position_rates(y[: self.robot.nq], v), a, [work, taken]])
 
-    def has_diverged(self, y: np.ndarray) -> bool:
-        """Whether a speed is beyond what its scale allows."""
-        _, v = self.state(y)
-        return bool((np.abs(v) > self.bounds).any())
+    def divergence(self) -> Any:
+        """An event of scipy that ends the integration when a speed is beyond what its scale allows."""
+        first = self.robot.nq
+
+        def function(t: float, y: np.ndarray) -> float:
+            return float((np.abs(y[first:-2]) / self.bounds).max(initial=0.0)) - 1.0
+
+        function.terminal, function.direction = True, 1.0  # type: ignore[attr-defined]
+        return function
 
     def event(self, watch: Watch) -> Any:
         """The watch as scipy wants it."""
@@ -85,6 +91,9 @@ def run_adaptive(plan: Plan) -> Trajectory:
             system.motion.set_efforts(tau)
             if first == 0:
                 _write(system, record, times[0], y, tau)
+            elif record.t[record.count - 1] == times[first]:
+                # the sample belongs to the efforts that lead away from it
+                record.tau[record.count - 1] = system.motion.rates(q, v)[1]
             if last == 0:
                 break
             y, ended = _run(system, record, first, end, y, tau)
@@ -106,9 +115,9 @@ def _run(
     samples = plan.samples[(plan.samples > first) & (plan.samples <= end)]
     wanted = np.unique(np.append(plan.times[samples], plan.times[end]))
     method: Any = ADAPTIVE[plan.method]
-    watched: Any = [system.event(watch) for watch in plan.watches] or None
+    watched: Any = [*(system.event(watch) for watch in plan.watches), system.divergence()]
     try:
-        solution = solve_ivp(
+        solution: Any = solve_ivp(
             system.derivative,
             (plan.times[first], plan.times[end]),
             y,
@@ -118,13 +127,16 @@ def _run(
             rtol=plan.rtol,
             atol=plan.atol,
         )
-        failed = solution.message if solution.status < 0 else ""
     except (ValueError, ArithmeticError) as error:
         raise _failure(plan, record, f"the integrator gave up: {error}") from error
+    failed = FAILURES[DIVERGED] if solution.t_events[-1].size else ""
+    if solution.status < 0:
+        failed = solution.message
+    rows = np.reshape(np.transpose(solution.y), (len(solution.t), y.size))
     keep = set(plan.times[samples].tolist())
-    for t, column in zip(solution.t, solution.y.T, strict=True):
-        if not np.isfinite(column).all() or system.has_diverged(column):
-            failed = failed or "diverged: kinetic energy beyond 1e12 times its scale"
+    for t, column in zip(solution.t, rows, strict=True):
+        if not np.isfinite(column).all():
+            failed = failed or FAILURES[NOT_FINITE]
             break
         if float(t) in keep:
             _write(system, record, t, column, tau)
@@ -132,21 +144,19 @@ def _run(
     if failed:
         raise _failure(plan, record, failed)
     if ended is not None:
-        i = [
-            watch.terminal and times.size > 0
-            for watch, times in zip(plan.watches, solution.t_events, strict=True)
-        ]
-        at = solution.y_events[i.index(True)][-1]
+        i = next(i for i, watch in enumerate(plan.watches) if watch.terminal and solution.t_events[i].size)
+        at = solution.y_events[i][-1]
         if record.t[record.count - 1] < ended.time:
             _write(system, record, ended.time, at, tau)
         return at, ended
-    return solution.y[:, -1], None
+    return rows[-1], None
 
 
 def _collect_events(system: _System, record: Record, solution: Any) -> Event | None:
     """Note the events of a run; returns the terminal one."""
     found = []
-    for watch, times, states in zip(system.plan.watches, solution.t_events, solution.y_events, strict=True):
+    # the last event of scipy's is the one of divergence
+    for watch, times, states in zip(system.plan.watches, solution.t_events, solution.y_events, strict=False):
         for t, y in zip(times, states, strict=True):
             q, v = system.state(y)
             found.append(Event(float(t), watch.name(q), watch.terminal, q, v))

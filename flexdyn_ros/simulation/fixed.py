@@ -45,7 +45,7 @@ def run_fixed(plan: Plan) -> Trajectory:
 
 
 def _failure(plan: Plan, stepper: Stepper | VerbStepper, record: Record, t: float) -> SimulationError:
-    """The error that ends a simulation; its trajectory ends in the stepper's state at t, the last good one."""
+    """The error that ends a simulation; its trajectory ends in the stepper's state at t, the last good."""
     where = f"robot {plan.robot.name!r}, method {stepper.method}, dt = {plan.dt:g} s"
     message = f"{stepper.message or FAILURES[NOT_FINITE]} after t = {t:.6g} s ({where})"
     if record.count == 0 or record.t[record.count - 1] != t:

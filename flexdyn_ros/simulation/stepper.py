@@ -22,7 +22,7 @@ from flexdyn_ros.kernels.steppers_memory import (
     SEMI_IMPLICIT_EULER,
     WORK_DONE,
 )
-from flexdyn_ros.simulation.stiffness import default_stops, fastest_rate, speed_bounds
+from flexdyn_ros.simulation.stiffness import fastest_rate, speed_bounds, stops_at
 from flexdyn_ros.simulation.workspace import Workspace
 
 __all__ = ["DIVERGED", "METHODS", "NOT_FINITE", "OK", "Stepper"]
@@ -135,7 +135,7 @@ class Stepper:
         self._bind_views()
         self.message = ""
         self.steps, self._t0 = 0, float(t0)
-        self._damping_is_default = [True, True]
+        self._stops: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
         self.set_state(robot.neutral() if q0 is None else q0, np.zeros(robot.nv) if v0 is None else v0, t0)
 
     def _bind_views(self) -> None:
@@ -236,11 +236,7 @@ class Stepper:
         self._t0, self.steps = (self.t if t is None else float(t)), 0
         w["account"][:] = 0.0
         w["v_bound"][:] = speed_bounds(robot, new_q, new_v)
-        if self._damping_is_default[0]:
-            w["stop_stiffness"][:] = default_stops(robot, new_q)[0]
-        if self._damping_is_default[1]:
-            w["stop_damping"][:] = default_stops(robot, new_q, w["stop_stiffness"])[1]
-        self._choose_method()
+        self._write_stops()
         kernels.prepare_steps(self._tree, self._steps)
 
     def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None:
@@ -270,17 +266,20 @@ class Stepper:
     def set_stops(
         self, stiffness: np.ndarray | float | None = None, damping: np.ndarray | float | None = None
     ) -> None:
-        """Stiffness and damping of the joint stops, (nv,) or one for all; None: the default."""
-        k, d = default_stops(self.robot, self.q)
-        k = k if stiffness is None else self._per_coordinate(stiffness, "stiffness")
-        d = (
-            default_stops(self.robot, self.q, k)[1]
-            if damping is None
-            else self._per_coordinate(damping, "damping")
+        """Stiffness and damping of the joint stops, (nv,) or one for all; None: the default.
+
+        A stop whose natural frequency is beyond 1/dt is made as soft as that: a step cannot resolve more, and
+        would let the joint through. `stop_stiffness` tells what is used.
+        """
+        self._stops = (
+            None if stiffness is None else self._per_coordinate(stiffness, "stiffness"),
+            None if damping is None else self._per_coordinate(damping, "damping"),
         )
-        self._damping_is_default = [stiffness is None, damping is None]
-        self._workspace["stop_stiffness"][:] = k
-        self._workspace["stop_damping"][:] = d
+        self._write_stops()
+
+    def _write_stops(self) -> None:
+        w, q = self._workspace, self.q
+        w["stop_stiffness"][:], w["stop_damping"][:] = stops_at(self.robot, q, self.dt, *self._stops)
         self._choose_method()
 
     def _per_coordinate(self, value: np.ndarray | float, name: str) -> np.ndarray:

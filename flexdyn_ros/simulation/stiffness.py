@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.dynamics.protocol import Robot
 
-__all__ = ["default_stops", "fastest_rate", "speed_bounds"]
+__all__ = ["fastest_rate", "speed_bounds", "stops_at"]
 
 #: default stop: the effort limit is reached this far beyond the limit [rad or m] ...
 STOP_DEPTH = {"rad": 0.01, "m": 0.002}
@@ -64,12 +64,13 @@ def _inverse(M: np.ndarray) -> np.ndarray:
         return np.linalg.pinv(M)
 
 
-def default_stops(
-    robot: Robot, q: np.ndarray, stiffness: np.ndarray | None = None
+def stops_at(
+    robot: Robot, q: np.ndarray, dt: float, stiffness: np.ndarray | None, damping: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness and damping (nv,) of the joint stops at q.
+    """Stiffness and damping (nv,) of the joint stops at q, with defaults where None is given.
 
-    Damping that is critical for `stiffness` if that is given.
+    Default stiffness: the effort limit at STOP_DEPTH beyond the limit, at least STOP_FREQUENCY of the inertia
+    M_ii; never more than M_ii / dt^2. Default damping: critical.
     """
     inertia = np.diagonal(robot.mass_matrix(q))
     if stiffness is None:
@@ -78,7 +79,8 @@ def default_stops(
             if np.isfinite(c.effort_limit):
                 i = c.v_index
                 stiffness[i] = max(stiffness[i], c.effort_limit / STOP_DEPTH.get(c.unit, 0.01))
-    return stiffness, 2.0 * np.sqrt(stiffness * inertia)
+    stiffness = np.minimum(stiffness, inertia / dt**2)
+    return stiffness, 2.0 * np.sqrt(stiffness * inertia) if damping is None else damping
 
 
 def speed_bounds(robot: Robot, q: np.ndarray, v: np.ndarray) -> np.ndarray:
