@@ -85,10 +85,7 @@ def articulated_pass(model, data, q, v, tau, a):
                 hand_down_force(own, joint, base, data.lanes)
         else:
             effort, diagonal = tau[first : first + n], data.diagonal[first : first + n]
-            if kind == REVOLUTE:
-                eliminate_revolute(joint, effort, diagonal, data.lanes)
-            else:
-                eliminate_prismatic(joint, effort, diagonal, data.lanes)
+            eliminate_axis(joint, effort, diagonal, kind == REVOLUTE, data.lanes)
             if p > 0:
                 carry_bias(own, joint, data.lanes)
                 hand_down_inertia(own, joint, base, data.lanes)
@@ -213,33 +210,21 @@ def store6(s, row, n, k, m):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def eliminate_revolute(joint, tau, diagonal, lanes):
-    """U, D, u of a joint about z, and the inertia that is left: [A H; H^T M] -= U U^T / D."""
+def eliminate_axis(joint, tau, diagonal, turns, lanes):
+    """U, D, u of a joint about or along z, and the inertia that is left: [A H; H^T M] - U U^T / D."""
     n = len(lanes)
     for k in range(n):
         a = load6(joint, A_ROW, n, k)
         h = load9(joint, H_ROW, n, k)
         m = load6(joint, M_ROW, n, k)
-        u = tau[k] - joint[(BIAS_MOMENT + 2) * n + k]
-        inverse = 1.0 / (a[5] + diagonal[k])
-        ux, uy, uz = a[2], a[4], a[5]
-        fx, fy, fz = h[6], h[7], h[8]
-        store_elimination(joint, a, h, m, ux, uy, uz, fx, fy, fz, u, inverse, n, k)
-
-
-@kernel(fastmath=FAST, forceinline=True)
-def eliminate_prismatic(joint, tau, diagonal, lanes):
-    """U, D, u of a joint along z, and the inertia that is left."""
-    n = len(lanes)
-    for k in range(n):
-        a = load6(joint, A_ROW, n, k)
-        h = load9(joint, H_ROW, n, k)
-        m = load6(joint, M_ROW, n, k)
-        u = tau[k] - joint[(BIAS_FORCE + 2) * n + k]
-        inverse = 1.0 / (m[5] + diagonal[k])
-        ux, uy, uz = h[2], h[5], h[8]
-        fx, fy, fz = m[2], m[4], m[5]
-        store_elimination(joint, a, h, m, ux, uy, uz, fx, fy, fz, u, inverse, n, k)
+        if turns:
+            u = tau[k] - joint[(BIAS_MOMENT + 2) * n + k]
+            inverse = 1.0 / (a[5] + diagonal[k])
+            store_elimination(joint, a, h, m, a[2], a[4], a[5], h[6], h[7], h[8], u, inverse, n, k)
+        else:
+            u = tau[k] - joint[(BIAS_FORCE + 2) * n + k]
+            inverse = 1.0 / (m[5] + diagonal[k])
+            store_elimination(joint, a, h, m, h[2], h[5], h[8], m[2], m[4], m[5], u, inverse, n, k)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -412,21 +397,26 @@ def hand_down_force(own, joint, base, lanes):
 
 
 @kernel(fastmath=FAST, forceinline=True)
+def carried_acceleration(below, own, n, k):
+    """Accelerations of a body whose joint does not accelerate: angular, and of its origin, body axes."""
+    m = load9(own, ROTATION, n, k)
+    px, py, pz = load3(own, ORIGIN, n, k)
+    ax, ay, az = load3(below, ALPHA, n, k)
+    lx, ly, lz = load3(below, ACCELERATION, n, k)
+    ux, uy, uz = cross(ax, ay, az, px, py, pz)
+    lx, ly, lz = unturn(m, lx + ux, ly + uy, lz + uz)
+    ax, ay, az = unturn(m, ax, ay, az)
+    cx, cy, cz = load3(own, BIAS_ALPHA, n, k)
+    dx, dy, dz = load3(own, BIAS_ACCELERATION, n, k)
+    return ax + cx, ay + cy, az + cz, lx + dx, ly + dy, lz + dz
+
+
+@kernel(fastmath=FAST, forceinline=True)
 def accelerate_axis(below, own, joint, a, turns, lanes):
     """ALPHA, ACCELERATION of a body on a revolute or prismatic joint, and the joint's acceleration."""
     n = len(lanes)
     for k in range(n):
-        m = load9(own, ROTATION, n, k)
-        px, py, pz = load3(own, ORIGIN, n, k)
-        ax, ay, az = load3(below, ALPHA, n, k)
-        lx, ly, lz = load3(below, ACCELERATION, n, k)
-        ux, uy, uz = cross(ax, ay, az, px, py, pz)
-        lx, ly, lz = unturn(m, lx + ux, ly + uy, lz + uz)
-        ax, ay, az = unturn(m, ax, ay, az)
-        cx, cy, cz = load3(own, BIAS_ALPHA, n, k)
-        dx, dy, dz = load3(own, BIAS_ACCELERATION, n, k)
-        ax, ay, az = ax + cx, ay + cy, az + cz
-        lx, ly, lz = lx + dx, ly + dy, lz + dz
+        ax, ay, az, lx, ly, lz = carried_acceleration(below, own, n, k)
         sx, sy, sz = load3(joint, U_MOMENT, n, k)
         tx, ty, tz = load3(joint, U_FORCE, n, k)
         felt = sx * ax + sy * ay + sz * az + tx * lx + ty * ly + tz * lz
@@ -446,20 +436,12 @@ def accelerate_free(below, own, joint, a, lanes):
     n = len(lanes)
     for k in range(n):
         solve_free(joint, own, n, k)
-        m = load9(own, ROTATION, n, k)
         t = load9(own, TURN, n, k)
-        px, py, pz = load3(own, ORIGIN, n, k)
-        ax, ay, az = load3(below, ALPHA, n, k)
-        lx, ly, lz = load3(below, ACCELERATION, n, k)
-        ux, uy, uz = cross(ax, ay, az, px, py, pz)
-        lx, ly, lz = unturn(m, lx + ux, ly + uy, lz + uz)
-        ax, ay, az = unturn(m, ax, ay, az)
-        cx, cy, cz = load3(own, BIAS_ALPHA, n, k)
-        dx, dy, dz = load3(own, BIAS_ACCELERATION, n, k)
+        ax, ay, az, lx, ly, lz = carried_acceleration(below, own, n, k)
         sx, sy, sz = load3(own, ALPHA, n, k)
         tx, ty, tz = load3(own, ACCELERATION, n, k)
-        ax, ay, az = turn(t, sx - ax - cx, sy - ay - cy, sz - az - cz)
-        lx, ly, lz = turn(t, tx - lx - dx, ty - ly - dy, tz - lz - dz)
+        ax, ay, az = turn(t, sx - ax, sy - ay, sz - az)
+        lx, ly, lz = turn(t, tx - lx, ty - ly, tz - lz)
         a[k], a[n + k], a[2 * n + k] = ax, ay, az
         a[3 * n + k], a[4 * n + k], a[5 * n + k] = lx, ly, lz
 

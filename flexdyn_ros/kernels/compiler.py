@@ -86,7 +86,8 @@ def kernel(function: Callable | None = None, **options):
 def inner(function: Callable):
     """Decorate a kernel that only kernels call: no way in from Python is compiled for it, nor kept on disk.
 
-    Worth it where arguments are tuples of many arrays: unpacking those from Python objects is most of the code.
+    Worth it where arguments are tuples of many arrays: unpacking those from Python objects is most of the
+    code.
     """
     return register_jitable(error_model="numpy")(function)
 

@@ -68,21 +68,29 @@ def outward(model, data, q, v, a):
 
 
 @kernel(fastmath=FAST, forceinline=True)
+def carried(below, own, n, k):
+    """Motion of a body whose joint stands still: angular velocity, angular acceleration, acceleration of its
+    origin, body axes."""
+    m = load9(own, ROTATION, n, k)
+    px, py, pz = load3(own, ORIGIN, n, k)
+    wx, wy, wz = load3(below, OMEGA, n, k)
+    ax, ay, az = load3(below, ALPHA, n, k)
+    lx, ly, lz = load3(below, ACCELERATION, n, k)
+    ux, uy, uz = cross(wx, wy, wz, px, py, pz)
+    tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
+    ux, uy, uz = cross(ax, ay, az, px, py, pz)
+    lx, ly, lz = unturn(m, lx + ux + tx, ly + uy + ty, lz + uz + tz)
+    wx, wy, wz = unturn(m, wx, wy, wz)
+    ax, ay, az = unturn(m, ax, ay, az)
+    return wx, wy, wz, ax, ay, az, lx, ly, lz
+
+
+@kernel(fastmath=FAST, forceinline=True)
 def move_revolute(below, own, v, a, ratio, lanes):
     """Motion of a body that turns about its z axis."""
     n = len(lanes)
     for k in range(n):
-        m = load9(own, ROTATION, n, k)
-        px, py, pz = load3(own, ORIGIN, n, k)
-        wx, wy, wz = load3(below, OMEGA, n, k)
-        ax, ay, az = load3(below, ALPHA, n, k)
-        lx, ly, lz = load3(below, ACCELERATION, n, k)
-        ux, uy, uz = cross(wx, wy, wz, px, py, pz)
-        tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
-        ux, uy, uz = cross(ax, ay, az, px, py, pz)
-        lx, ly, lz = unturn(m, lx + ux + tx, ly + uy + ty, lz + uz + tz)
-        wx, wy, wz = unturn(m, wx, wy, wz)
-        ax, ay, az = unturn(m, ax, ay, az)
+        wx, wy, wz, ax, ay, az, lx, ly, lz = carried(below, own, n, k)
         rate = ratio * v[k]
         store3(own, OMEGA, n, k, wx, wy, wz + rate)
         store3(own, ALPHA, n, k, ax + wy * rate, ay - wx * rate, az + ratio * a[k])
@@ -94,17 +102,7 @@ def move_prismatic(below, own, v, a, ratio, lanes):
     """Motion of a body that slides along its z axis."""
     n = len(lanes)
     for k in range(n):
-        m = load9(own, ROTATION, n, k)
-        px, py, pz = load3(own, ORIGIN, n, k)
-        wx, wy, wz = load3(below, OMEGA, n, k)
-        ax, ay, az = load3(below, ALPHA, n, k)
-        lx, ly, lz = load3(below, ACCELERATION, n, k)
-        ux, uy, uz = cross(wx, wy, wz, px, py, pz)
-        tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
-        ux, uy, uz = cross(ax, ay, az, px, py, pz)
-        lx, ly, lz = unturn(m, lx + ux + tx, ly + uy + ty, lz + uz + tz)
-        wx, wy, wz = unturn(m, wx, wy, wz)
-        ax, ay, az = unturn(m, ax, ay, az)
+        wx, wy, wz, ax, ay, az, lx, ly, lz = carried(below, own, n, k)
         twice = 2.0 * ratio * v[k]
         store3(own, OMEGA, n, k, wx, wy, wz)
         store3(own, ALPHA, n, k, ax, ay, az)
@@ -117,18 +115,8 @@ def move_free(below, own, v, a, lanes):
     axes."""
     n = len(lanes)
     for k in range(n):
-        m = load9(own, ROTATION, n, k)
         t = load9(own, TURN, n, k)
-        px, py, pz = load3(own, ORIGIN, n, k)
-        wx, wy, wz = load3(below, OMEGA, n, k)
-        ax, ay, az = load3(below, ALPHA, n, k)
-        lx, ly, lz = load3(below, ACCELERATION, n, k)
-        ux, uy, uz = cross(wx, wy, wz, px, py, pz)
-        tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
-        ux, uy, uz = cross(ax, ay, az, px, py, pz)
-        lx, ly, lz = unturn(m, lx + ux + tx, ly + uy + ty, lz + uz + tz)
-        wx, wy, wz = unturn(m, wx, wy, wz)
-        ax, ay, az = unturn(m, ax, ay, az)
+        wx, wy, wz, ax, ay, az, lx, ly, lz = carried(below, own, n, k)
         rx, ry, rz = unturn(t, v[k], v[n + k], v[2 * n + k])
         dx, dy, dz = unturn(t, a[k], a[n + k], a[2 * n + k])
         sx, sy, sz = unturn(t, v[3 * n + k], v[4 * n + k], v[5 * n + k])
