@@ -41,7 +41,8 @@ def _described(value: Any) -> str:
 
 
 class Rows:
-    """Several arguments broadcast together: `shape` is the batch, `count` its size, `take(name)` the rows of one.
+    """Several arguments broadcast together: `shape` is the batch, `count` its size, `take(name)` the rows of
+    one.
 
     Parameters
     ----------
@@ -103,7 +104,8 @@ def explain_status(status: int, rows: Mapping[str, np.ndarray]) -> None:
 
 
 def warn_of_singular_rows(result: np.ndarray, rows: Mapping[str, np.ndarray], what: str) -> None:
-    """Deal with non-finite rows of a result whose arguments are good: raise for one state, warn for a batch."""
+    """Deal with non-finite rows of a result whose arguments are good: raise for one state, warn for a
+    batch."""
     bad = ~np.isfinite(result).all(axis=tuple(range(1, result.ndim)))
     for name, array in rows.items():
         wrong = ~np.isfinite(array).all(axis=tuple(range(1, array.ndim)))

@@ -37,7 +37,10 @@ def load(
     UnsupportedError
         If the description is right but asks for a family or formulation that is not computed.
     """
-    return from_description(read(source, config=config, options=options, name=name))
+    robot = from_description(read(source, config=config, options=options, name=name))
+    if hasattr(source, "links") and hasattr(source, "joints"):
+        robot.keep_urdf(source)
+    return robot
 
 
 def from_description(description: RobotDescription) -> Robot:

@@ -18,10 +18,10 @@ __all__ = ["Robot"]
 class Robot(Protocol):
     """A robot of any family: M(q) a + h(q, v) = B(q) tau + sum J^T w.
 
-    q is (..., nq), v and a are (..., nv), tau is (..., nu); leading dimensions broadcast, results have the broadcast shape.
-    Units SI and rad; quaternions x y z w; twists and wrenches angular part first, in world axes. Wrong shapes raise
-    DimensionError, NaN, infinity and quaternions that are not of unit length StateError, unknown names UnknownNameError.
-    A robot is immutable, may be shared by threads, and pickles.
+    q is (..., nq), v and a are (..., nv), tau is (..., nu); leading dimensions broadcast, results have the
+    broadcast shape. Units SI and rad; quaternions x y z w; twists and wrenches angular part first, in world
+    axes. Wrong shapes raise DimensionError, NaN, infinity and quaternions that are not of unit length
+    StateError, unknown names UnknownNameError. A robot is immutable, may be shared by threads, and pickles.
     """
 
     kind: str

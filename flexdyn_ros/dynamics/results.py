@@ -42,7 +42,8 @@ class Linearization(NamedTuple):
 class Modes(NamedTuple):
     """Modes of vibration, by rising frequency.
 
-    frequency (..., m) [Hz], damping_ratio (..., m) [-], shape (..., nv, m) of unit M-norm, unstable (...) bool.
+    frequency (..., m) [Hz], damping_ratio (..., m) [-], shape (..., nv, m) of unit M-norm, unstable (...)
+    bool.
     """
 
     frequency: np.ndarray
@@ -52,7 +53,8 @@ class Modes(NamedTuple):
 
 
 class Equilibrium(NamedTuple):
-    """A state of rest: q (nq,), tau (nu,), largest residual [N m, N], whether it is stable, iterations taken."""
+    """A state of rest: q (nq,), tau (nu,), largest residual [N m, N], whether it is stable, iterations
+    taken."""
 
     q: np.ndarray
     tau: np.ndarray

@@ -10,13 +10,18 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.dynamics.arguments import Rows, check_out, explain_status, numbers, warn_of_singular_rows
-from flexdyn_ros.dynamics.results import BiasTerms, Energy, Linearization
+from flexdyn_ros.dynamics.equilibrium import Statics, find_equilibrium
+from flexdyn_ros.dynamics.lagrangian import LagrangianPath
+from flexdyn_ros.dynamics.modes import chosen_coordinates, modes_of
+from flexdyn_ros.dynamics.results import BiasTerms, Energy, Equilibrium, Linearization, Modes
 from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.errors import DimensionError, UnknownNameError
 from flexdyn_ros.kernels import rigid as kernels
 from flexdyn_ros.kernels.compiler import LANES, Entry
+from flexdyn_ros.kernels.coriolis import coriolis_many
 from flexdyn_ros.model.coordinates import Coordinate
 from flexdyn_ros.model.packed import PackedTree
+from flexdyn_ros.model.payload import Payload, carry, check_payload
 from flexdyn_ros.model.tree import Frame, build_tree
 
 __all__ = ["TreeRobot"]
@@ -27,15 +32,17 @@ _empty = np.empty
 class TreeRobot:
     """A tree of rigid bodies on a fixed, planar or floating base; immutable, shared by threads, pickles.
 
-    Made by `flexdyn_ros.load`. Arguments of all verbs broadcast over leading dimensions; q is (..., nq), v and a are
-    (..., nv), tau is (..., nu); units SI and rad. See `flexdyn_ros.Robot` for what the verbs have in common.
+    Made by `flexdyn_ros.load`. Arguments of all verbs broadcast over leading dimensions; q is (..., nq), v
+    and a are (..., nv), tau is (..., nu); units SI and rad. See `flexdyn_ros.Robot` for what the verbs have
+    in common.
     """
 
     kind = "tree"
 
-    def __init__(self, description: RobotDescription) -> None:
+    def __init__(self, description: RobotDescription, payloads: tuple[Payload, ...] = ()) -> None:
         self.description = description
-        self._tree = tree = build_tree(description)
+        self._payloads = payloads
+        self._tree = tree = carry(build_tree(description), payloads)
         self.name = description.name
         self.nq, self.nv, self.nu = tree.model.nq, tree.model.nv, tree.model.nv
         self.coordinates: tuple[Coordinate, ...] = tree.coordinates
@@ -47,22 +54,25 @@ class TreeRobot:
         self.gravity = tree.model.gravity
         self._packed = PackedTree(tree)
         self._address = self._packed.address
+        by_lagrange = description.formulation.method == "lagrange"
+        self._lagrangian = LagrangianPath(tree.model) if by_lagrange else None
         self._bind_when_called("_inverse_dynamics", kernels.inverse_dynamics_one)
         self._bind_when_called("_forward_dynamics", kernels.forward_dynamics_one)
         self._bind_when_called("_mass_matrix", kernels.mass_matrix_one)
 
     def _bind_when_called(self, name: str, entry: Entry) -> None:
-        """Give the robot an entry that is loaded at its first call (a class with __getattr__ would slow every access)."""
+        """Give the robot an entry that is loaded at its first call (a class with __getattr__ would slow every
+        access)."""
 
         def first_call(*arguments):
             bound = entry.load()
             setattr(self, name, bound)
             return bound(*arguments)
 
-        setattr(self, name, first_call)
+        setattr(self, name, first_call if self._lagrangian is None else _no_shortcut)
 
     def __reduce__(self):
-        return TreeRobot, (self.description,)
+        return TreeRobot, (self.description, self._payloads)
 
     def __repr__(self) -> str:
         return f"<TreeRobot {self.name!r}: nq={self.nq}, nv={self.nv}>"
@@ -76,10 +86,40 @@ class TreeRobot:
 
     @cached_property
     def urdf(self):
-        """The description as an `urchin.URDF` (geometry; made when first asked for)."""
+        """The URDF object the robot was loaded from, else its text as an `urchin.URDF` (made when first asked
+        for)."""
         from flexdyn_ros.description.geometry import as_urchin
 
         return as_urchin(self.description)
+
+    def keep_urdf(self, urdf: Any) -> None:
+        """Answer `urdf` with the object that the caller loaded the robot from; it is not pickled."""
+        self.__dict__["urdf"] = urdf
+
+    def with_payload(
+        self, frame: str, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: np.ndarray | None = None
+    ) -> TreeRobot:
+        """The same robot with a rigid body fixed to a frame, in place of the payload that the frame had.
+
+        Parameters
+        ----------
+        frame : name of the frame
+        mass : [kg]; 0 removes the payload
+        com : (3,) centre of mass, frame axes [m]
+        inertia : (3, 3) about the centre of mass, frame axes [kg m2]; None is a point mass
+
+        Raises
+        ------
+        UnknownNameError, DimensionError, StateError
+            StateError: not finite, negative mass, or principal moments that no body has.
+        """
+        self._frame(frame)
+        payload = check_payload(frame, mass, com, inertia)
+        others = tuple(p for p in self._payloads if p.frame != frame)
+        robot = TreeRobot(self.description, (*others, payload) if payload.mass > 0.0 else others)
+        if "urdf" in self.__dict__:
+            robot.keep_urdf(self.urdf)
+        return robot
 
     def index(self, name: str) -> int:
         """Index in v of a coordinate; UnknownNameError if there is none of that name."""
@@ -97,7 +137,8 @@ class TreeRobot:
         return self._tree.neutral.copy()
 
     def random(self, rng: np.random.Generator | None = None) -> np.ndarray:
-        """A random q (nq,): joints within their limits (else within pi or 1 m), free bodies within 1 m, any attitude."""
+        """A random q (nq,): joints within their limits (else within pi or 1 m), free bodies within 1 m, any
+        attitude."""
         rng = np.random.default_rng() if rng is None else rng
         q = rng.uniform(-1.0, 1.0, self.nq)
         for c in self.coordinates:
@@ -129,7 +170,8 @@ class TreeRobot:
         unactuated: str = "given",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Efforts tau = M(q) a + h(q, v) - sum J^T w by the recursive Newton-Euler algorithm (Luh, Walker & Paul 1980).
+        """Efforts tau = M(q) a + h(q, v) - sum J^T w by the recursive Newton-Euler algorithm (Luh, Walker &
+        Paul 1980).
 
         Parameters
         ----------
@@ -137,7 +179,8 @@ class TreeRobot:
         wrenches : mapping from frame name to (..., 6), optional
             (moment; force) in world axes that act on the robot at the frame's origin.
         unactuated : {"given", "free"}
-            "free": accelerations of coordinates that are not actuated are ignored and solved so that their efforts are 0.
+            "free": accelerations of coordinates that are not actuated are ignored and solved so that their
+            efforts are 0.
         out : (..., nu) array, optional
 
         Returns
@@ -162,7 +205,7 @@ class TreeRobot:
             raise UnknownNameError("value of unactuated", unactuated, ("given", "free"))
         rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
         tau = check_out(out, (*rows.shape, self.nv))
-        self._run(kernels.inverse_dynamics_many, kernels.inverse_dynamics_loaded, rows, ("q", "v", "a"), tau, wrenches)
+        self._run("inverse_dynamics", rows, ("q", "v", "a"), tau, wrenches)
         return tau
 
     def forward_dynamics(
@@ -175,9 +218,11 @@ class TreeRobot:
         prescribed: Mapping[str, Any] | None = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Accelerations a of M(q) a + h(q, v) = tau + sum J^T w by the articulated-body algorithm (Featherstone 2008).
+        """Accelerations a of M(q) a + h(q, v) = tau + sum J^T w by the articulated-body algorithm
+        (Featherstone 2008).
 
-        Robots with mimic joints, and calls with prescribed accelerations, take the mass matrix and Cholesky instead.
+        Robots with mimic joints, and calls with prescribed accelerations, take the mass matrix and Cholesky
+        instead.
 
         Parameters
         ----------
@@ -212,11 +257,12 @@ class TreeRobot:
             return _write(out, self._partial(q, v, tau, a, given, wrenches)[1])
         rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), tau=(tau, self.nv))
         a = check_out(out, (*rows.shape, self.nv))
-        self._run(kernels.forward_dynamics_many, kernels.forward_dynamics_loaded, rows, ("q", "v", "tau"), a, wrenches)
+        self._run("forward_dynamics", rows, ("q", "v", "tau"), a, wrenches)
         return a
 
     def mass_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Mass matrix M(q) (..., nv, nv) by the composite-rigid-body algorithm (Featherstone 2008), rotors included."""
+        """Mass matrix M(q) (..., nv, nv) by the composite-rigid-body algorithm (Featherstone 2008), rotors
+        included."""
         if out is None:
             try:
                 M = _empty((self.nv, self.nv))
@@ -226,6 +272,10 @@ class TreeRobot:
                 pass
         rows = Rows({"q": (q, self.nq)})
         M = check_out(out, (*rows.shape, self.nv, self.nv))
+        if self._lagrangian is not None:
+            self._check({"q": rows.take("q")})
+            M.reshape(rows.count, self.nv, self.nv)[...] = self._lagrangian.mass_matrix(rows.take("q"))
+            return M
         self._call(kernels.mass_matrix_many, rows, ("q",), M.reshape(rows.count, self.nv, self.nv))
         return M
 
@@ -233,14 +283,18 @@ class TreeRobot:
         """h(q, v) (..., nv): velocity products, gravity, springs, damping and friction [N m, N]."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv), "a": (np.zeros(self.nv), self.nv)})
         h = check_out(out, (*rows.shape, self.nv))
-        self._run(kernels.inverse_dynamics_many, kernels.inverse_dynamics_loaded, rows, ("q", "v", "a"), h, None)
+        self._run("inverse_dynamics", rows, ("q", "v", "a"), h, None)
         return h
 
     def bias_terms(self, q: np.ndarray, v: np.ndarray) -> BiasTerms:
         """The parts of `bias_forces`, each (..., nv); external is zero for a tree."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        terms = _empty((rows.count, 5, self.nv))
-        self._call(kernels.bias_terms_many, rows, ("q", "v"), terms)
+        if self._lagrangian is not None:
+            self._check({name: rows.take(name) for name in ("q", "v")})
+            terms = self._lagrangian.terms(rows.take("q"), rows.take("v"))
+        else:
+            terms = _empty((rows.count, 5, self.nv))
+            self._call(kernels.bias_terms_many, rows, ("q", "v"), terms)
         return BiasTerms(*(np.ascontiguousarray(terms[:, i]).reshape(*rows.shape, self.nv) for i in range(5)))
 
     def actuation_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -256,21 +310,24 @@ class TreeRobot:
         return Energy(*(energy[:, i].reshape(rows.shape)[()] for i in range(3)))
 
     def momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Momentum (..., 6) = (angular about the world origin; linear), world axes [N m s, N s]; rotors' spin left out."""
+        """Momentum (..., 6) = (angular about the world origin; linear), world axes [N m s, N s]; rotors' spin
+        left out."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         out = _empty((rows.count, 10))
         self._call(kernels.momenta_many, rows, ("q", "v"), out)
         return np.ascontiguousarray(out[:, :6]).reshape(*rows.shape, 6)
 
     def center_of_mass(self, q: np.ndarray) -> np.ndarray:
-        """Centre of mass (..., 3) of all bodies that can move, world axes [m]; what is fixed to the world does not count."""
+        """Centre of mass (..., 3) of all bodies that can move, world axes [m]; what is fixed to the world
+        does not count."""
         rows = Rows({"q": (q, self.nq), "v": (np.zeros(self.nv), self.nv)})
         out = _empty((rows.count, 10))
         self._call(kernels.momenta_many, rows, ("q", "v"), out)
         return (out[:, 6:9] / out[:, 9:10]).reshape(*rows.shape, 3)
 
     def frames(self, q: np.ndarray, names: str | Sequence[str] | None = None) -> np.ndarray:
-        """Poses of frames in the world: (..., 4, 4) for one name, (..., k, 4, 4) for several (None: `frame_names`) [m]."""
+        """Poses of frames in the world: (..., 4, 4) for one name, (..., k, 4, 4) for several (None:
+        `frame_names`) [m]."""
         wanted = self.frame_names if names is None else (names,) if isinstance(names, str) else tuple(names)
         frames = [self._frame(name) for name in wanted]
         rows = Rows({"q": (q, self.nq)})
@@ -296,7 +353,8 @@ class TreeRobot:
         return {}
 
     def integrate(self, q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
-        """q moved by v for dt seconds (..., nq): sums for joints, exponential map for free bodies, unit quaternions."""
+        """q moved by v for dt seconds (..., nq): sums for joints, exponential map for free bodies, unit
+        quaternions."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         out = _empty((rows.count, self.nq))
         data = {name: rows.take(name) for name in ("q", "v")}
@@ -328,10 +386,12 @@ class TreeRobot:
         tau: np.ndarray | None = None,
         wrenches: Mapping[str, Any] | None = None,
     ) -> Linearization:
-        """A (..., 2 nv, 2 nv), B (..., 2 nv, nu) of x' = A x + B dtau, x = (dq in R^nv, dv), about the motion at (q, v).
+        """A (..., 2 nv, 2 nv), B (..., 2 nv, nu) of x' = A x + B dtau, x = (dq in R^nv, dv), about the motion
+        at (q, v).
 
-        Exact to rounding: complex-step derivatives (Squire & Trapp 1998) of the inverse dynamics, solved with the mass
-        matrix. The angular part of dq of a free body is a small turn in world axes, so that its rate is dw + w x dq.
+        Exact to rounding: complex-step derivatives (Squire & Trapp 1998) of the inverse dynamics, solved with
+        the mass matrix. The angular part of dq of a free body is a small turn in world axes, so that its rate
+        is dw + w x dq.
         """
         tau = np.zeros(self.nv) if tau is None else tau
         rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), tau=(tau, self.nv))
@@ -359,10 +419,95 @@ class TreeRobot:
                 A[:, i + 1, i], A[:, i + 1, i + 2] = w[:, 2], -w[:, 0]
                 A[:, i + 2, i], A[:, i + 2, i + 1] = -w[:, 1], w[:, 0]
 
+    def coriolis_matrix(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """C (..., nv, nv): C v is the velocity part of h, dM/dt - 2 C is skew (Echeandia & Wensing 2021)."""
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        C = _empty((rows.count, self.nv, self.nv))
+        blocks = (4, self._tree.model.nb, 6, 6)
+
+        def call(address, work, q, v, C):
+            return coriolis_many(address, work, q, v, np.zeros(blocks), C)
+
+        self._call(call, rows, ("q", "v"), C)
+        return C.reshape(*rows.shape, self.nv, self.nv)
+
+    def modes(self, q: np.ndarray, *, lock: Sequence[str] | str = ()) -> Modes:
+        """Modes of vibration about rest at q: K = d(h - damping)/dq, D = dh/dv at v = 0; see
+        `dynamics/modes.py`.
+
+        Parameters
+        ----------
+        q : (..., nq) array
+        lock : coordinate names, or "joints": these stand still and have no part in the modes
+
+        Returns
+        -------
+        Modes
+            frequency (..., m) [Hz], rising; damping_ratio (..., m), inf for frequency 0; shape (..., nv, m)
+            of unit M-norm; unstable (...): an eigenvalue is negative (its frequency is given as 0). m = nv -
+            number locked.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError
+        """
+        locked = chosen_coordinates(lock, self.coordinates, "lock")
+        zero = np.zeros(self.nv)
+        M = self.mass_matrix(q)
+        K, D = self.inverse_dynamics_derivatives(q, zero, zero)
+        return modes_of(M, K, D, locked)
+
+    def static_equilibrium(
+        self,
+        q0: np.ndarray | None = None,
+        *,
+        hold: Sequence[str] | str = (),
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, Any] | None = None,
+    ) -> Equilibrium:
+        """The state of rest near q0; see `dynamics/equilibrium.py`.
+
+        Parameters
+        ----------
+        q0 : (nq,) array, optional
+            Where to start; neutral() if omitted.
+        hold : coordinate names, or "joints": these stay and get the efforts that this takes
+        tau : (nu,) array, optional
+            Efforts of the others, zero if omitted [N m, N].
+        wrenches : mapping from frame name to (6,), optional
+            (moment; force) in world axes at the frame's origin.
+
+        Returns
+        -------
+        Equilibrium
+            stable: the Hessian of the potential, held coordinates left out, has no negative eigenvalue.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, ConvergenceError
+        """
+        held = chosen_coordinates(hold, self.coordinates, "hold")
+        tau = np.zeros(self.nv) if tau is None else tau
+        q0 = self.neutral() if q0 is None else q0
+        rows = self._rows(wrenches, q0=(q0, self.nq), tau=(tau, self.nv))
+        if rows.shape:
+            raise DimensionError(f"static_equilibrium takes single states, got a batch of shape {rows.shape}")
+        data = {"q": rows.take("q0"), "tau": rows.take("tau")}
+        self._check(data)
+        zero = np.zeros(self.nv)
+        statics = Statics(
+            load=lambda q: self.inverse_dynamics(q, zero, zero, wrenches),
+            stiffness=lambda q: self.inverse_dynamics_derivatives(q, zero, zero, wrenches)[0],
+            mass=self.mass_matrix,
+            move=lambda q, dq: self.integrate(q, dq, 1.0),
+        )
+        return find_equilibrium(statics, data["q"][0].copy(), data["tau"][0], held)
+
     def inverse_dynamics_derivatives(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """d tau / dq (tangent) and d tau / dv of `inverse_dynamics`, each (..., nv, nv), by the complex step."""
+        """d tau / dq (tangent) and d tau / dv of `inverse_dynamics`, each (..., nv, nv), by the complex
+        step."""
         rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
         data = {name: rows.take(name) for name in ("q", "v", "a")}
         dq, dv = _empty((rows.count, self.nv, self.nv)), _empty((rows.count, self.nv, self.nv))
@@ -409,20 +554,53 @@ class TreeRobot:
     def _flat_wrenches(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> dict[str, np.ndarray] | None:
         return {name: rows.take(f"wrenches[{name!r}]") for name in wrenches} if wrenches else None
 
-    def _run(self, plain, loaded, rows: Rows, names: tuple[str, ...], out: np.ndarray, wrenches) -> None:
+    def _run(self, verb: str, rows: Rows, names: tuple[str, ...], out: np.ndarray, wrenches) -> None:
         """One of the dynamics over all rows: lanes without wrenches, sample by sample with them."""
         data = {name: rows.take(name) for name in names}
         result = out.reshape(rows.count, self.nv)
+        if self._lagrangian is not None:
+            self._run_lagrangian(verb, data, result, self._generalized(data["q"], rows, wrenches))
+            return
         if not wrenches:
+            plain = getattr(kernels, f"{verb}_many")
             call = lambda *arrays: plain(self._address, self._packed.work(LANES), *arrays)  # noqa: E731
             status = run_in_slices(call, [*data.values(), result])
         else:
             bodies, offsets = self._points(wrenches)
+            loaded = getattr(kernels, f"{verb}_loaded")
             call = lambda q, v, x, w, y: loaded(self._address, self._packed.work(), q, v, x, bodies, offsets, w, y)  # noqa: E731
             status = run_in_slices(call, [*data.values(), self._wrench_rows(rows, wrenches), result])
         if status:
             explain_status(status, data)
             warn_of_singular_rows(result, data, "the mass matrix")
+
+    def _run_lagrangian(self, verb: str, data: dict[str, np.ndarray], result: np.ndarray, load: np.ndarray) -> None:
+        """`_run` by the Lagrangian path."""
+        self._check(data)
+        if verb == "inverse_dynamics":
+            result[...] = self._lagrangian.inverse(*data.values(), load)
+        else:
+            nothing = np.zeros(self.nv, dtype=bool)
+            result[...] = self._lagrangian.partial(*data.values(), np.zeros_like(result), nothing, load)[1]
+        warn_of_singular_rows(result, data, "the mass matrix")
+
+    def _check(self, data: Mapping[str, np.ndarray]) -> None:
+        """StateError if rows of q, v, ... hold NaN, infinity, or a quaternion that is not of unit length."""
+        q = data["q"]
+        still = np.zeros((len(q), self.nv))
+        explain_status(kernels.integrate_many(self._address, q, still, 0.0, _empty(q.shape)), {"q": q})
+        for name, rows in data.items():
+            wrong = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+            if wrong.size:
+                explain_status(2 + 8 * int(wrong[0]), {name: rows})
+
+    def _generalized(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
+        """sum J^T w (count, nv) of external wrenches."""
+        load = np.zeros((rows.count, self.nv))
+        loads = self._wrench_rows(rows, wrenches)
+        for i, name in enumerate(wrenches or {}):
+            load += np.einsum("nij,ni->nj", self.jacobian(q, name), loads[:, i])
+        return load
 
     def _call(self, kernel, rows: Rows, names: tuple[str, ...], result: np.ndarray) -> None:
         """An entry (address, work, *rows, result) over all rows."""
@@ -454,6 +632,13 @@ class TreeRobot:
         checked = {name: array.copy() if name in ("tau", "a") else array for name, array in data.items()}
         data["tau"], data["a"] = data["tau"].copy(), data["a"].copy()
         data["tau"][:, given] = 0.0
+        if self._lagrangian is not None:
+            self._check(checked)
+            load = self._generalized(data["q"], rows, wrenches)
+            arguments = (data[name] for name in ("q", "v", "tau", "a"))
+            data["tau"], data["a"] = self._lagrangian.partial(*arguments, given, load)
+            warn_of_singular_rows(data["a"], checked, "the mass matrix")
+            return data["tau"].reshape(*rows.shape, self.nv), data["a"].reshape(*rows.shape, self.nv)
         bodies, offsets = self._points(wrenches)
         call = lambda q, v, tau, a, w: kernels.partial_dynamics_many(  # noqa: E731
             self._address, self._packed.work(), _empty((self.nv, self.nv)), q, v, tau, given, a, bodies, offsets, w
@@ -465,6 +650,11 @@ class TreeRobot:
             data["tau"][~np.isfinite(data["a"]).all(axis=1)] = np.nan
         shape = (*rows.shape, self.nv)
         return data["tau"].reshape(shape), data["a"].reshape(shape)
+
+
+def _no_shortcut(*arguments: Any) -> int:
+    """In place of a one-sample entry where there is none: sends the verb on to its general path."""
+    raise TypeError
 
 
 def _write(out: np.ndarray | None, result: np.ndarray) -> np.ndarray:
