@@ -56,7 +56,9 @@ class Rows:
             tail = (size,) if isinstance(size, int) else size
             array = numbers(value, name, tail[-1])
             if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
-                raise DimensionError(f"{name} has shape {array.shape}, expected (..., {', '.join(map(str, tail))})")
+                raise DimensionError(
+                    f"{name} has shape {array.shape}, expected (..., {', '.join(map(str, tail))})"
+                )
             self._arrays[name], self._tails[name] = array, tail
         leading = {name: a.shape[: a.ndim - len(self._tails[name])] for name, a in self._arrays.items()}
         try:
@@ -70,15 +72,19 @@ class Rows:
         """Rows (count, ...) of one argument, C-contiguous and writable (entries take no other)."""
         array, tail = self._arrays[name], self._tails[name]
         full = np.broadcast_to(array, self.shape + tail) if array.shape != self.shape + tail else array
-        rows = np.ascontiguousarray(full).reshape((self.count, *tail))
-        return rows if rows.flags.writeable else rows.copy()
+        return np.require(full.reshape((self.count, *tail)), requirements=("C", "A", "W"))
 
 
 def check_out(out: Any, shape: tuple[int, ...]) -> np.ndarray:
     """The array to write to: `out` if it fits, a new one if it is None."""
     if out is None:
         return np.empty(shape)
-    if not isinstance(out, np.ndarray) or out.dtype != np.float64 or out.shape != shape or not out.flags.c_contiguous:
+    if (
+        not isinstance(out, np.ndarray)
+        or out.dtype != np.float64
+        or out.shape != shape
+        or not out.flags.c_contiguous
+    ):
         given = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise DimensionError(f"out is {given}, expected a C-contiguous float64 array of shape {shape}")
     if not out.flags.writeable:
@@ -95,12 +101,15 @@ def explain_status(status: int, rows: Mapping[str, np.ndarray]) -> None:
     where = "" if single else f" of sample {index}"
     if code == BAD_QUATERNION:
         raise StateError(
-            f"a quaternion in q{where} is not of unit length within {QUATERNION_TOLERANCE:g}: q = {rows['q'][index]}"
+            f"a quaternion in q{where} is not of unit length within {QUATERNION_TOLERANCE:g}: "
+            f"q = {rows['q'][index]}"
         )
     for name, array in rows.items():
         bad = np.flatnonzero(~np.isfinite(array[index].ravel()))
         if bad.size:
-            raise StateError(f"{name}[{bad[0]}]{where} is {array[index].ravel()[bad[0]]}, expected a finite number")
+            raise StateError(
+                f"{name}[{bad[0]}]{where} is {array[index].ravel()[bad[0]]}, expected a finite number"
+            )
 
 
 def warn_of_singular_rows(result: np.ndarray, rows: Mapping[str, np.ndarray], what: str) -> None:
@@ -116,4 +125,6 @@ def warn_of_singular_rows(result: np.ndarray, rows: Mapping[str, np.ndarray], wh
     if result.shape[0] == 1:
         raise SingularityError(f"{what} is singular, or the state so large that the result overflows", 0.0)
     result[bad] = np.nan
-    warnings.warn(f"{what} is singular in {int(bad.sum())} of {bad.size} samples; their rows are NaN", FlexdynWarning, 4)
+    warnings.warn(
+        f"{what} is singular in {int(bad.sum())} of {bad.size} samples; their rows are NaN", FlexdynWarning, 4
+    )

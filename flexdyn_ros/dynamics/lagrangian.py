@@ -39,13 +39,24 @@ class LagrangianPath:
         """M (N, nv, nv)."""
         return self.equations(q, np.zeros((len(q), self._tree.nv))).M
 
-    def inverse(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, load: np.ndarray) -> np.ndarray:
+    def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, load: np.ndarray) -> np.ndarray:
         """tau = M a + h - load."""
         e = self.equations(q, v)
         return np.einsum("nij,nj->ni", e.M, a) + e.h - load
 
-    def partial(
-        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, a: np.ndarray, given: np.ndarray, load: np.ndarray
+    def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, load: np.ndarray) -> np.ndarray:
+        """a of M a + h = tau + load; NaN where M is singular."""
+        nothing = np.zeros(self._tree.nv, dtype=bool)
+        return self.partial_dynamics(q, v, tau, np.zeros_like(tau), nothing, load)[1]
+
+    def partial_dynamics(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        a: np.ndarray,
+        given: np.ndarray,
+        load: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
         """(tau, a) of the motion whose accelerations marked in given (nv,) are those of a; NaN where M is
         singular."""

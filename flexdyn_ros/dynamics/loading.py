@@ -38,7 +38,7 @@ def load(
         If the description is right but asks for a family or formulation that is not computed.
     """
     robot = from_description(read(source, config=config, options=options, name=name))
-    if hasattr(source, "links") and hasattr(source, "joints"):
+    if isinstance(robot, TreeRobot) and hasattr(source, "links") and hasattr(source, "joints"):
         robot.keep_urdf(source)
     return robot
 
@@ -46,5 +46,7 @@ def load(
 def from_description(description: RobotDescription) -> Robot:
     """The robot of a description that has been read already."""
     if description.kind != "tree":
-        raise UnsupportedError(f"robots of kind '{description.kind}' are read but not computed yet; kind 'tree' is")
+        raise UnsupportedError(
+            f"robots of kind '{description.kind}' are read but not computed yet; kind 'tree' is"
+        )
     return TreeRobot(description)

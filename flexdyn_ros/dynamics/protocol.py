@@ -116,5 +116,9 @@ class Robot(Protocol):
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray: ...
 
     def with_payload(
-        self, frame: str, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: np.ndarray | None = None
+        self,
+        frame: str,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: np.ndarray | None = None,
     ) -> Robot: ...

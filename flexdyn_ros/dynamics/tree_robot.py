@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -56,22 +56,24 @@ class TreeRobot:
         self._address = self._packed.address
         by_lagrange = description.formulation.method == "lagrange"
         self._lagrangian = LagrangianPath(tree.model) if by_lagrange else None
-        self._bind_when_called("_inverse_dynamics", kernels.inverse_dynamics_one)
-        self._bind_when_called("_forward_dynamics", kernels.forward_dynamics_one)
-        self._bind_when_called("_mass_matrix", kernels.mass_matrix_one)
+        self._inverse_dynamics = self._bound_when_called("_inverse_dynamics", kernels.inverse_dynamics_one)
+        self._forward_dynamics = self._bound_when_called("_forward_dynamics", kernels.forward_dynamics_one)
+        self._mass_matrix = self._bound_when_called("_mass_matrix", kernels.mass_matrix_one)
 
-    def _bind_when_called(self, name: str, entry: Entry) -> None:
-        """Give the robot an entry that is loaded at its first call (a class with __getattr__ would slow every
-        access)."""
+    def _bound_when_called(self, name: str, entry: Entry) -> Callable[..., int]:
+        """An entry that is loaded at its first call, and is then itself the attribute of that name.
 
-        def first_call(*arguments):
+        (A class with __getattr__ would slow every access.)
+        """
+
+        def first_call(*arguments: Any) -> int:
             bound = entry.load()
             setattr(self, name, bound)
             return bound(*arguments)
 
-        setattr(self, name, first_call if self._lagrangian is None else _no_shortcut)
+        return first_call if self._lagrangian is None else _no_shortcut
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return TreeRobot, (self.description, self._payloads)
 
     def __repr__(self) -> str:
@@ -85,9 +87,10 @@ class TreeRobot:
         return float(self._tree.model.inertia[0::10].sum())
 
     @cached_property
-    def urdf(self):
-        """The URDF object the robot was loaded from, else its text as an `urchin.URDF` (made when first asked
-        for)."""
+    def urdf(self) -> Any:
+        """The URDF object the robot was loaded from, else its text as `urchin.URDF`, made when first asked
+        for.
+        """
         from flexdyn_ros.description.geometry import as_urchin
 
         return as_urchin(self.description)
@@ -97,7 +100,11 @@ class TreeRobot:
         self.__dict__["urdf"] = urdf
 
     def with_payload(
-        self, frame: str, mass: float, com: Sequence[float] = (0.0, 0.0, 0.0), inertia: np.ndarray | None = None
+        self,
+        frame: str,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: np.ndarray | None = None,
     ) -> TreeRobot:
         """The same robot with a rigid body fixed to a frame, in place of the payload that the frame had.
 
@@ -334,16 +341,23 @@ class TreeRobot:
         bodies = np.array([f.body for f in frames], dtype=np.int64)
         placements = np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
         poses = _empty((rows.count, len(frames), 4, 4))
-        call = lambda address, work, q, poses: kernels.frames_many(address, work, q, bodies, placements, poses)  # noqa: E731
+
+        def call(address: int, work: np.ndarray, q: np.ndarray, poses: np.ndarray) -> int:
+            return kernels.frames_many(address, work, q, bodies, placements, poses)
+
         self._call(call, rows, ("q",), poses)
-        return poses.reshape(*rows.shape, 4, 4) if isinstance(names, str) else poses.reshape(*rows.shape, -1, 4, 4)
+        tail = (4, 4) if isinstance(names, str) else (len(frames), 4, 4)
+        return poses.reshape(*rows.shape, *tail)
 
     def jacobian(self, q: np.ndarray, frame: str, *, out: np.ndarray | None = None) -> np.ndarray:
         """J (..., 6, nv): J v = (angular; linear) velocity of the frame's origin, world axes."""
         body, placement = self._frame(frame)[1:]
         rows = Rows({"q": (q, self.nq)})
         J = check_out(out, (*rows.shape, 6, self.nv))
-        call = lambda address, work, q, J: kernels.jacobian_many(address, work, q, body, placement.p, J)  # noqa: E731
+
+        def call(address: int, work: np.ndarray, q: np.ndarray, J: np.ndarray) -> int:
+            return kernels.jacobian_many(address, work, q, body, placement.p, J)
+
         self._call(call, rows, ("q",), J.reshape(rows.count, 6, self.nv))
         return J
 
@@ -396,7 +410,9 @@ class TreeRobot:
         tau = np.zeros(self.nv) if tau is None else tau
         rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), tau=(tau, self.nv))
         a = self.forward_dynamics(q, v, tau, wrenches).reshape(rows.count, self.nv)
-        dq, dv = self.inverse_dynamics_derivatives(rows.take("q"), rows.take("v"), a, self._flat_wrenches(rows, wrenches))
+        dq, dv = self.inverse_dynamics_derivatives(
+            rows.take("q"), rows.take("v"), a, self._flat_wrenches(rows, wrenches)
+        )
         M = self.mass_matrix(rows.take("q"))
         nv = self.nv
         A = np.zeros((rows.count, 2 * nv, 2 * nv))
@@ -425,7 +441,7 @@ class TreeRobot:
         C = _empty((rows.count, self.nv, self.nv))
         blocks = (4, self._tree.model.nb, 6, 6)
 
-        def call(address, work, q, v, C):
+        def call(address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, C: np.ndarray) -> int:
             return coriolis_many(address, work, q, v, np.zeros(blocks), C)
 
         self._call(call, rows, ("q", "v"), C)
@@ -512,9 +528,14 @@ class TreeRobot:
         data = {name: rows.take(name) for name in ("q", "v", "a")}
         dq, dv = _empty((rows.count, self.nv, self.nv)), _empty((rows.count, self.nv, self.nv))
         bodies, offsets = self._points(wrenches)
-        call = lambda q, v, a, w, dq, dv: kernels.inverse_dynamics_derivatives_many(  # noqa: E731
-            self._address, self._packed.work(dtype=np.complex128), q, v, a, bodies, offsets, w, dq, dv
-        )
+
+        def call(*arrays: np.ndarray) -> int:
+            q, v, a, w, dq, dv = arrays
+            work = self._packed.work(dtype=np.complex128)
+            return kernels.inverse_dynamics_derivatives_many(
+                self._address, work, q, v, a, bodies, offsets, w, dq, dv
+            )
+
         status = run_in_slices(call, [*data.values(), self._wrench_rows(rows, wrenches), dq, dv])
         explain_status(status, data)
         shape = (*rows.shape, self.nv, self.nv)
@@ -528,7 +549,7 @@ class TreeRobot:
         except (KeyError, TypeError):
             raise UnknownNameError("frame", name, self.frame_names) from None
 
-    def _rows(self, wrenches: Mapping[str, Any] | None, **arguments) -> Rows:
+    def _rows(self, wrenches: Mapping[str, Any] | None, **arguments: Any) -> Rows:
         """Arguments and wrenches broadcast together."""
         loads = {f"wrenches[{name!r}]": (value, 6) for name, value in (wrenches or {}).items()}
         return Rows({**arguments, **loads})
@@ -554,35 +575,42 @@ class TreeRobot:
     def _flat_wrenches(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> dict[str, np.ndarray] | None:
         return {name: rows.take(f"wrenches[{name!r}]") for name in wrenches} if wrenches else None
 
-    def _run(self, verb: str, rows: Rows, names: tuple[str, ...], out: np.ndarray, wrenches) -> None:
+    def _run(
+        self,
+        verb: str,
+        rows: Rows,
+        names: tuple[str, ...],
+        out: np.ndarray,
+        wrenches: Mapping[str, Any] | None,
+    ) -> None:
         """One of the dynamics over all rows: lanes without wrenches, sample by sample with them."""
         data = {name: rows.take(name) for name in names}
         result = out.reshape(rows.count, self.nv)
         if self._lagrangian is not None:
-            self._run_lagrangian(verb, data, result, self._generalized(data["q"], rows, wrenches))
+            self._check(data)
+            load = self._generalized(data["q"], rows, wrenches)
+            result[...] = getattr(self._lagrangian, verb)(*data.values(), load)
+            warn_of_singular_rows(result, data, "the mass matrix")
             return
         if not wrenches:
             plain = getattr(kernels, f"{verb}_many")
-            call = lambda *arrays: plain(self._address, self._packed.work(LANES), *arrays)  # noqa: E731
+
+            def call(*arrays: np.ndarray) -> int:
+                return plain(self._address, self._packed.work(LANES), *arrays)
+
             status = run_in_slices(call, [*data.values(), result])
         else:
             bodies, offsets = self._points(wrenches)
             loaded = getattr(kernels, f"{verb}_loaded")
-            call = lambda q, v, x, w, y: loaded(self._address, self._packed.work(), q, v, x, bodies, offsets, w, y)  # noqa: E731
+
+            def call(*arrays: np.ndarray) -> int:
+                q, v, x, w, y = arrays
+                return loaded(self._address, self._packed.work(), q, v, x, bodies, offsets, w, y)
+
             status = run_in_slices(call, [*data.values(), self._wrench_rows(rows, wrenches), result])
         if status:
             explain_status(status, data)
             warn_of_singular_rows(result, data, "the mass matrix")
-
-    def _run_lagrangian(self, verb: str, data: dict[str, np.ndarray], result: np.ndarray, load: np.ndarray) -> None:
-        """`_run` by the Lagrangian path."""
-        self._check(data)
-        if verb == "inverse_dynamics":
-            result[...] = self._lagrangian.inverse(*data.values(), load)
-        else:
-            nothing = np.zeros(self.nv, dtype=bool)
-            result[...] = self._lagrangian.partial(*data.values(), np.zeros_like(result), nothing, load)[1]
-        warn_of_singular_rows(result, data, "the mass matrix")
 
     def _check(self, data: Mapping[str, np.ndarray]) -> None:
         """StateError if rows of q, v, ... hold NaN, infinity, or a quaternion that is not of unit length."""
@@ -602,10 +630,15 @@ class TreeRobot:
             load += np.einsum("nij,ni->nj", self.jacobian(q, name), loads[:, i])
         return load
 
-    def _call(self, kernel, rows: Rows, names: tuple[str, ...], result: np.ndarray) -> None:
+    def _call(
+        self, kernel: Callable[..., int], rows: Rows, names: tuple[str, ...], result: np.ndarray
+    ) -> None:
         """An entry (address, work, *rows, result) over all rows."""
         data = {name: rows.take(name) for name in names}
-        call = lambda *arrays: kernel(self._address, self._packed.work(), *arrays)  # noqa: E731
+
+        def call(*arrays: np.ndarray) -> int:
+            return kernel(self._address, self._packed.work(), *arrays)
+
         explain_status(run_in_slices(call, [*data.values(), result]), data)
 
     def _given_accelerations(self, prescribed: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -622,7 +655,9 @@ class TreeRobot:
             a[..., self.index(name)] = value
         return given, a
 
-    def _partial(self, q, v, tau, a, given, wrenches) -> tuple[np.ndarray, np.ndarray]:
+    def _partial(
+        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """(tau, a) of the motion in which the accelerations marked in `given` are those of a."""
         tau = np.zeros(self.nv) if tau is None else tau
         # accelerations of coordinates that are not given are no input: whatever they hold must not count
@@ -635,14 +670,18 @@ class TreeRobot:
         if self._lagrangian is not None:
             self._check(checked)
             load = self._generalized(data["q"], rows, wrenches)
-            arguments = (data[name] for name in ("q", "v", "tau", "a"))
-            data["tau"], data["a"] = self._lagrangian.partial(*arguments, given, load)
+            data["tau"], data["a"] = self._lagrangian.partial_dynamics(**data, given=given, load=load)
             warn_of_singular_rows(data["a"], checked, "the mass matrix")
             return data["tau"].reshape(*rows.shape, self.nv), data["a"].reshape(*rows.shape, self.nv)
         bodies, offsets = self._points(wrenches)
-        call = lambda q, v, tau, a, w: kernels.partial_dynamics_many(  # noqa: E731
-            self._address, self._packed.work(), _empty((self.nv, self.nv)), q, v, tau, given, a, bodies, offsets, w
-        )
+
+        def call(*arrays: np.ndarray) -> int:
+            q, v, tau, a, w = arrays
+            work, M = self._packed.work(), _empty((self.nv, self.nv))
+            return kernels.partial_dynamics_many(
+                self._address, work, M, q, v, tau, given, a, bodies, offsets, w
+            )
+
         status = run_in_slices(call, [*data.values(), self._wrench_rows(rows, wrenches)])
         if status:
             explain_status(status, checked)

@@ -54,7 +54,9 @@ def check_payload(frame: str, mass: float, com: Sequence[float], inertia: Any = 
         raise StateError("inertia is not symmetric")
     moments = np.linalg.eigvalsh(tensor)
     if moments[0] < -1e-9 * scale or moments[2] > moments[0] + moments[1] + 1e-6 * scale:
-        raise StateError(f"no body has the principal moments {moments}: each is at most the sum of the others")
+        raise StateError(
+            f"no body has the principal moments {moments}: each is at most the sum of the others"
+        )
     return Payload(
         frame, mass, tuple(centre.tolist()), tuple(tensor[i, j] for i in range(3) for j in range(i, 3))
     )
