@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 
 from flexdyn_ros.dynamics.results import Equilibrium
 from flexdyn_ros.errors import ConvergenceError
@@ -117,12 +116,15 @@ class _Problem:
         """
         if not self.free.size:
             return True
-        eigenvalues = eigh(_symmetric(self.stiffness(q)), self.mass(q), eigvals_only=True)
+        eigenvalues = _eigenvectors(self.stiffness(q), self.mass(q))[0]
         return bool(eigenvalues[0] >= -1e-12 * np.abs(eigenvalues).max() - 1e-9)
 
 
-def _symmetric(K: np.ndarray) -> np.ndarray:
-    return 0.5 * (K + K.T)
+def _eigenvectors(K: np.ndarray, M: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues, by rising size, and eigenvectors of unit M-norm of the symmetric part of K."""
+    from scipy.linalg import eigh
+
+    return eigh(0.5 * (K + K.T), M)
 
 
 def _newton_step(problem: _Problem, q: np.ndarray, r: np.ndarray) -> np.ndarray | None:
@@ -145,7 +147,7 @@ def _newton_step(problem: _Problem, q: np.ndarray, r: np.ndarray) -> np.ndarray 
 
 def _downhill_step(problem: _Problem, q: np.ndarray, r: np.ndarray) -> np.ndarray | None:
     """q after a step downhill: -|K|^-1 r in the eigenvectors of (K, M); None where that is no step at all."""
-    eigenvalues, vectors = eigh(_symmetric(problem.stiffness(q)), problem.mass(q))
+    eigenvalues, vectors = _eigenvectors(problem.stiffness(q), problem.mass(q))
     size = np.abs(eigenvalues)
     floor = 1e-6 * size.max() + SMALLEST_STEP
     direction = -vectors @ ((vectors.T @ r) / np.maximum(size, floor))

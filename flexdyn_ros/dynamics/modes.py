@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eig, eigh
-from scipy.optimize import linear_sum_assignment
 
 from flexdyn_ros.dynamics.results import Modes
 from flexdyn_ros.errors import SingularityError, UnknownNameError
@@ -90,6 +88,8 @@ def modes_of(M: np.ndarray, K: np.ndarray, D: np.ndarray, locked: np.ndarray) ->
 def _undamped(M: np.ndarray, K: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
     """Eigenvalues of (K, M) by rising size (zero where they are zero to rounding, or negative), vectors,
     unstable?"""
+    from scipy.linalg import eigh  # not at the top: scipy costs half of the time that loading a robot takes
+
     try:
         eigenvalues, vectors = eigh(0.5 * (K + K.T), M)
     except np.linalg.LinAlgError:
@@ -115,8 +115,18 @@ def _damping_ratios(omega: np.ndarray, C: np.ndarray) -> np.ndarray:
     coupling = np.abs(C - np.diag(own)).max(initial=0.0)
     if coupling <= 1e-12 * np.abs(own).max(initial=0.0):
         return ratio
+    return _coupled_ratios(omega, C, ratio)
+
+
+def _coupled_ratios(omega: np.ndarray, C: np.ndarray, ratio: np.ndarray) -> np.ndarray:
+    """`_damping_ratios` where damping couples the modes: roots are given to modes by how much they move
+    them.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    m = omega.size
     state = np.block([[np.zeros((m, m)), np.eye(m)], [-np.diag(omega**2), -C]])
-    s, x = eig(state)
+    s, x = np.linalg.eig(state)
     # how much of each eigenvector moves in each mode; positions and velocities together, so that real roots
     # count too
     share = np.abs(x[:m]) ** 2 * np.maximum(omega, 1.0)[:, None] ** 2 + np.abs(x[m:]) ** 2

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.dynamics.arguments import Rows, check_out, explain_status, numbers, warn_of_singular_rows
 from flexdyn_ros.dynamics.equilibrium import Statics, find_equilibrium
-from flexdyn_ros.dynamics.lagrangian import LagrangianPath
 from flexdyn_ros.dynamics.modes import chosen_coordinates, modes_of
 from flexdyn_ros.dynamics.results import BiasTerms, Energy, Equilibrium, Linearization, Modes
 from flexdyn_ros.dynamics.threads import run_in_slices
@@ -22,7 +21,10 @@ from flexdyn_ros.kernels.coriolis import coriolis_many
 from flexdyn_ros.model.coordinates import Coordinate
 from flexdyn_ros.model.packed import PackedTree
 from flexdyn_ros.model.payload import Payload, carry, check_payload
-from flexdyn_ros.model.tree import Frame, build_tree
+from flexdyn_ros.model.tree import Frame, RigidTree, build_tree
+
+if TYPE_CHECKING:
+    from flexdyn_ros.dynamics.lagrangian import LagrangianPath
 
 __all__ = ["TreeRobot"]
 
@@ -54,8 +56,7 @@ class TreeRobot:
         self.gravity = tree.model.gravity
         self._packed = PackedTree(tree)
         self._address = self._packed.address
-        by_lagrange = description.formulation.method == "lagrange"
-        self._lagrangian = LagrangianPath(tree.model) if by_lagrange else None
+        self._lagrangian = _lagrangian_path(tree) if description.formulation.method == "lagrange" else None
         self._inverse_dynamics = self._bound_when_called("_inverse_dynamics", kernels.inverse_dynamics_one)
         self._forward_dynamics = self._bound_when_called("_forward_dynamics", kernels.forward_dynamics_one)
         self._mass_matrix = self._bound_when_called("_mass_matrix", kernels.mass_matrix_one)
@@ -689,6 +690,13 @@ class TreeRobot:
             data["tau"][~np.isfinite(data["a"]).all(axis=1)] = np.nan
         shape = (*rows.shape, self.nv)
         return data["tau"].reshape(shape), data["a"].reshape(shape)
+
+
+def _lagrangian_path(tree: RigidTree) -> LagrangianPath:
+    """Imported only when asked for: with its modes and integrals it costs as much as all the rest."""
+    from flexdyn_ros.dynamics.lagrangian import LagrangianPath
+
+    return LagrangianPath(tree.model)
 
 
 def _no_shortcut(*arguments: Any) -> int:
