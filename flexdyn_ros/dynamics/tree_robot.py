@@ -411,10 +411,13 @@ class TreeRobot:
         tau = np.zeros(self.nv) if tau is None else tau
         rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), tau=(tau, self.nv))
         a = self.forward_dynamics(q, v, tau, wrenches).reshape(rows.count, self.nv)
+        singular = ~np.isfinite(a).all(axis=1)
+        a[singular] = 0.0
         dq, dv = self.inverse_dynamics_derivatives(
             rows.take("q"), rows.take("v"), a, self._flat_wrenches(rows, wrenches)
         )
         M = self.mass_matrix(rows.take("q"))
+        M[singular] = np.eye(self.nv)
         nv = self.nv
         A = np.zeros((rows.count, 2 * nv, 2 * nv))
         B = np.zeros((rows.count, 2 * nv, nv))
@@ -423,6 +426,7 @@ class TreeRobot:
         A[:, nv:, :nv] = -np.linalg.solve(M, dq)
         A[:, nv:, nv:] = -np.linalg.solve(M, dv)
         B[:, nv:] = np.linalg.inv(M)
+        A[singular, nv:] = B[singular, nv:] = np.nan
         return Linearization(A.reshape(*rows.shape, 2 * nv, 2 * nv), B.reshape(*rows.shape, 2 * nv, nv))
 
     def _turn_errors(self, v: np.ndarray, A: np.ndarray) -> None:

@@ -18,7 +18,13 @@ def dry_friction(coulomb, static, stribeck, smoothing, v):
     level = coulomb
     if static != coulomb:
         level = coulomb + (static - coulomb) * np.exp(-((v / stribeck) ** 2))
-    return level * np.tanh(v / smoothing)
+    x = v / smoothing
+    # beyond 20 tanh is 1 to the last digit, and the complex one overflows
+    if x.real > 20.0:
+        return level + 0.0 * x
+    if x.real < -20.0:
+        return -level + 0.0 * x
+    return level * np.tanh(x)
 
 
 @kernel(forceinline=True)
