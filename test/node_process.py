@@ -99,6 +99,19 @@ class Client:
         assert future.done(), f"no answer from {name} within {patience} s"
         return future.result()
 
+    def insist(self, kind, topic: str, message, condition, complaint: str, every: float = 1.0) -> None:
+        """Publish until a condition holds: the other side may come to know this publisher late."""
+        sent = -every
+
+        def told() -> bool:
+            nonlocal sent
+            if time.monotonic() - sent >= every:
+                self.publish(kind, topic, message)
+                sent = time.monotonic()
+            return condition()
+
+        self.until(told, complaint)
+
     def publish(self, kind, topic: str, message) -> None:
         """Publish, once somebody listens."""
         if topic not in self._publishers:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.commands import CommandBook, Order
 from flexdyn_ros.simulation.stepper import OK, Stepper
 

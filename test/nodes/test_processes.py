@@ -236,7 +236,7 @@ def test_a_state_is_saved_and_restored(running, client):
 
 def test_divergence_stops_at_the_last_good_state_and_waits_for_reset(running, client):
     state = state_now(client)
-    state.velocities = doubles(np.full(7, 1e200))
+    state.velocities = doubles(np.full(7, 1e100))
     assert client.call(srv.SetState, "/lab/simulator/set_state", state=state).success
     client.until(lambda: health(client, "simulator: simulation").level == DiagnosticStatus.ERROR, "no ERROR")
     held = state_now(client)
@@ -281,12 +281,21 @@ def test_an_array_and_a_trajectory_are_followed(running, client):
     client.listen(JointState, "/lab/joint_states")
     point = JointTrajectoryPoint(positions=(np.array(Q0) - 0.05).tolist())
     point.time_from_start.nanosec = 300_000_000
-    client.publish(JointTrajectory, "/lab/simulator/joint_trajectory", JointTrajectory(joint_names=JOINTS, points=[point]))
-    client.until(lambda: np.abs(positions(client) - np.array(Q0) + 0.05).max() < 2e-3, "the end was not reached")
-    accepted = int(value_of(health(client, "simulator: commands"), "accepted"))
-    client.publish(Float64MultiArray, "/lab/simulator/commands", Float64MultiArray(data=[0.0] * 7))
-    client.until(
-        lambda: int(value_of(health(client, "simulator: commands"), "accepted")) > accepted, "the array was not taken"
+    client.insist(
+        JointTrajectory,
+        "/lab/simulator/joint_trajectory",
+        JointTrajectory(joint_names=JOINTS, points=[point]),
+        lambda: np.abs(positions(client) - np.array(Q0) + 0.05).max() < 2e-3,
+        "the end was not reached",
+        every=5.0,
+    )
+    client.insist(
+        Float64MultiArray,
+        "/lab/simulator/commands",
+        Float64MultiArray(data=[0.0, -25.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        lambda: abs(client.next("/lab/joint_states").effort[1] + 25.0) < 1e-6,
+        "the array was not taken",
+        every=0.01,
     )
 
 
@@ -296,9 +305,12 @@ def value_of(status, key):
 
 def test_a_malformed_command_is_counted_and_changes_nothing(running, client):
     before = int(value_of(health(client, "simulator: commands"), "rejected"))
-    client.publish(JointState, "/lab/orders", JointState(name=["nobody"], effort=[1.0]))
-    client.until(
-        lambda: int(value_of(health(client, "simulator: commands"), "rejected")) > before, "the rejection was not told"
+    client.insist(
+        JointState,
+        "/lab/orders",
+        JointState(name=["nobody"], effort=[1.0]),
+        lambda: int(value_of(health(client, "simulator: commands"), "rejected")) > before,
+        "the rejection was not told",
     )
     status = health(client, "simulator: commands")
     assert "nobody" in value_of(status, "last_rejection")

@@ -61,7 +61,7 @@ def poses_by_links(urdf, names, positions, root):
         "panda_description/urdf/panda.urdf",
         "ur_description/urdf/ur5_robot.urdf",
         "anymal_b_simple_description/robots/anymal.urdf",
-        "talos_data/robots/talos_reduced.urdf",
+        "icub_description/robots/icub.urdf",
     ],
 )
 def test_transforms_place_links_where_the_robot_has_them(name):
