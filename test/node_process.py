@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 #: kernels may have to be compiled first, on a machine that is busy
-PATIENCE = 240.0
+PATIENCE = 600.0
 
 
 class NodeProcess:
