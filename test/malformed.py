@@ -5,18 +5,40 @@ import array
 from hypothesis import strategies as st
 
 try:
+    from geometry_msgs.msg import Pose
+
     from flexdyn_interfaces import srv
     from flexdyn_interfaces.msg import DynamicsState, ExternalWrench
-    from geometry_msgs.msg import Pose
 except ImportError:
     srv = None
 
-NAMES = ["", "base_link", "tool0", "shoulder_yaw", "elbow_pitch", "wrist_roll", "arm", "joints", "schlüssel", "a" * 300]
-JOINTS = ["shoulder_yaw", "shoulder_pitch", "upper_arm_roll", "elbow_pitch", "forearm_roll", "wrist_pitch", "wrist_roll"]
+NAMES = [
+    "",
+    "base_link",
+    "tool0",
+    "shoulder_yaw",
+    "elbow_pitch",
+    "wrist_roll",
+    "arm",
+    "joints",
+    "schlüssel",
+    "a" * 300,
+]
+JOINTS = [
+    "shoulder_yaw",
+    "shoulder_pitch",
+    "upper_arm_roll",
+    "elbow_pitch",
+    "forearm_roll",
+    "wrist_pitch",
+    "wrist_roll",
+]
 
 names = st.sampled_from(NAMES)
 name_lists = st.lists(names, max_size=8) | st.just(JOINTS) | st.just(JOINTS[::-1])
-numbers = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from([0.0, 1.0, -1.0, 1e300, float("nan")])
+numbers = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from(
+    [0.0, 1.0, -1.0, 1e300, float("nan")]
+)
 
 
 @st.composite

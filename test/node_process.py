@@ -23,7 +23,11 @@ class NodeProcess:
         self._file = log.open("w")
         command = [sys.executable, "-m", f"flexdyn_ros.nodes.{module}", "--ros-args", *ros_args]
         self.process = subprocess.Popen(
-            command, stdout=self._file, stderr=subprocess.STDOUT, env=os.environ | {"PYTHONPATH": path}, cwd=ROOT
+            command,
+            stdout=self._file,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"PYTHONPATH": path},
+            cwd=ROOT,
         )
 
     def __enter__(self) -> NodeProcess:
@@ -61,7 +65,7 @@ class NodeProcess:
 
 
 class Client:
-    """A node of the test's own process: calls services, publishes, and keeps the last message of each topic."""
+    """A node of the test: calls services, publishes, and keeps the last message of each topic."""
 
     def __init__(self, name: str = "test_client") -> None:
         import rclpy

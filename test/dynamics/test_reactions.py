@@ -54,8 +54,11 @@ def test_unknown_joints_and_followers_from_outside_are_refused(robot):
         JointReactions(robot, ["hand"])
     text = """<robot name="m"><link name="w"/><link name="a"/><link name="b"/>
       <joint name="one" type="continuous"><parent link="w"/><child link="a"/><axis xyz="0 0 1"/></joint>
-      <joint name="hold" type="fixed"><parent link="w"/><child link="c"/></joint><link name="c"/><link name="d"/>
-      <joint name="two" type="continuous"><parent link="c"/><child link="d"/><axis xyz="0 0 1"/><mimic joint="one"/></joint>
-      <joint name="three" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/></joint></robot>"""
+      <joint name="hold" type="fixed"><parent link="w"/><child link="c"/></joint><link name="c"/>
+        <link name="d"/>
+      <joint name="two" type="continuous"><parent link="c"/><child link="d"/><axis xyz="0 0 1"/>
+        <mimic joint="one"/></joint>
+      <joint name="three" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 0 1"/>
+        </joint></robot>"""
     with pytest.raises(UnsupportedError, match="two"):
         JointReactions(flexdyn_ros.load(text), ["hold"])

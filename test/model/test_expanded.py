@@ -13,16 +13,19 @@ FREE = """<robot name="sat"><link name="world"/><link name="body"><inertial><mas
     <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
   <flexdyn><gravity>0 0 0</gravity></flexdyn></robot>"""
 INNER = """<robot name="inner"><link name="ground"><inertial><mass value="1"/>
-  <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><link name="body"><inertial><mass value="1"/>
+  <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><link name="body">
+    <inertial><mass value="1"/>
   <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
   <joint name="free" type="floating"><parent link="ground"/><child link="body"/></joint></robot>"""
 MIMIC = """<robot name="grip"><link name="base"/><link name="a"/><link name="b"/><link name="c"/>
   <joint name="left" type="prismatic"><parent link="base"/><child link="a"/><axis xyz="1 0 0"/>
     <limit lower="0" upper="1" effort="9" velocity="1"/></joint>
   <joint name="right" type="prismatic"><parent link="base"/><child link="b"/><axis xyz="1 0 0"/>
-    <limit lower="0" upper="1" effort="9" velocity="1"/><mimic joint="left" multiplier="-2" offset="0.5"/></joint>
+    <limit lower="0" upper="1" effort="9" velocity="1"/>
+      <mimic joint="left" multiplier="-2" offset="0.5"/></joint>
   <joint name="third" type="prismatic"><parent link="base"/><child link="c"/><axis xyz="1 0 0"/>
-    <limit lower="0" upper="1" effort="9" velocity="1"/><mimic joint="right" multiplier="3"/></joint></robot>"""
+    <limit lower="0" upper="1" effort="9" velocity="1"/><mimic joint="right" multiplier="3"/>
+      </joint></robot>"""
 
 
 def names_of(urdf, tag):

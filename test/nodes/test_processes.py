@@ -1,4 +1,4 @@
-"""Server, simulator and state publisher in processes of their own: they answer, survive, hold, and end with exit code 0."""
+"""Nodes in processes of their own: they answer, survive, hold, and end with exit code 0."""
 
 import itertools
 import signal
@@ -12,8 +12,6 @@ pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.srv")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus  # noqa: E402
-from flexdyn_interfaces import srv  # noqa: E402
-from flexdyn_interfaces.msg import DynamicsState, Energy, ExternalWrench  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
@@ -28,6 +26,8 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
+from flexdyn_interfaces import srv  # noqa: E402
+from flexdyn_interfaces.msg import DynamicsState, Energy, ExternalWrench  # noqa: E402
 from flexdyn_ros.nodes.conversions import doubles, numbers_of  # noqa: E402
 from flexdyn_ros.nodes.services import SERVICES  # noqa: E402
 
@@ -50,7 +50,15 @@ def client():
 @pytest.fixture(scope="module")
 def simulator(logs):
     """In a namespace of its own, with a topic remapped."""
-    arguments = ["-r", "__ns:=/lab", "-r", "joint_commands:=orders", "-p", "description_file:=seven_joint_arm", *INITIAL]
+    arguments = [
+        "-r",
+        "__ns:=/lab",
+        "-r",
+        "joint_commands:=orders",
+        "-p",
+        "description_file:=seven_joint_arm",
+        *INITIAL,
+    ]
     wrench = ["-p", "wrench_joints:=[base, elbow_pitch]"]
     with NodeProcess("simulator", *arguments, *wrench, log=logs / "simulator.txt") as node:
         node.wait_for_text("ready")
@@ -160,7 +168,9 @@ def test_the_simulator_publishes_what_it_promises(running, client, robot):
     found = {topic: client.next(topic) for topic in topics}
     joints = found["/lab/joint_states"]
     assert joints.name == JOINTS
-    assert all(len(x) == 7 and np.isfinite(x).all() for x in (joints.position, joints.velocity, joints.effort))
+    assert all(
+        len(x) == 7 and np.isfinite(x).all() for x in (joints.position, joints.velocity, joints.effort)
+    )
     state = found["/lab/simulator/state"]
     assert list(state.position_names) == JOINTS
     assert (state.header.frame_id, state.robot) == ("world", "seven_joint_arm")
@@ -244,7 +254,9 @@ def test_divergence_stops_at_the_last_good_state_and_waits_for_reset(running, cl
     assert not call_trigger(client, "resume").success
     assert not client.call(srv.Step, "/lab/simulator/step", steps=1).success
     assert call_trigger(client, "reset").success
-    client.until(lambda: health(client, "simulator: simulation").level != DiagnosticStatus.ERROR, "still ERROR")
+    client.until(
+        lambda: health(client, "simulator: simulation").level != DiagnosticStatus.ERROR, "still ERROR"
+    )
 
 
 def test_a_payload_is_refused_while_running_and_taken_while_paused(running, client, robot):
@@ -336,7 +348,8 @@ def test_killing_the_controller_leaves_the_simulator_holding(running, client):
     with subprocess.Popen([sys.executable, "-c", CONTROLLER.format(names=JOINTS)]) as controller:
         try:
             client.until(
-                lambda: abs(client.next("/lab/joint_states").effort[1] + 25.0) < 1e-6, "the controller has no effect"
+                lambda: abs(client.next("/lab/joint_states").effort[1] + 25.0) < 1e-6,
+                "the controller has no effect",
             )
         finally:
             controller.kill()
@@ -344,7 +357,9 @@ def test_killing_the_controller_leaves_the_simulator_holding(running, client):
         lambda: "hold" in health(client, "simulator: commands").message, "a dead controller was not noticed"
     )
     assert health(client, "simulator: commands").level == DiagnosticStatus.WARN
-    client.until(lambda: max(map(abs, client.next("/lab/joint_states").velocity)) < 1e-3, "it does not come to rest")
+    client.until(
+        lambda: max(map(abs, client.next("/lab/joint_states").velocity)) < 1e-3, "it does not come to rest"
+    )
     held = positions(client)
     client.until(lambda: client.count["/lab/joint_states"] % 50 == 0, "no joint states")
     np.testing.assert_allclose(positions(client), held, atol=1e-3)
@@ -386,7 +401,13 @@ def examples(strategy, count):
     """Drawn by hypothesis, a fixed number of them, the same ones in every run."""
     drawn = []
 
-    @settings(max_examples=count, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+    )
     @given(strategy)
     def collect(example):
         drawn.append(example)
@@ -456,7 +477,9 @@ def messages(draw):
         return WrenchStamped, "/lab/simulator/external_wrench", wrench
     trajectory = JointTrajectory(joint_names=draw(name_lists))
     for _ in range(draw(st.integers(0, 3))):
-        point = JointTrajectoryPoint(positions=draw(arrays()), velocities=draw(arrays()), effort=draw(arrays()))
+        point = JointTrajectoryPoint(
+            positions=draw(arrays()), velocities=draw(arrays()), effort=draw(arrays())
+        )
         point.time_from_start.sec = draw(st.sampled_from([-1, 0, 1, 2**31 - 1]))
         trajectory.points.append(point)
     return JointTrajectory, "/lab/simulator/joint_trajectory", trajectory
@@ -475,11 +498,20 @@ def test_malformed_messages_leave_the_simulator_answering(running, client):
 # ---- beginning and ending; these come last, since they end the nodes above ----
 
 
-@pytest.mark.parametrize("signals", [(signal.SIGINT,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGTERM)])
+@pytest.mark.parametrize(
+    "signals", [(signal.SIGINT,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGTERM)]
+)
 def test_every_node_ends_with_exit_code_zero(signals, logs):
     nodes = ("simulator", "dynamics_server", "state_publisher")
     started = [
-        NodeProcess(node, "-r", "__ns:=/ending", "-p", "description_file:=seven_joint_arm", log=logs / f"{node}_end.txt")
+        NodeProcess(
+            node,
+            "-r",
+            "__ns:=/ending",
+            "-p",
+            "description_file:=seven_joint_arm",
+            log=logs / f"{node}_end.txt",
+        )
         for node in nodes
     ]
     try:
@@ -505,7 +537,9 @@ def test_the_nodes_of_this_module_end_with_exit_code_zero(server, simulator):
     ],
 )
 def test_a_bad_parameter_is_refused_and_named(arguments, words, tmp_path):
-    with NodeProcess("simulator", *arguments, "-p", "description_file:=seven_joint_arm", log=tmp_path / "log.txt") as node:
+    with NodeProcess(
+        "simulator", *arguments, "-p", "description_file:=seven_joint_arm", log=tmp_path / "log.txt"
+    ) as node:
         assert node.process.wait(60) == 1
         assert words in node.text()
 
@@ -548,7 +582,9 @@ def test_several_robots_are_served_by_name(tmp_path, client):
     robots = ["-p", "robots:=[left, right]"]
     files = [x for name in ("left", "right") for x in ("-p", f"{name}.description_file:=seven_joint_arm")]
     rigid = ["-p", "right.options:=['gravity=[0, 0, -1.6]']"]
-    with NodeProcess("dynamics_server", "-r", "__ns:=/two", *robots, *files, *rigid, log=tmp_path / "log.txt") as node:
+    with NodeProcess(
+        "dynamics_server", "-r", "__ns:=/two", *robots, *files, *rigid, log=tmp_path / "log.txt"
+    ) as node:
         node.wait_for_text("ready")
         found = client.call(srv.ListRobots, "/two/dynamics_server/list_robots")
         assert list(found.names) == ["left", "right"]

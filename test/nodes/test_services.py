@@ -1,4 +1,4 @@
-"""What services answer, without any process: right numbers for right requests, a named culprit for wrong ones."""
+"""What services answer, without any process: right numbers, or a named culprit."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,12 @@ import pytest
 pytestmark = pytest.mark.ros
 pytest.importorskip("flexdyn_interfaces.srv")
 
-from flexdyn_interfaces import srv  # noqa: E402
-from flexdyn_interfaces.msg import ExternalWrench  # noqa: E402
 from hypothesis import given, settings  # noqa: E402
 from malformed import requests  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
+from flexdyn_interfaces import srv  # noqa: E402
+from flexdyn_interfaces.msg import ExternalWrench  # noqa: E402
 from flexdyn_ros.nodes.conversions import doubles, matrix_from_pose, numbers_of  # noqa: E402
 from flexdyn_ros.nodes.services import SERVICES, answer  # noqa: E402
 
@@ -49,12 +49,16 @@ def test_dynamics_are_those_of_the_library(robot, n):
     np.testing.assert_array_equal(numbers_of(M.values).reshape(n, 7, 7), robot.mass_matrix(q))
     tau = ask("inverse_dynamics", accelerations=a, **state)
     # a single state and a batch go through kernels of their own: equal to rounding
-    np.testing.assert_allclose(numbers_of(tau.efforts).reshape(n, 7), robot.inverse_dynamics(q, v, a), rtol=1e-11)
+    np.testing.assert_allclose(
+        numbers_of(tau.efforts).reshape(n, 7), robot.inverse_dynamics(q, v, a), rtol=1e-11
+    )
     back = ask("forward_dynamics", efforts=robot.inverse_dynamics(q, v, a), **state)
     np.testing.assert_allclose(numbers_of(back.accelerations).reshape(n, 7), a, atol=1e-8)
     h = ask("bias_forces", **state)
     np.testing.assert_array_equal(numbers_of(h.values).reshape(n, 7), robot.bias_forces(q, v))
-    parts = sum(numbers_of(getattr(h, part)) for part in ("velocity", "gravity", "elastic", "damping", "external"))
+    parts = sum(
+        numbers_of(getattr(h, part)) for part in ("velocity", "gravity", "elastic", "damping", "external")
+    )
     np.testing.assert_allclose(parts, numbers_of(h.values), atol=1e-10)
     energy = ask("compute_energy", **state)
     np.testing.assert_array_equal(numbers_of(energy.kinetic), robot.energy(q, v).kinetic)
@@ -112,7 +116,10 @@ def test_a_robot_is_described_completely(robot):
 
 def test_modes_and_equilibrium_are_those_of_the_library(robot):
     q, _, _ = states(robot, 1)
-    modes, rest = ask("modes", samples=1, positions=q), ask("static_equilibrium", positions=q[0], held=["joints"])
+    modes, rest = (
+        ask("modes", samples=1, positions=q),
+        ask("static_equilibrium", positions=q[0], held=["joints"]),
+    )
     if not hasattr(robot, "modes"):
         assert not modes.success
         assert "do not offer modes" in modes.message
@@ -140,14 +147,26 @@ BAD = np.array([0, 0, np.nan, 0, 0, 0, 0])
         ("mass_matrix", {"samples": 1, "positions": BAD}, r"positions\[2\] is nan"),
         ("mass_matrix", {"samples": 1, "positions": SEVEN, "names": ["elbow"]}, "elbow"),
         ("mass_matrix", {"samples": 1, "positions": SEVEN[:1], "names": ["elbow_pitch"]}, "names lacks"),
-        ("mass_matrix", {"samples": 1, "positions": SEVEN[:1], "names": ["elbow_pitch"], "unlisted": 1}, "names lacks"),
+        (
+            "mass_matrix",
+            {"samples": 1, "positions": SEVEN[:1], "names": ["elbow_pitch"], "unlisted": 1},
+            "names lacks",
+        ),
         ("mass_matrix", {"samples": 1, "positions": SEVEN[:2], "names": ["elbow_pitch"] * 2}, "2 times"),
         ("mass_matrix", {"samples": 1, "positions": SEVEN, "unlisted": 7}, "unlisted is 7"),
         ("inverse_dynamics", {"samples": 1, "positions": SEVEN, "velocities": BAD}, r"velocities\[2\]"),
-        ("forward_dynamics", {"samples": 1, "positions": SEVEN, "velocities": SEVEN}, "efforts has 0 numbers"),
+        (
+            "forward_dynamics",
+            {"samples": 1, "positions": SEVEN, "velocities": SEVEN},
+            "efforts has 0 numbers",
+        ),
         ("frames", {"samples": 1, "positions": SEVEN, "frames": ["hand"]}, "unknown frame 'hand'"),
         ("jacobian", {"samples": 1, "positions": SEVEN, "frame": ""}, "unknown frame ''"),
-        ("deflections", {"samples": 1, "positions": SEVEN, "stations": np.array([0.5, 2.0])}, "stations holds 2.0"),
+        (
+            "deflections",
+            {"samples": 1, "positions": SEVEN, "stations": np.array([0.5, 2.0])},
+            "stations holds 2.0",
+        ),
         ("modes", {"samples": 2, "positions": np.zeros(14)}, "samples is 2"),
         ("inverse_kinematics", {}, "do not offer"),
         ("forward_kinematics", {"lengths": np.zeros(6)}, "do not offer"),

@@ -39,7 +39,7 @@ def test_without_commands_it_falls_and_energy_is_accounted_for(robot):
     for _ in range(3000):
         assert s.tick(1)
     assert np.abs(s.stepper.v).max() > 0.5
-    # of the kinetic energy that the fall brought; dry friction, smoothed over 1e-3 rad/s, is steep for this step
+    # of the kinetic energy of the fall; dry friction, smoothed over 1e-3 rad/s, is steep for this step
     assert abs(s.energy_balance_error) < 1e-3 * s.stepper.energy().kinetic
 
 
@@ -48,7 +48,7 @@ def test_the_default_servo_reaches_a_position_and_stays_there(robot):
     target = Q0 + 0.1
     s.book.take_joint_state(JointState(name=list(robot.v_names), position=target.tolist()), 0.0, 0.0)
     run(s, 3.0)
-    # dry friction of 0.3 N m against a gain of 870 N m/rad and more, 0.1 against 120 at the wrist: below 1 mrad
+    # dry friction of 0.3 N m against gains above 870 N m/rad, 0.1 against 120 at the wrist: below 1 mrad
     np.testing.assert_allclose(s.stepper.q, target, atol=1e-3)
     assert np.abs(s.stepper.v).max() < 1e-3
 

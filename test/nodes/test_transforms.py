@@ -1,4 +1,4 @@
-"""Joint states of the expanded robot, put through a plain URDF, show every link where the robot says it is."""
+"""Joint states of the expanded robot, put through a plain URDF, show every link where it is."""
 
 import sysconfig
 from pathlib import Path
@@ -17,13 +17,16 @@ from flexdyn_ros.nodes.transforms import JointTransforms  # noqa: E402
 
 DATA = Path(sysconfig.get_paths()["purelib"]) / "cmeel.prefix/share/example-robot-data/robots"
 FLOATER = """<robot name="floater">
-  <link name="ground"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+  <link name="ground"><inertial><mass value="1"/>
+    <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
   <link name="carrier"/><link name="body"><inertial><mass value="1"/>
     <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><link name="hand"/>
   <joint name="slide" type="prismatic"><parent link="ground"/><child link="carrier"/><axis xyz="0 1 1"/>
     <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
-  <joint name="free" type="floating"><parent link="carrier"/><child link="body"/><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/></joint>
-  <joint name="turn" type="continuous"><parent link="body"/><child link="hand"/><origin rpy="1 0 0"/><axis xyz="1 2 3"/></joint>
+  <joint name="free" type="floating"><parent link="carrier"/><child link="body"/>
+    <origin xyz="1 2 3" rpy="0.1 0.2 0.3"/></joint>
+  <joint name="turn" type="continuous"><parent link="body"/><child link="hand"/>
+    <origin rpy="1 0 0"/><axis xyz="1 2 3"/></joint>
 </robot>"""
 
 
@@ -40,7 +43,9 @@ def source(name):
 def poses_by_links(urdf, names, positions, root):
     """Pose of every link relative to the root, along the chain of transforms."""
     transforms = JointTransforms(urdf)
-    messages = transforms.moving_messages(names, positions.tolist(), Time()) + transforms.fixed_messages(Time())
+    messages = transforms.moving_messages(names, positions.tolist(), Time()) + transforms.fixed_messages(
+        Time()
+    )
     waiting, poses = {m.child_frame_id: m for m in messages}, {root: np.eye(4)}
     while waiting:
         ready = [m for m in waiting.values() if m.header.frame_id in poses]
@@ -68,7 +73,9 @@ def test_transforms_place_links_where_the_robot_has_them(name):
     robot = flexdyn_ros.load(source(name))
     expanded = flexdyn_ros.expand(robot)
     q = robot.random(np.random.default_rng(3))
-    poses = poses_by_links(expanded.urdf, expanded.joint_names, expanded.joint_positions(q), robot.description.root)
+    poses = poses_by_links(
+        expanded.urdf, expanded.joint_names, expanded.joint_positions(q), robot.description.root
+    )
     T0 = np.linalg.inv(robot.frames(q, robot.description.root))
     links = [link.name for link in robot.description.links]
     for link, T in zip(links, robot.frames(q, links), strict=True):
