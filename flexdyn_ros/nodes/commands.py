@@ -18,8 +18,9 @@ __all__ = ["Command", "CommandBook", "CommandError", "Order"]
 
 
 class CommandError(ValueError):
-    """A command is malformed; the message names field, value given, value expected. Nothing of it is taken.
-    A command is malformed; the message names field, value given, value expected. Nothing of it is taken."""
+    """A command is malformed; the message names field, value given, value expected. Nothing of it is
+    taken.
+    """
 
 
 @dataclass(frozen=True)

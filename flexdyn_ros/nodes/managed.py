@@ -111,10 +111,12 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
     executor = SingleThreadedExecutor()
     executor.add_node(node)
     failures: list[BaseException] = []
-    spinner = threading.Thread(target=_spin, args=(executor, failures), name="executor", daemon=True)
+    ending = threading.Event()
+    spinner = threading.Thread(target=_spin, args=(executor, failures, ending), name="executor", daemon=True)
     spinner.start()
     while spinner.is_alive() and not select.select([told], [], [], 0.2)[0]:
         pass
+    ending.set()
     threading.Thread(target=_end_anyway, args=(len(failures),), daemon=True).start()
     node.stop()
     rclpy.try_shutdown()
@@ -135,14 +137,14 @@ def _listen_to_signals() -> socket.socket:
     return told
 
 
-def _spin(executor: SingleThreadedExecutor, failures: list[BaseException]) -> None:
+def _spin(executor: SingleThreadedExecutor, failures: list[BaseException], ending: threading.Event) -> None:
     try:
         executor.spin()
     except ExternalShutdownException:
         pass
     except BaseException as failure:  # noqa: BLE001  told by the main thread
-        # what a callback runs into after the context is gone is part of ending
-        if executor.context.ok():
+        # what a callback runs into while the context goes away is part of ending
+        if executor.context.ok() and not ending.is_set():
             failures.append(failure)
 
 

@@ -1,5 +1,6 @@
-"""A loop in real time: ticks at their times in a thread of its own, and a record of how punctual they were.
-A loop in real time: ticks at their times in a thread of its own, and a record of how punctual they were."""
+"""A loop in real time: ticks at their times in a thread of its own, and a record of how punctual they
+were.
+"""
 
 from __future__ import annotations
 

@@ -22,8 +22,9 @@ Record = TypeVar("Record")
 
 
 class ParameterError(ValueError):
-    """A parameter has a value that the node cannot use; the message names parameter, value and expectation.
-    A parameter has a value that the node cannot use; the message names parameter, value and expectation."""
+    """A parameter has a value that the node cannot use; the message names parameter, value and
+    expectation.
+    """
 
 
 def parameter(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.commands import CommandBook, Order
 from flexdyn_ros.simulation.stepper import OK, Stepper
 
@@ -159,9 +160,16 @@ class Simulation:
         self.set_state(self._q0, self._v0, t=0.0)
 
     def set_state(self, q: np.ndarray, v: np.ndarray, t: float | None = None) -> None:
-        """Go on from another state; commands and faults are forgotten. Raises DimensionError or StateError.
-        Go on from another state; commands and faults are forgotten. Raises DimensionError or StateError."""
-        self.stepper.set_state(q, v, t)
+        """Go on from another state; commands and faults are forgotten.
+
+        Raises DimensionError or StateError, and then the state is what it was.
+        """
+        before = self.stepper.q.copy(), self.stepper.v.copy(), self.stepper.t
+        try:
+            self.stepper.set_state(q, v, t)
+        except FlexdynError:
+            self.stepper.set_state(*before)
+            raise
         self.book.forget()
         self._order = None
         self.stepper.tau[:] = 0.0

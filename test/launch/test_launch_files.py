@@ -1,0 +1,142 @@
+"""Launch files name executables, parameters, arguments and files that exist."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from launch_recorder import ROOT, of_kind, recorded, walk
+
+FILES = sorted((ROOT / "launch").glob("*.launch.py"))
+OTHERS = {
+    "robot_state_publisher": {"robot_state_publisher"},
+    "rviz2": {"rviz2"},
+    "controller_manager": {"ros2_control_node", "spawner"},
+}
+
+
+def executables():
+    """Console scripts of setup.py."""
+    return set(re.findall(r'"(\w+) = flexdyn_ros\.', (ROOT / "setup.py").read_text()))
+
+
+@pytest.fixture(params=FILES, ids=lambda file: file.name)
+def description(request, monkeypatch):
+    return recorded(request.param, monkeypatch)
+
+
+def test_there_are_launch_files():
+    assert {"bringup.launch.py", "server.launch.py", "simulator.launch.py"} <= {file.name for file in FILES}
+
+
+def test_nodes_are_executables_that_exist(description):
+    nodes = of_kind(description, "Node")
+    assert nodes
+    for node in nodes:
+        package, executable = node.kwargs["package"], node.kwargs["executable"]
+        assert executable in (executables() if package == "flexdyn_ros" else OTHERS[package])
+
+
+def test_parameters_that_are_set_are_declared(description):
+    parameters = pytest.importorskip("flexdyn_ros.nodes.parameters")
+    for node in of_kind(description, "Node"):
+        if node.kwargs["package"] != "flexdyn_ros":
+            continue
+        declared = {*parameters.names_of(parameters.NODES[node.kwargs["executable"]]), "use_sim_time"}
+        for block in node.kwargs.get("parameters", []):
+            if isinstance(block, dict):
+                assert set(block) <= declared
+
+
+def test_every_argument_that_is_used_is_declared_with_description_and_default(description):
+    declared = {}
+    for argument in of_kind(description, "DeclareLaunchArgument"):
+        assert argument.kwargs.get("description"), argument
+        assert argument.kwargs.get("default_value") is not None, argument
+        declared[argument.args[0]] = argument.kwargs["default_value"]
+        choices = argument.kwargs.get("choices")
+        assert not choices or argument.kwargs["default_value"] in choices
+    used = {record.args[0] for record in of_kind(description, "LaunchConfiguration")}
+    assert used == set(declared)
+
+
+def test_files_of_the_package_exist(description):
+    named = [r.args[0][1:] for r in walk(description) if type(r).__name__ == "PathJoinSubstitution"]
+    for parts in named:
+        assert (ROOT / Path(*parts)).is_file(), parts
+
+
+def test_default_robots_are_shipped(description):
+    for argument in of_kind(description, "DeclareLaunchArgument"):
+        if argument.args[0] == "robot":
+            assert list((ROOT / "urdf").glob(f"{argument.kwargs['default_value']}.urdf*"))
+
+
+def test_bringup_starts_everything_in_one_namespace(monkeypatch):
+    description = recorded(ROOT / "launch" / "bringup.launch.py", monkeypatch)
+    (group,) = of_kind(description, "GroupAction")
+    nodes = [record.kwargs["executable"] for record in of_kind(group, "Node")]
+    assert {"simulator", "dynamics_server", "state_publisher", "robot_state_publisher", "rviz2"} == set(nodes)
+    assert of_kind(group, "PushRosNamespace")
+    arguments = {record.args[0] for record in of_kind(description, "DeclareLaunchArgument")}
+    assert {
+        "robot",
+        "namespace",
+        "rviz",
+        "use_sim_time",
+        "params_file",
+        "robot_state_publisher",
+        "log_level",
+    } <= arguments
+
+
+def test_rviz_shows_topics_of_ours_by_known_displays():
+    content = yaml.safe_load((ROOT / "rviz" / "tree.rviz").read_text())["Visualization Manager"]
+    displays = {display["Name"]: display for display in content["Displays"]}
+    assert displays["RobotModel"]["Description Topic"]["Value"] == "expanded/robot_description"
+    assert displays["RobotModel"]["Description Topic"]["Durability Policy"] == "Transient Local"
+    known = {"Grid", "RobotModel", "TF", "MarkerArray", "Wrench"}
+    assert {display["Class"] for display in displays.values()} == {
+        f"rviz_default_plugins/{name}" for name in known
+    }
+
+
+def test_ros2_control_example_names_the_joints_of_the_arm_and_our_topics():
+    import flexdyn_ros
+
+    file = ROOT / "urdf" / "seven_joint_arm_ros2_control.urdf.xacro"
+    robot = flexdyn_ros.load(file)
+    from lxml import etree
+
+    block = etree.fromstring(robot.description.text.encode()).find("ros2_control")
+    assert [joint.get("name") for joint in block.findall("joint")] == list(robot.v_names)
+    parameters = {p.get("name"): p.text for p in block.findall("hardware/param")}
+    assert parameters["joint_commands_topic"] == "joint_commands"
+    assert parameters["joint_states_topic"] == "joint_states"
+    # silence would be taken for a dead controller
+    assert float(parameters["trigger_joint_command_threshold"]) < 0
+    controllers = yaml.safe_load((ROOT / "config" / "controllers.yaml").read_text())
+    assert controllers["arm_controller"]["ros__parameters"]["joints"] == list(robot.v_names)
+
+
+@pytest.mark.ros
+def test_bringup_comes_up_under_real_launch():
+    pytest.importorskip(
+        "launch_ros", reason="launch_ros is not installed: launch files are checked without running them"
+    )
+    pytest.importorskip("launch_testing", reason="launch_testing is not installed")
+    from launch.actions import IncludeLaunchDescription, TimerAction
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+    import launch
+
+    source = PythonLaunchDescriptionSource(str(ROOT / "launch" / "bringup.launch.py"))
+    include = IncludeLaunchDescription(source, launch_arguments={"robot": "seven_joint_arm"}.items())
+    end = TimerAction(period=15.0, actions=[launch.actions.Shutdown(reason="enough seen")])
+    service = launch.LaunchService()
+    service.include_launch_description(launch.LaunchDescription([include, end]))
+    assert service.run() == 0

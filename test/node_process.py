@@ -1,0 +1,147 @@
+"""Nodes in processes of their own, and a client that talks to them; nothing here waits by sleeping."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+#: kernels may have to be compiled first, on a machine that is busy
+PATIENCE = 600.0
+
+
+class NodeProcess:
+    """`python -m flexdyn_ros.nodes.MODULE --ros-args ...`; killed for good when the block ends."""
+
+    def __init__(self, module: str, *ros_args: str, log: Path) -> None:
+        path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        self.log = log
+        self._file = log.open("w")
+        command = [sys.executable, "-m", f"flexdyn_ros.nodes.{module}", "--ros-args", *ros_args]
+        self.process = subprocess.Popen(
+            command,
+            stdout=self._file,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"PYTHONPATH": path},
+            cwd=ROOT,
+        )
+
+    def __enter__(self) -> NodeProcess:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.process.kill()
+        self.process.wait()
+        self._file.close()
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def wait_for_text(self, text: str, timeout: float = PATIENCE) -> None:
+        """Until the node has logged `text`; AssertionError if it ends before, or never does."""
+        deadline = time.monotonic() + timeout
+        while text not in self.text():
+            assert self.alive, f"the node ended with {self.process.returncode}:\n{self.text()}"
+            assert time.monotonic() < deadline, f"no {text!r} within {timeout} s:\n{self.text()}"
+            time.sleep(0.02)
+
+    def end(self, *signals: signal.Signals, timeout: float = 20.0) -> int:
+        """Send signals; the exit code, or -9 after a hard kill."""
+        for number in signals:
+            self.process.send_signal(number)
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return self.process.wait()
+
+
+class Client:
+    """A node of the test: calls services, publishes, and keeps the last message of each topic."""
+
+    def __init__(self, name: str = "test_client") -> None:
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context)
+        self.node = rclpy.create_node(name, context=self.context)
+        self._executor = SingleThreadedExecutor(context=self.context)
+        self._executor.add_node(self.node)
+        self._clients: dict[str, object] = {}
+        self._publishers: dict[str, object] = {}
+        self.last: dict[str, object] = {}
+        self.count: dict[str, int] = {}
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self._executor.shutdown()
+        self.node.destroy_node()
+        self.context.try_shutdown()
+
+    def call(self, kind, name: str, *, patience: float = PATIENCE, **fields):
+        """The response of a service."""
+        return self.send(kind, name, kind.Request(**fields), patience)
+
+    def send(self, kind, name: str, request, patience: float = PATIENCE):
+        """The response to a request."""
+        if name not in self._clients:
+            self._clients[name] = self.node.create_client(kind, name)
+            assert self._clients[name].wait_for_service(patience), f"no service {name}"
+        future = self._clients[name].call_async(request)
+        self._executor.spin_until_future_complete(future, patience)
+        assert future.done(), f"no answer from {name} within {patience} s"
+        return future.result()
+
+    def insist(self, kind, topic: str, message, condition, complaint: str, every: float = 1.0) -> None:
+        """Publish until a condition holds: the other side may come to know this publisher late."""
+        sent = -every
+
+        def told() -> bool:
+            nonlocal sent
+            if time.monotonic() - sent >= every:
+                self.publish(kind, topic, message)
+                sent = time.monotonic()
+            return condition()
+
+        self.until(told, complaint)
+
+    def publish(self, kind, topic: str, message) -> None:
+        """Publish, once somebody listens."""
+        if topic not in self._publishers:
+            self._publishers[topic] = self.node.create_publisher(kind, topic, 10)
+        publisher = self._publishers[topic]
+        self.until(lambda: publisher.get_subscription_count() > 0, f"nobody listens to {topic}")
+        publisher.publish(message)
+
+    def listen(self, kind, topic: str, qos=10) -> None:
+        """Keep the last message of a topic."""
+
+        def keep(message) -> None:
+            self.last[topic] = message
+            self.count[topic] = self.count.get(topic, 0) + 1
+
+        self.node.create_subscription(kind, topic, keep, qos)
+
+    def until(self, condition, complaint: str, patience: float = 60.0) -> None:
+        """Spin until a condition holds; AssertionError if it never does."""
+        deadline = time.monotonic() + patience
+        while not condition():
+            assert time.monotonic() < deadline, f"{complaint} within {patience} s"
+            self._executor.spin_once(timeout_sec=0.02)
+
+    def next(self, topic: str, patience: float = 60.0):
+        """The next message of a topic that is listened to."""
+        before = self.count.get(topic, 0)
+        self.until(lambda: self.count.get(topic, 0) > before, f"nothing on {topic}", patience)
+        return self.last[topic]

@@ -1,0 +1,89 @@
+"""Parameters are declared once; documentation and configuration files say the same."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.ros
+pytest.importorskip("rclpy")
+
+import rclpy  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+
+from flexdyn_ros.nodes import parameters as p  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGS = ["bringup", "simulator", "dynamics_server", "state_publisher"]
+
+
+@pytest.fixture
+def make_node():
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    nodes = []
+
+    def make(**overrides):
+        values = [Parameter(name.replace("__", "."), value=value) for name, value in overrides.items()]
+        nodes.append(rclpy.create_node("parameters", context=context, parameter_overrides=values))
+        return nodes[-1]
+
+    yield make
+    for node in nodes:
+        node.destroy_node()
+    context.try_shutdown()
+
+
+def test_the_page_is_up_to_date():
+    written = (ROOT / "docs" / "parameters.md").read_text()
+    assert written == p.page(), "run: python -m flexdyn_ros.nodes.parameters > docs/parameters.md"
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_configuration_files_hold_declared_parameters_of_the_declared_type(name, make_node):
+    content = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text())
+    assert content
+    for key, block in content.items():
+        node = name if key == "/**" else key.removeprefix("/**/")
+        record = p.NODES[node]
+        overrides = block["ros__parameters"]
+        unknown = set(overrides) - set(p.names_of(record))
+        assert not unknown, f"{name}.yaml: {node} has no parameter {unknown}"
+        p.declare(make_node(**overrides), record)
+
+
+def test_defaults_are_found_without_overrides(make_node):
+    assert p.declare(make_node(), p.SimulatorParameters) == p.SimulatorParameters()
+
+
+def test_integers_are_taken_where_numbers_are_meant(make_node):
+    assert p.declare(make_node(publish_rate_hz=50), p.SimulatorParameters).publish_rate_hz == 50.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("step", 0.0),
+        ("step", float("nan")),
+        ("step", "fast"),
+        ("real_time_factor", -1.0),
+        ("on_stale_command", "panic"),
+        ("joints", ["a", "a"]),
+        ("saturate", 1),
+    ],
+)
+def test_a_bad_value_is_refused_with_its_name(name, value, make_node):
+    with pytest.raises(p.ParameterError, match=name):
+        p.declare(make_node(**{name: value}), p.SimulatorParameters)
+
+
+def test_a_family_refuses_names_that_the_robot_does_not_have(make_node):
+    node = make_node(initial__positions__elbow=1.0)
+    with pytest.raises(p.ParameterError, match="elbow"):
+        p.declare_family(node, "initial.positions", {"shoulder": 0.0}, "rad")
+
+
+def test_a_family_reads_what_is_given_and_keeps_the_rest(make_node):
+    node = make_node(initial__positions__elbow=1)
+    found = p.declare_family(node, "initial.positions", {"shoulder": 0.25, "elbow": 0.0}, "rad")
+    assert found == {"shoulder": 0.25, "elbow": 1.0}

@@ -1,0 +1,132 @@
+"""A simulation without ROS: servo, safe behaviour, loads, faults, payload."""
+
+import re
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.ros
+pytest.importorskip("sensor_msgs.msg")
+
+from sensor_msgs.msg import JointState  # noqa: E402
+
+import flexdyn_ros  # noqa: E402
+from flexdyn_ros.nodes.commands import CommandBook  # noqa: E402
+from flexdyn_ros.nodes.simulation import Load, Simulation, default_gains  # noqa: E402
+
+Q0 = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.0])
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return flexdyn_ros.load("seven_joint_arm")
+
+
+def simulation(robot, **options):
+    book = CommandBook(robot, timeout=options.pop("timeout", 0.0), on_stale=options.pop("on_stale", "hold"))
+    k, d = default_gains(robot, Q0)
+    settings = {"dt": 1e-3, "method": "auto", "limits": "spring", "saturate": True} | options
+    return Simulation(robot, book, Q0, np.zeros(7), k, d, **settings)
+
+
+def run(s, seconds):
+    for _ in range(round(seconds / 1e-3)):
+        assert s.tick(1)
+
+
+def test_without_commands_it_falls_and_energy_is_accounted_for(robot):
+    s = simulation(robot, dt=1e-4)
+    for _ in range(3000):
+        assert s.tick(1)
+    assert np.abs(s.stepper.v).max() > 0.5
+    # of the kinetic energy of the fall; dry friction, smoothed over 1e-3 rad/s, is steep for this step
+    assert abs(s.energy_balance_error) < 1e-3 * s.stepper.energy().kinetic
+
+
+def test_the_default_servo_reaches_a_position_and_stays_there(robot):
+    s = simulation(robot)
+    target = Q0 + 0.1
+    s.book.take_joint_state(JointState(name=list(robot.v_names), position=target.tolist()), 0.0, 0.0)
+    run(s, 3.0)
+    # dry friction of 0.3 N m against gains above 870 N m/rad, 0.1 against 120 at the wrist: below 1 mrad
+    np.testing.assert_allclose(s.stepper.q, target, atol=1e-3)
+    assert np.abs(s.stepper.v).max() < 1e-3
+
+
+def test_gains_follow_from_inertia_and_effort_limits(robot):
+    k, d = default_gains(robot, Q0)
+    M = np.diag(robot.mass_matrix(Q0))
+    limit = np.array([c.effort_limit for c in robot.coordinates])
+    np.testing.assert_allclose(k, np.maximum(M * (20 * np.pi) ** 2, limit / 0.1))
+    np.testing.assert_allclose(d, 2 * np.sqrt(k * M))
+
+
+def test_a_robot_that_loses_its_controller_holds_where_it_was(robot):
+    s = simulation(robot, timeout=0.05)
+    hold = robot.inverse_dynamics(Q0, np.zeros(7), np.zeros(7))
+    s.book.take_joint_state(JointState(name=list(robot.v_names), effort=(hold + 1.0).tolist()), 0.0, -1e9)
+    run(s, 0.1)
+    assert s.book.stale == robot.v_names
+    run(s, 2.0)
+    before = s.stepper.q.copy()
+    run(s, 1.0)
+    np.testing.assert_allclose(s.stepper.q, before, atol=1e-4)
+
+
+def test_a_load_pulls_until_its_time_is_over(robot):
+    # without friction: what it takes changes within the first step
+    robot = flexdyn_ros.load(re.sub("<dynamics[^>]*/>", "", robot.description.text))
+    s = simulation(robot)
+    s.set_load(Load("tool0", np.array([0, 0, 0, 0, 0, 10.0]), None, until=0.01))
+    assert s.loads()["tool0"].tolist() == [0, 0, 0, 0, 0, 10.0]
+    q, v = s.stepper.q.copy(), s.stepper.v.copy()
+    pulled = robot.forward_dynamics(q, v, None, {"tool0": s.loads()["tool0"]})
+    run(s, 0.001)
+    # mean acceleration over a step of 1 ms against that at its start
+    np.testing.assert_allclose(s.stepper.a, pulled, rtol=0.05, atol=0.2)
+    run(s, 0.02)
+    assert not s.loads()
+
+
+def test_a_load_in_axes_of_a_link_turns_with_it(robot):
+    s = simulation(robot)
+    s.set_load(Load("tool0", np.array([0, 0, 0, 1.0, 0, 0]), "tool0"))
+    R = robot.frames(s.stepper.q, "tool0")[:3, :3]
+    np.testing.assert_allclose(s.loads()["tool0"][3:], R[:, 0])
+    s.set_load(Load("tool0", np.zeros(6), "tool0"))
+    assert not s.loads()
+
+
+def test_a_fault_keeps_the_last_good_state_until_reset(robot):
+    s = simulation(robot)
+    s.set_state(Q0, np.full(7, 1e100))
+    assert not s.tick(1)
+    assert s.fault
+    assert np.isfinite(s.stepper.q).all()
+    assert not s.tick(1)
+    s.reset()
+    assert not s.fault
+    assert s.stepper.q.tolist() == Q0.tolist()
+    assert s.stepper.t == 0.0
+    assert s.tick(1)
+
+
+def test_efforts_are_clipped_to_their_limits(robot):
+    s = simulation(robot)
+    s.book.take_joint_state(JointState(name=["wrist_roll"], effort=[1e6]), 0.0, 0.0)
+    run(s, 0.01)
+    assert s.stepper.effort[6] == pytest.approx(12.0)
+    assert s.stepper.saturated[6]
+
+
+def test_a_payload_changes_the_robot_but_not_its_state(robot):
+    if not hasattr(robot, "with_payload"):
+        pytest.skip("with_payload is not there")
+    s = simulation(robot)
+    run(s, 0.1)
+    q, t = s.stepper.q.copy(), s.stepper.t
+    s.set_payload("tool0", 2.0, np.zeros(3), None)
+    assert s.robot.mass == pytest.approx(robot.mass + 2.0)
+    assert s.stepper.q.tolist() == q.tolist()
+    assert s.stepper.t == pytest.approx(t)
+    run(s, 0.01)
