@@ -1,0 +1,52 @@
+"""References that a control law follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.dynamics.arguments import numbers
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import DimensionError
+
+__all__ = ["Reference", "gains", "reference_of"]
+
+#: t -> (q (nq,), v (nv,), a (nv,))
+Reference = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+def reference_of(robot: Robot, target: Any) -> Reference:
+    """A reference from a callable t -> q, (q, v) or (q, v, a), or from a configuration (nq,) to be held."""
+    if not callable(target):
+        q = _vector(target, "target", robot.nq)
+        rest = np.zeros(robot.nv)
+        return lambda t: (q, rest, rest)
+
+    def reference(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        given = target(t)
+        parts = tuple(given) if isinstance(given, tuple) else (given,)
+        if not 1 <= len(parts) <= 3:
+            raise DimensionError(
+                f"the target at t = {t:g} s has {len(parts)} parts, expected q, (q, v) or (q, v, a)"
+            )
+        sizes = (robot.nq, robot.nv, robot.nv)
+        names = (f"{letter} of the target at t = {t:g} s" for letter in "qva")
+        full = [_vector(x, name, n) for x, name, n in zip(parts, names, sizes, strict=False)]
+        full += [np.zeros(robot.nv)] * (3 - len(full))
+        return full[0], full[1], full[2]
+
+    return reference
+
+
+def gains(robot: Robot, value: Any, name: str) -> np.ndarray:
+    """Gains (nv,), from one number for all or from an array."""
+    return np.full(robot.nv, float(value)) if np.ndim(value) == 0 else _vector(value, name, robot.nv)
+
+
+def _vector(value: Any, name: str, size: int) -> np.ndarray:
+    array = numbers(value, name)
+    if array.shape != (size,):
+        raise DimensionError(f"{name} has shape {array.shape}, expected ({size},)")
+    return array
