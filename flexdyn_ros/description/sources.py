@@ -67,9 +67,16 @@ def find_file(name: str, *, beside: str | None = None) -> Path:
         if shipped is not None:
             return shipped
     shown = name if len(name) < 200 else name[:200] + "..."
-    raise DescriptionError(
-        "no such file", file=beside, value=shown, expected="the name of a file that exists"
-    )
+    expected = "the name of a file that exists"
+    if beside is None:
+        expected += f", or of a shipped robot ({', '.join(shipped_names()) or 'none found'})"
+    raise DescriptionError("no such file", file=beside, value=shown, expected=expected)
+
+
+def shipped_names() -> list[str]:
+    """Names of the robots that come with this package."""
+    files = (path.name for share in own_share() for path in (share / "urdf").glob("*.urdf*"))
+    return sorted({name.removesuffix(".xacro").removesuffix(".urdf") for name in files})
 
 
 def shipped_files(name: str) -> Iterator[Path]:

@@ -92,7 +92,9 @@ def test_leading_dimensions_broadcast(arm):
     assert np.array_equal(given[:, 1], np.arange(4.0))
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float16, np.int64, np.int8, np.bool_, np.longdouble, ">f8", list])
+@pytest.mark.parametrize(
+    "kind", [np.float32, np.float16, np.int64, np.int8, np.bool_, np.longdouble, ">f8", list]
+)
 def test_any_real_type_is_taken(arm, kind):
     q, v, a = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([1.0, 1.0])
     convert = (lambda x: x.tolist()) if kind is list else (lambda x: x.astype(kind))

@@ -1,4 +1,6 @@
-"""Trees against the same tree said otherwise: mimic joints, planar base, payloads, the Lagrangian path, MuJoCo."""
+"""Trees against the same tree said otherwise: mimic joints, planar base, payloads, the Lagrangian path,
+MuJoCo.
+"""
 
 import models
 import numpy as np
@@ -189,7 +191,9 @@ def test_linearize_equals_central_differences(robot, rng):
 @pytest.mark.parametrize("seed", range(8))
 def test_mujoco_agrees(seed):
     mujoco = pytest.importorskip("mujoco", reason="the second oracle MuJoCo is not installed")
-    text = random_tree(seed, base="fixed", joints=5, mimic=False, floating=False, kinds=("revolute", "prismatic"))
+    text = random_tree(
+        seed, base="fixed", joints=5, mimic=False, floating=False, kinds=("revolute", "prismatic")
+    )
     robot = flexdyn_ros.load(text)
     spec = text.split("<flexdyn>")[0] + "</robot>"
     compiler = '<mujoco><compiler balanceinertia="false" discardvisual="false" fusestatic="false"/></mujoco>'
@@ -201,7 +205,10 @@ def test_mujoco_agrees(seed):
     data.qpos[order], data.qvel[order] = q, v
     mujoco.mj_forward(model, data)
     M = np.zeros((model.nv, model.nv))
-    mujoco.mj_fullM(model, M, data.qM)
+    try:
+        mujoco.mj_fullM(model, data, M)
+    except TypeError:  # before MuJoCo 4
+        mujoco.mj_fullM(model, M, data.qM)
     # MuJoCo keeps principal axes as quaternions: a few digits fewer than pure double arithmetic
     assert_near(robot.mass_matrix(q), M[np.ix_(order, order)], 1e-10)
     assert_near(robot.bias_forces(q, v), data.qfrc_bias[order], 1e-10)
