@@ -22,7 +22,7 @@ def test_mimic_joints_are_the_constrained_tree(robot, rng):
     import re
 
     whole = flexdyn_ros.load(re.sub(r"<mimic[^>]*/>", "", description.text))
-    q, v, a = random_state(robot, rng)
+    q, v, _ = random_state(robot, rng)
     G = np.zeros((whole.nv, robot.nv))
     q_whole = np.zeros(whole.nq)
     q_whole[[whole.q_names.index(n) for n in robot.q_names]] = q
@@ -201,7 +201,7 @@ def test_mujoco_agrees(seed):
     model.opt.gravity[:] = robot.gravity
     data = mujoco.MjData(model)
     order = [model.joint(name).dofadr[0] for name in robot.v_names]
-    q, v, a = random_state(robot, np.random.default_rng(seed))
+    q, v, _ = random_state(robot, np.random.default_rng(seed))
     data.qpos[order], data.qvel[order] = q, v
     mujoco.mj_forward(model, data)
     M = np.zeros((model.nv, model.nv))
