@@ -13,12 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 UNTIDY = {
-    "flexdyn_ros/dynamics/arguments.py",
-    "flexdyn_ros/dynamics/loading.py",
-    "flexdyn_ros/dynamics/protocol.py",
-    "flexdyn_ros/dynamics/results.py",
     "flexdyn_ros/dynamics/threads.py",
-    "flexdyn_ros/dynamics/tree_robot.py",
     "flexdyn_ros/errors.py",
     "flexdyn_ros/kernels/compiler.py",
     "flexdyn_ros/model/coordinates.py",
