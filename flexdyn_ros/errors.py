@@ -73,7 +73,7 @@ class DescriptionError(FlexdynError, ValueError):
         expected = f"; expected {self.expected}" if self.expected else ""
         return f"{place}{where}: {self.message}{given}{expected}"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         where = {
             "file": self.file,
             "line": self.line,
@@ -109,7 +109,7 @@ class UnknownNameError(FlexdynError, LookupError):
         tail = f"; {label}: {', '.join(hint)}{more}" if hint else ""
         super().__init__(f"unknown {what} {name!r}{tail}")
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return UnknownNameError, (self.what, self.name, self.known)
 
 

@@ -91,7 +91,9 @@ def _write(result: Trajectory, plot: Path | None, save: Path | None, csv: Path |
 
 
 def _summary(result: Trajectory) -> dict[str, Any]:
-    balance = result.energy.total - result.work + result.dissipated
+    energy = result.energy
+    assert energy is not None  # simulate records it unless told otherwise
+    balance = energy.total - result.work + result.dissipated
     return {
         "robot": result.robot_name,
         "method": result.method,
@@ -102,7 +104,7 @@ def _summary(result: Trajectory) -> dict[str, Any]:
         "wall_time": result.wall_time,
         "real_time_factor": (result.t[-1] - result.t[0]) / max(result.wall_time, 1e-9),
         "energy_balance_error": float(np.max(np.abs(balance - balance[0]))),
-        "peak_kinetic_energy": float(np.max(result.energy.kinetic)),
+        "peak_kinetic_energy": float(np.max(energy.kinetic)),
         "events": len(result.events),
         "q_final": result.q[-1],
         "v_final": result.v[-1],

@@ -18,7 +18,8 @@ _threads: int | None = None
 
 
 def batch_threads() -> int:
-    """Number of threads that batches use: the last `set_batch_threads`, else FLEXDYN_THREADS, else all usable cores."""
+    """Number of threads that batches use: the last `set_batch_threads`, else FLEXDYN_THREADS, else all
+    usable cores."""
     if _threads is not None:
         return _threads
     chosen = os.environ.get("FLEXDYN_THREADS", "")
@@ -41,9 +42,11 @@ def _pool(workers: int, process: int) -> ThreadPoolExecutor:
 
 
 def run_in_slices(call: Callable[..., int], rows: list[np.ndarray]) -> int:
-    """call(*slices of rows) over consecutive slices of the first axis; the first status that is not 0, shifted to the batch.
+    """call(*slices of rows) over consecutive slices of the first axis; the first status that is not 0,
+    shifted to the batch.
 
-    `call` must release the GIL and write only to its own slices; the result does not depend on the number of threads.
+    `call` must release the GIL and write only to its own slices; the result does not depend on the number
+    of threads.
     """
     count = rows[0].shape[0]
     pieces = min(batch_threads(), max(1, count // SMALLEST_SLICE))

@@ -7,7 +7,8 @@ from math import inf
 
 __all__ = ["POSE_NAMES", "TWIST_NAMES", "TWIST_UNITS", "Coordinate"]
 
-#: coordinates of a free body, after its prefix: position and quaternion, and the twist in the axes of its frame of reference
+#: coordinates of a free body, after its prefix: position and quaternion, and the twist in the axes of its
+#: frame of reference
 POSE_NAMES = ("x", "y", "z", "qx", "qy", "qz", "qw")
 TWIST_NAMES = ("wx", "wy", "wz", "vx", "vy", "vz")
 TWIST_UNITS = ("rad", "rad", "rad", "m", "m", "m")
@@ -17,9 +18,11 @@ TWIST_UNITS = ("rad", "rad", "rad", "m", "m", "m")
 class Coordinate:
     """One velocity coordinate.
 
-    kind is `base`, `joint`, `axial`, `bending_y`, `bending_z`, `torsion`, `mode`, `motor`, `hub`, `actuator` or
-    `platform`. unit is that of the position (m, rad); the velocity has it per second. q_index is -1 where no single
-    number of q belongs to the coordinate (the angular rates of a free body). body is the URDF link that it moves.
+    kind is `base`, `joint`, `axial`, `bending_y`, `bending_z`, `torsion`, `mode`, `motor`, `hub`,
+    `actuator` or
+    `platform`. unit is that of the position (m, rad); the velocity has it per second. q_index is -1 where
+    no single number of q belongs to the coordinate (the angular rates of a free body). body is the URDF
+    link that it moves.
     Limits are infinite where there are none.
     """
 

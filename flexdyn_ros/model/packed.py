@@ -48,6 +48,6 @@ class PackedTree:
         self._size = (m.nb, m.nq, m.nv)
         prepare_one(self.address)
 
-    def work(self, lanes: int = 1, dtype=np.float64) -> np.ndarray:
+    def work(self, lanes: int = 1, dtype: type = np.float64) -> np.ndarray:
         """Fresh work memory for one call of a `_many` entry."""
         return np.empty(work_size(*self._size, lanes), dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import cos, sin
 from typing import NamedTuple
 
@@ -10,8 +11,9 @@ import numpy as np
 __all__ = ["IDENTITY", "Placement", "RigidInertia", "frame_with_z_along", "rotation_of_rpy"]
 
 
-def rotation_of_rpy(rpy) -> np.ndarray:
-    """Rotation matrix Rz(yaw) Ry(pitch) Rx(roll), URDF's rule; exact for multiples of 90 degrees up to rounding."""
+def rotation_of_rpy(rpy: Sequence[float]) -> np.ndarray:
+    """Rotation matrix Rz(yaw) Ry(pitch) Rx(roll), URDF's rule; exact for multiples of 90 degrees up to
+    rounding."""
     cr, sr, cp, sp, cy, sy = cos(rpy[0]), sin(rpy[0]), cos(rpy[1]), sin(rpy[1]), cos(rpy[2]), sin(rpy[2])
     return np.array(
         [
@@ -33,7 +35,7 @@ class Placement(NamedTuple):
         return Placement(self.R @ other.R, self.R @ other.p + self.p)
 
     @staticmethod
-    def of(xyz, rpy=(0.0, 0.0, 0.0)) -> Placement:
+    def of(xyz: Sequence[float], rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> Placement:
         """Placement of a URDF origin."""
         return Placement(rotation_of_rpy(rpy), np.asarray(xyz, dtype=float))
 
@@ -45,8 +47,9 @@ class Placement(NamedTuple):
 IDENTITY = Placement(np.eye(3), np.zeros(3))
 
 
-def frame_with_z_along(axis) -> np.ndarray:
-    """A rotation matrix whose third column is the unit vector `axis`; signed permutations for coordinate axes."""
+def frame_with_z_along(axis: Sequence[float]) -> np.ndarray:
+    """A rotation matrix whose third column is the unit vector `axis`; signed permutations for coordinate
+    axes."""
     z = np.asarray(axis, dtype=float)
     helper = np.zeros(3)
     helper[(int(np.argmax(np.abs(z))) + 1) % 3] = 1.0
@@ -67,7 +70,9 @@ class RigidInertia(NamedTuple):
         return RigidInertia(0.0, np.zeros(3), np.zeros((3, 3)))
 
     @staticmethod
-    def of(mass: float, com, inertia, rpy=(0.0, 0.0, 0.0)) -> RigidInertia:
+    def of(
+        mass: float, com: Sequence[float], inertia: Sequence[float], rpy: Sequence[float] = (0.0, 0.0, 0.0)
+    ) -> RigidInertia:
         """From URDF: com (3,), inertia (ixx, ixy, ixz, iyy, iyz, izz) about the com in axes turned by rpy."""
         xx, xy, xz, yy, yz, zz = inertia
         R = rotation_of_rpy(rpy)

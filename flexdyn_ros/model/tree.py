@@ -1,7 +1,7 @@
 """From a description to the arrays of a rigid tree.
 
-Every moving joint becomes one body; links on fixed joints are lumped into the body that carries them and stay known as
-frames. The frame of a body is turned so that its joint's axis is its z axis.
+Every moving joint becomes one body; links on fixed joints are lumped into the body that carries them and
+stay known as frames. The frame of a body is turned so that its joint's axis is its z axis.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -159,7 +159,9 @@ class _Draft:
         iq, iv = len(self.q_names), len(self.coordinates)
         for i, (name, unit) in enumerate(zip(TWIST_NAMES, TWIST_UNITS, strict=True)):
             at = iq + i - 3 if i >= 3 else -1
-            self.coordinates.append(Coordinate(f"{prefix}/{name}", kind, unit, at, iv + i, body, actuated=False))
+            self.coordinates.append(
+                Coordinate(f"{prefix}/{name}", kind, unit, at, iv + i, body, actuated=False)
+            )
             self.dof.append(_rigid_dof())
         self.q_names += [f"{prefix}/{name}" for name in POSE_NAMES]
         self.neutral += [0.0] * 6 + [1.0]
@@ -183,7 +185,9 @@ class _Draft:
                 iq, iv = self.add_axis(
                     Coordinate(f"base/{axis_name}", "base", unit, 0, 0, root, actuated=False), _rigid_dof()
                 )
-                self.bodies.append(_Body(root, len(self.bodies) - 1, kind, stand @ Placement(Z, np.zeros(3)), iq, iv))
+                self.bodies.append(
+                    _Body(root, len(self.bodies) - 1, kind, stand @ Placement(Z, np.zeros(3)), iq, iv)
+                )
                 stand = Placement(Z.T, np.zeros(3))
             self.attach(root, len(self.bodies) - 1, stand)
         elif base.type == "floating":
@@ -228,6 +232,7 @@ class _Draft:
         self.attach(joint.child, len(self.bodies) - 1, IDENTITY)
 
     def _grow_axis(self, joint: Joint, parent: int, at: Placement) -> None:
+        assert joint.axis is not None  # the reader gives every moving joint one
         Z = frame_with_z_along(joint.axis)
         kind = PRISMATIC if joint.type == "prismatic" else REVOLUTE
         body = _Body(joint.child, parent, kind, at @ Placement(Z, np.zeros(3)), 0, 0)
@@ -254,7 +259,9 @@ class _Draft:
         dof[COULOMB] += abs(ratio) * own[COULOMB]
         dof[STATIC] += abs(ratio) * own[STATIC]
         if own[STIFFNESS]:
-            raise UnsupportedError(f"joint '{joint.name}': a mimic joint cannot have a <joint_spring> of its own")
+            raise UnsupportedError(
+                f"joint '{joint.name}': a mimic joint cannot have a <joint_spring> of its own"
+            )
 
     # ---- arrays ----
 
@@ -296,16 +303,21 @@ class _Draft:
             carried[parent] = carried[parent] + carried[i].seen_from(self.bodies[i].placement)
         idle = []
         for body, load in zip(self.bodies[1:], carried[1:], strict=True):
-            felt = load.mass + np.trace(load.inertia) + sum(d[ARMATURE] for d in self.dof[body.v_index : body.v_index + 1])
+            felt = (
+                load.mass
+                + np.trace(load.inertia)
+                + sum(d[ARMATURE] for d in self.dof[body.v_index : body.v_index + 1])
+            )
             if felt == 0.0:
                 idle.append(body.link)
         if not idle:
             return ()
-        return (f"no mass and no rotor behind the joints of: {', '.join(idle)}; forward dynamics is singular there",)
+        names = ", ".join(idle)
+        return (f"no mass and no rotor behind the joints of: {names}; forward dynamics is singular there",)
 
 
-def _frozen(values, dtype=np.float64) -> np.ndarray:
-    array = np.ascontiguousarray(values, dtype=dtype)
+def _frozen(values: Any, dtype: type = np.float64) -> np.ndarray:
+    array: np.ndarray = np.ascontiguousarray(values, dtype=dtype)
     array.setflags(write=False)
     return array
 
