@@ -10,6 +10,7 @@ from rich.table import Table
 
 from flexdyn_ros.cli.terminal import Config, Json, Rigid, RobotName, Settings, load_robot, print_json, tables
 from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import SingularityError
 
 __all__ = ["check", "report"]
 
@@ -37,9 +38,7 @@ def check(
 def report(robot: Robot, modes: int = 8) -> dict[str, Any]:
     """All that `check` prints, as plain data."""
     description = robot.description
-    q = robot.neutral()
-    free = robot.modes(q)
-    locked = robot.modes(q, lock="joints")
+    free, locked = _frequencies(robot, ()), _frequencies(robot, "joints")
     return {
         "name": robot.name,
         "kind": robot.kind,
@@ -53,11 +52,19 @@ def report(robot: Robot, modes: int = 8) -> dict[str, Any]:
         "bodies": [_body(robot, link.name) for link in description.links],
         "coordinates": [vars(c) for c in robot.coordinates],
         "overrides": [vars(o) for o in description.overrides],
-        "frequencies_free": free.frequency[:modes],
-        "frequencies_locked": locked.frequency[:modes],
-        "unstable": bool(free.unstable),
+        "frequencies_free": free[:modes],
+        "frequencies_locked": locked[:modes],
         "warnings": list(robot.warnings),
     }
+
+
+def _frequencies(robot: Robot, lock: str | tuple[str, ...]) -> np.ndarray:
+    """Natural frequencies [Hz] at the neutral position; none where the mass matrix is singular (a warning
+    says so)."""
+    try:
+        return robot.modes(robot.neutral(), lock=lock).frequency
+    except SingularityError:
+        return np.zeros(0)
 
 
 def _body(robot: Robot, link: str) -> dict[str, Any]:
