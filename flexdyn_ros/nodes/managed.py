@@ -118,9 +118,11 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
         pass
     ending.set()
     threading.Thread(target=_end_anyway, args=(len(failures),), daemon=True).start()
+    # an executor that waits looks up when there is something to do
+    executor.create_task(lambda: None)
+    spinner.join()
     node.stop()
     rclpy.try_shutdown()
-    spinner.join()
     for failure in failures:
         traceback.print_exception(failure)
     return 1 if failures else 0
@@ -139,7 +141,8 @@ def _listen_to_signals() -> socket.socket:
 
 def _spin(executor: SingleThreadedExecutor, failures: list[BaseException], ending: threading.Event) -> None:
     try:
-        executor.spin()
+        while executor.context.ok() and not ending.is_set():
+            executor.spin_once()
     except ExternalShutdownException:
         pass
     except BaseException as failure:  # noqa: BLE001  told by the main thread

@@ -73,8 +73,9 @@ class Pace:
         self._stopping = False
         if not paused:
             self._running.set()
-        self._thread = threading.Thread(target=self._run, name="pace", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=self._run, name="pace", daemon=True)
+        thread.start()
+        self._thread = thread
 
     def stop(self) -> None:
         """End the thread; returns when the tick in progress is over."""
