@@ -20,9 +20,6 @@ from flexdyn_ros.nodes.warm import warm_up
 
 __all__ = ["DynamicsServer", "main"]
 
-#: requests with more samples than this are answered by a thread of the pool
-QUICK_SAMPLES = 64
-
 
 class DynamicsServer(ManagedNode):
     """Answers requests about robots; a long one is computed by a thread of its own, so that it holds up no
@@ -102,7 +99,7 @@ class DynamicsServer(ManagedNode):
         limit = self._settings.max_samples
 
         async def callback(request: Any, response: Any) -> Any:
-            if service.slow or getattr(request, "samples", 1) > QUICK_SAMPLES:
+            if getattr(request, "samples", 1) > service.quick or getattr(request, "unlisted", 0):
                 result = await self._in_pool(service, request, response)
             else:
                 result = answer(service, self._robots, request, response, limit)

@@ -40,12 +40,12 @@ Handler = Callable[[Any, Any, Any, int], None]
 
 
 class Service(NamedTuple):
-    """A service: its name below the node's, its type, what answers it, and whether one sample takes long."""
+    """A service: its name below the node's, its type, what answers it, and how many samples it answers at once."""
 
     name: str
     type: Any
     handler: Handler
-    slow: bool = False
+    quick: int = 512
 
 
 def answer(service: Service, robots: Mapping[str, Any], request: Any, response: Any, max_samples: int) -> Any:
@@ -302,12 +302,12 @@ SERVICES: tuple[Service, ...] = (
     Service("inverse_dynamics", srv.InverseDynamics, inverse_dynamics),
     Service("forward_dynamics", srv.ForwardDynamics, forward_dynamics),
     Service("compute_energy", srv.ComputeEnergy, compute_energy),
-    Service("frames", srv.Frames, frames),
+    Service("frames", srv.Frames, frames, quick=16),
     Service("jacobian", srv.Jacobian, jacobian),
-    Service("deflections", srv.Deflections, deflections),
-    Service("modes", srv.Modes, modes, slow=True),
-    Service("linearize", srv.Linearize, linearize),
-    Service("static_equilibrium", srv.StaticEquilibrium, static_equilibrium, slow=True),
-    Service("inverse_kinematics", srv.InverseKinematics, inverse_kinematics),
-    Service("forward_kinematics", srv.ForwardKinematics, forward_kinematics),
+    Service("deflections", srv.Deflections, deflections, quick=4),
+    Service("modes", srv.Modes, modes, quick=0),
+    Service("linearize", srv.Linearize, linearize, quick=8),
+    Service("static_equilibrium", srv.StaticEquilibrium, static_equilibrium, quick=0),
+    Service("inverse_kinematics", srv.InverseKinematics, inverse_kinematics, quick=0),
+    Service("forward_kinematics", srv.ForwardKinematics, forward_kinematics, quick=0),
 )
