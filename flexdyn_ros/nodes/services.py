@@ -40,7 +40,7 @@ Handler = Callable[[Any, Any, Any, int], None]
 
 
 class Service(NamedTuple):
-    """A service: its name below the node's, its type, what answers it, and how many samples it answers at once."""
+    """A service: name below the node's, type, what answers it, how many samples it answers at once."""
 
     name: str
     type: Any
