@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.kernels.tree import TreeModel
-from flexdyn_ros.model.lagrange import Equations, build_lagrange, equations
+from flexdyn_ros.model.lagrange import Equations, LagrangeModel, build_lagrange, equations
 
 __all__ = ["LagrangianPath"]
 
@@ -22,8 +22,8 @@ class LagrangianPath:
     wrenches.
     """
 
-    def __init__(self, tree: TreeModel) -> None:
-        self._model = build_lagrange(tree)
+    def __init__(self, tree: TreeModel, model: LagrangeModel | None = None) -> None:
+        self._model = build_lagrange(tree) if model is None else model
         self._tree = tree
 
     def equations(self, q: np.ndarray, v: np.ndarray) -> Equations:

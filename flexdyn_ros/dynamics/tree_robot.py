@@ -1,8 +1,8 @@
-"""Robots of `kind` tree: the verbs of the protocol over the kernels of a rigid tree."""
+"""Robots of `kind` tree: the verbs of the protocol over the kernels of a rigid or a flexible tree."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,9 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.dynamics.arguments import Rows, check_out, explain_status, numbers, warn_of_singular_rows
 from flexdyn_ros.dynamics.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.dynamics.modes import chosen_coordinates, modes_of
-from flexdyn_ros.dynamics.results import BiasTerms, Energy, Equilibrium, Linearization, Modes
+from flexdyn_ros.dynamics.results import BiasTerms, Deflection, Energy, Equilibrium, Linearization, Modes
 from flexdyn_ros.dynamics.threads import run_in_slices
-from flexdyn_ros.errors import DimensionError, UnknownNameError
+from flexdyn_ros.errors import DimensionError, UnknownNameError, UnsupportedError
 from flexdyn_ros.kernels import rigid as kernels
 from flexdyn_ros.kernels.compiler import LANES, Entry
 from flexdyn_ros.kernels.coriolis import coriolis_many
@@ -24,7 +24,9 @@ from flexdyn_ros.model.payload import Payload, carry, check_payload
 from flexdyn_ros.model.tree import Frame, RigidTree, build_tree
 
 if TYPE_CHECKING:
+    from flexdyn_ros.dynamics.flexible_robot import Bending
     from flexdyn_ros.dynamics.lagrangian import LagrangianPath
+    from flexdyn_ros.model.lagrange import LagrangeModel
 
 __all__ = ["TreeRobot"]
 
@@ -32,34 +34,53 @@ _empty = np.empty
 
 
 class TreeRobot:
-    """A tree of rigid bodies on a fixed, planar or floating base; immutable, shared by threads, pickles.
+    """A tree of rigid bodies and flexible links on a fixed, planar or floating base.
 
-    Made by `flexdyn_ros.load`. Arguments of all verbs broadcast over leading dimensions; q is (..., nq), v
-    and a are (..., nv), tau is (..., nu); units SI and rad. See `flexdyn_ros.Robot` for what the verbs have
-    in common.
+    Immutable, shared by threads, pickles. Made by `flexdyn_ros.load`. Arguments of all verbs broadcast over
+    leading dimensions; q is (..., nq), v and a are (..., nv), tau is (..., nu); units SI and rad. See
+    `flexdyn_ros.Robot` for what the verbs have in common.
     """
 
     kind = "tree"
 
-    def __init__(self, description: RobotDescription, payloads: tuple[Payload, ...] = ()) -> None:
+    def __init__(
+        self,
+        description: RobotDescription,
+        payloads: tuple[Payload, ...] = (),
+        sections: tuple[str, ...] = (),
+    ) -> None:
         self.description = description
-        self._payloads = payloads
-        self._tree = tree = carry(build_tree(description), payloads)
+        self._payloads, self._sections = payloads, sections
+        self._tree = tree = carry(build_tree(description, sections), payloads)
         self.name = description.name
         self.nq, self.nv, self.nu = tree.model.nq, tree.model.nv, tree.model.nv
         self.coordinates: tuple[Coordinate, ...] = tree.coordinates
         self.q_names: tuple[str, ...] = tree.q_names
         self.v_names: tuple[str, ...] = tuple(c.name for c in tree.coordinates)
         self.effort_names: tuple[str, ...] = self.v_names
-        self.frame_names: tuple[str, ...] = tuple(tree.frames)
+        self.frame_names: tuple[str, ...] = tuple(name for name in tree.frames if name not in sections)
         self.warnings: tuple[str, ...] = description.warnings + tree.warnings
         self.gravity = tree.model.gravity
-        self._packed = PackedTree(tree)
+        self._kernels: Any = kernels
+        self._bending: Bending | None = None
+        if tree.flexible is None:
+            self._packed: Any = PackedTree(tree)
+        else:
+            from flexdyn_ros.dynamics.flexible_robot import Bending
+
+            self._bending = Bending(tree)
+            self._kernels, self._packed = self._bending.kernels, self._bending.packed
+            self._seen: dict[tuple[str, ...], TreeRobot] = {}
         self._address = self._packed.address
-        self._lagrangian = _lagrangian_path(tree) if description.formulation.method == "lagrange" else None
-        self._inverse_dynamics = self._bound_when_called("_inverse_dynamics", kernels.inverse_dynamics_one)
-        self._forward_dynamics = self._bound_when_called("_forward_dynamics", kernels.forward_dynamics_one)
-        self._mass_matrix = self._bound_when_called("_mass_matrix", kernels.mass_matrix_one)
+        self._lagrangian = None
+        if description.formulation.method == "lagrange":
+            bends = self._bending
+            bent = None if bends is None else bends.lagrange_model(description.formulation)
+            self._lagrangian = _lagrangian_path(tree, bent)
+        entries = self._kernels
+        self._inverse_dynamics = self._bound_when_called("_inverse_dynamics", entries.inverse_dynamics_one)
+        self._forward_dynamics = self._bound_when_called("_forward_dynamics", entries.forward_dynamics_one)
+        self._mass_matrix = self._bound_when_called("_mass_matrix", entries.mass_matrix_one)
 
     def _bound_when_called(self, name: str, entry: Entry) -> Callable[..., int]:
         """An entry that is loaded at its first call, and is then itself the attribute of that name.
@@ -75,7 +96,7 @@ class TreeRobot:
         return first_call if self._lagrangian is None else _no_shortcut
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TreeRobot, (self.description, self._payloads)
+        return TreeRobot, (self.description, self._payloads, self._sections)
 
     def __repr__(self) -> str:
         return f"<TreeRobot {self.name!r}: nq={self.nq}, nv={self.nv}>"
@@ -85,7 +106,12 @@ class TreeRobot:
     @cached_property
     def mass(self) -> float:
         """Mass of all links, those fixed to the world included [kg]."""
-        return float(self._tree.model.inertia[0::10].sum())
+        return self._tree.mass
+
+    @property
+    def bends(self) -> bool:
+        """True if the robot has flexible links that are computed as such."""
+        return self._bending is not None
 
     @cached_property
     def urdf(self) -> Any:
@@ -121,10 +147,11 @@ class TreeRobot:
         UnknownNameError, DimensionError, StateError
             StateError: not finite, negative mass, or principal moments that no body has.
         """
-        self._frame(frame)
+        sections = self._seeing((frame,))._sections
+        self._seeing((frame,))._frame(frame)
         payload = check_payload(frame, mass, com, inertia)
         others = tuple(p for p in self._payloads if p.frame != frame)
-        robot = TreeRobot(self.description, (*others, payload) if payload.mass > 0.0 else others)
+        robot = TreeRobot(self.description, (*others, payload) if payload.mass > 0.0 else others, sections)
         if "urdf" in self.__dict__:
             robot.keep_urdf(self.urdf)
         return robot
@@ -156,6 +183,8 @@ class TreeRobot:
                 if low > high:
                     low, high = c.lower, c.upper
                 q[c.q_index] = rng.uniform(low, high)
+        for index, size in (self._bending.small if self._bending else {}).items():
+            q[index] *= size
         for i in self._quaternions:
             x = rng.standard_normal(4)
             q[i : i + 4] = x / np.sqrt(x @ x)
@@ -206,6 +235,9 @@ class TreeRobot:
                     return tau
             except TypeError:
                 pass
+        seeing = self._seeing(wrenches or ())
+        if seeing is not self:
+            return seeing.inverse_dynamics(q, v, a, wrenches, unactuated=unactuated, out=out)
         if unactuated == "free":
             given = np.array([c.actuated for c in self.coordinates], dtype=bool)
             return _write(out, self._partial(q, v, None, a, given, wrenches)[0])
@@ -260,6 +292,9 @@ class TreeRobot:
                     return a
             except TypeError:
                 pass
+        seeing = self._seeing(wrenches or ())
+        if seeing is not self:
+            return seeing.forward_dynamics(q, v, tau, wrenches, prescribed=prescribed, out=out)
         if prescribed or self._tree.has_mimic:
             given, a = self._given_accelerations(prescribed or {})
             return _write(out, self._partial(q, v, tau, a, given, wrenches)[1])
@@ -284,7 +319,7 @@ class TreeRobot:
             self._check({"q": rows.take("q")})
             M.reshape(rows.count, self.nv, self.nv)[...] = self._lagrangian.mass_matrix(rows.take("q"))
             return M
-        self._call(kernels.mass_matrix_many, rows, ("q",), M.reshape(rows.count, self.nv, self.nv))
+        self._call(self._kernels.mass_matrix_many, rows, ("q",), M.reshape(rows.count, self.nv, self.nv))
         return M
 
     def bias_forces(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -302,7 +337,7 @@ class TreeRobot:
             terms = self._lagrangian.terms(rows.take("q"), rows.take("v"))
         else:
             terms = _empty((rows.count, 5, self.nv))
-            self._call(kernels.bias_terms_many, rows, ("q", "v"), terms)
+            self._call(self._kernels.bias_terms_many, rows, ("q", "v"), terms)
         return BiasTerms(*(np.ascontiguousarray(terms[:, i]).reshape(*rows.shape, self.nv) for i in range(5)))
 
     def actuation_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -314,7 +349,7 @@ class TreeRobot:
         """Kinetic energy (rotors included), gravity potential and energy of joint springs (...,) [J]."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         energy = _empty((rows.count, 3))
-        self._call(kernels.energy_many, rows, ("q", "v"), energy)
+        self._call(self._kernels.energy_many, rows, ("q", "v"), energy)
         return Energy(*(energy[:, i].reshape(rows.shape)[()] for i in range(3)))
 
     def momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -322,7 +357,7 @@ class TreeRobot:
         left out."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         out = _empty((rows.count, 10))
-        self._call(kernels.momenta_many, rows, ("q", "v"), out)
+        self._call(self._kernels.momenta_many, rows, ("q", "v"), out)
         return np.ascontiguousarray(out[:, :6]).reshape(*rows.shape, 6)
 
     def center_of_mass(self, q: np.ndarray) -> np.ndarray:
@@ -330,13 +365,16 @@ class TreeRobot:
         does not count."""
         rows = Rows({"q": (q, self.nq), "v": (np.zeros(self.nv), self.nv)})
         out = _empty((rows.count, 10))
-        self._call(kernels.momenta_many, rows, ("q", "v"), out)
+        self._call(self._kernels.momenta_many, rows, ("q", "v"), out)
         return (out[:, 6:9] / out[:, 9:10]).reshape(*rows.shape, 3)
 
     def frames(self, q: np.ndarray, names: str | Sequence[str] | None = None) -> np.ndarray:
         """Poses of frames in the world: (..., 4, 4) for one name, (..., k, 4, 4) for several (None:
         `frame_names`) [m]."""
         wanted = self.frame_names if names is None else (names,) if isinstance(names, str) else tuple(names)
+        seeing = self._seeing(wanted)
+        if seeing is not self:
+            return seeing.frames(q, names)
         frames = [self._frame(name) for name in wanted]
         rows = Rows({"q": (q, self.nq)})
         bodies = np.array([f.body for f in frames], dtype=np.int64)
@@ -344,7 +382,7 @@ class TreeRobot:
         poses = _empty((rows.count, len(frames), 4, 4))
 
         def call(address: int, work: np.ndarray, q: np.ndarray, poses: np.ndarray) -> int:
-            return kernels.frames_many(address, work, q, bodies, placements, poses)
+            return self._kernels.frames_many(address, work, q, bodies, placements, poses)
 
         self._call(call, rows, ("q",), poses)
         tail = (4, 4) if isinstance(names, str) else (len(frames), 4, 4)
@@ -352,20 +390,29 @@ class TreeRobot:
 
     def jacobian(self, q: np.ndarray, frame: str, *, out: np.ndarray | None = None) -> np.ndarray:
         """J (..., 6, nv): J v = (angular; linear) velocity of the frame's origin, world axes."""
+        seeing = self._seeing((frame,))
+        if seeing is not self:
+            return seeing.jacobian(q, frame, out=out)
         body, placement = self._frame(frame)[1:]
         rows = Rows({"q": (q, self.nq)})
         J = check_out(out, (*rows.shape, 6, self.nv))
 
         def call(address: int, work: np.ndarray, q: np.ndarray, J: np.ndarray) -> int:
-            return kernels.jacobian_many(address, work, q, body, placement.p, J)
+            return self._kernels.jacobian_many(address, work, q, body, placement.p, J)
 
         self._call(call, rows, ("q",), J.reshape(rows.count, 6, self.nv))
         return J
 
-    def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict:
-        """Deflections of the flexible links: none, a rigid tree has no such links."""
-        Rows({"q": (q, self.nq)})
-        return {}
+    def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict[str, Deflection]:
+        """Deformation of each flexible link by its name, at stations (k,) (default 21) in beam axes.
+
+        Moments and forces are the elastic ones, from the shapes; strain is 0 where the size of the section
+        is unknown. {} if the robot is rigid.
+        """
+        rows = Rows({"q": (q, self.nq)})
+        if self._bending is None:
+            return {}
+        return self._bending.deflections(rows.take("q").reshape(*rows.shape, self.nq), stations)
 
     def integrate(self, q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
         """q moved by v for dt seconds (..., nq): sums for joints, exponential map for free bodies, unit
@@ -373,7 +420,9 @@ class TreeRobot:
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         out = _empty((rows.count, self.nq))
         data = {name: rows.take(name) for name in ("q", "v")}
-        explain_status(kernels.integrate_many(self._address, data["q"], data["v"], float(dt), out), data)
+        explain_status(
+            self._kernels.integrate_many(self._address, data["q"], data["v"], float(dt), out), data
+        )
         return out.reshape(*rows.shape, self.nq)
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
@@ -381,10 +430,12 @@ class TreeRobot:
         rows = Rows({"q0": (q0, self.nq), "q1": (q1, self.nq)})
         out = _empty((rows.count, self.nv))
         data = {name: rows.take(name) for name in ("q0", "q1")}
-        status = kernels.difference_many(self._address, self._wraps, data["q0"], data["q1"], out)
+        status = self._kernels.difference_many(self._address, self._wraps, data["q0"], data["q1"], out)
         if status:
             for name, array in data.items():
-                alone = kernels.difference_many(self._address, self._wraps, array, array, _empty(out.shape))
+                alone = self._kernels.difference_many(
+                    self._address, self._wraps, array, array, _empty(out.shape)
+                )
                 explain_status(alone, {"q": array} if alone % 8 == 3 else {name: array})
         return out.reshape(*rows.shape, self.nv)
 
@@ -408,6 +459,9 @@ class TreeRobot:
         the mass matrix. The angular part of dq of a free body is a small turn in world axes, so that its rate
         is dw + w x dq.
         """
+        seeing = self._seeing(wrenches or ())
+        if seeing is not self:
+            return seeing.linearize(q, v, tau, wrenches)
         tau = np.zeros(self.nv) if tau is None else tau
         rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), tau=(tau, self.nv))
         a = self.forward_dynamics(q, v, tau, wrenches).reshape(rows.count, self.nv)
@@ -442,6 +496,8 @@ class TreeRobot:
 
     def coriolis_matrix(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """C (..., nv, nv): C v is the velocity part of h, dM/dt - 2 C is skew (Echeandia & Wensing 2021)."""
+        if self.bends:
+            raise UnsupportedError("coriolis_matrix is computed for trees without flexible links")
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         C = _empty((rows.count, self.nv, self.nv))
         blocks = (4, self._tree.model.nb, 6, 6)
@@ -529,6 +585,9 @@ class TreeRobot:
     ) -> tuple[np.ndarray, np.ndarray]:
         """d tau / dq (tangent) and d tau / dv of `inverse_dynamics`, each (..., nv, nv), by the complex
         step."""
+        seeing = self._seeing(wrenches or ())
+        if seeing is not self:
+            return seeing.inverse_dynamics_derivatives(q, v, a, wrenches)
         rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
         data = {name: rows.take(name) for name in ("q", "v", "a")}
         dq, dv = _empty((rows.count, self.nv, self.nv)), _empty((rows.count, self.nv, self.nv))
@@ -537,7 +596,7 @@ class TreeRobot:
         def call(*arrays: np.ndarray) -> int:
             q, v, a, w, dq, dv = arrays
             work = self._packed.work(dtype=np.complex128)
-            return kernels.inverse_dynamics_derivatives_many(
+            return self._kernels.inverse_dynamics_derivatives_many(
                 self._address, work, q, v, a, bodies, offsets, w, dq, dv
             )
 
@@ -547,6 +606,17 @@ class TreeRobot:
         return dq.reshape(shape), dv.reshape(shape)
 
     # ---- behind the verbs ----
+
+    def _seeing(self, names: Iterable[Any]) -> TreeRobot:
+        """This robot, or one like it for which the sections LINK@station among `names` are frames too."""
+        if self._bending is None:
+            return self
+        missing = self._bending.section_names(names, self._tree.frames)
+        if not missing:
+            return self
+        if missing not in self._seen:
+            self._seen[missing] = TreeRobot(self.description, self._payloads, (*self._sections, *missing))
+        return self._seen[missing]
 
     def _frame(self, name: str) -> Frame:
         try:
@@ -598,7 +668,7 @@ class TreeRobot:
             warn_of_singular_rows(result, data, "the mass matrix")
             return
         if not wrenches:
-            plain = getattr(kernels, f"{verb}_many")
+            plain = getattr(self._kernels, f"{verb}_many")
 
             def call(*arrays: np.ndarray) -> int:
                 return plain(self._address, self._packed.work(LANES), *arrays)
@@ -606,7 +676,7 @@ class TreeRobot:
             status = run_in_slices(call, [*data.values(), result])
         else:
             bodies, offsets = self._points(wrenches)
-            loaded = getattr(kernels, f"{verb}_loaded")
+            loaded = getattr(self._kernels, f"{verb}_loaded")
 
             def call(*arrays: np.ndarray) -> int:
                 q, v, x, w, y = arrays
@@ -621,7 +691,7 @@ class TreeRobot:
         """StateError if rows of q, v, ... hold NaN, infinity, or a quaternion that is not of unit length."""
         q = data["q"]
         still = np.zeros((len(q), self.nv))
-        explain_status(kernels.integrate_many(self._address, q, still, 0.0, _empty(q.shape)), {"q": q})
+        explain_status(self._kernels.integrate_many(self._address, q, still, 0.0, _empty(q.shape)), {"q": q})
         for name, rows in data.items():
             wrong = np.flatnonzero(~np.isfinite(rows).all(axis=1))
             if wrong.size:
@@ -683,7 +753,7 @@ class TreeRobot:
         def call(*arrays: np.ndarray) -> int:
             q, v, tau, a, w = arrays
             work, M = self._packed.work(), _empty((self.nv, self.nv))
-            return kernels.partial_dynamics_many(
+            return self._kernels.partial_dynamics_many(
                 self._address, work, M, q, v, tau, given, a, bodies, offsets, w
             )
 
@@ -696,11 +766,11 @@ class TreeRobot:
         return data["tau"].reshape(shape), data["a"].reshape(shape)
 
 
-def _lagrangian_path(tree: RigidTree) -> LagrangianPath:
+def _lagrangian_path(tree: RigidTree, model: LagrangeModel | None) -> LagrangianPath:
     """Imported only when asked for: with its modes and integrals it costs as much as all the rest."""
     from flexdyn_ros.dynamics.lagrangian import LagrangianPath
 
-    return LagrangianPath(tree.model)
+    return LagrangianPath(tree.model, model)
 
 
 def _no_shortcut(*arguments: Any) -> int:

@@ -34,6 +34,7 @@ __all__ = [
     "bending_shape",
     "check_modal_mass",
     "constant",
+    "fields_along",
     "held_shape",
     "modal_damping",
     "modal_integrals",
@@ -312,6 +313,16 @@ def section_fields(length: float, modes: Sequence[Mode], station: float = 1.0) -
     return SectionFields(station * length, u[:, 0], th[:, 0], strain[:, 0], S)
 
 
+def fields_along(
+    length: float, modes: Sequence[Mode], stations: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Shapes at k stations: u, th (m, k, 3), strain (m, k, 4) and S (k, m, m), as in SectionFields."""
+    s = np.asarray(stations, dtype=float)
+    points = _points(modes)
+    S = [_foreshortening(length, modes, float(x), points) for x in s]
+    return (*_fields(length, modes, s), np.array(S).reshape(len(s), len(modes), len(modes)))
+
+
 # ---------------------------------------- integrals
 
 
@@ -340,19 +351,25 @@ class ModalIntegrals(NamedTuple):
 
 
 def modal_integrals(
-    beam: Beam, modes: Sequence[Mode], *, rotary: str = "consistent", points: int | None = None
+    beam: Beam,
+    modes: Sequence[Mode],
+    *,
+    rotary: str = "consistent",
+    points: int | None = None,
+    breaks: Sequence[float] = (0.0, 1.0),
 ) -> ModalIntegrals:
     """Modal integrals of a beam without the bodies it carries, by Gauss-Legendre quadrature.
 
     rotary: `paper` (line mass, torsional energy of the elastic rate alone), `consistent` (sections are rigid
     plates: roll inertia, twist-roll coupling and rotary inertia), `none` (line mass; torsion modes then have
-    no mass).
+    no mass). breaks: stations between which the section properties are smooth; each part has a rule of its
+    own.
     """
     n = points or _points(modes)
-    s, w = gauss_legendre(n)
+    s, w = _composite_rule(n, breaks)
     w = w * beam.length
     u, th, strain = _fields(beam.length, modes, s)
-    h0 = np.zeros((n, 4))
+    h0 = np.zeros((len(s), 4))
     h0[:, 0], h0[:, 1] = 1.0, beam.length * s
     line = _second_moments(w * beam.mu(s), h0, _homogeneous(u))
     section = _section_moments(beam, rotary, s, w, th)
@@ -362,11 +379,20 @@ def modal_integrals(
     rigidity = np.stack([beam.GJ(s), beam.EIy(s), beam.EIz(s), beam.EA(s)], axis=1)
     K = np.einsum("g,ga,kga,lga->kl", w, rigidity, strain, strain)
     S = np.array([_foreshortening(beam.length, modes, float(x), n) for x in s]).reshape(
-        n, len(modes), len(modes)
+        len(s), len(modes), len(modes)
     )
     C, C1, C2 = (a + b for a, b in zip(line, section, strict=True))
     x, mass = beam.length * s, w * beam.mu(s)
     return ModalIntegrals(C, C1, C2, *section, T, K, x, mass, np.swapaxes(u, 0, 1).copy(), S)
+
+
+def _composite_rule(n: int, breaks: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre rules between the breaks: n points for the whole beam, at least 12 for a part."""
+    parts = []
+    for a, b in zip(breaks[:-1], breaks[1:], strict=True):
+        s, w = gauss_legendre(n if len(breaks) == 2 else max(12, int(np.ceil(n * (b - a))) + 8))
+        parts.append((a + (b - a) * s, (b - a) * w))
+    return np.concatenate([s for s, _ in parts]), np.concatenate([w for _, w in parts])
 
 
 def _homogeneous(u: np.ndarray) -> np.ndarray:

@@ -6,10 +6,10 @@ stay known as frames. The frame of a body is turned so that its joint's axis is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,10 @@ from flexdyn_ros.kernels.tree import (
 from flexdyn_ros.model.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
 from flexdyn_ros.model.placement import IDENTITY, Placement, RigidInertia, frame_with_z_along
 
-__all__ = ["Frame", "RigidTree", "build_tree"]
+if TYPE_CHECKING:
+    from flexdyn_ros.model.flexible import FlexibleLinks, FlexibleTables
+
+__all__ = ["Frame", "RigidTree", "TreeDraft", "build_tree"]
 
 
 class Frame(NamedTuple):
@@ -59,6 +62,9 @@ class RigidTree:
     has_mimic : bool
         Several joints share a coordinate.
     warnings : tuple of str
+    flexible : FlexibleTables, optional
+        What the kernels of flexible trees need beside the model, whose bodies then are nodes
+        (kernels/flexible_views.py).
     """
 
     model: TreeModel
@@ -69,10 +75,18 @@ class RigidTree:
     neutral: np.ndarray
     has_mimic: bool
     warnings: tuple[str, ...]
+    flexible: FlexibleTables | None = None
+
+    @property
+    def mass(self) -> float:
+        """Mass of all links, those fixed to the world included [kg]."""
+        return float(self.model.inertia[0::10].sum()) + (self.flexible.mass if self.flexible else 0.0)
 
 
-def build_tree(description: RobotDescription) -> RigidTree:
-    """The rigid tree of a description.
+def build_tree(description: RobotDescription, sections: Iterable[str] = ()) -> RigidTree:
+    """The tree of a description, with its flexible links.
+
+    sections: names LINK@station of sections of flexible links that are wanted as frames.
 
     Raises
     ------
@@ -81,20 +95,19 @@ def build_tree(description: RobotDescription) -> RigidTree:
     UnsupportedError
         If the description asks for physics that a rigid tree does not have.
     """
-    _refuse_what_is_not_rigid(description)
-    draft = _Draft(description)
+    _refuse_what_is_not_computed(description)
+    elastic = None
+    if description.flexible_links:
+        from flexdyn_ros.model.flexible import FlexibleLinks
+
+        elastic = FlexibleLinks(description, sections)
+    draft = TreeDraft(description, elastic)
     draft.place_base()
     draft.grow()
     return draft.finish()
 
 
-def _refuse_what_is_not_rigid(description: RobotDescription) -> None:
-    if description.flexible_links and description.formulation.flexible:
-        names = ", ".join(description.flexible_links)
-        raise UnsupportedError(
-            f"flexible links ({names}) are read but not computed yet; "
-            "load with options={'formulation.flexible': False} for the rigid twin"
-        )
+def _refuse_what_is_not_computed(description: RobotDescription) -> None:
     for joint in description.joints:
         if joint.elasticity is not None and description.formulation.flexible:
             raise UnsupportedError(
@@ -129,11 +142,14 @@ class _Body:
     inertia: RigidInertia = field(default_factory=RigidInertia.zero)
 
 
-class _Draft:
+class TreeDraft:
     """The tree while it grows; `finish` turns it into arrays."""
 
-    def __init__(self, description: RobotDescription) -> None:
+    def __init__(self, description: RobotDescription, elastic: FlexibleLinks | None = None) -> None:
         self.description = description
+        self.elastic = elastic
+        self.bends = elastic is not None and bool(description.formulation.flexible)
+        self.elastic_inertia: dict[int, RigidInertia] = {}
         self.bodies = [_Body(description.root, 0, REVOLUTE, IDENTITY, 0, 0)]
         self.coordinates: list[Coordinate] = []
         self.q_names: list[str] = []
@@ -167,6 +183,21 @@ class _Draft:
         self.neutral += [0.0] * 6 + [1.0]
         return iq, iv
 
+    # ---- nodes of flexible links ----
+
+    def add_node(self, link: str, parent: int, kind: int, placement: Placement) -> int:
+        """A node without coordinates of its own; returns its index."""
+        self.bodies.append(_Body(link, parent, kind, placement, 0, 0))
+        return len(self.bodies) - 1
+
+    def add_frame(self, name: str, body: int, placement: Placement) -> None:
+        """Name a frame fixed to a body."""
+        self.frames[name] = Frame(name, body, placement)
+
+    def rigid_dof(self) -> np.ndarray:
+        """Numbers of a coordinate without armature and resistance."""
+        return _rigid_dof()
+
     # ---- growth ----
 
     def place_base(self) -> None:
@@ -198,7 +229,15 @@ class _Draft:
             self.attach(root, 0, stand)
 
     def attach(self, link: str, body: int, placement: Placement) -> None:
-        """Fix a link to a body: a frame, and its inertia in the body's."""
+        """Fix a link to a body: a frame, and its inertia in the body's; or give a flexible link its node."""
+        if self.elastic is not None and link in self.description.flexible_links:
+            if self.bends:
+                self.elastic.attach(self, link, body, placement)
+            else:
+                self.add_frame(link, body, placement)
+                own = self.elastic.rigid_inertia(link).seen_from(placement)
+                self.bodies[body].inertia = self.bodies[body].inertia + own
+            return
         self.frames[link] = Frame(link, body, placement)
         inertial = self.description.link(link).inertial
         if inertial is not None:
@@ -208,16 +247,22 @@ class _Draft:
     def grow(self) -> None:
         """Depth first from the root, children in the order of the file."""
         for joint in self._depth_first():
-            carrier = self.frames[joint.parent]
-            at = carrier.placement @ Placement.of(joint.xyz, joint.rpy)
+            body, at = self._seat(joint)
             if joint.type == "fixed":
-                self.attach(joint.child, carrier.body, at)
+                self.attach(joint.child, body, at)
             elif joint.type == "floating":
-                self._grow_free(joint, carrier.body, at)
+                self._grow_free(joint, body, at)
             else:
-                self._grow_axis(joint, carrier.body, at)
-        for body, joint in self.waiting:
-            self._follow(body, joint)
+                self._grow_axis(joint, body, at)
+        for follower, joint in self.waiting:
+            self._follow(follower, joint)
+
+    def _seat(self, joint: Joint) -> tuple[int, Placement]:
+        """The body that carries a joint, and the joint frame's placement in it."""
+        if self.elastic is not None and self.bends and joint.parent in self.description.flexible_links:
+            return self.elastic.seat(self, joint)
+        carrier = self.frames[joint.parent]
+        return carrier.body, carrier.placement @ Placement.of(joint.xyz, joint.rpy)
 
     def _depth_first(self) -> Iterator[Joint]:
         stack = list(reversed(self.description.children_of(self.description.root)))
@@ -292,17 +337,22 @@ class _Draft:
             body_links=tuple(b.link for b in bodies),
             neutral=_frozen(self.neutral),
             has_mimic=bool(self.waiting),
-            warnings=self._warnings(),
+            warnings=self._warnings() + (self.elastic.warnings if self.elastic else ()),
+            flexible=self.elastic.tables(len(bodies)) if self.elastic and self.bends else None,
         )
 
     def _warnings(self) -> tuple[str, ...]:
         """Joints that move no mass: their acceleration is not determined by the efforts."""
         carried = [b.inertia for b in self.bodies]
+        for i, inertia in self.elastic_inertia.items():
+            carried[i] = carried[i] + inertia
         for i in range(len(carried) - 1, 0, -1):
             parent = self.bodies[i].parent
             carried[parent] = carried[parent] + carried[i].seen_from(self.bodies[i].placement)
         idle = []
         for body, load in zip(self.bodies[1:], carried[1:], strict=True):
+            if body.kind not in (REVOLUTE, PRISMATIC, FREE):
+                continue
             felt = (
                 load.mass
                 + np.trace(load.inertia)

@@ -30,7 +30,7 @@ def run_fixed(plan: Plan) -> Trajectory:
     limits = "spring" if plan.limits == "spring" else "report"
     options: dict[str, Any] = {"q0": plan.q0, "v0": plan.v0, "limits": limits, "saturate": plan.saturate}
     stepper: Stepper | VerbStepper
-    if isinstance(plan.robot, TreeRobot):
+    if isinstance(plan.robot, TreeRobot) and not plan.robot.bends:
         stepper = Stepper(plan.robot, plan.dt, plan.method, **options)
     else:
         stepper = VerbStepper(plan.robot, plan.dt, plan.method, **options)

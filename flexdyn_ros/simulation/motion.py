@@ -30,7 +30,7 @@ class Motion(Protocol):
 
 def motion_of(robot: Robot, *, limits: str, saturate: bool) -> Motion:
     """The fastest right-hand side for a robot."""
-    if isinstance(robot, TreeRobot):
+    if isinstance(robot, TreeRobot) and not robot.bends:
         return _TreeMotion(robot, limits, saturate)
     return _VerbMotion(robot, limits, saturate)
 

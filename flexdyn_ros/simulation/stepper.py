@@ -117,6 +117,11 @@ class Stepper:
         limits: str = "report",
         saturate: bool = False,
     ) -> None:
+        if isinstance(robot, TreeRobot) and robot.bends:
+            raise UnsupportedError(
+                "robots with flexible links have no compiled steps yet; flexdyn_ros.simulate moves them "
+                "by dop853, bdf, radau, lsoda, rk4 or semi_implicit_euler"
+            )
         if not isinstance(robot, TreeRobot):
             raise UnsupportedError(
                 f"robots of kind '{robot.kind}' have no compiled steps yet; kind 'tree' has"

@@ -1,0 +1,143 @@
+"""What a TreeRobot has beside its rigid parts when links bend: kernels, packed tables, deflections, sections.
+
+Imported when the first robot with flexible links is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.dynamics.arguments import numbers
+from flexdyn_ros.dynamics.results import Deflection
+from flexdyn_ros.errors import DimensionError, StateError, UnsupportedError
+from flexdyn_ros.kernels import flexible as kernels
+from flexdyn_ros.model.flexible import FlexibleLinkModel
+from flexdyn_ros.model.flexible_lagrange import build_flexible_lagrange
+from flexdyn_ros.model.lagrange import LagrangeModel
+from flexdyn_ros.model.modes import fields_along
+from flexdyn_ros.model.packed_flexible import PackedFlexibleTree
+from flexdyn_ros.model.tree import RigidTree
+
+__all__ = ["Bending"]
+
+#: stations of `deflections` if none are given
+STATIONS = 21
+#: deflections of `random`, times the length of the link or rad, for the first mode of a field
+SMALL = {"axial": 1e-4, "bending_y": 0.01, "bending_z": 0.01, "torsion": 0.02}
+
+
+class Bending:
+    """The flexible links of a tree; immutable.
+
+    kernels: module with the entries of kernels/rigid.py for trees with flexible links.
+    """
+
+    kernels = kernels
+
+    def __init__(self, tree: RigidTree) -> None:
+        assert tree.flexible is not None
+        self.links: tuple[FlexibleLinkModel, ...] = tree.flexible.links
+        self.packed = PackedFlexibleTree(tree)
+        self._tree = tree
+        self._cache: dict[tuple[float, ...], list[tuple[np.ndarray, ...]]] = {}
+
+    def lagrange_model(self, formulation: Any) -> LagrangeModel:
+        """The model of the method lagrange; UnsupportedError for affine section frames."""
+        if formulation.frame == "affine":
+            raise UnsupportedError(
+                "robots with frame 'affine' (preset 'paper') are read but not computed yet; frame 'so3' is"
+            )
+        return build_flexible_lagrange(
+            self._tree, rotary=formulation.rotary_inertia, stiffening=formulation.stiffening
+        )
+
+    @cached_property
+    def small(self) -> dict[int, float]:
+        """Size of a small deflection, by the index in q of each modal coordinate."""
+        reach = {}
+        for link in self.links:
+            seen: dict[str, int] = {}
+            for index, mode in zip(link.q, link.modes, strict=True):
+                n = seen[mode.field] = seen.get(mode.field, 0) + 1
+                scale = 1.0 if mode.field == "torsion" else link.beam.beam.length
+                reach[int(index)] = SMALL[mode.field] * scale / n**2
+        return reach
+
+    def section_names(self, names: Iterable[Any], known: Any) -> tuple[str, ...]:
+        """Those of `names` that are sections LINK@station of flexible links and not known yet."""
+        flexible = {link.name for link in self.links}
+        wanted = []
+        for name in names:
+            if isinstance(name, str) and name not in known and "@" in name:
+                link, _, station = name.rpartition("@")
+                if link in flexible and _is_station(station):
+                    wanted.append(name)
+        return tuple(dict.fromkeys(wanted))
+
+    def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Deflection]:
+        """Deformation of every flexible link at rows of q (..., nq), beam axes; see `Deflection`."""
+        s = np.linspace(0.0, 1.0, STATIONS) if stations is None else numbers(stations, "stations")
+        if s.ndim != 1:
+            raise DimensionError(f"stations has shape {s.shape}, expected (k,)")
+        if not np.all((s >= 0.0) & (s <= 1.0)):
+            raise StateError("stations are fractions of the length, from 0 to 1")
+        key = tuple(s.tolist())
+        if key not in self._cache:
+            if len(self._cache) > 32:
+                self._cache.clear()
+            self._cache[key] = [fields_along(link.beam.beam.length, link.modes, s) for link in self.links]
+        fields = self._cache[key]
+        return {
+            link.name: _deflection(link, q[..., link.q], s, *each) for link, each in zip(self.links, fields)
+        }
+
+
+def _is_station(text: str) -> bool:
+    try:
+        return 0.0 <= float(text) <= 1.0
+    except ValueError:
+        return False
+
+
+def _deflection(
+    link: FlexibleLinkModel,
+    delta: np.ndarray,
+    s: np.ndarray,
+    u: np.ndarray,
+    th: np.ndarray,
+    strain: np.ndarray,
+    S: np.ndarray,
+) -> Deflection:
+    """From modal coordinates delta (..., m), fields u, th (m, k, 3), strain (m, k, 4) and S (k, m, m)."""
+    displacement = np.einsum("...m,mki->...ki", delta, u)
+    if link.foreshortened:
+        displacement[..., 0] -= 0.5 * np.einsum("...m,kmn,...n->...k", delta, S, delta)
+    bent = np.einsum("...m,mki->...ki", delta, strain)
+    beam = link.beam.beam
+    stiffness = np.stack([beam.GJ(s), beam.EIy(s), beam.EIz(s)], axis=-1)
+    return Deflection(
+        station=s.copy(),
+        displacement=displacement,
+        rotation=np.einsum("...m,mki->...ki", delta, th),
+        curvature=np.ascontiguousarray(bent[..., :3]),
+        strain=_fibre_strain(link, bent),
+        moment=stiffness * bent[..., :3],
+        axial_force=beam.EA(s) * bent[..., 3],
+    )
+
+
+def _fibre_strain(link: FlexibleLinkModel, bent: np.ndarray) -> np.ndarray:
+    """Largest |strain| of any fibre, axial and bending (torsion leaves fibres their length to first
+    order)."""
+    A = link.beam.section
+    if A is None:
+        return np.zeros(bent.shape[:-1])
+    if A.is_round:
+        bending = A.reach_z * np.hypot(bent[..., 1], bent[..., 2])
+    else:
+        bending = A.reach_z * np.abs(bent[..., 1]) + A.reach_y * np.abs(bent[..., 2])
+    return np.abs(bent[..., 3]) + bending

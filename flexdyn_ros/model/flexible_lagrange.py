@@ -1,0 +1,113 @@
+"""The model of the recursive Lagrangian path for a tree with flexible links: a second formulation of the
+same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.kernels import flexible_views as layout
+from flexdyn_ros.kernels import lagrange_views, tree
+from flexdyn_ros.model.flexible import FlexibleLinkModel
+from flexdyn_ros.model.lagrange import Body, FlexibleLink, LagrangeModel, assemble, transform
+from flexdyn_ros.model.modes import modal_integrals, section_fields, with_body
+from flexdyn_ros.model.tree import RigidTree
+
+__all__ = ["build_flexible_lagrange"]
+
+
+def build_flexible_lagrange(
+    built: RigidTree, *, rotary: str = "consistent", affine: bool = False, stiffening: str = "full"
+) -> LagrangeModel:
+    """The Lagrangian model with the nodes, coordinates and resistances of the articulated one.
+
+    The body frame of a flexible link is its beam frame. Options as in the description's `<formulation>`.
+
+    Raises
+    ------
+    UnsupportedError
+        For stiffening "geometric", and for bodies between root and tip of a link with stiffening "full".
+    """
+    if stiffening == "geometric":
+        raise UnsupportedError(
+            "stiffening 'geometric' belongs to the method articulated; lagrange has 'full' and 'none'"
+        )
+    model, flexible = built.model, built.flexible
+    assert flexible is not None
+    sections_of = [
+        [n for n, (i, _) in flexible.sections.items() if i == number] for number in range(len(flexible.links))
+    ]
+    carried = {link.node: number for number, link in enumerate(flexible.links)}
+    back: dict[int, np.ndarray] = {}  # a node's frame in the body frame of the Lagrangian path
+    bodies: list[Body] = []
+    for b in range(1, model.nb):
+        kind, parent = int(model.joint_type[b]), int(model.parent[b])
+        x = model.placement[12 * b : 12 * b + 12]
+        body = Body(
+            parent=parent - 1,
+            pre=back.get(parent, np.eye(4)) @ transform(x[:9].reshape(3, 3), x[9:]),
+            kind=lagrange_views.FIXED if kind in (layout.FIXED, layout.SECTION) else kind,
+            q_index=int(model.q_index[b]),
+            v_index=int(model.v_index[b]),
+            ratio=float(model.ratio[b]),
+            offset=float(model.offset[b]),
+            second_moments=0.5 * _pseudo_inertia(model.inertia[10 * b : 10 * b + 10]),
+        )
+        if kind == layout.SECTION:
+            number, _ = flexible.sections[b]
+            turned = transform(flexible.links[number].beam_in_node.R.T, (0.0, 0.0, 0.0))
+            body = replace(body, pre=turned, station=sections_of[number].index(b))
+        elif b in carried:
+            number = carried[b]
+            link = flexible.links[number]
+            R, p = link.beam_in_node
+            back[b] = transform(R.T, -R.T @ p)
+            stations = tuple(flexible.sections[n][1] for n in sections_of[number])
+            body = replace(
+                body,
+                post=transform(R, p),
+                second_moments=back[b] @ body.second_moments @ back[b].T,
+                link=_link(link, stations, rotary, stiffening == "full"),
+            )
+        bodies.append(body)
+    return assemble(
+        bodies,
+        model.nq,
+        model.nv,
+        gravity=model.gravity,
+        dof=np.asarray(model.dof).reshape(model.nv, tree.DOF_NUMBERS),
+        affine=affine,
+        foreshortening=stiffening == "full",
+    )
+
+
+def _link(
+    link: FlexibleLinkModel, stations: tuple[float, ...], rotary: str, foreshortened: bool
+) -> FlexibleLink:
+    beam = link.beam
+    integrals = modal_integrals(beam.beam, link.modes, rotary=rotary, breaks=beam.breaks)
+    for body in beam.bodies:
+        if 0.0 < body.station < 1.0:
+            if foreshortened:
+                raise UnsupportedError(
+                    f"link '{link.name}': the method lagrange has no body between root and tip "
+                    f"('{body.name}') with stiffening 'full'; articulated has"
+                )
+            integrals = with_body(
+                integrals, body.P, section_fields(beam.beam.length, link.modes, body.station)
+            )
+    at = tuple(section_fields(beam.beam.length, link.modes, s) for s in stations)
+    return FlexibleLink(integrals, link.damping, at, int(link.q[0]), int(link.v[0]))
+
+
+def _pseudo_inertia(inertia: np.ndarray) -> np.ndarray:
+    """int h h^T dm (4, 4) from the ten numbers of a body."""
+    xx, xy, xz, yy, yz, zz = inertia[4:]
+    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    P = np.empty((4, 4))
+    P[0, 0] = inertia[0]
+    P[0, 1:] = P[1:, 0] = inertia[1:4]
+    P[1:, 1:] = 0.5 * np.trace(tensor) * np.eye(3) - tensor
+    return P
