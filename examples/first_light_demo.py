@@ -43,6 +43,7 @@ STROKE = np.array([0.9, 0.5, -0.6, 0.7, 0.8, 0.5, 1.0])
 DURATION = 8.0  # seconds of each run
 RATE = 250.0  # states, and with them commands, per simulated second
 BANDWIDTH = 20.0  # rad/s, of the feedback
+PATIENCE = 0.05  # seconds after which an answer is taken for lost
 OUT = Path(__file__).resolve().parents[1] / "out" / "demo"
 
 console = Console()
@@ -119,7 +120,7 @@ class Driver(Node):
         self.law: Callable[[float, np.ndarray, np.ndarray], None] = self.hold
         self.start: float | None = None
         self.started_at = 0.0
-        self.waiting = False
+        self.waiting, self.asked = False, 0.0
 
     # ---- control laws ----
 
@@ -133,14 +134,14 @@ class Driver(Node):
 
     def computed_torque(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         """The same feedback as accelerations, turned into efforts by the dynamics server."""
-        if self.waiting:
+        if self.waiting and time.perf_counter() - self.asked < PATIENCE:
             return
         q_d, v_d, a_d = reference(t)
         request = InverseDynamics.Request(samples=1)
         request.positions = array("d", q)
         request.velocities = array("d", v)
         request.accelerations = array("d", a_d + BANDWIDTH**2 * (q_d - q) + 2.0 * BANDWIDTH * (v_d - v))
-        asked = time.perf_counter()
+        self.asked = asked = time.perf_counter()
         self.waiting = True
         self.inverse_dynamics.call_async(request).add_done_callback(
             lambda answer: self.on_efforts(answer, asked)
@@ -211,11 +212,13 @@ def call(client, request, executor: SingleThreadedExecutor, timeout: float = 30.
     """The answer of a service."""
     if not client.wait_for_service(timeout):
         raise SystemExit(f"service {client.srv_name} did not appear within {timeout:g} s")
-    future = client.call_async(request)
-    executor.spin_until_future_complete(future, timeout)
-    if not future.done():
-        raise SystemExit(f"service {client.srv_name} did not answer within {timeout:g} s")
-    return future.result()
+    # a server may know a new client later than the client knows the server; its first answer is then lost
+    for _ in range(3):
+        future = client.call_async(request)
+        executor.spin_until_future_complete(future, timeout / 3)
+        if future.done():
+            return future.result()
+    raise SystemExit(f"service {client.srv_name} did not answer within {timeout:g} s")
 
 
 def start_nodes() -> dict[str, subprocess.Popen]:

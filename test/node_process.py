@@ -76,6 +76,7 @@ class Client:
         self.node = rclpy.create_node(name, context=self.context)
         self._executor = SingleThreadedExecutor(context=self.context)
         self._executor.add_node(self.node)
+        self._nothing = rclpy.Future()
         self._clients: dict[str, object] = {}
         self._publishers: dict[str, object] = {}
         self.last: dict[str, object] = {}
@@ -94,14 +95,22 @@ class Client:
         return self.send(kind, name, kind.Request(**fields), patience)
 
     def send(self, kind, name: str, request, patience: float = PATIENCE):
-        """The response to a request."""
-        if name not in self._clients:
+        """The response to a request.
+
+        A server may come to know a new client later than the client knows the server; its first response is
+        then lost. So the first request to a service waits a little, and is sent again when no answer comes.
+        """
+        is_first = name not in self._clients
+        if is_first:
             self._clients[name] = self.node.create_client(kind, name)
             assert self._clients[name].wait_for_service(patience), f"no service {name}"
-        future = self._clients[name].call_async(request)
-        self._executor.spin_until_future_complete(future, patience)
-        assert future.done(), f"no answer from {name} within {patience} s"
-        return future.result()
+            self._executor.spin_until_future_complete(self._nothing, 0.3)
+        for wait in (15.0, 15.0, patience) if is_first else (patience,):
+            future = self._clients[name].call_async(request)
+            self._executor.spin_until_future_complete(future, wait)
+            if future.done():
+                return future.result()
+        raise AssertionError(f"no answer from {name} within {patience} s")
 
     def insist(self, kind, topic: str, message, condition, complaint: str, every: float = 1.0) -> None:
         """Publish until a condition holds: the other side may come to know this publisher late."""
