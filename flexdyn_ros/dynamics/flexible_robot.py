@@ -13,7 +13,7 @@ import numpy as np
 
 from flexdyn_ros.dynamics.arguments import numbers
 from flexdyn_ros.dynamics.results import Deflection
-from flexdyn_ros.errors import DimensionError, StateError, UnsupportedError
+from flexdyn_ros.errors import DimensionError, StateError
 from flexdyn_ros.kernels import flexible as kernels
 from flexdyn_ros.model.flexible import FlexibleLinkModel
 from flexdyn_ros.model.flexible_lagrange import build_flexible_lagrange
@@ -46,13 +46,12 @@ class Bending:
         self._cache: dict[tuple[float, ...], list[tuple[np.ndarray, ...]]] = {}
 
     def lagrange_model(self, formulation: Any) -> LagrangeModel:
-        """The model of the method lagrange; UnsupportedError for affine section frames."""
-        if formulation.frame == "affine":
-            raise UnsupportedError(
-                "robots with frame 'affine' (preset 'paper') are read but not computed yet; frame 'so3' is"
-            )
+        """The model of the method lagrange."""
         return build_flexible_lagrange(
-            self._tree, rotary=formulation.rotary_inertia, stiffening=formulation.stiffening
+            self._tree,
+            rotary=formulation.rotary_inertia,
+            affine=formulation.frame == "affine",
+            stiffening=formulation.stiffening,
         )
 
     @cached_property

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.kernels.tree import TreeModel
 from flexdyn_ros.model.lagrange import Equations, LagrangeModel, build_lagrange, equations
 
@@ -43,6 +44,32 @@ class LagrangianPath:
         """tau = M a + h - load."""
         e = self.equations(q, v)
         return np.einsum("nij,nj->ni", e.M, a) + e.h - load
+
+    def energies(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Kinetic, gravity and elastic energy (N, 3) [J]."""
+        e = self.equations(q, v)
+        return np.stack([e.kinetic, e.gravitational, e.strain], axis=1)
+
+    def derivatives(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """d tau / dq and d tau / dv (N, nv, nv) of the inverse dynamics, by the complex step.
+
+        Raises
+        ------
+        UnsupportedError
+            For trees with free bodies.
+        """
+        if self._model.nq != self._model.nv:
+            raise UnsupportedError(
+                "derivatives with affine section frames are computed for a fixed base only"
+            )
+        steps = 1e-30j * np.eye(self._model.nv)
+
+        def slopes(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            e = self.equations(q, v)
+            tau = np.einsum("nkij,nj->nki", e.M, a) + e.h
+            return np.ascontiguousarray(np.swapaxes(tau.imag / 1e-30, 1, 2))
+
+        return slopes(q[:, None] + steps, v[:, None]), slopes(q[:, None], v[:, None] + steps)
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, load: np.ndarray) -> np.ndarray:
         """a of M a + h = tau + load; NaN where M is singular."""

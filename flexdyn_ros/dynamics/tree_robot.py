@@ -73,6 +73,7 @@ class TreeRobot:
             self._seen: dict[tuple[str, ...], TreeRobot] = {}
         self._address = self._packed.address
         self._lagrangian = None
+        self._affine = self._bending is not None and description.formulation.frame == "affine"
         if description.formulation.method == "lagrange":
             bends = self._bending
             bent = None if bends is None else bends.lagrange_model(description.formulation)
@@ -348,13 +349,18 @@ class TreeRobot:
     def energy(self, q: np.ndarray, v: np.ndarray) -> Energy:
         """Kinetic energy (rotors included), gravity potential and energy of joint springs (...,) [J]."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        energy = _empty((rows.count, 3))
-        self._call(self._kernels.energy_many, rows, ("q", "v"), energy)
+        if self._affine and self._lagrangian is not None:
+            self._check({name: rows.take(name) for name in ("q", "v")})
+            energy = self._lagrangian.energies(rows.take("q"), rows.take("v"))
+        else:
+            energy = _empty((rows.count, 3))
+            self._call(self._kernels.energy_many, rows, ("q", "v"), energy)
         return Energy(*(energy[:, i].reshape(rows.shape)[()] for i in range(3)))
 
     def momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Momentum (..., 6) = (angular about the world origin; linear), world axes [N m s, N s]; rotors' spin
         left out."""
+        self._need_rotations("momentum")
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         out = _empty((rows.count, 10))
         self._call(self._kernels.momenta_many, rows, ("q", "v"), out)
@@ -363,6 +369,7 @@ class TreeRobot:
     def center_of_mass(self, q: np.ndarray) -> np.ndarray:
         """Centre of mass (..., 3) of all bodies that can move, world axes [m]; what is fixed to the world
         does not count."""
+        self._need_rotations("center_of_mass")
         rows = Rows({"q": (q, self.nq), "v": (np.zeros(self.nv), self.nv)})
         out = _empty((rows.count, 10))
         self._call(self._kernels.momenta_many, rows, ("q", "v"), out)
@@ -371,6 +378,7 @@ class TreeRobot:
     def frames(self, q: np.ndarray, names: str | Sequence[str] | None = None) -> np.ndarray:
         """Poses of frames in the world: (..., 4, 4) for one name, (..., k, 4, 4) for several (None:
         `frame_names`) [m]."""
+        self._need_rotations("frames")
         wanted = self.frame_names if names is None else (names,) if isinstance(names, str) else tuple(names)
         seeing = self._seeing(wanted)
         if seeing is not self:
@@ -390,6 +398,7 @@ class TreeRobot:
 
     def jacobian(self, q: np.ndarray, frame: str, *, out: np.ndarray | None = None) -> np.ndarray:
         """J (..., 6, nv): J v = (angular; linear) velocity of the frame's origin, world axes."""
+        self._need_rotations("jacobian")
         seeing = self._seeing((frame,))
         if seeing is not self:
             return seeing.jacobian(q, frame, out=out)
@@ -590,6 +599,13 @@ class TreeRobot:
             return seeing.inverse_dynamics_derivatives(q, v, a, wrenches)
         rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
         data = {name: rows.take(name) for name in ("q", "v", "a")}
+        shape = (*rows.shape, self.nv, self.nv)
+        if self._affine and self._lagrangian is not None:
+            if wrenches:
+                self._need_rotations("wrenches")
+            self._check(data)
+            dq, dv = self._lagrangian.derivatives(**data)
+            return dq.reshape(shape), dv.reshape(shape)
         dq, dv = _empty((rows.count, self.nv, self.nv)), _empty((rows.count, self.nv, self.nv))
         bodies, offsets = self._points(wrenches)
 
@@ -602,10 +618,17 @@ class TreeRobot:
 
         status = run_in_slices(call, [*data.values(), self._wrench_rows(rows, wrenches), dq, dv])
         explain_status(status, data)
-        shape = (*rows.shape, self.nv, self.nv)
         return dq.reshape(shape), dv.reshape(shape)
 
     # ---- behind the verbs ----
+
+    def _need_rotations(self, what: str) -> None:
+        """UnsupportedError if section frames are affine: they stretch what hangs on them."""
+        if self._affine:
+            raise UnsupportedError(
+                f"{what} with affine section frames (preset 'paper'): not computed, these are no rotations; "
+                "load with frame 'so3'"
+            )
 
     def _seeing(self, names: Iterable[Any]) -> TreeRobot:
         """This robot, or one like it for which the sections LINK@station among `names` are frames too."""
