@@ -7,18 +7,31 @@ from flexdyn_ros.dynamics.loading import load
 from flexdyn_ros.dynamics.protocol import Robot
 
 if TYPE_CHECKING:
+    from flexdyn_ros.dynamics.checking import Report, check
     from flexdyn_ros.model.expanded import Expanded, expand
     from flexdyn_ros.simulation.simulate import simulate
     from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["Expanded", "Robot", "Trajectory", "errors", "expand", "load", "simulate"]
+__all__ = [
+    "Expanded",
+    "Report",
+    "Robot",
+    "Trajectory",
+    "check",
+    "errors",
+    "expand",
+    "load",
+    "simulate",
+]
 
 __version__ = "0.1.0"
 
 #: public names that are imported when they are first asked for, and where they live
 _LAZY = {
     "Expanded": "flexdyn_ros.model.expanded",
+    "Report": "flexdyn_ros.dynamics.checking",
     "Trajectory": "flexdyn_ros.simulation.trajectory",
+    "check": "flexdyn_ros.dynamics.checking",
     "expand": "flexdyn_ros.model.expanded",
     "simulate": "flexdyn_ros.simulation.simulate",
 }

@@ -57,8 +57,9 @@ def main() -> None:
     """Entry point: runs the command, turns errors into one clear line and an exit code."""
     try:
         app()
-    except (FlexdynError, KeyboardInterrupt) as error:
-        text = "interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
+    except (FlexdynError, OSError, MemoryError, KeyboardInterrupt) as error:
+        interrupted = isinstance(error, KeyboardInterrupt)
+        text = "interrupted" if interrupted else str(error) or type(error).__name__
         messages.print(f"[bold red]error:[/] {_plain(text)}", highlight=False, soft_wrap=True)
         sys.exit(exit_code(error))
 

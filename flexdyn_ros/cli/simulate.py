@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -54,8 +55,10 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Simulate a robot and print a table of what it did; optionally a picture and files."""
-    if dt <= 0.0:
-        raise typer.BadParameter(f"{dt} is not positive", param_hint="--dt")
+    if not 0.0 < dt < inf:
+        raise typer.BadParameter(f"{dt} is not positive and finite", param_hint="--dt")
+    if not 0.0 <= duration < inf:
+        raise typer.BadParameter(f"{duration} is not finite", param_hint="--duration")
     loaded = load_robot(robot, config, settings, rigid)
     q0, v0, held = loaded.neutral(), np.zeros(loaded.nv), np.zeros(loaded.nu)
     for array, texts, names, option in (

@@ -12,7 +12,15 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError
 from flexdyn_ros.kernels.tree import BAD_QUATERNION, QUATERNION_TOLERANCE
 
-__all__ = ["Rows", "check_out", "explain_status", "numbers", "warn_of_singular_rows"]
+__all__ = [
+    "Rows",
+    "by_name",
+    "check_out",
+    "explain_status",
+    "finite_number",
+    "numbers",
+    "warn_of_singular_rows",
+]
 
 
 def numbers(value: Any, name: str, size: int | None = None) -> np.ndarray:
@@ -33,6 +41,37 @@ def numbers(value: Any, name: str, size: int | None = None) -> np.ndarray:
     if size is not None and (array.ndim == 0 or array.shape[-1] != size):
         raise DimensionError(f"{name} has shape {array.shape}, expected (..., {size})")
     return array
+
+
+def finite_number(value: Any, name: str) -> float:
+    """`value` as a float.
+
+    Raises
+    ------
+    DimensionError, StateError
+        If it is no single real number; if it is NaN or infinite.
+    """
+    number = numbers(value, name)
+    if number.shape != ():
+        raise DimensionError(f"{name} has shape {number.shape}, expected a single number")
+    if not np.isfinite(number):
+        raise StateError(f"{name} is {number}, expected a finite number")
+    return float(number)
+
+
+def by_name(value: Any, name: str, content: str) -> Mapping[str, Any]:
+    """`value`, a mapping whose keys are names; an empty one for None.
+
+    Raises
+    ------
+    DimensionError
+        If it is no mapping.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise DimensionError(f"{name} is {_described(value)}, expected a mapping from name to {content}")
+    return value
 
 
 def _described(value: Any) -> str:

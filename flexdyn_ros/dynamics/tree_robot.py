@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.dynamics.arguments import Rows, check_out, explain_status, numbers, warn_of_singular_rows
+from flexdyn_ros.dynamics.arguments import (
+    Rows,
+    by_name,
+    check_out,
+    explain_status,
+    finite_number,
+    numbers,
+    warn_of_singular_rows,
+)
 from flexdyn_ros.dynamics.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.dynamics.modes import chosen_coordinates, modes_of
 from flexdyn_ros.dynamics.results import BiasTerms, Deflection, Energy, Equilibrium, Linearization, Modes
@@ -82,6 +90,12 @@ class TreeRobot:
         self._inverse_dynamics = self._bound_when_called("_inverse_dynamics", entries.inverse_dynamics_one)
         self._forward_dynamics = self._bound_when_called("_forward_dynamics", entries.forward_dynamics_one)
         self._mass_matrix = self._bound_when_called("_mass_matrix", entries.mass_matrix_one)
+        self._complete = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_complete" in self.__dict__:
+            raise AttributeError(f"robots are immutable; {name!r} cannot be set, load another robot instead")
+        super().__setattr__(name, value)
 
     def _bound_when_called(self, name: str, entry: Entry) -> Callable[..., int]:
         """An entry that is loaded at its first call, and is then itself the attribute of that name.
@@ -91,7 +105,7 @@ class TreeRobot:
 
         def first_call(*arguments: Any) -> int:
             bound = entry.load()
-            setattr(self, name, bound)
+            self.__dict__[name] = bound
             return bound(*arguments)
 
         return first_call if self._lagrangian is None else _no_shortcut
@@ -296,8 +310,9 @@ class TreeRobot:
         seeing = self._seeing(wrenches or ())
         if seeing is not self:
             return seeing.forward_dynamics(q, v, tau, wrenches, prescribed=prescribed, out=out)
-        if prescribed or self._tree.has_mimic:
-            given, a = self._given_accelerations(prescribed or {})
+        chosen = by_name(prescribed, "prescribed", "accelerations (...,)")
+        if chosen or self._tree.has_mimic:
+            given, a = self._given_accelerations(chosen)
             return _write(out, self._partial(q, v, tau, a, given, wrenches)[1])
         rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), tau=(tau, self.nv))
         a = check_out(out, (*rows.shape, self.nv))
@@ -344,6 +359,7 @@ class TreeRobot:
     def actuation_matrix(self, q: np.ndarray) -> np.ndarray:
         """B (..., nv, nu): the identity."""
         rows = Rows({"q": (q, self.nq)})
+        self._check({"q": rows.take("q")})
         return np.broadcast_to(np.eye(self.nv), (*rows.shape, self.nv, self.nv)).copy()
 
     def energy(self, q: np.ndarray, v: np.ndarray) -> Energy:
@@ -419,6 +435,7 @@ class TreeRobot:
         is unknown. {} if the robot is rigid.
         """
         rows = Rows({"q": (q, self.nq)})
+        self._check({"q": rows.take("q")})
         if self._bending is None:
             return {}
         return self._bending.deflections(rows.take("q").reshape(*rows.shape, self.nq), stations)
@@ -429,9 +446,8 @@ class TreeRobot:
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         out = _empty((rows.count, self.nq))
         data = {name: rows.take(name) for name in ("q", "v")}
-        explain_status(
-            self._kernels.integrate_many(self._address, data["q"], data["v"], float(dt), out), data
-        )
+        seconds = finite_number(dt, "dt")
+        explain_status(self._kernels.integrate_many(self._address, data["q"], data["v"], seconds, out), data)
         return out.reshape(*rows.shape, self.nq)
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
@@ -649,7 +665,8 @@ class TreeRobot:
 
     def _rows(self, wrenches: Mapping[str, Any] | None, **arguments: Any) -> Rows:
         """Arguments and wrenches broadcast together."""
-        loads = {f"wrenches[{name!r}]": (value, 6) for name, value in (wrenches or {}).items()}
+        given = by_name(wrenches, "wrenches", "(..., 6) arrays")
+        loads = {f"wrenches[{name!r}]": (value, 6) for name, value in given.items()}
         return Rows({**arguments, **loads})
 
     def _points(self, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.dynamics.arguments import numbers
+from flexdyn_ros.dynamics.arguments import by_name, numbers
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.simulation.events import Watch, limit_watch, watches
@@ -123,7 +123,9 @@ def make_plan(
         atol=_positive(atol, "atol"),
         effort=np.zeros(robot.nu) if held is None else held,
         control=control if callable(control) else None,
-        loads=None if callable(wrenches) else wrenches,
+        loads=None
+        if wrenches is None or callable(wrenches)
+        else by_name(wrenches, "wrenches", "(6,) arrays"),
         wrenches=wrenches if callable(wrenches) else None,
         watches=all_watches,
         limits=limits,

@@ -314,3 +314,45 @@ def test_no_warnings_on_good_arguments(free):
 
 def test_a_robot_answers_the_protocol(arm):
     assert isinstance(arm, flexdyn_ros.Robot)
+
+
+@pytest.mark.parametrize("name", verbs(None))
+def test_every_verb_refuses_what_is_no_state(free, name):
+    verb = verbs(free, "l5")[name]
+    q, v, x = random_state(free, np.random.default_rng(5))
+    for bad in (
+        np.where(np.arange(free.nq) == free.nq - 1, np.nan, q),
+        np.where(np.arange(free.nq) < 7, 2 * q, q),
+    ):
+        with pytest.raises(StateError):
+            verb(bad, v, x)
+
+
+def test_deflections_refuse_what_is_no_state(arm):
+    assert arm.deflections(arm.neutral()) == {}
+    with pytest.raises(StateError, match=r"q\[1\]"):
+        arm.deflections([0.0, np.inf])
+
+
+@pytest.mark.parametrize(
+    ("dt", "error"), [(np.nan, StateError), (np.inf, StateError), ([0.1, 0.2], DimensionError)]
+)
+def test_integrate_refuses_what_is_no_time(arm, dt, error):
+    with pytest.raises(error, match="dt"):
+        arm.integrate(arm.neutral(), np.ones(arm.nv), dt)
+
+
+def test_wrenches_and_prescribed_are_mappings(arm):
+    q, v = arm.neutral(), np.zeros(arm.nv)
+    with pytest.raises(DimensionError, match="wrenches is list"):
+        arm.inverse_dynamics(q, v, v, [np.zeros(6)])
+    with pytest.raises(DimensionError, match="prescribed is ndarray"):
+        arm.forward_dynamics(q, v, prescribed=np.zeros(2))
+
+
+def test_robots_are_immutable(arm):
+    for name in ("name", "nq", "gravity", "something_new"):
+        with pytest.raises(AttributeError, match="immutable"):
+            setattr(arm, name, 0)
+    with pytest.raises(ValueError, match="read-only"):
+        arm.gravity[2] = 0.0

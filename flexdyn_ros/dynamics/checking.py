@@ -1,0 +1,151 @@
+"""What was understood of a description, and what a specialist would warn of, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from flexdyn_ros.description import Override
+from flexdyn_ros.dynamics.loading import load
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import SingularityError
+from flexdyn_ros.model.coordinates import Coordinate
+
+__all__ = ["Body", "Report", "check"]
+
+
+@dataclass(frozen=True)
+class Body:
+    """One link: its mass [kg], and the joint that it hangs on (None for the root)."""
+
+    link: str
+    mass: float
+    joint: str | None
+    joint_type: str | None
+    parent: str | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `check` found.
+
+    Attributes
+    ----------
+    name, kind, root, base : str
+        Name and kind of the robot, its root link, type of its base.
+    file : str or None
+        Where the description came from; None for text.
+    gravity : tuple of 3
+        World axes [m/s2].
+    mass : float
+        Of all links [kg].
+    nq, nv, nu : int
+        Numbers of positions, velocities, efforts.
+    bodies : tuple of Body
+        One per link, in the order of the file.
+    coordinates : tuple of Coordinate
+    overrides : tuple of Override
+        Values that a file, YAML or an option put in place of earlier ones.
+    frequencies_free, frequencies_locked : tuple of float
+        First natural frequencies at the neutral position [Hz], joints free and locked; empty where the mass
+        matrix is singular.
+    warnings : tuple of str
+        What is probably a mistake.
+    notes : tuple of str
+        What is no mistake but good to know: where the neutral position is outside limits.
+    """
+
+    name: str
+    kind: str
+    file: str | None
+    root: str
+    base: str
+    gravity: tuple[float, float, float]
+    mass: float
+    nq: int
+    nv: int
+    nu: int
+    bodies: tuple[Body, ...]
+    coordinates: tuple[Coordinate, ...]
+    overrides: tuple[Override, ...]
+    frequencies_free: tuple[float, ...]
+    frequencies_locked: tuple[float, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def check(
+    source: Any,
+    *,
+    config: str | PathLike | Sequence[str | PathLike] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    modes: int = 8,
+) -> Report:
+    """Read a robot and report bodies, coordinates, masses, overrides, first frequencies and warnings.
+
+    Parameters
+    ----------
+    source, config, options, name
+        As of `flexdyn_ros.load`.
+    modes : int
+        Number of frequencies, at most.
+
+    Raises
+    ------
+    DescriptionError, UnsupportedError
+        As of `flexdyn_ros.load`.
+    """
+    robot = load(source, config=config, options=options, name=name)
+    description = robot.description
+    x, y, z = robot.gravity.tolist()
+    return Report(
+        name=robot.name,
+        kind=robot.kind,
+        file=description.file,
+        root=description.root,
+        base=description.base.type,
+        gravity=(x, y, z),
+        mass=robot.mass,
+        nq=robot.nq,
+        nv=robot.nv,
+        nu=robot.nu,
+        bodies=tuple(_body(robot, link.name) for link in description.links),
+        coordinates=robot.coordinates,
+        overrides=description.overrides,
+        frequencies_free=_frequencies(robot, ())[:modes],
+        frequencies_locked=_frequencies(robot, "joints")[:modes],
+        warnings=robot.warnings,
+        notes=_beyond_limits(robot),
+    )
+
+
+def _body(robot: Robot, link: str) -> Body:
+    inertial = robot.description.link(link).inertial
+    mass = inertial.mass if inertial else 0.0
+    joint = next((j for j in robot.description.joints if j.child == link), None)
+    if joint is None:
+        return Body(link, mass, None, None, None)
+    return Body(link, mass, joint.name, joint.type, joint.parent)
+
+
+def _frequencies(robot: Robot, lock: str | tuple[str, ...]) -> tuple[float, ...]:
+    """Natural frequencies [Hz] at the neutral position; none where the mass matrix is singular (a warning
+    says so)."""
+    try:
+        return tuple(robot.modes(robot.neutral(), lock=lock).frequency.tolist())
+    except SingularityError:
+        return ()
+
+
+def _beyond_limits(robot: Robot) -> tuple[str, ...]:
+    """A note per coordinate whose neutral position is outside its limits."""
+    q = robot.neutral()
+    return tuple(
+        f"the neutral position of {c.name}, {q[c.q_index]:g} {c.unit}, is outside its limits "
+        f"{c.lower:g} to {c.upper:g} {c.unit}"
+        for c in robot.coordinates
+        if c.q_index >= 0 and not c.lower <= q[c.q_index] <= c.upper
+    )
