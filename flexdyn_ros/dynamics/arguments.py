@@ -151,9 +151,11 @@ def explain_status(status: int, rows: Mapping[str, np.ndarray]) -> None:
             )
 
 
-def warn_of_singular_rows(result: np.ndarray, rows: Mapping[str, np.ndarray], what: str) -> None:
-    """Deal with non-finite rows of a result whose arguments are good: raise for one state, warn for a
-    batch."""
+def warn_of_singular_rows(
+    result: np.ndarray, rows: Mapping[str, np.ndarray], what: str, batch: tuple[int, ...]
+) -> None:
+    """Deal with non-finite rows of a result whose arguments are good: raise for a single state (batch is
+    ()), else make them NaN and warn."""
     bad = ~np.isfinite(result).all(axis=tuple(range(1, result.ndim)))
     for name, array in rows.items():
         wrong = ~np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
@@ -161,7 +163,7 @@ def warn_of_singular_rows(result: np.ndarray, rows: Mapping[str, np.ndarray], wh
             explain_status(2 + 8 * int(np.flatnonzero(wrong)[0]), {name: array})
     if not bad.any():
         return
-    if result.shape[0] == 1:
+    if batch == ():
         raise SingularityError(f"{what} is singular, or the state so large that the result overflows", 0.0)
     result[bad] = np.nan
     warnings.warn(

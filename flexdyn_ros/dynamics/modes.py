@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.dynamics.results import Modes
-from flexdyn_ros.errors import SingularityError, UnknownNameError
+from flexdyn_ros.errors import FlexdynWarning, SingularityError, UnknownNameError
 from flexdyn_ros.model.coordinates import Coordinate
 
 __all__ = ["chosen_coordinates", "modes_of"]
@@ -60,7 +61,7 @@ def modes_of(M: np.ndarray, K: np.ndarray, D: np.ndarray, locked: np.ndarray) ->
     Raises
     ------
     SingularityError
-        If M is not positive definite.
+        If M of a single state is not positive definite; in a batch its rows are NaN, with a FlexdynWarning.
     """
     batch, nv = M.shape[:-2], M.shape[-1]
     free = np.flatnonzero(~locked)
@@ -70,13 +71,25 @@ def modes_of(M: np.ndarray, K: np.ndarray, D: np.ndarray, locked: np.ndarray) ->
     frequency, ratio = np.zeros((count, m)), np.zeros((count, m))
     shape, unstable = np.zeros((count, nv, m)), np.zeros(count, dtype=bool)
     blocks: list[Any] = [A.reshape(count, nv, nv) for A in (M, K, D)]
+    singular = 0
     for i in range(count if m else 0):
-        one = _undamped(*(A[i][pick] for A in blocks[:2]))
-        eigenvalues, vectors, unstable[i] = one
+        try:
+            eigenvalues, vectors, unstable[i] = _undamped(*(A[i][pick] for A in blocks[:2]))
+        except SingularityError:
+            if batch == ():
+                raise
+            frequency[i] = ratio[i] = shape[i] = np.nan
+            singular += 1
+            continue
         omega = np.sqrt(eigenvalues)
         frequency[i] = omega / (2.0 * np.pi)
         shape[i, free] = vectors
         ratio[i] = _damping_ratios(omega, vectors.T @ blocks[2][i][pick] @ vectors)
+    if singular:
+        text = (
+            f"the mass matrix is not positive definite in {singular} of {count} samples; their rows are NaN"
+        )
+        warnings.warn(text, FlexdynWarning, 3)
     return Modes(
         frequency.reshape(*batch, m),
         ratio.reshape(*batch, m),

@@ -22,7 +22,7 @@ from flexdyn_ros.dynamics.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.dynamics.modes import chosen_coordinates, modes_of
 from flexdyn_ros.dynamics.results import BiasTerms, Deflection, Energy, Equilibrium, Linearization, Modes
 from flexdyn_ros.dynamics.threads import run_in_slices
-from flexdyn_ros.errors import DimensionError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import DimensionError, SingularityError, UnknownNameError, UnsupportedError
 from flexdyn_ros.kernels import rigid as kernels
 from flexdyn_ros.kernels.compiler import LANES, Entry
 from flexdyn_ros.kernels.coriolis import coriolis_many
@@ -384,11 +384,20 @@ class TreeRobot:
 
     def center_of_mass(self, q: np.ndarray) -> np.ndarray:
         """Centre of mass (..., 3) of all bodies that can move, world axes [m]; what is fixed to the world
-        does not count."""
+        does not count.
+
+        Raises
+        ------
+        DimensionError, StateError
+        SingularityError
+            If nothing that can move has mass.
+        """
         self._need_rotations("center_of_mass")
         rows = Rows({"q": (q, self.nq), "v": (np.zeros(self.nv), self.nv)})
         out = _empty((rows.count, 10))
         self._call(self._kernels.momenta_many, rows, ("q", "v"), out)
+        if rows.count and not out[0, 9]:
+            raise SingularityError("no body that can move has mass: there is no centre of mass", 0.0)
         return (out[:, 6:9] / out[:, 9:10]).reshape(*rows.shape, 3)
 
     def frames(self, q: np.ndarray, names: str | Sequence[str] | None = None) -> np.ndarray:
@@ -705,7 +714,7 @@ class TreeRobot:
             self._check(data)
             load = self._generalized(data["q"], rows, wrenches)
             result[...] = getattr(self._lagrangian, verb)(*data.values(), load)
-            warn_of_singular_rows(result, data, "the mass matrix")
+            warn_of_singular_rows(result, data, "the mass matrix", rows.shape)
             return
         if not wrenches:
             plain = getattr(self._kernels, f"{verb}_many")
@@ -725,7 +734,7 @@ class TreeRobot:
             status = run_in_slices(call, [*data.values(), self._wrench_rows(rows, wrenches), result])
         if status:
             explain_status(status, data)
-            warn_of_singular_rows(result, data, "the mass matrix")
+            warn_of_singular_rows(result, data, "the mass matrix", rows.shape)
 
     def _check(self, data: Mapping[str, np.ndarray]) -> None:
         """StateError if rows of q, v, ... hold NaN, infinity, or a quaternion that is not of unit length."""
@@ -786,7 +795,7 @@ class TreeRobot:
             self._check(checked)
             load = self._generalized(data["q"], rows, wrenches)
             data["tau"], data["a"] = self._lagrangian.partial_dynamics(**data, given=given, load=load)
-            warn_of_singular_rows(data["a"], checked, "the mass matrix")
+            warn_of_singular_rows(data["a"], checked, "the mass matrix", rows.shape)
             return data["tau"].reshape(*rows.shape, self.nv), data["a"].reshape(*rows.shape, self.nv)
         bodies, offsets = self._points(wrenches)
 
@@ -800,7 +809,7 @@ class TreeRobot:
         status = run_in_slices(call, [*data.values(), self._wrench_rows(rows, wrenches)])
         if status:
             explain_status(status, checked)
-            warn_of_singular_rows(data["a"], checked, "the mass matrix")
+            warn_of_singular_rows(data["a"], checked, "the mass matrix", rows.shape)
             data["tau"][~np.isfinite(data["a"]).all(axis=1)] = np.nan
         shape = (*rows.shape, self.nv)
         return data["tau"].reshape(shape), data["a"].reshape(shape)

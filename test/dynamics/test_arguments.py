@@ -356,3 +356,43 @@ def test_robots_are_immutable(arm):
             setattr(arm, name, 0)
     with pytest.raises(ValueError, match="read-only"):
         arm.gravity[2] = 0.0
+
+
+def massless_wrist() -> flexdyn_ros.Robot:
+    """Two joints about one axis: its mass matrix is singular everywhere."""
+    return flexdyn_ros.load(
+        robot_text(
+            "twice",
+            link("base", 0),
+            link("middle", 0),
+            link("end", 1.0, inertia=(0.1, 0, 0, 0.1, 0, 0.1)),
+            joint("first", "continuous", "base", "middle", axis=(0, 0, 1)),
+            joint("second", "continuous", "middle", "end", axis=(0, 0, 1)),
+        )
+    )
+
+
+def test_a_batch_of_one_is_a_batch_where_the_mass_matrix_is_singular():
+    robot = massless_wrist()
+    v = np.zeros(2)
+    for verb in (
+        lambda q: robot.forward_dynamics(q, v),
+        lambda q: robot.linearize(q, v).B[..., 2:, :],
+        lambda q: robot.modes(q).frequency,
+    ):
+        with pytest.raises(SingularityError):
+            verb(np.zeros(2))
+        for shape in ((1,), (3,), (2, 1)):
+            with pytest.warns(FlexdynWarning) as told:
+                result = verb(np.zeros((*shape, 2)))
+            assert len(told) == 1
+            assert f"{np.prod(shape)} of {np.prod(shape)}" in str(told[0].message)
+            assert result.shape[: len(shape)] == shape
+            assert np.isnan(result).all()
+
+
+def test_no_centre_of_mass_where_nothing_moves():
+    fixed = flexdyn_ros.load(robot_text("post", link("base", 2.0)))
+    assert fixed.mass == 2.0
+    with pytest.raises(SingularityError, match="centre of mass"):
+        fixed.center_of_mass([])
