@@ -8,15 +8,18 @@ are not here.
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 
 import flexdyn_ros.kernels as package
 from flexdyn_ros.kernels.compiler import Entry, cache_folder
 
-__all__ = ["entries", "warm_up"]
+__all__ = ["entries", "load_entry", "warm_up"]
 
 
 def entries() -> Iterator[tuple[str, Entry]]:
@@ -30,17 +33,31 @@ def entries() -> Iterator[tuple[str, Entry]]:
                 yield f"{info.name}.{name}", value
 
 
-def warm_up(report=None) -> float:
-    """Load all entries; report(name, seconds, done, total) is called after each. Returns the seconds
-    taken.
+#: entries that take longest to compile: they go first, so that no process is left alone with one at the end
+_LONGEST = ("advance", "derivatives", "loaded", "many")
+
+
+def load_entry(name: str) -> float:
+    """Load the entry MODULE.FUNCTION; returns the seconds it took."""
+    module, function = name.split(".")
+    begin = time.perf_counter()
+    getattr(importlib.import_module(f"{package.__name__}.{module}"), function).load()
+    return time.perf_counter() - begin
+
+
+def warm_up(report: Callable[[str, float, int, int], None] | None = None, processes: int = 1) -> float:
+    """Load all entries in so many processes; report(name, seconds, done, total) is called after each. Returns
+    the seconds taken.
     """
-    found = list(entries())
+    names = [name for name, _ in entries()]
+    names.sort(key=lambda name: next((i for i, word in enumerate(_LONGEST) if word in name), len(_LONGEST)))
     start = time.perf_counter()
-    for done, (name, entry) in enumerate(found, 1):
-        begin = time.perf_counter()
-        entry.load()
-        if report is not None:
-            report(name, time.perf_counter() - begin, done, len(found))
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(load_entry, name): name for name in names}
+        for done, future in enumerate(as_completed(running), 1):
+            if report is not None:
+                report(running[future], future.result(), done, len(names))
+            future.result()
     return time.perf_counter() - start
 
 
@@ -52,7 +69,7 @@ def main() -> int:
         sys.stdout.write(f"[{done:3d}/{total}] {name:50s} {seconds:7.2f} s\n")
         sys.stdout.flush()
 
-    seconds = warm_up(None if quiet else report)
+    seconds = warm_up(None if quiet else report, processes=min(os.cpu_count() or 1, 8))
     sys.stdout.write(f"kernels ready in {seconds:.1f} s, kept in {cache_folder()}\n")
     return 0
 
