@@ -112,10 +112,16 @@ def expand(robot: Any, segments: int | None = None) -> Expanded:
     Raises
     ------
     UnsupportedError
-        If robots of this kind are not expanded yet.
+        If robots of this kind, or with links that bend, are not expanded yet.
     """
     if robot.kind != "tree":
         raise UnsupportedError(f"robots of kind '{robot.kind}' are not expanded yet; kind 'tree' is")
+    bending = sorted({c.body for c in robot.coordinates if c.kind not in ("base", "joint")})
+    if bending:
+        raise UnsupportedError(
+            f"flexible links ({', '.join(bending)}) are not expanded yet; load the robot with "
+            "options={'formulation.flexible': False} to show its rigid twin"
+        )
     moving = [joint for joint in robot.description.joints if joint.type != "fixed"]
     names: list[str] = []
     rows: list[tuple[int, int, float, float, int]] = []

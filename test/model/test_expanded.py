@@ -5,6 +5,7 @@ import pytest
 from lxml import etree
 
 import flexdyn_ros
+from flexdyn_ros.errors import UnsupportedError
 
 FREE = """<robot name="sat"><link name="world"/><link name="body"><inertial><mass value="1"/>
   <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><link name="tip"/>
@@ -86,3 +87,10 @@ def test_batches_are_mapped_row_by_row():
     q = np.arange(21.0).reshape(3, 7)
     assert expanded.joint_positions(q).tolist() == q.tolist()
     assert expanded.joint_efforts(q).tolist() == q.tolist()
+
+
+def test_links_that_bend_are_not_shown_as_if_they_were_rigid():
+    with pytest.raises(UnsupportedError, match=r"boom_1, boom_2.*formulation.flexible"):
+        flexdyn_ros.expand(flexdyn_ros.load("canadarm2"))
+    rigid = flexdyn_ros.load("canadarm2", options={"formulation.flexible": False})
+    assert flexdyn_ros.expand(rigid).joint_names == rigid.v_names
