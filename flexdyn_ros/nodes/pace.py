@@ -4,10 +4,11 @@ were.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,10 +52,14 @@ class Pace:
         Simulated time per step [s].
     factor : float
         Simulated per wall time; 0: as fast as possible.
+    priority : int
+        Of real-time scheduling (SCHED_FIFO) for the thread that keeps pace with wall time, where the system
+        grants it; 0: ordinary scheduling.
     """
 
-    def __init__(self, tick: Callable[[int], bool], step: float, factor: float) -> None:
+    def __init__(self, tick: Callable[[int], bool], step: float, factor: float, *, priority: int = 0) -> None:
         self._tick, self._step, self._factor = tick, step, factor
+        self._priority = priority
         # a tick lasts a millisecond or more of wall time: shorter steps are taken several at a time
         self._steps = max(1, round(0.001 * factor / step)) if factor > 0.0 else max(1, round(0.01 / step))
         self._period = self._steps * step / factor if factor > 0.0 else 0.0
@@ -111,7 +116,14 @@ class Pace:
 
     # ---- the loop ----
 
+    def _ask_for_priority(self) -> None:
+        """Real-time scheduling for this thread, if it is to be had; never for one that does not wait."""
+        if self._priority > 0 and self._period > 0.0 and hasattr(os, "sched_setscheduler"):
+            with suppress(OSError):
+                os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(self._priority))
+
     def _run(self) -> None:
+        self._ask_for_priority()
         schedule = time.monotonic()
         ticking = False
         while not self._stopping:

@@ -127,6 +127,13 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
         low=0.0,
         high=1000.0,
     )
+    thread_priority: int = parameter(
+        50,
+        "real-time priority (SCHED_FIFO) of the thread that keeps pace with wall time, where the system "
+        "grants it; 0: ordinary scheduling",
+        low=0,
+        high=99,
+    )
     start_paused: bool = parameter(False, "wait for ~/resume or ~/step after activation")
     use_clock: bool = parameter(
         True, "publish /clock and stamp messages with simulated time; false: stamp with the node's clock"

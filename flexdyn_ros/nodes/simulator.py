@@ -93,7 +93,9 @@ class Simulator(ManagedNode):
         self._telemetry = Telemetry(
             self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds
         )
-        self._pace = Pace(self._tick, settings.step, settings.real_time_factor)
+        self._pace = Pace(
+            self._tick, settings.step, settings.real_time_factor, priority=settings.thread_priority
+        )
         self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
         self._health = self.create_timer(1.0, self._report)
         self._publish_descriptions(loaded.text)

@@ -94,3 +94,12 @@ def test_others_get_their_turn_when_it_runs_as_fast_as_possible():
     elapsed = time.monotonic() - start
     pace.stop()
     assert elapsed < 10.0
+
+
+def test_a_priority_that_is_asked_for_is_borne_with_or_without_the_right_to_it():
+    counter = Counter()
+    pace = Pace(counter, 0.001, 1.0, priority=50)
+    pace.start(paused=False)
+    counter.wait_for(50)
+    pace.stop()
+    assert pace.report().ticks >= 50
