@@ -4,6 +4,7 @@ import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -97,6 +98,31 @@ def test_the_library_runs_from_the_install_tree(workspace):
     module, robot = run.stdout.split()
     assert Path(module).is_relative_to(prefix)
     assert Path(robot).is_relative_to(prefix / "share" / "flexdyn_ros" / "urdf")
+
+
+def test_a_node_runs_from_the_install_tree_with_parameters_remapping_and_namespace(workspace, tmp_path):
+    pytest.importorskip("flexdyn_interfaces")
+    from node_process import Client
+    from sensor_msgs.msg import JointState
+
+    prefix = workspace / "install" / "flexdyn_ros"
+    share, site = prefix / "share" / "flexdyn_ros", next(prefix.glob("lib/python*/site-packages"))
+    command = [str(prefix / "lib" / "flexdyn_ros" / "simulator"), "--ros-args"]
+    command += ["--params-file", str(share / "config" / "simulator.yaml")]
+    command += ["-r", "__ns:=/tree", "-r", "joint_states:=states", "-p", "description_file:=seven_joint_arm"]
+    with (tmp_path / "log.txt").open("w") as log, Client("install_tree_probe") as client:
+        node = subprocess.Popen(
+            command, cwd=tmp_path, env=environment(prefix) | {"PYTHONPATH": str(site)}, stdout=log, stderr=log
+        )
+        try:
+            client.listen(JointState, "/tree/states")
+            message = client.next("/tree/states", 200.0)
+            assert "elbow_pitch" in message.name
+            node.send_signal(signal.SIGINT)
+            assert node.wait(30.0) == 0
+        finally:
+            node.kill()
+            node.wait()
 
 
 @pytest.mark.slow
