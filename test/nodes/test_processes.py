@@ -260,8 +260,6 @@ def test_divergence_stops_at_the_last_good_state_and_waits_for_reset(running, cl
 
 
 def test_a_payload_is_refused_while_running_and_taken_while_paused(running, client, robot):
-    if not hasattr(robot, "with_payload"):
-        pytest.skip("with_payload is not there")
     fields = {"frame": "tool0", "mass": 1.0}
     refused = client.call(srv.SetPayload, "/lab/simulator/set_payload", **fields)
     assert not refused.success

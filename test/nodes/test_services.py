@@ -120,10 +120,6 @@ def test_modes_and_equilibrium_are_those_of_the_library(robot):
         ask("modes", samples=1, positions=q),
         ask("static_equilibrium", positions=q[0], held=["joints"]),
     )
-    if not hasattr(robot, "modes"):
-        assert not modes.success
-        assert "do not offer modes" in modes.message
-        pytest.skip("modes and static_equilibrium are not there; the services say so")
     np.testing.assert_array_equal(numbers_of(modes.frequencies), robot.modes(q[0]).frequency)
     assert (modes.rows, modes.cols) == (7, len(modes.frequencies))
     assert ask("modes", samples=1, positions=q, count=2).cols == 2

@@ -120,8 +120,6 @@ def test_efforts_are_clipped_to_their_limits(robot):
 
 
 def test_a_payload_changes_the_robot_but_not_its_state(robot):
-    if not hasattr(robot, "with_payload"):
-        pytest.skip("with_payload is not there")
     s = simulation(robot)
     run(s, 0.1)
     q, t = s.stepper.q.copy(), s.stepper.t
