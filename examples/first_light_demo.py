@@ -183,7 +183,11 @@ class Driver(Node):
         self.record.wall = time.perf_counter() - self.started_at
 
     def on_energy(self, message: Energy) -> None:
-        if self.record is not None and self.start is not None:
+        if self.record is None or self.start is None or not self.record.t:
+            return
+        at = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec - self.start
+        # one from before the reset may still be on its way: its time is not near that of the last state
+        if abs(at - self.record.t[-1]) < 0.2:
             self.record.energy.append((message.total, message.work, message.dissipated))
 
     def on_diagnostics(self, message: DiagnosticArray) -> None:
