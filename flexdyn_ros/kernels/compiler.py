@@ -1,16 +1,19 @@
 """How kernels are compiled and where the results are kept.
 
 Numba's disk cache does not notice that a callee in another file was edited: the stale caller goes on with the
-old physics. So the folder of the cache is named after a hash of all kernel sources, and every edit starts a
-new one.
+old physics. So what is compiled for a module is kept in a folder named after a hash of that module's source
+and of every kernel module it imports, directly or through others: an edit starts a new folder for all modules
+that can see it, and leaves the others compiled.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from threading import RLock
 
@@ -22,27 +25,59 @@ from numba.extending import register_jitable
 #: samples that one pass of a lane kernel works on; a multiple of the SIMD width
 LANES = 16
 
+_SOURCES = Path(__file__).parent
 
-def source_key(folder: Path = Path(__file__).parent) -> str:
-    """Hash of every kernel source below `folder` and of the Numba version."""
-    digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
+#: `from .rnea import ...`: the one form in which kernel modules import each other (a test checks that)
+_IMPORT = re.compile(rb"^\s*from \.(\w+) import", re.MULTILINE)
+
+
+def imported_modules(source: bytes) -> set[str]:
+    """Names of the kernel modules that a source imports."""
+    return {name.decode() for name in _IMPORT.findall(source)}
+
+
+@cache
+def _source(module: str, folder: Path) -> bytes:
+    return (folder / f"{module}.py").read_bytes()
+
+
+def reach(module: str, folder: Path = _SOURCES) -> set[str]:
+    """The modules of `folder` whose sources a kernel of `module` may be compiled from, itself included."""
+    seen, waiting = set(), {module}
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        waiting |= imported_modules(_source(name, folder)) - seen
+    return seen
+
+
+def source_key(module: str, folder: Path = _SOURCES) -> str:
+    """Hash of the sources in reach of a kernel module, of this file and of the Numba version."""
+    digest = hashlib.sha256(numba.__version__.encode() + Path(__file__).read_bytes())
+    for name in sorted(reach(module, folder)):
+        digest.update(name.encode())
+        digest.update(_source(name, folder))
     return digest.hexdigest()[:16]
 
 
 def cache_folder() -> Path:
-    """Folder of the compiled kernels: NUMBA_CACHE_DIR or the user's cache, then the key of the sources."""
+    """Folder below which compiled kernels are kept: NUMBA_CACHE_DIR, or our corner of the user's cache."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
-        return Path(chosen) / f"flexdyn_ros-{source_key()}"
+        return Path(chosen) / "flexdyn_ros"
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "flexdyn_ros" / f"kernels-{source_key()}"
+    return Path(home) / "flexdyn_ros" / "kernels"
 
 
-_FOLDER = str(cache_folder())
-_SOURCES = Path(__file__).parent
+@cache
+def _folder_of(module: str) -> str | None:
+    """The module's folder in the cache, made if need be; None where nothing can be written."""
+    folder = cache_folder() / f"{module}-{source_key(module)}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return str(folder) if os.access(folder, os.W_OK) else None
 
 
 class SharedCacheLocator(UserProvidedCacheLocator):
@@ -52,22 +87,23 @@ class SharedCacheLocator(UserProvidedCacheLocator):
     """
 
     def __init__(self, py_func: Callable, py_file: str) -> None:
-        super().__init__(py_func, py_file)
-        self._cache_path = _FOLDER
+        self._py_file = py_file
+        self._lineno = py_func.__code__.co_firstlineno
+        self._cache_path = _folder_of(Path(py_file).stem)
 
     @classmethod
     def from_function(cls, py_func: Callable, py_file: str):
         """A locator for functions of this room; None for others, which Numba then keeps by their path."""
-        if not Path(py_file).is_relative_to(_SOURCES):
+        if Path(py_file).parent != _SOURCES or _folder_of(Path(py_file).stem) is None:
             return None
-        return super().from_function(py_func, py_file)
+        return cls(py_func, py_file)
 
 
 @contextmanager
 def _our_cache():
     """Let Numba keep what is decorated inside in our folder; the user's own kernels stay where they were."""
     before = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
-    numba.config.CACHE_DIR = _FOLDER
+    numba.config.CACHE_DIR = str(cache_folder())
     numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.SharedCacheLocator,UserProvidedCacheLocator"
     try:
         yield

@@ -1,5 +1,6 @@
 """The cache of compiled kernels notices every edit; entries take one signature and no other."""
 
+import ast
 import os
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.kernels.compiler import entry, source_key
+from flexdyn_ros.kernels.compiler import _source, entry, imported_modules, reach, source_key
 
 PACKAGE = Path(flexdyn_ros.__file__).parent
 
@@ -54,7 +55,10 @@ def test_an_edited_leaf_kernel_changes_its_caller_in_another_file(tmp_path):
     assert edited != text
     leaf.write_text(edited)
     assert probe(tmp_path, cache) == 2.0
-    assert len(list(cache.iterdir())) == 2
+    folders = {folder.name.rpartition("-")[0] for folder in (cache / "flexdyn_ros").iterdir()}
+    assert {"manifold", "rigid"} <= folders
+    assert len(list((cache / "flexdyn_ros").glob("rigid-*"))) == 2
+    assert len(list((cache / "flexdyn_ros").glob("rnea-*"))) == 1  # does not see manifold.py
 
 
 def test_copies_of_the_same_sources_share_what_was_compiled(tmp_path):
@@ -70,13 +74,32 @@ def test_copies_of_the_same_sources_share_what_was_compiled(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in cache.rglob("*.nb*")} == compiled
 
 
-def test_the_key_depends_on_names_and_contents(tmp_path):
-    (tmp_path / "a.py").write_text("x = 1\n")
-    first = source_key(tmp_path)
-    (tmp_path / "a.py").write_text("x = 2\n")
-    second = source_key(tmp_path)
-    (tmp_path / "b.py").write_text("")
-    assert len({first, second, source_key(tmp_path)}) == 3
+def test_the_key_depends_on_every_source_in_reach_and_on_no_other(tmp_path):
+    for name, text in {"a": "from .b import x\n", "b": "from .c import x\n", "c": "x = 1\n", "d": ""}.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    assert reach("a", tmp_path) == {"a", "b", "c"}
+    keys = [source_key("a", tmp_path)]
+    for name, text in (("d", "y = 2\n"), ("c", "x = 2\n")):
+        (tmp_path / f"{name}.py").write_text(text)
+        _source.cache_clear()
+        keys.append(source_key("a", tmp_path))
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_kernel_modules_import_each_other_in_the_one_form_that_the_key_reads():
+    folder = PACKAGE / "kernels"
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "warmup"}
+    for name in modules:
+        source = (folder / f"{name}.py").read_bytes()
+        named = set()
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                named.add(node.module)
+            elif isinstance(node, ast.ImportFrom | ast.Import):
+                others = [getattr(node, "module", "") or "", *(alias.name for alias in node.names)]
+                assert not any(other.startswith("flexdyn_ros.kernels") for other in others), name
+        assert named <= modules, name
+        assert named == imported_modules(source), name
 
 
 def test_an_entry_refuses_other_types_instead_of_compiling_for_them():
