@@ -3,12 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros import errors
-from flexdyn_ros.linear_algebra import offer_blas
-
-offer_blas()  # before Numba looks for it
-
-from flexdyn_ros.dynamics.loading import load  # noqa: E402
-from flexdyn_ros.dynamics.protocol import Robot  # noqa: E402
+from flexdyn_ros.dynamics.loading import load
+from flexdyn_ros.dynamics.protocol import Robot
 
 if TYPE_CHECKING:
     from flexdyn_ros.dynamics.checking import Report, check

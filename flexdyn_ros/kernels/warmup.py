@@ -17,7 +17,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
 import flexdyn_ros.kernels as package
-from flexdyn_ros.kernels.compiler import Entry, cache_folder
+from flexdyn_ros.kernels.cache import cache_folder
+from flexdyn_ros.kernels.compiler import Entry
 
 __all__ = ["entries", "load_entry", "warm_up"]
 

@@ -1,4 +1,4 @@
-"""What `import flexdyn_ros` does to others: BLAS is offered to Numba, scipy.linalg stays what it is."""
+"""A first answer imports nothing heavy, and Numba compiles afterwards what it compiled before."""
 
 import subprocess
 import sys

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.kernels.compiler import _source, entry, imported_modules, reach, source_key
+from flexdyn_ros.kernels.cache import _source, imported_modules, reach, source_key
+from flexdyn_ros.kernels.compiler import entry
 
 PACKAGE = Path(flexdyn_ros.__file__).parent
 
@@ -126,3 +127,20 @@ def test_the_users_own_numba_cache_stays_where_it_was():
     import numba
 
     assert str(numba.config.CACHE_DIR) == os.environ.get("NUMBA_CACHE_DIR", "")
+
+
+def test_what_lies_in_the_cache_is_loaded_without_preparing_to_compile():
+    program = """
+import sys
+from flexdyn_ros.kernels import rigid
+for entry in (rigid.inverse_dynamics_one, rigid.forward_dynamics_one, rigid.mass_matrix_one):
+    entry.load()
+print("numba.typed.typedlist" in sys.modules)
+"""
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=400, check=True
+        )
+        for _ in range(2)
+    ]
+    assert answers[1].stdout.strip() == "False"
