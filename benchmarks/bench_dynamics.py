@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import sysconfig
 import time
@@ -171,33 +170,12 @@ def batched(text: str, repeats: int) -> list[dict]:
     return rows
 
 
-def first_answer(text: str) -> tuple[float, float]:
-    """Seconds of the clock and of the processor from `import flexdyn_ros` to the first inverse dynamics.
-
-    In a fresh process, with a warm cache; medians. The second does not count the time that others take
-    from us.
-    """
-    code = (
-        "import sys, time; start = time.perf_counter(), time.process_time(); import flexdyn_ros\n"
-        "import numpy as np; robot = flexdyn_ros.load(sys.stdin.read()); zero = np.zeros(robot.nv)\n"
-        "robot.inverse_dynamics(robot.neutral(), zero, zero)\n"
-        "print(time.perf_counter() - start[0], time.process_time() - start[1])"
-    )
-    runs = [
-        subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, check=True)
-        for _ in range(5)
-    ]
-    clock, processor = zip(*(map(float, run.stdout.split()) for run in runs), strict=True)
-    return median(clock), median(processor)
-
-
 def measure(robots: dict[str, str], repeats: int) -> dict:
     """All figures."""
     results = {}
     for name, text in robots.items():
         results[name] = per_call(text, 200, 10 * repeats) + batched(text, repeats)
-    clock, processor = first_answer(next(iter(robots.values())))
-    return {"robots": results, "first_answer_seconds": clock, "first_answer_processor_seconds": processor}
+    return {"robots": results}
 
 
 def show(figures: dict) -> None:
@@ -214,8 +192,6 @@ def show(figures: dict) -> None:
             times = (f"{1e6 * row[key]:.2f}" for key in ("ours", "theirs"))
             table.add_row(row["what"], *times, f"{row['ratio']:.2f}")
         console.print(table)
-    clock, processor = (figures[f"first_answer_{key}seconds"] for key in ("", "processor_"))
-    console.print(f"import, load, first inverse dynamics: {clock:.2f} s ({processor:.2f} s of the processor)")
 
 
 def main() -> None:
