@@ -7,27 +7,49 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.dynamics.arguments import numbers
 from flexdyn_ros.dynamics.results import Deflection
-from flexdyn_ros.errors import DimensionError, StateError
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.kernels import flexible as kernels
 from flexdyn_ros.model.flexible import FlexibleLinkModel
 from flexdyn_ros.model.flexible_lagrange import build_flexible_lagrange
 from flexdyn_ros.model.lagrange import LagrangeModel
-from flexdyn_ros.model.modes import fields_along
 from flexdyn_ros.model.packed_flexible import PackedFlexibleTree
 from flexdyn_ros.model.tree import RigidTree
 
-__all__ = ["Bending"]
+__all__ = ["Bending", "LinkIntegrals"]
 
 #: stations of `deflections` if none are given
 STATIONS = 21
 #: deflections of `random`, times the length of the link or rad, for the first mode of a field
-SMALL = {"axial": 1e-4, "bending_y": 0.01, "bending_z": 0.01, "torsion": 0.02}
+SMALL = {"axial": 1e-4, "bending_y": 0.01, "bending_z": 0.01, "torsion": 0.02, "mode": 0.01}
+
+
+class LinkIntegrals(NamedTuple):
+    """What makes a link flexible, m modes, beam axes [SI].
+
+    names (m): coordinates. C (4, 4), C_k (m, 4, 4), C_kl (m, m, 4, 4): 1/2 int h0 h0^T dm,
+    1/2 int h0 u_k^T dm, 1/2 int u_k u_l^T dm of the link without bodies, unit-first (specification serial,
+    section 3.2). T (m, m): energy of the twist rate alone (rotary inertia `paper`). modal_mass (m, m): with
+    the bodies that the link carries. stiffness, damping (m, m). station (k,), displacement, rotation
+    (m, k, 3): shapes there, per unit of the coordinate.
+    """
+
+    names: tuple[str, ...]
+    C: np.ndarray
+    C_k: np.ndarray
+    C_kl: np.ndarray
+    T: np.ndarray
+    modal_mass: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+    station: np.ndarray
+    displacement: np.ndarray
+    rotation: np.ndarray
 
 
 class Bending:
@@ -49,7 +71,6 @@ class Bending:
         """The model of the method lagrange."""
         return build_flexible_lagrange(
             self._tree,
-            rotary=formulation.rotary_inertia,
             affine=formulation.frame == "affine",
             stiffening=formulation.stiffening,
         )
@@ -62,8 +83,8 @@ class Bending:
             seen: dict[str, int] = {}
             for index, mode in zip(link.q, link.modes, strict=True):
                 n = seen[mode.field] = seen.get(mode.field, 0) + 1
-                scale = 1.0 if mode.field == "torsion" else link.beam.beam.length
-                reach[int(index)] = SMALL[mode.field] * scale / n**2
+                angle = mode.field in ("torsion", "mode") or mode.shape.is_slope
+                reach[int(index)] = SMALL[mode.field] * (1.0 if angle else link.beam.beam.length) / n**2
         return reach
 
     def section_names(self, names: Iterable[Any], known: Any) -> tuple[str, ...]:
@@ -77,22 +98,49 @@ class Bending:
                     wanted.append(name)
         return tuple(dict.fromkeys(wanted))
 
+    def integrals_of(self, name: str, stations: Sequence[float]) -> LinkIntegrals:
+        """Constants of a flexible link by its name, and its shapes at stations."""
+        link = next((each for each in self.links if each.name == name), None)
+        if link is None:
+            raise UnknownNameError("flexible link", name, tuple(each.name for each in self.links))
+        s = _checked(stations)
+        u, th = link.beam.fields_along(link.modes, s)[:2]
+        its = link.integrals
+        return LinkIntegrals(
+            names=tuple(self._tree.coordinates[i].name for i in link.v),
+            C=its.C.copy(),
+            C_k=its.C1.copy(),
+            C_kl=its.C2.copy(),
+            T=its.T.copy(),
+            modal_mass=link.modal_mass.copy(),
+            stiffness=link.stiffness.copy(),
+            damping=link.damping.copy(),
+            station=s.copy(),
+            displacement=u,
+            rotation=th,
+        )
+
     def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Deflection]:
         """Deformation of every flexible link at rows of q (..., nq), beam axes; see `Deflection`."""
-        s = np.linspace(0.0, 1.0, STATIONS) if stations is None else numbers(stations, "stations")
-        if s.ndim != 1:
-            raise DimensionError(f"stations has shape {s.shape}, expected (k,)")
-        if not np.all((s >= 0.0) & (s <= 1.0)):
-            raise StateError("stations are fractions of the length, from 0 to 1")
+        s = np.linspace(0.0, 1.0, STATIONS) if stations is None else _checked(stations)
         key = tuple(s.tolist())
         if key not in self._cache:
             if len(self._cache) > 32:
                 self._cache.clear()
-            self._cache[key] = [fields_along(link.beam.beam.length, link.modes, s) for link in self.links]
+            self._cache[key] = [link.beam.fields_along(link.modes, s) for link in self.links]
         fields = self._cache[key]
         return {
             link.name: _deflection(link, q[..., link.q], s, *each) for link, each in zip(self.links, fields)
         }
+
+
+def _checked(stations: Sequence[float]) -> np.ndarray:
+    s = numbers(stations, "stations")
+    if s.ndim != 1:
+        raise DimensionError(f"stations has shape {s.shape}, expected (k,)")
+    if not np.all((s >= 0.0) & (s <= 1.0)):
+        raise StateError("stations are fractions of the length, from 0 to 1")
+    return s
 
 
 def _is_station(text: str) -> bool:
@@ -116,16 +164,15 @@ def _deflection(
     if link.foreshortened:
         displacement[..., 0] -= 0.5 * np.einsum("...m,kmn,...n->...k", delta, S, delta)
     bent = np.einsum("...m,mki->...ki", delta, strain)
-    beam = link.beam.beam
-    stiffness = np.stack([beam.GJ(s), beam.EIy(s), beam.EIz(s)], axis=-1)
+    stiffness = link.beam.stiffness(s)
     return Deflection(
         station=s.copy(),
         displacement=displacement,
         rotation=np.einsum("...m,mki->...ki", delta, th),
         curvature=np.ascontiguousarray(bent[..., :3]),
         strain=_fibre_strain(link, bent),
-        moment=stiffness * bent[..., :3],
-        axial_force=beam.EA(s) * bent[..., 3],
+        moment=stiffness[:, :3] * bent[..., :3],
+        axial_force=stiffness[:, 3] * bent[..., 3],
     )
 
 

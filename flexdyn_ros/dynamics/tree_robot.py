@@ -32,7 +32,7 @@ from flexdyn_ros.model.payload import Payload, carry, check_payload
 from flexdyn_ros.model.tree import Frame, RigidTree, build_tree
 
 if TYPE_CHECKING:
-    from flexdyn_ros.dynamics.flexible_robot import Bending
+    from flexdyn_ros.dynamics.flexible_robot import Bending, LinkIntegrals
     from flexdyn_ros.dynamics.lagrangian import LagrangianPath
     from flexdyn_ros.model.lagrange import LagrangeModel
 
@@ -519,20 +519,44 @@ class TreeRobot:
 
     def _turn_errors(self, v: np.ndarray, A: np.ndarray) -> None:
         """Rates w x dq of the small turns of free bodies."""
+        for i in self._free_twists:
+            w = v[:, i : i + 3]
+            A[:, i, i + 1], A[:, i, i + 2] = -w[:, 2], w[:, 1]
+            A[:, i + 1, i], A[:, i + 1, i + 2] = w[:, 2], -w[:, 0]
+            A[:, i + 2, i], A[:, i + 2, i + 1] = -w[:, 1], w[:, 0]
+
+    @cached_property
+    def _free_twists(self) -> tuple[int, ...]:
+        """Index in v of the twist of each free body."""
         m = self._tree.model
-        for b in range(1, m.nb):
-            if m.joint_type[b] == 2:
-                i = m.v_index[b]
-                w = v[:, i : i + 3]
-                A[:, i, i + 1], A[:, i, i + 2] = -w[:, 2], w[:, 1]
-                A[:, i + 1, i], A[:, i + 1, i + 2] = w[:, 2], -w[:, 0]
-                A[:, i + 2, i], A[:, i + 2, i + 1] = -w[:, 1], w[:, 0]
+        return tuple(int(m.v_index[b]) for b in range(1, m.nb) if m.joint_type[b] == 2)
+
+    def modal_integrals(self, link: str, stations: Sequence[float] = (1.0,)) -> LinkIntegrals:
+        """Mass, stiffness and damping data of a flexible link, and its shapes at stations; see
+        `LinkIntegrals`.
+
+        Raises
+        ------
+        UnknownNameError
+            If the robot has no flexible link of that name.
+        StateError
+            If a station is not between 0 and 1.
+        """
+        if self._bending is None:
+            raise UnknownNameError("flexible link", link, ())
+        return self._bending.integrals_of(link, stations)
 
     def coriolis_matrix(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """C (..., nv, nv): C v is the velocity part of h, dM/dt - 2 C is skew (Echeandia & Wensing 2021)."""
-        if self.bends:
-            raise UnsupportedError("coriolis_matrix is computed for trees without flexible links")
+        """C (..., nv, nv): C v is the velocity part of h, dM/dt - 2 C is skew (Echeandia & Wensing 2021).
+
+        Of trees that bend: see `dynamics/coriolis.py`.
+        """
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        if self.bends:
+            from flexdyn_ros.dynamics.coriolis import coriolis_of
+
+            data = {name: rows.take(name) for name in ("q", "v")}
+            return coriolis_of(self, self._free_twists, **data).reshape(*rows.shape, self.nv, self.nv)
         C = _empty((rows.count, self.nv, self.nv))
         blocks = (4, self._tree.model.nb, 6, 6)
 

@@ -17,7 +17,18 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements import Beam as BeamElement
 from flexdyn_ros.description.elements import Body, FlexibleLink
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.model.modes import Beam, Profile, constant, modal_integrals, pseudo_inertia
+from flexdyn_ros.model.modes import (
+    Beam,
+    ModalIntegrals,
+    Mode,
+    Profile,
+    SectionFields,
+    constant,
+    fields_along,
+    modal_integrals,
+    pseudo_inertia,
+    section_fields,
+)
 from flexdyn_ros.model.placement import Placement, rotation_of_rpy
 from flexdyn_ros.model.sections import CrossSection, cross_section
 
@@ -56,6 +67,27 @@ class BeamLink:
     attach: Mapping[str, float]
     section: CrossSection | None
     warnings: tuple[str, ...]
+
+    def centre(self, station: float) -> np.ndarray:
+        """Centre of an undeformed section (3,), beam axes [m]."""
+        return np.array([station * self.beam.length, 0.0, 0.0])
+
+    def fields(self, modes: Sequence[Mode], station: float) -> SectionFields:
+        """Shapes of all modes at a station."""
+        return section_fields(self.beam.length, modes, station)
+
+    def fields_along(self, modes: Sequence[Mode], stations: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Shapes at k stations: u, th (m, k, 3), strain (m, k, 4), S (k, m, m)."""
+        return fields_along(self.beam.length, modes, stations)
+
+    def integrals(self, modes: Sequence[Mode], rotary: str) -> ModalIntegrals:
+        """Modal integrals of the link without the bodies it carries."""
+        return modal_integrals(self.beam, modes, rotary=rotary, breaks=self.breaks)
+
+    def stiffness(self, s: np.ndarray) -> np.ndarray:
+        """GJ, EIy, EIz, EA (k, 4) at stations."""
+        beam = self.beam
+        return np.stack([beam.GJ(s), beam.EIy(s), beam.EIz(s), beam.EA(s)], axis=-1)
 
     def tip_inertia(self) -> np.ndarray:
         """Pseudo-inertia (4, 4) of the bodies on the tip about the undeformed tip's centre."""

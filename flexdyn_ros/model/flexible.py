@@ -20,13 +20,12 @@ from flexdyn_ros.model.coordinates import Coordinate
 from flexdyn_ros.model.flexible_bases import chosen_modes
 from flexdyn_ros.model.flexible_constants import LinkConstants, link_constants, section_constants
 from flexdyn_ros.model.modes import (
+    ModalIntegrals,
     Mode,
     check_modal_mass,
     modal_damping,
-    modal_integrals,
     modal_mass,
     rayleigh_damping,
-    section_fields,
     with_body,
 )
 from flexdyn_ros.model.placement import IDENTITY, Placement, RigidInertia
@@ -42,7 +41,7 @@ _STIFFENING = {"none": layout.NO_STIFFENING, "geometric": layout.GEOMETRIC, "ful
 @dataclass(frozen=True)
 class FlexibleLinkModel:
     """A flexible link with its modes; q, v: indices of its modal coordinates; beam_in_node: its beam frame
-    there."""
+    there; integrals: of the link without bodies; modal_mass: with the bodies it carries."""
 
     name: str
     node: int
@@ -55,6 +54,7 @@ class FlexibleLinkModel:
     modal_mass: np.ndarray
     stiffness: np.ndarray
     damping: np.ndarray
+    integrals: ModalIntegrals
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,10 @@ class FlexibleLinks:
     def _undeformed(self, beam: BeamLink) -> np.ndarray:
         """Pseudo-inertia of the undeformed link about the beam's root, as the equations have it."""
         rotary = self.formulation.rotary_inertia or "consistent"
-        P = 2.0 * modal_integrals(beam.beam, (), rotary=rotary, breaks=beam.breaks).C
+        P = 2.0 * beam.integrals((), rotary).C
         for body in beam.bodies:
             H = np.eye(4)
-            H[1, 0] = body.station * beam.beam.length
+            H[1:, 0] = beam.centre(body.station)
             P = P + H @ body.P @ H.T
         return P
 
@@ -142,7 +142,7 @@ class FlexibleLinks:
         modes = chosen_modes(beam, self._hung(link))
         first_q, first_v = len(draft.q_names), len(draft.coordinates)
         for mode, name in zip(modes, _names(modes), strict=True):
-            unit = "rad" if mode.field == "torsion" else "m"
+            unit = {"torsion": "rad", "mode": "1"}.get(mode.field, "rad" if mode.shape.is_slope else "m")
             coordinate = Coordinate(f"{link}/{name}", mode.field, unit, 0, 0, link, actuated=False)
             draft.add_axis(coordinate, draft.rigid_dof())
         beam_in_node = placement @ beam.frame
@@ -170,9 +170,7 @@ class FlexibleLinks:
         if node == seat.node:
             return node, at
         root = seat.beam_in_node.p
-        return node, Placement(
-            at.R, at.p - root - station * seat.model.beam.beam.length * seat.beam_in_node.R[:, 0]
-        )
+        return node, Placement(at.R, at.p - root - seat.beam_in_node.R @ seat.model.beam.centre(station))
 
     def _add_section_frame(self, draft: TreeDraft, seat: _Seat, name: str, station: float) -> None:
         node, offset = self._section(draft, seat, station)
@@ -190,7 +188,7 @@ class FlexibleLinks:
     def _hung(self, link: str) -> np.ndarray:
         """Pseudo-inertia of all that hangs on the tip at the zero pose, about the tip, beam axes."""
         beam = self.beams[link]
-        tip = Placement(beam.frame.R, beam.frame.p + beam.beam.length * beam.frame.R[:, 0])
+        tip = Placement(beam.frame.R, beam.frame.p + beam.frame.R @ beam.centre(1.0))
         total = RigidInertia.zero()
         for joint in self.description.children_of(link):
             if beam.attach[joint.name] == 1.0:
@@ -224,12 +222,8 @@ class FlexibleLinks:
         beam = self.beams[link]
         rotary = self.formulation.rotary_inertia or "consistent"
         stiffening = _STIFFENING[self.formulation.stiffening or "full"]
-        integrals = modal_integrals(beam.beam, modes, rotary=rotary, breaks=beam.breaks)
-        at = {
-            b.station: section_fields(beam.beam.length, modes, b.station)
-            for b in beam.bodies
-            if b.station > 0.0
-        }
+        integrals = beam.integrals(modes, rotary)
+        at = {b.station: beam.fields(modes, b.station) for b in beam.bodies if b.station > 0.0}
         whole = integrals
         for body in beam.bodies:
             if body.station > 0.0:
@@ -249,6 +243,7 @@ class FlexibleLinks:
             modal_mass=mass,
             stiffness=integrals.K,
             damping=self._damping(link, whole),
+            integrals=integrals,
         )
         inner = [(b, at[b.station]) for b in beam.bodies if 0.0 < b.station < 1.0]
         constants = link_constants(integrals, inner, beam_in_node, model.damping, stiffening)
@@ -307,7 +302,7 @@ class FlexibleLinks:
             blocks += layout.state_floats(m, P, n)
             nodes[seat.node, layout.NODE_LINK] = index
             for station, node in seat.sections.items():
-                fields = section_fields(model.beam.beam.length, model.modes, station)
+                fields = model.beam.fields(model.modes, station)
                 flat = section_constants(fields, seat.beam_in_node)
                 assert len(flat) == layout.section_floats(m)
                 nodes[node] = [index, size, blocks]

@@ -117,7 +117,7 @@ def section_constants(fields: SectionFields, beam_in_node: Placement) -> np.ndar
     """The numbers of a section in the order in which `open_section` slices them."""
     R, p = beam_in_node
     return np.concatenate(
-        [p + fields.x * R[:, 0], (fields.u @ R.T).ravel(), (fields.th @ R.T).ravel(), fields.S.ravel()]
+        [p + R @ fields.centre, (fields.u @ R.T).ravel(), (fields.th @ R.T).ravel(), fields.S.ravel()]
     )
 
 
@@ -147,7 +147,7 @@ def _foreshortening(
         moment = body.P[0, 1:]
         S = S + body.P[0, 0] * sn
         mass = mass + body.P[0, 0] * sp
-        H = H + np.outer(sp, np.array([body.P[0, 0] * fields.x, 0.0, 0.0]) + moment)
+        H = H + np.outer(sp, body.P[0, 0] * fields.centre + moment)
         moved = body.P[0, 0] * fields.u + np.cross(fields.th, moment)
         U = U + moved[:, None, :] * sp[None, :, None]
         Q = Q + body.P[0, 0] * np.einsum("p,kl->lpk", sp, sn)

@@ -12,14 +12,14 @@ from flexdyn_ros.kernels import flexible_views as layout
 from flexdyn_ros.kernels import lagrange_views, tree
 from flexdyn_ros.model.flexible import FlexibleLinkModel
 from flexdyn_ros.model.lagrange import Body, FlexibleLink, LagrangeModel, assemble, transform
-from flexdyn_ros.model.modes import modal_integrals, section_fields, with_body
+from flexdyn_ros.model.modes import with_body
 from flexdyn_ros.model.tree import RigidTree
 
 __all__ = ["build_flexible_lagrange"]
 
 
 def build_flexible_lagrange(
-    built: RigidTree, *, rotary: str = "consistent", affine: bool = False, stiffening: str = "full"
+    built: RigidTree, *, affine: bool = False, stiffening: str = "full"
 ) -> LagrangeModel:
     """The Lagrangian model with the nodes, coordinates and resistances of the articulated one.
 
@@ -69,7 +69,7 @@ def build_flexible_lagrange(
                 body,
                 post=transform(R, p),
                 second_moments=back[b] @ body.second_moments @ back[b].T,
-                link=_link(link, stations, rotary, stiffening == "full"),
+                link=_link(link, stations, stiffening == "full"),
             )
         bodies.append(body)
     return assemble(
@@ -83,11 +83,13 @@ def build_flexible_lagrange(
     )
 
 
-def _link(
-    link: FlexibleLinkModel, stations: tuple[float, ...], rotary: str, foreshortened: bool
-) -> FlexibleLink:
+def _link(link: FlexibleLinkModel, stations: tuple[float, ...], foreshortened: bool) -> FlexibleLink:
     beam = link.beam
-    integrals = modal_integrals(beam.beam, link.modes, rotary=rotary, breaks=beam.breaks)
+    integrals = link.integrals
+    if beam.element.modes.file is not None:
+        raise UnsupportedError(
+            f"link '{link.name}': imported modes belong to the method articulated; lagrange takes beams"
+        )
     for body in beam.bodies:
         if 0.0 < body.station < 1.0:
             if foreshortened:
@@ -95,10 +97,8 @@ def _link(
                     f"link '{link.name}': the method lagrange has no body between root and tip "
                     f"('{body.name}') with stiffening 'full'; articulated has"
                 )
-            integrals = with_body(
-                integrals, body.P, section_fields(beam.beam.length, link.modes, body.station)
-            )
-    at = tuple(section_fields(beam.beam.length, link.modes, s) for s in stations)
+            integrals = with_body(integrals, body.P, beam.fields(link.modes, body.station))
+    at = tuple(beam.fields(link.modes, s) for s in stations)
     return FlexibleLink(integrals, link.damping, at, int(link.q[0]), int(link.v[0]))
 
 

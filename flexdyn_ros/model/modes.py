@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import cos, cosh, exp, pi, sin, sinh, tanh
 from typing import NamedTuple
 
@@ -35,7 +36,9 @@ __all__ = [
     "check_modal_mass",
     "constant",
     "fields_along",
+    "free_free_roots",
     "held_shape",
+    "merged_breaks",
     "modal_damping",
     "modal_integrals",
     "modal_mass",
@@ -72,7 +75,8 @@ class Shape:
     """A shape function of s on [0, 1]; slope and curvature are its derivatives with respect to s.
 
     `order` (number of half waves or polynomial degree) only chooses the quadrature; `root` is the frequency
-    parameter b.
+    parameter b; `breaks` are the stations between which the shape is smooth; `is_slope` says that the
+    coordinate is a slope at the tip [rad] instead of a displacement.
     """
 
     value: Profile
@@ -80,6 +84,8 @@ class Shape:
     curvature: Profile
     order: int
     root: float | None = None
+    breaks: tuple[float, ...] = (0.0, 1.0)
+    is_slope: bool = False
 
 
 def polynomial_shape(coefficients: ArrayLike, *, clamped: str = "bending") -> Shape:
@@ -159,6 +165,11 @@ def held_shape(n: int, tip: str) -> Shape:
         raise ValueError(f"tip {tip!r}: expected 'pinned' or 'clamped'")
     minus = (-exp(-b) - sin(b) + cos(b)) / (sinh(b) - sin(b))
     return _clamped_eigenfunction(b, minus, n, "rms")
+
+
+def free_free_roots(n: int) -> list[float]:
+    """First n frequency parameters b of a free-free beam, its rigid motions left out: cos b = sech b."""
+    return _roots(lambda x: 1.0 / cosh(x) - cos(x), n, start=0.5)
 
 
 def _clamped_eigenfunction(b: float, minus: float, n: int, scale: str) -> Shape:
@@ -252,7 +263,8 @@ class SectionFields(NamedTuple):
 
     x: abscissa [m]; u (m, 3): displacement per coordinate; th (m, 3): rotation per coordinate [rad], with
     thz = +dy/dx, thy = -dz/dx; strain (m, 4): (twist rate, d thy/dx, d thz/dx, axial strain) per coordinate;
-    S (m, m): int_0^x (y_k' y_l' + z_k' z_l') dx [m].
+    S (m, m): int_0^x (y_k' y_l' + z_k' z_l') dx [m]; aside: y, z of the undeformed section's centre [m], zero
+    for beams.
     """
 
     x: float
@@ -260,6 +272,12 @@ class SectionFields(NamedTuple):
     th: np.ndarray
     strain: np.ndarray
     S: np.ndarray
+    aside: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def centre(self) -> np.ndarray:
+        """Centre of the undeformed section (3,), beam axes [m]."""
+        return np.array([self.x, *self.aside])
 
 
 def gauss_legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -299,11 +317,23 @@ def _points(modes: Sequence[Mode]) -> int:
 
 
 def _foreshortening(length: float, modes: Sequence[Mode], s: float, points: int) -> np.ndarray:
-    """S_kl(s) = int_0^x (y_k' y_l' + z_k' z_l') dx, by a rule of its own on [0, s]."""
-    nodes, weights = gauss_legendre(points)
-    _, th, _ = _fields(length, modes, s * nodes)
+    """S_kl(s) = int_0^x (y_k' y_l' + z_k' z_l') dx, by rules of its own on the smooth parts of [0, s]."""
+    edges = merged_breaks(modes)
+    if len(edges) == 2:
+        nodes, weights = gauss_legendre(points)
+        nodes, weights = s * nodes, s * weights
+    else:
+        # piecewise cubic shapes: squares of slopes are of degree 4
+        nodes, weights = _composite_rule(0, (*(b for b in edges if b < s), s), least=4)
+    _, th, _ = _fields(length, modes, nodes)
     slopes = th[:, :, 1:3]
-    return np.einsum("g,kga,lga->kl", s * length * weights, slopes, slopes)
+    return np.einsum("g,kga,lga->kl", length * weights, slopes, slopes)
+
+
+def merged_breaks(modes: Sequence[Mode], breaks: Sequence[float] = (0.0, 1.0)) -> tuple[float, ...]:
+    """Stations between which section properties (`breaks`) and shapes are smooth; no part below 1e-12."""
+    edges = sorted({*breaks, *(b for mode in modes for b in mode.shape.breaks)})
+    return (0.0, *(b for a, b in pairwise(edges) if b - a > 1e-12))
 
 
 def section_fields(length: float, modes: Sequence[Mode], station: float = 1.0) -> SectionFields:
@@ -366,6 +396,7 @@ def modal_integrals(
     own.
     """
     n = points or _points(modes)
+    breaks = merged_breaks(modes, breaks)
     s, w = _composite_rule(n, breaks)
     w = w * beam.length
     u, th, strain = _fields(beam.length, modes, s)
@@ -386,11 +417,13 @@ def modal_integrals(
     return ModalIntegrals(C, C1, C2, *section, T, K, x, mass, np.swapaxes(u, 0, 1).copy(), S)
 
 
-def _composite_rule(n: int, breaks: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre rules between the breaks: n points for the whole beam, at least 12 for a part."""
+def _composite_rule(n: int, breaks: Sequence[float], least: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre rules between the breaks: n points for the whole beam, at least `least` for a part."""
     parts = []
     for a, b in zip(breaks[:-1], breaks[1:], strict=True):
-        s, w = gauss_legendre(n if len(breaks) == 2 else max(12, int(np.ceil(n * (b - a))) + 8))
+        s, w = gauss_legendre(
+            n if len(breaks) == 2 and n else max(least, int(np.ceil(n * (b - a))) + least - 4)
+        )
         parts.append((a + (b - a) * s, (b - a) * w))
     return np.concatenate([s for s, _ in parts]), np.concatenate([w for _, w in parts])
 
@@ -456,7 +489,7 @@ def with_body(integrals: ModalIntegrals, P: np.ndarray, station: SectionFields) 
     is what the body adds to the link's own modal mass at the undeformed state.
     """
     H = np.eye(4)
-    H[1, 0] = station.x
+    H[1:, 0] = station.centre
     M = np.zeros((len(station.u), 4, 4))
     M[:, 1:, 0] = station.u
     x, y, z = station.th.T

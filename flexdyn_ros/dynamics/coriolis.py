@@ -1,0 +1,44 @@
+"""A Coriolis matrix of any tree from derivatives of its inverse dynamics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["coriolis_of"]
+
+
+def coriolis_of(robot: Any, twists: Sequence[int], q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """C (n, nv, nv) of rows of q, v: that of the Levi-Civita connection of the mass matrix.
+
+    The velocity part c of the inverse dynamics is quadratic in v, so that half of its derivative is the
+    symmetric part of the connection's coefficients (for coordinates: Christoffel's symbols). Angular
+    velocities of free bodies are no rates of coordinates; the brackets of their directions, e_a and e_b give
+    -e_a x e_b in world axes, make up the rest:
+
+        C = 1/2 dc/dv - 1/2 M W,   W e_b = w x e_b in the columns of a free body's turns, else 0.
+
+    A connection that keeps the metric makes dM/dt - 2 C skew. Resistances are odd in v, their derivatives
+    even: the mean of d tau/dv at v less that at -v leaves c alone.
+
+    robot: one with `inverse_dynamics_derivatives` and `mass_matrix`. twists: index in v of the twist of each
+    free body.
+    """
+    still = np.zeros_like(v)
+    C = robot.inverse_dynamics_derivatives(q, v, still)[1]
+    C -= robot.inverse_dynamics_derivatives(q, -v, still)[1]
+    C *= 0.25
+    if twists:
+        M = robot.mass_matrix(q)
+        for i in twists:
+            C[:, :, i : i + 3] -= 0.5 * M[:, :, i : i + 3] @ _cross(v[:, i : i + 3])
+    return C
+
+
+def _cross(w: np.ndarray) -> np.ndarray:
+    """[w]x (n, 3, 3) of rows w."""
+    W = np.zeros((len(w), 3, 3))
+    W[:, 0, 1], W[:, 0, 2], W[:, 1, 2] = -w[:, 2], w[:, 1], -w[:, 0]
+    return W - np.swapaxes(W, 1, 2)
