@@ -12,6 +12,7 @@ DERIVE = ["sympy>=1.12"]
 TEST = [
     "pytest>=8",
     "pytest-timeout>=2.2",
+    "pytest-xdist>=3.5",
     "hypothesis>=6.100",
     "import-linter>=2.0",
     "matplotlib>=3.8",

@@ -7,7 +7,11 @@ import pytest
 
 # a run started without scripts/test must not be heard by anything else either
 os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randint(1, 101)))
+os.environ.setdefault("ROS_DOMAIN_ID", str(random.SystemRandom().randint(1, 100)))
+
+# processes that share the tests do not hear each other's nodes
+worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+os.environ["ROS_DOMAIN_ID"] = str((int(os.environ["ROS_DOMAIN_ID"]) + int(worker) - 1) % 101 + 1)
 
 try:
     import hypothesis
@@ -25,7 +29,12 @@ def pytest_report_header():
 
 
 def pytest_collection_modifyitems(items):
-    """Tests marked `ros` say why they do not run where there is no ROS."""
+    """Where several processes share the tests, a file stays whole and all nodes run in one of them; tests
+    marked `ros` say why they do not run where there is no ROS.
+    """
+    for item in items:
+        group = "ros" if item.get_closest_marker("ros") else item.path.name
+        item.add_marker(pytest.mark.xdist_group(group))
     marked = [item for item in items if item.get_closest_marker("ros")]
     if not marked:
         return
