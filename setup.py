@@ -6,7 +6,7 @@ from setuptools import find_packages, setup
 
 NAME = "flexdyn_ros"
 VIEW = ["matplotlib>=3.8", "viser>=1.0"]
-RECORD = ["mcap>=1.2", "mcap-ros2-support>=0.5", "rosbags>=0.10"]
+RECORD = ["mcap>=1.3", "rosbags>=0.11"]
 DISTRIBUTED = ["distributed>=2024.1"]
 DERIVE = ["sympy>=1.12"]
 TEST = [
@@ -16,10 +16,15 @@ TEST = [
     "hypothesis>=6.100",
     "import-linter>=2.0",
     "matplotlib>=3.8",
+    "mcap>=1.3",
+    "mcap-ros2-support>=0.5",
     "mypy>=1.10",
+    "playwright>=1.40",
+    "rosbags>=0.11",
     "ruff>=0.6",
     "sympy>=1.12",
     "types-PyYAML",
+    "viser>=1.0",
 ]
 BENCHMARK = ["pin>=3", "mujoco>=3"]
 

@@ -48,6 +48,7 @@ def simulate(
     plot: Annotated[Path | None, typer.Option("--plot", help="write a picture")] = None,
     save: Annotated[Path | None, typer.Option("--save", help="write the trajectory as .npz")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="write the trajectory as .csv")] = None,
+    bag: Annotated[Path | None, typer.Option("--bag", help="write a recording as .mcap")] = None,
     config: Config = None,
     settings: Settings = None,
     rigid: Rigid = False,
@@ -59,6 +60,7 @@ def simulate(
         raise typer.BadParameter(f"{dt} is not positive and finite", param_hint="--dt")
     if not 0.0 <= duration < inf:
         raise typer.BadParameter(f"{duration} is not finite", param_hint="--duration")
+    files = {"plot": plot, "save": save, "to_csv": csv, "to_bag": bag}
     loaded = load_robot(robot, config, settings, rigid)
     q0, v0, held = loaded.neutral(), np.zeros(loaded.nv), np.zeros(loaded.nu)
     for array, texts, names, option in (
@@ -74,21 +76,21 @@ def simulate(
         )
     except SimulationError as error:
         if error.trajectory is not None:
-            _write(error.trajectory, plot, save, csv, quiet)
+            _write(error.trajectory, files, quiet)
         raise
-    _write(result, plot, save, csv, quiet or as_json)
+    _write(result, files, quiet or as_json)
     if as_json:
         print_json(_summary(result))
     elif not quiet:
         _print(result, loaded.coordinates)
 
 
-def _write(result: Trajectory, plot: Path | None, save: Path | None, csv: Path | None, quiet: bool) -> None:
-    for path, write in ((plot, result.plot), (save, result.save), (csv, result.to_csv)):
+def _write(result: Trajectory, files: dict[str, Path | None], quiet: bool) -> None:
+    for method, path in files.items():
         if path is None:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(path)
+        getattr(result, method)(path)
         if not quiet:
             messages.print(f"wrote {path}", highlight=False)
 

@@ -168,6 +168,10 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
     wrench_joints: tuple[str, ...] = parameter(
         (), "joints whose reaction wrench is published on ~/wrench/JOINT; 'base': the reaction of the ground"
     )
+    record_file: str = parameter(
+        "",
+        "MCAP file to record what is published (without /clock) into; empty: none; needs flexdyn_ros[record]",
+    )
     servo_gravity_compensation: bool = parameter(
         True,
         "add the gravity effort to joints that are servoed without an effort of their own",

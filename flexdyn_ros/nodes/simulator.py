@@ -125,6 +125,7 @@ class Simulator(ManagedNode):
         for publisher in [*self._telemetry.publishers, self._diagnostics]:
             self.destroy_publisher(publisher)
         self.destroy_timer(self._health)
+        self._telemetry.close()
         self._made, self._pace = [], None
 
     def _initial_state(self, robot: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -26,6 +26,7 @@ from flexdyn_ros.nodes.conversions import (
     wrench_message,
 )
 from flexdyn_ros.nodes.parameters import SimulatorParameters
+from flexdyn_ros.nodes.recorder import Recorder
 from flexdyn_ros.nodes.simulation import Simulation
 
 __all__ = ["Telemetry"]
@@ -49,7 +50,10 @@ class Telemetry:
         self._simulation, self._settings, self._now = simulation, settings, now
         self._expanded = flexdyn_ros.expand(robot)
         self.expanded_text = self._expanded.urdf
+        self._recorder = Recorder(settings.record_file, robot) if settings.record_file else None
         make = node.create_lifecycle_publisher
+        if self._recorder is not None:
+            make = self._recorder.maker(make)
         self._joints = make(JointState, "joint_states", 10)
         self._state = make(DynamicsState, "~/state", 10)
         self._energy = make(Energy, "~/energy", 10)
@@ -68,6 +72,11 @@ class Telemetry:
         self._fast_interval = 1.0 / settings.publish_rate_hz
         self._slow_interval = 1.0 / settings.deflection_rate_hz
         self.restart()
+
+    def close(self) -> None:
+        """End the recording, if there is one."""
+        if self._recorder is not None:
+            self._recorder.close()
 
     def restart(self) -> None:
         """Publish at once at the next tick."""

@@ -11,7 +11,7 @@ from flexdyn_ros.simulation.events import limits_passed
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.trajectory import Event, Trajectory
 
-__all__ = ["Record"]
+__all__ = ["Record", "units_of"]
 
 
 class Record:
@@ -61,8 +61,7 @@ class Record:
         events = list(self.events)
         if plan.limits != "stop":
             events += limits_passed(robot, t, q, v)
-        units = [c.unit for c in robot.coordinates]
-        position_unit = {c.q_index: c.unit for c in robot.coordinates}
+        q_units, v_units, effort_units = units_of(robot)
         return Trajectory(
             t=t,
             q=q,
@@ -82,13 +81,19 @@ class Record:
             q_names=robot.q_names,
             v_names=robot.v_names,
             effort_names=robot.effort_names,
-            q_units=tuple(position_unit.get(i, "-") for i in range(robot.nq)),
-            v_units=tuple(f"{unit}/s" for unit in units),
-            effort_units=_effort_units(robot),
+            q_units=q_units,
+            v_units=v_units,
+            effort_units=effort_units,
             robot=robot,
         )
 
 
-def _effort_units(robot: Robot) -> tuple[str, ...]:
-    unit = {c.name: "N m" if c.unit == "rad" else "N" for c in robot.coordinates}
-    return tuple(unit.get(name, "N") for name in robot.effort_names)
+def units_of(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Units of q (nq), v (nv) and efforts (nu)."""
+    position = {c.q_index: c.unit for c in robot.coordinates}
+    effort = {c.name: "N m" if c.unit == "rad" else "N" for c in robot.coordinates}
+    return (
+        tuple(position.get(i, "-") for i in range(robot.nq)),
+        tuple(f"{c.unit}/s" for c in robot.coordinates),
+        tuple(effort.get(name, "N") for name in robot.effort_names),
+    )

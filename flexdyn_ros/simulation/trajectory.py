@@ -180,11 +180,12 @@ class Trajectory:
 
     @classmethod
     def load(cls, path: str | PathLike, robot: Robot | None = None) -> Trajectory:
-        """Read what `save` wrote.
+        """Read what `save` or `to_bag` wrote, or the simulator node recorded.
 
         Parameters
         ----------
         path : path
+            A file whose name ends in .mcap is read as a recording.
         robot : Robot, optional
             For `frames` and `deflections`.
 
@@ -195,6 +196,10 @@ class Trajectory:
         DimensionError
             If the robot has other coordinates.
         """
+        if Path(path).suffix.lower() == ".mcap":
+            from flexdyn_ros.simulation.playback import read_trajectory
+
+            return read_trajectory(path, robot)
         try:
             with np.load(path, allow_pickle=False) as file:
                 content = {name: file[name] for name in file.files}
@@ -232,6 +237,13 @@ class Trajectory:
             file.write(",".join(_quoted(name) for name in table) + "\n")
             for row in np.column_stack(list(table.values())).tolist():
                 file.write(",".join(map(repr, row)) + "\n")
+
+    def to_bag(self, path: str | PathLike, *, deflection_rate_hz: float = 30.0) -> None:
+        """Write an MCAP recording that rosbag2 and Foxglove open; see
+        `flexdyn_ros.simulation.recording.record_trajectory`."""
+        from flexdyn_ros.simulation.recording import record_trajectory
+
+        record_trajectory(self, path, deflection_rate_hz=deflection_rate_hz)
 
     def plot(self, path: str | PathLike | None = None, **options: Any) -> Any:
         """A picture of positions, velocities, efforts and energies; options as of
