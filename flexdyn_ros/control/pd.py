@@ -8,15 +8,25 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.control.reference import gains, reference_of
+from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.dynamics.protocol import Robot
 
 __all__ = ["pd"]
 
 
 def pd(
-    robot: Robot, target: Any, stiffness: Any, damping: Any, *, gravity: bool = True
+    robot: Robot,
+    target: Any,
+    stiffness: Any,
+    damping: Any,
+    *,
+    gravity: bool = True,
+    tip: str | None = None,
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """tau = P (q_d - q) + D (v_d - v) + g(q_d), by coordinate (Takegaki & Arimoto 1981).
+
+    For a robot that bends, g(q_d) are the efforts that hold it in the shape it takes at rest with its joints
+    at q_d (De Luca & Siciliano 1993); elastic coordinates of the target are not looked at.
 
     Parameters
     ----------
@@ -27,6 +37,9 @@ def pd(
         P [N m/rad, N/m], D [N m s/rad, N s/m].
     gravity : bool
         Add the efforts that hold the target against gravity and springs.
+    tip : str, optional
+        Name of a frame. The joints' targets are moved so that its origin, the robot at rest and bent by its
+        weight, is where it would be without deflection.
 
     Returns
     -------
@@ -37,17 +50,23 @@ def pd(
     ------
     DimensionError
         For arrays of the wrong length.
+    UnknownNameError
+        If there is no frame `tip`.
     """
     P, D = gains(robot, stiffness, "stiffness"), gains(robot, damping, "damping")
     reference = reference_of(robot, target)
     actuated = np.array([c.actuated for c in robot.coordinates], dtype=bool)
-    rest = np.zeros(robot.nv)
+    shape = StaticShape(robot)
+    if tip is not None:
+        robot.frames(robot.neutral(), tip)
 
     def law(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         q_d, v_d, _ = reference(t)
+        if tip is not None:
+            q_d = shape.aimed(q_d, tip)
         tau = P * robot.difference(q, q_d) + D * (v_d - v)
         if gravity:
-            tau += robot.inverse_dynamics(q_d, rest, rest)
+            tau += shape(q_d)[1]
         return np.where(actuated, tau, 0.0)
 
     return law

@@ -11,7 +11,7 @@ from flexdyn_ros.dynamics.arguments import numbers
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import DimensionError
 
-__all__ = ["Reference", "gains", "reference_of"]
+__all__ = ["Reference", "Timeline", "gains", "reference_of"]
 
 #: t -> (q (nq,), v (nv,), a (nv,))
 Reference = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
@@ -38,6 +38,32 @@ def reference_of(robot: Robot, target: Any) -> Reference:
         return full[0], full[1], full[2]
 
     return reference
+
+
+class Timeline:
+    """References that follow one another: each holds from its time on, until the next.
+
+    Those of the last `memory` seconds are kept, for who asks for the past (`shaped`).
+    """
+
+    def __init__(self, reference: Reference, memory: float = 0.0) -> None:
+        self.memory = memory
+        self._parts: list[tuple[float, Reference]] = [(-np.inf, reference)]
+
+    def follow(self, t: float, reference: Reference) -> None:
+        """From time t [s] on, another reference; parts that began later are dropped."""
+        kept = [part for part in self._parts if part[0] < t]
+        while len(kept) > 1 and kept[1][0] <= t - self.memory:
+            del kept[0]
+        self._parts = [*kept, (t, reference)]
+
+    def __call__(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Position (nq,), velocity and acceleration (nv,) at time t."""
+        parts = self._parts
+        i = len(parts) - 1
+        while i > 0 and parts[i][0] > t:
+            i -= 1
+        return parts[i][1](t)
 
 
 def gains(robot: Robot, value: Any, name: str) -> np.ndarray:

@@ -1,0 +1,106 @@
+"""The shape that a robot with elastic parts takes at rest, and joints moved so that its tip is where it is
+wanted all the same."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexdyn_ros.dynamics.protocol import Robot
+
+__all__ = ["StaticShape"]
+
+#: iterations of the chord method before Newton's takes over, and the deflection it aims at [rad, m]
+MOST_ITERATIONS, AIM = 40, 1e-12
+#: corrections of the joints, and the error of the tip at which they end [m]
+MOST_CORRECTIONS, TIP_AIM = 12, 1e-7
+#: damping of the correction, relative to the size of the Jacobian: bounds it in stretched poses
+DAMPING = 1e-3
+
+
+class StaticShape:
+    """q -> (q at rest, efforts that hold it), the actuated coordinates staying where they are.
+
+    Elastic coordinates are those without an actuator that have a stiffness of their own: modal coordinates
+    and joints behind a joint elasticity. They are found by the chord method, K d = -r with the constant
+    stiffness K, from where the last call ended; a following call takes some microseconds. Not for several
+    threads at once.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self._rest = np.zeros(robot.nv)
+        q = robot.neutral()
+        elastic = robot.bias_terms(q, self._rest).elastic
+        free = [c for c in robot.coordinates if not c.actuated and not c.prescribed and c.q_index >= 0]
+        columns = {}
+        for c in free:
+            moved = q.copy()
+            moved[c.q_index] += 1.0
+            columns[c.v_index] = robot.bias_terms(moved, self._rest).elastic - elastic
+        soft = [c for c in free if columns[c.v_index][c.v_index] > 0.0]
+        self.v = np.array([c.v_index for c in soft], dtype=np.int64)
+        self.q = np.array([c.q_index for c in soft], dtype=np.int64)
+        self._held = tuple(c.name for c in robot.coordinates if c.v_index not in set(self.v.tolist()))
+        stiffness = np.array([[columns[j][i] for j in self.v] for i in self.v]).reshape(len(soft), len(soft))
+        self._flexibility = np.linalg.inv(stiffness) if soft else stiffness
+        self._last = q[self.q]
+
+    @property
+    def is_rigid(self) -> bool:
+        """Nothing bends."""
+        return not len(self.q)
+
+    def __call__(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Configuration (nq,) at rest and efforts (nv,) there [N m, N].
+
+        Elastic coordinates of the q given are not looked at.
+
+        Raises
+        ------
+        ConvergenceError
+            Where there is no state of rest near the undeformed one.
+        """
+        inverse_dynamics, rest = self.robot.inverse_dynamics, self._rest
+        if self.is_rigid:
+            return q, inverse_dynamics(q, rest, rest)
+        q = q.copy()
+        q[self.q] = self._last
+        for _ in range(MOST_ITERATIONS):
+            tau = inverse_dynamics(q, rest, rest)
+            step = self._flexibility @ tau[self.v]
+            q[self.q] -= step
+            if not np.abs(step).max() > AIM:
+                break
+        else:
+            q[self.q] = 0.0
+            found = self.robot.static_equilibrium(q, hold=self._held)
+            q, tau = found.q, found.tau
+        self._last = q[self.q]
+        tau = inverse_dynamics(q, rest, rest)
+        tau[self.v] = 0.0
+        return q, tau
+
+    def aimed(self, q: np.ndarray, frame: str) -> np.ndarray:
+        """q (nq,) with the actuated joints moved least, so that the origin of `frame`, the robot being at
+        rest, is where it would be without deflection.
+
+        Gauss-Newton steps with the Jacobian of the bent robot. Where the tip is out of reach, or the joints
+        cannot move it that way, it comes as near as they can bring it.
+        """
+        if self.is_rigid:
+            return q
+        robot = self.robot
+        joints = [c for c in robot.coordinates if c.actuated]
+        v, at = [c.v_index for c in joints], [c.q_index for c in joints]
+        straight = q.copy()
+        straight[self.q] = 0.0
+        goal = robot.frames(straight, frame)[:3, 3]
+        for _ in range(MOST_CORRECTIONS):
+            bent, _ = self(straight)
+            error = goal - robot.frames(bent, frame)[:3, 3]
+            if np.abs(error).max() < TIP_AIM:
+                break
+            J = robot.jacobian(bent, frame)[3:, v]
+            G = J @ J.T
+            straight[at] += J.T @ np.linalg.solve(G + DAMPING**2 * np.trace(G) * np.eye(3), error)
+        return straight
