@@ -82,6 +82,9 @@ def _modes(said: Statement, context: Context) -> Modes:
         values["file"] = context.find(said, "file")
     elif not any(values[field] for field in _FIELDS):
         said.fail("no modes are asked for", None, "at least one number > 0 of " + ", ".join(_FIELDS))
+    most = max(values[field] for field in _FIELDS)
+    if values["basis"] == "finite_element" and most > values["elements"]:
+        said.fail(f"{most} modes need as many finite elements", "elements", f"at least {most}")
     return Modes(**values)
 
 

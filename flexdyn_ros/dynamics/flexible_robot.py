@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,11 +15,13 @@ from flexdyn_ros.dynamics.arguments import numbers
 from flexdyn_ros.dynamics.results import Deflection
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.kernels import flexible as kernels
+from flexdyn_ros.model.beams import BeamLink
 from flexdyn_ros.model.flexible import FlexibleLinkModel
-from flexdyn_ros.model.flexible_lagrange import build_flexible_lagrange
-from flexdyn_ros.model.lagrange import LagrangeModel
 from flexdyn_ros.model.packed_flexible import PackedFlexibleTree
 from flexdyn_ros.model.tree import RigidTree
+
+if TYPE_CHECKING:
+    from flexdyn_ros.model.lagrange import LagrangeModel
 
 __all__ = ["Bending", "LinkIntegrals"]
 
@@ -69,6 +71,8 @@ class Bending:
 
     def lagrange_model(self, formulation: Any) -> LagrangeModel:
         """The model of the method lagrange."""
+        from flexdyn_ros.model.flexible_lagrange import build_flexible_lagrange
+
         return build_flexible_lagrange(
             self._tree,
             affine=formulation.frame == "affine",
@@ -179,7 +183,7 @@ def _deflection(
 def _fibre_strain(link: FlexibleLinkModel, bent: np.ndarray) -> np.ndarray:
     """Largest |strain| of any fibre, axial and bending (torsion leaves fibres their length to first
     order)."""
-    A = link.beam.section
+    A = link.beam.section if isinstance(link.beam, BeamLink) else None
     if A is None:
         return np.zeros(bent.shape[:-1])
     if A.is_round:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from typing import Any, NoReturn
 
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements import Beam as BeamElement
-from flexdyn_ros.description.elements import Body, FlexibleLink
+from flexdyn_ros.description.elements import FlexibleLink
 from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.model.link_mass import MassBalance, StationBody, settle_mass
 from flexdyn_ros.model.modes import (
     Beam,
     ModalIntegrals,
@@ -26,27 +26,15 @@ from flexdyn_ros.model.modes import (
     constant,
     fields_along,
     modal_integrals,
-    pseudo_inertia,
     section_fields,
 )
-from flexdyn_ros.model.placement import Placement, rotation_of_rpy
+from flexdyn_ros.model.placement import Placement
 from flexdyn_ros.model.sections import CrossSection, cross_section
 
-__all__ = ["BeamLink", "StationBody", "beam_link"]
+__all__ = ["BeamLink", "StationBody", "beam_frame", "beam_link"]
 
 #: a child joint this close to the tip, as a fraction of the length, hangs on the tip
 AT_TIP = 1e-6
-#: the remainder of the mass rule counts as rounding below this fraction of the whole
-ROUNDING = 1e-3
-
-
-@dataclass(frozen=True)
-class StationBody:
-    """A rigid body on a section: pseudo-inertia P about the undeformed section's centre, beam axes."""
-
-    name: str
-    station: float
-    P: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -54,25 +42,33 @@ class BeamLink:
     """A flexible link, its geometry and mass settled.
 
     frame : beam frame in the link frame. breaks : stations between which section properties are smooth.
-    bodies : all rigid bodies on its sections, the remainder of `<inertial>` included. attach : station of
-    each child
-    joint, by its name. section : None where the size of the section is unknown.
+    balance : its masses. attach : station of each child joint, by its name. section : None where the size of
+    the section is unknown.
     """
 
     element: FlexibleLink
     frame: Placement
     beam: Beam
     breaks: tuple[float, ...]
-    bodies: tuple[StationBody, ...]
+    balance: MassBalance
     attach: Mapping[str, float]
     section: CrossSection | None
-    warnings: tuple[str, ...]
 
-    def centre(self, station: float) -> np.ndarray:
+    @property
+    def bodies(self) -> tuple[StationBody, ...]:
+        """All rigid bodies on its sections, the remainder of `<inertial>` included."""
+        return self.balance.bodies
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a specialist would warn of."""
+        return self.balance.warnings
+
+    def centre(self, station: Any) -> np.ndarray:
         """Centre of an undeformed section (3,), beam axes [m]."""
         return np.array([station * self.beam.length, 0.0, 0.0])
 
-    def fields(self, modes: Sequence[Mode], station: float) -> SectionFields:
+    def fields(self, modes: Sequence[Mode], station: Any) -> SectionFields:
         """Shapes of all modes at a station."""
         return section_fields(self.beam.length, modes, station)
 
@@ -111,8 +107,7 @@ class _Draft:
         assert link.beam is not None
         self.description, self.link, self.element = description, link, link.beam
         self.paper = description.formulation.rotary_inertia == "paper"
-        self.warnings: list[str] = []
-        self.frame = _beam_frame(self.element)
+        self.frame = beam_frame(self.element)
         self.length = self.element.length or self._farthest_child()
         self.section = None if self.element.section is None else cross_section(self.element.section)
         self.attach = self._attachments()
@@ -209,10 +204,15 @@ class _Draft:
         )
         table = self.element.table
         breaks = (0.0, 1.0) if table is None else tuple(sorted({row[0] for row in table.rows}))
-        bodies = self._settle_mass(beam, breaks)
-        return BeamLink(
-            self.link, self.frame, beam, breaks, bodies, self.attach, self.section, tuple(self.warnings)
+        balance = settle_mass(
+            self.description,
+            self.link,
+            self.frame,
+            self.length,
+            lambda station: np.array([station * self.length, 0.0, 0.0]),
+            2.0 * modal_integrals(beam, (), rotary="consistent", breaks=breaks).C,
         )
+        return BeamLink(self.link, self.frame, beam, breaks, balance, self.attach, self.section)
 
     def _moduli(self) -> tuple[float, float]:
         material = self.element.material
@@ -270,87 +270,8 @@ class _Draft:
             return lambda s: 0.5 * polar(s)
         return lambda s: ratio * mu(s)
 
-    # ---- mass, exactly once ----
 
-    def _settle_mass(self, beam: Beam, breaks: Sequence[float]) -> tuple[StationBody, ...]:
-        """Bodies of the link with the remainder R = T - B - P of `<inertial>` among them."""
-        bodies = tuple(StationBody(b.name, float(b.station), _body_inertia(b)) for b in self.link.bodies)
-        inertial = self.description.link(self.link.link).inertial
-        if inertial is None:
-            return bodies
-        T = self._whole(inertial)
-        B = 2.0 * modal_integrals(beam, (), rotary="consistent", breaks=breaks).C
-        P = sum((_carry(b.P, b.station * self.length) for b in bodies), np.zeros((4, 4)))
-        R = T - B - P
-        if self.link.remainder == "none":
-            if abs(R[0, 0]) > 0.01 * T[0, 0]:
-                self._refuse_masses(T, B, P, R, "their masses differ by more than 1 %")
-            if np.abs(R).max() > 0.0:
-                self.warnings.append(
-                    f"link '{self.link.link}': <inertial> is not used; {_list(R, 'T - B - P')}"
-                )
-            return bodies
-        scale = np.sqrt(np.diag(T))
-        lengths = np.array([1.0, self.length, self.length, self.length])
-        floor = 1e-9 * T[0, 0] * np.outer(lengths, lengths)
-        if np.all(np.abs(R) <= ROUNDING * np.outer(scale, scale) + floor):
-            if np.abs(R).max() > 0.0:
-                self.warnings.append(
-                    f"link '{self.link.link}': <inertial> equals beam and bodies up to rounding; "
-                    "beam and bodies are used"
-                )
-            return bodies
-        scale = np.where(scale > 0.0, scale, np.sqrt(np.diag(floor)))
-        scaled = R / np.outer(scale, scale)
-        if not (R[0, 0] > 0.0 and np.linalg.eigvalsh(scaled)[0] >= -1e-6):
-            self._refuse_masses(T, B, P, R, "the remainder is not a body")
-        return (*bodies, self._remainder(R))
-
-    def _whole(self, inertial: Any) -> np.ndarray:
-        xx, xy, xz, yy, yz, zz = inertial.inertia
-        R = rotation_of_rpy(inertial.rpy)
-        tensor = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-        about = self.frame.R.T @ tensor @ self.frame.R
-        com = self.frame.R.T @ (np.array(inertial.xyz) - self.frame.p)
-        return pseudo_inertia(inertial.mass, com, about[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
-
-    def _remainder(self, R: np.ndarray) -> StationBody:
-        mass, along = R[0, 0], R[1, 0] / R[0, 0]
-        gyration = sqrt(max(R[1, 1] / mass - along**2, 0.0))
-        if gyration > 0.1 * self.length:
-            self.warnings.append(
-                f"link '{self.link.link}': the {mass:.6g} kg of <inertial> beyond the beam spread over "
-                f"{gyration:.3g} m along it; give them as several <body> elements"
-            )
-        station = self.link.remainder
-        if station == "auto":
-            station = min(max(along / self.length, 0.0), 1.0)
-        return StationBody("remainder", float(station), _carry(R, -float(station) * self.length))
-
-    def _refuse_masses(
-        self, T: np.ndarray, B: np.ndarray, P: np.ndarray, R: np.ndarray, why: str
-    ) -> NoReturn:
-        named = ((T, "<inertial> T"), (B, "beam B"), (P, "bodies P"), (R, "remainder R = T - B - P"))
-        text = "; ".join(_list(X, name) for X, name in named)
-        self.refuse(
-            f"<inertial> does not fit beam and bodies: {why}. About the beam's root, beam axes: {text}",
-            "inertial",
-            None,
-            float(T[0, 0]),
-            'a lower density, mass_per_length, <body> elements, or <remainder station="none"/>',
-        )
-
-
-def _list(X: np.ndarray, name: str) -> str:
-    """A pseudo-inertia in words."""
-    second = [X[1, 1], X[2, 2], X[3, 3], X[1, 2], X[1, 3], X[2, 3]]
-    moment = " ".join(f"{x:.6g}" for x in X[0, 1:])
-    return f"{name}: mass {X[0, 0]:.6g}, moment {moment}, xx yy zz xy xz yz " + " ".join(
-        f"{x:.6g}" for x in second
-    )
-
-
-def _beam_frame(element: BeamElement) -> Placement:
+def beam_frame(element: BeamElement) -> Placement:
     """Beam frame in the link frame: x = axis, z = link z made perpendicular (link z along the axis: y =
     link y)."""
     x = np.asarray(element.axis, dtype=float)
@@ -364,21 +285,6 @@ def _beam_frame(element: BeamElement) -> Placement:
             y = np.array([0.0, 1.0, 0.0])
     y = y / np.sqrt(y @ y)
     return Placement(np.column_stack([x, y, np.cross(x, y)]), np.asarray(element.origin, dtype=float))
-
-
-def _body_inertia(body: Body) -> np.ndarray:
-    """Pseudo-inertia of a `<body>` about the undeformed section's centre, beam axes."""
-    xx, xy, xz, yy, yz, zz = body.inertia
-    R = rotation_of_rpy(body.rpy)
-    tensor = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-    return pseudo_inertia(body.mass, body.xyz, tensor[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
-
-
-def _carry(P: np.ndarray, along: float) -> np.ndarray:
-    """A pseudo-inertia about a point, seen from one that lies `along` metres before it on the axis."""
-    H = np.eye(4)
-    H[1, 0] = along
-    return H @ P @ H.T
 
 
 def _piecewise(s: np.ndarray, stations: np.ndarray, values: np.ndarray) -> np.ndarray:

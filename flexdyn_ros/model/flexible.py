@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
-from flexdyn_ros.errors import DescriptionError, UnsupportedError
+from flexdyn_ros.description.elements import FlexibleLink
+from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.kernels import flexible_views as layout
 from flexdyn_ros.model.beams import BeamLink, beam_link
 from flexdyn_ros.model.coordinates import Coordinate
@@ -31,9 +32,13 @@ from flexdyn_ros.model.modes import (
 from flexdyn_ros.model.placement import IDENTITY, Placement, RigidInertia
 
 if TYPE_CHECKING:
+    from flexdyn_ros.model.imported_modes import ImportedLink, NodeStation
     from flexdyn_ros.model.tree import TreeDraft
 
-__all__ = ["FlexibleLinkModel", "FlexibleLinks", "FlexibleTables"]
+    AnyLink = BeamLink | ImportedLink
+    Station = float | NodeStation
+
+__all__ = ["FlexibleLinkModel", "FlexibleLinks", "FlexibleTables", "settled_link"]
 
 _STIFFENING = {"none": layout.NO_STIFFENING, "geometric": layout.GEOMETRIC, "full": layout.FULL}
 
@@ -46,7 +51,7 @@ class FlexibleLinkModel:
     name: str
     node: int
     beam_in_node: Placement
-    beam: BeamLink
+    beam: AnyLink
     modes: tuple[Mode, ...]
     q: np.ndarray
     v: np.ndarray
@@ -69,7 +74,7 @@ class FlexibleTables:
     numbers: np.ndarray
     blocks: int
     links: tuple[FlexibleLinkModel, ...]
-    sections: Mapping[int, tuple[int, float]]
+    sections: Mapping[int, tuple[int, Station]]
     mass: float
 
 
@@ -83,7 +88,16 @@ class _Seat:
     node: int
     beam_in_node: Placement
     link_in_node: Placement
-    sections: dict[float, int] = field(default_factory=dict)
+    sections: dict[Station, int] = field(default_factory=dict)
+
+
+def settled_link(description: RobotDescription, link: FlexibleLink) -> AnyLink:
+    """A flexible link with geometry, stiffness and mass settled: a beam, or imported modes."""
+    if link.modes.file is None:
+        return beam_link(description, link)
+    from flexdyn_ros.model.imported_modes import imported_link
+
+    return imported_link(description, link)
 
 
 class FlexibleLinks:
@@ -99,16 +113,9 @@ class FlexibleLinks:
         self.description = description
         self.formulation = description.formulation
         self.sections = tuple(sections)
-        self.beams = {
-            name: beam_link(description, link)
-            for name, link in description.flexible_links.items()
-            if link.modes.file is None
+        self.beams: dict[str, AnyLink] = {
+            name: settled_link(description, link) for name, link in description.flexible_links.items()
         }
-        for name, link in description.flexible_links.items():
-            if link.modes.file is not None:
-                raise UnsupportedError(
-                    f"link '{name}': imported modes ({link.modes.file}) are not computed yet"
-                )
         self.seats: dict[str, _Seat] = {}
 
     @property
@@ -122,7 +129,7 @@ class FlexibleLinks:
         beam = self.beams[link]
         return _rigid(self._undeformed(beam)).seen_from(beam.frame)
 
-    def _undeformed(self, beam: BeamLink) -> np.ndarray:
+    def _undeformed(self, beam: AnyLink) -> np.ndarray:
         """Pseudo-inertia of the undeformed link about the beam's root, as the equations have it."""
         rotary = self.formulation.rotary_inertia or "consistent"
         P = 2.0 * beam.integrals((), rotary).C
@@ -139,7 +146,10 @@ class FlexibleLinks:
         if body == 0 or draft.bodies[body].link != link:
             body, placement = draft.add_node(link, body, layout.FIXED, placement), IDENTITY
         beam = self.beams[link]
-        modes = chosen_modes(beam, self._hung(link))
+        if isinstance(beam, BeamLink):
+            modes = chosen_modes(beam, self._hung(link), self.formulation.rotary_inertia or "consistent")
+        else:
+            modes = beam.modes
         first_q, first_v = len(draft.q_names), len(draft.coordinates)
         for mode, name in zip(modes, _names(modes), strict=True):
             unit = {"torsion": "rad", "mode": "1"}.get(mode.field, "rad" if mode.shape.is_slope else "m")
@@ -172,11 +182,11 @@ class FlexibleLinks:
         root = seat.beam_in_node.p
         return node, Placement(at.R, at.p - root - seat.beam_in_node.R @ seat.model.beam.centre(station))
 
-    def _add_section_frame(self, draft: TreeDraft, seat: _Seat, name: str, station: float) -> None:
+    def _add_section_frame(self, draft: TreeDraft, seat: _Seat, name: str, station: Station) -> None:
         node, offset = self._section(draft, seat, station)
         draft.add_frame(name, node, Placement(seat.beam_in_node.R, offset))
 
-    def _section(self, draft: TreeDraft, seat: _Seat, station: float) -> tuple[int, np.ndarray]:
+    def _section(self, draft: TreeDraft, seat: _Seat, station: Station) -> tuple[int, np.ndarray]:
         """Node of a section (made when first asked for) and the section's undeformed centre in that node."""
         if station == 0.0:
             return seat.node, seat.beam_in_node.p
@@ -250,7 +260,10 @@ class FlexibleLinks:
         return model, constants
 
     def _damping(self, link: str, whole: Any) -> np.ndarray:
-        stated = self.beams[link].element.damping
+        beam = self.beams[link]
+        if not isinstance(beam, BeamLink) and beam.damping is not None:
+            return beam.damping
+        stated = beam.element.damping
         if stated is None:
             return np.zeros_like(whole.K)
         if stated.ratio is not None:

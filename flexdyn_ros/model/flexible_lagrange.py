@@ -4,6 +4,7 @@ same."""
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def build_flexible_lagrange(
     )
 
 
-def _link(link: FlexibleLinkModel, stations: tuple[float, ...], foreshortened: bool) -> FlexibleLink:
+def _link(link: FlexibleLinkModel, stations: tuple[Any, ...], foreshortened: bool) -> FlexibleLink:
     beam = link.beam
     integrals = link.integrals
     if beam.element.modes.file is not None:

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from math import cos, cosh, exp, pi, sin, sinh, tanh
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import eigh
-from scipy.optimize import brentq
 
 from flexdyn_ros.errors import DescriptionError
 
@@ -37,6 +36,7 @@ __all__ = [
     "constant",
     "fields_along",
     "free_free_roots",
+    "gauss_legendre",
     "held_shape",
     "merged_breaks",
     "modal_damping",
@@ -115,11 +115,28 @@ def _roots(f: Callable[[float], float], count: int, start: float = 1e-6, step: f
         y = x + step
         fy = f(y)
         if fx * fy < 0.0:
-            roots.append(float(brentq(f, x, y, xtol=1e-15, rtol=4 * np.finfo(float).eps)))
+            roots.append(_bisect(f, x, y))
         x, fx = y, fy
     return roots
 
 
+def _bisect(f: Callable[[float], float], low: float, high: float) -> float:
+    """Root of f between two numbers at which its signs differ, to the last bit.
+
+    (scipy.optimize has faster methods, but importing it costs as much as all else that loading a robot does.)
+    """
+    rises = f(high) > 0.0
+    while True:
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            return middle
+        if (f(middle) > 0.0) == rises:
+            high = middle
+        else:
+            low = middle
+
+
+@lru_cache(maxsize=256)
 def bending_root(n: int, mass_ratio: float = 0.0, inertia_ratio: float = 0.0) -> float:
     """n-th frequency parameter b of a clamped beam with a body at its tip; omega = (b/L)^2 sqrt(EI/mu).
 
@@ -210,7 +227,7 @@ def torsion_root(n: int, inertia_ratio: float = 0.0) -> float:
     def f(b: float) -> float:
         return cos(b) - inertia_ratio * b * sin(b)
 
-    return float(brentq(f, low, high, xtol=1e-15, rtol=4 * np.finfo(float).eps))
+    return _bisect(f, low, high)
 
 
 def torsion_shape(n: int, inertia_ratio: float = 0.0) -> Shape:
@@ -316,18 +333,25 @@ def _points(modes: Sequence[Mode]) -> int:
     return 32 + 6 * max(0, order - 6)
 
 
-def _foreshortening(length: float, modes: Sequence[Mode], s: float, points: int) -> np.ndarray:
-    """S_kl(s) = int_0^x (y_k' y_l' + z_k' z_l') dx, by rules of its own on the smooth parts of [0, s]."""
+def _foreshortening(length: float, modes: Sequence[Mode], s: np.ndarray, points: int) -> np.ndarray:
+    """S_kl(s) = int_0^x (y_k' y_l' + z_k' z_l') dx at stations s (n,): (n, m, m), by rules of its own."""
     edges = merged_breaks(modes)
     if len(edges) == 2:
         nodes, weights = gauss_legendre(points)
-        nodes, weights = s * nodes, s * weights
-    else:
-        # piecewise cubic shapes: squares of slopes are of degree 4
-        nodes, weights = _composite_rule(0, (*(b for b in edges if b < s), s), least=4)
-    _, th, _ = _fields(length, modes, nodes)
-    slopes = th[:, :, 1:3]
-    return np.einsum("g,kga,lga->kl", length * weights, slopes, slopes)
+        slopes = _fields(length, modes, np.outer(s, nodes).ravel())[1][:, :, 1:3]
+        slopes = slopes.reshape(len(modes), len(s), points, 2)
+        scaled = slopes * (length * np.outer(s, weights))[None, :, :, None]
+        return np.einsum("kgpa,lgpa->gkl", scaled, slopes, optimize=True)
+    # piecewise cubic shapes: squares of slopes are of degree 4, exact by four points between all stations
+    grid, back = np.unique(np.concatenate([edges, s]), return_inverse=True)
+    nodes, weights = gauss_legendre(4)
+    width = np.diff(grid)
+    inner = (grid[:-1, None] + width[:, None] * nodes).ravel()
+    slopes = _fields(length, modes, inner)[1][:, :, 1:3].reshape(len(modes), len(width), 4, 2)
+    scaled = slopes * (length * np.outer(width, weights))[None, :, :, None]
+    parts = np.einsum("kgpa,lgpa->gkl", scaled, slopes, optimize=True)
+    sums = np.concatenate([np.zeros((1, *parts.shape[1:])), np.cumsum(parts, axis=0)])
+    return sums[back.reshape(-1)[len(edges) :]]
 
 
 def merged_breaks(modes: Sequence[Mode], breaks: Sequence[float] = (0.0, 1.0)) -> tuple[float, ...]:
@@ -339,7 +363,7 @@ def merged_breaks(modes: Sequence[Mode], breaks: Sequence[float] = (0.0, 1.0)) -
 def section_fields(length: float, modes: Sequence[Mode], station: float = 1.0) -> SectionFields:
     """Shapes of all modes at a station (fraction of the length)."""
     u, th, strain = _fields(length, modes, np.array([float(station)]))
-    S = _foreshortening(length, modes, float(station), _points(modes))
+    S = _foreshortening(length, modes, np.array([float(station)]), _points(modes))[0]
     return SectionFields(station * length, u[:, 0], th[:, 0], strain[:, 0], S)
 
 
@@ -348,9 +372,7 @@ def fields_along(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Shapes at k stations: u, th (m, k, 3), strain (m, k, 4) and S (k, m, m), as in SectionFields."""
     s = np.asarray(stations, dtype=float)
-    points = _points(modes)
-    S = [_foreshortening(length, modes, float(x), points) for x in s]
-    return (*_fields(length, modes, s), np.array(S).reshape(len(s), len(modes), len(modes)))
+    return (*_fields(length, modes, s), _foreshortening(length, modes, s, _points(modes)))
 
 
 # ---------------------------------------- integrals
@@ -409,21 +431,17 @@ def modal_integrals(
         T = 0.5 * np.einsum("g,kg,lg->kl", w * beam.Jx(s), th[:, :, 0], th[:, :, 0])
     rigidity = np.stack([beam.GJ(s), beam.EIy(s), beam.EIz(s), beam.EA(s)], axis=1)
     K = np.einsum("g,ga,kga,lga->kl", w, rigidity, strain, strain)
-    S = np.array([_foreshortening(beam.length, modes, float(x), n) for x in s]).reshape(
-        len(s), len(modes), len(modes)
-    )
+    S = _foreshortening(beam.length, modes, s, n)
     C, C1, C2 = (a + b for a, b in zip(line, section, strict=True))
     x, mass = beam.length * s, w * beam.mu(s)
     return ModalIntegrals(C, C1, C2, *section, T, K, x, mass, np.swapaxes(u, 0, 1).copy(), S)
 
 
-def _composite_rule(n: int, breaks: Sequence[float], least: int = 12) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre rules between the breaks: n points for the whole beam, at least `least` for a part."""
+def _composite_rule(n: int, breaks: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre rules between the breaks: n points for the whole beam, at least 12 for a part."""
     parts = []
-    for a, b in zip(breaks[:-1], breaks[1:], strict=True):
-        s, w = gauss_legendre(
-            n if len(breaks) == 2 and n else max(least, int(np.ceil(n * (b - a))) + least - 4)
-        )
+    for a, b in pairwise(breaks):
+        s, w = gauss_legendre(n if len(breaks) == 2 else max(12, int(np.ceil(n * (b - a))) + 8))
         parts.append((a + (b - a) * s, (b - a) * w))
     return np.concatenate([s for s, _ in parts]), np.concatenate([w for _, w in parts])
 
@@ -530,7 +548,9 @@ def modal_damping(integrals: ModalIntegrals, ratios: Sequence[float]) -> np.ndar
     serves all.
     """
     Me = modal_mass(integrals)
-    squares, Psi = eigh(integrals.K, Me)
+    root = np.linalg.inv(np.linalg.cholesky(Me))
+    squares, vectors = np.linalg.eigh(root @ integrals.K @ root.T)
+    Psi = root.T @ vectors
     zeta = np.broadcast_to(np.asarray(ratios, dtype=float), squares.shape)
     omega = np.sqrt(np.maximum(squares, 0.0))
     return Me @ Psi @ np.diag(2.0 * zeta * omega) @ Psi.T @ Me

@@ -8,7 +8,9 @@ import sys
 import flexdyn_ros
 robot = flexdyn_ros.load("seven_joint_arm")
 robot.inverse_dynamics(robot.neutral(), [0] * 7, [0] * 7)
-for heavy in ("scipy.linalg", "scipy.integrate", "matplotlib", "rich", "urchin", "sympy", "rclpy"):
+bent = flexdyn_ros.load("canadarm2")
+bent.inverse_dynamics(bent.neutral(), [0] * 23, [0] * 23)
+for heavy in ("scipy.linalg", "scipy.optimize", "scipy.special", "scipy.integrate", "matplotlib", "rich", "urchin", "sympy", "rclpy"):
     assert heavy not in sys.modules, heavy
 
 import numpy as np

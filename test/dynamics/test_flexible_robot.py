@@ -515,8 +515,6 @@ def test_simulation_takes_the_path_of_verbs():
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        (('basis="eigen"', 'basis="hermite"'), UnsupportedError),
-        (('basis="eigen"', 'basis="finite_element"'), UnsupportedError),
         (('basis="eigen"', 'boundary="free-free"'), UnsupportedError),
         (('polar_inertia="0.02"', 'polar_inertia="0"'), DescriptionError),
     ],
