@@ -1,22 +1,25 @@
 """The expanded description: a plain URDF of rigid pieces that shows a robot as it is, and its joint states.
 
-For a rigid tree the pieces are its links. `<flexdyn>` blocks and `<inertial>` are left out, so that nobody
-simulates the picture by mistake; a floating base leaves the URDF (it is an odometry transform), a floating
-joint becomes six one-axis ones.
+For a rigid tree the pieces are its links; links that bend are cut into segments (expanded_flexible.py).
+`<flexdyn>` blocks and `<inertial>` are left out, so that nobody simulates the picture by mistake; a floating
+base leaves the URDF (it is an odometry transform), a floating joint becomes six one-axis ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from lxml import etree
 
 from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.model.expanded_flexible import FlexibleSegments, cut_flexible_links
+from flexdyn_ros.model.expanded_frames import angle_rates, yaw_pitch_roll_of_quaternion
 
-__all__ = ["Expanded", "expand"]
+__all__ = ["Expanded", "Part", "expand", "shown_tree"]
 
 #: one-axis joints that stand for a floating one, from the parent on: (suffix, type, axis)
 SIX_AXES = (
@@ -29,13 +32,57 @@ SIX_AXES = (
 )
 
 
-@dataclass(frozen=True)
-class _Free:
-    """A floating joint: where it is in q and v, and its first column among the joints."""
+class Part(Protocol):
+    """Joints of an expanded description that belong together.
 
+    names: of its joints. positions(q) and velocities(q, v): (..., k) [rad or m, per s] for q (..., nq), v
+    (..., nv).
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    def positions(self, q: np.ndarray) -> np.ndarray: ...
+
+    def velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Joints of one axis: position = ratio * a coordinate + offset, mimic joints included."""
+
+    names: tuple[str, ...]
+    q_index: np.ndarray
+    v_index: np.ndarray
+    ratio: np.ndarray
+    offset: np.ndarray
+
+    def positions(self, q: np.ndarray) -> np.ndarray:
+        return self.ratio * q[..., self.q_index] + self.offset
+
+    def velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return self.ratio * v[..., self.v_index]
+
+
+@dataclass(frozen=True)
+class FloatingJoint:
+    """A floating joint as six of one axis; where it begins in q and v."""
+
+    names: tuple[str, ...]
     q_index: int
     v_index: int
-    column: int
+
+    def positions(self, q: np.ndarray) -> np.ndarray:
+        at = self.q_index
+        return np.concatenate((q[..., at : at + 3], self._angles(q)), axis=-1)
+
+    def velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        at = self.v_index
+        rates = angle_rates(self._angles(q), v[..., at : at + 3])
+        return np.concatenate((v[..., at + 3 : at + 6], rates), axis=-1)
+
+    def _angles(self, q: np.ndarray) -> np.ndarray:
+        return yaw_pitch_roll_of_quaternion(q[..., self.q_index + 3 : self.q_index + 7])
 
 
 class Expanded:
@@ -46,37 +93,21 @@ class Expanded:
     urdf : str
         XML text without our elements and without `<inertial>`.
     joint_names : tuple of str
-        Every joint that moves, mimic joints included, in the order of the file.
+        Every joint that moves, mimic joints included: those of the URDF in the order of the file, then those
+        of the frames that were added.
     """
 
-    def __init__(
-        self,
-        urdf: str,
-        joint_names: tuple[str, ...],
-        columns: np.ndarray,
-        ratios: np.ndarray,
-        offsets: np.ndarray,
-        effort_columns: np.ndarray,
-        free: tuple[_Free, ...],
-    ) -> None:
+    def __init__(self, urdf: str, parts: Sequence[Part], efforts: dict[str, int]) -> None:
         self.urdf = urdf
-        self.joint_names = joint_names
-        self._q_columns, self._v_columns = columns
-        self._ratios, self._offsets = ratios, offsets
-        self._effort_columns = effort_columns
-        self._has_effort = effort_columns >= 0
-        self._free = free
+        self._parts = tuple(parts)
+        self.joint_names = tuple(name for part in parts for name in part.names)
+        columns = np.array([efforts.get(name, -1) for name in self.joint_names], dtype=np.int64)
+        self._effort_columns, self._has_effort = columns, columns >= 0
 
     def joint_positions(self, q: np.ndarray) -> np.ndarray:
         """Positions (..., k) [rad or m] of `joint_names` for q (..., nq)."""
         q = np.asarray(q, dtype=np.float64)
-        positions = self._ratios * q[..., self._q_columns] + self._offsets
-        for f in self._free:
-            positions[..., f.column : f.column + 3] = q[..., f.q_index : f.q_index + 3]
-            positions[..., f.column + 3 : f.column + 6] = _yaw_pitch_roll(
-                q[..., f.q_index + 3 : f.q_index + 7]
-            )
-        return positions
+        return self._joined(q, [part.positions(q) for part in self._parts])
 
     def joint_velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Velocities (..., k) [rad/s or m/s] of `joint_names` for q (..., nq) and v (..., nv).
@@ -85,19 +116,19 @@ class Expanded:
         limited.
         """
         q, v = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
-        velocities = self._ratios * v[..., self._v_columns]
-        for f in self._free:
-            angles = _yaw_pitch_roll(q[..., f.q_index + 3 : f.q_index + 7])
-            velocities[..., f.column : f.column + 3] = v[..., f.v_index + 3 : f.v_index + 6]
-            velocities[..., f.column + 3 : f.column + 6] = _angle_rates(
-                angles, v[..., f.v_index : f.v_index + 3]
-            )
-        return velocities
+        return self._joined(q, [part.velocities(q, v) for part in self._parts])
 
     def joint_efforts(self, tau: np.ndarray) -> np.ndarray:
         """Efforts (..., k) [N m or N] of `joint_names` for tau (..., nu); 0 for joints that no actuator
         moves itself."""
-        return np.where(self._has_effort, np.asarray(tau, dtype=np.float64)[..., self._effort_columns], 0.0)
+        tau = np.asarray(tau, dtype=np.float64)
+        if not self.joint_names:
+            return np.zeros((*tau.shape[:-1], 0))
+        return np.where(self._has_effort, tau[..., self._effort_columns], 0.0)
+
+    @staticmethod
+    def _joined(q: np.ndarray, values: Sequence[np.ndarray]) -> np.ndarray:
+        return np.concatenate(values, axis=-1) if values else np.zeros((*q.shape[:-1], 0))
 
 
 def expand(robot: Any, segments: int | None = None) -> Expanded:
@@ -107,47 +138,53 @@ def expand(robot: Any, segments: int | None = None) -> Expanded:
     ----------
     robot : Robot
     segments : int, optional
-        Pieces per flexible link; a rigid tree has none, so that it makes no difference there.
+        Pieces per flexible link, in place of what `<display segments>` says; links that do not bend have
+        none, so that it makes no difference there.
 
     Raises
     ------
     UnsupportedError
-        If robots of this kind, or with links that bend, are not expanded yet.
+        If robots of this kind are not expanded yet.
     """
     if robot.kind != "tree":
         raise UnsupportedError(f"robots of kind '{robot.kind}' are not expanded yet; kind 'tree' is")
-    bending = sorted({c.body for c in robot.coordinates if c.kind not in ("base", "joint")})
+    root = shown_tree(robot.description)
+    parts, efforts = _joints_of_the_urdf(robot)
+    bending = {c.body for c in robot.coordinates if c.kind in FlexibleSegments.kinds}
     if bending:
-        raise UnsupportedError(
-            f"flexible links ({', '.join(bending)}) are not expanded yet; load the robot with "
-            "options={'formulation.flexible': False} to show its rigid twin"
-        )
-    moving = [joint for joint in robot.description.joints if joint.type != "fixed"]
-    names: list[str] = []
-    rows: list[tuple[int, int, float, float, int]] = []
-    free: list[_Free] = []
+        parts.append(cut_flexible_links(root, robot, bending, segments))
+    return Expanded(text_of(root), parts, efforts)
+
+
+def _joints_of_the_urdf(robot: Any) -> tuple[list[Part], dict[str, int]]:
+    """What moves the URDF's own joints, and the column of tau of those that have an actuator."""
     at = {c.name: c for c in robot.coordinates}
     starts = {name: i for i, name in enumerate(robot.q_names)}
-    for joint in moving:
+    parts: list[Part] = []
+    rows: list[tuple[str, int, int, float, float]] = []
+    efforts: dict[str, int] = {}
+
+    def flush() -> None:
+        if rows:
+            names, q, v, ratio, offset = zip(*rows, strict=True)
+            parts.append(Axes(names, np.array(q), np.array(v), np.array(ratio), np.array(offset)))
+            rows.clear()
+
+    for joint in robot.description.joints:
+        if joint.type == "fixed":
+            continue
         if joint.type == "floating":
-            free.append(_Free(starts[f"{joint.name}/x"], at[f"{joint.name}/wx"].v_index, len(names)))
-            names += [f"{joint.name}/{suffix}" for suffix, _, _ in SIX_AXES]
-            rows += [(0, 0, 0.0, 0.0, -1)] * 6
+            flush()
+            names = tuple(f"{joint.name}/{suffix}" for suffix, _, _ in SIX_AXES)
+            parts.append(FloatingJoint(names, starts[f"{joint.name}/x"], at[f"{joint.name}/wx"].v_index))
             continue
         leader, ratio, offset = _leader(robot.description, joint)
         c = at[leader.name]
-        names.append(joint.name)
-        rows.append((c.q_index, c.v_index, ratio, offset, c.v_index if joint.mimic is None else -1))
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), 5)
-    return Expanded(
-        urdf=_shown_text(robot.description),
-        joint_names=tuple(names),
-        columns=table[:, :2].T.astype(np.int64),
-        ratios=table[:, 2].copy(),
-        offsets=table[:, 3].copy(),
-        effort_columns=table[:, 4].astype(np.int64),
-        free=tuple(free),
-    )
+        rows.append((joint.name, c.q_index, c.v_index, ratio, offset))
+        if joint.mimic is None:
+            efforts[joint.name] = c.v_index
+    flush()
+    return parts, efforts
 
 
 def _leader(description: RobotDescription, joint: Joint) -> tuple[Joint, float, float]:
@@ -160,8 +197,8 @@ def _leader(description: RobotDescription, joint: Joint) -> tuple[Joint, float, 
     return joint, ratio, offset
 
 
-def _shown_text(description: RobotDescription) -> str:
-    """The URDF without what is not for showing."""
+def shown_tree(description: RobotDescription) -> etree._Element:
+    """The URDF without what is not for showing, as a tree of elements."""
     parser = etree.XMLParser(remove_comments=True, resolve_entities=False)
     root = etree.fromstring(description.text.encode(), parser)
     for element in list(root):
@@ -175,6 +212,11 @@ def _shown_text(description: RobotDescription) -> str:
     for joint in root.findall("joint"):
         if joint.get("name") in floating:
             _split_floating(root, joint)
+    return root
+
+
+def text_of(root: etree._Element) -> str:
+    """The tree of elements as indented text."""
     etree.indent(root)
     return etree.tostring(root, encoding="unicode") + "\n"
 
@@ -217,22 +259,3 @@ def _end(joint: etree._Element, tag: str) -> str:
     """Name of the parent or child link."""
     element = joint.find(tag)
     return "" if element is None else element.get("link", "")
-
-
-def _yaw_pitch_roll(quaternion: np.ndarray) -> np.ndarray:
-    """Angles (..., 3) of R = Rz(yaw) Ry(pitch) Rx(roll) from quaternions x y z w (..., 4)."""
-    x, y, z, w = np.moveaxis(quaternion, -1, 0)
-    yaw = np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z))
-    pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1.0, 1.0))
-    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
-    return np.stack((yaw, pitch, roll), axis=-1)
-
-
-def _angle_rates(angles: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Rates of yaw, pitch, roll from the angular velocity (..., 3) in the axes of the parent frame."""
-    yaw, pitch = angles[..., 0], angles[..., 1]
-    along = np.cos(yaw) * w[..., 0] + np.sin(yaw) * w[..., 1]
-    across = np.cos(yaw) * w[..., 1] - np.sin(yaw) * w[..., 0]
-    cosine = np.cos(pitch)
-    roll = along / np.where(np.abs(cosine) < 1e-6, 1e-6, cosine)
-    return np.stack((w[..., 2] + roll * np.sin(pitch), across, roll), axis=-1)

@@ -5,7 +5,7 @@ import pytest
 from lxml import etree
 
 import flexdyn_ros
-from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.errors import DimensionError
 
 FREE = """<robot name="sat"><link name="world"/><link name="body"><inertial><mass value="1"/>
   <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link><link name="tip"/>
@@ -89,8 +89,117 @@ def test_batches_are_mapped_row_by_row():
     assert expanded.joint_efforts(q).tolist() == q.tolist()
 
 
-def test_links_that_bend_are_not_shown_as_if_they_were_rigid():
-    with pytest.raises(UnsupportedError, match=r"boom_1, boom_2.*formulation.flexible"):
-        flexdyn_ros.expand(flexdyn_ros.load("canadarm2"))
+def test_a_rigid_twin_has_no_segments():
     rigid = flexdyn_ros.load("canadarm2", options={"formulation.flexible": False})
     assert flexdyn_ros.expand(rigid).joint_names == rigid.v_names
+
+
+BENT = """<robot name="bent"><link name="base"/>
+  <link name="boom"><visual><geometry><box size="1 1 1"/></geometry></visual></link><link name="side"/>
+  <link name="root_box"/><link name="end"><inertial><mass value="0.3"/>
+  <inertia ixx="1e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="1e-3"/></inertial></link>
+  <joint name="pivot" type="revolute"><parent link="base"/><child link="boom"/>
+    <origin xyz="0 0 1" rpy="0.1 0.2 0.3"/>
+    <axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="9" velocity="9"/></joint>
+  <joint name="side_mount" type="fixed"><parent link="boom"/><child link="side"/>
+    <origin xyz="0.1 0.55 0.2"/></joint>
+  <joint name="root_mount" type="fixed"><parent link="boom"/><child link="root_box"/>
+    <origin xyz="0 0.05 0"/></joint>
+  <joint name="wrist" type="revolute"><parent link="boom"/><child link="end"/>
+    <origin xyz="0 1.05 0" rpy="0 0.4 0"/>
+    <axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="9" velocity="9"/></joint>
+  <flexdyn reference="boom"><beam axis="0 1 0" origin="0 0.05 0" length="1" mass_per_length="1" GJ="40">
+    <rectangle width="0.02" height="0.01"/><material name="aluminium"/></beam>
+    <modes axial="1" bending_y="2" bending_z="2" torsion="1"/>
+    <attach joint="side_mount" station="0.5"/><attach joint="root_mount" station="0"/>
+    <display segments="5"/></flexdyn>
+  <flexdyn><gravity>0 0 -9.81</gravity></flexdyn></robot>"""
+
+
+def bent_state(robot, rng):
+    q, v = robot.random(rng), rng.standard_normal(robot.nv)
+    modal = [c for c in robot.coordinates if c.kind not in ("joint", "base")]
+    for c in modal:
+        v[c.v_index] *= 0.1
+    return q, v
+
+
+@pytest.mark.parametrize("stiffening", ["none", "full"])
+def test_segments_tips_and_children_stand_where_the_robot_has_them(stiffening):
+    robot = flexdyn_ros.load(BENT, options={"formulation.stiffening": stiffening})
+    expanded = flexdyn_ros.expand(robot)
+    shown = flexdyn_ros.load(expanded.urdf)
+    assert set(shown.v_names) == set(expanded.joint_names)
+    order = [expanded.joint_names.index(name) for name in shown.q_names]
+    q, _ = bent_state(robot, np.random.default_rng(3))
+    positions = expanded.joint_positions(q)[order]
+    for frame in ("boom", "boom/tip", "side", "root_box", "end"):
+        np.testing.assert_allclose(shown.frames(positions, frame), robot.frames(q, frame), atol=1e-12)
+    for k in range(1, 6):
+        there = robot.frames(q, f"boom@{(k - 0.5) / 5}")
+        np.testing.assert_allclose(shown.frames(positions, f"boom/segment_{k}"), there, atol=1e-12)
+
+
+def test_frames_and_joints_of_a_link_that_bends_have_their_names():
+    expanded = flexdyn_ros.expand(flexdyn_ros.load(BENT))
+    links, joints = names_of(expanded.urdf, "link"), names_of(expanded.urdf, "joint")
+    assert {"boom/beam", "boom/segment_1", "boom/segment_5", "boom/tip", "boom/at/side_mount"} <= links
+    assert {f"boom/tip/{axis}" for axis in ("tx", "ty", "tz", "rz", "ry", "rx")} <= joints
+    assert {"boom/tip/tx_link", "boom/tip/ry_link"} <= links
+    assert "boom/segment_6" not in links
+    assert expanded.joint_names[:2] == ("pivot", "wrist")
+    assert expanded.joint_names[2:8] == tuple(
+        f"boom/segment_1/{a}" for a in ("tx", "ty", "tz", "rz", "ry", "rx")
+    )
+
+
+def test_fields_without_modes_have_no_joints_but_for_the_foreshortening():
+    def moving(**options):
+        robot = flexdyn_ros.load(
+            BENT, options={f"links.boom.modes.{k}": v for k, v in options.items()} | changed
+        )
+        return {name.rpartition("/")[2] for name in flexdyn_ros.expand(robot).joint_names if "tip" in name}
+
+    changed = {"formulation.stiffening": "full"}
+    assert moving(axial=0, bending_y=0, torsion=0) == {"tx", "tz", "ry"}
+    assert moving(axial=0, torsion=0) == {"tx", "ty", "tz", "rz", "ry"}
+    changed = {"formulation.stiffening": "none"}
+    assert moving(axial=0, bending_z=0, torsion=0) == {"ty", "rz"}
+    assert moving(axial=0, bending_y=0) == {"tz", "ry", "rx"}
+
+
+def test_velocities_of_segments_are_the_rates_of_their_positions():
+    robot = flexdyn_ros.load(BENT)
+    expanded = flexdyn_ros.expand(robot)
+    q, v = bent_state(robot, np.random.default_rng(4))
+    h = 1e-5
+    ahead, behind = (expanded.joint_positions(robot.integrate(q, v, s * h)) for s in (1, -1))
+    np.testing.assert_allclose(expanded.joint_velocities(q, v), (ahead - behind) / (2 * h), atol=1e-8)
+    batch = expanded.joint_velocities(np.stack([q, 2 * q]), np.stack([v, v]))
+    assert batch.shape == (2, len(expanded.joint_names))
+    np.testing.assert_array_equal(batch[0], expanded.joint_velocities(q, v))
+
+
+def test_the_canadarm_is_cut_as_it_says_and_as_it_is_asked():
+    robot = flexdyn_ros.load("canadarm2")
+    names = flexdyn_ros.expand(robot).joint_names
+    assert len(names) == 5 + 2 * 9 * 6
+    assert len(flexdyn_ros.expand(robot, segments=3).joint_names) == 5 + 2 * 4 * 6
+    zero = flexdyn_ros.expand(robot).joint_positions(robot.neutral())
+    assert not zero.any()
+    for wrong in (0, 2.5, -1):
+        with pytest.raises(DimensionError, match="segments"):
+            flexdyn_ros.expand(robot, segments=wrong)
+
+
+def test_visuals_of_a_link_that_bends_are_pieces_of_its_section_or_kept():
+    root = etree.fromstring(flexdyn_ros.expand(flexdyn_ros.load(BENT)).urdf.encode())
+    visuals = {link.get("name"): link.findall("visual") for link in root.findall("link")}
+    assert not visuals["boom"]
+    (piece,) = visuals["boom/segment_2"]
+    assert [float(x) for x in piece.find("geometry/box").get("size").split()] == pytest.approx(
+        [0.204, 0.02, 0.01]
+    )
+    kept = flexdyn_ros.load(BENT, options={"links.boom.display.visual": "keep"})
+    root = etree.fromstring(flexdyn_ros.expand(kept).urdf.encode())
+    assert [link.get("name") for link in root.findall("link") if link.findall("visual")] == ["boom"]
