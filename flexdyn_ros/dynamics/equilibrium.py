@@ -34,19 +34,22 @@ class Statics(NamedTuple):
     move: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def find_equilibrium(statics: Statics, q: np.ndarray, tau: np.ndarray, held: np.ndarray) -> Equilibrium:
+def find_equilibrium(
+    statics: Statics, q: np.ndarray, tau: np.ndarray, held: np.ndarray, *, scale: float = 0.0
+) -> Equilibrium:
     """The state of rest near q under efforts tau (nv,); coordinates marked in held (nv,) stay and get theirs.
 
     Newton steps with exact stiffness, shortened until the residual r, in the norm sqrt(r^T M^-1 r), falls.
     Where no step lowers it, once more from the start, downhill: steps -|K|^-1 r, shortened until the slope
     along the step has not changed its sign, end at a minimum of the potential if there is one.
+    scale: size of efforts that `load` has balanced already; residuals are judged beside it.
 
     Raises
     ------
     ConvergenceError
         If none is found: the smallest residual seen, and the iterations done.
     """
-    problem = _Problem(statics, tau, np.flatnonzero(~held))
+    problem = _Problem(statics, tau, np.flatnonzero(~held), scale)
     best, done = np.inf, 0
     for step in (_newton_step, _downhill_step):
         at: np.ndarray | None = q
@@ -73,10 +76,10 @@ def find_equilibrium(statics: Statics, q: np.ndarray, tau: np.ndarray, held: np.
 class _Problem:
     """Residual and stiffness of the free coordinates; `scale` is the largest effort seen."""
 
-    def __init__(self, statics: Statics, tau: np.ndarray, free: np.ndarray) -> None:
+    def __init__(self, statics: Statics, tau: np.ndarray, free: np.ndarray, scale: float) -> None:
         self.statics, self.tau, self.free = statics, tau, free
         self.block = np.ix_(free, free)
-        self.scale = float(np.abs(tau).max(initial=0.0))
+        self.scale = max(scale, float(np.abs(tau).max(initial=0.0)))
 
     def residual(self, q: np.ndarray) -> np.ndarray:
         """Efforts (free,) that are missing at q."""

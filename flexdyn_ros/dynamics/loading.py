@@ -38,15 +38,19 @@ def load(
         If the description is right but asks for a family or formulation that is not computed.
     """
     robot = from_description(read(source, config=config, options=options, name=name))
-    if isinstance(robot, TreeRobot) and hasattr(source, "links") and hasattr(source, "joints"):
+    if hasattr(robot, "keep_urdf") and hasattr(source, "links") and hasattr(source, "joints"):
         robot.keep_urdf(source)
     return robot
 
 
 def from_description(description: RobotDescription) -> Robot:
     """The robot of a description that has been read already."""
+    if description.kind == "platform":
+        from flexdyn_ros.dynamics.platform_robot import PlatformRobot
+
+        return PlatformRobot(description)
     if description.kind != "tree":
         raise UnsupportedError(
-            f"robots of kind '{description.kind}' are read but not computed yet; kind 'tree' is"
+            f"robots of kind '{description.kind}' are read but not computed yet; 'tree' and 'platform' are"
         )
     return TreeRobot(description)

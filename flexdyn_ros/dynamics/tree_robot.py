@@ -22,6 +22,7 @@ from flexdyn_ros.dynamics.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.dynamics.modes import chosen_coordinates, modes_of
 from flexdyn_ros.dynamics.results import BiasTerms, Deflection, Energy, Equilibrium, Linearization, Modes
 from flexdyn_ros.dynamics.threads import run_in_slices
+from flexdyn_ros.dynamics.wrenches import rows_with_wrenches, wrench_rows
 from flexdyn_ros.errors import DimensionError, SingularityError, UnknownNameError, UnsupportedError
 from flexdyn_ros.kernels import rigid as kernels
 from flexdyn_ros.kernels.compiler import LANES, Entry
@@ -697,10 +698,7 @@ class TreeRobot:
             raise UnknownNameError("frame", name, self.frame_names) from None
 
     def _rows(self, wrenches: Mapping[str, Any] | None, **arguments: Any) -> Rows:
-        """Arguments and wrenches broadcast together."""
-        given = by_name(wrenches, "wrenches", "(..., 6) arrays")
-        loads = {f"wrenches[{name!r}]": (value, 6) for name, value in given.items()}
-        return Rows({**arguments, **loads})
+        return rows_with_wrenches(wrenches, **arguments)
 
     def _points(self, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         """Bodies (k,) and points (k, 3) in them at which the wrenches act."""
@@ -709,16 +707,7 @@ class TreeRobot:
         return bodies, np.array([f.placement.p for f in frames]).reshape(len(frames), 3)
 
     def _wrench_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
-        """Wrenches (count, k, 6)."""
-        loads = [rows.take(f"wrenches[{name!r}]") for name in wrenches or {}]
-        if not loads:
-            return np.zeros((rows.count, 0, 6))
-        stacked = np.ascontiguousarray(np.stack(loads, axis=1))
-        finite = np.isfinite(stacked).all(axis=(0, 2))
-        if not finite.all():
-            name = list(wrenches or {})[int(np.argmin(finite))]
-            explain_status(2, {f"wrenches[{name!r}]": stacked.reshape(1, -1)})
-        return stacked
+        return wrench_rows(rows, wrenches)
 
     def _flat_wrenches(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> dict[str, np.ndarray] | None:
         return {name: rows.take(f"wrenches[{name!r}]") for name in wrenches} if wrenches else None
