@@ -1,4 +1,4 @@
-"""A platform's numbers behind one address, as the entries of kernels/platform.py take them."""
+"""A platform's numbers behind one address, as the entries of kernels/platform_verbs.py take them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from flexdyn_ros.kernels.platform_views import PLATFORM_HEADER, WORK_NUMBERS
 from flexdyn_ros.kernels.tree import DOF_NUMBERS, FREE, SMOOTHING, STRIBECK, TreeModel
 from flexdyn_ros.model.packed import PackedTree
-from flexdyn_ros.model.platform import PlatformTables
+from flexdyn_ros.model.platform_tables import PlatformTables
 from flexdyn_ros.model.tree import RigidTree
 
 __all__ = ["PackedPlatform", "pose_manifold"]
