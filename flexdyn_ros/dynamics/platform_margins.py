@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.dynamics.platform_results import Legs, Margins
-from flexdyn_ros.model.platform_tables import PlatformTables
 from flexdyn_ros.model.platform_checks import LARGEST_K
+from flexdyn_ros.model.platform_tables import PlatformTables
 
 __all__ = ["MASK_BITS", "WARN_AT", "homogeneous", "margins_of"]
 

@@ -31,15 +31,15 @@ from flexdyn_ros.errors import (
     UnknownNameError,
     UnsupportedError,
 )
-from flexdyn_ros.kernels import platform_verbs as kernels
 from flexdyn_ros.kernels import platform_kinematics as columns
+from flexdyn_ros.kernels import platform_verbs as kernels
 from flexdyn_ros.kernels import rigid
 from flexdyn_ros.kernels.compiler import Entry
 from flexdyn_ros.model.coordinates import Coordinate
 from flexdyn_ros.model.packed_platform import PackedPlatform, pose_manifold
 from flexdyn_ros.model.payload import Payload, check_payload
-from flexdyn_ros.model.platform_tables import LegFacts, PlatformTables, build_platform_tables
 from flexdyn_ros.model.platform_oil import oil_stiffness
+from flexdyn_ros.model.platform_tables import LegFacts, PlatformTables, build_platform_tables
 from flexdyn_ros.model.tree import Frame
 
 __all__ = ["PlatformRobot"]
