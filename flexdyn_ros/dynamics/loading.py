@@ -10,6 +10,7 @@ from flexdyn_ros.description import RobotDescription, read
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.dynamics.tree_robot import TreeRobot
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.model.elastic import is_elastic
 
 __all__ = ["from_description", "load"]
 
@@ -53,4 +54,8 @@ def from_description(description: RobotDescription) -> Robot:
         raise UnsupportedError(
             f"robots of kind '{description.kind}' are read but not computed yet; 'tree' and 'platform' are"
         )
+    if is_elastic(description):
+        from flexdyn_ros.dynamics.elastic_robot import ElasticTreeRobot
+
+        return ElasticTreeRobot(description)
     return TreeRobot(description)
