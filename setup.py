@@ -77,6 +77,7 @@ setup(
             "flexdyn = flexdyn_ros.cli.main:main",
             "dynamics_server = flexdyn_ros.nodes.dynamics_server:main",
             "simulator = flexdyn_ros.nodes.simulator:main",
+            "hydraulic_actuators = flexdyn_ros.nodes.hydraulic_actuators:main",
             "state_publisher = flexdyn_ros.nodes.state_publisher:main",
         ],
     },

@@ -10,10 +10,10 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.dynamics.arguments import numbers
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.kernels import hydraulics_forces as kernels
-from flexdyn_ros.kernels.hydraulics_memory import FORCE_COMMAND, STATE_COUNT, VALVE
+from flexdyn_ros.kernels.hydraulics_memory import FORCE_COMMAND, PARAMETERS, STATE, STATE_COUNT, VALVE
 from flexdyn_ros.model.hydraulics import HydraulicModel, build_hydraulics
 
-__all__ = ["HydraulicState", "Hydraulics"]
+__all__ = ["Cylinders", "HydraulicState", "Hydraulics"]
 
 _MODES = {"valve": VALVE, "force": FORCE_COMMAND}
 
@@ -87,8 +87,6 @@ class Hydraulics:
         Names and units as in kernels/hydraulics_memory.py. Nothing but the names is checked: descriptions are
         checked, experiments are yours.
         """
-        from flexdyn_ros.kernels.hydraulics_memory import PARAMETERS
-
         parameters = self._parameters.copy()
         for name, value in values.items():
             if name not in PARAMETERS:
@@ -222,3 +220,60 @@ def _unpacked(states: np.ndarray) -> HydraulicState:
     columns = np.ascontiguousarray(np.moveaxis(states, -1, 0))
     state = HydraulicState(*columns)
     return state._replace(flags=state.flags.astype(np.uint32))
+
+
+class Cylinders:
+    """The same cylinders with one state that is overwritten: for loops in real time. One per thread.
+
+    Parameters
+    ----------
+    hydraulics : Hydraulics
+    state : HydraulicState
+        (n,) fields.
+
+    Attributes
+    ----------
+    rows : (n, k) array
+        The state, columns as STATE of kernels/hydraulics_memory.py.
+    """
+
+    def __init__(self, hydraulics: Hydraulics, state: HydraulicState) -> None:
+        self.hydraulics = hydraulics
+        n = len(hydraulics.names)
+        self.rows = np.zeros((n, STATE_COUNT))
+        self._flat = self.rows.reshape(-1)
+        self._before = np.empty(STATE_COUNT)
+        self._zero = np.zeros(n)
+        self.set_state(state)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """One field (n,), live."""
+        return self.rows[:, STATE.index(name)]
+
+    def set_state(self, state: HydraulicState) -> None:
+        """Go on from another state."""
+        self.rows[:] = np.stack(state, axis=-1, dtype=np.float64)
+
+    def state(self) -> HydraulicState:
+        """A copy of the present state."""
+        return _unpacked(self.rows)
+
+    def tick(
+        self,
+        lengths: np.ndarray,
+        rates: np.ndarray,
+        command: np.ndarray,
+        dt: float,
+        *,
+        force: bool = False,
+        accelerations: np.ndarray | None = None,
+    ) -> int:
+        """`Hydraulics.step` in place, without its checks: contiguous float64 arrays (n,), finite.
+
+        command means forces [N] if `force`, else valve openings. Returns the number of cylinders that kept
+        their state because the new one would not be finite.
+        """
+        return kernels.tick(
+            self.hydraulics._address, len(self._zero), self._flat, self._before, lengths, rates,
+            self._zero if accelerations is None else accelerations, command, int(force), dt,
+        )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from flexdyn_ros.model.payload import Payload, check_payload
 from flexdyn_ros.model.platform_oil import oil_stiffness
 from flexdyn_ros.model.platform_tables import LegFacts, PlatformTables, build_platform_tables
 from flexdyn_ros.model.tree import Frame
+
+if TYPE_CHECKING:
+    from flexdyn_ros.dynamics.hydraulics import Hydraulics
 
 __all__ = ["PlatformRobot"]
 
@@ -684,6 +687,13 @@ class PlatformRobot:
             self._tables, states, self.inverse_kinematics(states), self.leg_jacobian(states), self._home_sign
         )
         return Margins(*(x.reshape(rows.shape + x.shape[1:])[()] for x in found))
+
+    @cached_property
+    def hydraulics(self) -> Hydraulics | None:
+        """The servo-hydraulic cylinders of the legs; None if the description has none."""
+        from flexdyn_ros.dynamics.hydraulics import Hydraulics
+
+        return Hydraulics.of(self.description)
 
     @property
     def leg_stiffness_known(self) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hydraulic_cylinders import SHORTEST, STROKE, Mass, at_pressures, cylinder, record, step
 
+import flexdyn_ros
 from flexdyn_ros.description import read
 from flexdyn_ros.dynamics.hydraulics import Hydraulics
 from flexdyn_ros.errors import DescriptionError, DimensionError, StateError, UnknownNameError
@@ -261,6 +262,16 @@ def test_hydraulics_pickle():
 
 
 # ---- from a description ----
+
+
+def test_a_platform_has_its_hydraulics_as_an_attribute():
+    robot = pickle.loads(pickle.dumps(flexdyn_ros.load("stewart_1t")))
+    assert robot.hydraulics.names == robot.effort_names
+    assert robot.hydraulics is robot.hydraulics
+    static = robot.inverse_dynamics(robot.neutral(), np.zeros(6), np.zeros(6))
+    np.testing.assert_allclose(robot.hydraulics.initial(static).force, static, rtol=1e-9)
+    electric = flexdyn_ros.load("stewart_1t", options={"platform.hydraulics": None})
+    assert electric.hydraulics is None
 
 
 def test_the_shipped_platform_has_the_cylinders_of_the_specification():
