@@ -60,6 +60,8 @@ def tumbler(gravity: str = "0 0 0") -> flexdyn_ros.Robot:
 class Verbs:
     """A robot that shows nothing but its verbs, as one of a family without compiled steps."""
 
+    motion = None
+
     def __init__(self, robot: flexdyn_ros.Robot) -> None:
         self._robot = robot
 

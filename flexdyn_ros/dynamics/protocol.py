@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.dynamics.motion import Motion
 from flexdyn_ros.dynamics.results import BiasTerms, Energy, Equilibrium, Linearization, Modes
 from flexdyn_ros.model.coordinates import Coordinate
 
@@ -40,6 +41,9 @@ class Robot(Protocol):
 
     @property
     def mass(self) -> float: ...
+
+    @property
+    def motion(self) -> Motion | None: ...
 
     @property
     def urdf(self) -> Any: ...

@@ -35,6 +35,7 @@ from flexdyn_ros.model.tree import Frame, RigidTree, build_tree
 if TYPE_CHECKING:
     from flexdyn_ros.dynamics.flexible_robot import Bending, LinkIntegrals
     from flexdyn_ros.dynamics.lagrangian import LagrangianPath
+    from flexdyn_ros.dynamics.motion import Motion
     from flexdyn_ros.model.lagrange import LagrangeModel
 
 __all__ = ["TreeRobot"]
@@ -128,6 +129,23 @@ class TreeRobot:
     def bends(self) -> bool:
         """True if the robot has flexible links that are computed as such."""
         return self._bending is not None
+
+    @cached_property
+    def motion(self) -> Motion | None:
+        """What fixed compiled steps need; None where only the method lagrange has the equations."""
+        rotary = self.description.formulation.rotary_inertia
+        if self._lagrangian is not None and self._bending is not None and (self._affine or rotary == "paper"):
+            return None
+        from flexdyn_ros.dynamics.tree_motion import tree_motion
+
+        return tree_motion(self.description, self._tree, self._packed, self._place)
+
+    def _place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
+        """Motion of a robot that sees the frames, their bodies (k,) and points in them (k, 3)."""
+        wanted = tuple(names)
+        seeing = self._seeing(wanted)
+        assert seeing.motion is not None
+        return seeing.motion, *seeing._points(dict.fromkeys(wanted))
 
     @cached_property
     def urdf(self) -> Any:

@@ -1,107 +1,140 @@
-"""Forces on the coordinates of a simulated tree.
+"""Forces in a simulation by fixed steps: command, servo, stops, wrenches; and what they do to the robot.
 
-Command, servo, stops, wrenches, joint resistance; and what they do.
-
-Every force that acts on one coordinate alone has the form f = f0 - k (q - q0) - d (v - v0), with slopes k, d
->= 0 that an implicit step puts on the diagonal of the mass matrix. Dry friction has the secant F(v)/v as its
-slope: positive and bounded, so that an implicit step decays to rest from any speed instead of jumping from
-one branch of the curve to the other (the tangent vanishes away from v = 0).
+Every force that acts along one effort alone has the form f = f0 - k (y - y0) - d (y' - y0'), y what the
+actuator measures (a joint's position; the length of a leg), with slopes k, d >= 0 that an implicit step puts
+on the diagonal `extra`. What the family exerts by itself it treats likewise (kernels/motion.py).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .aba import articulated_body
 from .compiler import kernel
-from .crba import crba
-from .friction import dry_friction
-from .kinematics import place_in_world
-from .linalg import cholesky, cholesky_solve
 from .memory import ints_at
-from .rnea import rnea
-from .rotations import cross, load3, load9, turn
-from .steppers_memory import S_MIMIC, S_SATURATE, S_STOPS, S_WORK, STEP_HEADER, open_steps
-from .tree import (
-    BODY_ROWS,
-    COULOMB,
-    DAMPING,
-    DOF_NUMBERS,
-    FREE,
-    ONE_LANE,
-    REVOLUTE,
-    SMOOTHING,
-    STATIC,
-    STIFFNESS,
-    STRIBECK,
-    TURN,
-    WORLD_ORIGIN,
-    WORLD_ROTATION,
-    open_data,
-    open_tree,
+from .motion import (
+    ACCELERATE,
+    EXERT,
+    LOAD,
+    LOSSES,
+    OBSERVE,
+    address_of,
+    call_accelerate,
+    call_exert,
+    call_load,
+    call_losses,
+    call_observe,
+    table_at,
+)
+from .steppers_memory import (
+    S_ROBOT,
+    S_SATURATE,
+    S_STOPS,
+    S_TABLE,
+    S_WORK,
+    STEP_HEADER,
+    open_steps,
 )
 
 
 @kernel
-def accelerate(tree, steps, q, v, tau, a):
-    """a = (M + extra)^-1 (tau - h), with data.diagonal = armature + extra; tau is overwritten."""
+def accelerate(steps, t, q, v, force, extra, h, a):
+    """a = (M + B diag(extra) B' + h D + h^2 K)^-1 (force - bias - h K v); force is overwritten."""
     head = ints_at(steps, STEP_HEADER)
-    model = open_tree(tree)
-    data = open_data(head[S_WORK], model.nb, model.nq, model.nv, ONE_LANE)
-    if head[S_MIMIC] == 0:
-        articulated_body(model, data, q, v, tau, a)
-    else:
-        accelerate_densely(tree, steps, q, v, tau, a)
+    arguments = (
+        head[S_ROBOT],
+        head[S_WORK],
+        t,
+        address_of(q),
+        address_of(v),
+        address_of(force),
+        address_of(extra),
+        h,
+        address_of(a),
+    )
+    call_accelerate(table_at(head[S_TABLE])[ACCELERATE], arguments)
 
 
 @kernel
-def accelerate_densely(tree, steps, q, v, tau, a):
-    """`accelerate` by the mass matrix, for trees whose mimic joints share coordinates.
+def losses(steps, t, q, v0, speed, mean):
+    """Power speed' D mean that the family's own resistance takes, D as it is at v0."""
+    head = ints_at(steps, STEP_HEADER)
+    arguments = (
+        head[S_ROBOT],
+        head[S_WORK],
+        t,
+        address_of(q),
+        address_of(v0),
+        address_of(speed),
+        address_of(mean),
+    )
+    return call_losses(table_at(head[S_TABLE])[LOSSES], arguments)
 
-    NaN if it is singular.
-    """
-    model = open_tree(tree)
+
+@kernel
+def observe(steps, q, v):
+    """Write memory.position and memory.speed: what the actuators measure at (q, v)."""
+    head = ints_at(steps, STEP_HEADER)
     memory = open_steps(steps)
-    data = open_data(ints_at(steps, STEP_HEADER)[S_WORK], model.nb, model.nq, model.nv, ONE_LANE)
-    nv = model.nv
-    M = memory.M.reshape(nv, nv)
-    crba(model, data, q, M)
-    rnea(model, data, q, v, memory.zeros, a)
-    for i in range(nv):
-        a[i] = tau[i] - a[i]
-    if cholesky(M, nv):
-        cholesky_solve(M, nv, a)
-    else:
-        a[:] = np.nan
+    function = table_at(head[S_TABLE])[OBSERVE]
+    if function != 0:
+        arguments = (
+            head[S_ROBOT],
+            head[S_WORK],
+            address_of(q),
+            address_of(v),
+            address_of(memory.position),
+            address_of(memory.speed),
+        )
+        call_observe(function, arguments)
+        return
+    for i in range(memory.nu):
+        at = memory.q_of_v[i]
+        memory.position[i] = q[at] if at >= 0 else 0.0
+        memory.speed[i] = v[i]
 
 
-@kernel(forceinline=True)
-def friction_slope(coulomb, static, stribeck, smoothing, v):
-    """Dry friction divided by the velocity; its limit at rest."""
-    if abs(v) < 1e-9 * smoothing:
-        return static / smoothing
-    return dry_friction(coulomb, static, stribeck, smoothing, v) / v
+@kernel
+def exert(steps, q, effort, force):
+    """force = load of the wrenches + B effort."""
+    head = ints_at(steps, STEP_HEADER)
+    memory = open_steps(steps)
+    function = table_at(head[S_TABLE])[EXERT]
+    if function == 0:
+        for i in range(memory.nv):
+            force[i] = memory.load[i] + effort[i]
+        return
+    for i in range(memory.nv):
+        force[i] = memory.load[i]
+    arguments = (head[S_ROBOT], head[S_WORK], address_of(q), address_of(effort), address_of(force))
+    call_exert(function, arguments)
 
 
-@kernel(forceinline=True)
-def resistance_slope(model, i, v):
-    """Effort of damping and dry friction of coordinate i against v, divided by v."""
-    dof = model.dof[DOF_NUMBERS * i : DOF_NUMBERS * (i + 1)]
-    slope = dof[DAMPING]
-    if dof[COULOMB] != 0.0 or dof[STATIC] != 0.0:
-        slope += friction_slope(dof[COULOMB], dof[STATIC], dof[STRIBECK], dof[SMOOTHING], v)
-    return slope
-
-
-@kernel(forceinline=True)
-def spring_stiffness(model, i):
-    """Stiffness of the joint's parallel spring."""
-    return model.dof[DOF_NUMBERS * i + STIFFNESS]
+@kernel
+def gather_wrenches(steps, q):
+    """memory.load = sum J' w."""
+    head = ints_at(steps, STEP_HEADER)
+    memory = open_steps(steps)
+    for i in range(memory.nv):
+        memory.load[i] = 0.0
+    k = memory.bodies.shape[0]
+    if k == 0:
+        return
+    arguments = (
+        head[S_ROBOT],
+        head[S_WORK],
+        address_of(q),
+        k,
+        address_of(memory.bodies),
+        address_of(memory.points),
+        address_of(memory.wrenches),
+        address_of(memory.load),
+    )
+    call_load(table_at(head[S_TABLE])[LOAD], arguments)
 
 
 @kernel(forceinline=True)
 def penetration(memory, i, x):
-    """How far position x is beyond the limits of coordinate i, signed; 0 inside."""
+    """How far position x is beyond the limits of actuator i, signed; 0 inside."""
     if x > memory.upper[i]:
         return x - memory.upper[i]
     if x < memory.lower[i]:
@@ -111,101 +144,59 @@ def penetration(memory, i, x):
 
 @kernel(forceinline=True)
 def stop_position(memory, i):
-    """The limit that coordinate i is beyond according to memory.at_stop."""
+    """The limit that actuator i is beyond according to memory.at_stop."""
     return memory.upper[i] if memory.at_stop[i] > 0 else memory.lower[i]
 
 
-@kernel
-def gather_wrenches(tree, steps, q):
-    """memory.load = sum J^T w: wrenches carried down their chains of bodies, projected on the joints."""
-    model = open_tree(tree)
-    memory = open_steps(steps)
-    for i in range(model.nv):
-        memory.load[i] = 0.0
-    k = memory.bodies.shape[0]
-    if k == 0:
-        return
-    data = open_data(ints_at(steps, STEP_HEADER)[S_WORK], model.nb, model.nq, model.nv, ONE_LANE)
-    place_in_world(model, data, q)
-    for j in range(k):
-        b = memory.bodies[j]
-        if b > 0:
-            own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-            point = memory.points[3 * j : 3 * j + 3]
-            px, py, pz = turn(load9(own, WORLD_ROTATION, 1, 0), point[0], point[1], point[2])
-            ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
-            carry_wrench(
-                model, data, b, px + ox, py + oy, pz + oz, memory.wrenches[6 * j : 6 * j + 6], memory.load
-            )
-
-
-@kernel
-def carry_wrench(model, data, body, px, py, pz, w, load):
-    """load += J^T w of one wrench (moment; force) at the world point p of a body; reads `place_in_world`."""
-    b = body
-    while b > 0:
-        own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-        r = load9(own, WORLD_ROTATION, 1, 0)
-        ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
-        mx, my, mz = cross(px - ox, py - oy, pz - oz, w[3], w[4], w[5])
-        mx, my, mz = mx + w[0], my + w[1], mz + w[2]
-        i = model.v_index[b]
-        if model.joint_type[b] == FREE:
-            t = load9(own, TURN, 1, 0)
-            for c in range(3):
-                # column c of the joint frame's axes in the world: R_body TURN^T
-                ex = r[0] * t[3 * c] + r[1] * t[3 * c + 1] + r[2] * t[3 * c + 2]
-                ey = r[3] * t[3 * c] + r[4] * t[3 * c + 1] + r[5] * t[3 * c + 2]
-                ez = r[6] * t[3 * c] + r[7] * t[3 * c + 1] + r[8] * t[3 * c + 2]
-                load[i + c] += ex * mx + ey * my + ez * mz
-                load[i + 3 + c] += ex * w[3] + ey * w[4] + ez * w[5]
-        elif model.joint_type[b] == REVOLUTE:
-            load[i] += model.ratio[b] * (r[2] * mx + r[5] * my + r[8] * mz)
-        else:
-            load[i] += model.ratio[b] * (r[2] * w[3] + r[5] * w[4] + r[8] * w[5])
-        b = model.parent[b]
-
-
 @kernel(forceinline=True)
-def servo_effort(model, memory, i, q, v):
-    """Command plus servo of coordinate i, before clipping."""
-    effort = memory.tau[i]
+def servo_effort(memory, i):
+    """Drive plus servo of actuator i at memory.position, memory.speed, before clipping."""
+    effort = memory.drive[i]
     if memory.servo_stiffness[i] != 0.0:
-        effort += memory.servo_stiffness[i] * (memory.target_q[i] - q[model.q_of_v[i]])
+        effort += memory.servo_stiffness[i] * (memory.target_q[i] - memory.position[i])
     if memory.servo_damping[i] != 0.0:
-        effort += memory.servo_damping[i] * (memory.target_v[i] - v[i])
+        effort += memory.servo_damping[i] * (memory.target_v[i] - memory.speed[i])
     return effort
 
 
 @kernel
-def explicit_rates(tree, steps, q, v, a, effort, rates):
+def explicit_rates(steps, t, q, v, a, effort, rates):
     """Motion at (q, v) with nothing implicit; for explicit methods and integrators outside.
 
-    Writes a (nv,), effort (nv,) = command and servo after clipping, rates = (power of efforts and wrenches,
-    power taken by damping, friction and stops) [W]; marks memory.clipped.
+    Writes a (nv,), effort (nu,) = drive and servo after clipping, rates = (power of efforts and wrenches,
+    power taken by the family's resistance and stops) [W]; marks memory.clipped.
     """
     head = ints_at(steps, STEP_HEADER)
-    model = open_tree(tree)
     memory = open_steps(steps)
-    data = open_data(head[S_WORK], model.nb, model.nq, model.nv, ONE_LANE)
-    gather_wrenches(tree, steps, q)
+    gather_wrenches(steps, q)
+    observe(steps, q, v)
+    force = memory.stage[6 * memory.nv : 7 * memory.nv]
+    total = memory.effort3
     work = 0.0
-    taken = 0.0
-    for i in range(model.nv):
-        u = servo_effort(model, memory, i, q, v)
+    taken = losses(steps, t, q, v, v, v)
+    for i in range(memory.nu):
+        u = servo_effort(memory, i)
         if head[S_SATURATE] != 0 and abs(u) > memory.effort_limit[i]:
             u = np.copysign(memory.effort_limit[i], u)
             memory.clipped[i] = 1
         effort[i] = u
-        total = u + memory.load[i]
-        work += total * v[i]
-        taken += resistance_slope(model, i, v[i]) * v[i] * v[i]
-        if head[S_STOPS] != 0 and model.q_of_v[i] >= 0:
-            beyond = penetration(memory, i, q[model.q_of_v[i]])
+        memory.extra[i] = 0.0
+        speed = memory.speed[i]
+        work += u * speed
+        total[i] = u
+        if head[S_STOPS] != 0:
+            beyond = penetration(memory, i, memory.position[i])
             if beyond != 0.0:
-                stop = -memory.stop_stiffness[i] * beyond - memory.stop_damping[i] * v[i]
-                total += stop
-                taken -= stop * v[i]
-        data.tau[i] = total
+                stop = -memory.stop_stiffness[i] * beyond - memory.stop_damping[i] * speed
+                total[i] += stop
+                taken -= stop * speed
+    exert(steps, q, total, force)
+    for i in range(memory.nv):
+        a[i] = memory.given[i]
+    accelerate(steps, t, q, v, force, memory.extra, 0.0, a)
+    for i in range(memory.nv):
+        work += memory.load[i] * v[i]
+        if memory.prescribed[i] != 0:
+            work += (force[i] - memory.load[i] - effort[i]) * v[i]
+            effort[i] = force[i] - memory.load[i]
     rates[0], rates[1] = work, taken
-    accelerate(tree, steps, q, v, data.tau, a)

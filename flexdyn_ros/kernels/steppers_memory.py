@@ -15,10 +15,11 @@ from .memory import floats_at, ints_at
 SEMI_IMPLICIT_EULER, RK4, ROSENBROCK = 0, 1, 2
 
 #: int64 words of the header that an address points to
-STEP_HEADER = 12
+STEP_HEADER = 16
 (
     S_NQ,
     S_NV,
+    S_NU,
     S_METHOD,
     S_STOPS,
     S_SATURATE,
@@ -27,77 +28,107 @@ STEP_HEADER = 12
     S_FLOATS,
     S_BODIES,
     S_LOADS,
+    S_ROBOT,
     S_WORK,
-    S_MIMIC,
+    S_TABLE,
+    S_ACTUATOR,
+    S_FREE,
 ) = range(STEP_HEADER)
 
 # rows of StepMemory.account
 WORK_DONE, DISSIPATED, KINETIC, GRAVITY, ELASTIC = range(5)
 ACCOUNT = 5
 
-#: (name, size as a multiple of nq, of nv, of nv^2, of one)
-FIELDS = (
-    ("q", 1, 0, 0, 0),
-    ("v", 0, 1, 0, 0),
-    ("a", 0, 1, 0, 0),
-    ("tau", 0, 1, 0, 0),
-    ("effort", 0, 1, 0, 0),
-    ("target_q", 0, 1, 0, 0),
-    ("target_v", 0, 1, 0, 0),
-    ("servo_stiffness", 0, 1, 0, 0),
-    ("servo_damping", 0, 1, 0, 0),
-    ("effort_limit", 0, 1, 0, 0),
-    ("lower", 0, 1, 0, 0),
-    ("upper", 0, 1, 0, 0),
-    ("stop_stiffness", 0, 1, 0, 0),
-    ("stop_damping", 0, 1, 0, 0),
-    ("v_bound", 0, 1, 0, 0),
-    ("account", 0, 0, 0, ACCOUNT),
-    ("load", 0, 1, 0, 0),
-    ("q0", 1, 0, 0, 0),
-    ("v0", 0, 1, 0, 0),
-    ("q1", 1, 0, 0, 0),
-    ("v1", 0, 1, 0, 0),
-    ("q2", 1, 0, 0, 0),
-    ("v2", 0, 1, 0, 0),
-    ("stage", 0, 8, 0, 0),
-    ("effort1", 0, 1, 0, 0),
-    ("effort2", 0, 1, 0, 0),
-    ("account1", 0, 0, 0, ACCOUNT),
-    ("account2", 0, 0, 0, ACCOUNT),
-    ("zeros", 0, 1, 0, 0),
-    ("M", 0, 0, 1, 0),
+#: names of the float fields of StepMemory by their length, in the order in which they lie in memory
+OF_NQ = ("q", "q0", "q1", "q2")
+OF_NV = ("v", "a", "v0", "v1", "v2", "load", "v_bound", "given", "zeros")
+OF_NU = (
+    "tau",
+    "drive",
+    "effort",
+    "target_q",
+    "target_v",
+    "servo_stiffness",
+    "servo_damping",
+    "effort_limit",
+    "lower",
+    "upper",
+    "stop_stiffness",
+    "stop_damping",
+    "position",
+    "speed",
+    "extra",
+    "effort1",
+    "effort2",
+    "effort3",
+    "effort4",
 )
+OF_ACCOUNT = ("account", "account1", "account2")
+#: rows (nv,) of StepMemory.stage
+STAGES = 8
 
 
-def step_sizes(nq: int, nv: int) -> dict[str, int]:
+def step_sizes(nq: int, nv: int, nu: int) -> dict[str, int]:
     """Length of every float field of StepMemory, in order."""
-    return {name: a * nq + b * nv + c * nv * nv + d for name, a, b, c, d in FIELDS}
+    sizes = dict.fromkeys(OF_NQ, nq) | dict.fromkeys(OF_NV, nv) | {"stage": STAGES * nv}
+    return sizes | dict.fromkeys(OF_NU, nu) | dict.fromkeys(OF_ACCOUNT, ACCOUNT)
+
+
+def step_ints(nv: int, nu: int, n_free: int) -> int:
+    """Length of the int64 memory."""
+    return 2 * nv + 3 * nu + 3 * (n_free + 1)
 
 
 class StepMemory(NamedTuple):
-    """Arrays of a fixed-step simulation; one per thread. (nv,) unless said, SI, by velocity coordinate.
+    """Arrays of a fixed-step simulation; one per thread. SI.
 
-    q (nq,), v, a : state and mean acceleration over the last step
-    tau, effort : commanded effort; mean effort of command and servo over the last step
-    target_q, target_v, servo_stiffness, servo_damping : joint servo
-    effort_limit : infinite where efforts are not clipped
-    lower, upper, stop_stiffness, stop_damping : joint stops
-    v_bound : speeds beyond this mean divergence
-    account (5,) : work, dissipated; kinetic, gravity and elastic energy of the state [J]
+    By coordinate, (nq,) or (nv,):
+
+    q, v, a : state, and mean acceleration over the last step
     load : generalized force of the wrenches
-    the rest : work space
-    clipped, saturated, at_stop : int64
-        Not 0 where the effort is clipped in this step, was in this call, q is beyond a limit (with its sign).
+    v_bound : speeds beyond this mean divergence
+    given : accelerations of prescribed coordinates, 0 for others
+    stage (8 nv,), q0 to v2, zeros : work space
+
+    By effort, (nu,):
+
+    tau, drive, effort : command; what the actuators make of it in this step; mean effort of actuators and
+        servo over the last step
+    target_q, target_v, servo_stiffness, servo_damping : servo
+    effort_limit : infinite where efforts are not clipped
+    lower, upper, stop_stiffness, stop_damping : stops
+    position, speed, extra, effort1 to effort4 : work space
+
+    account (5,) : work, dissipated; kinetic, gravity and elastic energy of the state [J]
+    clipped, saturated, at_stop : int64 (nu,)
+        Not 0 where the effort is clipped in this step, was in this call, a position is beyond a limit (with
+        its sign).
+    prescribed : int64 (nv,), 1 for prescribed coordinates
+    q_of_v : int64 (nv,), index in q of a velocity coordinate, -1 for turns of free bodies
+    free : int64 (3 (f + 1),), for kernels/manifold.py: types, indices in q and v of f free bodies after a
+        body 0
     bodies (k,) int64, points (k, 3), wrenches (k, 6), flat : external wrenches, world axes
     """
 
     nq: int
     nv: int
+    nu: int
     q: np.ndarray
+    q0: np.ndarray
+    q1: np.ndarray
+    q2: np.ndarray
     v: np.ndarray
     a: np.ndarray
+    v0: np.ndarray
+    v1: np.ndarray
+    v2: np.ndarray
+    load: np.ndarray
+    v_bound: np.ndarray
+    given: np.ndarray
+    zeros: np.ndarray
+    stage: np.ndarray
     tau: np.ndarray
+    drive: np.ndarray
     effort: np.ndarray
     target_q: np.ndarray
     target_v: np.ndarray
@@ -108,81 +139,110 @@ class StepMemory(NamedTuple):
     upper: np.ndarray
     stop_stiffness: np.ndarray
     stop_damping: np.ndarray
-    v_bound: np.ndarray
-    account: np.ndarray
-    load: np.ndarray
-    q0: np.ndarray
-    v0: np.ndarray
-    q1: np.ndarray
-    v1: np.ndarray
-    q2: np.ndarray
-    v2: np.ndarray
-    stage: np.ndarray
+    position: np.ndarray
+    speed: np.ndarray
+    extra: np.ndarray
     effort1: np.ndarray
     effort2: np.ndarray
+    effort3: np.ndarray
+    effort4: np.ndarray
+    account: np.ndarray
     account1: np.ndarray
     account2: np.ndarray
-    zeros: np.ndarray
-    M: np.ndarray
     clipped: np.ndarray
     saturated: np.ndarray
     at_stop: np.ndarray
+    prescribed: np.ndarray
+    q_of_v: np.ndarray
+    free: np.ndarray
     bodies: np.ndarray
     points: np.ndarray
     wrenches: np.ndarray
+
+
+class Chart(NamedTuple):
+    """Where q and v belong together: as much of a TreeModel as kernels/manifold.py reads."""
+
+    nb: int
+    nv: int
+    joint_type: np.ndarray
+    q_index: np.ndarray
+    v_index: np.ndarray
+    q_of_v: np.ndarray
+
+
+@kernel(forceinline=True)
+def open_chart(steps):
+    """Chart of the coordinates of a simulation."""
+    head = ints_at(steps, STEP_HEADER)
+    n, nb = head[S_NV], head[S_FREE] + 1
+    i = ints_at(head[S_INTS], 2 * n + 3 * head[S_NU] + 3 * nb)
+    b = 2 * n + 3 * head[S_NU]
+    return Chart(
+        nb, n, i[b : b + nb], i[b + nb : b + 2 * nb], i[b + 2 * nb : b + 3 * nb], i[3 * head[S_NU] + n : b]
+    )
 
 
 @kernel(forceinline=True)
 def open_steps(address):
     """StepMemory seen through the header at `address`."""
     head = ints_at(address, STEP_HEADER)
-    p, n = head[S_NQ], head[S_NV]
-    f = floats_at(head[S_FLOATS], 4 * p + 29 * n + 3 * ACCOUNT + n * n)
-    i = ints_at(head[S_INTS], 3 * n)
+    p, n, m = head[S_NQ], head[S_NV], head[S_NU]
+    nb = head[S_FREE] + 1
+    # offsets follow the order of step_sizes; a test compares them
+    a = 4 * p
+    b = a + 17 * n
+    c = b + 19 * m
+    f = floats_at(head[S_FLOATS], c + 3 * ACCOUNT)
+    i = ints_at(head[S_INTS], 2 * n + 3 * m + 3 * nb)
     k = head[S_WRENCHES]
     loads = floats_at(head[S_LOADS], 9 * k)
-    # offsets follow the order of FIELDS; a test compares them
-    b = p + 14 * n
-    c = b + ACCOUNT + n
-    d = c + 3 * p + 3 * n
-    e = d + 8 * n
-    g = e + 2 * n + 2 * ACCOUNT
     return StepMemory(
         p,
         n,
+        m,
         f[0:p],
-        f[p : p + n],
-        f[p + n : p + 2 * n],
-        f[p + 2 * n : p + 3 * n],
-        f[p + 3 * n : p + 4 * n],
-        f[p + 4 * n : p + 5 * n],
-        f[p + 5 * n : p + 6 * n],
-        f[p + 6 * n : p + 7 * n],
-        f[p + 7 * n : p + 8 * n],
-        f[p + 8 * n : p + 9 * n],
-        f[p + 9 * n : p + 10 * n],
-        f[p + 10 * n : p + 11 * n],
-        f[p + 11 * n : p + 12 * n],
-        f[p + 12 * n : p + 13 * n],
-        f[p + 13 * n : p + 14 * n],
-        f[b : b + ACCOUNT],
-        f[b + ACCOUNT : c],
-        f[c : c + p],
-        f[c + p : c + p + n],
-        f[c + p + n : c + 2 * p + n],
-        f[c + 2 * p + n : c + 2 * p + 2 * n],
-        f[c + 2 * p + 2 * n : c + 3 * p + 2 * n],
-        f[c + 3 * p + 2 * n : d],
-        f[d:e],
-        f[e : e + n],
-        f[e + n : e + 2 * n],
-        f[e + 2 * n : e + 2 * n + ACCOUNT],
-        f[e + 2 * n + ACCOUNT : g],
-        f[g : g + n],
-        f[g + n : g + n + n * n],
-        i[0:n],
-        i[n : 2 * n],
-        i[2 * n : 3 * n],
+        f[p : 2 * p],
+        f[2 * p : 3 * p],
+        f[3 * p : a],
+        f[a : a + n],
+        f[a + n : a + 2 * n],
+        f[a + 2 * n : a + 3 * n],
+        f[a + 3 * n : a + 4 * n],
+        f[a + 4 * n : a + 5 * n],
+        f[a + 5 * n : a + 6 * n],
+        f[a + 6 * n : a + 7 * n],
+        f[a + 7 * n : a + 8 * n],
+        f[a + 8 * n : a + 9 * n],
+        f[a + 9 * n : b],
+        f[b : b + m],
+        f[b + m : b + 2 * m],
+        f[b + 2 * m : b + 3 * m],
+        f[b + 3 * m : b + 4 * m],
+        f[b + 4 * m : b + 5 * m],
+        f[b + 5 * m : b + 6 * m],
+        f[b + 6 * m : b + 7 * m],
+        f[b + 7 * m : b + 8 * m],
+        f[b + 8 * m : b + 9 * m],
+        f[b + 9 * m : b + 10 * m],
+        f[b + 10 * m : b + 11 * m],
+        f[b + 11 * m : b + 12 * m],
+        f[b + 12 * m : b + 13 * m],
+        f[b + 13 * m : b + 14 * m],
+        f[b + 14 * m : b + 15 * m],
+        f[b + 15 * m : b + 16 * m],
+        f[b + 16 * m : b + 17 * m],
+        f[b + 17 * m : b + 18 * m],
+        f[b + 18 * m : c],
+        f[c : c + ACCOUNT],
+        f[c + ACCOUNT : c + 2 * ACCOUNT],
+        f[c + 2 * ACCOUNT : c + 3 * ACCOUNT],
+        i[0:m],
+        i[m : 2 * m],
+        i[2 * m : 3 * m],
+        i[3 * m : 3 * m + n],
+        i[3 * m + n : 3 * m + 2 * n],
+        i[3 * m + 2 * n : 3 * m + 2 * n + 3 * nb],
         ints_at(head[S_BODIES], k),
         loads[0 : 3 * k],
         loads[3 * k : 9 * k],

@@ -19,23 +19,24 @@ from multiprocessing import get_context
 import flexdyn_ros.kernels as package
 from flexdyn_ros.kernels.cache import cache_folder
 from flexdyn_ros.kernels.compiler import Entry
+from flexdyn_ros.kernels.motion import Callback
 
 __all__ = ["entries", "load_entry", "warm_up"]
 
 
-def entries() -> Iterator[tuple[str, Entry]]:
-    """Every Entry defined in a module of kernels/: its name MODULE.FUNCTION, and the entry."""
+def entries() -> Iterator[tuple[str, Entry | Callback]]:
+    """Every Entry and Callback defined in a module of kernels/: its name MODULE.FUNCTION, and itself."""
     for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda info: info.name):
         if info.name in ("warmup", "__main__"):
             continue
         module = importlib.import_module(f"{package.__name__}.{info.name}")
         for name, value in vars(module).items():
-            if isinstance(value, Entry) and value.function.__module__ == module.__name__:
+            if isinstance(value, Entry | Callback) and value.function.__module__ == module.__name__:
                 yield f"{info.name}.{name}", value
 
 
 #: entries that take longest to compile: they go first, so that no process is left alone with one at the end
-_LONGEST = ("advance", "derivatives", "loaded", "many")
+_LONGEST = ("advance", "accelerate", "derivatives", "loaded", "many")
 
 
 def load_entry(name: str) -> float:

@@ -8,13 +8,14 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, SimulationError
 from flexdyn_ros.simulation.events import Watch
-from flexdyn_ros.simulation.motion import Motion, free_bodies, motion_of, position_rates
 from flexdyn_ros.simulation.plan import ADAPTIVE, Plan
 from flexdyn_ros.simulation.progress import Progress
+from flexdyn_ros.simulation.rates import Rates, position_rates, rates_of
 from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.stepper import DIVERGED, FAILURES, NOT_FINITE
 from flexdyn_ros.simulation.stiffness import speed_bounds
 from flexdyn_ros.simulation.trajectory import Event, Trajectory
+from flexdyn_ros.simulation.workspace import free_bodies
 
 __all__ = ["run_adaptive"]
 
@@ -29,7 +30,7 @@ class _System:
     def __init__(self, plan: Plan) -> None:
         limits = "spring" if plan.limits == "spring" else "report"
         self.plan, self.robot = plan, plan.robot
-        self.motion: Motion = motion_of(plan.robot, limits=limits, saturate=plan.saturate)
+        self.motion: Rates = rates_of(plan.robot, limits=limits, saturate=plan.saturate)
         self.motion.set_efforts(plan.effort)
         self.motion.set_wrenches(plan.loads)
         self.bodies = free_bodies(plan.robot)
@@ -51,7 +52,7 @@ class _System:
         if self.plan.wrenches is not None:
             self.motion.set_wrenches(self.plan.wrenches(t, q.copy(), v.copy()))
         try:
-            a, _, work, taken = self.motion.rates(q, v)
+            a, _, work, taken = self.motion.rates(t, q, v)
         except (FlexdynError, ArithmeticError):
             return np.full(y.size, np.nan)
         return np.concatenate([self._position_rates(y[: self.robot.nq], v), a, [work, taken]])
@@ -93,7 +94,7 @@ def run_adaptive(plan: Plan) -> Trajectory:
                 _write(system, record, times[0], y, tau)
             elif record.t[record.count - 1] == times[first]:
                 # the sample belongs to the efforts that lead away from it
-                record.tau[record.count - 1] = system.motion.rates(q, v)[1]
+                record.tau[record.count - 1] = system.motion.rates(float(times[first]), q, v)[1]
             if last == 0:
                 break
             y, ended = _run(system, record, first, end, y, tau)
@@ -168,7 +169,7 @@ def _collect_events(system: _System, record: Record, solution: Any) -> Event | N
 def _write(system: _System, record: Record, t: float, y: np.ndarray, tau: np.ndarray) -> None:
     """A sample; its effort is the clipped one."""
     q, v = system.state(y)
-    effort = system.motion.rates(q, v)[1]
+    effort = system.motion.rates(float(t), q, v)[1]
     record.add(float(t), q, v, effort, y[-2], y[-1], bool((effort != tau).any()))
 
 

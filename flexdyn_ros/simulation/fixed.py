@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.dynamics.tree_robot import TreeRobot
 from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.kernels import steppers as kernels
 from flexdyn_ros.simulation.events import Watch, root_between
@@ -30,13 +29,13 @@ def run_fixed(plan: Plan) -> Trajectory:
     limits = "spring" if plan.limits == "spring" else "report"
     options: dict[str, Any] = {"q0": plan.q0, "v0": plan.v0, "limits": limits, "saturate": plan.saturate}
     stepper: Stepper | VerbStepper
-    if isinstance(plan.robot, TreeRobot) and not plan.robot.bends:
+    if plan.robot.motion is not None:
         stepper = Stepper(plan.robot, plan.dt, plan.method, **options)
     else:
         stepper = VerbStepper(plan.robot, plan.dt, plan.method, **options)
     stepper.set_efforts(plan.effort)
     stepper.set_wrenches(plan.loads)
-    stepper.set_state()
+    stepper.set_state(t=float(plan.times[0]))
     record = Record(plan)
     with Progress(plan) as progress:
         if isinstance(stepper, Stepper) and not (plan.control or plan.wrenches or plan.watches):
@@ -68,7 +67,7 @@ def _roll(plan: Plan, stepper: Stepper, record: Record, progress: Progress) -> T
         begin, end = max(0, first - 1), min(whole, first + rows)
         views = [array[begin:end] for array in (record.q, record.v, record.tau, record.account)]
         clipped = record.account[begin, 2]
-        result = roll(stepper._tree, stepper._steps, plan.stride, plan.dt, *views)
+        result = roll(stepper._steps, float(plan.times[begin * plan.stride]), plan.stride, plan.dt, *views)
         if first > 0:
             record.account[begin, 2] = clipped
         status, done = result & 3, result >> 2
@@ -107,7 +106,7 @@ def _walk(
         h = float(times[i + 1] - t) if i + 2 == times.size and _has_short_step(plan) else plan.dt
         _ask(plan, stepper, t)
         before = stepper.snapshot() if plan.watches else ()
-        if stepper.step(h) != OK:
+        if stepper.step(h, t) != OK:
             raise _failure(plan, stepper, record, t)
         clipped |= stepper.any_saturated
         if i == 0 or i in samples:
@@ -161,7 +160,7 @@ def _look(
         found.append((share, i))
     for share, i in sorted(found):
         watch = plan.watches[i]
-        _go(stepper, before, after, share, h)
+        _go(stepper, before, after, share, t, h)
         name = watch.name(stepper.q)
         record.events.append(Event(t + share * h, name, watch.terminal, stepper.q.copy(), stepper.v.copy()))
         if watch.terminal:
@@ -170,11 +169,11 @@ def _look(
     return new, None
 
 
-def _go(stepper: Stepper | VerbStepper, before: Any, after: Any, share: float, h: float) -> None:
+def _go(stepper: Stepper | VerbStepper, before: Any, after: Any, share: float, t: float, h: float) -> None:
     """Put the stepper at a share of the step between two snapshots."""
     stepper.restore(after if share == 1.0 else before)
     if 0.0 < share < 1.0:
-        stepper.step(share * h)
+        stepper.step(share * h, t)
 
 
 def _share(
@@ -186,7 +185,7 @@ def _share(
 
     def value(share: float) -> float:
         stepper.restore(before)
-        stepper.step(share * h)
+        stepper.step(share * h, t)
         return watch.value(t + share * h, np.array(stepper.q), np.array(stepper.v))
 
     return root_between(value, 0.0, 1.0, g0, g1)

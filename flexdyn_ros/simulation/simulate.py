@@ -50,9 +50,9 @@ def simulate(
         Time at the start, step of the fixed-step methods or of the output [s].
     method : str
         Fixed steps, compiled: "semi_implicit_euler" (order 1), "rk4" (4), "rosenbrock" (2, linearly implicit,
-        L-stable, for stiff joints). Adaptive, by scipy: "dop853", "bdf", "radau", "lsoda". "auto": rk4, or
-        rosenbrock where joint springs, damping, friction or stops are too fast for rk4 at this dt; dop853
-        for robots with flexible links, which have no compiled steps yet.
+        L-stable, for stiff joints and links). Adaptive, by scipy: "dop853", "bdf", "radau", "lsoda". "auto":
+        rosenbrock where links bend; for rigid trees rk4, or rosenbrock where joint springs, damping, friction
+        or stops are too fast for rk4 at this dt; dop853 where only the method lagrange has the equations.
     rtol, atol : float
         Tolerances of the adaptive methods.
     control : (nu,) array, or callable (t, q, v) -> (nu,), optional
@@ -89,7 +89,7 @@ def simulate(
     DimensionError, StateError, UnknownNameError, UnsupportedError
         For wrong arguments.
     """
-    if method == "auto" and getattr(robot, "bends", False):
+    if method == "auto" and robot.motion is None and getattr(robot, "bends", False):
         method = "dop853"
     plan = make_plan(
         robot,

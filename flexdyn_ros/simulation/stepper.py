@@ -11,7 +11,6 @@ import numpy as np
 from flexdyn_ros.dynamics.arguments import numbers
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.dynamics.results import Energy
-from flexdyn_ros.dynamics.tree_robot import TreeRobot
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.kernels import steppers as kernels
 from flexdyn_ros.kernels.steppers_memory import (
@@ -56,8 +55,8 @@ class Stepper:
     dt : float
         Step [s].
     method : {"auto", "semi_implicit_euler", "rk4", "rosenbrock"}
-        "auto": rk4 where springs, damping, friction, servo and stops allow it at this step, else
-        rosenbrock; decided anew whenever the state, gains or stops are set.
+        "auto": rk4 for rigid trees where springs, damping, friction, servo and stops allow it at this
+        step, else rosenbrock; decided anew whenever the state, gains or stops are set.
     q0, v0 : (nq,), (nv,) arrays, optional
         Default neutral(), zero.
     t0 : float
@@ -73,24 +72,27 @@ class Stepper:
         `set_state`). Live views, read-only: copy to keep.
     tau : (nu,) array
         Commanded effort that is held; live and writable. `advance(tau=...)` copies into it.
-    effort : (nv,) array
-        Mean effort of command and servo together over the last step, clipped [N m, N]; live, read-only.
-    saturated : (nv,) array of bool
-        Coordinates whose effort was clipped in the last `advance`.
-    at_stop : (nv,) array of bool
-        Coordinates outside their position limits now, whatever `limits` is.
+    effort : (nu,) array
+        Mean effort of command (or of what actuators made of it) and servo together over the last step,
+        clipped [N m, N]; that which moves a prescribed coordinate; live, read-only.
+    saturated : (nu,) array of bool
+        Efforts that were clipped in the last `advance`.
+    at_stop : (nu,) array of bool
+        What is outside its position limits now, whatever `limits` is.
     t, steps : float, int
         Time [s] = t0 + steps dt, and steps since the state was set.
     work, dissipated : float
         Work of efforts and wrenches, and energy taken by damping, friction and stops since the state
         was set [J]: energy().total - work + dissipated is constant. What a stop stores it gives back,
         so that dissipated falls then.
-    servo_stiffness, servo_damping : (nv,) arrays
+    given : (nv,) array
+        Accelerations of prescribed coordinates; live and writable, held during a call.
+    servo_stiffness, servo_damping : (nu,) arrays
         Gains [N m/rad or N/m, times s]; read-only, see `set_servo`.
-    target_q, target_v : (nv,) arrays
-        Set-points of the servo, by velocity coordinate [rad or m, per s]; live and writable, held
-        during a call.
-    stop_stiffness, stop_damping : (nv,) arrays
+    target_q, target_v : (nu,) arrays
+        Set-points of the servo, by effort: the coordinate it acts on, or the length of the leg [rad or m,
+        per s]; live and writable, held during a call.
+    stop_stiffness, stop_damping : (nu,) arrays
         Of the joint stops; read-only, see `set_stops`.
     method : str
         The method in use, never "auto".
@@ -117,14 +119,11 @@ class Stepper:
         limits: str = "report",
         saturate: bool = False,
     ) -> None:
-        if isinstance(robot, TreeRobot) and robot.bends:
+        motion = robot.motion
+        if motion is None:
             raise UnsupportedError(
-                "robots with flexible links have no compiled steps yet; flexdyn_ros.simulate moves them "
-                "by dop853, bdf, radau, lsoda, rk4 or semi_implicit_euler"
-            )
-        if not isinstance(robot, TreeRobot):
-            raise UnsupportedError(
-                f"robots of kind '{robot.kind}' have no compiled steps yet; kind 'tree' has"
+                f"robot {robot.name!r} has no compiled steps with this formulation; flexdyn_ros.simulate "
+                "moves it by dop853, bdf, radau, lsoda, rk4 or semi_implicit_euler"
             )
         if method != "auto" and method not in METHODS:
             raise UnknownNameError("method", method, ("auto", *METHODS))
@@ -134,8 +133,9 @@ class Stepper:
             raise StateError(f"dt is {dt}, expected a positive number of seconds")
         self.robot, self.dt = robot, float(dt)
         self._asked = method
-        self._workspace = Workspace(robot, saturate=saturate, stops=limits == "spring")
-        self._tree, self._steps = robot._address, self._workspace.address
+        self._motion = motion
+        self._workspace = Workspace(robot, motion, saturate=saturate, stops=limits == "spring")
+        self._steps = self._workspace.address
         self._advance = kernels.advance.load()
         self._bind_views()
         self.message = ""
@@ -152,6 +152,7 @@ class Stepper:
         )
         self.stop_stiffness, self.stop_damping = _watched(w["stop_stiffness"]), _watched(w["stop_damping"])
         self.tau, self.target_q, self.target_v = w["tau"], w["target_q"], w["target_v"]
+        self.given = w["given"]
         self._account = w["account"]
 
     # ---- what it shows ----
@@ -173,12 +174,12 @@ class Stepper:
 
     @property
     def saturated(self) -> np.ndarray:
-        """Coordinates (nv,) whose effort was clipped in the last `advance`."""
+        """Efforts (nu,) that were clipped in the last `advance`."""
         return self._workspace.saturated != 0
 
     @property
     def at_stop(self) -> np.ndarray:
-        """Coordinates (nv,) that are outside their position limits now."""
+        """What (nu,) is outside its position limits now."""
         return self._workspace.at_stop != 0
 
     def energy(self) -> Energy:
@@ -195,16 +196,17 @@ class Stepper:
         """
         if tau is not None:
             self.set_efforts(tau)
-        result = self._advance(self._tree, self._steps, steps, self.dt)
+        result = self._advance(self._steps, self.t, steps, self.dt)
         self.steps += result >> 2
         status = result & 3
         if status:
             self.message = f"{FAILURES[status]} after t = {self.t:.6g} s"
         return status
 
-    def step(self, h: float) -> int:
-        """One step of h seconds [s] outside the grid of dt: `t` and `steps` do not count it."""
-        status = self._advance(self._tree, self._steps, 1, h) & 3
+    def step(self, h: float, t: float | None = None) -> int:
+        """One step of h seconds [s] from time t (default: `t`) outside the grid of dt: `t` and `steps` do not
+        count it."""
+        status = self._advance(self._steps, self.t if t is None else t, 1, h) & 3
         if status:
             self.message = FAILURES[status]
         return status
@@ -242,7 +244,7 @@ class Stepper:
         w["account"][:] = 0.0
         w["v_bound"][:] = speed_bounds(robot, new_q, new_v)
         self._write_stops()
-        kernels.prepare_steps(self._tree, self._steps)
+        kernels.prepare_steps(self._steps, self.t)
 
     def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None:
         """Wrenches that act from now on; None clears.
@@ -251,19 +253,25 @@ class Stepper:
         """
         wrenches = wrenches or {}
         loads = [_checked(w, f"wrenches[{name!r}]", 6) for name, w in wrenches.items()]
-        bodies, points = self.robot._points(wrenches)
+        motion, bodies, points = self._motion.place(wrenches)
+        if motion is not self._workspace.motion:
+            self._workspace.set_motion(motion)
+            kernels.prepare_memory(self._steps)
         self._workspace.set_wrenches(bodies, points, np.array(loads).reshape(len(loads), 6))
 
     def set_servo(self, stiffness: np.ndarray | float = 0.0, damping: np.ndarray | float = 0.0) -> None:
-        """Gains, (nv,) or one for all [N m/rad, N m s/rad, N/m, N s/m]; zero switches the servo off.
+        """Gains, (nu,) or one for all [N m/rad, N m s/rad, N/m, N s/m]; zero switches the servo off.
 
         Targets stay. Coordinates without a number of their own in q (turns of a free body) take no stiffness.
         """
-        k, d = self._per_coordinate(stiffness, "stiffness"), self._per_coordinate(damping, "damping")
-        turns = [c.name for c in self.robot.coordinates if c.q_index < 0 and k[c.v_index] != 0.0]
-        if turns and np.ndim(stiffness):
-            raise StateError(f"stiffness of {turns[0]} is {k[self.robot.index(turns[0])]}, expected 0")
-        k[[c.v_index for c in self.robot.coordinates if c.q_index < 0]] = 0.0
+        k, d = self._per_effort(stiffness, "stiffness"), self._per_effort(damping, "damping")
+        if self.robot.nu == self.robot.nv:
+            turns = [c.v_index for c in self.robot.coordinates if c.q_index < 0]
+            wrong = [i for i in turns if k[i] != 0.0]
+            if wrong and np.ndim(stiffness):
+                name = self.robot.v_names[wrong[0]]
+                raise StateError(f"stiffness of {name} is {k[wrong[0]]}, expected 0")
+            k[turns] = 0.0
         self._workspace["servo_stiffness"][:] = k
         self._workspace["servo_damping"][:] = d
         self._choose_method()
@@ -271,29 +279,31 @@ class Stepper:
     def set_stops(
         self, stiffness: np.ndarray | float | None = None, damping: np.ndarray | float | None = None
     ) -> None:
-        """Stiffness and damping of the joint stops, (nv,) or one for all; None: the default.
+        """Stiffness and damping of the joint stops, (nu,) or one for all; None: the default.
 
         A stop whose natural frequency is beyond 1/dt is made as soft as that: a step cannot resolve more, and
         would let the joint through. `stop_stiffness` tells what is used.
         """
         self._stops = (
-            None if stiffness is None else self._per_coordinate(stiffness, "stiffness"),
-            None if damping is None else self._per_coordinate(damping, "damping"),
+            None if stiffness is None else self._per_effort(stiffness, "stiffness"),
+            None if damping is None else self._per_effort(damping, "damping"),
         )
         self._write_stops()
 
     def _write_stops(self) -> None:
         w, q = self._workspace, self.q
-        w["stop_stiffness"][:], w["stop_damping"][:] = stops_at(self.robot, q, self.dt, *self._stops)
+        w["stop_stiffness"][:], w["stop_damping"][:] = stops_at(
+            self.robot, self._motion, q, self.dt, *self._stops
+        )
         self._choose_method()
 
-    def _per_coordinate(self, value: np.ndarray | float, name: str) -> np.ndarray:
+    def _per_effort(self, value: np.ndarray | float, name: str) -> np.ndarray:
         array = _checked(
-            np.broadcast_to(value, self.robot.nv) if np.ndim(value) == 0 else value, name, self.robot.nv
+            np.broadcast_to(value, self.robot.nu) if np.ndim(value) == 0 else value, name, self.robot.nu
         )
         if (array < 0.0).any():
             i = int(np.argmin(array))
-            raise StateError(f"{name} of {self.robot.v_names[i]} is {array[i]}, expected at least 0")
+            raise StateError(f"{name} of {self.robot.effort_names[i]} is {array[i]}, expected at least 0")
         return array.copy()
 
     def _choose_method(self) -> None:
@@ -304,8 +314,11 @@ class Stepper:
             stops = self._workspace.stops
             stiffness = w["servo_stiffness"] + (w["stop_stiffness"] if stops else 0.0)
             damping = w["servo_damping"] + (w["stop_damping"] if stops else 0.0)
-            rate = fastest_rate(self.robot, w["q"], stiffness, damping)
-            name = "rk4" if rate * self.dt <= EXPLICIT_REACH else "rosenbrock"
+            explicit = not self._motion.stiff
+            if explicit:
+                rate = fastest_rate(self.robot, self._motion, w["q"], stiffness, damping)
+                explicit = rate * self.dt <= EXPLICIT_REACH
+            name = "rk4" if explicit else "rosenbrock"
         self.method = name
         self._workspace.set_method(METHODS[name])
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.dynamics.motion import Motion
 from flexdyn_ros.dynamics.protocol import Robot
 
 __all__ = ["fastest_rate", "speed_bounds", "stops_at"]
@@ -19,42 +20,40 @@ STOP_FREQUENCY = 2.0 * np.pi * 25.0
 DIVERGENCE = 1e12
 
 
-def _joint_forces(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness and steepest damping (nv,) of the robot's own forces on single coordinates."""
-    joints = {joint.name: joint for joint in robot.description.joints}
-    stiffness, damping = np.zeros(robot.nv), np.zeros(robot.nv)
-    for c in robot.coordinates:
-        joint = joints.get(c.name)
-        if joint is None:
-            continue
-        damping[c.v_index] = joint.damping
-        dry = joint.dry_friction
-        smoothing = 1e-3 if dry is None else dry.smoothing_velocity
-        static = joint.friction if dry is None or dry.static is None else dry.static
-        damping[c.v_index] += max(joint.friction, static) / smoothing
-        if joint.spring is not None:
-            stiffness[c.v_index] = joint.spring.stiffness
-    return stiffness, damping
+def fastest_rate(
+    robot: Robot, motion: Motion, q: np.ndarray, stiffness: np.ndarray, damping: np.ndarray
+) -> float:
+    """Largest rate [1/s] of the forces on single coordinates at q.
 
-
-def fastest_rate(robot: Robot, q: np.ndarray, stiffness: np.ndarray, damping: np.ndarray) -> float:
-    """Largest rate [1/s] of the joint-level forces at q.
-
-    Those of the robot, and the gains given (nv,) besides.
+    Those of the robot, and the gains given (nu,) besides.
 
     The larger of the largest eigenvalue of M^-1 D and the root of that of M^-1 K.
     """
-    own_stiffness, own_damping = _joint_forces(robot, q)
-    K, D = own_stiffness + stiffness, own_damping + damping
+    B = robot.actuation_matrix(q)
+    K = np.diag(motion.stiffness) + (B * stiffness) @ B.T
+    D = np.diag(motion.damping) + (B * damping) @ B.T
     if not (K.any() or D.any()):
         return 0.0
     inverse = _inverse(robot.mass_matrix(q))
     return max(_largest(inverse, D), float(np.sqrt(_largest(inverse, K))))
 
 
-def _largest(inverse: np.ndarray, diagonal: np.ndarray) -> float:
-    root = np.sqrt(diagonal)
-    return float(np.linalg.eigvalsh(root[:, None] * inverse * root)[-1]) if diagonal.any() else 0.0
+def _largest(inverse: np.ndarray, slopes: np.ndarray) -> float:
+    """Largest eigenvalue of M^-1 S, S symmetric and not negative."""
+    if not slopes.any():
+        return 0.0
+    values, vectors = np.linalg.eigh(slopes)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return float(np.linalg.eigvalsh(root.T @ inverse @ root)[-1])
+
+
+def _inertia(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Inertia (nu,) that each effort meets: M_ii of its coordinate, or 1 / (B' M^-1 B)_ii of its leg."""
+    M = robot.mass_matrix(q)
+    if robot.nu == robot.nv:
+        return np.diagonal(M)
+    B = robot.actuation_matrix(q)
+    return 1.0 / np.einsum("ij,ij->j", B, _inverse(M) @ B)
 
 
 def _inverse(M: np.ndarray) -> np.ndarray:
@@ -65,20 +64,25 @@ def _inverse(M: np.ndarray) -> np.ndarray:
 
 
 def stops_at(
-    robot: Robot, q: np.ndarray, dt: float, stiffness: np.ndarray | None, damping: np.ndarray | None
+    robot: Robot,
+    motion: Motion,
+    q: np.ndarray,
+    dt: float,
+    stiffness: np.ndarray | None,
+    damping: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness and damping (nv,) of the joint stops at q, with defaults where None is given.
+    """Stiffness and damping (nu,) of the stops at q, with defaults where None is given.
 
     Default stiffness: the effort limit at STOP_DEPTH beyond the limit, at least STOP_FREQUENCY of the inertia
     M_ii; never more than M_ii / dt^2. Default damping: critical.
     """
-    inertia = np.diagonal(robot.mass_matrix(q))
+    inertia = _inertia(robot, q)
     if stiffness is None:
-        stiffness = inertia * STOP_FREQUENCY**2
-        for c in robot.coordinates:
-            if np.isfinite(c.effort_limit):
-                i = c.v_index
-                stiffness[i] = max(stiffness[i], c.effort_limit / STOP_DEPTH.get(c.unit, 0.01))
+        depth = np.full(robot.nu, STOP_DEPTH["m"])
+        if robot.nu == robot.nv:
+            depth[:] = [STOP_DEPTH.get(c.unit, STOP_DEPTH["rad"]) for c in robot.coordinates]
+        limit = np.where(np.isfinite(motion.effort_limit), motion.effort_limit, 0.0)
+        stiffness = np.maximum(inertia * STOP_FREQUENCY**2, limit / depth)
     stiffness = np.minimum(stiffness, inertia / dt**2)
     return stiffness, 2.0 * np.sqrt(stiffness * inertia) if damping is None else damping
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
-from flexdyn_ros.simulation.motion import motion_of
+from flexdyn_ros.simulation.rates import rates_of
 from flexdyn_ros.simulation.stepper import NOT_FINITE, OK
 
 __all__ = ["VerbStepper"]
@@ -33,21 +33,19 @@ class VerbStepper:
         saturate: bool,
     ) -> None:
         if method == "rosenbrock":
-            raise UnsupportedError(
-                f"robots of kind '{robot.kind}' have no method 'rosenbrock' yet; kind 'tree' has"
-            )
+            raise UnsupportedError(f"robot {robot.name!r} has no method 'rosenbrock' with this formulation")
         self.robot, self.dt = robot, dt
         self.method = "rk4" if method == "auto" else method
-        self._motion = motion_of(robot, limits=limits, saturate=saturate)
+        self._motion = rates_of(robot, limits=limits, saturate=saturate)
         self.q, self.v = np.array(q0, dtype=np.float64), np.array(v0, dtype=np.float64)
         self.effort = np.zeros(robot.nu)
         self.work = self.dissipated = 0.0
         self.message = ""
         self._tau = np.zeros(robot.nu)
 
-    def set_state(self) -> None:
+    def set_state(self, t: float) -> None:
         """Look at the present state with the efforts that are set now."""
-        self.effort = self._motion.rates(self.q, self.v)[1]
+        self.effort = self._motion.rates(t, self.q, self.v)[1]
 
     def set_efforts(self, tau: np.ndarray) -> None:
         """Commanded effort (nu,), held."""
@@ -72,10 +70,10 @@ class VerbStepper:
         q, v, effort, self.work, self.dissipated = snapshot
         self.q, self.v, self.effort = q.copy(), v.copy(), effort.copy()
 
-    def step(self, h: float) -> int:
-        """One step of h seconds; OK, or NOT_FINITE with the state kept."""
+    def step(self, h: float, t: float) -> int:
+        """One step of h seconds from time t; OK, or NOT_FINITE with the state kept."""
         try:
-            q, v, effort, work, dissipated = (self._rk4 if self.method == "rk4" else self._euler)(h)
+            q, v, effort, work, dissipated = (self._rk4 if self.method == "rk4" else self._euler)(t, h)
         except (FlexdynError, FloatingPointError) as error:
             self.message = str(error)
             return NOT_FINITE
@@ -87,17 +85,17 @@ class VerbStepper:
         self.dissipated += dissipated
         return OK
 
-    def _euler(self, h: float) -> tuple[Any, ...]:
-        a, effort, work, taken = self._motion.rates(self.q, self.v)
+    def _euler(self, t: float, h: float) -> tuple[Any, ...]:
+        a, effort, work, taken = self._motion.rates(t, self.q, self.v)
         v = self.v + h * a
         return self.robot.integrate(self.q, v, h), v, effort, h * work, h * taken
 
-    def _rk4(self, h: float) -> tuple[Any, ...]:
+    def _rk4(self, t: float, h: float) -> tuple[Any, ...]:
         robot = self.robot
         theta, v = np.zeros(robot.nv), self.v
         sums: list[Any] = [0.0, 0.0, 0.0, 0.0, 0.0]
         for weight, ahead in ((1 / 6, 0.5), (1 / 3, 0.5), (1 / 3, 1.0), (1 / 6, 0.0)):
-            a, effort, work, taken = self._motion.rates(robot.integrate(self.q, theta, 1.0), v)
+            a, effort, work, taken = self._motion.rates(t, robot.integrate(self.q, theta, 1.0), v)
             rate = _chart_rate(robot, theta, v)
             terms: tuple[Any, ...] = (rate, a, effort, work, taken)
             sums = [s + weight * x for s, x in zip(sums, terms, strict=True)]

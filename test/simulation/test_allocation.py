@@ -22,11 +22,11 @@ for robot in (double_pendulum('<dynamics damping="0.1" friction="0.1"/>'), tumbl
         counts = []
         for steps in (1, 1, 100):
             before = rtsys.get_allocation_stats().alloc
-            kernels.advance(stepper._tree, stepper._steps, steps, 1e-3)
+            kernels.advance(stepper._steps, 0.0, steps, 1e-3)
             counts.append(rtsys.get_allocation_stats().alloc - before)
         for every in (1, 1, 50):
             before = rtsys.get_allocation_stats().alloc
-            kernels.roll(stepper._tree, stepper._steps, every, 1e-3, *rows)
+            kernels.roll(stepper._steps, 0.0, every, 1e-3, *rows)
             counts.append(rtsys.get_allocation_stats().alloc - before)
         print(robot.name, method, *counts)
 """

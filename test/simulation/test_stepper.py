@@ -7,20 +7,20 @@ import pytest
 from pendulums import Verbs, double_pendulum, tumbler, wheel
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.kernels.steppers_memory import FIELDS, StepMemory, step_sizes
+from flexdyn_ros.kernels.steppers_memory import StepMemory, step_sizes
 from flexdyn_ros.simulation.stepper import DIVERGED, NOT_FINITE, OK, Stepper
 
 LIMITED = '<limit lower="-0.5" upper="0.5" effort="2" velocity="10"/>'
 
 
 def test_fields_of_the_memory_are_those_the_kernels_open():
-    names = [name for name, *_ in FIELDS]
-    assert list(StepMemory._fields)[2 : 2 + len(names)] == names
+    names = list(step_sizes(2, 2, 2))
+    assert list(StepMemory._fields)[3 : 3 + len(names)] == names
     robot = double_pendulum()
     stepper = Stepper(robot, q0=[0.3, -0.2], v0=[1.0, 2.0])
     stepper.target_q[:], stepper.target_v[:] = [5.0, 6.0], [7.0, 8.0]
     start, fields = 0, {}
-    for name, size in step_sizes(2, 2).items():
+    for name, size in step_sizes(2, 2, 2).items():
         fields[name] = stepper._workspace._floats[start : start + size]
         start += size
     assert fields["target_v"].tolist() == [7.0, 8.0]

@@ -3,55 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
 from flexdyn_ros.dynamics.protocol import Robot
-from flexdyn_ros.dynamics.tree_robot import TreeRobot
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.kernels import steppers as kernels
 from flexdyn_ros.simulation.stepper import Stepper
+from flexdyn_ros.simulation.workspace import free_bodies
 
-__all__ = ["Motion", "free_bodies", "motion_of", "position_rates"]
+__all__ = ["Rates", "position_rates", "rates_of"]
 
 
-class Motion(Protocol):
-    """Rates at a state while efforts and wrenches are held."""
+class Rates(Protocol):
+    """Rates at a time and state while efforts and wrenches are held."""
 
     def set_efforts(self, tau: np.ndarray) -> None: ...
 
     def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None: ...
 
-    def rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+    def rates(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
         """a (nv,), effort (nu,), power of efforts and wrenches, power dissipated [W]."""
         ...
 
 
-def motion_of(robot: Robot, *, limits: str, saturate: bool) -> Motion:
+def rates_of(robot: Robot, *, limits: str, saturate: bool) -> Rates:
     """The fastest right-hand side for a robot."""
-    if isinstance(robot, TreeRobot) and not robot.bends:
-        return _TreeMotion(robot, limits, saturate)
-    return _VerbMotion(robot, limits, saturate)
+    if robot.motion is not None:
+        return _CompiledRates(robot, limits, saturate)
+    return _VerbRates(robot, limits, saturate)
 
 
-class _TreeMotion:
+class _CompiledRates:
     """By the kernels of the fixed steps."""
 
-    def __init__(self, robot: TreeRobot, limits: str, saturate: bool) -> None:
-        self._stepper = Stepper(cast(Robot, robot), method="rk4", limits=limits, saturate=saturate)
+    def __init__(self, robot: Robot, limits: str, saturate: bool) -> None:
+        self._stepper = Stepper(robot, method="rk4", limits=limits, saturate=saturate)
         self._derivative = kernels.derivative.load()
         self.set_efforts, self.set_wrenches = self._stepper.set_efforts, self._stepper.set_wrenches
-        self._nv = robot.nv
+        self._sizes = robot.nv, robot.nu
 
-    def rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """See `Motion`."""
-        a, effort, powers = np.empty(self._nv), np.empty(self._nv), np.empty(2)
-        self._derivative(self._stepper._tree, self._stepper._steps, q, v, a, effort, powers)
+    def rates(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """See `Rates`."""
+        a, effort, powers = np.empty(self._sizes[0]), np.empty(self._sizes[1]), np.empty(2)
+        self._derivative(self._stepper._steps, t, q, v, a, effort, powers)
         return a, effort, float(powers[0]), float(powers[1])
 
 
-class _VerbMotion:
+class _VerbRates:
     """By the verbs of the protocol."""
 
     def __init__(self, robot: Robot, limits: str, saturate: bool) -> None:
@@ -72,8 +72,8 @@ class _VerbMotion:
         """Wrenches by frame, held."""
         self._wrenches = {name: np.asarray(w, dtype=np.float64) for name, w in (wrenches or {}).items()}
 
-    def rates(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """See `Motion`."""
+    def rates(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """See `Rates`."""
         robot = self._robot
         tau = np.clip(self._tau, -self._ceiling, self._ceiling)
         a = robot.forward_dynamics(q, v, tau, self._wrenches or None)
@@ -81,15 +81,6 @@ class _VerbMotion:
         for name, wrench in self._wrenches.items():
             work += float(wrench @ (robot.jacobian(q, name) @ v))
         return a, tau, work, float(v @ robot.bias_terms(q, v).damping)
-
-
-def free_bodies(robot: Robot) -> list[tuple[int, int]]:
-    """Index in q of the quaternion and in v of the angular velocity, for every free body."""
-    found = []
-    for i, name in enumerate(robot.q_names):
-        if name.endswith("/qx"):
-            found.append((i, robot.v_names.index(name[:-2] + "wx")))
-    return found
 
 
 def position_rates(robot: Robot) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
