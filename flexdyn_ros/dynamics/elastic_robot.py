@@ -34,6 +34,8 @@ class ElasticTreeRobot:
     """
 
     kind = "tree"
+    #: no compiled time steps (docs/architecture.md): simulations go by the verbs
+    motion = None
     #: moves in ways that its efforts do not command: steps have to be implicit or small
     bends = True
 

@@ -61,6 +61,8 @@ class PlatformRobot:
     """
 
     kind = "platform"
+    #: no compiled time steps (docs/architecture.md): simulations go by the verbs
+    motion = None
     nq, nv, nu = 7, 6, 6
 
     def __init__(self, description: RobotDescription, payloads: tuple[Payload, ...] = ()) -> None:
