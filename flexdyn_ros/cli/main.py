@@ -1,4 +1,4 @@
-"""`flexdyn`: check, simulate, derive and start robots from a terminal.
+"""`flexdyn`: check, simulate, show, derive and start robots from a terminal.
 
 Exit codes: 0 done; 1 it ran and failed; 2 usage; 3 description refused; 4 optional dependency missing; 130
 interrupted.
@@ -17,6 +17,7 @@ from flexdyn_ros.cli.schema import schema
 from flexdyn_ros.cli.simulate import simulate
 from flexdyn_ros.cli.terminal import messages
 from flexdyn_ros.cli.up import up
+from flexdyn_ros.cli.view import view
 from flexdyn_ros.errors import (
     DescriptionError,
     FlexdynError,
@@ -36,7 +37,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (check, simulate, expand, derive, schema, up):
+for command in (check, simulate, expand, view, derive, schema, up):
     app.command()(command)
 
 

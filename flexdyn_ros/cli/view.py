@@ -1,0 +1,105 @@
+"""`flexdyn view`: a robot in a browser page."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import webbrowser
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import FlexdynError, MissingExtraError
+from flexdyn_ros.simulation.simulate import simulate
+from flexdyn_ros.simulation.trajectory import Trajectory
+
+__all__ = ["view"]
+
+
+def view(
+    robot: RobotName,
+    recording: Annotated[
+        Path | None, typer.Option("--recording", exists=True, help="play a file of simulate: .npz or .mcap")
+    ] = None,
+    duration: Annotated[
+        float | None, typer.Option("--simulate", min=0.0, help="simulate so many seconds and play them")
+    ] = None,
+    still: Annotated[bool, typer.Option("--still", help="do not animate anything at the start")] = False,
+    ros: Annotated[bool, typer.Option("--ros", help="follow the live topics of a simulator")] = False,
+    namespace: Annotated[str, typer.Option("--namespace", help="of the topics that --ros follows")] = "",
+    port: Annotated[int, typer.Option("--port", help="the next free one if it is taken")] = 8080,
+    host: Annotated[
+        str, typer.Option("--host", help="address to listen on; 0.0.0.0: all machines may look")
+    ] = "127.0.0.1",
+    browser: Annotated[bool, typer.Option("--browser", help="open the page in the browser")] = False,
+    config: Config = None,
+    settings: Settings = None,
+    rigid: Rigid = False,
+) -> None:
+    """Show a robot in a browser page: poses, modes, simulations, recordings or live topics. ROBOT may also be
+    an .mcap recording, which holds its robot."""
+    loaded, run = _robot_and_run(robot, recording, config, settings, rigid)
+    viewer = import_module("flexdyn_ros.view.viewer").Viewer(loaded, host=host, port=port)
+    follower: Any = None
+    try:
+        address = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{viewer.port}"
+        messages.print(f"{loaded.name} at {address}; Ctrl-C ends", highlight=False)
+        if browser:
+            webbrowser.open(address)
+        if ros:
+            follower = _follower()(viewer.robot, viewer.follow, namespace)
+        elif run is not None:
+            viewer.play(run)
+        elif duration:
+            viewer.play(simulate(loaded, duration, dt=2e-3))
+        elif not still:
+            _begin(viewer)
+        _wait()
+    finally:
+        if follower is not None:
+            follower.close()
+        viewer.close()
+
+
+def _robot_and_run(
+    robot: str, recording: Path | None, config: Any, settings: Any, rigid: bool
+) -> tuple[Robot, Trajectory | None]:
+    """The robot, and the recording that is to be played."""
+    if robot.endswith(".mcap"):
+        from flexdyn_ros.simulation.playback import recorded_robot
+
+        loaded = recorded_robot(robot)
+        return loaded, Trajectory.load(robot, loaded)
+    loaded = load_robot(robot, config, settings, rigid)
+    return loaded, None if recording is None else Trajectory.load(recording, loaded)
+
+
+def _begin(viewer: Any) -> None:
+    """Something that moves: the first mode of a robot that bends, else what gravity does."""
+    try:
+        if viewer.bends:
+            viewer.play_mode()
+        else:
+            viewer.play(simulate(viewer.robot, 4.0, dt=2e-3))
+    except FlexdynError as error:
+        messages.print(f"[yellow]warning:[/] nothing is animated: {error}", highlight=False)
+
+
+def _follower() -> Any:
+    try:
+        return import_module("flexdyn_ros.nodes.follower").Follower
+    except ImportError:
+        raise MissingExtraError("rclpy", "ros") from None
+
+
+def _wait() -> None:
+    """Until SIGINT or SIGTERM."""
+    told = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: told.set())
+    while not told.wait(0.5):
+        pass

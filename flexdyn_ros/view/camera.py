@@ -1,0 +1,34 @@
+"""Where one looks from: a few directions, at a distance that shows the whole robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["PRESETS", "aim"]
+
+#: direction from the robot to the eye, and what is up in the picture
+PRESETS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
+    "corner": ((1.0, -1.6, 0.9), (0.0, 0.0, 1.0)),
+    "front": ((1.0, 0.0, 0.12), (0.0, 0.0, 1.0)),
+    "side": ((0.0, -1.0, 0.12), (0.0, 0.0, 1.0)),
+    "top": ((0.0, -0.02, 1.0), (0.0, 1.0, 0.0)),
+}
+#: angle of view of the page's camera, from top to bottom [rad], and the share of it that the robot may fill
+ANGLE, SHARE = 1.2, 0.85
+
+
+def aim(camera: Any, preset: str, low: np.ndarray, high: np.ndarray) -> None:
+    """Set a camera (of a client, or the one that new clients start with) to see a box from low (3,) to high
+    (3,) [m]."""
+    direction, up = PRESETS[preset]
+    middle = 0.5 * (low + high)
+    reach = max(float(np.linalg.norm(high - low)) * 0.5, 1e-3)
+    eye = middle + np.asarray(direction) / np.linalg.norm(direction) * reach / np.tan(0.5 * ANGLE) / SHARE
+    if hasattr(camera, "up_direction"):
+        camera.up_direction = up
+    elif hasattr(camera, "up"):
+        camera.up = up
+    camera.position, camera.look_at = eye, middle
+    camera.near, camera.far = reach * 0.01, reach * 50.0

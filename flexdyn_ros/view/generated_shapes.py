@@ -1,0 +1,232 @@
+"""Shapes of links: visuals of a URDF as triangles, and bars and hubs for links that have none."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.description.elements import ISection, Rectangle, Rod, Tube
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import FlexdynWarning
+
+__all__ = ["Shape", "generated_shapes", "shapes_of_visuals", "tube_profile"]
+
+#: colours (red, green, blue, 0..255) of links without one, of hubs of joints, of plates
+BAR, HUB, PLATE, WHEEL = (150, 160, 172), (74, 86, 102), (120, 140, 165), (52, 56, 62)
+#: radius of a bar, as a share of the median distance between joints
+SLENDERNESS = 0.06
+#: radius of a tube of unknown section, as a share of its length
+TUBE_SLENDERNESS = 0.022
+#: points around a tube
+AROUND = 20
+
+
+class Shape(NamedTuple):
+    """Triangles in the frame of a link: vertices (n, 3) [m], faces (m, 3), colour 0..255, opacity 0..1."""
+
+    link: str
+    vertices: np.ndarray
+    faces: np.ndarray
+    colour: tuple[int, int, int]
+    opacity: float | None = None
+
+
+def shapes_of_visuals(urdf: Any) -> list[Shape]:
+    """All visuals of a urchin.URDF; what cannot be read is left out with a warning."""
+    shapes = []
+    for link in urdf.links:
+        for visual in link.visuals:
+            try:
+                meshes = visual.geometry.meshes
+            except Exception as error:  # noqa: BLE001  meshes of the whole world: any loader's error
+                message = f"a visual of link {link.name!r} is not shown: {error}"
+                warnings.warn(message, FlexdynWarning, stacklevel=2)
+                continue
+            for mesh in meshes:
+                shapes.append(_placed(link.name, visual, mesh))
+    return shapes
+
+
+def _placed(link: str, visual: Any, mesh: Any) -> Shape:
+    T = np.asarray(visual.origin)
+    vertices = np.asarray(mesh.vertices)
+    if visual.geometry.mesh is not None and visual.geometry.mesh.scale is not None:
+        vertices = vertices * np.asarray(visual.geometry.mesh.scale)
+    colour, opacity = _colour(visual, mesh)
+    return Shape(link, vertices @ T[:3, :3].T + T[:3, 3], np.asarray(mesh.faces), colour, opacity)
+
+
+def _colour(visual: Any, mesh: Any) -> tuple[tuple[int, int, int], float | None]:
+    """Of the URDF's material, else of the mesh file, else grey."""
+    rgba = None
+    if visual.material is not None and visual.material.color is not None:
+        rgba = np.asarray(visual.material.color, dtype=float)
+    elif visual.geometry.mesh is not None:
+        material = getattr(mesh.visual, "material", None)
+        main = getattr(material, "main_color", None)
+        if main is not None:
+            rgba = np.asarray(main, dtype=float) / 255.0
+    if rgba is None:
+        return BAR, None
+    r, g, b = np.rint(255.0 * np.clip(rgba[:3], 0.0, 1.0)).astype(int).tolist()
+    return (r, g, b), (float(rgba[3]) if rgba[3] < 1.0 else None)
+
+
+# ---- links without visuals ----
+
+
+def generated_shapes(robot: Robot, *, without: set[str], tubes: Mapping[str, Sequence[str]]) -> list[Shape]:
+    """Bars from the origin of each link to those of its joints, hubs about axes, plates, tyres.
+
+    Parameters
+    ----------
+    robot : Robot
+    without : set of str
+        Links that have visuals of their own.
+    tubes : mapping
+        Links and sections that are drawn as tubes, and the names of their section frames.
+    """
+    description = robot.description
+    r = _bar_radius(robot)
+    shapes: list[Shape] = []
+    anchors = _anchors(description)
+    for link in description.links:
+        if link.name in without or link.name not in robot.frame_names:
+            continue
+        ends = [np.zeros(3)]
+        for joint in description.children_of(link.name):
+            if joint.type == "floating" or joint.name in tubes:
+                continue
+            ends.append(np.asarray(joint.xyz))
+        if link.name in anchors:
+            shapes.append(_plate(link.name, np.array(anchors[link.name]), 0.6 * r))
+        elif link.name in tubes:
+            shapes += _arms(robot, link.name, tubes[link.name], r)
+        else:
+            tip = [np.asarray(link.inertial.xyz)] if len(ends) == 1 and link.inertial else []
+            shapes += [_bar(link.name, ends[0], end, r) for end in (*ends[1:], *tip)]
+    shapes += [
+        _hub(joint.child, joint, 1.5 * r)
+        for joint in description.joints
+        if joint.type in ("revolute", "continuous")
+        and joint.child not in without
+        and joint.limit.effort != 0.0
+    ]
+    return [shape for shape in shapes if shape.vertices.size]
+
+
+def _arms(robot: Robot, link: str, frames: Sequence[str], radius: float) -> list[Shape]:
+    """Bars from a tube to the joints that stand off it, each from the section next to the joint."""
+    q = robot.neutral()
+    T = robot.frames(q, frames)
+    arms = []
+    for joint in robot.description.children_of(link):
+        end = robot.frames(q, joint.child)[:3, 3]
+        k = int(np.argmin(np.linalg.norm(T[:, :3, 3] - end, axis=1)))
+        arms.append(_bar(frames[k], np.zeros(3), T[k, :3, :3].T @ (end - T[k, :3, 3]), radius))
+    return arms
+
+
+def _anchors(description: Any) -> dict[str, list[Any]]:
+    """Points of links that are plates: the platform and the base of its legs."""
+    if description.platform is None:
+        return {}
+    above = {joint.child: joint for joint in description.joints}
+    plates: dict[str, list[Any]] = {description.platform.link: []}
+    for leg in description.platform.legs:
+        plates[description.platform.link].append(leg.anchor)
+        joint = description.joint(leg.slider)
+        while joint.parent in above and above[joint.parent].type != "floating":
+            joint = above[joint.parent]
+        plates.setdefault(joint.parent, []).append(joint.xyz)
+    return plates
+
+
+def _bar_radius(robot: Robot) -> float:
+    """[m], from the distances between neighbouring joints; from the whole robot where all are zero."""
+    offsets = [float(np.linalg.norm(joint.xyz)) for joint in robot.description.joints]
+    lengths = [x for x in offsets if x > 1e-6]
+    lengths += [section.length for section in robot.description.sections]
+    coms = [float(np.linalg.norm(link.inertial.xyz)) for link in robot.description.links if link.inertial]
+    lengths = lengths or [x for x in coms if x > 1e-6] or [1.0]
+    return SLENDERNESS * float(np.median(lengths))
+
+
+def _bar(link: str, start: np.ndarray, end: np.ndarray, radius: float) -> Shape:
+    """A round bar with round ends between two points; nothing where they coincide."""
+    import trimesh
+
+    length = float(np.linalg.norm(end - start))
+    if length < 1e-6:
+        return Shape(link, np.zeros((0, 3)), np.zeros((0, 3), dtype=int), BAR)
+    mesh = trimesh.creation.capsule(height=length, radius=min(radius, 0.5 * length), count=[16, 16])
+    T = trimesh.geometry.align_vectors([0, 0, 1], (end - start) / length)
+    vertices = np.asarray(mesh.vertices) @ T[:3, :3].T + start
+    return Shape(link, vertices, np.asarray(mesh.faces), BAR)
+
+
+def _hub(link: str, joint: Any, radius: float) -> Shape:
+    """A short cylinder about the axis of a joint, in the frame of its child."""
+    import trimesh
+
+    mesh = trimesh.creation.cylinder(radius=radius, height=2.2 * radius, sections=24)
+    T = trimesh.geometry.align_vectors([0, 0, 1], joint.axis)
+    return Shape(link, np.asarray(mesh.vertices) @ T[:3, :3].T, np.asarray(mesh.faces), HUB)
+
+
+def _plate(link: str, points: np.ndarray, thickness: float) -> Shape:
+    """The convex hull of points in a plane, as thick as asked."""
+    import trimesh
+
+    both = np.concatenate((points - [0, 0, 0.5 * thickness], points + [0, 0, 0.5 * thickness]))
+    hull = trimesh.convex.convex_hull(both)
+    return Shape(link, np.asarray(hull.vertices), np.asarray(hull.faces), PLATE)
+
+
+# ---- tubes ----
+
+
+def tube_profile(robot: Robot, name: str, axis: int, length: float) -> tuple[np.ndarray, np.ndarray]:
+    """A closed prism of unit length along an axis with the section of a bending link or soft section.
+
+    Returns vertices (n, 3) and faces (m, 3); the section is in metres, its centre at the origin.
+    """
+    ring = _ring(robot, name, length)
+    n = len(ring)
+    others = [i for i in range(3) if i != axis]
+    # cyclic order, so that faces look outwards: y z about x, z x about y, x y about z
+    if axis == 1:
+        others.reverse()
+    vertices = np.zeros((2 * n + 2, 3))
+    for k, end in enumerate((-0.5, 0.5)):
+        vertices[k * n : (k + 1) * n, others] = ring
+        vertices[k * n : (k + 1) * n, axis] = end
+        vertices[2 * n + k, axis] = end
+    i = np.arange(n)
+    j = (i + 1) % n
+    sides = np.concatenate((np.stack((i, j, n + j), -1), np.stack((i, n + j, n + i), -1)))
+    caps = np.concatenate(
+        (np.stack((j, i, np.full(n, 2 * n)), -1), np.stack((n + i, n + j, np.full(n, 2 * n + 1)), -1))
+    )
+    return vertices, np.concatenate((sides, caps))
+
+
+def _ring(robot: Robot, name: str, length: float) -> np.ndarray:
+    """Outline (n, 2) of a section [m], in its two axes."""
+    description = robot.description
+    radius = TUBE_SLENDERNESS * length
+    for section in description.sections:
+        if section.joint == name:
+            radius = max(section.radius, section.disc_radius)
+    link = description.flexible_links.get(name)
+    shape = link.beam.section if link is not None and link.beam is not None else None
+    if isinstance(shape, Rectangle | ISection):
+        w, h = 0.5 * shape.width, 0.5 * shape.height
+        return np.array([[-w, -h], [w, -h], [w, h], [-w, h]])
+    if isinstance(shape, Tube | Rod):
+        radius = shape.outer_radius if isinstance(shape, Tube) else shape.radius
+    angle = np.linspace(0.0, 2.0 * np.pi, AROUND, endpoint=False)
+    return radius * np.stack((np.cos(angle), np.sin(angle)), axis=-1)

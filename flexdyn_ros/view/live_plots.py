@@ -1,0 +1,172 @@
+"""Plots beside the picture: what a trajectory, or the last seconds of whatever moves the robot, look like."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.simulation.trajectory import Trajectory
+from flexdyn_ros.view.motion import DEFORMATION
+from flexdyn_ros.view.plots import COLOURS
+
+__all__ = ["QUANTITIES", "History", "LivePlot", "Series", "series_of"]
+
+QUANTITIES = ("rates", "positions", "tip deflections", "modal coordinates", "energies", "forces")
+#: points and lines of a plot
+POINTS, LINES = 400, 8
+#: samples that a history holds
+MEMORY = 600
+
+
+class Series(NamedTuple):
+    """Lines over time: t (n,) [s], one name and one row of values (n,) for each, and their unit."""
+
+    t: np.ndarray
+    names: tuple[str, ...]
+    values: np.ndarray
+    unit: str
+
+
+class History:
+    """The last samples of a motion that nobody has recorded."""
+
+    def __init__(self) -> None:
+        self._rows: deque[tuple[float, np.ndarray, np.ndarray, np.ndarray]] = deque(maxlen=MEMORY)
+
+    def add(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
+        """One more sample; time that runs backwards begins anew."""
+        if self._rows and t <= self._rows[-1][0]:
+            self._rows.clear()
+        self._rows.append((t, q.copy(), v.copy(), tau.copy()))
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._rows.clear()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """t (n,), q (n, nq), v (n, nv), tau (n, nu)."""
+        t, q, v, tau = zip(*self._rows, strict=True)
+        return np.array(t), np.array(q), np.array(v), np.array(tau)
+
+
+def samples_of(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """t, q, v, tau of at most POINTS samples of a trajectory."""
+    chosen = np.unique(np.linspace(0, len(trajectory) - 1, POINTS).round().astype(int))
+    return trajectory.t[chosen], trajectory.q[chosen], trajectory.v[chosen], trajectory.tau[chosen]
+
+
+def series_of(
+    robot: Robot, quantity: str, samples: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+) -> Series:
+    """One of QUANTITIES of samples t (n,), q (n, nq), v (n, nv), tau (n, nu).
+
+    rates and positions: of the joints and what else is no deformation. forces: efforts of the actuators, and
+    at least one where all are zero.
+    """
+    t, q, v, tau = samples
+    if quantity == "energies":
+        energy = robot.energy(q, v)
+        lines = {"kinetic": energy.kinetic, "gravity": energy.gravity, "elastic": energy.elastic}
+        lines["total"] = energy.total
+        return Series(t, tuple(lines), np.array(list(lines.values())), "J")
+    if quantity == "tip deflections":
+        found = robot.deflections(q, [1.0])
+        rows = [np.linalg.norm(d.displacement[..., 0, :], axis=-1) for d in found.values()]
+        return Series(t, tuple(found), np.array(rows).reshape(len(rows), t.size), "m")
+    if quantity == "forces":
+        chosen = [i for i in range(tau.shape[1]) if tau[:, i].any()] or list(range(min(1, tau.shape[1])))
+        names = tuple(robot.effort_names[i] for i in chosen)
+        return _some(Series(t, names, tau[:, chosen].T, "N m, N"))
+    bends = quantity == "modal coordinates"
+    rows = [c for c in robot.coordinates if (c.kind in DEFORMATION) == bends]
+    if quantity == "rates":
+        units = {c.unit for c in rows}
+        values, unit = v[:, [c.v_index for c in rows]].T, "/s, ".join(sorted(units, reverse=True)) + "/s"
+    else:
+        rows = [c for c in rows if c.q_index >= 0]
+        units = {c.unit for c in rows}
+        values, unit = q[:, [c.q_index for c in rows]].T, ", ".join(sorted(units, reverse=True))
+    return _some(Series(t, tuple(c.name for c in rows), values, unit))
+
+
+def _some(series: Series) -> Series:
+    """The lines that move most, as many as can be told apart, in their order."""
+    if len(series.names) <= LINES:
+        return series
+    reach = np.ptp(series.values, axis=1)
+    chosen = np.sort(np.argsort(-reach, kind="stable")[:LINES])
+    return series._replace(names=tuple(series.names[i] for i in chosen), values=series.values[chosen])
+
+
+class LivePlot:
+    """One plot in the page, and the choice of what it shows."""
+
+    def __init__(self, gui: Any, robot: Robot, quantity: str) -> None:
+        offered = [name for name in QUANTITIES if _has(robot, name)]
+        self._gui, self._robot = gui, robot
+        self._folder = gui.add_folder(f"Plot of {quantity if quantity in offered else offered[0]}")
+        with self._folder:
+            self._choice = gui.add_dropdown(
+                "Shown", offered, initial_value=quantity if quantity in offered else offered[0]
+            )
+        self._handle: Any = None
+        self._drawn: tuple[str, ...] = ()
+        self._series: dict[str, Series] = {}
+        self._choice.on_update(lambda _: self._folder_label())
+
+    def forget(self) -> None:
+        """What was computed belongs to samples that are no longer shown."""
+        self._series.clear()
+
+    def show(self, samples: Any, now: float | None, *, fresh: bool) -> None:
+        """Draw samples up to a time [s], or all; fresh: they are others than at the last call."""
+        quantity = self._choice.value
+        if fresh:
+            self._series.clear()
+        if quantity not in self._series:
+            try:
+                self._series[quantity] = series_of(self._robot, quantity, samples)
+            except FlexdynError:
+                return
+        self._draw(self._series[quantity], now, quantity)
+
+    def _draw(self, series: Series, now: float | None, quantity: str) -> None:
+        if not series.names or series.t.size < 2:
+            return
+        values = series.values
+        if now is not None:
+            values = np.where(series.t <= now + 1e-9, values, np.nan)
+        data = (series.t, *values)
+        if self._handle is not None and self._drawn == (quantity, *series.names):
+            self._handle.data = tuple(np.asarray(line, dtype=np.float64) for line in data)
+            return
+        if self._handle is not None:
+            self._handle.remove()
+        lines: list[dict[str, Any]] = [{"label": "t"}]
+        for i, name in enumerate(series.names):
+            lines.append({"label": name, "stroke": COLOURS[i % len(COLOURS)], "width": 2, "spanGaps": False})
+        with self._folder:
+            self._handle = self._gui.add_uplot(
+                tuple(np.asarray(line, dtype=np.float64) for line in data),
+                tuple(lines),
+                title=f"{quantity} [{series.unit}]",
+                scales={"x": {"time": False, "auto": True}},
+                axes=({"label": "time [s]"}, {"size": 62}),
+                height=230,
+            )
+        self._drawn = (quantity, *series.names)
+
+    def _folder_label(self) -> None:
+        self._folder.label = f"Plot of {self._choice.value}"
+
+
+def _has(robot: Robot, quantity: str) -> bool:
+    bends = any(c.kind in DEFORMATION for c in robot.coordinates)
+    return bends or quantity not in ("tip deflections", "modal coordinates")

@@ -1,0 +1,154 @@
+"""What moves the robot of a viewer: sliders, a mode of vibration, a trajectory, or what comes over topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.dynamics.results import Modes
+from flexdyn_ros.simulation.trajectory import Trajectory
+
+__all__ = ["DEFORMATION", "ModeMotion", "Playback", "Reach", "magnified"]
+
+#: kinds of coordinates that deform a link and are magnified
+DEFORMATION = ("axial", "bending_y", "bending_z", "torsion", "mode")
+#: sliders of deformations reach so many times what `random` draws
+BEYOND_RANDOM = 5.0
+#: share of the size of the robot that a mode moves it at amplitude 1
+AMPLITUDE = 0.06
+
+
+class Reach:
+    """How far the sliders of a robot go, one for each velocity coordinate, from its neutral position.
+
+    Attributes
+    ----------
+    lower, upper : (nv,) arrays
+        [rad, m]; position limits where there are some, a turn for joints without, else what `robot.random`
+        draws.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot, self._neutral = robot, robot.neutral()
+        rng = np.random.default_rng(0)
+        drawn = np.array([robot.difference(self._neutral, robot.random(rng)) for _ in range(32)])
+        extent = np.max(np.abs(drawn), axis=0)
+        self.lower, self.upper = -extent, extent.copy()
+        for c in robot.coordinates:
+            i = c.v_index
+            if c.kind in DEFORMATION:
+                self.lower[i], self.upper[i] = -BEYOND_RANDOM * extent[i], BEYOND_RANDOM * extent[i]
+            elif np.isfinite(c.lower) and np.isfinite(c.upper) and c.q_index >= 0:
+                middle = self._neutral[c.q_index]
+                self.lower[i], self.upper[i] = min(c.lower - middle, 0.0), max(c.upper - middle, 0.0)
+            elif c.unit == "rad" and c.kind == "joint":
+                self.lower[i], self.upper[i] = -np.pi, np.pi
+        idle = self.upper - self.lower < 1e-9
+        self.lower[idle], self.upper[idle] = -1.0, 1.0
+
+    def configuration(self, x: np.ndarray) -> np.ndarray:
+        """q (nq,) of slider values x (nv,)."""
+        return self._robot.integrate(self._neutral, x, 1.0)
+
+    def values(self, q: np.ndarray) -> np.ndarray:
+        """Slider values (nv,) of q (nq,), within the sliders."""
+        return np.clip(self._robot.difference(self._neutral, q), self.lower, self.upper)
+
+
+def magnified(robot: Robot, q: np.ndarray, factor: float) -> np.ndarray:
+    """q (nq,) with its deformations times a factor; 0 straightens the robot."""
+    if factor == 1.0:
+        return q
+    shown = q.copy()
+    for c in robot.coordinates:
+        if c.kind in DEFORMATION:
+            shown[c.q_index] *= factor
+    return shown
+
+
+@dataclass
+class ModeMotion:
+    """A robot that vibrates in one of its modes about a configuration.
+
+    Attributes
+    ----------
+    q : (nq,) array
+    modes : Modes
+        Those with a frequency, at q.
+    scale : (m,) array
+        Factors that make the largest motion of each mode a share of the size of the robot.
+    """
+
+    robot: Robot
+    q: np.ndarray
+    modes: Modes
+    scale: np.ndarray
+
+    @classmethod
+    def about(cls, robot: Robot, q: np.ndarray, size: float, points: object, *, locked: bool) -> ModeMotion:
+        """Modes about q, with the joints locked or free; points(q) -> (k, 3) are watched for the scale."""
+        found = robot.modes(q, lock="joints" if locked else ())
+        keep = found.frequency > 1e-6
+        modes = Modes(found.frequency[keep], found.damping_ratio[keep], found.shape[:, keep], found.unstable)
+        before = points(q)  # type: ignore[operator]
+        scale = np.ones(modes.frequency.size)
+        for i, shape in enumerate(modes.shape.T):
+            step = 1e-4 / max(np.max(np.abs(shape)), 1e-12)
+            moved = points(robot.integrate(q, shape * step, 1.0)) - before  # type: ignore[operator]
+            far = float(np.max(np.linalg.norm(moved, axis=1))) / step
+            scale[i] = AMPLITUDE * size / far if far > 0.0 else step
+        return cls(robot, q, modes, scale)
+
+    def labels(self) -> list[str]:
+        """One line per mode: number, frequency, damping."""
+        return [
+            f"{i + 1}: {f:.4g} Hz, {100 * d:.2g} %"
+            for i, (f, d) in enumerate(zip(self.modes.frequency, self.modes.damping_ratio, strict=True))
+        ]
+
+    def at(self, number: int, phase: float, amplitude: float) -> np.ndarray:
+        """q (nq,) of a mode (from 0) at a phase [rad]."""
+        shift = self.modes.shape[:, number] * (self.scale[number] * amplitude * np.sin(phase))
+        return self.robot.integrate(self.q, shift, 1.0)
+
+
+@dataclass
+class Playback:
+    """A trajectory that is played, paused, scrubbed; times run from its first to its last."""
+
+    trajectory: Trajectory
+    time: float = field(init=False)
+    playing: bool = True
+    speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        self.time = self.start
+
+    @property
+    def start(self) -> float:
+        """First time [s]."""
+        return float(self.trajectory.t[0])
+
+    @property
+    def end(self) -> float:
+        """Last time [s]."""
+        return float(self.trajectory.t[-1])
+
+    @property
+    def index(self) -> int:
+        """Sample at or before the present time."""
+        return max(int(np.searchsorted(self.trajectory.t, self.time + 1e-12, side="right")) - 1, 0)
+
+    def advance(self, seconds: float) -> None:
+        """Go on by wall seconds; begins anew at the end."""
+        if self.playing:
+            self.time += seconds * self.speed
+            if self.time > self.end:
+                self.time = self.start
+
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        """q (nq,), v (nv,) at the present time."""
+        i = self.index
+        return self.trajectory.q[i], self.trajectory.v[i]

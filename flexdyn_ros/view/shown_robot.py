@@ -1,0 +1,225 @@
+"""What there is to see of a robot, and where it is: links with their visuals, and tubes that bend.
+
+Everything comes from the verbs that all families answer (`frames`, `deflections`) and from the expanded
+description, so that no family is drawn by code of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.description.geometry import as_urchin
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import FlexdynError, UnsupportedError
+from flexdyn_ros.model.expanded import Expanded, expand
+from flexdyn_ros.view.generated_shapes import generated_shapes, shapes_of_visuals, tube_profile
+
+__all__ = ["ShownRobot", "Tube", "TubeState"]
+
+#: pieces of a tube; sections at both ends of each
+PIECES = 30
+#: what tubes can be coloured by
+COLOURINGS = ("none", "strain", "displacement", "moment")
+
+
+class Tube(NamedTuple):
+    """A bending link or soft section: its name, the names of its section frames, and the shape of one piece.
+
+    vertices (n, 3), faces (m, 3): a piece of unit length along the axis `along` of the section frames.
+    """
+
+    name: str
+    frames: tuple[str, ...]
+    vertices: np.ndarray
+    faces: np.ndarray
+    along: int
+
+
+class TubeState(NamedTuple):
+    """Where the pieces of a tube are: positions (k, 3), rotations (k, 3, 3), lengths (k,) [m], and what they
+    are coloured by (k,)."""
+
+    position: np.ndarray
+    rotation: np.ndarray
+    length: np.ndarray
+    value: np.ndarray
+
+
+class ShownRobot:
+    """The visible parts of a robot.
+
+    Parameters
+    ----------
+    robot : Robot
+        Of any family.
+
+    Attributes
+    ----------
+    shapes : tuple of Shape
+        Rigid pieces, each in the frame of its link.
+    tubes : tuple of Tube
+    size : float
+        Largest extent of the robot in its neutral position [m].
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.robot = robot
+        self._expanded = _expanded(robot)
+        self._urdf = _urdf(robot, self._expanded)
+        self.tubes = _tubes(robot)
+        bending = {tube.name for tube in self.tubes}
+        shapes = [shape for shape in shapes_of_visuals(self._urdf) if not _is_segment(shape.link, bending)]
+        seen = {shape.link for shape in shapes}
+        frames = {tube.name: tube.frames for tube in self.tubes}
+        shapes += generated_shapes(robot, without=seen, tubes=frames)
+        sections = {name for names in frames.values() for name in names}
+        self._known = set(robot.frame_names)
+        links = {shape.link for shape in shapes}
+        self._direct = tuple(sorted(links & (self._known | sections)))
+        self._chain = _chain(self._urdf, links - {*self._direct}) if self._expanded else ()
+        placed = {*self._direct, *(joint.child for joint in self._chain)}
+        self.shapes = tuple(shape for shape in shapes if shape.link in placed)
+        low, high = self.bounds(robot.neutral())
+        self.size = float(max(np.max(high - low), 1e-3))
+
+    # ---- where things are ----
+
+    def link_poses(self, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Poses (4, 4) in the world of all links that carry shapes."""
+        poses = dict(zip(self._direct, self.robot.frames(q, self._direct), strict=True))
+        if not self._chain:
+            return poses
+        assert self._expanded is not None
+        names = self._expanded.joint_names
+        at = dict(zip(names, self._expanded.joint_positions(q).tolist(), strict=True))
+        for joint in self._chain:
+            if joint.parent not in poses and joint.parent in self._known:
+                poses[joint.parent] = self.robot.frames(q, joint.parent)
+            poses[joint.child] = poses[joint.parent] @ _joint_pose(joint, at.get(joint.name, 0.0))
+        return poses
+
+    def tube_states(self, q: np.ndarray, colour: str = "none") -> list[TubeState]:
+        """Where the pieces of all tubes are, and their strain [-], displacement [m] or moment [N m]."""
+        if not self.tubes:
+            return []
+        names = [name for tube in self.tubes for name in tube.frames]
+        poses = self.robot.frames(q, names).reshape(len(self.tubes), PIECES + 1, 4, 4)
+        values = self._values(q, colour)
+        return [
+            _pieces(T, values.get(tube.name, np.zeros(PIECES)))
+            for tube, T in zip(self.tubes, poses, strict=True)
+        ]
+
+    def bounds(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Corners (3,), (3,) of a box in the world that holds all link origins, shapes and tubes [m]."""
+        poses = self.link_poses(q)
+        points = [self.robot.frames(q)[:, :3, 3]]
+        points += [
+            shape.vertices @ poses[shape.link][:3, :3].T + poses[shape.link][:3, 3] for shape in self.shapes
+        ]
+        points += [state.position for state in self.tube_states(q)]
+        stacked = np.concatenate(points)
+        return stacked.min(axis=0), stacked.max(axis=0)
+
+    def points(self, q: np.ndarray) -> np.ndarray:
+        """Points (k, 3) of the robot in the world whose motion says how far it moved [m]."""
+        points = [self.robot.frames(q)[:, :3, 3], *(state.position for state in self.tube_states(q))]
+        return np.concatenate(points)
+
+    def _values(self, q: np.ndarray, colour: str) -> dict[str, np.ndarray]:
+        if colour == "none":
+            return {}
+        found = self.robot.deflections(q, [(i + 0.5) / PIECES for i in range(PIECES)])
+        if colour == "strain":
+            return {name: np.abs(d.strain) for name, d in found.items()}
+        return {name: np.linalg.norm(getattr(d, colour), axis=-1) for name, d in found.items()}
+
+
+# ---- making ----
+
+
+def _expanded(robot: Robot) -> Expanded | None:
+    try:
+        return expand(robot)
+    except UnsupportedError:
+        return None
+
+
+def _urdf(robot: Robot, expanded: Expanded | None) -> Any:
+    """urchin's object of what is shown: the expanded description, else the robot's own."""
+    if expanded is None:
+        return robot.urdf
+    return as_urchin(replace(robot.description, text=expanded.urdf))
+
+
+def _tubes(robot: Robot) -> tuple[Tube, ...]:
+    """Tubes of all links and sections that have frames along them."""
+    q = robot.neutral()
+    candidates = [*robot.deflections(q), *(section.joint for section in robot.description.sections)]
+    tubes = []
+    for name in dict.fromkeys(candidates):
+        frames = tuple(f"{name}@{i / PIECES:.17g}" for i in range(PIECES + 1))
+        try:
+            poses = robot.frames(q, frames)
+        except FlexdynError:
+            continue
+        along = poses[0, :3, :3].T @ (poses[1, :3, 3] - poses[0, :3, 3])
+        axis = int(np.argmax(np.abs(along)))
+        vertices, faces = tube_profile(robot, name, axis, _length(poses))
+        tubes.append(Tube(name, frames, vertices, faces, axis))
+    return tuple(tubes)
+
+
+def _length(poses: np.ndarray) -> float:
+    return float(np.sum(np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1)))
+
+
+def _is_segment(link: str, bending: set[str]) -> bool:
+    """Whether a link of the expanded description is a piece of something that is drawn as a tube."""
+    name, slash, piece = link.rpartition("/")
+    return bool(slash) and name in bending and piece.startswith("segment")
+
+
+def _chain(urdf: Any, links: set[str]) -> tuple[Any, ...]:
+    """Joints of the expanded description that lead to links, parents first, from frames that are known."""
+    above = {joint.child: joint for joint in urdf.joints}
+    wanted: dict[str, Any] = {}
+    for link in links:
+        path = []
+        while link in above and above[link].name not in wanted:
+            path.append(above[link])
+            link = above[link].parent
+        for joint in reversed(path):
+            wanted[joint.name] = joint
+    return tuple(wanted.values())
+
+
+def _joint_pose(joint: Any, value: float) -> np.ndarray:
+    """Pose (4, 4) of the child in the parent for a joint position [rad or m]."""
+    T = np.array(joint.origin)
+    if joint.joint_type in ("revolute", "continuous"):
+        T[:3, :3] = T[:3, :3] @ _rotation(np.asarray(joint.axis), value)
+    elif joint.joint_type == "prismatic":
+        T[:3, 3] += T[:3, :3] @ (np.asarray(joint.axis) * value)
+    return T
+
+
+def _rotation(axis: np.ndarray, angle: float) -> np.ndarray:
+    """Rotation matrix (3, 3) about a unit axis."""
+    x, y, z = axis / np.linalg.norm(axis)
+    c, s = np.cos(angle), np.sin(angle)
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + s * K + (1.0 - c) * (K @ K)
+
+
+def _pieces(T: np.ndarray, value: np.ndarray) -> TubeState:
+    """Pieces between the section frames T (k + 1, 4, 4)."""
+    p = T[:, :3, 3]
+    step = np.diff(p, axis=0)
+    length = np.linalg.norm(step, axis=1)
+    middle = T[:-1, :3, :3] + T[1:, :3, :3]
+    u, _, vt = np.linalg.svd(middle)
+    return TubeState(0.5 * (p[:-1] + p[1:]), u @ vt, length, value)

@@ -1,0 +1,260 @@
+"""`Viewer`: a robot in a browser page, moved by sliders, modes, trajectories or live topics."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import FlexdynError, MissingExtraError
+from flexdyn_ros.simulation.trajectory import Trajectory
+from flexdyn_ros.view.camera import aim
+from flexdyn_ros.view.colours import legend
+from flexdyn_ros.view.live_plots import History, LivePlot, samples_of
+from flexdyn_ros.view.motion import DEFORMATION, ModeMotion, Playback, Reach, magnified
+from flexdyn_ros.view.panels import Panels
+from flexdyn_ros.view.scene import Ghost, RobotScene
+from flexdyn_ros.view.shown_robot import ShownRobot
+
+__all__ = ["Viewer"]
+
+#: pictures and plots per second
+FRAME_RATE, PLOT_RATE = 30.0, 4.0
+#: seconds that the animation of a mode takes for one swing at speed 1
+SWING = 1.6
+
+
+class Viewer:
+    """A page that shows a robot of any family; begins to serve at once.
+
+    Parameters
+    ----------
+    robot : Robot
+    host, port : str, int
+        Where to serve; the next free port if this one is taken (see `port`).
+
+    Attributes
+    ----------
+    port : int
+        That it has.
+    source : {"pose", "mode", "run", "live"}
+        What moves the robot.
+    q : (nq,) array
+        Configuration that is shown, before magnification.
+
+    Raises
+    ------
+    MissingExtraError
+        If viser is not installed.
+    """
+
+    def __init__(self, robot: Robot, *, host: str = "127.0.0.1", port: int = 8080) -> None:
+        try:
+            import viser
+        except ImportError:
+            raise MissingExtraError("viser", "view") from None
+        self.robot = robot
+        self.shown = ShownRobot(robot)
+        self.reach = Reach(robot)
+        self.q, self.v = robot.neutral(), np.zeros(robot.nv)
+        self.tau = np.zeros(robot.nu)
+        self.source = "pose"
+        self.mode: ModeMotion | None = None
+        self.playback: Playback | None = None
+        self.history = History()
+        self.message = ""
+        self._top, self._phase, self._began = 0.0, 0.0, time.monotonic()
+        self._lock = threading.RLock()
+        self._ending = threading.Event()
+        self._fresh, self._dirty = True, True
+        self.server = viser.ViserServer(host=host, port=port, label=f"{robot.name} - flexdyn", verbose=False)
+        self.port: int = self.server.get_port()
+        self._make_scene()
+        self.panels = Panels(self)
+        self.plots = [
+            LivePlot(self.server.gui, robot, quantity) for quantity in ("tip deflections", "energies")
+        ]
+        self._thread = threading.Thread(target=self._loop, name="viewer", daemon=True)
+        self._thread.start()
+
+    # ---- what the page and other programs ask for ----
+
+    def pose(self, q: np.ndarray) -> None:
+        """Show a configuration (nq,) and stop whatever moves."""
+        with self._lock:
+            self.source, self.q, self.v = "pose", np.array(q, dtype=float), np.zeros(self.robot.nv)
+            self._dirty = True
+
+    def play_mode(self, number: int = 0) -> None:
+        """Animate a mode of vibration about the present configuration; find the modes first if need be.
+
+        Raises
+        ------
+        FlexdynError
+            If the robot has no modes here.
+        """
+        if self.mode is None or number >= self.mode.modes.frequency.size:
+            self.find_modes()
+        with self._lock:
+            if self.mode is not None and self.mode.modes.frequency.size:
+                self.panels.choose_mode(number)
+                self.source, self._phase = "mode", 0.0
+
+    def find_modes(self) -> None:
+        """Modes about the present configuration; joints locked where something else is left to move."""
+        with self._lock:
+            q = self.mode.q if self.source == "mode" and self.mode else self.q
+        locked = self.panels.joints_locked
+        found = ModeMotion.about(self.robot, q, self.shown.size, self.shown.points, locked=locked)
+        with self._lock:
+            self.mode = found
+        self.panels.list_modes(found.labels())
+
+    def play(self, trajectory: Trajectory) -> None:
+        """Play a trajectory of this robot."""
+        with self._lock:
+            self.playback, self.source, self._fresh = Playback(trajectory), "run", True
+        self.panels.adopt(self.playback)
+
+    def follow(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
+        """Show a state that comes from elsewhere, at a time t [s]."""
+        with self._lock:
+            if self.source != "live":
+                self.history.clear()
+            self.source = "live"
+            self.q, self.v, self.tau = (np.array(x, dtype=float) for x in (q, v, tau))
+            self.history.add(t, self.q, self.v, self.tau)
+            self._dirty = True
+
+    def look_from(self, preset: str) -> None:
+        """Turn all cameras to one of camera.PRESETS."""
+        low, high = self.shown.bounds(self.q)
+        for client in self.server.get_clients().values():
+            aim(client.camera, preset, low, high)
+
+    def restart_colours(self) -> None:
+        """Let the scale of colours grow from nothing."""
+        self._top, self._dirty = 0.0, True
+
+    def redraw(self) -> None:
+        """Draw again although nothing moved."""
+        self._dirty = True
+
+    def show_moment(self, move: Callable[[], None]) -> None:
+        """Move, and draw at once, in the caller's thread."""
+        with self._lock:
+            move()
+            self._draw()
+
+    def close(self) -> None:
+        """Stop serving; again does nothing."""
+        self._ending.set()
+        self._thread.join(5.0)
+        self.server.stop()
+
+    @property
+    def bends(self) -> bool:
+        """Whether there are deformations to magnify."""
+        return any(c.kind in DEFORMATION for c in self.robot.coordinates)
+
+    # ---- drawing ----
+
+    def _make_scene(self) -> None:
+        scene = self.server.scene
+        scene.set_up_direction("+z")
+        scene.configure_default_lights(cast_shadow=False)
+        low, high = self.shown.bounds(self.q)
+        size = float(np.max(high - low))
+        cell = 10.0 ** np.floor(np.log10(max(size, 1e-3) / 2.0))
+        floor = float(min(low[2], 0.0)) - 1e-3 * size
+        width = float(np.ceil(1.4 * size / cell) * cell)
+        x, y, _ = (np.round(0.5 * (low + high) / cell) * cell).tolist()
+        scene.add_grid(
+            "/floor", width=width, height=width, cell_size=float(cell), position=(x, y, floor),
+            section_size=float(5.0 * cell), plane_opacity=0.0, shadow_opacity=0.0, infinite_grid=False,
+        )  # fmt: skip
+        scene.add_frame("/world", axes_length=0.06 * size, axes_radius=0.003 * size)
+        self.scene = RobotScene(self.server, self.shown)
+        self.ghost = Ghost(self.server, self.shown)
+        self._label = scene.add_label("/mode", "", position=(*(0.5 * (low + high))[:2], high[2] + 0.1 * size))
+        self._label.visible = False
+        aim(self.server.initial_camera, "corner", low, high)
+
+    def _loop(self) -> None:
+        before, plotted = time.monotonic(), 0.0
+        while not self._ending.wait(max(0.0, 1.0 / FRAME_RATE - (time.monotonic() - before))):
+            now = time.monotonic()
+            elapsed, before = now - before, now
+            try:
+                with self._lock:
+                    self._advance(elapsed)
+                    if self._dirty or self.source in ("mode", "run"):
+                        self._draw()
+                if now - plotted > 1.0 / PLOT_RATE and self.server.get_clients():
+                    plotted = now
+                    self._plot()
+            except FlexdynError as error:
+                self.panels.tell(str(error))
+                self.source = "pose"
+
+    def _advance(self, elapsed: float) -> None:
+        """Go on by wall seconds."""
+        if self.source == "run" and self.playback is not None:
+            self.playback.advance(elapsed)
+            self._show_playback()
+        elif self.source == "mode" and self.mode is not None:
+            self._phase += 2.0 * np.pi * elapsed / SWING * self.panels.mode_speed
+            self.show_mode_at(self._phase)
+
+    def show_mode_at(self, phase: float) -> None:
+        """Take the configuration of the chosen mode at a phase [rad]."""
+        assert self.mode is not None
+        self.q = self.mode.at(self.panels.mode_number, phase, self.panels.mode_amplitude)
+
+    def _show_playback(self) -> None:
+        assert self.playback is not None
+        self.q, self.v = self.playback.state()
+        self.panels.follow_time(self.playback.time)
+
+    def show_time(self, seconds: float) -> None:
+        """Take the state of the trajectory at a time [s]."""
+        if self.playback is not None:
+            self.playback.time = seconds
+            self.source = "run"
+            self._show_playback()
+            self._dirty = True
+
+    def show_still(self, seconds: float) -> None:
+        """Take the configuration of the trajectory at a time [s], and leave its own time alone."""
+        assert self.playback is not None
+        t = self.playback.trajectory
+        self.q = t.q[int(np.clip(np.searchsorted(t.t, seconds), 0, len(t) - 1))]
+
+    def _draw(self) -> None:
+        panels = self.panels
+        q = magnified(self.robot, self.q, panels.magnification if self.source != "mode" else 1.0)
+        top = self.scene.show(q, panels.colouring, self._top)
+        if top != self._top or self._dirty:
+            self._top = top
+            panels.legend(legend(panels.colouring, top))
+        self.ghost.show(magnified(self.robot, self.q, 0.0))
+        self._label.visible = self.source == "mode"
+        if self.source == "mode" and self.mode is not None:
+            text = "mode " + self.mode.labels()[panels.mode_number]
+            if self._label.text != text:
+                self._label.text = text
+        self._dirty = False
+
+    def _plot(self) -> None:
+        if self.source == "run" and self.playback is not None:
+            samples, now = samples_of(self.playback.trajectory), self.playback.time
+        elif self.source == "live" and len(self.history) > 1:
+            samples, now, self._fresh = self.history.arrays(), None, True
+        else:
+            return
+        for plot in self.plots:
+            plot.show(samples, now, fresh=self._fresh)
+        self._fresh = False

@@ -1,0 +1,226 @@
+"""The viewer without a browser: what it shows is where the library says it is."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from pendulums import double_pendulum, tumbler
+
+import flexdyn_ros
+from flexdyn_ros.view.colours import colours_of, legend
+from flexdyn_ros.view.generated_shapes import tube_profile
+from flexdyn_ros.view.live_plots import QUANTITIES, History, samples_of, series_of
+from flexdyn_ros.view.motion import AMPLITUDE, ModeMotion, Playback, Reach, magnified
+from flexdyn_ros.view.shown_robot import PIECES, ShownRobot
+
+pytest.importorskip("viser")
+pytest.importorskip("trimesh")
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return flexdyn_ros.load("canadarm2")
+
+
+@pytest.fixture(scope="module")
+def shown(arm):
+    return ShownRobot(arm)
+
+
+@pytest.fixture(scope="module")
+def viewer(arm):
+    from flexdyn_ros.view.viewer import Viewer
+
+    viewer = Viewer(arm, port=8270)
+    yield viewer
+    viewer.close()
+
+
+def test_tubes_follow_the_sections_of_the_beam(arm, shown):
+    q = arm.random(np.random.default_rng(1))
+    assert [tube.name for tube in shown.tubes] == ["boom_1", "boom_2"]
+    for tube, state in zip(shown.tubes, shown.tube_states(q), strict=True):
+        middle = arm.frames(q, f"{tube.name}@{15.5 / PIECES!r}")
+        # pieces are chords: off the curve by less than a millionth of a boom that bends so little
+        np.testing.assert_allclose(state.position[15], middle[:3, 3], rtol=0, atol=1e-4)
+        np.testing.assert_allclose(state.rotation[15], middle[:3, :3], rtol=0, atol=1e-3)
+        assert state.length.sum() == pytest.approx(7.11, abs=0.02)
+
+
+def test_colours_say_what_the_deflections_say(arm, shown):
+    q = arm.random(np.random.default_rng(2))
+    found = arm.deflections(q, (np.arange(PIECES) + 0.5) / PIECES)
+    for tube, state in zip(shown.tubes, shown.tube_states(q, "moment"), strict=True):
+        np.testing.assert_array_equal(state.value, np.linalg.norm(found[tube.name].moment, axis=-1))
+    assert colours_of(np.array([0.0, 1.0])).tolist() == [[68, 1, 84], [253, 231, 37]]
+    assert "N m" in legend("moment", 3.0)
+    assert legend("none", 3.0) == ""
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_tubes_are_closed_and_look_outwards(arm, axis):
+    import trimesh
+
+    mesh = trimesh.Trimesh(*tube_profile(arm, "boom_1", axis, 7.11))
+    assert mesh.is_watertight
+    assert mesh.volume == pytest.approx(np.pi * (0.022 * 7.11) ** 2, rel=0.02)
+
+
+def test_every_link_of_a_robot_without_visuals_has_a_shape(arm, shown):
+    links = {shape.link for shape in shown.shapes}
+    assert {"boom_1", "boom_2", "wrist_1", "wrist_2", "wrist_3", "boom_1@1"} <= links
+    # the bar from the first boom to the elbow ends where the elbow is
+    q = arm.random(np.random.default_rng(3))
+    bar = next(shape for shape in shown.shapes if shape.link == "boom_1@1")
+    T = shown.link_poses(q)["boom_1@1"]
+    elbow = arm.frames(q, "boom_2")[:3, 3]
+    points = bar.vertices @ T[:3, :3].T + T[:3, 3]
+    assert np.min(np.linalg.norm(points - elbow, axis=1)) < 0.5
+
+
+def test_visuals_of_a_urdf_are_where_the_links_are():
+    robot = flexdyn_ros.load("seven_joint_arm")
+    shown = ShownRobot(robot)
+    assert len(shown.shapes) >= 8
+    q = robot.random(np.random.default_rng(4))
+    for link, T in shown.link_poses(q).items():
+        np.testing.assert_allclose(T, robot.frames(q, link), rtol=0, atol=1e-14)
+
+
+def test_links_that_only_the_expanded_description_has_are_placed_by_its_joints():
+    """Against the frames of the robot, for links that it has as well."""
+    robot = flexdyn_ros.load("seven_joint_arm")
+    shown = ShownRobot(robot)
+    q = robot.random(np.random.default_rng(5))
+    expected = shown.link_poses(q)
+    from flexdyn_ros.view.shown_robot import _chain
+
+    shown._chain, shown._direct = _chain(shown._urdf, set(expected)), (robot.description.root,)
+    found = shown.link_poses(q)
+    for link, T in expected.items():
+        np.testing.assert_allclose(found[link], T, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("make", [double_pendulum, tumbler, lambda: flexdyn_ros.load("canadarm2")])
+def test_sliders_go_there_and_back(make):
+    robot = make()
+    reach = Reach(robot)
+    x = 0.4 * np.maximum(reach.lower, -1.0) + 0.1 * np.minimum(reach.upper, 1.0)
+    np.testing.assert_allclose(reach.values(reach.configuration(x)), x, rtol=0, atol=1e-12)
+    assert np.all(reach.lower < reach.upper)
+
+
+def test_magnification_changes_deformations_only(arm):
+    q = arm.random(np.random.default_rng(6))
+    shown = magnified(arm, q, 10.0)
+    joints = [c.q_index for c in arm.coordinates if c.kind == "joint"]
+    others = [c.q_index for c in arm.coordinates if c.kind != "joint"]
+    np.testing.assert_array_equal(shown[joints], q[joints])
+    np.testing.assert_array_equal(shown[others], 10.0 * q[others])
+    assert magnified(arm, q, 1.0) is q
+
+
+def test_a_mode_moves_the_robot_by_a_share_of_its_size(arm, shown):
+    motion = ModeMotion.about(arm, arm.neutral(), shown.size, shown.points, locked=True)
+    expected = arm.modes(arm.neutral(), lock="joints").frequency
+    np.testing.assert_array_equal(motion.modes.frequency, expected[expected > 1e-6])
+    assert motion.labels()[0].startswith(f"1: {expected[expected > 1e-6][0]:.4g} Hz")
+    far = shown.points(motion.at(0, np.pi / 2, 1.0)) - shown.points(arm.neutral())
+    # to first order in the amplitude, 6 % of 16 m
+    assert np.max(np.linalg.norm(far, axis=1)) == pytest.approx(AMPLITUDE * shown.size, rel=0.05)
+    np.testing.assert_array_equal(motion.at(0, 0.0, 1.0), arm.neutral())
+
+
+def test_a_trajectory_is_played_paused_and_begun_anew():
+    run = flexdyn_ros.simulate(double_pendulum(), 0.5, [0.3, 0.0])
+    playback = Playback(run)
+    playback.advance(0.2)
+    np.testing.assert_array_equal(playback.state()[0], run.q[200])
+    playback.playing = False
+    playback.advance(0.2)
+    assert playback.time == 0.2
+    playback.playing = True
+    playback.advance(0.4)
+    assert playback.time == 0.0
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_plots_are_drawn_from_the_numbers(arm, quantity):
+    history = History()
+    rng = np.random.default_rng(7)
+    for i in range(5):
+        history.add(0.1 * i, arm.random(rng), rng.normal(size=23), np.arange(23.0))
+    series = series_of(arm, quantity, history.arrays())
+    assert series.values.shape == (len(series.names), 5)
+    assert np.all(np.isfinite(series.values))
+    _, q, v, _ = history.arrays()
+    if quantity == "energies":
+        np.testing.assert_allclose(series.values[-1], arm.energy(q, v).total)
+    if quantity == "rates":
+        np.testing.assert_array_equal(series.values[0], v[:, 0])
+        assert series.unit == "rad/s"
+    if quantity == "tip deflections":
+        expected = np.linalg.norm(arm.deflections(q, [1.0])["boom_2"].displacement[:, 0], axis=1)
+        np.testing.assert_array_equal(series.values[1], expected)
+    if quantity == "modal coordinates":
+        assert len(series.names) == 8  # those that move most
+    history.add(0.0, q[0], v[0], np.zeros(23))
+    assert len(history) == 1
+
+
+def test_long_trajectories_are_thinned_for_plots():
+    run = flexdyn_ros.simulate(double_pendulum(), 1.0, [0.3, 0.0])
+    t, q, _, _ = samples_of(run)
+    assert t.size == 400
+    assert t[0] == run.t[0]
+    assert t[-1] == run.t[-1]
+    np.testing.assert_array_equal(q[-1], run.q[-1])
+
+
+def until(condition, seconds=20.0):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_what_moves_the_robot_can_be_changed(viewer, arm):
+    q = arm.random(np.random.default_rng(8))
+    viewer.pose(q)
+    tube = viewer.scene._tubes[0]
+    expected = viewer.shown.tube_states(q)[0].position
+    until(lambda: np.allclose(tube.batched_positions, expected, atol=1e-4))
+    viewer.play_mode(1)
+    assert viewer.source == "mode"
+    assert viewer._label.text != "" or not viewer._label.visible
+    before = viewer.q.copy()
+    until(lambda: not np.array_equal(viewer.q, before))
+    run = flexdyn_ros.simulate(arm, 0.02, v0=np.full(23, 0.01), dt=2e-3)
+    viewer.play(run)
+    viewer.playback.speed = 0.05
+    until(lambda: viewer.playback.time > 0.0 and viewer.source == "run")
+    viewer.show_time(0.01)
+    viewer.playback.playing = False
+    viewer.show_time(0.01)
+    np.testing.assert_array_equal(viewer.q, run.q[5])
+    viewer.follow(3.0, q, np.zeros(23), np.zeros(23))
+    assert viewer.source == "live"
+    np.testing.assert_array_equal(viewer.q, q)
+
+
+def test_a_pose_without_modes_is_told_and_not_fatal(viewer):
+    viewer.panels.list_modes([])
+    assert "no modes" in viewer.message
+    assert viewer._thread.is_alive()
+
+
+def test_closing_ends_all_threads(arm):
+    from flexdyn_ros.view.viewer import Viewer
+
+    other = Viewer(double_pendulum(), port=8290)
+    assert other.port >= 8290
+    other.close()
+    assert not other._thread.is_alive()
+    other.close()
+    assert threading.active_count() < 40
