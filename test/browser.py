@@ -1,0 +1,100 @@
+"""The system's chromium, driven headless, rendering in software: what tests and benchmarks of the viewer share."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+#: seconds that a page gets to do something on a machine that is busy
+PATIENCE = 120.0
+#: counts the animation frames in which the canvas was drawn to
+COUNTER = """
+window.drawn = 0; let dirty = false;
+const original = HTMLCanvasElement.prototype.getContext;
+HTMLCanvasElement.prototype.getContext = function(kind, ...rest) {
+  const context = original.call(this, kind, ...rest);
+  if (context && kind.startsWith('webgl') && !context.counted) {
+    context.counted = true;
+    for (const name of ['drawElements', 'drawArrays', 'drawElementsInstanced']) {
+      const draw = context[name].bind(context);
+      context[name] = (...a) => { dirty = true; return draw(...a); };
+    }
+  }
+  return context;
+};
+const tick = () => { if (dirty) { window.drawn += 1; dirty = false; } requestAnimationFrame(tick); };
+requestAnimationFrame(tick);
+"""
+
+
+def chromium() -> str:
+    """Path of the browser; skips the test where there is none."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no chromium on this machine; Debian, Ubuntu: apt install chromium")
+    return path
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """A headless browser."""
+    api = pytest.importorskip("playwright.sync_api")
+    with api.sync_playwright() as driver:
+        chrome = driver.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        yield chrome
+        chrome.close()
+
+
+class Page:
+    """One page of the viewer; keeps the errors of its console."""
+
+    def __init__(self, chrome: Any, port: int, width: int = 960, height: int = 540) -> None:
+        self.errors: list[str] = []
+        self.page = chrome.new_page(viewport={"width": width, "height": height})
+        self.page.set_default_timeout(1000.0 * PATIENCE)
+        self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.add_init_script(COUNTER)
+        self.page.goto(f"http://127.0.0.1:{port}", wait_until="commit")
+        self.page.get_by_role("tab", name="Look").wait_for()
+        self.until(lambda: self.page.evaluate("window.drawn") > 2, "nothing was drawn")
+
+    def tab(self, name: str) -> None:
+        """Open a tab of the panel."""
+        self.page.get_by_role("tab", name=name).click()
+
+    def press(self, name: str) -> None:
+        """Click a button."""
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def picture(self) -> Any:
+        """Pixels (height, width, 3) of the canvas, without the panel."""
+        import imageio.v3 as imageio
+
+        shot = imageio.imread(self.page.screenshot(animations="disabled"))
+        return shot[:, : self.page.viewport_size["width"] - 330, :3].astype(int)
+
+    def fill(self, label: str, value: float) -> None:
+        """Type a number into the field of a slider."""
+        field = self.page.locator(f"text={label} >> xpath=ancestor::*[.//input][1]//input").last
+        field.fill(str(value))
+        field.press("Enter")
+
+    def rate(self, seconds: float) -> float:
+        """Frames per second that the canvas was drawn."""
+        before, began = self.page.evaluate("window.drawn"), time.monotonic()
+        self.page.wait_for_timeout(1000.0 * seconds)
+        return (self.page.evaluate("window.drawn") - before) / (time.monotonic() - began)
+
+    def until(self, condition: Any, complaint: str, patience: float = PATIENCE) -> None:
+        """Wait for the page."""
+        deadline = time.monotonic() + patience
+        while not condition():
+            assert time.monotonic() < deadline, f"{complaint} within {patience:g} s; console: {self.errors}"
+            self.page.wait_for_timeout(50)
