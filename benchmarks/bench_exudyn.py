@@ -99,9 +99,7 @@ class Booms:
         fem.nodes = {"Position": self.nodes}
         fem.massMatrix, fem.stiffnessMatrix = M, csr_matrix(lift @ self.stiffness @ lift.T)
         fem.modeBasis = {"matrix": self.basis, "type": "NormalModes"}
-        return ObjectFFRFreducedOrderInterface(
-            fem, rigidBodyNodeType=exudyn.NodeType.RotationRotationVector
-        )
+        return ObjectFFRFreducedOrderInterface(fem, rigidBodyNodeType=exudyn.NodeType.RotationRotationVector)
 
     def assemble(self):
         """The system and the sensor of its tip."""
@@ -133,9 +131,7 @@ class Booms:
             body = added["oFFRFreducedOrder"]
             root, tip = (
                 system.AddMarker(
-                    MarkerSuperElementRigid(
-                        bodyNumber=body, meshNodeNumbers=nodes, weightingFactors=quarter
-                    )
+                    MarkerSuperElementRigid(bodyNumber=body, meshNodeNumbers=nodes, weightingFactors=quarter)
                 )
                 for nodes in (first, last)
             )
@@ -218,7 +214,9 @@ def main() -> None:
     console.print(table)
     ratio = median(b / a for a, b in zip(*seconds.values(), strict=True))
     apart = np.linalg.norm(chosen["flexdyn_ros"][2] - chosen["Exudyn"][2])
-    console.print(f"flexdyn_ros is {ratio:.1f} times faster; the converged tips are {1e3 * apart:.2f} mm apart")
+    console.print(
+        f"flexdyn_ros is {ratio:.1f} times faster; the converged tips are {1e3 * apart:.2f} mm apart"
+    )
 
 
 if __name__ == "__main__":

@@ -230,6 +230,8 @@ class Cylinders:
     hydraulics : Hydraulics
     state : HydraulicState
         (n,) fields.
+    rows : (n, k) array, optional
+        Memory to use, C-contiguous.
 
     Attributes
     ----------
@@ -237,10 +239,10 @@ class Cylinders:
         The state, columns as STATE of kernels/hydraulics_memory.py.
     """
 
-    def __init__(self, hydraulics: Hydraulics, state: HydraulicState) -> None:
+    def __init__(self, hydraulics: Hydraulics, state: HydraulicState, rows: np.ndarray | None = None) -> None:
         self.hydraulics = hydraulics
         n = len(hydraulics.names)
-        self.rows = np.zeros((n, STATE_COUNT))
+        self.rows = np.zeros((n, STATE_COUNT)) if rows is None else rows
         self._flat = self.rows.reshape(-1)
         self._before = np.empty(STATE_COUNT)
         self._zero = np.zeros(n)

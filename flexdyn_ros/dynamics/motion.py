@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.kernels.motion import Callback, motion_table
+from flexdyn_ros.kernels.motion import EXERT, Callback, motion_table
 from flexdyn_ros.model.coordinates import Coordinate
 
 __all__ = ["Motion", "actuator_limits"]
@@ -53,6 +53,11 @@ class Motion:
     stiff: bool = False
     actuators: Callable[[], np.ndarray] | None = None
     keep: Any = field(default=None, repr=False)
+
+    @property
+    def drives_coordinates(self) -> bool:
+        """Whether efforts act on the coordinates one by one; legs do not."""
+        return EXERT not in self.functions
 
     def table(self) -> np.ndarray:
         """Addresses of the functions, compiled now if need be."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,7 @@ from flexdyn_ros.model.tree import Frame
 
 if TYPE_CHECKING:
     from flexdyn_ros.dynamics.hydraulics import Hydraulics
+    from flexdyn_ros.dynamics.motion import Motion
 
 __all__ = ["PlatformRobot"]
 
@@ -61,8 +62,6 @@ class PlatformRobot:
     """
 
     kind = "platform"
-    #: no compiled time steps (docs/architecture.md): simulations go by the verbs
-    motion = None
     nq, nv, nu = 7, 6, 6
 
     def __init__(self, description: RobotDescription, payloads: tuple[Payload, ...] = ()) -> None:
@@ -689,6 +688,17 @@ class PlatformRobot:
             self._tables, states, self.inverse_kinematics(states), self.leg_jacobian(states), self._home_sign
         )
         return Margins(*(x.reshape(rows.shape + x.shape[1:])[()] for x in found))
+
+    @cached_property
+    def motion(self) -> Motion:
+        """Compiled fixed steps."""
+        from flexdyn_ros.dynamics.platform_motion import platform_motion
+
+        return platform_motion(self, self._place)
+
+    def _place(self, wanted: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
+        """Where wrenches on frames act, for the fixed steps."""
+        return self.motion, *self._points(dict.fromkeys(wanted))
 
     @cached_property
     def hydraulics(self) -> Hydraulics | None:

@@ -265,7 +265,7 @@ class Stepper:
         Targets stay. Coordinates without a number of their own in q (turns of a free body) take no stiffness.
         """
         k, d = self._per_effort(stiffness, "stiffness"), self._per_effort(damping, "damping")
-        if self.robot.nu == self.robot.nv:
+        if self._motion.drives_coordinates:
             turns = [c.v_index for c in self.robot.coordinates if c.q_index < 0]
             wrong = [i for i in turns if k[i] != 0.0]
             if wrong and np.ndim(stiffness):

@@ -47,10 +47,10 @@ def _largest(inverse: np.ndarray, slopes: np.ndarray) -> float:
     return float(np.linalg.eigvalsh(root.T @ inverse @ root)[-1])
 
 
-def _inertia(robot: Robot, q: np.ndarray) -> np.ndarray:
+def _inertia(robot: Robot, motion: Motion, q: np.ndarray) -> np.ndarray:
     """Inertia (nu,) that each effort meets: M_ii of its coordinate, or 1 / (B' M^-1 B)_ii of its leg."""
     M = robot.mass_matrix(q)
-    if robot.nu == robot.nv:
+    if motion.drives_coordinates:
         return np.diagonal(M)
     B = robot.actuation_matrix(q)
     return 1.0 / np.einsum("ij,ij->j", B, _inverse(M) @ B)
@@ -76,10 +76,10 @@ def stops_at(
     Default stiffness: the effort limit at STOP_DEPTH beyond the limit, at least STOP_FREQUENCY of the inertia
     M_ii; never more than M_ii / dt^2. Default damping: critical.
     """
-    inertia = _inertia(robot, q)
+    inertia = _inertia(robot, motion, q)
     if stiffness is None:
         depth = np.full(robot.nu, STOP_DEPTH["m"])
-        if robot.nu == robot.nv:
+        if motion.drives_coordinates:
             depth[:] = [STOP_DEPTH.get(c.unit, STOP_DEPTH["rad"]) for c in robot.coordinates]
         limit = np.where(np.isfinite(motion.effort_limit), motion.effort_limit, 0.0)
         stiffness = np.maximum(inertia * STOP_FREQUENCY**2, limit / depth)

@@ -1,0 +1,173 @@
+"""Fixed steps of a platform: its functions in the table of kernels/motion.py.
+
+Work memory: that of the verbs (platform_views.py). Hydraulic cylinders act before each step: pressures go
+first, with the rates that the legs have, then the platform moves with the new forces (parallel specification,
+section 8.3, the cheaper of the two stable orders).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compiler import kernel
+from .hydraulics_forces import tick_legs
+from .hydraulics_memory import FORCE, FORCE_COMMAND, PARAMETER_COUNT, STATE_COUNT, VALVE
+from .memory import floats_at, ints_at
+from .motion import (
+    ACCELERATE,
+    ACCELERATE_SIGNATURE,
+    ACTUATE,
+    ACTUATE_SIGNATURE,
+    ENERGIES,
+    ENERGIES_SIGNATURE,
+    EXERT,
+    EXERT_SIGNATURE,
+    LOAD,
+    LOAD_SIGNATURE,
+    LOSSES,
+    LOSSES_SIGNATURE,
+    OBSERVE,
+    OBSERVE_SIGNATURE,
+    PREPARE,
+    PREPARE_SIGNATURE,
+    callback,
+)
+from .platform_dynamics import inertia_matrix, leg_rows, required_wrench, solve_definite
+from .platform_kinematics import energies as write_energies
+from .platform_kinematics import load_of_wrench
+from .platform_views import LEGS, WORK_NUMBERS, carve_platform, open_platform
+
+# places in the memory of the cylinders: how commands are meant, cylinders that kept their state because the
+# new one was not finite, work, parameters by leg, states by leg
+MODE, FAULTS, ACTUATOR_WORK = 0, 1, 2
+ACTUATOR_PARAMETERS = ACTUATOR_WORK + STATE_COUNT + 4 * LEGS
+ACTUATOR_STATES = ACTUATOR_PARAMETERS + LEGS * PARAMETER_COUNT
+ACTUATOR_NUMBERS = ACTUATOR_STATES + LEGS * STATE_COUNT
+#: efforts are forces on the rods, as without cylinders; valve openings; forces that the cylinders control
+DIRECT, BY_VALVE, BY_FORCE = 0.0, 1.0, 2.0
+
+
+@callback(PREPARE_SIGNATURE)
+def prepare(robot, work):
+    """See kernels/motion.py; there is nothing to prepare."""
+    return 0
+
+
+@callback(ACCELERATE_SIGNATURE)
+def accelerate(robot, work, t, q, v, force, extra, h, a):
+    """See kernels/motion.py; a platform has neither stiffness nor damping of its own."""
+    model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+    q, v, a = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6)
+    force, extra = floats_at(force, 6), floats_at(extra, LEGS)
+    J, W, M = data.J, data.x, data.M
+    for i in range(6):
+        W[6 + i] = 0.0
+    required_wrench(model, q, v, W[6:12], 1.0, J, W)
+    inertia_matrix(model, q, M)
+    for i in range(6):
+        a[i] = force[i] - W[i]
+        for j in range(6):
+            for k in range(LEGS):
+                M[6 * i + j] += J[6 * k + i] * extra[k] * J[6 * k + j]
+    if not solve_definite(M, a):
+        for i in range(6):
+            a[i] = np.nan
+    return 0
+
+
+@callback(LOSSES_SIGNATURE)
+def losses(robot, work, t, q, v0, speed, mean):
+    """See kernels/motion.py; none."""
+    return 0.0
+
+
+@callback(ENERGIES_SIGNATURE)
+def energies(robot, work, t, q, v, out):
+    """See kernels/motion.py."""
+    model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+    write_energies(model, data, floats_at(q, 7), floats_at(v, 6), floats_at(out, 3))
+    return 0
+
+
+@callback(LOAD_SIGNATURE)
+def load(robot, work, q, k, bodies, points, wrenches, force):
+    """See kernels/motion.py; points in the frames of the bodies of platform_kinematics.py."""
+    model, q, force = open_platform(robot), floats_at(q, 7), floats_at(force, 6)
+    bodies, points, wrenches = ints_at(bodies, k), floats_at(points, 3 * k), floats_at(wrenches, 6 * k)
+    for i in range(k):
+        w = wrenches[6 * i : 6 * i + 6]
+        load_of_wrench(model, q, bodies[i], points[3 * i], points[3 * i + 1], points[3 * i + 2], w, force)
+    return 0
+
+
+@callback(OBSERVE_SIGNATURE)
+def observe(robot, work, q, v, position, speed):
+    """See kernels/motion.py; lengths of the legs and their rates."""
+    model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+    see_legs(model, data.J, floats_at(q, 7), floats_at(v, 6), floats_at(position, 6), floats_at(speed, 6))
+    return 0
+
+
+@kernel
+def see_legs(model, J, q, v, length, rate):
+    """Lengths and rates (6,) of the legs; writes J."""
+    leg_rows(model, q, J, length)
+    for i in range(LEGS):
+        s = 0.0
+        for j in range(6):
+            s += J[6 * i + j] * v[j]
+        rate[i] = s
+
+
+@callback(EXERT_SIGNATURE)
+def exert(robot, work, q, effort, force):
+    """See kernels/motion.py; force += J^T tau."""
+    model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+    effort, force = floats_at(effort, LEGS), floats_at(force, 6)
+    leg_rows(model, floats_at(q, 7), data.J, data.x)
+    for i in range(6):
+        for k in range(LEGS):
+            force[i] += data.J[6 * k + i] * effort[k]
+    return 0
+
+
+@callback(ACTUATE_SIGNATURE)
+def actuate(actuator, robot, work, t, h, q, v, effort, a):
+    """See kernels/motion.py; cylinders turn valve openings or forces asked for into forces."""
+    memory = floats_at(actuator, ACTUATOR_NUMBERS)
+    if memory[MODE] != DIRECT:
+        model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+        drive_cylinders(model, data.J, memory, floats_at(q, 7), floats_at(v, 6), floats_at(effort, LEGS), h)
+    return 0
+
+
+@kernel
+def drive_cylinders(model, J, memory, q, v, effort, h):
+    """One tick of the cylinders; effort (6,) holds the command and gets the forces, NaN after a fault."""
+    at = ACTUATOR_WORK + STATE_COUNT
+    length, rate = memory[at : at + 6], memory[at + 6 : at + 12]
+    rest, command = memory[at + 12 : at + 18], memory[at + 18 : at + 24]
+    see_legs(model, J, q, v, length, rate)
+    for i in range(LEGS):
+        rest[i], command[i] = 0.0, effort[i]
+    states = memory[ACTUATOR_STATES:ACTUATOR_NUMBERS]
+    mode = FORCE_COMMAND if memory[MODE] == BY_FORCE else VALVE
+    faults = tick_legs(
+        memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES], states, memory[ACTUATOR_WORK:at],
+        length, rate, rest, command, mode, h,
+    )  # fmt: skip
+    memory[FAULTS] += faults
+    for i in range(LEGS):
+        effort[i] = states[STATE_COUNT * i + FORCE] if faults == 0 else np.nan
+
+
+PLATFORM_MOTION = {
+    PREPARE: prepare,
+    ACCELERATE: accelerate,
+    LOSSES: losses,
+    ENERGIES: energies,
+    LOAD: load,
+    OBSERVE: observe,
+    EXERT: exert,
+}
+HYDRAULIC_MOTION = PLATFORM_MOTION | {ACTUATE: actuate}

@@ -1,0 +1,196 @@
+"""Compiled steps of platforms, driven by forces and by hydraulic cylinders."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import flexdyn_ros
+from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.stepper import OK, Stepper
+
+REST = np.zeros(6)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return flexdyn_ros.load("stewart_1t")
+
+
+def tilted(robot):
+    """A pose beside home, and legs that move."""
+    return robot.integrate(robot.neutral(), np.array([0.1, -0.08, 0.15, 0.05, -0.04, 0.06]), 1.0)
+
+
+def test_a_platform_on_constant_leg_forces_keeps_its_energy_account(robot):
+    q0 = tilted(robot)
+    v0 = np.array([0.1, -0.2, 0.05, 0.1, 0.0, -0.1])
+    tau = robot.inverse_dynamics(q0, REST, REST)
+    for method, bound in (("rk4", 1e-9), ("rosenbrock", 1e-3), ("semi_implicit_euler", 1e-2)):
+        stepper = Stepper(robot, 1e-3, method, q0=q0, v0=v0)
+        before = stepper.energy().total
+        assert stepper.advance(500, tau) == OK
+        scale = abs(stepper.work) + stepper.energy().kinetic
+        assert abs(stepper.energy().total - stepper.work - before) < bound * scale
+
+
+def test_steps_agree_with_the_verbs(robot):
+    """One short step against forward dynamics, with a wrench on the platform and one on a rod."""
+    q0, v0 = tilted(robot), np.array([0.1, -0.2, 0.05, 0.1, 0.0, -0.1])
+    tau = np.linspace(1e3, 3e3, 6)
+    loads = {"platform": np.array([10.0, -20.0, 30.0, 200.0, 100.0, -300.0]), "leg_3_rod": np.full(6, 50.0)}
+    stepper = Stepper(robot, 1e-6, "rk4", q0=q0, v0=v0)
+    stepper.set_wrenches(loads)
+    stepper.advance(1, tau)
+    expected = robot.forward_dynamics(q0, v0, tau, loads)
+    np.testing.assert_allclose(stepper.a, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_rk4_has_order_four_on_a_platform(robot):
+    q0, v0 = tilted(robot), np.array([0.5, -0.4, 0.3, 0.2, 0.1, -0.1])
+    tau = 1.05 * robot.inverse_dynamics(q0, REST, REST)
+    ends = []
+    for n in (25, 50, 100):
+        stepper = Stepper(robot, 0.5 / n, "rk4", q0=q0, v0=v0)
+        stepper.advance(n, tau)
+        ends.append(np.concatenate([stepper.q, stepper.v]))
+    ratio = np.linalg.norm(ends[0] - ends[1]) / np.linalg.norm(ends[1] - ends[2])
+    assert ratio == pytest.approx(16.0, rel=0.15)
+
+
+def test_legs_are_servoed_by_their_lengths(robot):
+    stepper = Stepper(robot, 1e-3, q0=tilted(robot))
+    target = robot.inverse_kinematics(robot.neutral()).length
+    stepper.tau[:] = robot.inverse_dynamics(robot.neutral(), REST, REST)
+    stepper.set_servo(2e6, 4e4)
+    stepper.target_q[:] = target
+    assert stepper.advance(3000) == OK
+    np.testing.assert_allclose(robot.inverse_kinematics(stepper.q.copy()).length, target, atol=1e-5)
+
+
+# ---- with cylinders ----
+
+
+def test_fused_cylinders_do_to_the_last_digit_what_steps_by_hand_do(robot):
+    u = np.array([0.1, -0.1, 0.05, 0.0, 0.02, -0.03])
+    fused = Stepper(robot, 1e-3, "semi_implicit_euler")
+    cylinders = FusedHydraulics(fused, "valve")
+    by_hand = Stepper(robot, 1e-3, "semi_implicit_euler")
+    state = cylinders.state()
+    for _ in range(200):
+        fused.advance(1, u)
+        legs = robot.inverse_kinematics(by_hand.q.copy(), by_hand.v.copy())
+        state = robot.hydraulics.step(state, legs.length, legs.rate, u, 1e-3)
+        by_hand.advance(1, state.force)
+    np.testing.assert_allclose(fused.q, by_hand.q, atol=1e-14)
+    np.testing.assert_allclose(fused.effort, state.force, rtol=1e-12)
+    np.testing.assert_allclose(cylinders.state().pressure_bore, state.pressure_bore, rtol=1e-12)
+
+
+def test_check_18_frequencies_of_closed_valves():
+    """Six frequencies against M^-1 J^T K_h J, 0.5 %; 2.5e-4 s steps err by (w h)^2/24 = 0.01 %."""
+    fluid = {"model": "constant", "bulk_modulus": 1.2e9, "air_fraction": None}
+    options = {f"platform.hydraulics.fluid.{name}": value for name, value in fluid.items()}
+    options |= {"platform.hydraulics.friction": None, "platform.hydraulics.leakage": None}
+    robot = flexdyn_ros.load("stewart_1t", options=options)
+    q0 = robot.neutral()
+    J, M = robot.leg_jacobian(q0), robot.mass_matrix(q0)
+    K = J.T @ np.diag(robot.hydraulics.stiffness(robot.inverse_kinematics(q0).length)) @ J
+    L = np.linalg.cholesky(M)
+    values, vectors = np.linalg.eigh(np.linalg.solve(L, np.linalg.solve(L, K).T))
+    expected = np.sqrt(values) / (2 * np.pi)
+    np.testing.assert_allclose(expected, (14.281, 14.281, 27.639, 29.532, 35.324, 35.324), rtol=2e-3)
+    shapes = np.linalg.solve(L.T, vectors)
+    for frequency, shape in zip(expected, shapes.T, strict=True):
+        stepper = Stepper(robot, 2.5e-4, "semi_implicit_euler", v0=5e-4 * shape / abs(shape).max())
+        FusedHydraulics(stepper, "valve")
+        speeds = []
+        for _ in range(round(10 / frequency / 2.5e-4)):
+            assert stepper.advance(1, REST) == OK
+            speeds.append(shape @ M @ stepper.v)
+        speeds = np.array(speeds)
+        at = np.flatnonzero(speeds[:-1] * speeds[1:] < 0)
+        crossings = at + speeds[at] / (speeds[at] - speeds[at + 1])
+        found = (len(crossings) - 1) / (2 * (crossings[-1] - crossings[0]) * 2.5e-4)
+        assert found == pytest.approx(frequency, rel=0.005)
+
+
+def test_cylinders_hold_and_move_the_platform(robot):
+    stepper = Stepper(robot, 1e-3)
+    cylinders = FusedHydraulics(stepper)
+    hold = robot.inverse_dynamics(robot.neutral(), REST, REST)
+    assert stepper.advance(1000, hold) == OK
+    np.testing.assert_allclose(stepper.q[:3], robot.neutral()[:3], atol=5e-3)
+    cylinders.command(np.full(6, 0.3), "valve")
+    assert stepper.advance(300) == OK
+    assert stepper.q[2] > robot.neutral()[2] + 0.03
+    assert cylinders.mode == "valve"
+    assert cylinders.faults == 0
+
+
+def test_the_platform_rests_in_its_end_stops(robot):
+    stepper = Stepper(robot, 1e-3)
+    cylinders = FusedHydraulics(stepper, "valve")
+    assert stepper.advance(3000, np.full(6, -0.5)) == OK
+    state = cylinders.state()
+    assert (state.flags & 2).all()
+    assert (state.stroke > -2e-3).all()
+    assert abs(stepper.v).max() < 1e-3
+
+
+def test_a_fault_of_a_cylinder_stops_the_steps_at_the_last_good_state(robot):
+    stepper = Stepper(robot, 1e-3)
+    cylinders = FusedHydraulics(stepper, "valve")
+    stepper.advance(10, np.full(6, 0.1))
+    q = stepper.q.copy()
+    cylinders.cylinders["spool_rate"][2] = np.inf
+    assert stepper.advance(5) != OK
+    assert cylinders.faults == 1
+    np.testing.assert_array_equal(stepper.q, q)
+    cylinders.fill()
+    assert stepper.advance(5) == OK
+
+
+def test_wrong_use_is_named(robot):
+    with pytest.raises(UnsupportedError, match="no hydraulics"):
+        FusedHydraulics(Stepper(flexdyn_ros.load("stewart_1t", options={"platform.hydraulics": None})))
+    cylinders = FusedHydraulics(Stepper(robot))
+    with pytest.raises(UnknownNameError, match="mode"):
+        cylinders.mode = "position"
+    with pytest.raises(StateError, match="six finite numbers"):
+        cylinders.command(np.full(6, np.nan))
+
+
+PROBE = """
+import numpy as np
+from numba.core.runtime import rtsys
+import flexdyn_ros
+from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.stepper import Stepper
+
+stepper = Stepper(flexdyn_ros.load("stewart_1t"), 1e-3)
+FusedHydraulics(stepper, "force")
+
+def allocations(steps):
+    before = rtsys.get_allocation_stats().alloc
+    stepper.advance(steps, np.full(6, 2260.0))
+    return rtsys.get_allocation_stats().alloc - before
+
+allocations(1)
+assert allocations(1) == allocations(1000)
+"""
+
+
+def test_steps_with_cylinders_allocate_nothing():
+    run = subprocess.run(
+        [sys.executable, "-c", PROBE],
+        env={**os.environ, "NUMBA_NRT_STATS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
