@@ -106,13 +106,13 @@ class Booms:
         import exudyn
         from exudyn.itemInterface import (
             GenericJoint,
+            LoadMassProportional,
             MarkerBodyMass,
             MarkerBodyRigid,
             MarkerSuperElementRigid,
             ObjectGround,
             SensorSuperElement,
         )
-        from exudyn.itemInterface import LoadMassProportional
 
         container = exudyn.SystemContainer()
         system = container.AddSystem()

@@ -23,10 +23,10 @@ def check(
     settings: Settings = None,
     rigid: Rigid = False,
     strict: Annotated[bool, typer.Option("--strict", help="warnings make the command fail")] = False,
-    modes: Annotated[int, typer.Option("--modes", min=0, help="number of frequencies to print")] = 8,
+    modes: Annotated[int, typer.Option("--modes", min=0, help="number of modes to print")] = 8,
     as_json: Json = False,
 ) -> None:
-    """Read a robot and print bodies, coordinates, masses, overrides, first frequencies and warnings."""
+    """Read a robot and print bodies, coordinates, masses, overrides, first modes and warnings."""
     options = options_of(settings, rigid)
     found = report_on(robot, config=config or None, options=options or None, modes=modes)
     if as_json:
@@ -68,22 +68,55 @@ def _print(found: Report) -> None:
         for o in found.overrides:
             overrides.add_row(o.path, str(o.old), str(o.new), o.source)
         tables.print(overrides)
-    _print_frequencies(found)
+    _print_links(found)
+    _print_modes(found)
     for note in found.notes:
         tables.print(f"note: {escape(note)}", highlight=False)
     for warning in found.warnings:
         tables.print(f"[yellow]warning:[/] {escape(warning)}", highlight=False)
 
 
-def _print_frequencies(found: Report) -> None:
-    rows = [("joints free", found.frequencies_free), ("joints locked", found.frequencies_locked)]
-    if not any(max(f, default=0.0) > 0.0 for _, f in rows):
+def _print_links(found: Report) -> None:
+    """The mass rule per flexible link: masses and first moments along the beam of T, B, P, R."""
+    if not found.flexible:
         return
-    table = Table("", "first frequencies at q = 0 \\[Hz]", title="Vibration", title_justify="left")
-    for label, frequencies in rows:
-        if frequencies:
-            table.add_row(label, ", ".join(f"{f:.4g}" for f in frequencies))
+    table = Table(
+        "link",
+        "length \\[m]",
+        "modes",
+        "<inertial> T",
+        "beam B",
+        "bodies P",
+        "remainder R",
+        "outcome",
+        title="Flexible links: mass \\[kg], first moment along the beam \\[kg m]",
+        title_justify="left",
+    )
+    for link in found.flexible:
+        masses = [
+            f"{part.mass:.6g}, {part.first_moment[0]:.4g}"
+            for part in (link.whole, link.beam, link.bodies, link.remainder)
+        ]
+        table.add_row(link.link, f"{link.length:g}", link.modes, *masses, link.outcome)
     tables.print(table)
+
+
+def _print_modes(found: Report) -> None:
+    for label, modes in (("free", found.modes_free), ("locked", found.modes_locked)):
+        if not any(mode.frequency > 0.0 for mode in modes):
+            continue
+        table = Table(
+            "",
+            "frequency \\[Hz]",
+            "damping ratio",
+            "mostly",
+            title=f"Modes at q = 0, joints {label}",
+            title_justify="left",
+        )
+        for number, mode in enumerate(modes, 1):
+            ratio = "" if isinf(mode.damping_ratio) else f"{mode.damping_ratio:.4g}"
+            table.add_row(str(number), f"{mode.frequency:.5g}", ratio, mode.mostly)
+        tables.print(table)
 
 
 def _limit(value: float) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.description import Override
 from flexdyn_ros.dynamics.loading import load
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.model.coordinates import Coordinate
+
+if TYPE_CHECKING:
+    from flexdyn_ros.dynamics.judgement import FlexibleLinkReport, ModeReport
 
 __all__ = ["Body", "Report", "check"]
 
@@ -48,13 +51,19 @@ class Report:
     coordinates : tuple of Coordinate
     overrides : tuple of Override
         Values that a file, YAML or an option put in place of earlier ones.
+    flexible : tuple of FlexibleLinkReport
+        Masses and modes of the flexible links.
+    modes_free, modes_locked : tuple of ModeReport
+        First modes at the neutral position, joints free and locked, with damping ratios; empty where the
+        mass matrix is singular.
     frequencies_free, frequencies_locked : tuple of float
         First natural frequencies at the neutral position [Hz], joints free and locked; empty where the mass
         matrix is singular.
     warnings : tuple of str
         What is probably a mistake.
     notes : tuple of str
-        What is no mistake but good to know: where the neutral position is outside limits.
+        What is no mistake but good to know: where the neutral position is outside limits, what became of
+        `<inertial>` elements, links without damping, modes too fast for steps of 1 ms.
     """
 
     name: str
@@ -70,6 +79,9 @@ class Report:
     bodies: tuple[Body, ...]
     coordinates: tuple[Coordinate, ...]
     overrides: tuple[Override, ...]
+    flexible: tuple[FlexibleLinkReport, ...]
+    modes_free: tuple[ModeReport, ...]
+    modes_locked: tuple[ModeReport, ...]
     frequencies_free: tuple[float, ...]
     frequencies_locked: tuple[float, ...]
     warnings: tuple[str, ...]
@@ -101,6 +113,8 @@ def check(
     robot = load(source, config=config, options=options, name=name)
     description = robot.description
     x, y, z = robot.gravity.tolist()
+    links, warnings, notes = _judged(robot)
+    free, locked = _modes(robot, modes, ()), _modes(robot, modes, "joints")
     return Report(
         name=robot.name,
         kind=robot.kind,
@@ -115,10 +129,13 @@ def check(
         bodies=tuple(_body(robot, link.name) for link in description.links),
         coordinates=robot.coordinates,
         overrides=description.overrides,
-        frequencies_free=_frequencies(robot, ())[:modes],
-        frequencies_locked=_frequencies(robot, "joints")[:modes],
-        warnings=robot.warnings,
-        notes=_beyond_limits(robot),
+        flexible=links,
+        modes_free=free,
+        modes_locked=locked,
+        frequencies_free=tuple(mode.frequency for mode in free),
+        frequencies_locked=tuple(mode.frequency for mode in locked),
+        warnings=robot.warnings + warnings,
+        notes=_beyond_limits(robot) + notes,
     )
 
 
@@ -131,11 +148,22 @@ def _body(robot: Robot, link: str) -> Body:
     return Body(link, mass, joint.name, joint.type, joint.parent)
 
 
-def _frequencies(robot: Robot, lock: str | tuple[str, ...]) -> tuple[float, ...]:
-    """Natural frequencies [Hz] at the neutral position; none where the mass matrix is singular (a warning
-    says so)."""
+def _judged(robot: Robot) -> tuple[tuple[FlexibleLinkReport, ...], tuple[str, ...], tuple[str, ...]]:
+    """Flexible links, warnings and notes; imported only for robots that have such links."""
+    if robot.kind != "tree" or not robot.description.flexible_links:
+        return (), (), ()
+    from flexdyn_ros.dynamics.judgement import judge, report_links
+
+    links = report_links(robot.description)
+    return links, *judge(robot, links)
+
+
+def _modes(robot: Robot, count: int, lock: str | tuple[str, ...]) -> tuple[ModeReport, ...]:
+    """First modes at the neutral position; none where the mass matrix is singular (a warning says so)."""
+    from flexdyn_ros.dynamics.judgement import mode_table
+
     try:
-        return tuple(robot.modes(robot.neutral(), lock=lock).frequency.tolist())
+        return mode_table(robot, count, lock)
     except SingularityError:
         return ()
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.model.imported_modes import ImportedLink, NodeStation
     from flexdyn_ros.model.tree import TreeDraft
 
+    #: a flexible link, its geometry and mass settled
     AnyLink = BeamLink | ImportedLink
     Station = float | NodeStation
 
