@@ -38,7 +38,6 @@ from flexdyn_ros.kernels.compiler import Entry
 from flexdyn_ros.model.coordinates import Coordinate
 from flexdyn_ros.model.packed_platform import PackedPlatform, pose_manifold
 from flexdyn_ros.model.payload import Payload, check_payload
-from flexdyn_ros.model.platform_oil import oil_stiffness
 from flexdyn_ros.model.platform_tables import LegFacts, PlatformTables, build_platform_tables
 from flexdyn_ros.model.tree import Frame
 
@@ -163,13 +162,13 @@ class PlatformRobot:
         """A random pose (7,) within strokes and angles, on the side of singularities on which home is."""
         rng = np.random.default_rng() if rng is None else rng
         home, size = self.neutral(), max(leg.stroke for leg in self.legs)
-        for trial in range(1000):
-            near = 0.98 ** max(0, trial - 50)
-            turn, way = rng.uniform(-1.0, 1.0, (2, 3)) * near
-            q = self.integrate(home, np.concatenate([turn, 0.7 * size * way]), 1.0)
-            margins = self.workspace_margins(q)
-            if not margins.mask & ~np.int64(8 | 16):
-                return q
+        for trial in range(40):
+            steps = rng.uniform(-1.0, 1.0, (128, 6)) * 0.9 ** max(0, trial - 2)
+            q = self.integrate(home, steps * np.repeat([1.0, 0.7 * size], 3), 1.0)
+            # legs that touch and ball joints beyond their limits are let through
+            inside = np.flatnonzero(self.workspace_margins(q).mask & ~np.int64(8 | 16) == 0)
+            if inside.size:
+                return q[inside[0]].copy()
         return home
 
     # ---- verbs ----
@@ -455,17 +454,18 @@ class PlatformRobot:
         """Modes of vibration about rest at q; with `<hydraulics>` on the oil columns behind closed valves.
 
         With hydraulics K = J^T diag(K_h) J: each leg is a spring of the stiffness that its oil has at the
-        present stroke, under the pressures of rest (model/platform_oil.py); the geometric stiffness of the
-        load, some 0.04 % of frequencies in the shipped example, is left out (parallel specification, 8.5).
+        present stroke, between supply and tank pressure (`Hydraulics.stiffness`). The geometric stiffness of
+        the load is left out, some 0.04 % of frequencies in the example (parallel specification, 8.5).
         Without hydraulics K = dh/dq, as for other robots. Undamped. See `TreeRobot.modes`.
         """
         locked = chosen_coordinates(lock, self.coordinates, "lock")
         rows = Rows({"q": (q, 7)})
         states, zero = rows.take("q"), np.zeros((rows.count, 6))
         M = self.mass_matrix(states)
-        if self.leg_stiffness_known:
+        if self.hydraulics is not None:
             J = self.leg_jacobian(states)
-            K = np.einsum("nki,nk,nkj->nij", J, self.oil_stiffness(states), J)
+            springs = self.hydraulics.stiffness(self.inverse_kinematics(states).length)
+            K = np.einsum("nki,nk,nkj->nij", J, springs, J)
         else:
             K = self._balance_derivatives(states, zero, zero, zero, rows, None)[0]
         shape = (*rows.shape, 6, 6)
@@ -702,40 +702,14 @@ class PlatformRobot:
 
     @cached_property
     def hydraulics(self) -> Hydraulics | None:
-        """The servo-hydraulic cylinders of the legs; None if the description has none."""
+        """The servo-hydraulic cylinders of the legs; None if not every leg has `<hydraulics>`."""
         from flexdyn_ros.dynamics.hydraulics import Hydraulics
 
+        platform = self.description.platform
+        assert platform is not None
+        if any(leg.hydraulics is None for leg in platform.legs):
+            return None
         return Hydraulics.of(self.description)
-
-    @property
-    def leg_stiffness_known(self) -> bool:
-        """True if every leg has `<hydraulics>`."""
-        platform = self.description.platform
-        assert platform is not None
-        return all(leg.hydraulics is not None for leg in platform.legs)
-
-    def oil_stiffness(self, q: np.ndarray) -> np.ndarray:
-        """Stiffness (..., 6) of the legs' oil columns behind closed valves, at rest at q [N/m].
-
-        Raises
-        ------
-        DimensionError, StateError
-        UnsupportedError
-            If the description has no `<hydraulics>`.
-        """
-        platform = self.description.platform
-        assert platform is not None
-        if not self.leg_stiffness_known:
-            raise UnsupportedError("oil_stiffness: not every leg has <hydraulics>")
-        rows = Rows({"q": (q, 7)})
-        states, zero = rows.take("q"), np.zeros(6)
-        strokes, tau = self.inverse_kinematics(states).stroke, self.inverse_dynamics(states, zero, zero)
-        out = _empty((rows.count, 6))
-        for i, (leg, facts) in enumerate(zip(platform.legs, self.legs, strict=True)):
-            assert leg.hydraulics is not None
-            for n in range(rows.count):
-                out[n, i] = oil_stiffness(leg.hydraulics, strokes[n, i], facts.stroke, tau[n, i])
-        return out.reshape(*rows.shape, 6)
 
     # ---- behind the verbs ----
 
