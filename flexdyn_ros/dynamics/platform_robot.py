@@ -163,8 +163,8 @@ class PlatformRobot:
         rng = np.random.default_rng() if rng is None else rng
         home, size = self.neutral(), max(leg.stroke for leg in self.legs)
         for trial in range(40):
-            steps = rng.uniform(-1.0, 1.0, (128, 6)) * 0.9 ** max(0, trial - 2)
-            q = self.integrate(home, steps * np.repeat([1.0, 0.7 * size], 3), 1.0)
+            steps = rng.uniform(-1.0, 1.0, (32, 6)) * 0.9**trial
+            q = self.integrate(home, steps * np.repeat([0.7, 0.6 * size], 3), 1.0)
             # legs that touch and ball joints beyond their limits are let through
             inside = np.flatnonzero(self.workspace_margins(q).mask & ~np.int64(8 | 16) == 0)
             if inside.size:
