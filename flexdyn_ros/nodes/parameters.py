@@ -7,9 +7,13 @@ from math import isfinite
 from typing import Any, TypeVar
 
 __all__ = [
+    "ComputedTorqueParameters",
+    "ControllerParameters",
     "DynamicsServerParameters",
     "HydraulicActuatorsParameters",
+    "InputShaperParameters",
     "ParameterError",
+    "PdControllerParameters",
     "RobotParameters",
     "SimulatorParameters",
     "StatePublisherParameters",
@@ -232,8 +236,81 @@ class StatePublisherParameters(RobotParameters, LifecycleParameters):
     frame_prefix: str = parameter("", "put before every frame name")
 
 
+@dataclass(frozen=True)
+class ControllerParameters(RobotParameters, LifecycleParameters):
+    """What all controllers have."""
+
+    joints: tuple[str, ...] = parameter(
+        (), "joints that are controlled; empty: all actuated coordinates of the robot"
+    )
+    bandwidth: float = parameter(
+        0.0,
+        "of gains that are not given; 0: half the lowest vibration with the joints locked, 10 rad/s where "
+        "nothing bends",
+        unit="rad/s",
+        low=0.0,
+        high=1e4,
+    )
+    damping_ratio: float = parameter(
+        1.0, "of the joints' errors, for gains that are not given", unit="-", low=0.0, high=10.0
+    )
+    saturate: bool = parameter(True, "clip efforts to the effort limits of the joints")
+
+
+@dataclass(frozen=True)
+class PdControllerParameters(ControllerParameters):
+    """Parameters of `pd_controller`."""
+
+    gravity_compensation: bool = parameter(
+        True, "add the efforts that hold the robot at the target, in the shape that its weight bends it to"
+    )
+    deflection_compensation: bool = parameter(
+        False,
+        "move the joints' targets so that tip_frame is where it would be without deflection, at rest",
+    )
+    tip_frame: str = parameter("", "frame for deflection_compensation; empty: the robot's last")
+
+
+@dataclass(frozen=True)
+class InputShaperParameters(PdControllerParameters):
+    """Parameters of `input_shaper`."""
+
+    shaper: str = parameter(
+        "zv", "two impulses per mode, or three that bear a wrong frequency better", choices=("zv", "zvd")
+    )
+    shaped_modes: int = parameter(
+        2, "how many of the lowest lightly damped modes are shaped, when frequencies are not given",
+        low=1, high=6,
+    )  # fmt: skip
+    frequencies: tuple[float, ...] = parameter(
+        (0.0,),
+        "of the modes to be shaped; 0: from the model, under the feedback's gains, at the end of each "
+        "trajectory",
+        unit="Hz",
+    )
+    mode_damping_ratio: float = parameter(
+        0.0, "of the modes given by frequencies", unit="-", low=0.0, high=0.99
+    )
+
+
+@dataclass(frozen=True)
+class ComputedTorqueParameters(ControllerParameters):
+    """Parameters of `computed_torque`."""
+
+    service: str = parameter(
+        "dynamics_server/inverse_dynamics", "InverseDynamics service that turns accelerations into efforts"
+    )
+    robot: str = parameter("", "name of the robot at that service; empty: its only one")
+    answer_timeout: float = parameter(
+        0.05, "after which an answer is taken for lost and asked for again", unit="s", low=0.001, high=10.0
+    )
+    deflection_compensation: bool = parameter(
+        True, "links that bend: efforts for the shape their weight bends them to, not for the straight one"
+    )
+
+
 #: parameters whose names depend on the robot: (node, family, unit, description)
-FAMILIES = (
+FAMILIES: tuple[tuple[str, str, str, str], ...] = (
     ("simulator", "initial.positions.NAME", "rad, m", "position of coordinate NAME after start and reset"),
     (
         "simulator",
@@ -255,11 +332,24 @@ FAMILIES = (
     ),
 )
 
+FAMILIES += tuple(
+    (node, f"gains.NAME.{gain}", unit, f"{text} of joint NAME; -1: from bandwidth and damping_ratio")
+    for node, p_unit, d_unit in (
+        ("pd_controller", "N m/rad, N/m", "N m s/rad, N s/m"),
+        ("computed_torque", "1/s2", "1/s"),
+        ("input_shaper", "N m/rad, N/m", "N m s/rad, N s/m"),
+    )
+    for gain, unit, text in (("p", p_unit, "position gain"), ("d", d_unit, "velocity gain"))
+)
+
 NODES: dict[str, type] = {
     "dynamics_server": DynamicsServerParameters,
     "simulator": SimulatorParameters,
     "hydraulic_actuators": HydraulicActuatorsParameters,
     "state_publisher": StatePublisherParameters,
+    "pd_controller": PdControllerParameters,
+    "computed_torque": ComputedTorqueParameters,
+    "input_shaper": InputShaperParameters,
 }
 
 

@@ -61,6 +61,17 @@ class JointPath:
         share = s / (self.times[i + 1] - self.times[i])
         return position, velocity, (1.0 - share) * self.effort[i] + share * self.effort[i + 1]
 
+    def acceleration(self, time: float) -> np.ndarray:
+        """Acceleration (k,) at a time; zero beyond the ends."""
+        second = np.zeros(len(self.rows))
+        if not self.times[0] <= time < self.times[-1]:
+            return second
+        i = min(int(np.searchsorted(self.times, time, side="right")) - 1, len(self.coefficients) - 1)
+        s, c = time - self.times[i], self.coefficients[i]
+        for power in range(len(c) - 1, 1, -1):
+            second = second * s + power * (power - 1) * c[power]
+        return second
+
 
 def read_path(
     message: Any, rows: Mapping[str, int], now: float, here: np.ndarray, speed: np.ndarray

@@ -14,7 +14,14 @@ from rclpy.parameter import Parameter  # noqa: E402
 from flexdyn_ros.nodes import parameters as p  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-CONFIGS = ["bringup", "simulator", "dynamics_server", "hydraulic_actuators", "state_publisher"]
+CONFIGS = [
+    "bringup",
+    "simulator",
+    "dynamics_server",
+    "hydraulic_actuators",
+    "state_publisher",
+    "joint_controllers",
+]
 
 
 @pytest.fixture

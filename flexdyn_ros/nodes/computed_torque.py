@@ -1,0 +1,95 @@
+"""`computed_torque`: joint feedback as accelerations, turned into efforts by an InverseDynamics service."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from flexdyn_interfaces.srv import InverseDynamics
+from flexdyn_ros.control.input_shaping import Shaper
+from flexdyn_ros.control.reference import Reference
+from flexdyn_ros.control.static_shape import StaticShape
+from flexdyn_ros.nodes.controllers import Gains, JointController, Send
+from flexdyn_ros.nodes.conversions import doubles, numbers_of
+from flexdyn_ros.nodes.managed import run
+from flexdyn_ros.nodes.parameters import ComputedTorqueParameters
+
+__all__ = ["ServiceLaw", "main", "make_node"]
+
+ZERO, STATIC = 1, 2
+
+
+class ServiceLaw:
+    """tau = ID(q, v, a_d + P (q_d - q) + D (v_d - v)), asked of the dynamics server, one request at a time.
+
+    Elastic coordinates are not measured: the server takes them as at rest, bent by the weight or straight,
+    and leaves them free to accelerate.
+    """
+
+    def __init__(self, node: Any, robot: Any, joints: tuple[str, ...], settings: Any) -> None:
+        self._node, self._robot, self._settings = node, robot, settings
+        self._gains = Gains(node, robot, joints, settings, of_inertia=False)
+        elastic = set(StaticShape(robot).q.tolist())
+        self._listed = [i for i in range(robot.nq) if i not in elastic]
+        self._names = [robot.q_names[i] for i in self._listed]
+        self._client = node.create_client(InverseDynamics, settings.service)
+        self._asked = -np.inf
+        self._waiting: Any = None
+
+    def begin(self, q: np.ndarray) -> None:
+        self._P, self._D = self._gains.about(q)
+
+    def act(self, t: float, q: np.ndarray, v: np.ndarray, reference: Reference, send: Send) -> None:
+        wanted = reference(t)
+        if self._waiting is not None and time.monotonic() - self._asked < self._settings.answer_timeout:
+            return
+        if not self._client.service_is_ready():
+            self._tell(f"no service {self._client.srv_name}: no commands")
+            return
+        q_d, v_d, a_d = wanted
+        a = a_d + self._P * self._robot.difference(q, q_d) + self._D * (v_d - v)
+        request = InverseDynamics.Request(robot=self._settings.robot, samples=1, names=self._names)
+        request.unlisted = STATIC if self._settings.deflection_compensation else ZERO
+        request.positions, request.velocities = doubles(q[self._listed]), doubles(v)
+        request.accelerations, request.free_unactuated = doubles(a), True
+        self._asked = time.monotonic()
+        self._waiting = future = self._client.call_async(request)
+        future.add_done_callback(lambda done: self._on_answer(done, wanted, send))
+
+    def shaper(self, q: np.ndarray) -> Shaper | None:
+        return None
+
+    def _on_answer(self, future: Any, wanted: Any, send: Send) -> None:
+        if future is not self._waiting:
+            return  # came too late: another one was asked for
+        self._waiting = None
+        response = future.result()
+        if not response.success:
+            self._tell(f"{self._client.srv_name}: {response.message}")
+            return
+        if len(response.efforts) != self._robot.nu:
+            self._tell(
+                f"efforts has {len(response.efforts)} numbers, expected {self._robot.nu}: another robot?"
+            )
+            return
+        send(numbers_of(response.efforts), wanted)
+
+    def _tell(self, text: str) -> None:
+        self._node.get_logger().warning(text, throttle_duration_sec=1.0)
+
+
+def make_node(**options: Any) -> JointController:
+    """The node."""
+    return JointController("computed_torque", ComputedTorqueParameters, ServiceLaw, **options)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Entry point."""
+    sys.exit(run(make_node, args))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""One controller, beside a robot that publishes joint_states and takes joint_commands.
+
+ros2 launch flexdyn_ros controllers.launch.py controller:=input_shaper robot:=canadarm2
+"""
+
+from launch.actions import DeclareLaunchArgument
+from launch.conditions import IfCondition
+from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node
+from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchDescription
+
+CONTROLLERS = ("pd_controller", "computed_torque", "input_shaper")
+
+
+def generate_launch_description():
+    value = LaunchConfiguration
+    return LaunchDescription(
+        [
+            DeclareLaunchArgument(
+                "controller",
+                default_value="pd_controller",
+                description="which controller",
+                choices=list(CONTROLLERS),
+            ),
+            DeclareLaunchArgument(
+                "robot",
+                default_value="seven_joint_arm",
+                description="name of a shipped robot, path, or package:// URI of a URDF or xacro file",
+            ),
+            DeclareLaunchArgument("namespace", default_value="", description="namespace of the node"),
+            DeclareLaunchArgument(
+                "params_file",
+                default_value=PathJoinSubstitution(
+                    [FindPackageShare("flexdyn_ros"), "config", "joint_controllers.yaml"]
+                ),
+                description="parameters of the controllers",
+            ),
+            DeclareLaunchArgument(
+                "use_sim_time", default_value="true", description="take the time from /clock"
+            ),
+            DeclareLaunchArgument(
+                "log_level", default_value="info", description="debug, info, warn, error or fatal"
+            ),
+            *(
+                Node(
+                    package="flexdyn_ros",
+                    executable=controller,
+                    name=controller,
+                    namespace=value("namespace"),
+                    output="screen",
+                    parameters=[
+                        value("params_file"),
+                        {"description_file": value("robot"), "use_sim_time": value("use_sim_time")},
+                    ],
+                    ros_arguments=["--log-level", value("log_level")],
+                    condition=IfCondition(EqualsSubstitution(value("controller"), controller)),
+                )
+                for controller in CONTROLLERS
+            ),
+        ]
+    )
