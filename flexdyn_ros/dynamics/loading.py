@@ -50,9 +50,14 @@ def from_description(description: RobotDescription) -> Robot:
         from flexdyn_ros.dynamics.platform_robot import PlatformRobot
 
         return PlatformRobot(description)
+    if description.kind == "mobile":
+        from flexdyn_ros.dynamics.mobile_robot import MobileRobot
+
+        return MobileRobot(description)
     if description.kind != "tree":
         raise UnsupportedError(
-            f"robots of kind '{description.kind}' are read but not computed yet; 'tree' and 'platform' are"
+            f"robots of kind '{description.kind}' are read but not computed yet; 'tree', 'mobile' and "
+            "'platform' are"
         )
     if is_elastic(description):
         from flexdyn_ros.dynamics.elastic_robot import ElasticTreeRobot

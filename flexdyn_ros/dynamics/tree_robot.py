@@ -23,7 +23,13 @@ from flexdyn_ros.dynamics.modes import chosen_coordinates, modes_of
 from flexdyn_ros.dynamics.results import BiasTerms, Deflection, Energy, Equilibrium, Linearization, Modes
 from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.dynamics.wrenches import rows_with_wrenches, wrench_rows
-from flexdyn_ros.errors import DimensionError, SingularityError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import (
+    DimensionError,
+    SingularityError,
+    StateError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from flexdyn_ros.kernels import rigid as kernels
 from flexdyn_ros.kernels.compiler import LANES, Entry
 from flexdyn_ros.kernels.coriolis import coriolis_many
@@ -35,6 +41,7 @@ from flexdyn_ros.model.tree import Frame, RigidTree, build_tree
 if TYPE_CHECKING:
     from flexdyn_ros.dynamics.flexible_robot import Bending, LinkIntegrals
     from flexdyn_ros.dynamics.lagrangian import LagrangianPath
+    from flexdyn_ros.dynamics.mobile_family import Rolling
     from flexdyn_ros.dynamics.motion import Motion
     from flexdyn_ros.model.lagrange import LagrangeModel
 
@@ -81,6 +88,14 @@ class TreeRobot:
             self._bending = Bending(tree)
             self._kernels, self._packed = self._bending.kernels, self._bending.packed
             self._seen: dict[tuple[str, ...], TreeRobot] = {}
+        self._rolling: Rolling | None = None
+        if description.wheels:
+            from flexdyn_ros.dynamics.mobile_family import Rolling
+
+            self._rolling = Rolling(description, tree, self._kernels, self._packed)
+            self._kernels, self._packed = self._rolling.kernels, self._rolling.packed
+        #: coordinates whose motion is given (nv,)
+        self._prescribed = np.array([c.prescribed for c in tree.coordinates], dtype=bool)
         self._address = self._packed.address
         self._lagrangian = None
         self._affine = self._bending is not None and description.formulation.frame == "affine"
@@ -113,10 +128,10 @@ class TreeRobot:
         return first_call if self._lagrangian is None else _no_shortcut
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TreeRobot, (self.description, self._payloads, self._sections)
+        return type(self), (self.description, self._payloads, self._sections)
 
     def __repr__(self) -> str:
-        return f"<TreeRobot {self.name!r}: nq={self.nq}, nv={self.nv}>"
+        return f"<{type(self).__name__} {self.name!r}: nq={self.nq}, nv={self.nv}>"
 
     # ---- what the robot is ----
 
@@ -185,7 +200,7 @@ class TreeRobot:
         self._seeing((frame,))._frame(frame)
         payload = check_payload(frame, mass, com, inertia)
         others = tuple(p for p in self._payloads if p.frame != frame)
-        robot = TreeRobot(self.description, (*others, payload) if payload.mass > 0.0 else others, sections)
+        robot = type(self)(self.description, (*others, payload) if payload.mass > 0.0 else others, sections)
         if "urdf" in self.__dict__:
             robot.keep_urdf(self.urdf)
         return robot
@@ -273,7 +288,7 @@ class TreeRobot:
         if seeing is not self:
             return seeing.inverse_dynamics(q, v, a, wrenches, unactuated=unactuated, out=out)
         if unactuated == "free":
-            given = np.array([c.actuated for c in self.coordinates], dtype=bool)
+            given = np.array([c.actuated or c.prescribed for c in self.coordinates], dtype=bool)
             return _write(out, self._partial(q, v, None, a, given, wrenches)[0])
         if unactuated != "given":
             raise UnknownNameError("value of unactuated", unactuated, ("given", "free"))
@@ -330,6 +345,7 @@ class TreeRobot:
         if seeing is not self:
             return seeing.forward_dynamics(q, v, tau, wrenches, prescribed=prescribed, out=out)
         chosen = by_name(prescribed, "prescribed", "accelerations (...,)")
+        self._refuse_given_effort(tau)
         if chosen or self._tree.has_mimic:
             given, a = self._given_accelerations(chosen)
             return _write(out, self._partial(q, v, tau, a, given, wrenches)[1])
@@ -530,9 +546,12 @@ class TreeRobot:
         B = np.zeros((rows.count, 2 * nv, nv))
         A[:, :nv, nv:] = np.eye(nv)
         self._turn_errors(rows.take("v"), A)
-        A[:, nv:, :nv] = -np.linalg.solve(M, dq)
-        A[:, nv:, nv:] = -np.linalg.solve(M, dv)
-        B[:, nv:] = np.linalg.inv(M)
+        free = np.flatnonzero(~self._prescribed)
+        inverse = np.zeros_like(M)
+        inverse[:, free[:, None], free] = np.linalg.inv(M[:, free[:, None], free])
+        A[:, nv:, :nv] = -inverse @ dq
+        A[:, nv:, nv:] = -inverse @ dv
+        B[:, nv:] = inverse
         A[singular, nv:] = B[singular, nv:] = np.nan
         return Linearization(A.reshape(*rows.shape, 2 * nv, 2 * nv), B.reshape(*rows.shape, 2 * nv, nv))
 
@@ -605,7 +624,7 @@ class TreeRobot:
         ------
         DimensionError, StateError, UnknownNameError, SingularityError
         """
-        locked = chosen_coordinates(lock, self.coordinates, "lock")
+        locked = chosen_coordinates(lock, self.coordinates, "lock") | self._prescribed
         zero = np.zeros(self.nv)
         M = self.mass_matrix(q)
         K, D = self.inverse_dynamics_derivatives(q, zero, zero)
@@ -640,7 +659,7 @@ class TreeRobot:
         ------
         DimensionError, StateError, UnknownNameError, ConvergenceError
         """
-        held = chosen_coordinates(hold, self.coordinates, "hold")
+        held = chosen_coordinates(hold, self.coordinates, "hold") | self._prescribed
         tau = np.zeros(self.nv) if tau is None else tau
         q0 = self.neutral() if q0 is None else q0
         rows = self._rows(wrenches, q0=(q0, self.nq), tau=(tau, self.nv))
@@ -706,7 +725,7 @@ class TreeRobot:
         if not missing:
             return self
         if missing not in self._seen:
-            self._seen[missing] = TreeRobot(self.description, self._payloads, (*self._sections, *missing))
+            self._seen[missing] = type(self)(self.description, self._payloads, (*self._sections, *missing))
         return self._seen[missing]
 
     def _frame(self, name: str) -> Frame:
@@ -798,7 +817,7 @@ class TreeRobot:
 
     def _given_accelerations(self, prescribed: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Mask (nv,) of the coordinates in `prescribed` and their accelerations (..., nv), zero elsewhere."""
-        given = np.zeros(self.nv, dtype=bool)
+        given = self._prescribed.copy()
         values = [numbers(value, f"prescribed[{name!r}]") for name, value in prescribed.items()]
         try:
             shape = np.broadcast_shapes(*(value.shape for value in values))
@@ -809,6 +828,17 @@ class TreeRobot:
             given[self.index(name)] = True
             a[..., self.index(name)] = value
         return given, a
+
+    def _refuse_given_effort(self, tau: Any) -> None:
+        """StateError if an effort is given where the motion is."""
+        if self._prescribed.any():
+            efforts = numbers(tau, "tau", self.nv)[..., self._prescribed]
+            if np.any(efforts != 0.0):
+                name = self.v_names[int(np.argmax(self._prescribed))]
+                raise StateError(
+                    f"tau[{self.index(name)}] is {efforts.ravel()[0]}, expected 0: the motion of {name!r} is "
+                    "prescribed, its effort follows (inverse_dynamics, drive_force)"
+                )
 
     def _partial(
         self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None

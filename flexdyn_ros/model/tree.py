@@ -104,6 +104,7 @@ def build_tree(description: RobotDescription, sections: Iterable[str] = ()) -> R
     draft = TreeDraft(description, elastic)
     draft.place_base()
     draft.grow()
+    draft.place_hubs()
     return draft.finish()
 
 
@@ -207,6 +208,7 @@ class TreeDraft:
         if base.world is not None:
             self.frames[base.world] = Frame(base.world, 0, IDENTITY)
         if base.type == "planar":
+            drive = self.description.drive
             for axis_name, axis, kind, unit in (
                 ("x", (1.0, 0.0, 0.0), PRISMATIC, "m"),
                 ("z", (0.0, 0.0, 1.0), PRISMATIC, "m"),
@@ -214,7 +216,17 @@ class TreeDraft:
             ):
                 Z = frame_with_z_along(axis)
                 iq, iv = self.add_axis(
-                    Coordinate(f"base/{axis_name}", "base", unit, 0, 0, root, actuated=False), _rigid_dof()
+                    Coordinate(
+                        f"base/{axis_name}",
+                        "base",
+                        unit,
+                        0,
+                        0,
+                        root,
+                        actuated=False,
+                        prescribed=axis_name == "x" and drive is not None and drive.type != "force",
+                    ),
+                    _rigid_dof(),
                 )
                 self.bodies.append(
                     _Body(root, len(self.bodies) - 1, kind, stand @ Placement(Z, np.zeros(3)), iq, iv)
@@ -227,6 +239,16 @@ class TreeDraft:
             self.attach(root, 1, IDENTITY)
         else:
             self.attach(root, 0, stand)
+
+    def place_hubs(self) -> None:
+        """The heights of hubs between spring and tyre; nothing of the tree hangs on them, their mass is
+        armature."""
+        for wheel in self.description.wheels:
+            if wheel.tyre is not None:
+                dof = _rigid_dof()
+                dof[ARMATURE] = wheel.tyre.mass
+                name = f"{wheel.name}/hub_z"
+                self.add_axis(Coordinate(name, "hub", "m", 0, 0, wheel.link, actuated=False), dof)
 
     def attach(self, link: str, body: int, placement: Placement) -> None:
         """Fix a link to a body: a frame, and its inertia in the body's; or give a flexible link its node."""
