@@ -1,4 +1,4 @@
-"""The wheeled arm of the specification: its coordinates, its worked numbers, and mobile arms of other shapes."""
+"""The wheeled arm of the specification: its coordinates, worked state, and mobile arms of other shapes."""
 
 from __future__ import annotations
 

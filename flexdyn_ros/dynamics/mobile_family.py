@@ -5,10 +5,12 @@ Imported when the first robot with wheels is loaded.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.dynamics.motion import Motion
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.kernels import mobile
 from flexdyn_ros.model.mobile import build_mobile
@@ -52,3 +54,12 @@ class Rolling:
         entries = {name: getattr(mobile, name) for name in _DYNAMICS}
         entries |= {name: getattr(kernels, name) for name in _GEOMETRY}
         self.kernels: Any = SimpleNamespace(**entries)
+
+    def motion(self, general: Motion) -> Motion:
+        """Fixed steps on wheels, from those of the general tree."""
+        from flexdyn_ros.kernels.mobile_steps import MOBILE_MOTION
+        from flexdyn_ros.kernels.motion import LOAD
+
+        functions = MOBILE_MOTION | {LOAD: general.functions[LOAD]}
+        size = max(general.work_size, self.packed.work().size)
+        return replace(general, functions=functions, work_size=size, keep=self.packed)

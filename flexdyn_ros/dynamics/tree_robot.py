@@ -153,7 +153,8 @@ class TreeRobot:
             return None
         from flexdyn_ros.dynamics.tree_motion import tree_motion
 
-        return tree_motion(self.description, self._tree, self._packed, self._place)
+        general = tree_motion(self.description, self._tree, self._packed, self._place)
+        return general if self._rolling is None else self._rolling.motion(general)
 
     def _place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
         """Motion of a robot that sees the frames, their bodies (k,) and points in them (k, 3)."""

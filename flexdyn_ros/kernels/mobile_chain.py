@@ -4,8 +4,8 @@ Each beam has the exact mass matrix and quadratic velocity vector of a floating 
 Dynamics of Multibody Systems, chapter 5, for linear strain; specification mobile, section 5); the constraints
 between bodies are eliminated by the recursion itself: outward for motion, inward for forces (section 9 for
 any tree). Accelerations are those of node origins minus gravity, world axes. Forward dynamics eliminates
-the modes beam by beam and then the joint, as the articulated-body algorithm does (Featherstone 2008); its cost
-grows linearly.
+modes beam by beam and then the joint, as the articulated-body algorithm does (Featherstone 2008); its cost is
+linear in the number of links.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from flexdyn_ros.errors import DescriptionError, UnsupportedError
 from flexdyn_ros.kernels import mobile_views as layout
 from flexdyn_ros.kernels.flexible_views import FIXED, SECTION
 from flexdyn_ros.kernels.tree import FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.model.beams import BeamLink
 from flexdyn_ros.model.flexible import FlexibleLinkModel
 from flexdyn_ros.model.modes import gauss_legendre
 from flexdyn_ros.model.tree import RigidTree
@@ -137,6 +138,7 @@ def invariants(
 
 def _stations(link: FlexibleLinkModel) -> list[tuple[np.ndarray, np.ndarray]]:
     """Gauss points and weights on each smooth piece of the beam."""
+    assert isinstance(link.beam, BeamLink)
     order = max((mode.shape.order for mode in link.modes), default=0)
     edges = sorted({*link.beam.breaks, *(b for mode in link.modes for b in mode.shape.breaks)})
     x, w = gauss_legendre(16 + 4 * max(0, order - 6))
@@ -170,6 +172,11 @@ class _Plane:
         if tree.has_mimic:
             raise UnsupportedError("mimic joints on a planar base are computed by method 'articulated' only")
         self.links = () if tree.flexible is None else tree.flexible.links
+        for link in self.links:
+            if not isinstance(link.beam, BeamLink):
+                raise UnsupportedError(
+                    f"imported modes (link '{link.name}') are computed by method 'articulated' only"
+                )
         self.carriers = {link.node: i for i, link in enumerate(self.links)}
         self.R = self._turns()
         self.phi = [self._angle(k) for k in range(self.model.nb)]
@@ -328,7 +335,7 @@ class _Plane:
                 self._refuse(f"a mode {mode.field} of link '{link.name}'", mode.field, "modes in the plane")
         return rows
 
-    def _section(self, link: FlexibleLinkModel, station: float) -> np.ndarray:
+    def _section(self, link: FlexibleLinkModel, station: Any) -> np.ndarray:
         """Undeformed place of a section in its link's axes, and rows S1, S2, slope."""
         fields, along = link.beam.fields(link.modes, station), self._beam_axes(link)
         centre = link.beam_in_node.p + link.beam_in_node.R @ link.beam.centre(station)

@@ -1,0 +1,145 @@
+"""Fixed steps of a robot on wheels: its functions in the table of kernels/motion.py.
+
+Steps are implicit in the stiffness and damping of beams, joints, springs and tyres. What the moving road
+gives counts as dissipated with the opposite sign: it is the family's own, and no effort does it.
+"""
+
+from __future__ import annotations
+
+from .compiler import kernel
+from .memory import floats_at
+from .mobile import energies as state_energies
+from .mobile import forward, nothing
+from .mobile_chain import SECTION, move_planar
+from .mobile_views import (
+    ADDED,
+    AT,
+    DAMPING,
+    GROUND_FORCE,
+    HAS_TYRE,
+    HUB_PIVOT,
+    HUB_PUSH,
+    KIND,
+    MODE_V,
+    MODES,
+    NODE_COLUMNS,
+    NODE_HEAD,
+    NODES,
+    ROAD_RATE,
+    SIZE,
+    SPRING_RATE,
+    TYRE_D,
+    TYRE_RATE,
+    UNILATERAL,
+    WHEEL_COLUMNS,
+    WHEEL_ROWS,
+    WHEEL_SIZE,
+    WHEELS,
+    WHEELS_AT,
+    header_at,
+    nodes_of,
+    prescribed_of,
+    vectors_of,
+    wheels_of,
+)
+from .mobile_wheels import roll
+from .motion import (
+    ACCELERATE,
+    ACCELERATE_SIGNATURE,
+    ENERGIES,
+    ENERGIES_SIGNATURE,
+    LOSSES,
+    LOSSES_SIGNATURE,
+    PREPARE,
+    PREPARE_SIGNATURE,
+    callback,
+)
+from .resistance import joint_losses, lean_on_joints
+from .tree import NQ, NV, open_tree
+
+
+@callback(PREPARE_SIGNATURE)
+def prepare(robot, work):
+    """See kernels/motion.py: nothing to make ready."""
+    return 0
+
+
+@callback(ACCELERATE_SIGNATURE)
+def accelerate(robot, work, t, q, v, force, extra, h, a):
+    """See kernels/motion.py."""
+    head = header_at(robot)
+    nv = head[NV]
+    w = floats_at(work, head[SIZE])
+    q, v, a, force = floats_at(q, head[NQ]), floats_at(v, nv), floats_at(a, nv), floats_at(force, nv)
+    diagonal, given = vectors_of(head, w)[4:]
+    lean_on_joints(open_tree(robot), v, force, floats_at(extra, nv), h, diagonal)
+    prescribed = prescribed_of(head)
+    for i in range(nv):
+        given[i] = prescribed[i]
+    bodies, points, wrenches = nothing()
+    forward(robot, w, q, v, force, diagonal, given, h, bodies, points, wrenches, a)
+    return 0
+
+
+@kernel
+def beam_losses(robot, speed, mean):
+    """Power that the damping of beams takes."""
+    table, f = nodes_of(header_at(robot))
+    taken = 0.0
+    for k in range(1, header_at(robot)[NODES]):
+        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
+        m, first = row[MODES], row[MODE_V]
+        if row[KIND] != SECTION and m > 0:
+            D = f[row[AT] + NODE_HEAD + 4 * m + 4 * m * m :]
+            for i in range(m):
+                for j in range(m):
+                    taken += mean[first + i] * D[i * m + j] * speed[first + j]
+    return taken
+
+
+@kernel
+def wheel_losses(robot, w, q, speed, mean):
+    """What the dampers of wheels take less what the road gives, its forces being those at `speed`."""
+    head = header_at(robot)
+    table, numbers = wheels_of(head)
+    move_planar(robot, w, q, mean)
+    roll(robot, w, q, mean)
+    for j in range(head[WHEELS]):
+        own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
+        # rows that only `articulate_wheels` uses
+        own[ADDED], own[HUB_PIVOT], own[HUB_PUSH] = own[SPRING_RATE], own[TYRE_RATE], own[ROAD_RATE]
+    move_planar(robot, w, q, speed)
+    roll(robot, w, q, speed)
+    taken = 0.0
+    for j in range(head[WHEELS]):
+        x, own = numbers[WHEEL_SIZE * j :], w[head[WHEELS_AT] + WHEEL_ROWS * j :]
+        row = table[WHEEL_COLUMNS * j :]
+        slack = row[UNILATERAL] != 0 and own[GROUND_FORCE] == 0.0
+        if not slack or row[HAS_TYRE] != 0:
+            taken += x[DAMPING] * own[SPRING_RATE] * own[ADDED]
+        if not slack:
+            taken += x[TYRE_D] * own[TYRE_RATE] * own[HUB_PIVOT]
+        taken -= own[GROUND_FORCE] * own[HUB_PUSH]
+    return taken
+
+
+@callback(LOSSES_SIGNATURE)
+def losses(robot, work, t, q, v0, speed, mean):
+    """See kernels/motion.py; less what the moving road gives."""
+    head = header_at(robot)
+    w = floats_at(work, head[SIZE])
+    q, speed, mean = floats_at(q, head[NQ]), floats_at(speed, head[NV]), floats_at(mean, head[NV])
+    taken = joint_losses(open_tree(robot), floats_at(v0, head[NV]), speed, mean)
+    return taken + beam_losses(robot, speed, mean) + wheel_losses(robot, w, q, speed, mean)
+
+
+@callback(ENERGIES_SIGNATURE)
+def energies(robot, work, t, q, v, out):
+    """See kernels/motion.py."""
+    head = header_at(robot)
+    w = floats_at(work, head[SIZE])
+    state_energies(robot, w, floats_at(q, head[NQ]), floats_at(v, head[NV]), floats_at(out, 3))
+    return 0
+
+
+MOBILE_MOTION = {PREPARE: prepare, ACCELERATE: accelerate, LOSSES: losses, ENERGIES: energies}
