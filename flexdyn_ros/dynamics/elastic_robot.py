@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.dynamics.arguments import Rows, by_name, check_out, explain_status, finite_number, numbers
 from flexdyn_ros.dynamics.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.dynamics.modes import chosen_coordinates, modes_of
+from flexdyn_ros.dynamics.motion import Motion
 from flexdyn_ros.dynamics.results import BiasTerms, Deflection, Energy, Equilibrium, Linearization, Modes
 from flexdyn_ros.dynamics.tree_robot import TreeRobot
 from flexdyn_ros.errors import DimensionError, SingularityError, UnknownNameError
@@ -34,8 +35,6 @@ class ElasticTreeRobot:
     """
 
     kind = "tree"
-    #: no compiled time steps (docs/architecture.md): simulations go by the verbs
-    motion = None
     #: moves in ways that its efforts do not command: steps have to be implicit or small
     bends = True
 
@@ -54,6 +53,7 @@ class ElasticTreeRobot:
         self.frame_names: tuple[str, ...] = inner.frame_names
         self.warnings: tuple[str, ...] = inner.warnings
         self.gravity = inner.gravity
+        self._motions: list[tuple[Motion, Motion]] = []
         self._complete = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -68,6 +68,28 @@ class ElasticTreeRobot:
         return f"<ElasticTreeRobot {self.name!r}: nq={self.nq}, nv={self.nv}>"
 
     # ---- what the robot is ----
+
+    @cached_property
+    def motion(self) -> Motion | None:
+        """What fixed compiled steps need; None where the tree has none."""
+        return None if self.tree.motion is None else self._around(self.tree.motion)
+
+    def _around(self, tree: Motion) -> Motion:
+        """Motion with motors of the tree's own, or of one that sees more frames; one for each."""
+        for known, motion in self._motions:
+            if known is tree:
+                return motion
+        from flexdyn_ros.dynamics.elastic_motion import elastic_motion
+
+        motion = elastic_motion(tree, self.joints, self.tree.nq, self._place)
+        self._motions.append((tree, motion))
+        return motion
+
+    def _place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
+        """Motion of a robot that sees the frames, their bodies (k,) and points in them (k, 3)."""
+        assert self.tree.motion is not None
+        tree, bodies, points = self.tree.motion.place(names)
+        return self._around(tree), bodies, points
 
     @property
     def mass(self) -> float:
