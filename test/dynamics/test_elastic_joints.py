@@ -226,7 +226,7 @@ def test_compiled_steps_equal_the_adaptive_oracle(pair, method):
     setup = {"q0": q, "control": tau, "wrenches": {robot.frame_names[-1]: wrench}}
     exact = flexdyn_ros.simulate(robot, 0.02, method="radau", dt=0.01, **setup)
     error, drift = [], []
-    for dt in (4e-5, 2e-5) if robot.deflections(q) else (2e-4, 1e-4):
+    for dt in (8e-6, 4e-6) if robot.deflections(q) else (2e-4, 1e-4):
         every = int(0.01 / dt + 0.5)
         run = flexdyn_ros.simulate(robot, 0.02, method=method, dt=dt, record_every=every, **setup)
         assert run.method == method
