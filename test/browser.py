@@ -1,4 +1,4 @@
-"""The system's chromium, driven headless, rendering in software: what tests and benchmarks of the viewer share."""
+"""The system's chromium, headless, rendering in software: for tests and benchmarks of the viewer."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ from typing import Any
 
 import pytest
 
-FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+#: the last: fonts of other servers are not waited for
+FLAGS = (
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
 #: seconds that a page gets to do something on a machine that is busy
-PATIENCE = 120.0
+PATIENCE = 90.0
 #: counts the animation frames in which the canvas was drawn to
 COUNTER = """
 window.drawn = 0; let dirty = false;

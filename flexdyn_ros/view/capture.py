@@ -14,14 +14,14 @@ __all__ = ["film", "picture"]
 #: of films: rate [1/s] and size [pixels]
 RATE, HEIGHT, WIDTH = 20, 480, 854
 #: seconds that a browser gets for one picture
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
-def picture(client: Any, height: int = 1080, width: int = 1920) -> bytes:
-    """A PNG file of what the client sees, without the panels."""
+def picture(client: Any) -> bytes:
+    """A PNG file of what the client sees, as large as it sees it, without the panels."""
     import imageio.v3 as imageio
 
-    image = _render(client, height, width)
+    image = _render(client, client.camera.image_height, client.camera.image_width)
     file = io.BytesIO()
     imageio.imwrite(file, image, extension=".png")
     return file.getvalue()

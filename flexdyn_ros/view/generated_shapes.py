@@ -200,16 +200,20 @@ def tube_profile(robot: Robot, name: str, axis: int, length: float) -> tuple[np.
     # cyclic order, so that faces look outwards: y z about x, z x about y, x y about z
     if axis == 1:
         others.reverse()
-    vertices = np.zeros((2 * n + 2, 3))
-    for k, end in enumerate((-0.5, 0.5)):
+    # sides and ends have points of their own, so that the edges between them stay sharp
+    vertices = np.zeros((4 * n + 2, 3))
+    for k, end in enumerate((-0.5, 0.5, -0.5, 0.5)):
         vertices[k * n : (k + 1) * n, others] = ring
         vertices[k * n : (k + 1) * n, axis] = end
-        vertices[2 * n + k, axis] = end
+    vertices[4 * n :, axis] = -0.5, 0.5
     i = np.arange(n)
     j = (i + 1) % n
     sides = np.concatenate((np.stack((i, j, n + j), -1), np.stack((i, n + j, n + i), -1)))
     caps = np.concatenate(
-        (np.stack((j, i, np.full(n, 2 * n)), -1), np.stack((n + i, n + j, np.full(n, 2 * n + 1)), -1))
+        (
+            np.stack((2 * n + j, 2 * n + i, np.full(n, 4 * n)), -1),
+            np.stack((3 * n + i, 3 * n + j, np.full(n, 4 * n + 1)), -1),
+        )
     )
     return vertices, np.concatenate((sides, caps))
 

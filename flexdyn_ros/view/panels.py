@@ -275,7 +275,9 @@ class Panels:
 
     def _screenshot(self, client: Any) -> None:
         if client is not None:
-            client.send_file_download(f"{self._viewer.robot.name}.png", picture(client))
+            client.send_file_download(
+                f"{self._viewer.robot.name}.png", picture(client), save_immediately=True
+            )
 
     def _film(self, client: Any) -> None:
         """A swing of the mode, or the trajectory from its begin to its end, as a file."""
@@ -288,7 +290,7 @@ class Panels:
             name, content = film(client, moments, lambda n: self.tell(f"film: frame {n} of {len(moments)}"))
         finally:
             viewer.source = source
-        client.send_file_download(name, content)
+        client.send_file_download(name, content, save_immediately=True)
         self.tell(f"{name}: {len(moments)} frames, {len(content) / 1e6:.2g} MB")
 
     def _moments(self, source: str) -> list[Callable[[], None]]:

@@ -1,0 +1,149 @@
+"""The viewer in a real browser, headless and rendered in software: it loads, shows, moves, animates."""
+
+import numpy as np
+import pytest
+from browser import Page, browser
+from pendulums import double_pendulum
+
+import flexdyn_ros
+
+pytest.importorskip("viser")
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def viewer():
+    from flexdyn_ros.view.viewer import Viewer
+
+    viewer = Viewer(flexdyn_ros.load("canadarm2"), port=8310)
+    yield viewer
+    viewer.close()
+
+
+@pytest.fixture(scope="module")
+def chrome():
+    with browser() as chrome:
+        yield chrome
+
+
+@pytest.fixture(scope="module")
+def page(chrome, viewer):
+    return Page(chrome, viewer.port)
+
+
+def changed(before, after):
+    """Share of pixels that differ by more than what antialiasing does."""
+    return np.mean(np.abs(after - before).max(axis=-1) > 40)
+
+
+def test_the_page_loads_without_errors_and_the_canvas_is_not_blank(page):
+    picture = page.picture()
+    assert not page.errors
+    # the robot is a hundredth of the picture at least, and of the colour of its tubes
+    orange = (picture[..., 0] > picture[..., 2] + 30) & (picture[..., 0] > 100)
+    assert np.mean(orange) > 0.002
+    assert np.std(picture) > 5.0
+
+
+def test_a_slider_moves_the_geometry(page, viewer):
+    before = page.picture()
+    page.tab("Pose")
+    page.fill("shoulder_pitch", -0.9)
+    page.until(lambda: abs(viewer.q[0] + 0.9) < 0.02, "the slider was not heard")
+    page.until(lambda: changed(before, page.picture()) > 0.005, "the picture stayed as it was")
+    page.press("Neutral pose")
+    page.until(lambda: viewer.q[0] == 0.0, "the button was not heard")
+    assert not page.errors
+
+
+def test_a_mode_is_animated_with_its_frequency(page, viewer):
+    page.tab("Modes")
+    page.press("Find modes at this pose")
+    page.until(lambda: viewer.mode is not None, "no modes")
+    page.press("Animate")
+    page.until(lambda: viewer.source == "mode", "nothing is animated")
+    frequency = viewer.robot.modes(viewer.robot.neutral(), lock="joints").frequency[0]
+    page.until(lambda: viewer._label.visible, "no label")
+    assert viewer._label.text.startswith(f"mode 1: {frequency:.4g} Hz")
+    pictures = [page.picture()]
+    page.until(
+        lambda: pictures.append(page.picture()) or changed(pictures[0], pictures[-1]) > 0.002,
+        "the mode stands still",
+    )
+    page.press("Stop")
+    page.until(lambda: viewer.source == "pose", "it does not stop")
+    assert not page.errors
+
+
+def test_a_run_is_played_scrubbed_and_plotted(page, viewer):
+    run = flexdyn_ros.simulate(viewer.robot, 0.05, v0=np.full(23, 0.01), dt=1e-3)
+    viewer.play(run)
+    page.tab("Run")
+    page.press("Pause")
+    page.until(lambda: not viewer.playback.playing, "it goes on")
+    page.fill("Time [s]", 0.03)
+    page.until(lambda: viewer.playback.index == 30, "the slider of time was not heard")
+    assert np.array_equal(viewer.q, run.q[30])
+    page.page.locator(".uplot canvas").first.wait_for()
+    page.press("Play")
+    page.until(lambda: viewer.playback.playing, "it stays")
+    viewer.pose(viewer.robot.neutral())
+    assert not page.errors
+
+
+def test_tubes_take_the_colours_of_a_quantity(page, viewer):
+    viewer.pose(viewer.robot.random(np.random.default_rng(0)))
+    before = page.picture()
+    viewer.panels._colouring.value = "moment"
+    viewer.restart_colours()
+    page.until(lambda: changed(before, page.picture()) > 0.001, "the colours stayed")
+    page.tab("Look")
+    page.page.get_by_text("moment [N m]").wait_for()
+    viewer.panels._colouring.value = "none"
+    viewer.pose(viewer.robot.neutral())
+
+
+def test_a_screenshot_is_a_file(page, tmp_path):
+    page.tab("Look")
+    with page.page.expect_download() as waiting:
+        page.press("Screenshot")
+    path = tmp_path / "shot.png"
+    waiting.value.save_as(path)
+    assert waiting.value.suggested_filename == "canadarm2.png"
+    import imageio.v3 as imageio
+
+    assert imageio.imread(path).shape[:2] == (540, 960)
+
+
+@pytest.mark.slow
+def test_a_film_is_a_file(page, viewer, tmp_path):
+    viewer.play_mode(0)
+    page.tab("Look")
+    with page.page.expect_download() as waiting:
+        page.press("Film")
+    waiting.value.save_as(tmp_path / "film")
+    assert waiting.value.suggested_filename in ("robot.gif", "robot.mp4")
+    assert (tmp_path / "film").stat().st_size > 10_000
+
+
+def test_presets_turn_the_camera(page, viewer):
+    before = page.picture()
+    page.tab("Look")
+    page.press("top")
+    page.until(lambda: changed(before, page.picture()) > 0.01, "the camera stayed")
+    assert not page.errors
+
+
+def test_a_robot_that_does_not_bend_is_shown_too(chrome):
+    from flexdyn_ros.view.viewer import Viewer
+
+    viewer = Viewer(double_pendulum(), port=8320)
+    try:
+        page = Page(chrome, viewer.port, 720, 420)
+        viewer.play(flexdyn_ros.simulate(viewer.robot, 1.0, [0.5, 0.0]))
+        before = page.picture()
+        page.until(lambda: changed(before, page.picture()) > 0.002, "it hangs still")
+        assert not page.errors
+        page.page.close()
+    finally:
+        viewer.close()
