@@ -637,6 +637,19 @@ class PlatformRobot:
             com_acceleration=com.reshape(*shape, 6, 2, 3).copy(),
         )
 
+    def leg_joints(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and rates (..., 6, 3) of the URDF's joints of each leg: both angles of the universal
+        joint [rad], the slider [m]."""
+        table, _ = self._motions(q, v, np.zeros(6))
+        shortest = np.array([leg.shortest for leg in self.legs])
+        strokes, rates = table[..., columns.LENGTH] - shortest, table[..., columns.RATE]
+        angles = table[..., columns.ANGLES : columns.ANGLES + 2]
+        turning = table[..., columns.ANGLE_RATES : columns.ANGLE_RATES + 2]
+        return (
+            np.concatenate([angles, strokes[..., None]], axis=-1),
+            np.concatenate([turning, rates[..., None]], axis=-1),
+        )
+
     def joint_reactions(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
     ) -> Reactions:

@@ -18,6 +18,7 @@ from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.model.expanded_flexible import FlexibleSegments, cut_flexible_links
 from flexdyn_ros.model.expanded_frames import angle_rates, yaw_pitch_roll_of_quaternion
+from flexdyn_ros.model.expanded_platform import PREFIX, PlatformJoints
 
 __all__ = ["Expanded", "Part", "expand", "shown_tree"]
 
@@ -146,8 +147,13 @@ def expand(robot: Any, segments: int | None = None) -> Expanded:
     UnsupportedError
         If robots of this kind are not expanded yet.
     """
+    if robot.kind == "platform":
+        joints = PlatformJoints(robot)
+        return Expanded(text_of(shown_tree(robot.description)), [joints], joints.efforts)
     if robot.kind != "tree":
-        raise UnsupportedError(f"robots of kind '{robot.kind}' are not expanded yet; kind 'tree' is")
+        raise UnsupportedError(
+            f"robots of kind '{robot.kind}' are not expanded yet; kinds 'tree' and 'platform' are"
+        )
     root = shown_tree(robot.description)
     parts, efforts = _joints_of_the_urdf(robot)
     bending = {c.body for c in robot.coordinates if c.kind in FlexibleSegments.kinds}
@@ -209,10 +215,21 @@ def shown_tree(description: RobotDescription) -> etree._Element:
     root.set("name", description.name)
     _drop_base(root, description)
     floating = {joint.name for joint in description.joints if joint.type == "floating"}
+    platform = None if description.platform is None else description.platform.link
     for joint in root.findall("joint"):
-        if joint.get("name") in floating:
-            _split_floating(root, joint)
+        if joint.get("name") not in floating:
+            continue
+        if _end(joint, "child") == platform:
+            _stand_on_parent(joint)
+        _split_floating(root, joint)
     return root
+
+
+def _stand_on_parent(joint: etree._Element) -> None:
+    """The pose of a platform is counted from the link that carries it, not from home."""
+    joint.set("name", PREFIX)
+    for origin in joint.findall("origin"):
+        joint.remove(origin)
 
 
 def text_of(root: etree._Element) -> str:
