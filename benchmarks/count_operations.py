@@ -32,6 +32,8 @@ class Counting:
 
     __slots__ = ("x",)
     additions = multiplications = functions = 0
+    # divisions are among the multiplications too
+    divisions = roots = 0
 
     def __init__(self, x):
         self.x = float(x)
@@ -58,7 +60,17 @@ class Counting:
 
     def _divide(self, other):
         Counting.multiplications += 1
+        Counting.divisions += 1
         return Counting(self.x / float(other))
+
+    def _divide_into(self, other):
+        Counting.multiplications += 1
+        Counting.divisions += 1
+        return Counting(float(other) / self.x)
+
+    def sqrt(self):
+        Counting.roots += 1
+        return Counting(np.sqrt(self.x))
 
     def sin(self):
         Counting.functions += 1
@@ -76,13 +88,22 @@ class Counting:
     def __eq__(self, other):
         return self.x == float(other)
 
+    def __lt__(self, other):
+        return self.x < float(other)
+
+    def __gt__(self, other):
+        return self.x > float(other)
+
+    def __abs__(self):
+        return Counting(abs(self.x))
+
     def __hash__(self):
         return hash(self.x)
 
     __add__ = __radd__ = _add
     __sub__, __rsub__ = _subtract, _subtract_from
     __mul__ = __rmul__ = _multiply
-    __truediv__ = _divide
+    __truediv__, __rtruediv__ = _divide, _divide_into
 
     @classmethod
     def take(cls):
