@@ -239,7 +239,13 @@ class FlexibleLinks:
         for body in beam.bodies:
             if body.station > 0.0:
                 whole = with_body(whole, body.P, at[body.station])
-        check_modal_mass(whole, modes, link)
+        check_modal_mass(
+            whole,
+            modes,
+            link,
+            file=self.description.file,
+            line=self.description.flexible_links[link].line,
+        )
         mass = modal_mass(whole)
         self._check_independence(link, mass)
         model = FlexibleLinkModel(

@@ -524,12 +524,24 @@ def modal_mass(integrals: ModalIntegrals) -> np.ndarray:
     return 2.0 * np.einsum("klii->kl", integrals.C2) + 2.0 * integrals.T
 
 
-def check_modal_mass(integrals: ModalIntegrals, modes: Sequence[Mode], link: str) -> None:
-    """Raise DescriptionError if a modal mass is not positive: the equations of motion would be singular."""
+def check_modal_mass(
+    integrals: ModalIntegrals,
+    modes: Sequence[Mode],
+    link: str,
+    *,
+    file: str | None = None,
+    line: int | None = None,
+) -> None:
+    """Raise DescriptionError if a modal mass is not positive: the equations of motion would be singular.
+
+    file, line: where the link's description is.
+    """
     for k, mass in enumerate(np.diag(modal_mass(integrals))):
         if not mass > 0.0:
             raise DescriptionError(
                 f"mode {k + 1} ({modes[k].field}) of link '{link}' has no mass",
+                file=file,
+                line=line,
                 element="modes",
                 value=float(mass),
                 expected="for torsion a polar inertia of the beam or a body at its tip, else a mass",

@@ -501,12 +501,13 @@ def test_batches_payloads_and_pickles():
     assert robot.deflections(q)["mast"].displacement.shape == (5, 21, 3)
 
 
-def test_simulation_takes_the_path_of_verbs():
+def test_simulation_by_verbs_and_by_compiled_steps():
     robot = load(WORKED_EXAMPLE)
     run = flexdyn_ros.simulate(robot, 0.05, WORKED_STATE[0], dt=0.01, method="dop853")
     assert run.energy.total == pytest.approx(run.energy.total[0], rel=1e-8)
-    with pytest.raises(UnsupportedError, match="rosenbrock"):
-        flexdyn_ros.simulate(robot, 0.01, method="rosenbrock")
+    steps = flexdyn_ros.simulate(robot, 0.05, WORKED_STATE[0], dt=1e-4, method="rosenbrock")
+    # order two: h^2 times frequencies of 2e2 rad/s squared
+    assert steps.q[-1] == pytest.approx(run.q[-1], abs=1e-3)
 
 
 # ---------------------------------------- what is refused
