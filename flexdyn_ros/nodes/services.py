@@ -13,7 +13,6 @@ import numpy as np
 
 import flexdyn_ros
 from flexdyn_interfaces import srv
-from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
 from flexdyn_ros.errors import FlexdynError, SingularityError, UnsupportedError
 from flexdyn_ros.nodes.conversions import (
     coordinate_message,
@@ -25,6 +24,7 @@ from flexdyn_ros.nodes.conversions import (
     rows_of_jacobian,
     vector_message,
 )
+from flexdyn_ros.nodes.deflections import deflection_message
 from flexdyn_ros.nodes.requests import (
     RequestError,
     check_result_size,
@@ -200,30 +200,7 @@ def deflections(robot: Any, request: Any, response: Any, max_samples: int) -> No
         raise RequestError(f"stations holds {wrong[0]}, expected fractions of the length from 0 to 1")
     check_result_size(request.samples, 16 * max(21, len(stations)))
     bent = robot.deflections(q, stations if len(stations) else None)
-    lengths = (
-        {name: link.beam.length for name, link in robot.description.flexible_links.items()} if bent else {}
-    )
-    response.deflections = [
-        LinkDeflections(
-            robot=robot.name, links=[_link(name, d, i, lengths[name]) for name, d in bent.items()]
-        )
-        for i in range(len(q))
-    ]
-
-
-def _link(name: str, d: Any, i: int, length: float) -> LinkDeflection:
-    return LinkDeflection(
-        link=name,
-        frame_id=f"{name}/beam",
-        length=length,
-        stations=doubles(d.station),
-        displacements=[vector_message(x) for x in d.displacement[i]],
-        rotations=[vector_message(x) for x in d.rotation[i]],
-        curvatures=[vector_message(x) for x in d.curvature[i]],
-        strains=doubles(d.strain[i]),
-        moments=[vector_message(x) for x in d.moment[i]],
-        axial_forces=doubles(d.axial_force[i]),
-    )
+    response.deflections = [deflection_message(robot, bent, (i,)) for i in range(len(q))]
 
 
 # ---- about one configuration ----

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from typing import Any
@@ -21,7 +22,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from flexdyn_interfaces import srv
-from flexdyn_ros.errors import FlexdynError, UnknownNameError
+from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.commands import CommandBook, CommandError
 from flexdyn_ros.nodes.conversions import duration_seconds, wrench_vector
 from flexdyn_ros.nodes.health import simulator_health
@@ -183,6 +184,23 @@ class Simulator(ManagedNode):
                 (self.destroy_subscription, self.create_subscription(kind, topic, callback, qos))
             )
 
+        for extra in self._telemetry.extras:
+            for kind, topic, take in extra.inputs:
+                heard = self.create_subscription(kind, topic, self._between_ticks(take), NEWEST)
+                self._made.append((self.destroy_subscription, heard))
+
+    def _between_ticks(self, take: Callable[[Any, Simulation], None]) -> Callable[[Any], None]:
+        """A callback of a family's input, between two ticks."""
+
+        def heard(message: Any) -> None:
+            try:
+                with self._pace.between_ticks():
+                    take(message, self._simulation)
+            except (CommandError, FlexdynError) as error:
+                self._tell_rejection(error)
+
+        return heard
+
     def _serve(self) -> None:
         group = ReentrantCallbackGroup()
         for kind, name, callback in (
@@ -251,9 +269,8 @@ class Simulator(ManagedNode):
 
     def _load(self, frame: str, axes: str | None, wrench: Any, duration: float) -> None:
         simulation = self._simulation
-        for name in (frame, axes):
-            if name is not None and name not in simulation.robot.frame_names:
-                raise UnknownNameError("frame", name, simulation.robot.frame_names)
+        # refuses what is no frame; sections LINK@station are frames too
+        simulation.robot.frames(simulation.robot.neutral(), [frame] if axes is None else [frame, axes])
         w = wrench_vector(wrench)
         if not np.isfinite(w).all():
             raise RequestError(f"wrench holds {w[~np.isfinite(w)][0]}, expected finite numbers")

@@ -25,6 +25,7 @@ from flexdyn_ros.nodes.conversions import (
     twist_message,
     wrench_message,
 )
+from flexdyn_ros.nodes.families import Setting, extras_of
 from flexdyn_ros.nodes.parameters import SimulatorParameters
 from flexdyn_ros.nodes.recorder import Recorder
 from flexdyn_ros.nodes.simulation import Simulation
@@ -65,8 +66,10 @@ class Telemetry:
         self._transforms = make(TFMessage, "/tf", 100) if moves and settings.publish_base_tf else None
         self._reactions = JointReactions(robot, settings.wrench_joints) if settings.wrench_joints else None
         self._wrenches = [make(WrenchStamped, f"~/wrench/{name}", 10) for name in settings.wrench_joints]
+        self.extras = extras_of(Setting(simulation, settings, make))
         everything = [self._joints, self._state, self._energy, self._clock, self._odometry, self._transforms]
-        self.publishers = [publisher for publisher in (*everything, *self._wrenches) if publisher is not None]
+        everything += [*self._wrenches, *(p for extra in self.extras for p in extra.publishers)]
+        self.publishers = [publisher for publisher in everything if publisher is not None]
         self._joint_message = JointState(name=list(self._expanded.joint_names))
         self._state_message = self.state()
         self._fast_interval = 1.0 / settings.publish_rate_hz
@@ -137,6 +140,8 @@ class Telemetry:
         self._state.publish(state)
         if self._odometry is not None:
             self._publish_base(stamp)
+        for extra in self.extras:
+            extra.publish_fast(stamp)
 
     def _publish_base(self, stamp: Any) -> None:
         """Pose and twist of the root link; the twist in its own axes, as Odometry wants it."""
@@ -168,6 +173,8 @@ class Telemetry:
         )
         message.header.stamp, message.header.frame_id = stamp, "world"
         self._energy.publish(message)
+        for extra in self.extras:
+            extra.publish_slow(stamp)
         if self._reactions is not None:
             w = self._reactions(s.q, s.v, s.a, self._simulation.loads())
             for publisher, link, row in zip(self._wrenches, self._reactions.links, w, strict=True):

@@ -12,7 +12,8 @@ STIFF_LINK = """
 <robot name="stiff_link"><link name="base"/><link name="upper"/>
   <link name="tool"><inertial><origin xyz="0.1 0 0"/><mass value="0.4"/>
     <inertia ixx="1e-3" ixy="0" ixz="0" iyy="2e-3" iyz="0" izz="2e-3"/></inertial></link>
-  <joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/></joint>
+  <joint name="shoulder" type="continuous"><parent link="base"/><child link="upper"/>
+    <axis xyz="0 1 0"/></joint>
   <joint name="elbow" type="continuous"><parent link="upper"/><child link="tool"/><origin xyz="0.5 0 0"/>
     <axis xyz="0 1 0"/></joint>
   <flexdyn reference="upper">

@@ -1,0 +1,91 @@
+"""What the simulator publishes and hears beside the topics of every robot, family by family.
+
+An extra is made by a function of EXTRAS from a `Setting`, if the robot has what it is about; the telemetry
+calls it at its rates. A new family adds its function here and changes neither simulator nor telemetry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from flexdyn_interfaces.msg import LinkDeflections
+from flexdyn_ros.nodes.deflections import deflection_message
+from flexdyn_ros.nodes.simulation import Simulation
+
+__all__ = ["EXTRAS", "Extra", "Input", "Setting", "extras_of"]
+
+
+class Input(NamedTuple):
+    """A topic that an extra hears: callback(message, simulation) runs between two ticks and may raise
+    CommandError."""
+
+    kind: Any
+    topic: str
+    callback: Callable[[Any, Simulation], None]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What extras are made from.
+
+    make(kind, topic, depth) makes a publisher that is silent while the node is not active. `simulation` keeps
+    its robot up to date: look there at every publication.
+    """
+
+    simulation: Simulation
+    settings: Any
+    make: Callable[..., Any]
+
+
+class Extra(Protocol):
+    """Topics of a family."""
+
+    @property
+    def publishers(self) -> tuple[Any, ...]: ...
+
+    @property
+    def inputs(self) -> tuple[Input, ...]: ...
+
+    def publish_fast(self, stamp: Any) -> None:
+        """At publish_rate_hz."""
+
+    def publish_slow(self, stamp: Any) -> None:
+        """At deflection_rate_hz."""
+
+
+class Deflections:
+    """`deflections`: how every flexible link bends, with strains and section forces."""
+
+    inputs: tuple[Input, ...] = ()
+
+    def __init__(self, setting: Setting) -> None:
+        self._simulation = setting.simulation
+        self._publisher = setting.make(LinkDeflections, "deflections", 10)
+        self.publishers = (self._publisher,)
+
+    def publish_fast(self, stamp: Any) -> None:
+        """Nothing."""
+
+    def publish_slow(self, stamp: Any) -> None:
+        """The present deflections."""
+        robot = self._simulation.robot
+        message = deflection_message(robot, robot.deflections(self._simulation.stepper.q))
+        message.header.stamp, message.header.frame_id = stamp, robot.description.root
+        self._publisher.publish(message)
+
+
+def _deflections(setting: Setting) -> Extra | None:
+    robot = setting.simulation.robot
+    return Deflections(setting) if robot.deflections(robot.neutral()) else None
+
+
+#: functions that make an extra, or None for a robot without what it is about
+EXTRAS: tuple[Callable[[Setting], Extra | None], ...] = (_deflections,)
+
+
+def extras_of(setting: Setting) -> tuple[Extra, ...]:
+    """The extras of a robot."""
+    made = (make(setting) for make in EXTRAS)
+    return tuple(extra for extra in made if extra is not None)
