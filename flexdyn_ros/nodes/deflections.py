@@ -13,7 +13,8 @@ __all__ = ["deflection_message"]
 
 
 def deflection_message(robot: Any, bent: dict[str, Any], row: tuple[int, ...] = ()) -> LinkDeflections:
-    """LinkDeflections of one sample: the one at `row` of what `robot.deflections` answered; frames LINK/beam."""
+    """LinkDeflections of one sample, the one at `row` of what `robot.deflections` answered; frames
+    LINK/beam."""
     links = robot.description.flexible_links
     return LinkDeflections(
         robot=robot.name,
