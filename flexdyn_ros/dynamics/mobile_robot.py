@@ -97,7 +97,7 @@ class MobileRobot(TreeRobot):
             If `base/x` is not prescribed: its force then is tau.
         """
         tau = self._motion(q, v, tau, wrenches, acceleration)[0]
-        force = np.ascontiguousarray(tau[..., self._drive_index()])
+        force = tau[..., self._drive_index()].copy()
         if slope:
             rows, out = self._wheels(q, v)
             force = force + (out[..., 0] * out[..., 3]).sum(axis=-1).reshape(rows.shape)

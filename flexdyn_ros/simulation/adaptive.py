@@ -34,6 +34,9 @@ class _System:
         self.motion.set_efforts(plan.effort)
         self.motion.set_wrenches(plan.loads)
         self.bodies = free_bodies(plan.robot)
+        driven = {c.name for c in plan.robot.coordinates if c.prescribed}
+        #: efforts (nu,) that follow from a prescribed motion
+        self.prescribed = np.array([name in driven for name in plan.robot.effort_names], dtype=bool)
         self._position_rates = position_rates(plan.robot)
         self.y0 = np.concatenate([plan.q0, plan.v0, np.zeros(2)])
         self.bounds = speed_bounds(plan.robot, plan.q0, plan.v0)
@@ -51,11 +54,17 @@ class _System:
         q, v = self.state(y)
         if self.plan.wrenches is not None:
             self.motion.set_wrenches(self.plan.wrenches(t, q.copy(), v.copy()))
+        self.follow(t)
         try:
             a, _, work, taken = self.motion.rates(t, q, v)
         except (FlexdynError, ArithmeticError):
             return np.full(y.size, np.nan)
         return np.concatenate([self._position_rates(y[: self.robot.nq], v), a, [work, taken]])
+
+    def follow(self, t: float) -> None:
+        """Take over the acceleration that is prescribed at t."""
+        if self.plan.drive is not None:
+            self.motion.set_given(self.plan.drive.v_index, self.plan.drive.at(t)[2])
 
     def divergence(self) -> Any:
         """An event of scipy that ends the integration when a speed is beyond what its scale allows."""
@@ -169,8 +178,10 @@ def _collect_events(system: _System, record: Record, solution: Any) -> Event | N
 def _write(system: _System, record: Record, t: float, y: np.ndarray, tau: np.ndarray) -> None:
     """A sample; its effort is the clipped one."""
     q, v = system.state(y)
+    system.follow(float(t))
     effort = system.motion.rates(float(t), q, v)[1]
-    record.add(float(t), q, v, effort, y[-2], y[-1], bool((effort != tau).any()))
+    clipped = (effort != tau) & ~system.prescribed
+    record.add(float(t), q, v, effort, y[-2], y[-1], bool(clipped.any()))
 
 
 def _failure(plan: Plan, record: Record, why: str) -> SimulationError:

@@ -38,7 +38,7 @@ def run_fixed(plan: Plan) -> Trajectory:
     stepper.set_state(t=float(plan.times[0]))
     record = Record(plan)
     with Progress(plan) as progress:
-        if isinstance(stepper, Stepper) and not (plan.control or plan.wrenches or plan.watches):
+        if isinstance(stepper, Stepper) and not (plan.control or plan.wrenches or plan.watches or plan.drive):
             return _roll(plan, stepper, record, progress)
         return _walk(plan, stepper, record, progress)
 
@@ -104,7 +104,7 @@ def _walk(
         t = float(times[i])
         # all steps but a shorter last one are exactly dt, as in the compiled loop
         h = float(times[i + 1] - t) if i + 2 == times.size and _has_short_step(plan) else plan.dt
-        _ask(plan, stepper, t)
+        _ask(plan, stepper, t, h)
         before = stepper.snapshot() if plan.watches else ()
         if stepper.step(h, t) != OK:
             raise _failure(plan, stepper, record, t)
@@ -127,8 +127,10 @@ def _walk(
     return record.finish(0, f"reached t = {times[-1]:g} s", stepper.method)
 
 
-def _ask(plan: Plan, stepper: Stepper | VerbStepper, t: float) -> None:
-    """Efforts and wrenches for the step that begins at t."""
+def _ask(plan: Plan, stepper: Stepper | VerbStepper, t: float, h: float) -> None:
+    """Efforts, wrenches and prescribed motion for the step of h that begins at t."""
+    if plan.drive is not None:
+        stepper.place_drive(plan.drive, t, h)
     if plan.control is not None:
         stepper.set_efforts(plan.command(t, stepper.q, stepper.v))
     if plan.wrenches is not None:

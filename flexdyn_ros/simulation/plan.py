@@ -11,7 +11,8 @@ import numpy as np
 
 from flexdyn_ros.dynamics.arguments import by_name, numbers
 from flexdyn_ros.dynamics.protocol import Robot
-from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.simulation.drive import Drive, drive_of, initial_motion
 from flexdyn_ros.simulation.events import Watch, limit_watch, watches
 
 __all__ = ["ADAPTIVE", "FIXED", "Plan", "make_plan"]
@@ -30,7 +31,7 @@ class Plan:
 
     control and wrenches are callables, or None where what `effort` and `loads` hold is constant. times
     (n,) are those of all steps [s], the last one shorter if the duration is no whole number of steps;
-    stride of them make a sample.
+    stride of them make a sample. drive: prescribed motion that is not of constant speed.
     """
 
     robot: Robot
@@ -47,6 +48,7 @@ class Plan:
     loads: Mapping[str, Any] | None
     wrenches: Callable[[float, np.ndarray, np.ndarray], Mapping[str, Any] | None] | None
     watches: list[Watch]
+    drive: Drive | None
     limits: str
     saturate: bool
     record: tuple[str, ...]
@@ -93,7 +95,8 @@ def make_plan(
     ------
     DimensionError, StateError, UnknownNameError, UnsupportedError
     """
-    _refuse_prescribed(robot, prescribed)
+    drive = drive_of(robot, prescribed)
+    still = initial_motion(robot, drive, float(t0))
     if method not in ("auto", *FIXED, *ADAPTIVE):
         raise UnknownNameError("method", method, ("auto", *FIXED, *ADAPTIVE))
     if limits not in _LIMITS:
@@ -109,8 +112,10 @@ def make_plan(
         watch = limit_watch(robot)
         all_watches += [watch] if watch else []
     held = None if control is None or callable(control) else _vector(control, "control", robot.nu)
-    q = robot.neutral() if q0 is None else _vector(q0, "q0", robot.nq)
-    v = np.zeros(robot.nv) if v0 is None else _vector(v0, "v0", robot.nv)
+    q = still[0] if q0 is None else _vector(q0, "q0", robot.nq)
+    v = still[1] if v0 is None else _vector(v0, "v0", robot.nv)
+    if drive is not None:
+        q[drive.q_index], v[drive.v_index] = still[0][drive.q_index], still[1][drive.v_index]
     return Plan(
         robot=robot,
         times=_times(duration, t0, dt),
@@ -128,19 +133,12 @@ def make_plan(
         else by_name(wrenches, "wrenches", "(6,) arrays"),
         wrenches=wrenches if callable(wrenches) else None,
         watches=all_watches,
+        drive=drive,
         limits=limits,
         saturate=bool(saturate),
         record=names,
         progress=bool(progress),
     )
-
-
-def _refuse_prescribed(robot: Robot, prescribed: Any) -> None:
-    names = [c.name for c in robot.coordinates if c.prescribed]
-    if prescribed is not None and not names:
-        raise UnsupportedError(f"robot {robot.name!r} has no coordinate with a prescribed motion")
-    if names:
-        raise UnsupportedError(f"prescribed motion ({', '.join(names)}) is not simulated yet")
 
 
 def _times(duration: float, t0: float, dt: float) -> np.ndarray:

@@ -23,6 +23,10 @@ class Rates(Protocol):
 
     def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None: ...
 
+    def set_given(self, index: int, acceleration: float) -> None:
+        """Acceleration of the prescribed coordinate, held."""
+        ...
+
     def rates(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
         """a (nv,), effort (nu,), power of efforts and wrenches, power dissipated [W]."""
         ...
@@ -44,6 +48,10 @@ class _CompiledRates:
         self.set_efforts, self.set_wrenches = self._stepper.set_efforts, self._stepper.set_wrenches
         self._sizes = robot.nv, robot.nu
 
+    def set_given(self, index: int, acceleration: float) -> None:
+        """See `Rates`."""
+        self._stepper.given[index] = acceleration
+
     def rates(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
         """See `Rates`."""
         a, effort, powers = np.empty(self._sizes[0]), np.empty(self._sizes[1]), np.empty(2)
@@ -60,9 +68,14 @@ class _VerbRates:
         self._robot = robot
         self._tau = np.zeros(robot.nu)
         self._wrenches: dict[str, np.ndarray] = {}
+        self._given = {c.name: 0.0 for c in robot.coordinates if c.prescribed}
         limit = {c.name: c.effort_limit for c in robot.coordinates}
         ceiling = [limit.get(name) or np.inf for name in robot.effort_names]
         self._ceiling = np.array(ceiling) if saturate else np.full(robot.nu, np.inf)
+
+    def set_given(self, index: int, acceleration: float) -> None:
+        """See `Rates`."""
+        self._given[self._robot.v_names[index]] = acceleration
 
     def set_efforts(self, tau: np.ndarray) -> None:
         """Commanded effort (nu,), held."""
@@ -76,7 +89,9 @@ class _VerbRates:
         """See `Rates`."""
         robot = self._robot
         tau = np.clip(self._tau, -self._ceiling, self._ceiling)
-        a = robot.forward_dynamics(q, v, tau, self._wrenches or None)
+        a = robot.forward_dynamics(q, v, tau, self._wrenches or None, prescribed=self._given or None)
+        if self._given:
+            tau = robot.inverse_dynamics(q, v, a, self._wrenches or None)
         work = float(v @ (robot.actuation_matrix(q) @ tau))
         for name, wrench in self._wrenches.items():
             work += float(wrench @ (robot.jacobian(q, name) @ v))

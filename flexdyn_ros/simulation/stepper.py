@@ -21,6 +21,7 @@ from flexdyn_ros.kernels.steppers_memory import (
     SEMI_IMPLICIT_EULER,
     WORK_DONE,
 )
+from flexdyn_ros.simulation.drive import Drive
 from flexdyn_ros.simulation.stiffness import fastest_rate, speed_bounds, stops_at
 from flexdyn_ros.simulation.workspace import Workspace
 
@@ -245,6 +246,12 @@ class Stepper:
         w["v_bound"][:] = speed_bounds(robot, new_q, new_v)
         self._write_stops()
         kernels.prepare_steps(self._steps, self.t)
+
+    def place_drive(self, drive: Drive, t: float, h: float) -> None:
+        """Put the prescribed coordinate where it is at t, and let it reach the speed that it has at t + h."""
+        w = self._workspace
+        w["q"][drive.q_index], w["v"][drive.v_index], _ = drive.at(t)
+        self.given[drive.v_index] = drive.mean_acceleration(t, h)
 
     def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None:
         """Wrenches that act from now on; None clears.

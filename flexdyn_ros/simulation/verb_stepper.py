@@ -9,6 +9,7 @@ import numpy as np
 
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
+from flexdyn_ros.simulation.drive import Drive
 from flexdyn_ros.simulation.rates import rates_of
 from flexdyn_ros.simulation.stepper import NOT_FINITE, OK
 
@@ -51,6 +52,11 @@ class VerbStepper:
         """Commanded effort (nu,), held."""
         self._tau[:] = tau
         self._motion.set_efforts(tau)
+
+    def place_drive(self, drive: Drive, t: float, h: float) -> None:
+        """See `Stepper.place_drive`."""
+        self.q[drive.q_index], self.v[drive.v_index], _ = drive.at(t)
+        self._motion.set_given(drive.v_index, drive.mean_acceleration(t, h))
 
     def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None:
         """Wrenches by frame, held."""

@@ -1,0 +1,177 @@
+"""Wheeled arms in motion: energy, symmetries, drive; tolerances of the mobile specification, section 16."""
+
+import numpy as np
+import pytest
+from mobile_arms import absolute, arm, efforts, held
+
+import flexdyn_ros
+from flexdyn_ros.errors import StateError, UnsupportedError
+
+START = np.radians([-45.0, 120.0])
+
+
+def start(robot, angles=START):
+    """The held equilibrium of the default pose, and the speed of the drive."""
+    v = np.zeros(robot.nv)
+    v[0] = robot.description.drive.speed
+    return held(robot, angles).q, v
+
+
+def balance(robot, run):
+    """Largest change of energy - work + dissipated [J]."""
+    account = run.energy.total - run.work + run.dissipated
+    return np.abs(account - account[0]).max()
+
+
+@pytest.mark.parametrize(("flexible", "bound"), [(True, 1e-8), (False, 1e-6)])
+def test_work_and_energy_balance_over_the_default_study(flexible, bound):
+    robot = arm(formulation__flexible=flexible)
+    q, v = start(robot)
+    run = flexdyn_ros.simulate(
+        robot, 0.25, q, v, dt=0.25, method="dop853", rtol=1e-9, atol=1e-11, control=efforts(robot, 45.0, -2.0)
+    )
+    assert balance(robot, run) <= bound
+    assert run.energy.total[-1] > 50.0
+    assert robot.wheel_forces(run.q, run.v).in_contact.all()
+
+
+def test_power_identity_by_central_differences():
+    robot = arm()
+    rng = np.random.default_rng(5)
+    h = 1e-6
+    for _ in range(10):
+        q = robot.random(rng) * 0.3
+        q[1] += 0.2
+        v = rng.normal(size=robot.nv) * 0.3
+        v[[c.v_index for c in robot.coordinates if c.kind == "axial"]] *= 1e-3
+        tau = efforts(robot, *rng.normal(size=2))
+        a = robot.forward_dynamics(q, v, tau)
+        rate = (
+            robot.energy(q + h * v + 0.5 * h * h * a, v + h * a).total
+            - robot.energy(q - h * v + 0.5 * h * h * a, v - h * a).total
+        ) / (2.0 * h)
+        given, taken = robot.wheel_powers(q, v)
+        power = tau @ v + robot.drive_force(q, v, tau) * v[0] + given - taken
+        assert rate == pytest.approx(power, rel=1e-4, abs=1e-4)
+
+
+def test_held_equilibrium_on_a_flat_road_at_rest_stays_for_half_a_second():
+    robot = arm(road={"kind": "flat"}, drive__speed=0.0)
+    rest = held(robot, START)
+    tau = rest.tau.copy()
+    tau[0] = 0.0
+    run = flexdyn_ros.simulate(
+        robot, 0.5, rest.q, method="dop853", rtol=1e-9, atol=1e-12, dt=0.1, control=tau
+    )
+    assert np.abs(run.q - rest.q).max() <= 1e-10
+
+
+def test_speed_over_a_flat_road_changes_nothing_else():
+    runs = []
+    for speed in (0.0, 0.7):
+        robot = arm(road={"kind": "flat"}, drive__speed=speed)
+        q, v = start(robot)
+        runs.append(
+            flexdyn_ros.simulate(
+                robot,
+                0.1,
+                q,
+                v,
+                dt=0.01,
+                method="dop853",
+                rtol=1e-12,
+                atol=1e-14,
+                control=efforts(robot, 5, -1),
+            )
+        )
+    assert np.abs(runs[0].q[:, 1:] - runs[1].q[:, 1:]).max() <= 1e-10
+    assert np.allclose(runs[1].q[:, 0], 0.7 * runs[1].t, rtol=0.0, atol=1e-12)
+
+
+def test_mirrored_arm_moves_as_the_mirror_image():
+    robot = arm(road={"kind": "flat"})
+    back = flexdyn_ros.load(
+        "mobile_arm",
+        options={
+            "road": {"kind": "flat"},
+            "drive.speed": -0.3,
+            "wheel.rear.suspension": {"stiffness": 1168.0, "damping": 116.0},
+            "wheel.front.suspension": {"stiffness": 952.0, "damping": 95.0},
+        },
+    )
+    T = absolute(robot)
+    q, v = start(robot)
+    z = T @ q[1:]
+    image = z * np.array([1, -1, -1, 1, -1, -1, -1, 1, -1, -1])
+    image[[2, 6]] += np.pi
+    p = np.append(0.0, np.linalg.solve(T, image))
+    u = v * -1.0
+    one = flexdyn_ros.simulate(
+        robot, 0.05, q, v, dt=0.05, method="dop853", rtol=1e-12, atol=1e-14, control=efforts(robot, 5, -1)
+    )
+    two = flexdyn_ros.simulate(
+        back, 0.05, p, u, dt=0.05, method="dop853", rtol=1e-12, atol=1e-14, control=efforts(back, -5, 1)
+    )
+    mirrored = (T @ one.q[-1, 1:]) * np.array([1, -1, -1, 1, -1, -1, -1, 1, -1, -1])
+    mirrored[[2, 6]] += np.pi
+    assert np.abs(T @ two.q[-1, 1:] - mirrored).max() <= 1e-9
+    assert two.tau[-1, 0] == pytest.approx(-one.tau[-1, 0], rel=1e-7)
+
+
+def test_effort_of_the_prescribed_coordinate_is_the_driving_force():
+    robot = arm(formulation__flexible=False)
+    q, v = start(robot)
+    tau = efforts(robot, 45.0, -2.0)
+    run = flexdyn_ros.simulate(robot, 0.05, q, v, dt=0.01, method="dop853", control=tau)
+    force = robot.drive_force(run.q, run.v, np.broadcast_to(tau, run.q.shape))
+    assert np.allclose(run.tau[:, 0], force, rtol=1e-9, atol=1e-9)
+    with pytest.raises(StateError, match="prescribed"):
+        robot.forward_dynamics(q, v, np.ones(robot.nv))
+
+
+@pytest.mark.parametrize("method", ["rk4", "rosenbrock", "dop853"])
+def test_a_prescribed_motion_is_followed(method):
+    robot = arm(formulation__flexible=False)
+
+    def motion(t):
+        return 0.1 * np.sin(3.0 * t), 0.3 * np.cos(3.0 * t), -0.9 * np.sin(3.0 * t)
+
+    q, _ = start(robot)
+    tau = held(robot, START).tau
+    tau[0] = 0.0
+    run = flexdyn_ros.simulate(robot, 0.5, q, dt=1e-3, method=method, prescribed=motion, control=tau)
+    assert np.abs(run.q[:, 0] - 0.1 * np.sin(3.0 * run.t)).max() <= 1e-6
+    assert np.abs(run.v[:, 0] - 0.3 * np.cos(3.0 * run.t)).max() <= 1e-6
+
+
+def test_a_motion_is_refused_where_nothing_is_prescribed():
+    robot = flexdyn_ros.load("mobile_arm", options={"drive": {"type": "force", "speed": None, "start": None}})
+    with pytest.raises(UnsupportedError, match="prescribed"):
+        flexdyn_ros.simulate(robot, 0.1, prescribed=lambda t: (t, 1.0, 0.0))
+    assert not robot.coordinates[0].prescribed
+
+
+def test_torques_without_equilibrium_are_reported():
+    from flexdyn_ros.errors import ConvergenceError
+
+    robot = arm(formulation__flexible=False)
+    with pytest.raises(ConvergenceError):
+        robot.static_equilibrium(held(robot, START).q, tau=efforts(robot, 45.0, -2.0))
+
+
+@pytest.mark.slow
+def test_stiffer_beams_tend_to_the_rigid_arm_as_one_over_stiffness():
+    rigid = arm(formulation__flexible=False)
+    q, v = start(rigid)
+    options = {"dt": 0.0125, "method": "dop853", "rtol": 1e-9, "atol": 1e-11}
+    straight = flexdyn_ros.simulate(rigid, 0.25, q, v, control=efforts(rigid, 45, -2), **options)
+    tip = straight.frames("link_2/tip")[:, :3, 3]
+    errors = []
+    for factor in (1.0, 10.0, 100.0):
+        modulus = 210e9 * factor
+        robot = arm(links__link_1__beam__material__E=modulus, links__link_2__beam__material__E=modulus)
+        q, v = start(robot)
+        run = flexdyn_ros.simulate(robot, 0.25, q, v, control=efforts(robot, 45, -2), **options)
+        errors.append(np.abs(run.frames("link_2/tip")[:, :3, 3] - tip).max())
+    assert errors[1] < errors[0] / 5.0
+    assert errors[2] < errors[1] / 5.0
