@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 PROBE = """
 import numpy as np
 from numba.core.runtime import rtsys
@@ -11,7 +13,8 @@ import flexdyn_ros
 from flexdyn_ros.dynamics.threads import set_batch_threads
 
 set_batch_threads(1)
-robot = flexdyn_ros.load("seven_joint_arm")
+robot = flexdyn_ros.load(ROBOT)
+n = robot.nv
 rng = np.random.default_rng(0)
 load = {"tool0": np.ones(6)}
 
@@ -38,7 +41,9 @@ verbs = {
     "difference": lambda q, v, x: robot.difference(q, v),
     "derivatives": lambda q, v, x: robot.inverse_dynamics_derivatives(q, v, x),
 }
-small, large = rng.uniform(-1, 1, (3, 2, 7)), rng.uniform(-1, 1, (3, 1000, 7))
+if robot.bends:
+    verbs["coriolis"] = lambda q, v, x: robot.coriolis_matrix(q, v)
+small, large = rng.uniform(-1, 1, (3, 2, n)), rng.uniform(-1, 1, (3, 1000, n))
 for name, verb in verbs.items():
     verb(*small)
     few, many = allocations(lambda: verb(*small)), allocations(lambda: verb(*large))
@@ -48,9 +53,14 @@ print("ok")
 """
 
 
-def test_kernels_do_not_allocate():
+@pytest.mark.parametrize("robot", ["seven_joint_arm", "canadarm2"])
+def test_kernels_do_not_allocate(robot):
+    """The same for rigid trees and for trees with flexible links."""
+    probe = PROBE.replace("ROBOT", repr(robot)).replace(
+        "1000", "1000" if robot == "seven_joint_arm" else "60"
+    )
     run = subprocess.run(
-        [sys.executable, "-c", PROBE],
+        [sys.executable, "-c", probe],
         env={**os.environ, "NUMBA_NRT_STATS": "1"},
         capture_output=True,
         text=True,
