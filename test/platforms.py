@@ -64,7 +64,7 @@ def random_platform(seed: int, *, leg_spin: str = "universal") -> tuple[str, Pla
     anchors = np.column_stack([0.9 * np.cos(above), 0.9 * np.sin(above), 0 * above])
     anchors = anchors + rng.uniform(-0.1, 0.1, (6, 3))
     tangent = np.column_stack([-np.sin(azimuth), np.cos(azimuth), 0 * azimuth])
-    tangent = np.array([Rotation.from_rotvec(rng.normal(size=3) * 0.2).apply(t) for t in tangent])
+    tangent = np.array([Rotation.from_rotvec(rng.normal(size=3) * 0.12).apply(t) for t in tangent])
     at_home = Rotation.from_rotvec(rng.normal(size=3) * 0.1)
     p_home = np.array([0.0, 0.0, 1.15]) + rng.uniform(-0.05, 0.05, 3)
     platform = cloud(rng, 900.0, [0.1, -0.05, 0.3], 0.4)

@@ -38,6 +38,7 @@ from flexdyn_ros.kernels.compiler import Entry
 from flexdyn_ros.model.coordinates import Coordinate
 from flexdyn_ros.model.packed_platform import PackedPlatform, pose_manifold
 from flexdyn_ros.model.payload import Payload, check_payload
+from flexdyn_ros.model.platform_reach import check_reach
 from flexdyn_ros.model.platform_tables import LegFacts, PlatformTables, build_platform_tables
 from flexdyn_ros.model.tree import Frame
 
@@ -79,6 +80,7 @@ class PlatformRobot:
         self.gravity.setflags(write=False)
         self._packed = PackedPlatform(self._tables)
         self._address = self._packed.address
+        check_reach(description, self._tables, self._packed)
         self._manifold = pose_manifold(self.gravity)
         self._inverse_dynamics = self._bound_when_called("_inverse_dynamics", kernels.inverse_dynamics_one)
         self._forward_dynamics = self._bound_when_called("_forward_dynamics", kernels.forward_dynamics_one)

@@ -51,11 +51,6 @@ class LegFacts(NamedTuple):
     sign: float
     offset: float
 
-    def k_limits(self) -> tuple[float, float]:
-        """Range of asin(u.s) [rad] that the limits of the second angle leave."""
-        lower, upper = self.angle_limits[1] + self.offset
-        return (lower, upper) if self.sign > 0 else (pi - upper, pi - lower)
-
 
 @dataclass(frozen=True)
 class PlatformTables:
@@ -64,7 +59,7 @@ class PlatformTables:
     numbers : (PLATFORM_NUMBERS,) read-only
     universal, axisymmetric : bool, as in `PlatformModel`
     legs : tuple of LegFacts, in the order of the description
-    feet : (6, 3) centres of the universal joints, world [m]
+    feet, axes : (6, 3) centres and base-fixed axes of the universal joints, world [m, -]
     frames : mapping from link name to Frame, bodies as in kernels/platform_kinematics.py
     neutral : (7,) pose at home, world
     reach : root-mean-square distance of the upper joints from the platform's origin [m]
@@ -78,6 +73,7 @@ class PlatformTables:
     q_names: tuple[str, ...]
     legs: tuple[LegFacts, ...]
     feet: np.ndarray
+    axes: np.ndarray
     frames: dict[str, Frame]
     neutral: np.ndarray
     reach: float
@@ -143,6 +139,7 @@ def build_platform_tables(description: RobotDescription, payloads: Sequence[Payl
             expected="universal, or legs with equal transverse inertias and centres of mass on their axes",
         )
     numbers.setflags(write=False)
+    blocks = numbers[at.FIRST_LEG :].reshape(at.LEGS, at.LEG_NUMBERS)
     return PlatformTables(
         numbers=numbers,
         universal=universal,
@@ -150,7 +147,8 @@ def build_platform_tables(description: RobotDescription, payloads: Sequence[Payl
         coordinates=_coordinates(platform.link),
         q_names=tuple(f"platform/{name}" for name in POSE_NAMES),
         legs=tuple(legs),
-        feet=numbers[at.FIRST_LEG :].reshape(at.LEGS, at.LEG_NUMBERS)[:, :3],
+        feet=blocks[:, at.BASE_JOINT : at.BASE_JOINT + 3],
+        axes=blocks[:, at.AXIS : at.AXIS + 3],
         frames={name: frames[name] for name in tree.frames},
         neutral=np.concatenate([home.p, _quaternion(home.R)]),
         reach=reach,
