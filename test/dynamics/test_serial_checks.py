@@ -66,7 +66,7 @@ def test_check_9_cantilever_frequencies(modes, exact):
 
 
 def test_check_10_tip_mass_and_inertia_with_matching_modes():
-    """A body of 0.7 of the beam's mass and 0.2 of its mass x length^2; roots of the determinant of its end."""
+    """A body of 0.7 of the beam's mass, 0.2 of its mass x length^2; roots of the determinant of its end."""
     mass, turn = 0.7 * MU * LENGTH, 0.2 * MU * LENGTH**3
     tip = f'<body name="tip"><mass value="{mass}"/><inertia ixx="{turn}" iyy="{turn}" izz="{turn}"/></body>'
 
