@@ -143,15 +143,19 @@ def test_mimic_joints_step_by_the_mass_matrix():
     assert np.abs(got.q[-1] - exact.q[-1]).max() < 1e-5
 
 
-@pytest.mark.slow
-def test_energy_of_the_falling_arm_is_kept_and_its_motion_takes_no_torque(arm):
-    run = flexdyn_ros.simulate(arm, 20.0, dt=0.02, method="dop853", rtol=1e-10, atol=1e-12)
-    total = run.energy.total - run.work + run.dissipated
-    # the bounds are those of the requirement
-    assert np.ptp(total) < 1e-6 * run.energy.kinetic.max()
+def test_inverse_dynamics_of_the_simulated_motion_returns_the_torques(arm):
     tau = np.zeros(arm.nv)
     tau[[arm.index("shoulder_pitch"), arm.index("wrist_roll")]] = 300.0, -40.0
-    driven = flexdyn_ros.simulate(arm, 1.0, dt=0.02, method="dop853", control=tau)
-    a = arm.forward_dynamics(driven.q, driven.v, driven.tau)
-    back = arm.inverse_dynamics(driven.q, driven.v, a)
-    assert np.abs(back - tau).max() < 1e-9 * max(1.0, np.abs(arm.mass_matrix(driven.q)).max())
+    run = flexdyn_ros.simulate(arm, 1.0, control=tau, record_every=20)
+    a = arm.forward_dynamics(run.q, run.v, run.tau)
+    back = arm.inverse_dynamics(run.q, run.v, a)
+    # the bound is that of the requirement, relative to the torque
+    assert np.abs(back - tau).max() < 1e-9 * 300.0
+
+
+@pytest.mark.slow
+def test_energy_of_the_falling_arm_is_kept_by_the_adaptive_integrator(arm):
+    run = flexdyn_ros.simulate(arm, 20.0, dt=0.02, method="dop853", rtol=1e-10, atol=1e-12)
+    total = run.energy.total - run.work + run.dissipated
+    # the bound is that of the requirement
+    assert np.ptp(total) < 1e-6 * run.energy.kinetic.max()
