@@ -22,6 +22,7 @@ from flexdyn_ros.cli.terminal import (
     print_json,
     tables,
 )
+from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.simulation.simulate import simulate as run
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -46,6 +47,9 @@ def simulate(
         _Pairs, typer.Option("--tau", metavar="NAME=VALUE", help="constant effort; repeatable")
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="write a picture")] = None,
+    beside_rigid: Annotated[
+        bool, typer.Option("--beside-rigid", help="the picture also shows the rigid twin, dashed")
+    ] = False,
     save: Annotated[Path | None, typer.Option("--save", help="write the trajectory as .npz")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="write the trajectory as .csv")] = None,
     bag: Annotated[Path | None, typer.Option("--bag", help="write a recording as .mcap")] = None,
@@ -70,27 +74,53 @@ def simulate(
     ):
         for index, value in named_numbers(texts, names, option).items():
             array[index] = value
+    shown = not quiet and not as_json
     try:
-        result = run(
-            loaded, duration, q0, v0, dt=dt, method=method, control=held, progress=not quiet and not as_json
-        )
+        result = run(loaded, duration, q0, v0, dt=dt, method=method, control=held, progress=shown)
     except SimulationError as error:
         if error.trajectory is not None:
             _write(error.trajectory, files, quiet)
         raise
-    _write(result, files, quiet or as_json)
+    overlay = None
+    if beside_rigid and plot is not None:
+        twin = load_robot(robot, config, settings, rigid=True)
+        overlay = {"rigid": _twin_run(twin, result, q0, v0, held, method)}
+    _write(result, files, quiet or as_json, overlay)
     if as_json:
         print_json(_summary(result))
     elif not quiet:
         _print(result, loaded.coordinates)
 
 
-def _write(result: Trajectory, files: dict[str, Path | None], quiet: bool) -> None:
+def _twin_run(
+    twin: Robot, result: Trajectory, q0: np.ndarray, v0: np.ndarray, held: np.ndarray, method: str
+) -> Trajectory:
+    """The rigid twin from the same state under the same efforts, as far as it has the same coordinates."""
+
+    def of_twin(values: np.ndarray, names: tuple[str, ...], own: tuple[str, ...]) -> np.ndarray:
+        known = dict(zip(names, values.tolist(), strict=True))
+        return np.array([known[name] for name in own])
+
+    return run(
+        twin,
+        float(result.t[-1] - result.t[0]),
+        of_twin(q0, result.q_names, twin.q_names),
+        of_twin(v0, result.v_names, twin.v_names),
+        dt=result.dt,
+        method=method,
+        control=of_twin(held, result.effort_names, twin.effort_names),
+    )
+
+
+def _write(
+    result: Trajectory, files: dict[str, Path | None], quiet: bool, overlay: dict[str, Any] | None = None
+) -> None:
+    options = {"plot": {"overlay": overlay}}
     for method, path in files.items():
         if path is None:
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        getattr(result, method)(path)
+        getattr(result, method)(path, **options.get(method, {}))
         if not quiet:
             messages.print(f"wrote {path}", highlight=False)
 

@@ -16,7 +16,7 @@ PRESETS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]
     "top": ((0.0, -0.02, 1.0), (0.0, 1.0, 0.0)),
 }
 #: angle of view of the page's camera, from top to bottom [rad], and the share of it that the robot may fill
-ANGLE, SHARE = 1.309, 1.1
+ANGLE, SHARE = 1.309, 0.95
 
 
 def aim(camera: Any, preset: str, low: np.ndarray, high: np.ndarray) -> None:

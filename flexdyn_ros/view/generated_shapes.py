@@ -78,7 +78,9 @@ def _colour(visual: Any, mesh: Any) -> tuple[tuple[int, int, int], float | None]
 # ---- links without visuals ----
 
 
-def generated_shapes(robot: Robot, *, without: set[str], tubes: Mapping[str, Sequence[str]]) -> list[Shape]:
+def generated_shapes(
+    robot: Robot, *, without: set[str], tubes: Mapping[str, Sequence[str]], links: set[str]
+) -> list[Shape]:
     """Bars from the origin of each link to those of its joints, hubs about axes, plates, tyres.
 
     Parameters
@@ -88,11 +90,14 @@ def generated_shapes(robot: Robot, *, without: set[str], tubes: Mapping[str, Seq
         Links that have visuals of their own.
     tubes : mapping
         Links and sections that are drawn as tubes, and the names of their section frames.
+    links : set of str
+        Links of the description that is shown; those that move wheels carry them.
     """
     description = robot.description
-    r = _bar_radius(robot)
+    r = _bar_radius(robot, tubes)
     shapes: list[Shape] = []
     anchors = _anchors(description)
+    sliding = {joint.child for joint in description.joints if joint.type == "prismatic"}
     for link in description.links:
         if link.name in without or link.name not in robot.frame_names:
             continue
@@ -106,8 +111,10 @@ def generated_shapes(robot: Robot, *, without: set[str], tubes: Mapping[str, Seq
         elif link.name in tubes:
             shapes += _arms(robot, link.name, tubes[link.name], r)
         else:
-            tip = [np.asarray(link.inertial.xyz)] if len(ends) == 1 and link.inertial else []
-            shapes += [_bar(link.name, ends[0], end, r) for end in (*ends[1:], *tip)]
+            # a link that carries nothing is as long on the other side of its centre of mass
+            tip = [2.0 * np.asarray(link.inertial.xyz)] if len(ends) == 1 and link.inertial else []
+            width = 0.6 * r if link.name in sliding else r
+            shapes += [_bar(link.name, ends[0], end, width) for end in (*ends[1:], *tip)]
     shapes += [
         _hub(joint.child, joint, 1.5 * r)
         for joint in description.joints
@@ -115,6 +122,7 @@ def generated_shapes(robot: Robot, *, without: set[str], tubes: Mapping[str, Seq
         and joint.child not in without
         and joint.limit.effort != 0.0
     ]
+    shapes += [shape for wheel in description.wheels for shape in _wheel(wheel, r, links)]
     return [shape for shape in shapes if shape.vertices.size]
 
 
@@ -145,14 +153,45 @@ def _anchors(description: Any) -> dict[str, list[Any]]:
     return plates
 
 
-def _bar_radius(robot: Robot) -> float:
-    """[m], from the distances between neighbouring joints; from the whole robot where all are zero."""
+def _wheel(wheel: Any, radius: float, links: set[str]) -> list[Shape]:
+    """A tyre about y below its mount, on the frame that the suspension moves if there is one, and a strut."""
+    import trimesh
+
+    free = wheel.suspension.free_length
+    own = wheel.tyre.radius if wheel.tyre is not None else min(0.35 * free, 0.2)
+    frame = f"{wheel.name}/suspension"
+    moving = frame in links
+    mount = np.zeros(3) if moving else np.asarray(wheel.xyz)
+    # with a tyre the suspension ends at the hub, without one on the ground
+    hub = np.array([0.0, 0.0, 0.0 if moving else -free + (0.0 if wheel.tyre is not None else own)])
+    T = trimesh.geometry.align_vectors([0, 0, 1], [0, 1, 0])
+    mesh = trimesh.creation.cylinder(radius=own, height=0.5 * own, sections=32)
+    tyre = np.asarray(mesh.vertices) @ T[:3, :3].T + mount + hub
+    shapes = [Shape(frame if moving else wheel.link, tyre, np.asarray(mesh.faces), WHEEL)]
+    body = np.asarray(wheel.xyz)
+    shapes.append(_bar(wheel.link, np.zeros(3), body, radius))
+    if not moving:
+        shapes.append(_bar(wheel.link, body, body + hub, 0.5 * radius))
+    return shapes
+
+
+def _bar_radius(robot: Robot, tubes: Mapping[str, Sequence[str]]) -> float:
+    """[m], from the distances between neighbouring joints; from the whole robot where all are zero. Between
+    once and four times the radius of the thickest tube."""
     offsets = [float(np.linalg.norm(joint.xyz)) for joint in robot.description.joints]
     lengths = [x for x in offsets if x > 1e-6]
     lengths += [section.length for section in robot.description.sections]
     coms = [float(np.linalg.norm(link.inertial.xyz)) for link in robot.description.links if link.inertial]
     lengths = lengths or [x for x in coms if x > 1e-6] or [1.0]
-    return SLENDERNESS * float(np.median(lengths))
+    radius = SLENDERNESS * float(np.median(lengths))
+    around = [float(np.max(np.abs(_ring(robot, name, _span(robot, tubes[name]))))) for name in tubes]
+    return float(np.clip(radius, max(around), 4.0 * max(around))) if around else radius
+
+
+def _span(robot: Robot, frames: Sequence[str]) -> float:
+    """Distance between the ends of a tube in the neutral position [m]."""
+    ends = robot.frames(robot.neutral(), (frames[0], frames[-1]))
+    return float(np.linalg.norm(ends[1, :3, 3] - ends[0, :3, 3]))
 
 
 def _bar(link: str, start: np.ndarray, end: np.ndarray, radius: float) -> Shape:
@@ -164,7 +203,9 @@ def _bar(link: str, start: np.ndarray, end: np.ndarray, radius: float) -> Shape:
         return Shape(link, np.zeros((0, 3)), np.zeros((0, 3), dtype=int), BAR)
     mesh = trimesh.creation.capsule(height=length, radius=min(radius, 0.5 * length), count=[16, 16])
     T = trimesh.geometry.align_vectors([0, 0, 1], (end - start) / length)
-    vertices = np.asarray(mesh.vertices) @ T[:3, :3].T + start
+    # versions of trimesh differ in where they put a capsule
+    upright = np.asarray(mesh.vertices) - [0.0, 0.0, float(np.mean(mesh.bounds[:, 2]))]
+    vertices = upright @ T[:3, :3].T + 0.5 * (start + end)
     return Shape(link, vertices, np.asarray(mesh.faces), BAR)
 
 

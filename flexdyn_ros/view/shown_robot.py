@@ -74,7 +74,9 @@ class ShownRobot:
         shapes = [shape for shape in shapes_of_visuals(self._urdf) if not _is_segment(shape.link, bending)]
         seen = {shape.link for shape in shapes}
         frames = {tube.name: tube.frames for tube in self.tubes}
-        shapes += generated_shapes(robot, without=seen, tubes=frames)
+        shapes += generated_shapes(
+            robot, without=seen, tubes=frames, links={link.name for link in self._urdf.links}
+        )
         sections = {name for names in frames.values() for name in names}
         self._known = set(robot.frame_names)
         links = {shape.link for shape in shapes}

@@ -1,11 +1,14 @@
 """Plots: every panel is there, labelled, and drawn from the numbers."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from pendulums import double_pendulum, tumbler
 
 import flexdyn_ros
 from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.view.spectra import spectra, tip_deflections
 
 pytest.importorskip("matplotlib")
 
@@ -55,3 +58,51 @@ def test_parts_of_a_picture(run):
 def test_runs_without_energy_can_be_drawn():
     bare = flexdyn_ros.simulate(double_pendulum(), 0.01, record=())
     assert [ax.get_title(loc="left") for ax in bare.plot().axes] == ["Position", "Velocity"]
+
+
+def test_a_steady_oscillation_is_a_peak_of_its_amplitude_at_its_frequency():
+    robot = flexdyn_ros.load("canadarm2")
+    link = robot.coordinates[robot.index("boom_1/bending_z/1")]
+    t = np.linspace(0.0, 10.0, 2001)
+    q = np.tile(robot.neutral(), (t.size, 1))
+    q[:, link.q_index] = 0.01 * np.sin(2.0 * np.pi * 3.0 * t)
+    run = flexdyn_ros.simulate(robot, 0.002, dt=1e-3)
+    run = dataclasses.replace(
+        run, t=t, q=q, v=np.zeros((t.size, 23)), tau=np.zeros((t.size, 23)), energy=None,
+        work=0 * t, dissipated=0 * t, saturated=t < 0,
+    )  # fmt: skip
+    found = spectra(run)
+    assert found.unit == "m"
+    row = found.amplitude[found.names.index("boom_1 z")]
+    k = int(np.argmax(row))
+    assert found.frequency[k] == pytest.approx(3.0, abs=0.11)
+    amplitude = np.ptp(tip_deflections(run)["boom_1 z"]) / 2
+    assert row[k] == pytest.approx(amplitude, rel=0.02)
+
+    figure = run.plot()
+    axes = {ax.get_title(loc="left"): ax for ax in figure.axes if ax.get_title(loc="left")}
+    assert {"Deflection of tips", "Spectrum of deflection"} <= set(axes)
+    spectrum = axes["Spectrum of deflection"]
+    assert spectrum.get_xlabel() == "frequency [Hz]"
+    expected = robot.modes(q[1000], lock="joints").frequency[:6]
+    assert len(expected) == 6
+    marks = [line.get_xdata()[0] for line in spectrum.get_lines() if len(line.get_xdata()) == 2]
+    np.testing.assert_allclose(marks, expected)
+
+
+def test_another_run_is_drawn_beside_it(run):
+    other = flexdyn_ros.simulate(double_pendulum(), 0.1, [0.2, 0.5])
+    figure = run.plot(panels=("position",), overlay={"twin": other})
+    labels = {line.get_label(): line for line in figure.axes[0].get_lines()}
+    assert np.array_equal(labels["elbow, twin"].get_ydata(), other["elbow"])
+    assert np.array_equal(labels["elbow, twin"].get_xdata(), other.t)
+    assert labels["elbow, twin"].get_linestyle() == "--" != labels["elbow"].get_linestyle()
+
+
+def test_legends_do_not_cover_the_data(run):
+    figure = run.plot()
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        legend = ax.get_legend()
+        if legend is not None:
+            assert not legend.get_window_extent().overlaps(ax.get_window_extent())

@@ -1,0 +1,69 @@
+"""Listens to a simulator for programs that are no nodes themselves: states of one robot, to a function."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+
+from flexdyn_interfaces.msg import DynamicsState
+
+__all__ = ["Follower"]
+
+#: only the newest state counts, and any publisher will do
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class Follower:
+    """Calls `heard(t, q, v, tau)` in a thread of its own whenever a state of the robot comes.
+
+    Parameters
+    ----------
+    robot : Robot
+        States of robots with other coordinates are passed over.
+    heard : callable
+        Time [s], q (nq,), v (nv,), tau (nu,).
+    namespace : str
+        Of the topic NAMESPACE/simulator/state.
+    """
+
+    def __init__(self, robot: Any, heard: Callable[..., None], namespace: str = "") -> None:
+        self._names = (list(robot.q_names), list(robot.v_names))
+        self._heard = heard
+        self._context = rclpy.Context()
+        rclpy.init(context=self._context)
+        self._node = rclpy.create_node("flexdyn_view", context=self._context)
+        prefix = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
+        self.topic = f"{prefix}/simulator/state"
+        self._node.create_subscription(DynamicsState, self.topic, self._take, NEWEST)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._spin, name="follower", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._ending.set()
+        self._thread.join(5.0)
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+    def _spin(self) -> None:
+        while self._context.ok() and not self._ending.is_set():
+            self._executor.spin_once(timeout_sec=0.2)
+
+    def _take(self, message: DynamicsState) -> None:
+        if (list(message.position_names), list(message.velocity_names)) != self._names:
+            self._node.get_logger().warning(
+                f"{self.topic} is of another robot: {message.robot}", throttle_duration_sec=10.0
+            )
+            return
+        stamp = message.header.stamp
+        q, v, tau = (np.array(x) for x in (message.positions, message.velocities, message.efforts))
+        self._heard(stamp.sec + 1e-9 * stamp.nanosec, q, v, tau)

@@ -1,0 +1,46 @@
+"""The follower: states of a simulator reach a function, and the viewer shows them."""
+
+import time
+
+import numpy as np
+import pytest
+
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(900)]
+pytest.importorskip("rclpy")
+pytest.importorskip("flexdyn_interfaces.msg")
+
+from node_process import NodeProcess  # noqa: E402
+from pendulums import double_pendulum, wheel  # noqa: E402
+
+from flexdyn_ros.nodes.follower import Follower  # noqa: E402
+
+
+@pytest.fixture
+def simulator(tmp_path):
+    (tmp_path / "pendulum.urdf").write_text(double_pendulum().description.text)
+    arguments = ["-r", "__ns:=/lab", "-p", f"description_file:={tmp_path / 'pendulum.urdf'}"]
+    arguments += ["-p", "initial.positions.shoulder:=0.7", "-p", "on_stale_command:=zero"]
+    with NodeProcess("simulator", *arguments, log=tmp_path / "simulator.txt") as node:
+        node.wait_for_text("ready")
+        yield node
+
+
+def test_states_come_until_it_is_closed_and_others_are_passed_over(simulator):
+    heard, others = [], []
+    follower = Follower(double_pendulum(), lambda *state: heard.append(state), "lab")
+    stranger = Follower(wheel(), lambda *state: others.append(state), "lab")
+    deadline = time.monotonic() + 120.0
+    while len(heard) < 20:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    follower.close()
+    stranger.close()
+    t = np.array([state[0] for state in heard])
+    assert np.all(np.diff(t) > 0.0)
+    q, v, tau = heard[-1][1:]
+    assert (q.shape, v.shape, tau.shape) == ((2,), (2,), (2,))
+    assert any(not np.array_equal(state[1], heard[0][1]) for state in heard)
+    assert not others
+    known = len(heard)
+    time.sleep(0.5)
+    assert len(heard) == known
