@@ -7,16 +7,16 @@ beam. Each moves against `LINK/beam` as its section does; child joints hang on t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import pi
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from lxml import etree
 
 from flexdyn_ros.errors import DimensionError, UnsupportedError
-from flexdyn_ros.model.beams import BeamLink, beam_link
+from flexdyn_ros.model.beams import BeamLink
 from flexdyn_ros.model.expanded_frames import (
     AXES,
     add_fixed,
@@ -28,7 +28,11 @@ from flexdyn_ros.model.expanded_frames import (
     spatial_rate,
     yaw_pitch_roll,
 )
+from flexdyn_ros.model.flexible import settled_link
 from flexdyn_ros.model.placement import Placement, rotation_of_rpy
+
+if TYPE_CHECKING:
+    from flexdyn_ros.model.flexible import AnyLink
 
 __all__ = ["FlexibleSegments", "cut_flexible_links"]
 
@@ -157,17 +161,16 @@ def _cut(
     """Names of the joints written, stations (frames,), and the frame and axis of each joint."""
     description = robot.description
     link = description.flexible_links[name]
-    if link.beam is None:
-        raise UnsupportedError(f"link '{name}' has imported modes, which are not cut into segments")
-    beam = beam_link(description, link)
+    beam = settled_link(description, link)
+    attach = _attachments(beam, name)
     axes = _axes(robot, name)
     add_fixed(root, f"{name}/beam", name, f"{name}/beam", beam.frame)
     count = segments or link.display.segments
     frames = [(f"{name}/segment_{k}", (k - 0.5) / count) for k in range(1, count + 1)]
     frames.append((f"{name}/tip", 1.0))
     for joint in description.children_of(name):
-        if 0.0 < beam.attach[joint.name] < 1.0:
-            frames.append((f"{name}/at/{joint.name}", beam.attach[joint.name]))
+        if 0.0 < attach[joint.name] < 1.0:
+            frames.append((f"{name}/at/{joint.name}", attach[joint.name]))
     names: list[str] = []
     frame, axis = [], []
     for number, (child, station) in enumerate(frames):
@@ -176,7 +179,7 @@ def _cut(
         axis += [AXES.index(a) for a in axes]
     if link.display.visual == "segments":
         _show_segments(root, name, beam, count)
-    _hang_children(root, description.children_of(name), name, beam)
+    _hang_children(root, description.children_of(name), name, beam, attach)
     stations = np.array([station for _, station in frames])
     return tuple(names), stations, (np.array(frame, dtype=np.int64), np.array(axis, dtype=np.int64))
 
@@ -189,11 +192,30 @@ def _axes(robot: Any, name: str) -> list[tuple[str, str, str]]:
     return [axis for axis in AXES if axis[0] in moved]
 
 
-def _hang_children(root: etree._Element, children: Iterable[Any], name: str, beam: BeamLink) -> None:
+def _attachments(beam: AnyLink, name: str) -> dict[str, float]:
+    """Station of every child joint; of imported modes, that of its node.
+
+    Raises UnsupportedError if the node shares its station with others: a section frame is no node then.
+    """
+    if isinstance(beam, BeamLink):
+        return dict(beam.attach)
+    stations = {joint: beam.station_of(at) for joint, at in beam.attach.items()}
+    for joint, station in stations.items():
+        if station is None:
+            raise UnsupportedError(
+                f"link '{name}' has imported modes with several nodes beside that of joint '{joint}': only "
+                "links whose nodes lie one after the other are cut into segments"
+            )
+    return {joint: float(station or 0.0) for joint, station in stations.items()}
+
+
+def _hang_children(
+    root: etree._Element, children: Iterable[Any], name: str, beam: AnyLink, attach: Mapping[str, float]
+) -> None:
     """Move the child joints from the link to the frames of their sections."""
     elements = {e.get("name"): e for e in root.findall("joint")}
     for joint in children:
-        station = beam.attach[joint.name]
+        station = attach[joint.name]
         if station == 0.0:
             continue
         element = elements[joint.name]
@@ -207,13 +229,13 @@ def _hang_children(root: etree._Element, children: Iterable[Any], name: str, bea
         )
 
 
-def _show_segments(root: etree._Element, name: str, beam: BeamLink, count: int) -> None:
+def _show_segments(root: etree._Element, name: str, beam: AnyLink, count: int) -> None:
     """A piece of the section on each segment, in place of what the link shows."""
     element = next(e for e in root.findall("link") if e.get("name") == name)
     for shown in element.findall("visual") + element.findall("collision"):
         element.remove(shown)
     length = OVERLAP * beam.beam.length / count
-    section = beam.section
+    section = beam.section if isinstance(beam, BeamLink) else None
     along_x = Placement(rotation_of_rpy((0.0, pi / 2.0, 0.0)), np.zeros(3))
     for k in range(1, count + 1):
         child = f"{name}/segment_{k}"

@@ -113,6 +113,15 @@ class ImportedLink:
             return self.nodes[station.node].copy()
         return self._interpolated(self.nodes[None], np.array([float(station)]))[0, 0]
 
+    def station_of(self, at: NodeStation | float) -> float | None:
+        """The station at which a node is alone: what lies there is the node. None if it is not."""
+        if not isinstance(at, NodeStation):
+            return float(at)
+        along = self.nodes[:, 0] / self.beam.length
+        station = float(along[at.node])
+        alone = np.count_nonzero(np.abs(along - station) < 1e-8) == 1
+        return round(station, 9) if alone and 1e-9 < station <= 1.0 + 1e-9 else None
+
     def fields(self, modes: Sequence[Mode], station: NodeStation | float) -> SectionFields:
         """Shapes of all modes at a node or station."""
         m = len(modes)

@@ -13,7 +13,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 EXAMPLES = [
     HERE / "pendulum.urdf",
-    *(ROOT / "urdf" / f"{name}.urdf" for name in ("canadarm2", "mobile_arm", "soft_arm_3")),
+    *(
+        ROOT / "urdf" / f"{name}.urdf"
+        for name in ("canadarm2", "canadarm2_7", "flexible_two_link", "kane_beam", "mobile_arm", "soft_arm_3")
+    ),
 ]
 
 

@@ -199,6 +199,25 @@ def test_imported_modes_of_a_beam_are_the_beam(imported):
     assert back == pytest.approx(a, abs=1e-9 * np.abs(a).max())
 
 
+def test_an_imported_link_is_expanded_along_its_nodes(imported):
+    """Segments, tip and attachment frames stand where those of the beam stand; children hang on them."""
+    beam, robot, _, _ = imported
+    q, v, _ = bent_state(beam, 3)
+    ours, theirs = (
+        flexdyn_ros.expand(robot),
+        flexdyn_ros.expand(
+            flexdyn_ros.load(beam.description.text, options={"formulation.stiffening": "none"})
+        ),
+    )
+    found = dict(zip(ours.joint_names, ours.joint_positions(q), strict=True))
+    rates = dict(zip(ours.joint_names, ours.joint_velocities(q, v), strict=True))
+    positions = zip(theirs.joint_names, theirs.joint_positions(q), theirs.joint_velocities(q, v), strict=True)
+    for name, position, rate in positions:
+        assert found[name] == pytest.approx(position, abs=1e-6)
+        assert rates[name] == pytest.approx(rate, abs=1e-5)
+    assert 'link="beam/at/middle"' in ours.urdf
+
+
 def test_mass_of_an_imported_link_is_that_of_its_nodes(imported):
     _, robot, data, _ = imported
     assert robot.mass == pytest.approx(3.0 + data["node_mass"].sum(), rel=1e-12)
