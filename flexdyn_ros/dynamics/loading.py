@@ -9,7 +9,6 @@ from typing import Any
 from flexdyn_ros.description import RobotDescription, read
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.dynamics.tree_robot import TreeRobot
-from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.model.elastic import is_elastic
 
 __all__ = ["from_description", "load"]
@@ -54,11 +53,10 @@ def from_description(description: RobotDescription) -> Robot:
         from flexdyn_ros.dynamics.mobile_robot import MobileRobot
 
         return MobileRobot(description)
-    if description.kind != "tree":
-        raise UnsupportedError(
-            f"robots of kind '{description.kind}' are read but not computed yet; 'tree', 'mobile' and "
-            "'platform' are"
-        )
+    if description.kind == "continuum":
+        from flexdyn_ros.dynamics.continuum_robot import ContinuumRobot
+
+        return ContinuumRobot(description)
     if is_elastic(description):
         from flexdyn_ros.dynamics.elastic_robot import ElasticTreeRobot
 

@@ -1,0 +1,269 @@
+"""The one section of an arm on a base at rest: closed form, centre-of-mass lumps, modal kinematics.
+
+Each gives, for K = 1/2 x'^T D x', the matrix D, the velocity forces h, and the derivative of the mass moment
+by x (through which gravity acts). Continuum specification, sections 3.3, 5.2 and 6.
+"""
+
+from __future__ import annotations
+
+from .compiler import inner
+from .continuum_algebra import column, dot, put, put_column, sum2, vector
+from .continuum_section import fill_nodes, put_inertia, slice_forces, slice_inertia
+from .continuum_series import bending_functions, inertia_functions
+from .continuum_views import (
+    BASE,
+    CLOSED,
+    COUPLING_SHIFT,
+    COUPLING_TURN,
+    ENERGY_RATIO,
+    FIRST_NODE,
+    FORCE,
+    INERTIA,
+    LENGTH,
+    LUMPED,
+    LUMPED2,
+    MASS,
+    NODE_COUNT,
+    QUADRATURE,
+    ROTARY,
+    XD,
+    X,
+)
+
+#: of the lump with two coefficients: exact for bending and for elongation at the straight pose
+BENDING_RATIO, ELONGATION_RATIO = 5.0 / 9.0, 3.0 / 4.0
+
+
+@inner
+def put_mass_moment(W, m, x, C, B, C1, B1):
+    """Rows COUPLING_SHIFT: m d beta/dx of the centre of mass beta = s (C u, B)."""
+    ux, uy, s = x
+    put_column(W, COUPLING_SHIFT, 0, (m * s * (C + C1 * ux * ux), m * s * C1 * ux * uy, m * s * B1 * ux))
+    put_column(W, COUPLING_SHIFT, 1, (m * s * C1 * ux * uy, m * s * (C + C1 * uy * uy), m * s * B1 * uy))
+    put_column(W, COUPLING_SHIFT, 2, (m * C * ux, m * C * uy, m * B))
+
+
+@inner
+def closed_form(P, W):
+    """The distributed mass, integrated (5.2): rows INERTIA and COUPLING_SHIFT, velocity forces in FORCE."""
+    x, xd = vector(W, X), vector(W, XD)
+    ux, uy, s = x
+    m, kap = P[MASS], P[ROTARY]
+    y = ux * ux + uy * uy
+    S, B, C, S1, B1, b, S2, B2, b1 = bending_functions(y)
+    c, d, cw, dw, c1, d1, cw1, dw1 = inertia_functions(y)
+    s2 = s * s
+    put_inertia(W, m * (s2 * c + kap * cw), m * (s2 * d + kap * dw), m * s * b, 2.0 * m * C, ux, uy)
+    put_mass_moment(W, m, x, C, B, b, B1)
+    w, v, sd = ux * xd[0] + uy * xd[1], xd[0] * xd[0] + xd[1] * xd[1], xd[2]
+    Py, Qy, Q = s2 * c1 + kap * cw1, s2 * d1 + kap * dw1, s2 * d + kap * dw
+    along = m * (2.0 * s * sd * d * w + 0.5 * Qy * w * w + (Q - 0.5 * Py) * v)
+    across = m * (2.0 * s * sd * c + Py * w)
+    axial = m * (2.0 * b * w * sd + s * (b1 - d) * w * w + s * (b - c) * v)
+    put(W, FORCE, (along * ux + across * xd[0], along * uy + across * xd[1], axial))
+
+
+@inner
+def add_product(W, factor, a, b):
+    """INERTIA += factor (a b^T) for symmetric pairs of tuples."""
+    for i in range(3):
+        for j in range(3):
+            ai = a[0] if i == 0 else (a[1] if i == 1 else a[2])
+            bj = b[0] if j == 0 else (b[1] if j == 1 else b[2])
+            W[INERTIA + 3 * i + j] += factor * ai * bj
+
+
+@inner
+def lump(P, W, ratio, elongation):
+    """The mass in its centre, as m / ratio; elongation > 0: another ratio along the line from the base (6).
+
+    Gravity keeps the true mass.
+    """
+    x, xd = vector(W, X), vector(W, XD)
+    ux, uy, s = x
+    m = P[MASS]
+    y = ux * ux + uy * uy
+    S, B, C, S1, B1, C1, S2, B2, C2 = bending_functions(y)
+    put_mass_moment(W, m, x, C, B, C1, B1)
+    w, v, sd = ux * xd[0] + uy * xd[1], xd[0] * xd[0] + xd[1] * xd[1], xd[2]
+    Cd, Bd = C1 * w, B1 * w
+    Cdd, Bdd = C2 * w * w + C1 * v, B2 * w * w + B1 * v
+    k0, k1 = sd * C + s * Cd, 2.0 * sd * Cd + s * Cdd
+    velocity = k0 * ux + s * C * xd[0], k0 * uy + s * C * xd[1], sd * B + s * Bd
+    bias = k1 * ux + 2.0 * k0 * xd[0], k1 * uy + 2.0 * k0 * xd[1], 2.0 * sd * Bd + s * Bdd
+    J0, J1, J2 = column(W, COUPLING_SHIFT, 0), column(W, COUPLING_SHIFT, 1), column(W, COUPLING_SHIFT, 2)
+    for i in range(9):
+        W[INERTIA + i] = 0.0 * y
+    k = 1.0 / (m * ratio)
+    add_product(W, k, (J0[0], J1[0], J2[0]), (J0[0], J1[0], J2[0]))
+    add_product(W, k, (J0[1], J1[1], J2[1]), (J0[1], J1[1], J2[1]))
+    add_product(W, k, (J0[2], J1[2], J2[2]), (J0[2], J1[2], J2[2]))
+    on_x = dot(J0, bias) / ratio, dot(J1, bias) / ratio, dot(J2, bias) / ratio
+    if elongation > 0.0:
+        # K += 1/2 m (1/elongation - 1/ratio) (d|beta|/dt)^2
+        more = m * (1.0 / elongation - 1.0 / ratio)
+        beta = s * C * ux, s * C * uy, s * B
+        square = dot(beta, beta)
+        distance = square**0.5
+        n = (
+            dot(J0, beta) / (m * distance),
+            dot(J1, beta) / (m * distance),
+            dot(J2, beta) / (m * distance),
+        )
+        add_product(W, more, n, n)
+        along = dot(beta, velocity)
+        bend = (dot(velocity, velocity) + dot(beta, bias) - along * along / square) / distance
+        on_x = sum2(on_x, (more * bend * n[0], more * bend * n[1], more * bend * n[2]))
+    put(W, FORCE, on_x)
+
+
+# ---- modal kinematics: Taylor polynomials of total degree N in q ----
+
+
+@inner
+def truncated_sine(degree, Y):
+    """(S_M, S_M1, S_M2): sum of (-1)^n Y^n / (2n+1)! over 2n <= degree, and its derivatives f1, f2."""
+    return truncated(degree, Y, 1.0)
+
+
+@inner
+def truncated_versine(degree, Y):
+    """(B_M, B_M1, B_M2) of B = (1 - cos x) / x^2."""
+    return truncated(degree, Y, 2.0)
+
+
+@inner
+def truncated(degree, Y, first):
+    """Sum of (-1)^n Y^n / (2n + first)! over 2n <= degree, with f1 and f2."""
+    f, f1, f2 = 0.0 * Y, 0.0 * Y, 0.0 * Y
+    power, power1, power2 = 1.0 + 0.0 * Y, 0.0 * Y, 0.0 * Y
+    coefficient = 1.0 / first
+    n = 0.0
+    while 2.0 * n <= degree:
+        f += coefficient * power
+        f1 += 2.0 * n * coefficient * power1
+        f2 += 4.0 * n * (n - 1.0) * coefficient * power2
+        power2 = power1
+        power1 = power
+        power = power * Y
+        coefficient = -coefficient / ((2.0 * n + first + 1.0) * (2.0 * n + first + 2.0))
+        n += 1.0
+    return f, f1, f2
+
+
+@inner
+def modal_functions(P, order, eta, x):
+    """Functions of a slice in the modal kinematics (3.3): of its centre (f u, g) and of its rotation.
+
+    Returns f, f1, f2, g, g1, g2, their derivatives by s: fs, fs1, gs, gs1, and S, S1, S2, b, b1, b2.
+    """
+    L = P[LENGTH]
+    stretch = x[2] - L
+    e2 = eta * eta
+    e3 = e2 * eta
+    Y = e2 * (x[0] * x[0] + x[1] * x[1])
+    # powers of eta make derivatives by eta^2 y those by y
+    A, A1, A2 = truncated_versine(order - 1, Y)
+    B, B1, B2 = truncated_versine(order - 2, Y)
+    D, D1, D2 = truncated_sine(order, Y)
+    S, S1, S2 = truncated_sine(order - 1, Y)
+    f = e2 * (L * A + stretch * B)
+    f1 = e2 * e2 * (L * A1 + stretch * B1)
+    f2 = e3 * e3 * (L * A2 + stretch * B2)
+    g = eta * (L * D + stretch * S)
+    g1 = e3 * (L * D1 + stretch * S1)
+    g2 = e2 * e3 * (L * D2 + stretch * S2)
+    S, S1, S2 = eta * S, e3 * S1, e2 * e3 * S2
+    B, B1, B2 = e2 * B, e2 * e2 * B1, e3 * e3 * B2
+    return f, f1, f2, g, g1, g2, B, B1, S, S1, S, S1, S2, B, B1, B2
+
+
+@inner
+def modal_turning(S, S1, b, b1, y):
+    """k of the angular velocity w_b = S w' + k (u.u') w - b (ux uy' - uy ux') e_z of a modal slice, from
+    (R^T R')^vee."""
+    return S1 - y * b * S1 + b * S + S * y * b1
+
+
+@inner
+def modal_section(arm, P, W):
+    """The distributed mass with modal kinematics, by Gauss-Legendre: rows INERTIA, COUPLING_SHIFT and
+    FORCE.
+    """
+    x, xd = vector(W, X), vector(W, XD)
+    ux, uy, s = x
+    y = ux * ux + uy * uy
+    zero = 0.0 * y
+    sigma, v2, sd = ux * xd[0] + uy * xd[1], xd[0] * xd[0] + xd[1] * xd[1], xd[2]
+    diagonal, rest, mixed, axial = zero, zero, zero, zero
+    along, across, on_s = zero, zero, zero
+    F, F1, G1, Fs, Gs = zero, zero, zero, zero, zero
+    first = int(P[FIRST_NODE])
+    for j in range(int(P[NODE_COUNT])):
+        m = P[MASS] * arm.nodes[2 * (first + j) + 1]
+        eta = arm.nodes[2 * (first + j)]
+        f, f1, f2, g, g1, g2, fs, fs1, gs, gs1, S, S1, S2, b, b1, b2 = modal_functions(P, arm.order, eta, x)
+        F += m * f
+        F1 += m * f1
+        G1 += m * g1
+        Fs += m * fs
+        Gs += m * gs
+        diagonal += m * f * f
+        rest += m * (2.0 * f * f1 + f1 * f1 * y + g1 * g1)
+        mixed += m * (f * fs + f1 * fs * y + g1 * gs)
+        axial += m * (fs * fs * y + gs * gs)
+        # acceleration of the centre at x'' = 0: (k2 u + 2 k0 u', az)
+        k0 = f1 * sigma + fs * sd
+        k2 = f2 * sigma * sigma + f1 * v2 + 2.0 * fs1 * sigma * sd
+        az = g2 * sigma * sigma + g1 * v2 + 2.0 * gs1 * sigma * sd
+        ua = k2 * y + 2.0 * k0 * sigma
+        along += m * (f * k2 + f1 * ua + g1 * az)
+        across += m * f * 2.0 * k0
+        on_s += m * (fs * ua + gs * az)
+        # rotary energy 1/2 r (p v2 + q sigma^2)
+        r = m * P[ROTARY]
+        k = modal_turning(S, S1, b, b1, y)
+        kd = S2 - 2.0 * b * S1 - y * b1 * S1 - y * b * S2 + 2.0 * b1 * S + b * S1 + y * b1 * S1 + y * S * b2
+        p, q = S * S + 2.0 * y * b * b, 2.0 * S * k + y * k * k - 2.0 * b * b
+        p1 = 2.0 * S * S1 + 4.0 * b * b + 4.0 * y * b * b1
+        q1 = 2.0 * S1 * k + 2.0 * S * kd + 2.0 * k * k + 2.0 * y * k * kd - 4.0 * b * b1
+        diagonal += r * p
+        rest += r * q
+        along += r * (0.5 * q1 * sigma * sigma + (q - 0.5 * p1) * v2)
+        across += r * p1 * sigma
+    put_inertia(W, diagonal, rest, mixed, axial, ux, uy)
+    put_column(W, COUPLING_SHIFT, 0, (F + F1 * ux * ux, F1 * ux * uy, G1 * ux))
+    put_column(W, COUPLING_SHIFT, 1, (F1 * ux * uy, F + F1 * uy * uy, G1 * uy))
+    put_column(W, COUPLING_SHIFT, 2, (Fs * ux, Fs * uy, Gs))
+    put(W, FORCE, (along * ux + across * xd[0], along * uy + across * xd[1], on_s))
+
+
+@inner
+def quadrature_at_rest(arm, P, W, E):
+    """The distributed mass by Gauss-Legendre: rows INERTIA, COUPLING_SHIFT and FORCE."""
+    x = vector(W, X)
+    zero = 0.0 * x[0]
+    rest = zero, zero, zero
+    fill_nodes(arm, P, E, x[0] * x[0] + x[1] * x[1])
+    slice_inertia(arm, P, W, E, BASE)
+    on_x, moment, force = slice_forces(arm, P, W, E, rest, rest, rest, rest)
+    put(W, FORCE, on_x)
+
+
+@inner
+def only_section(arm, P, W, E):
+    """Rows INERTIA, COUPLING_SHIFT and velocity forces in FORCE of the one section of an arm."""
+    if arm.mass_model == CLOSED:
+        closed_form(P, W)
+    elif arm.mass_model == QUADRATURE:
+        quadrature_at_rest(arm, P, W, E)
+    elif arm.mass_model == LUMPED:
+        lump(P, W, arm.numbers[ENERGY_RATIO], 0.0)
+    elif arm.mass_model == LUMPED2:
+        lump(P, W, BENDING_RATIO, ELONGATION_RATIO)
+    else:
+        modal_section(arm, P, W)
+    x = vector(W, X)
+    zero = 0.0 * x[0]
+    for j in range(3):
+        put_column(W, COUPLING_TURN, j, (zero, zero, zero))
