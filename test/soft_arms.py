@@ -1,4 +1,6 @@
-"""Soft arms for tests: text of arms of n sections, the example of the continuum specification's section 14."""
+"""Soft arms for tests: text of arms of n sections, the example of the continuum specification's section
+14.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from typing import Any
 import flexdyn_ros
 
 
-def rigid(name: str, mass: float = 0.0, com: str = "0 0 0", inertia: tuple[float, ...] = (0.0, 0.0, 0.0)) -> str:
+def rigid(
+    name: str, mass: float = 0.0, com: str = "0 0 0", inertia: tuple[float, ...] = (0.0, 0.0, 0.0)
+) -> str:
     if not mass:
         return f'<link name="{name}"/>'
     xx, yy, zz = inertia

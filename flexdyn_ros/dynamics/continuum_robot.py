@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from flexdyn_ros.model.continuum import PackedArm, SectionFrame, build_arm, carr
 from flexdyn_ros.model.coordinates import Coordinate
 from flexdyn_ros.model.payload import Payload, check_payload
 from flexdyn_ros.model.placement import IDENTITY
+
+if TYPE_CHECKING:
+    from flexdyn_ros.dynamics.motion import Motion
 
 __all__ = ["ContinuumRobot"]
 
@@ -555,6 +558,19 @@ class ContinuumRobot:
         reached = self.pose(q, [1.0])[..., 0, :3, 3]
         residual = np.abs(reached - target).max(axis=-1)
         return Solution(q, residual < ACCEPTED, np.zeros(residual.shape, dtype=np.int64)[()], residual)
+
+    @cached_property
+    def motion(self) -> Motion:
+        """What steps in time need of the arm: compiled, implicit in springs and dampers."""
+        from flexdyn_ros.dynamics.continuum_motion import continuum_motion
+
+        return continuum_motion(self._arm, self._packed, self._place)
+
+    def _place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
+        """Where the steps let wrenches on frames act."""
+        from flexdyn_ros.dynamics.continuum_motion import slice_points
+
+        return self.motion, *slice_points(self._frame(name) for name in names)
 
     # ---- behind the verbs ----
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .compiler import entry, inner
 from .continuum_kinematics import (
-    add_loads,
+    add_load,
     arm_energies,
     arm_momenta,
     frame_of_slice,
@@ -72,7 +72,8 @@ def load_on(arm, work, q, sections, etas, points, wrenches, tau):
     if sections.shape[0] > 0:
         load_states(arm, work, q, q)
         place_sections(arm, work)
-        add_loads(arm, work, sections, etas, points, wrenches, tau)
+        for k in range(sections.shape[0]):
+            add_load(arm, work, sections[k], etas[k], points[k], wrenches[k], tau)
 
 
 @inner

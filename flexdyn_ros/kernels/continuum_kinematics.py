@@ -215,54 +215,46 @@ def jacobian_of_slice(arm, work, i, eta, point, J):
 
 
 @inner
-def add_loads(arm, work, sections, etas, points, wrenches, tau):
-    """tau += sum J^T w of wrenches (k, 6) (moment; force) in world axes at points (k, 3) of slices; rows are
-    placed."""
+def turn_of_load(arm, P, E, eta, x, j):
+    """(angular velocity, velocity) of a slice per x'_j, base axes."""
+    if arm.mass_model == MODAL:
+        return modal_motion(arm, P, E, eta, x, j)
+    fill_slice(E, 0, eta, x[0] * x[0] + x[1] * x[1])
+    return slice_turn(E, 0, x, j), slice_shift(E, 0, x, j)
+
+
+@inner
+def add_load(arm, work, i, eta, point, wrench, tau):
+    """tau += J^T w of a wrench (6,) (moment; force) in world axes at a point (3,) of a slice; rows are
+    placed.
+    """
+    if i < 0:
+        return
     E = node_rows(arm, work)
-    for load in range(sections.shape[0]):
-        i = sections[load]
-        n, f = vector(wrenches[load], 0), vector(wrenches[load], 3)
-        if i < 0:
-            continue
-        p = place_slice(arm, work, i, etas[load], E, 32)
-        offset = times(E, 32, vector(points[load], 0))
-        at = sum2(p, offset)
-        for m in range(i + 1):
-            P, W = section_numbers(arm, m), section_rows(work, m)
-            x = vector(W, X)
-            local_f = transposed_times(W, WORLD_ROTATION, f)
-            if m < i:
-                tip = sum2(vector(W, WORLD_POINT), times(W, WORLD_ROTATION, vector(W, END_POINT)))
-                moment = sum2(n, cross((at[0] - tip[0], at[1] - tip[1], at[2] - tip[2]), f))
-            else:
-                moment = sum2(n, cross(offset, f))
+    n, f = vector(wrench, 0), vector(wrench, 3)
+    p = place_slice(arm, work, i, eta, E, 32)
+    offset = times(E, 32, vector(point, 0))
+    at = sum2(p, offset)
+    for m in range(i + 1):
+        P, W = section_numbers(arm, m), section_rows(work, m)
+        x = vector(W, X)
+        local_f = transposed_times(W, WORLD_ROTATION, f)
+        if m < i:
+            tip = sum2(vector(W, WORLD_POINT), times(W, WORLD_ROTATION, vector(W, END_POINT)))
+            moment = sum2(n, cross((at[0] - tip[0], at[1] - tip[1], at[2] - tip[2]), f))
             local_n = transposed_times(W, WORLD_ROTATION, moment)
-            if m < i:
-                on_x = (
-                    dot(column(W, END_TURN, 0), local_n) + dot(column(W, END_SHIFT, 0), local_f),
-                    dot(column(W, END_TURN, 1), local_n) + dot(column(W, END_SHIFT, 1), local_f),
-                    dot(column(W, END_TURN, 2), local_n) + dot(column(W, END_SHIFT, 2), local_f),
-                )
-            elif arm.mass_model == MODAL:
-                t0, s0 = modal_motion(arm, P, E, etas[load], x, 0)
-                t1, s1 = modal_motion(arm, P, E, etas[load], x, 1)
-                t2, s2 = modal_motion(arm, P, E, etas[load], x, 2)
-                on_x = (
-                    dot(t0, local_n) + dot(s0, local_f),
-                    dot(t1, local_n) + dot(s1, local_f),
-                    dot(t2, local_n) + dot(s2, local_f),
-                )
-            else:
-                fill_slice(E, 0, etas[load], x[0] * x[0] + x[1] * x[1])
-                on_x = (
-                    dot(slice_turn(E, 0, x, 0), local_n) + dot(slice_shift(E, 0, x, 0), local_f),
-                    dot(slice_turn(E, 0, x, 1), local_n) + dot(slice_shift(E, 0, x, 1), local_f),
-                    dot(slice_turn(E, 0, x, 2), local_n) + dot(slice_shift(E, 0, x, 2), local_f),
-                )
-            force = actuator_forces(P, on_x)
-            tau[3 * m] += force[0]
-            tau[3 * m + 1] += force[1]
-            tau[3 * m + 2] += force[2]
+            on_x = sum2(transposed_times(W, END_TURN, local_n), transposed_times(W, END_SHIFT, local_f))
+        else:
+            local_n = transposed_times(W, WORLD_ROTATION, sum2(n, cross(offset, f)))
+            t0, s0 = turn_of_load(arm, P, E, eta, x, 0)
+            t1, s1 = turn_of_load(arm, P, E, eta, x, 1)
+            t2, s2 = turn_of_load(arm, P, E, eta, x, 2)
+            on_x = (
+                dot(t0, local_n) + dot(s0, local_f),
+                dot(t1, local_n) + dot(s1, local_f),
+                dot(t2, local_n) + dot(s2, local_f),
+            )
+        add(tau, 3 * m, actuator_forces(P, on_x))
 
 
 # ---- energies and momenta ----
@@ -288,6 +280,7 @@ def move_sections(arm, work, q, v):
             omega = transposed_times(P, PLACEMENT, omega)
         put(W, OMEGA, omega)
         put(W, VELOCITY, velocity)
+        place_end(W, E)
         move_end(W, E, rest)
 
 

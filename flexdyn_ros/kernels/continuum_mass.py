@@ -223,7 +223,7 @@ def modal_section(arm, P, W):
         # rotary energy 1/2 r (p v2 + q sigma^2)
         r = m * P[ROTARY]
         k = modal_turning(S, S1, b, b1, y)
-        kd = S2 - 2.0 * b * S1 - y * b1 * S1 - y * b * S2 + 2.0 * b1 * S + b * S1 + y * b1 * S1 + y * S * b2
+        kd = S2 - 2.0 * b * S1 - y * b1 * S1 - y * b * S2 + 3.0 * b1 * S + b * S1 + y * b1 * S1 + y * S * b2
         p, q = S * S + 2.0 * y * b * b, 2.0 * S * k + y * k * k - 2.0 * b * b
         p1 = 2.0 * S * S1 + 4.0 * b * b + 4.0 * y * b * b1
         q1 = 2.0 * S1 * k + 2.0 * S * kd + 2.0 * k * k + 2.0 * y * k * kd - 4.0 * b * b1

@@ -221,6 +221,9 @@ def inverse_recursion(arm, work, q, v, a, gravity_scale, tau):
         put(W, ALPHA, alpha)
         put(W, ACCELERATION, acceleration)
         own_forces(arm, P, W, E)
+        if is_bare(arm):
+            tau[0], tau[1], tau[2] = actuator_forces(P, vector(W, FORCE))
+            return
         place_end(W, E)
         move_end(W, E, vector(W, XDD))
         alpha, acceleration = tip_accelerations(W, omega, alpha, acceleration)
@@ -329,6 +332,32 @@ def implicit_force(P, W, i, v, h):
 
 
 @inner
+def is_bare(arm):
+    """True for a single section that carries nothing."""
+    s = 0.0
+    for i in range(10):
+        s += abs(arm.sections[BODY + i])
+    return arm.n == 1 and s == 0.0
+
+
+@inner
+def forward_alone(arm, work, E, q, v, tau, extra, h, a):
+    """`forward_recursion` of a bare section."""
+    P, W = section_numbers(arm, 0), section_rows(work, 0)
+    only_section(arm, P, W, E)
+    bias = sum2(sum2(vector(W, FORCE), resist(P, W, q, v, 0)), implicit_force(P, W, 0, v, h))
+    weight = transposed_times(W, COUPLING_SHIFT, base_gravity(arm))
+    effort = bending_forces(P, (tau[0], tau[1], tau[2]))
+    left = sum2(effort, weight)
+    add_implicit(P, W, extra, 0, h)
+    if not invert_symmetric(W, INERTIA):
+        return False
+    xdd = times(W, INERTIA, (left[0] - bias[0], left[1] - bias[1], left[2] - bias[2]))
+    a[0], a[1], a[2] = actuators_of(P, xdd)
+    return True
+
+
+@inner
 def forward_recursion(arm, work, q, v, tau, extra, h, a):
     """a of [M + diag(extra) + h D + h^2 K] a = tau - bias(q, v) - h K v; False where that matrix is singular.
 
@@ -336,6 +365,8 @@ def forward_recursion(arm, work, q, v, tau, extra, h, a):
     """
     load_states(arm, work, q, v)
     E = node_rows(arm, work)
+    if is_bare(arm):
+        return forward_alone(arm, work, E, q, v, tau, extra, h, a)
     zero = 0.0 * q[0]
     rest = zero, zero, zero
     omega = rest

@@ -65,6 +65,9 @@ _d0, _d1 = (_table(lambda n: _e(n + 1) - _c(n + 1), CLOSED_DEGREE, k) for k in r
 _cw0, _cw1 = (_table(_cw, CLOSED_DEGREE, k) for k in range(2))
 _dw0, _dw1 = (_table(lambda n: -_cw(n + 1), CLOSED_DEGREE, k) for k in range(2))
 
+#: for who needs the polynomials alone, lowest power first
+POLYNOMIALS = {"B": _B, "B1": _B1, "C": _C}
+
 
 @inner
 def bending_functions(y):

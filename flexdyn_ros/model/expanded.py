@@ -150,6 +150,12 @@ def expand(robot: Any, segments: int | None = None) -> Expanded:
     if robot.kind == "platform":
         joints = PlatformJoints(robot)
         return Expanded(text_of(shown_tree(robot.description)), [joints], joints.efforts)
+    if robot.kind == "continuum":
+        from flexdyn_ros.model.expanded_continuum import cut_sections
+
+        root = shown_tree(robot.description)
+        soft = cut_sections(root, robot, segments)
+        return Expanded(text_of(root), [soft], {})
     if robot.kind != "tree":
         raise UnsupportedError(
             f"robots of kind '{robot.kind}' are not expanded yet; kinds 'tree' and 'platform' are"

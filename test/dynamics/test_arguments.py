@@ -19,7 +19,6 @@ from flexdyn_ros.errors import (
     SingularityError,
     StateError,
     UnknownNameError,
-    UnsupportedError,
 )
 
 
@@ -210,11 +209,6 @@ def test_unknown_names_are_told_with_near_ones(arm):
             call()
     with pytest.raises(DescriptionError, match="seven_joint_arm"):
         flexdyn_ros.load("no_such_robot")
-
-
-def test_other_families_are_refused_by_name():
-    with pytest.raises(UnsupportedError, match="continuum"):
-        flexdyn_ros.load("soft_arm_3")
 
 
 def test_a_singular_mass_matrix_raises_for_one_state_and_warns_in_a_batch():

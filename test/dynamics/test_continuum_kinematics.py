@@ -1,4 +1,4 @@
-"""Kinematics of soft arms: acceptance checks of the continuum specification's section 15 and its worked numbers."""
+"""Kinematics of soft arms: acceptance checks and worked numbers of the continuum specification."""
 
 import numpy as np
 import pytest
@@ -136,7 +136,13 @@ def worst_deviation(approximate, exact, rng, upper=0.03):
 
 @pytest.mark.parametrize(
     ("order", "rotation", "position"),
-    [(7, 1.0e-3, 2.2e-5), (8, 1.9e-4, 3.7e-6), (10, 4.3e-6, 7.8e-8), (11, 5.8e-7, 1.0e-8), (12, 7.1e-8, 1.2e-9)],
+    [
+        (7, 1.0e-3, 2.2e-5),
+        (8, 1.9e-4, 3.7e-6),
+        (10, 4.3e-6, 7.8e-8),
+        (11, 5.8e-7, 1.0e-8),
+        (12, 7.1e-8, 1.2e-9),
+    ],
 )
 def test_modal_pose_misses_the_exact_one_as_tabulated(arm, order, rotation, position):
     found = worst_deviation(modal(order), arm, np.random.default_rng(2))
@@ -169,8 +175,8 @@ def test_modal_jacobian_equals_central_differences():
 def test_modal_kinematics_refuse_what_they_cannot_carry():
     with pytest.raises(UnsupportedError, match="rigid body"):
         modal(11).with_payload("link_1", 0.1)
+    text = chain(2, 'preset="bai2022" length="0.15"')
     with pytest.raises(UnsupportedError, match="single section"):
-        text = chain(2, 'preset="bai2022" length="0.15"')
         flexdyn_ros.load(text, options={"formulation.kinematics": "modal"})
 
 
@@ -218,9 +224,13 @@ def test_deflections_are_seen_from_the_section_base():
     assert d.axial_force[0] == pytest.approx(1700 * q[3:6].sum())
     # the moment does on the turn what the springs do on the actuators
     dq = np.array([1.0, -2.0, 0.5])
-    turn = (arm.deflections(q + np.r_[0, 0, 0, dq, 0, 0, 0] * 1e-6, [1.0])["section_2"].rotation - d.rotation[2:])[0]
+    turn = (
+        arm.deflections(q + np.r_[0, 0, 0, dq, 0, 0, 0] * 1e-6, [1.0])["section_2"].rotation - d.rotation[2:]
+    )[0]
     stretch = dq.mean() * 1e-6
-    assert d.moment[0] @ turn + d.axial_force[0] * stretch == pytest.approx(1700 * q[3:6] @ dq * 1e-6, rel=1e-6)
+    assert d.moment[0] @ turn + d.axial_force[0] * stretch == pytest.approx(
+        1700 * q[3:6] @ dq * 1e-6, rel=1e-6
+    )
 
 
 def test_frames_have_names_and_wrong_ones_are_refused(arm):
@@ -241,9 +251,11 @@ def test_frames_have_names_and_wrong_ones_are_refused(arm):
 
 
 def test_pressures_follow_from_forces():
-    text = chain(1, 'preset="bai2022" length="0.15"').replace(
-        "<section ", "<section "
-    ).replace('length="0.15"/>', 'length="0.15"><pressure area="1e-4" maximum="6e5"/></section>')
+    text = (
+        chain(1, 'preset="bai2022" length="0.15"')
+        .replace("<section ", "<section ")
+        .replace('length="0.15"/>', 'length="0.15"><pressure area="1e-4" maximum="6e5"/></section>')
+    )
     arm = flexdyn_ros.load(text)
     assert np.allclose(arm.pressures([0, 0, 0], [10.0, 0.0, 20.0]), 101325.0 + np.array([1e5, 0.0, 2e5]))
     assert arm.coordinates[0].effort_limit == pytest.approx(60.0)

@@ -1,0 +1,135 @@
+"""Fixed steps of a soft arm: its functions in the table of kernels/motion.py.
+
+Work memory: that of the verbs (continuum_views.py). Springs, dampers and bending stiffness of the actuators
+are implicit; stops are not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compiler import inner
+from .continuum_kinematics import add_load, arm_energies, place_sections
+from .continuum_recursion import forward_recursion, load_states
+from .continuum_section import damper_force, stop_damping, stop_depth
+from .continuum_views import (
+    HEADER,
+    MOST_NODES,
+    NODE_ROWS,
+    SECTION_ROWS,
+    SECTIONS,
+    STOP_DAMPER,
+    open_arm,
+    section_numbers,
+)
+from .memory import floats_at, ints_at
+from .motion import (
+    ACCELERATE,
+    ACCELERATE_SIGNATURE,
+    ENERGIES,
+    ENERGIES_SIGNATURE,
+    LOAD,
+    LOAD_SIGNATURE,
+    LOSSES,
+    LOSSES_SIGNATURE,
+    PREPARE,
+    PREPARE_SIGNATURE,
+    callback,
+)
+
+#: a slice in one number: section + 1 above, station in units of 2^-50 below
+STATION_BITS = 50
+STATION_UNIT = 1 << STATION_BITS
+STATION_MASK = (1 << 51) - 1
+
+
+def slice_code(section: int, eta: float) -> int:
+    """The number by which LOAD knows a slice; section -1 is the world."""
+    return ((section + 1) << (STATION_BITS + 1)) + round(eta * STATION_UNIT)
+
+
+@inner
+def work_at(robot, work):
+    """Work memory of an arm at an address."""
+    n = ints_at(robot, HEADER)[SECTIONS]
+    return floats_at(work, n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 12 * n)
+
+
+@callback(PREPARE_SIGNATURE)
+def prepare(robot, work):
+    """See kernels/motion.py; there is nothing to prepare."""
+    return 0
+
+
+@callback(ACCELERATE_SIGNATURE)
+def accelerate(robot, work, t, q, v, force, extra, h, a):
+    """See kernels/motion.py; by articulated sections, implicit in what is constant."""
+    arm = open_arm(robot)
+    n = 3 * arm.n
+    a = floats_at(a, n)
+    q, v, force, extra = floats_at(q, n), floats_at(v, n), floats_at(force, n), floats_at(extra, n)
+    if not forward_recursion(arm, work_at(robot, work), q, v, force, extra, h, a):
+        for i in range(n):
+            a[i] = np.nan
+    return 0
+
+
+@callback(LOSSES_SIGNATURE)
+def losses(robot, work, t, q, v0, speed, mean):
+    """See kernels/motion.py; dampers and stops."""
+    arm = open_arm(robot)
+    n = 3 * arm.n
+    q, speed, mean = floats_at(q, n), floats_at(speed, n), floats_at(mean, n)
+    power = 0.0
+    for i in range(arm.n):
+        P = section_numbers(arm, i)
+        for k in range(3):
+            at = 3 * i + k
+            force = damper_force(P, k, mean[at])
+            depth = stop_depth(P, k, q[at])
+            if P[STOP_DAMPER] != 0.0 and depth != 0.0:
+                force += stop_damping(P, depth) * mean[at]
+            power += speed[at] * force
+    return power
+
+
+@callback(ENERGIES_SIGNATURE)
+def energies(robot, work, t, q, v, out):
+    """See kernels/motion.py."""
+    arm = open_arm(robot)
+    n = 3 * arm.n
+    arm_energies(arm, work_at(robot, work), floats_at(q, n), floats_at(v, n), floats_at(out, 3))
+    return 0
+
+
+@callback(LOAD_SIGNATURE)
+def load(robot, work, q, k, bodies, points, wrenches, force):
+    """See kernels/motion.py; bodies are slices as `slice_code` writes them."""
+    arm, memory = open_arm(robot), work_at(robot, work)
+    q, force = floats_at(q, 3 * arm.n), floats_at(force, 3 * arm.n)
+    bodies, points, wrenches = ints_at(bodies, k), floats_at(points, 3 * k), floats_at(wrenches, 6 * k)
+    if k > 0:
+        load_states(arm, memory, q, q)
+        place_sections(arm, memory)
+    for i in range(k):
+        section = (bodies[i] >> (STATION_BITS + 1)) - 1
+        eta = (bodies[i] & STATION_MASK) / STATION_UNIT
+        add_load(
+            arm,
+            memory,
+            section,
+            eta,
+            points[3 * i : 3 * i + 3],
+            wrenches[6 * i : 6 * i + 6],
+            force,
+        )
+    return 0
+
+
+CONTINUUM_MOTION = {
+    PREPARE: prepare,
+    ACCELERATE: accelerate,
+    LOSSES: losses,
+    ENERGIES: energies,
+    LOAD: load,
+}
