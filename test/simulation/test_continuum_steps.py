@@ -83,35 +83,27 @@ def test_distributed_and_lumped_responses_differ_as_tabulated(d, length, tip):
 
 @pytest.mark.parametrize(("d", "length"), [(5, 1.17), (15, 0.31), (60, 0.03)])
 def test_elongations_of_both_models_differ_as_tabulated(d, length):
-    runs = [
-        flexdyn_ros.simulate(
-            one(damping=float(d), options={"formulation.mass_model": model}),
-            0.5,
-            one().static_equilibrium().q if start else None,
-            dt=1e-4,
-            method="rk4",
-            control=np.full(3, 20.0),
-        ).q
-        for model, start in (("distributed", False), ("lumped", False))
-    ]
+    runs = []
+    for model in ("distributed", "lumped"):
+        arm = one(damping=float(d), options={"formulation.mass_model": model})
+        runs.append(flexdyn_ros.simulate(arm, 0.5, dt=1e-4, method="rk4", control=np.full(3, 20.0)).q)
     assert 1e3 * np.abs(runs[0] - runs[1]).max() == pytest.approx(length, abs=0.006)
 
 
 def test_a_wrench_on_a_slice_does_the_same_in_steps_and_verbs():
     arm = flexdyn_ros.load("soft_arm_3")
-    stepper = Stepper(arm, dt=1e-5, method="rk4")
     load = {
         "section_2@0.3": np.array([0.0, 0.01, 0.0, 0.5, 0.2, 0.0]),
         "tip": np.array([0, 0, 0, 0.0, 0.3, 0.1]),
     }
-    stepper.set_wrenches(load)
-    stepper.advance(1)
     a = arm.forward_dynamics(arm.neutral(), np.zeros(9), None, load)
-    assert np.abs(stepper.v / 1e-5 - a).max() < 0.05 * np.abs(a).max()
-    assert (
-        np.abs(stepper.a - arm.forward_dynamics(stepper.q, stepper.v, None, load)).max()
-        < 1e-6 * np.abs(a).max()
-    )
+    assert np.abs(a - arm.forward_dynamics(arm.neutral(), np.zeros(9))).max() > 1.0
+    for method in ("rk4", "rosenbrock"):
+        # a step so short that the dampers, 3000 1/s, have no time
+        stepper = Stepper(arm, dt=1e-9, method=method)
+        stepper.set_wrenches(load)
+        stepper.advance(1)
+        assert np.abs(stepper.v / 1e-9 - a).max() < 2e-5 * np.abs(a).max()
 
 
 def test_stops_hold_the_stroke_and_the_account():
