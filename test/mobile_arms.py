@@ -66,3 +66,47 @@ def held(robot, angles, q0=None):
         q[joints[0]] -= wrong[0]
         q[joints[1]] -= wrong[1] - wrong[0]
     return found
+
+
+def chain(bending=(True, True), *, tyres=False, extra="", mount_z=0.0, road='<road kind="flat"/>') -> str:
+    """URDF text of a cart with so many links; those marked bend, by two bending functions and a stretch."""
+    parts = [
+        '<robot name="chain"><link name="cart"><inertial><mass value="20"/>'
+        '<inertia ixx="0.5" ixy="0" ixz="0" '
+        'iyy="0.9" iyz="0" izz="0.9"/></inertial></link>'
+    ]
+    flex, parent, at = [], "cart", "0.05 0 0.5"
+    for i, bends in enumerate(bending, 1):
+        mass, L = 1.0 + 0.3 * i, 0.9 - 0.1 * i
+        J = mass * L**2 / 12
+        parts.append(
+            f'<link name="l{i}"><inertial><origin xyz="{L / 2} 0 0"/><mass value="{mass}"/>'
+            f'<inertia ixx="1e-9" ixy="0" ixz="0" iyy="{J}" iyz="0" izz="{J}"/></inertial></link>'
+            f'<joint name="j{i}" type="continuous"><parent link="{parent}"/><child link="l{i}"/>'
+            f'<origin xyz="{at}"/><axis xyz="0 {-1 if i % 2 else 1} 0"/>'
+            f'<dynamics damping="{0.1 * i}"/></joint>'
+        )
+        if bends:
+            flex.append(
+                f'<flexdyn reference="l{i}"><beam length="{L}" mass_per_length="{mass / L}" '
+                'EIz="200" EIy="200" EA="1e7" rotary_inertia_y="0" rotary_inertia_z="0"/>'
+                '<modes axial="1" bending_z="2" basis="hermite"/>'
+                '<damping rayleigh_mass="0.1" rayleigh_stiffness="1e-5"/></flexdyn>'
+            )
+        parent, at = f"l{i}", f"{L} 0 0"
+    tyre = '<tyre stiffness="2e4" damping="30" radius="0.2" mass="1.5"/>' if tyres else ""
+    wheels = "".join(
+        f'<wheel name="{name}" link="cart" xyz="{x} 0 {mount_z}">'
+        f'<suspension stiffness="{k}" damping="{c}" free_length="0.26"/>{tyre}</wheel>'
+        for name, x, k, c in (("rear", -0.35, 952, 95), ("front", 0.35, 1168, 116))
+    )
+    return (
+        "".join(parts)
+        + '<flexdyn><gravity>0 0 -9.8</gravity><base type="planar"/>'
+        + wheels
+        + road
+        + '<drive type="speed" speed="0.3"/></flexdyn>'
+        + "".join(flex)
+        + extra
+        + "</robot>"
+    )

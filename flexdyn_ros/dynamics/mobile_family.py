@@ -9,11 +9,12 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.dynamics.motion import Motion
-from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.kernels import mobile
-from flexdyn_ros.model.mobile import build_mobile
+from flexdyn_ros.model.mobile import MobileTables, build_mobile
 from flexdyn_ros.model.packed_mobile import PackedMobile
 from flexdyn_ros.model.tree import RigidTree
 
@@ -38,25 +39,40 @@ _GEOMETRY = ("frames_many", "jacobian_many", "momenta_many", "integrate_many", "
 
 
 class Rolling:
-    """Wheels and floating frames of a tree on a planar base; immutable.
+    """Wheels of a tree; immutable.
 
-    kernels: entries by the names of kernels/flexible.py; packed: the memory that they take by its address.
+    kernels: entries by the names of kernels/flexible.py; packed: the memory that they take by its address;
+    tables: of the planar tree, None for the method `articulated`.
     """
 
     def __init__(self, description: RobotDescription, tree: RigidTree, kernels: Any, packed: Any) -> None:
-        if description.formulation.method != "floating_frame":
-            raise UnsupportedError(
-                f"wheels with method '{description.formulation.method}' are not computed yet; "
-                "'floating_frame' (planar base) is"
+        self.tables: MobileTables | None = None
+        self._articulated: Any = None
+        if description.formulation.method == "floating_frame":
+            self.tables = build_mobile(description, tree)
+            self.packed: Any = PackedMobile(
+                packed, self.tables, description.road, tree.model.nq, tree.model.nv
             )
-        self.tables = build_mobile(description, tree)
-        self.packed = PackedMobile(packed, self.tables, description.road, tree.model.nq, tree.model.nv)
-        entries = {name: getattr(mobile, name) for name in _DYNAMICS}
-        entries |= {name: getattr(kernels, name) for name in _GEOMETRY}
-        self.kernels: Any = SimpleNamespace(**entries)
+            entries = {name: getattr(mobile, name) for name in _DYNAMICS}
+            entries |= {name: getattr(kernels, name) for name in _GEOMETRY}
+            self.kernels: Any = SimpleNamespace(**entries)
+        else:
+            from flexdyn_ros.dynamics.mobile_articulated import ArticulatedWheels
 
-    def motion(self, general: Motion) -> Motion:
-        """Fixed steps on wheels, from those of the general tree."""
+            self.packed = packed
+            self.kernels = self._articulated = ArticulatedWheels(description, tree, kernels, packed)
+
+    def wheels(self, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray) -> int:
+        """The entry `wheels_many`, for either method."""
+        if self._articulated is None:
+            return mobile.wheels_many(address, work, q, v, out)
+        out[...] = self._articulated.wheels(q, v)[0]
+        return 0
+
+    def motion(self, general: Motion) -> Motion | None:
+        """Fixed steps on wheels, from those of the general tree; None for the method `articulated`."""
+        if self.tables is None:
+            return None
         from flexdyn_ros.kernels.mobile_steps import MOBILE_MOTION
         from flexdyn_ros.kernels.motion import LOAD
 

@@ -11,7 +11,7 @@ from flexdyn_ros.dynamics.arguments import Rows, explain_status
 from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.dynamics.tree_robot import TreeRobot
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.kernels.mobile import WHEEL_RESULTS, joint_forces_many, wheels_many
+from flexdyn_ros.kernels.mobile import WHEEL_RESULTS, joint_forces_many
 
 __all__ = ["MobileRobot", "WheelForces"]
 
@@ -99,9 +99,14 @@ class MobileRobot(TreeRobot):
         tau = self._motion(q, v, tau, wrenches, acceleration)[0]
         force = tau[..., self._drive_index()].copy()
         if slope:
-            rows, out = self._wheels(q, v)
-            force = force + (out[..., 0] * out[..., 3]).sum(axis=-1).reshape(rows.shape)
+            force = force + self.slope_force(q, v)
         return force[()]
+
+    def slope_force(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Sum of ground force times slope of the road (...,) [N]: what massless wheels without friction are
+        pushed back with."""
+        rows, out = self._wheels(q, v)
+        return (out[..., 0] * out[..., 3]).sum(axis=-1).reshape(rows.shape)[()]
 
     def constraint_forces(
         self,
@@ -121,6 +126,8 @@ class MobileRobot(TreeRobot):
         rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
         assert self._rolling is not None
         tables = self._rolling.tables
+        if tables is None:
+            raise UnsupportedError("constraint forces are those of the method 'floating_frame'")
         out = np.zeros((rows.count, tables.nodes, 3))
         bodies, points = self._points(wrenches)
 
@@ -158,5 +165,7 @@ class MobileRobot(TreeRobot):
     def _wheels(self, q: Any, v: Any) -> tuple[Rows, np.ndarray]:
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         out = np.empty((rows.count, len(self.wheel_names), WHEEL_RESULTS))
-        self._call(wheels_many, rows, ("q", "v"), out)
+        assert self._rolling is not None
+        self._check({"q": rows.take("q"), "v": rows.take("v")})
+        self._call(self._rolling.wheels, rows, ("q", "v"), out)
         return rows, out

@@ -18,6 +18,7 @@ from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.model.expanded_flexible import FlexibleSegments, cut_flexible_links
 from flexdyn_ros.model.expanded_frames import angle_rates, yaw_pitch_roll_of_quaternion
+from flexdyn_ros.model.expanded_mobile import hang_wheels
 from flexdyn_ros.model.expanded_platform import PREFIX, PlatformJoints
 
 __all__ = ["Expanded", "Part", "expand", "shown_tree"]
@@ -156,15 +157,17 @@ def expand(robot: Any, segments: int | None = None) -> Expanded:
         root = shown_tree(robot.description)
         soft = cut_sections(root, robot, segments)
         return Expanded(text_of(root), [soft], {})
-    if robot.kind != "tree":
+    if robot.kind not in ("tree", "mobile"):
         raise UnsupportedError(
-            f"robots of kind '{robot.kind}' are not expanded yet; kinds 'tree' and 'platform' are"
+            f"robots of kind '{robot.kind}' are not expanded yet; kinds 'tree', 'mobile' and 'platform' are"
         )
     root = shown_tree(robot.description)
     parts, efforts = _joints_of_the_urdf(robot)
     bending = {c.body for c in robot.coordinates if c.kind in FlexibleSegments.kinds}
     if bending:
         parts.append(cut_flexible_links(root, robot, bending, segments))
+    if robot.kind == "mobile":
+        parts.append(hang_wheels(root, robot))
     return Expanded(text_of(root), parts, efforts)
 
 

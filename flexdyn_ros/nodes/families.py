@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from flexdyn_interfaces.msg import LinkDeflections
 from flexdyn_ros.nodes.deflections import deflection_message
+from flexdyn_ros.nodes.mobile_wheels import wheel_topics
 from flexdyn_ros.nodes.simulation import Simulation
 
 __all__ = ["EXTRAS", "Extra", "Input", "Setting", "extras_of"]
@@ -82,7 +83,7 @@ def _deflections(setting: Setting) -> Extra | None:
 
 
 #: functions that make an extra, or None for a robot without what it is about
-EXTRAS: tuple[Callable[[Setting], Extra | None], ...] = (_deflections,)
+EXTRAS: tuple[Callable[[Setting], Extra | None], ...] = (_deflections, wheel_topics)
 
 
 def extras_of(setting: Setting) -> tuple[Extra, ...]:

@@ -35,6 +35,7 @@ from flexdyn_ros.nodes.simulation import Load, Simulation, default_gains
 from flexdyn_ros.nodes.states import read_payload, read_state
 from flexdyn_ros.nodes.telemetry import Telemetry
 from flexdyn_ros.nodes.warm import warm_up
+from flexdyn_ros.simulation.drive import drive_of, initial_motion
 
 __all__ = ["Simulator", "main"]
 
@@ -130,12 +131,13 @@ class Simulator(ManagedNode):
         self._made, self._pace = [], None
 
     def _initial_state(self, robot: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Neutral and at rest, but for parameters initial.positions.NAME and initial.velocities.NAME."""
-        neutral = dict(zip(robot.q_names, robot.neutral().tolist(), strict=True))
+        """Neutral and at rest, or as a prescribed drive begins, but for parameters initial.positions.NAME and
+        initial.velocities.NAME."""
+        still = initial_motion(robot, drive_of(robot, None), 0.0)
+        neutral = dict(zip(robot.q_names, still[0].tolist(), strict=True))
+        moving = dict(zip(robot.v_names, still[1].tolist(), strict=True))
         positions = declare_family(self, "initial.positions", neutral, "rad, m")
-        velocities = declare_family(
-            self, "initial.velocities", dict.fromkeys(robot.v_names, 0.0), "rad/s, m/s"
-        )
+        velocities = declare_family(self, "initial.velocities", moving, "rad/s, m/s")
         q0, v0 = np.array(list(positions.values())), np.array(list(velocities.values()))
         try:
             robot.energy(q0, v0)

@@ -1,0 +1,68 @@
+"""Roads: heights, slopes, and the statistics of ISO 8608."""
+
+import numpy as np
+import pytest
+from mobile_arms import chain
+
+import flexdyn_ros
+from flexdyn_ros.description.elements import Road, Wave
+from flexdyn_ros.kernels.road import road_at
+from flexdyn_ros.model.roads import PackedRoad, iso_road, iso_waves
+
+ROADS = [
+    Road("sine", start=0.2, amplitude=0.03, wavelength=0.4, phase=1.0, offset=0.03),
+    Road("sines", offset=0.1, waves=(Wave(0.02, 0.7, 0.3), Wave(0.01, 0.2))),
+    Road("bump", start=1.0, height=0.05, length=0.5),
+    Road("step", start=1.0, height=0.05, length=0.5),
+    Road("slope", start=0.5, grade=0.1),
+    Road("table", points=((0.0, 0.0), (0.5, 0.1), (1.0, 0.05), (1.7, 0.08))),
+    Road("iso8608", road_class="C", seed=3, lines=500, n_min=0.011, n_max=2.83),
+    Road("callable", function=lambda X: (0.1 * np.sin(X), 0.1 * np.cos(X))),
+]
+
+
+@pytest.mark.parametrize("road", ROADS, ids=lambda road: road.kind)
+def test_slope_and_curvature_are_derivatives(road):
+    packed = PackedRoad(road)
+    h = 1e-6
+    for X in np.random.default_rng(0).uniform(-0.5, 2.0, 20):
+        z, dz, ddz = road_at(packed.address, X)
+        above, below = road_at(packed.address, X + h), road_at(packed.address, X - h)
+        assert np.isfinite(z)
+        assert dz == pytest.approx((above[0] - below[0]) / (2 * h), abs=1e-8)
+        assert ddz == pytest.approx((above[1] - below[1]) / (2 * h), abs=1e-5)
+
+
+def test_table_goes_through_its_points_and_on_level_beyond_them():
+    packed = PackedRoad(ROADS[5])
+    for X, z in ROADS[5].points:
+        assert road_at(packed.address, X)[0] == pytest.approx(z, abs=1e-15)
+    assert road_at(packed.address, 9.0) == (0.08, 0.0, 0.0)
+    assert road_at(packed.address, -9.0) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("road_class", "rms"), [("A", 3.81e-3), ("B", 7.61e-3), ("C", 15.2e-3), ("D", 30.5e-3), ("E", 60.9e-3)]
+)
+def test_random_roads_have_the_variance_of_their_class(road_class, rms):
+    amplitudes, _, _ = iso_waves(road_class, seed=1)
+    assert np.sqrt(0.5 * amplitudes @ amplitudes) == pytest.approx(rms, rel=2e-3)
+
+
+def test_the_same_seed_gives_the_same_road():
+    X = np.linspace(0.0, 20.0, 50)
+    one, two, other = (iso_road("B", seed=seed)(X)[0] for seed in (4, 4, 5))
+    assert np.array_equal(one, two)
+    assert not np.allclose(one, other)
+    packed = PackedRoad(Road("iso8608", road_class="B", seed=4, lines=500, n_min=0.011, n_max=2.83))
+    assert np.allclose([road_at(packed.address, x)[0] for x in X], one, rtol=0.0, atol=1e-14)
+
+
+def test_road_read_as_a_function_moves_the_robot_as_the_same_sine():
+    text = chain((True,), road='<road kind="sine" amplitude="0.03" wavelength="0.4"/>')
+    k = 2 * np.pi / 0.4
+    hill = {"road": lambda X: (0.03 * np.sin(k * X), 0.03 * k * np.cos(k * X))}
+    sine, function = flexdyn_ros.load(text), flexdyn_ros.load(text, options=hill)
+    q, v = sine.neutral(), np.full(sine.nv, 0.1)
+    q[:2] = 0.13, 0.25
+    assert np.allclose(sine.forward_dynamics(q, v), function.forward_dynamics(q, v), rtol=1e-12, atol=1e-11)
