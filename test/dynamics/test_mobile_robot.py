@@ -202,10 +202,9 @@ def test_batches_pickles_and_bad_arguments():
     assert np.array_equal(again.forward_dynamics(q, v), robot.forward_dynamics(q, v))
     with pytest.raises(StateError):
         robot.wheel_forces(q * np.nan, v)
+    force = {"drive": {"type": "force", "speed": None, "start": None}}
+    free = flexdyn_ros.load("mobile_arm", options=force)
     with pytest.raises(UnsupportedError, match="drive"):
-        free = flexdyn_ros.load(
-            "mobile_arm", options={"drive": {"type": "force", "speed": None, "start": None}}
-        )
         free.drive_force(q, v)
 
 
