@@ -149,7 +149,11 @@ def _body(robot: Robot, link: str) -> Body:
 
 
 def _judged(robot: Robot) -> tuple[tuple[FlexibleLinkReport, ...], tuple[str, ...], tuple[str, ...]]:
-    """Flexible links, warnings and notes; imported only for robots that have such links."""
+    """Flexible links, warnings and notes; what judges is imported only for robots that have it."""
+    if robot.kind == "platform":
+        from flexdyn_ros.dynamics.platform_judgement import judge_platform
+
+        return (), *judge_platform(robot)
     if robot.kind != "tree" or not robot.description.flexible_links:
         return (), (), ()
     from flexdyn_ros.dynamics.judgement import judge, report_links

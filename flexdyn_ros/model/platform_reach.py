@@ -79,7 +79,7 @@ def _largest_k(tables: PlatformTables, packed: PackedPlatform) -> np.ndarray:
     table, still = np.empty((len(q), 6, MOTION_COLUMNS)), np.zeros((len(q), 6))
     legs_many(packed.address, q, still, still, table)
     angles, limits = table[..., ANGLES : ANGLES + 2], np.array([leg.angle_limits for leg in tables.legs])
-    allowed = ((angles >= limits[..., 0]) & (angles <= limits[..., 1])).all(axis=(1, 2))
+    allowed = np.all((angles >= limits[..., 0]) & (angles <= limits[..., 1]), axis=(1, 2))
     found = (residual < 1e-9) & (side[:-1] * side[-1] > 0.0) & allowed[:-1]
     k = np.abs(np.einsum("nij,ij->ni", J[:-1][found][:, :, 3:], tables.axes))
     return k.max(axis=0, initial=0.0)

@@ -347,3 +347,16 @@ def test_names_and_numbers_that_are_wrong(example):
         example.joint_reactions(q, np.zeros(6), np.zeros(6), {"leg_1_rod": np.ones(6)})
     with pytest.raises(UnsupportedError, match="base"):
         flexdyn_ros.load("stewart_1t", options={"base.type": "floating"})
+
+
+def test_check_says_what_a_specialist_asks():
+    report = flexdyn_ros.check("stewart_1t")
+    text = "\n".join(report.notes)
+    assert "condition 2.02" in text
+    assert "leg forces at rest 2260 N" in text
+    assert "oil columns" in text
+    assert report.warnings == ()
+    weak = text_of_example().replace('effort="25000"', 'effort="2000"', 1)
+    (warning,) = flexdyn_ros.check(weak).warnings
+    assert "leg_1" in warning
+    assert "2260" in warning

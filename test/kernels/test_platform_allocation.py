@@ -1,0 +1,63 @@
+"""Kernels of platforms do not allocate: a thousand samples ask the runtime for no more memory than one."""
+
+import os
+import subprocess
+import sys
+
+PROBE = """
+import numpy as np
+from numba.core.runtime import rtsys
+import flexdyn_ros
+from flexdyn_ros.dynamics.threads import set_batch_threads
+
+set_batch_threads(1)
+robots = [flexdyn_ros.load(name) for name in ("stewart_1t", "stewart_electric")]
+rng = np.random.default_rng(0)
+load = {"platform": np.ones(6), "leg_2_rod": np.ones(6)}
+
+def allocations(call):
+    before = rtsys.get_allocation_stats()
+    call()
+    after = rtsys.get_allocation_stats()
+    assert after.alloc - before.alloc == after.free - before.free, "memory is lost"
+    return after.alloc - before.alloc
+
+for robot in robots:
+    lengths = robot.inverse_kinematics(robot.neutral()).length
+    verbs = {
+        "inverse dynamics": lambda q, v, x: robot.inverse_dynamics(q, v, x, load),
+        "forward dynamics": lambda q, v, x: robot.forward_dynamics(q, v, x, load),
+        "mass matrix": lambda q, v, x: robot.mass_matrix(q),
+        "bias": lambda q, v, x: robot.bias_forces(q, v),
+        "energy": lambda q, v, x: robot.energy(q, v),
+        "momentum": lambda q, v, x: robot.momentum(q, v),
+        "frames": lambda q, v, x: robot.frames(q),
+        "jacobian": lambda q, v, x: robot.jacobian(q, "leg_1_rod"),
+        "leg jacobian": lambda q, v, x: robot.leg_jacobian(q),
+        "legs": lambda q, v, x: robot.leg_states(q, v, x),
+        "reactions": lambda q, v, x: robot.joint_reactions(q, v, x),
+        "forward kinematics": lambda q, v, x: robot.forward_kinematics(lengths, q, strict=False),
+        "linearize": lambda q, v, x: robot.linearize(q, v, x, load),
+    }
+    small = [np.array([robot.neutral()] * 2), *rng.uniform(-1, 1, (2, 2, 6))]
+    large = [np.array([robot.neutral()] * 500), *rng.uniform(-1, 1, (2, 500, 6))]
+    for name, verb in verbs.items():
+        verb(*small)
+        few, many = allocations(lambda: verb(*small)), allocations(lambda: verb(*large))
+        assert few > 0, name  # the counter counts
+        assert few == many, (name, few, many)
+print("ok")
+"""
+
+
+def test_kernels_of_platforms_do_not_allocate():
+    run = subprocess.run(
+        [sys.executable, "-c", PROBE],
+        env={**os.environ, "NUMBA_NRT_STATS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == "ok"
