@@ -360,3 +360,16 @@ def test_check_says_what_a_specialist_asks():
     (warning,) = flexdyn_ros.check(weak).warnings
     assert "leg_1" in warning
     assert "2260" in warning
+
+
+def test_simulated_platforms_keep_the_account_of_energy():
+    """Compiled steps against an adaptive integrator over the verbs; leg forces a little above rest."""
+    robot = flexdyn_ros.load("stewart_electric")
+    zero = np.zeros(6)
+    tau = 1.01 * robot.inverse_dynamics(robot.neutral(), zero, zero)
+    ours = flexdyn_ros.simulate(robot, 0.2, control=tau, dt=1e-3, limits="report")
+    account = ours.energy.total - ours.work + ours.dissipated
+    assert ours.work[-1] > 0.1
+    assert np.ptp(account) < 1e-9 * ours.work[-1]
+    adaptive = flexdyn_ros.simulate(robot, 0.2, control=tau, dt=1e-2, method="dop853", limits="report")
+    np.testing.assert_allclose(ours.q[-1], adaptive.q[-1], atol=1e-8)
