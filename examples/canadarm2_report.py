@@ -1,0 +1,221 @@
+"""Figures and tables of Canadarm2, flexible against rigid; for the demo and for the study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import flexdyn_ros
+
+JOINTS = ("shoulder_pitch", "elbow_pitch", "wrist_pitch", "wrist_yaw", "wrist_roll")
+BOOM = "boom_2"
+BLUE, RED, GREEN = "#0072B2", "#D55E00", "#009E73"
+#: seconds after the end of the slew, shaped or not, in which what still swings is measured
+SETTLED = (22.0, 30.0)
+
+
+@dataclass
+class Run:
+    """One motion: times (n,) [s], states (n, nq), (n, nv), efforts (n, nu), energy rows (t, kinetic, balance,
+    total)."""
+
+    name: str
+    robot: Any
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    energy: np.ndarray
+    real_time_factor: float
+    asked_factor: float
+    controller: str = ""
+    commands: int = 0
+
+    def joints(self, values: np.ndarray) -> np.ndarray:
+        """Columns (n, 5) of the joints."""
+        return values[:, [self.robot.index(name) for name in JOINTS]]
+
+    @property
+    def tip(self) -> dict[str, np.ndarray]:
+        """Deflection of the second boom's tip and its rate, by name, in beam axes: bending along y and z [m],
+        twist [rad]."""
+        return tip_motion(self.robot, self.q, self.v)
+
+    @property
+    def drift(self) -> float:
+        """Largest change of energy - work + dissipated, relative to the peak of kinetic energy."""
+        _, kinetic, balance, _ = self.energy.T
+        return float(np.abs(balance - balance[0]).max() / kinetic.max())
+
+
+def tip_motion(robot: Any, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
+    """See `Run.tip`; the fields are linear in the modal coordinates, so their rates are those of the
+    coordinates."""
+    its = robot.modal_integrals(BOOM, stations=(1.0,))
+    rows = [robot.index(name) for name in its.names]
+    u, twist = its.displacement[:, 0, 1:], its.rotation[:, 0, 0]
+    (y, z), (dy, dz) = (q[:, rows] @ u).T, (v[:, rows] @ u).T
+    return {
+        "y": y, "z": z, "dy": dy, "dz": dz, "twist": q[:, rows] @ twist, "dtwist": v[:, rows] @ twist,
+    }  # fmt: skip
+
+
+def axes_of(count: int, columns: int = 3) -> tuple[Any, Sequence[Any]]:
+    """A figure with `count` panels."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rows = -(-count // columns)
+    figure, axes = plt.subplots(
+        rows,
+        columns,
+        figsize=(4.6 * columns, 2.9 * rows),
+        constrained_layout=True,
+        sharex=True,
+        squeeze=False,
+    )
+    for axis in axes.flat:
+        axis.grid(alpha=0.25)
+        axis.spines[["top", "right"]].set_visible(False)
+    for axis in axes.flat[-columns:]:
+        axis.set_xlabel("time [s]")
+    return figure, list(axes.flat)
+
+
+def draw_motion(
+    path: Path, title: str, flexible: Run, rigid: Run, other: Run | None = None, labels: Sequence[str] = ()
+) -> Path:
+    """Joint rates of two or three runs, and bending, bending rate, twist and twist rate of the second
+    boom."""
+    labels = labels or ("flexible", "rigid", "")
+    figure, axes = axes_of(9)
+    rates, stiff = flexible.joints(flexible.v), rigid.joints(rigid.v)
+    for i, axis in enumerate(axes[:5]):
+        if other is not None:
+            axis.plot(other.t, other.joints(other.v)[:, i], color=GREEN, lw=1.0, alpha=0.8, label=labels[2])
+        axis.plot(flexible.t, rates[:, i], color=BLUE, lw=1.2, label=labels[0])
+        axis.plot(rigid.t, stiff[:, i], "--", color=RED, lw=1.2, label=labels[1])
+        axis.set_title(f"$\\omega_{i + 1}$, {JOINTS[i].replace('_', ' ')} [rad/s]", fontsize=10)
+    tip = flexible.tip
+    beside = None if other is None else other.tip
+    panels = (
+        ("y", "z", "tip bending of boom 2 [m]"),
+        ("dy", "dz", "bending rate [m/s]"),
+        ("twist", "", "twist of boom 2 [rad]"),
+        ("dtwist", "", "twist rate [rad/s]"),
+    )
+    for axis, (first, second, name) in zip(axes[5:], panels, strict=True):
+        if beside is not None and other is not None:
+            axis.plot(other.t, beside[second or first], color=GREEN, lw=1.0, alpha=0.8)
+        axis.plot(flexible.t, tip[first], color="black" if second else BLUE, lw=0.9)
+        if second:
+            axis.plot(flexible.t, tip[second], color=BLUE, lw=1.1)
+            name += "  black y, blue z"
+        axis.set_title(name, fontsize=10)
+    figure.suptitle(title, fontsize=12)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=3, frameon=False)
+    figure.savefig(path, dpi=110)
+    return path
+
+
+def residual(run: Run) -> float:
+    """Half the largest swing of the second boom's tip after the slew [m]."""
+    late = (run.t >= SETTLED[0]) & (run.t <= SETTLED[1])
+    tip = run.tip
+    return 0.5 * max(float(np.ptp(tip[name][late])) for name in ("y", "z"))
+
+
+def print_tables(console: Console, runs: Mapping[str, Run]) -> None:
+    """Frequencies, then both scenarios."""
+    for scenario, names in (
+        ("joints locked, as released", ("drop_flexible",)),
+        ("joints locked, after the slew", ("slew_flexible",)),
+    ):
+        run = runs[names[0]]
+        row = 0 if "drop" in names[0] else -1
+        found = run.robot.modes(run.q[row], lock="joints").frequency[:6]
+        console.print(
+            f"lowest frequencies, {scenario}: " + ", ".join(f"{f:.3f}" for f in found) + " Hz",
+            highlight=False,
+        )
+    _drop_table(console, runs["drop_flexible"], runs["drop_rigid"])
+    _slew_table(console, runs["slew_flexible"], runs["slew_unshaped"], runs["slew_rigid"])
+
+
+def _drop_table(console: Console, flexible: Run, rigid: Run) -> None:
+    table = Table(
+        "", "flexible (23 coordinates)", "rigid (5)",
+        title="ground_drop: released under 9.81 m/s2, limits off", title_justify="left",
+    )  # fmt: skip
+    both = (flexible, rigid)
+    table.add_row("real-time factor (asked for 1)", *(f"{r.real_time_factor:.3f}" for r in both))
+    table.add_row("energy drift / peak kinetic energy", *(f"{r.drift:.1e}" for r in both))
+    for i, name in enumerate(JOINTS):
+        table.add_row(
+            f"largest |w{i + 1}| {name} \\[rad/s]",
+            *(f"{np.abs(r.joints(r.v)[:, i]).max():.3f}" for r in both),
+        )
+    tip = flexible.tip
+    for label, key in (
+        ("tip bending of boom 2, y \\[m]", "y"),
+        ("tip bending of boom 2, z \\[m]", "z"),
+        ("twist of boom 2 \\[rad]", "twist"),
+    ):
+        table.add_row(f"largest {label}", f"{np.abs(tip[key]).max():.4f}", "-")
+    console.print(table)
+
+
+def _slew_table(console: Console, shaped: Run, unshaped: Run, rigid: Run) -> None:
+    table = Table(
+        "", "flexible, input_shaper", "flexible, pd_controller", "rigid, input_shaper",
+        title="orbit_slew: no gravity, torque limit 2332 N m, rate limit 0.0698 rad/s", title_justify="left",
+    )  # fmt: skip
+    runs = (shaped, unshaped, rigid)
+    asked = f"real-time factor (asked for {shaped.asked_factor:g})"
+    table.add_row(asked, *(f"{r.real_time_factor:.3f}" for r in runs))
+    table.add_row("commands", *(str(r.commands) for r in runs))
+    table.add_row("energy drift / peak kinetic energy", *(f"{r.drift:.1e}" for r in runs))
+    table.add_row("largest joint rate \\[rad/s]", *(f"{np.abs(r.joints(r.v)).max():.4f}" for r in runs))
+    table.add_row("largest joint torque \\[N m]", *(f"{np.abs(r.joints(r.tau)).max():.0f}" for r in runs))
+    table.add_row(
+        "tip of boom 2 still swings by \\[mm]", *(f"{1e3 * residual(r):.2f}" for r in runs[:2]), "-"
+    )
+    console.print(table)
+    console.print(
+        f"shaping leaves {100 * residual(shaped) / residual(unshaped):.0f} % of the vibration",
+        highlight=False,
+    )
+
+
+def draw(runs: Mapping[str, Run], folder: Path) -> list[Path]:
+    """Pictures and arrays of both scenarios; the files written."""
+    files = [
+        draw_motion(
+            folder / "ground_drop.png",
+            "Canadarm2 released on the ground: flexible booms against rigid ones",
+            runs["drop_flexible"],
+            runs["drop_rigid"],
+        ),
+        draw_motion(
+            folder / "orbit_slew.png",
+            "Canadarm2 slewed in orbit by joint feedback, with and without input shaping",
+            runs["slew_flexible"],
+            runs["slew_rigid"],
+            runs["slew_unshaped"],
+            ("flexible, shaped", "rigid, shaped", "flexible, unshaped"),
+        ),
+        folder / "canadarm2.npz",
+    ]
+    arrays = {
+        f"{name}_{key}": getattr(run, key) for name, run in runs.items() for key in ("t", "q", "v", "tau")
+    }
+    np.savez_compressed(files[-1], **arrays, names=list(flexdyn_ros.load("canadarm2").v_names))
+    return files
