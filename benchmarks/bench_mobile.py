@@ -44,7 +44,7 @@ def right_hand_side(robot) -> float:
 
 
 def study(robot) -> None:
-    """0.25 s from the held pose, torques stepped: time, real-time factor, tip error against DOP853 at 1e-10."""
+    """0.25 s from the held pose, torques stepped: time, real-time factor, tip error against tight DOP853."""
     q0, v0, tau = start(robot)
     common = {"q0": q0, "v0": v0, "control": tau}
     exact = flexdyn_ros.simulate(robot, 0.25, method="dop853", rtol=1e-10, atol=1e-12, dt=0.25, **common)

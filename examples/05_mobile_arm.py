@@ -32,7 +32,7 @@ def study(options, angles, torques):
     slope = robot.v_names.index("link_1/bending_z/2") if "link_1/bending_z/2" in robot.v_names else None
 
     def absolute(z):
-        """Angles of both links: nose-down pitch of the cart, relative angles, slope of the first link's tip."""
+        """Angles of both links from pitch, relative angles and the slope at the first tip."""
         first = z[..., shoulder] - z[..., 2]
         return first, first + z[..., elbow] + (0.0 if slope is None else z[..., slope])
 

@@ -12,6 +12,7 @@ import numpy as np
 from flexdyn_ros.dynamics.arguments import by_name, numbers
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.simulation.contact import contact_watches
 from flexdyn_ros.simulation.drive import Drive, drive_of, initial_motion
 from flexdyn_ros.simulation.events import Watch, limit_watch, watches
 
@@ -111,6 +112,7 @@ def make_plan(
     if limits == "stop":
         watch = limit_watch(robot)
         all_watches += [watch] if watch else []
+    all_watches += contact_watches(robot)
     held = None if control is None or callable(control) else _vector(control, "control", robot.nu)
     q = still[0] if q0 is None else _vector(q0, "q0", robot.nq)
     v = still[1] if v0 is None else _vector(v0, "v0", robot.nv)

@@ -175,3 +175,50 @@ def test_stiffer_beams_tend_to_the_rigid_arm_as_one_over_stiffness():
         errors.append(np.abs(run.frames("link_2/tip")[:, :3, 3] - tip).max())
     assert errors[1] < errors[0] / 5.0
     assert errors[2] < errors[1] / 5.0
+
+
+def test_lift_off_is_an_event_and_ends_the_simulation_if_asked():
+    bump = {"kind": "bump", "start": 0.6, "height": 0.12, "length": 0.4}
+    options = {
+        "formulation.flexible": False,
+        "road": bump | dict.fromkeys(("amplitude", "offset", "wavelength", "phase")),
+        "drive.speed": 2.0,
+    }
+    found = {}
+    for contact in ("monitor", "unilateral", "stop"):
+        robot = flexdyn_ros.load("mobile_arm", options=options | {"road.contact": contact})
+        rest = held(robot, np.radians([30.0, 30.0]))
+        v = np.zeros(robot.nv)
+        v[0] = 2.0
+        tau = rest.tau.copy()
+        tau[0] = 0.0
+        run = flexdyn_ros.simulate(robot, 0.6, rest.q, v, dt=1e-3, method="rk4", control=tau)
+        found[contact] = run
+        names = [event.name for event in run.events]
+        assert "front/contact" in names
+        force = robot.wheel_forces(run.q, run.v).normal
+        assert (force.min() >= 0.0) == (contact != "monitor")
+    first = found["monitor"].events[0]
+    assert found["stop"].status == 1
+    assert found["stop"].t[-1] == pytest.approx(first.time, abs=1e-6)
+
+
+def test_frames_that_hang_together_do_not_drift_apart_on_a_random_road():
+    robot = flexdyn_ros.load(
+        "mobile_arm",
+        options={
+            "formulation.flexible": False,
+            "road": {"kind": "iso8608", "class": "C", "seed": 2}
+            | dict.fromkeys(("amplitude", "offset", "wavelength", "phase", "start")),
+        },
+    )
+    rest = held(robot, np.radians([60.0, -30.0]))
+    v = np.zeros(robot.nv)
+    v[0] = 0.3
+    tau = rest.tau.copy()
+    tau[0] = 0.0
+    run = flexdyn_ros.simulate(robot, 2.0, rest.q, v, dt=1e-3, method="rk4", control=tau)
+    tip = run.frames("link_1")[:, :3, :] @ np.array([0.8, 0.0, 0.0, 1.0])
+    assert np.abs(tip - run.frames("link_2")[:, :3, 3]).max() <= 1e-10
+    assert np.abs(run.q[:, 0] - 0.3 * run.t).max() <= 1e-10
+    assert balance(robot, run) <= 1e-6
