@@ -8,23 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from flexdyn_interfaces.msg import LinkDeflections
 from flexdyn_ros.nodes.deflections import deflection_message
+from flexdyn_ros.nodes.inputs import Input
 from flexdyn_ros.nodes.mobile_wheels import wheel_topics
+from flexdyn_ros.nodes.platform_topics import PlatformTopics
 from flexdyn_ros.nodes.simulation import Simulation
 
 __all__ = ["EXTRAS", "Extra", "Input", "Setting", "extras_of"]
-
-
-class Input(NamedTuple):
-    """A topic that an extra hears: callback(message, simulation) runs between two ticks and may raise
-    CommandError."""
-
-    kind: Any
-    topic: str
-    callback: Callable[[Any, Simulation], None]
 
 
 @dataclass(frozen=True)
@@ -82,8 +75,12 @@ def _deflections(setting: Setting) -> Extra | None:
     return Deflections(setting) if robot.deflections(robot.neutral()) else None
 
 
+def _platform(setting: Setting) -> Extra | None:
+    return PlatformTopics(setting) if setting.simulation.robot.kind == "platform" else None
+
+
 #: functions that make an extra, or None for a robot without what it is about
-EXTRAS: tuple[Callable[[Setting], Extra | None], ...] = (_deflections, wheel_topics)
+EXTRAS: tuple[Callable[[Setting], Extra | None], ...] = (_deflections, wheel_topics, _platform)
 
 
 def extras_of(setting: Setting) -> tuple[Extra, ...]:

@@ -85,7 +85,7 @@ def _commands_status(node: str, simulation: Simulation, settings: SimulatorParam
 
 
 def _limits_status(node: str, simulation: Simulation) -> DiagnosticStatus:
-    stepper, names = simulation.stepper, simulation.robot.v_names
+    stepper, names = simulation.stepper, simulation.robot.effort_names
     outside = [name for name, at in zip(names, stepper.at_stop, strict=True) if at]
     clipped = [name for name, at in zip(names, stepper.saturated, strict=True) if at]
     fast = [c.name for c in simulation.robot.coordinates if abs(stepper.v[c.v_index]) > c.velocity_limit]

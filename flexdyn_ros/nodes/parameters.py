@@ -169,6 +169,14 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
         "joint limits: soft stops, or only a warning in the diagnostics",
         choices=("spring", "report"),
     )
+    hydraulics: str = parameter(
+        "fused",
+        "cylinders of a platform that has some: in the compiled steps, in another process, or none",
+        choices=("fused", "external", "none"),
+    )
+    lockstep: bool = parameter(
+        True, "with hydraulics external: advance one step per fresh leg force; false: run freely"
+    )
     publish_base_tf: bool = parameter(True, "publish /tf odom -> root link of a floating or planar base")
     wrench_joints: tuple[str, ...] = parameter(
         (), "joints whose reaction wrench is published on ~/wrench/JOINT; 'base': the reaction of the ground"

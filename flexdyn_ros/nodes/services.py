@@ -21,6 +21,7 @@ from flexdyn_ros.nodes.conversions import (
     numbers_of,
     pose_message,
     poses_from_matrices,
+    quaternion_of,
     rows_of_jacobian,
     vector_message,
 )
@@ -238,11 +239,18 @@ def inverse_kinematics(robot: Any, request: Any, response: Any, max_samples: int
     solve = _verb(robot, "inverse_kinematics")
     if not request.poses or len(request.poses) > max_samples:
         raise RequestError(f"poses has {len(request.poses)} entries, expected 1 to {max_samples}")
-    if robot.kind != "continuum":
-        raise UnsupportedError(
-            f"robots of kind '{robot.kind}' do not offer inverse_kinematics as a service yet"
+    if request.twists and len(request.twists) != len(request.poses):
+        raise RequestError(
+            f"twists has {len(request.twists)} entries, expected {len(request.poses)} (as poses) or none"
         )
     targets = np.stack([_matrix(pose, f"poses[{i}]") for i, pose in enumerate(request.poses)])
+    if robot.kind == "platform":
+        twists = [_twist(twist, f"twists[{i}]") for i, twist in enumerate(request.twists)]
+        legs = solve(_poses(targets), np.stack(twists) if twists else None)
+        response.lengths = doubles(_good(legs.length))
+        response.rates = doubles(_good(legs.rate)) if twists else doubles([])
+        response.converged = [True] * len(targets)
+        return
     found = solve(targets)
     response.positions = doubles(_good(found.q))
     response.converged = [bool(c) for c in np.broadcast_to(found.converged, len(targets))]
@@ -254,10 +262,25 @@ def forward_kinematics(robot: Any, request: Any, response: Any, max_samples: int
     if not 1 <= samples <= max_samples:
         raise RequestError(f"lengths has {len(request.lengths)} numbers, expected 6 to {6 * max_samples}")
     lengths = column(request, "lengths", samples, 6)
-    found = solve(lengths, _matrix(request.guess, "guess") if request.use_guess else None, strict=False)
+    guess = _poses(_matrix(request.guess, "guess")[None])[0] if request.use_guess else None
+    found = solve(lengths, guess, strict=False)
     response.poses = [pose_message(T) for T in robot.frames(found.q, robot.description.platform.link)]
     response.converged = [bool(c) for c in found.converged]
     response.residuals = doubles(found.residual)
+
+
+def _poses(T: np.ndarray) -> np.ndarray:
+    """Coordinates (N, 7) of a platform from homogeneous matrices (N, 4, 4)."""
+    return np.stack([np.concatenate((matrix[:3, 3], quaternion_of(matrix[:3, :3]))) for matrix in T])
+
+
+def _twist(twist: Any, field: str) -> np.ndarray:
+    """(angular; linear) (6,) of a Twist."""
+    a, b = twist.angular, twist.linear
+    v = np.array([a.x, a.y, a.z, b.x, b.y, b.z])
+    if not np.isfinite(v).all():
+        raise RequestError(f"{field} holds a number that is not finite")
+    return v
 
 
 def _matrix(pose: Any, field: str) -> np.ndarray:

@@ -57,6 +57,8 @@ class Simulation:
         State after start and reset.
     stiffness, damping : (nv,) arrays
         Gains of the servos when they are on.
+    drive : PlatformDrive, optional
+        What advances the stepper of a platform.
     options : of the Stepper
     """
 
@@ -68,6 +70,7 @@ class Simulation:
         v0: np.ndarray,
         stiffness: np.ndarray,
         damping: np.ndarray,
+        drive: Any = None,
         **options: Any,
     ) -> None:
         self.robot, self.book = robot, book
@@ -81,6 +84,9 @@ class Simulation:
         self.fault = ""
         self.stepper = Stepper(robot, q0=q0, v0=v0, **options)
         self._energy0 = float(self.stepper.energy().total)
+        self.drive = drive
+        if drive is not None:
+            drive.begin(self.stepper)
 
     # ---- time ----
 
@@ -90,11 +96,17 @@ class Simulation:
         if self.fault:
             return False
         stepper = self.stepper
-        order = self.book.order(stepper.t, time.monotonic(), stepper.q)
-        self._obey(order)
+        measured = stepper.q if self.drive is None else self.drive.measured(stepper)
+        order = self.book.order(stepper.t, time.monotonic(), measured)
+        if self.drive is None:
+            self._obey(order)
         if self._loads:
             self._pull()
-        if stepper.advance(steps) == OK:
+        if self.drive is None:
+            status = stepper.advance(steps)
+        else:
+            status = self.drive.advance(stepper, order, steps, self._obey)
+        if status == OK:
             return True
         self.fault = stepper.message
         return False
@@ -119,6 +131,12 @@ class Simulation:
         if self._compensates:
             hold = self.robot.inverse_dynamics(stepper.q.copy(), self._zero, self._zero)
             stepper.tau[:] = order.effort + np.where(order.gravity, hold, 0.0)
+
+    def forget_other_commands(self) -> None:
+        """A command of the book has come: what a drive was told beside it is over."""
+        if self.drive is not None:
+            self.drive.forget()
+            self._order = None
 
     # ---- loads ----
 
@@ -176,6 +194,8 @@ class Simulation:
         self.stepper.set_servo(0.0, 0.0)
         self.fault = ""
         self._energy0 = float(self.stepper.energy().total)
+        if self.drive is not None:
+            self.drive.begin(self.stepper)
 
     def set_payload(self, frame: str, mass: float, com: np.ndarray, inertia: np.ndarray | None) -> None:
         """Another robot, with a payload, in the same state; wrenches and commands stay."""
@@ -184,6 +204,8 @@ class Simulation:
         self.stepper = Stepper(robot, q0=old.q.copy(), v0=old.v.copy(), t0=old.t, **self._options)
         self.robot, self._order, self._loads_changed = robot, None, True
         self._energy0 = float(self.stepper.energy().total)
+        if self.drive is not None:
+            self.drive.continue_with(self.stepper)
 
     @property
     def energy_balance_error(self) -> float:

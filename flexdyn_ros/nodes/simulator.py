@@ -29,6 +29,8 @@ from flexdyn_ros.nodes.health import simulator_health
 from flexdyn_ros.nodes.managed import ManagedNode, run
 from flexdyn_ros.nodes.pace import Pace
 from flexdyn_ros.nodes.parameters import ParameterError, SimulatorParameters, declare, declare_family
+from flexdyn_ros.nodes.platform_drive import Legs, PlatformDrive
+from flexdyn_ros.nodes.platform_topics import PlatformTopics, hydraulics_of, leg_gains
 from flexdyn_ros.nodes.requests import RequestError
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
 from flexdyn_ros.nodes.simulation import Load, Simulation, default_gains
@@ -43,6 +45,8 @@ __all__ = ["Simulator", "main"]
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 #: steps that one request may ask for, and steps between which others get their turn
 LARGEST_STEP, STEPS_PER_TURN = 10_000_000, 200
+#: seconds that a step in lockstep waits for forces before it gives up
+LONGEST_WAIT = 10.0
 #: a lifecycle node answers ~/get_state itself, which here is the state of the simulation: that of the life
 #: cycle moves to
 #: ~/lifecycle/get_state, and ours, made under another name, takes its place (rules are applied once, not in
@@ -64,6 +68,8 @@ class Simulator(ManagedNode):
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="steps")
         self._pace: Any = None
         self._user_paused = False
+        self._platform: PlatformTopics | None = None
+        self._stalled = False
 
     # ---- life cycle ----
 
@@ -75,9 +81,10 @@ class Simulator(ManagedNode):
             self.get_logger().warning(warning)
         q0, v0 = self._initial_state(robot)
         stiffness, damping = self._gains(robot, q0)
+        is_platform = robot.kind == "platform"
         try:
             book = CommandBook(
-                robot,
+                Legs.of(robot) if is_platform else robot,
                 settings.joints,
                 settings.command_interface,
                 settings.command_timeout,
@@ -89,12 +96,24 @@ class Simulator(ManagedNode):
         stepping = {"dt": settings.step, "method": settings.method}
         stepping |= {"limits": settings.limits, "saturate": settings.saturate}
         warm_up(robot)
-        self._simulation = Simulation(robot, book, q0, v0, stiffness, damping, **stepping)
+        drive = None
+        if is_platform:
+            hydraulics = hydraulics_of(robot, settings.hydraulics)
+            timeout = settings.command_timeout or inf
+            drive = PlatformDrive(
+                robot, hydraulics, stiffness, damping, lockstep=settings.lockstep, timeout=timeout
+            )
+            if hydraulics != "none":
+                # cylinders have end stops and largest pressures of their own
+                stepping |= {"limits": "report", "saturate": False}
+        self._simulation = Simulation(robot, book, q0, v0, stiffness, damping, drive, **stepping)
         self._simulation.stepper.advance(1)
         self._simulation.reset()
         self._telemetry = Telemetry(
             self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds
         )
+        topics = [extra for extra in self._telemetry.extras if isinstance(extra, PlatformTopics)]
+        self._platform = topics[0] if topics else None
         self._pace = Pace(
             self._tick, settings.step, settings.real_time_factor, priority=settings.thread_priority
         )
@@ -149,11 +168,13 @@ class Simulator(ManagedNode):
         """Of the servos: parameters servo.stiffness.NAME and servo.damping.NAME, else derived from inertia
         and limits."""
         gains = []
-        rows = [c for c in robot.coordinates if c.actuated]
+        is_platform = robot.kind == "platform"
+        rows = Legs.of(robot).coordinates if is_platform else [c for c in robot.coordinates if c.actuated]
+        derive = leg_gains if is_platform else default_gains
         for name, unit, derived in zip(
             ("servo.stiffness", "servo.damping"),
             ("N m/rad, N/m", "N m s/rad, N s/m"),
-            default_gains(robot, q0),
+            derive(robot, q0),
             strict=True,
         ):
             found = declare_family(self, name, {c.name: float(derived[c.v_index]) for c in rows}, unit)
@@ -233,9 +254,21 @@ class Simulator(ManagedNode):
             )
         return good
 
+    @property
+    def _waits(self) -> bool:
+        """Whether steps wait for the forces of another process."""
+        drive = self._simulation.drive
+        return drive is not None and drive.hydraulics == "external"
+
     # ---- commands ----
 
     def _on_joint_commands(self, message: JointState) -> None:
+        if self._platform is not None and self._simulation.drive.hydraulics == "external":
+            try:
+                self._platform.take_forces(message)
+            except CommandError as error:
+                self._tell_rejection(error)
+            return
         self._take(self._simulation.book.take_joint_state, message)
 
     def _on_array(self, message: Float64MultiArray) -> None:
@@ -244,6 +277,7 @@ class Simulator(ManagedNode):
     def _take(self, take: Any, message: Any) -> None:
         try:
             take(message, self._simulation.stepper.t, time.monotonic())
+            self._simulation.forget_other_commands()
         except CommandError as error:
             self._tell_rejection(error)
 
@@ -323,12 +357,14 @@ class Simulator(ManagedNode):
             self._user_paused = True
             self._pace.pause()
             self._take_efforts(request.efforts)
-            if request.steps <= STEPS_PER_TURN:
+            if request.steps <= STEPS_PER_TURN and not self._waits:
                 self._advance(request.steps)
             else:
                 await self._advance_in_pool(request.steps)
             if self._simulation.fault:
                 raise RequestError(self._simulation.fault)
+            if self._stalled:
+                raise RequestError(f"no leg forces within {LONGEST_WAIT:g} s: time stands still")
         except (FlexdynError, RequestError, CommandError) as error:
             return _refuse(srv.Step.Response(), error)
         with self._pace.between_ticks():
@@ -354,14 +390,32 @@ class Simulator(ManagedNode):
                     return
             self._telemetry.publish_now()
 
+    def _advance_with_others(self, steps: int) -> None:
+        """Advance as leg forces come. The lock is given back between ticks: who waits for it may be the
+        executor, which has to bring the forces."""
+        stepper = self._simulation.stepper
+        goal, deadline = stepper.steps + steps, time.monotonic() + LONGEST_WAIT
+        while stepper.steps < goal and not self._stalled:
+            before = stepper.steps
+            with self._pace.between_ticks():
+                if not self._tick(1):
+                    return
+            if stepper.steps > before:
+                deadline = time.monotonic() + LONGEST_WAIT
+            else:
+                self._stalled = time.monotonic() > deadline
+                time.sleep(2e-5)
+        with self._pace.between_ticks():
+            self._telemetry.publish_now()
+
     def _advance_in_pool(self, steps: int) -> Future:
         done: Future = Future(executor=self.executor)
         executor = self.executor
 
         def work() -> None:
-            left = steps
-            while left > 0 and not self._simulation.fault and self.context.ok():
-                self._advance(min(left, STEPS_PER_TURN))
+            left, self._stalled = steps, False
+            while left > 0 and not (self._stalled or self._simulation.fault) and self.context.ok():
+                (self._advance_with_others if self._waits else self._advance)(min(left, STEPS_PER_TURN))
                 left -= STEPS_PER_TURN
             done.set_result(None)
             if executor is not None:
@@ -431,6 +485,8 @@ class Simulator(ManagedNode):
     def _report(self) -> None:
         with self._pace.between_ticks():
             statuses = simulator_health(self.get_name(), self._simulation, self._pace, self._settings)
+            if self._platform is not None:
+                statuses.append(self._platform.status(self.get_name()))
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)

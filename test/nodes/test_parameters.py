@@ -16,6 +16,7 @@ from flexdyn_ros.nodes import parameters as p  # noqa: E402
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = [
     "bringup",
+    "platform",
     "simulator",
     "dynamics_server",
     "hydraulic_actuators",

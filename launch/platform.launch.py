@@ -1,0 +1,87 @@
+"""A hydraulic platform: simulator, dynamics server, cylinders, TF, and rviz on request.
+
+    ros2 launch flexdyn_ros platform.launch.py robot:=stewart_1t hydraulics:=external
+
+With hydraulics:=fused (default) the cylinders are in the compiled steps of the simulator and the node
+hydraulic_actuators is not started; with external they run in that node, in lockstep with the simulator.
+"""
+
+from launch.actions import DeclareLaunchArgument, GroupAction
+from launch.conditions import IfCondition
+from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJoinSubstitution
+from launch_ros.actions import Node, PushRosNamespace
+from launch_ros.substitutions import FindPackageShare
+
+from launch import LaunchDescription
+
+PACKAGE = "flexdyn_ros"
+
+
+def argument(name, default, description, choices=None):
+    return DeclareLaunchArgument(name, default_value=default, description=description, choices=choices)
+
+
+def generate_launch_description():
+    value = LaunchConfiguration
+    share = FindPackageShare(PACKAGE)
+    log = ["--log-level", value("log_level")]
+    robot = {"description_file": value("robot")}
+    params = value("params_file")
+    on_clock = {"use_sim_time": value("use_sim_time")}
+    is_external = EqualsSubstitution(value("hydraulics"), "external")
+
+    def node(executable, *more, **options):
+        return Node(
+            package=PACKAGE,
+            executable=executable,
+            name=executable,
+            output="screen",
+            parameters=[params, robot, *more],
+            ros_arguments=log,
+            **options,
+        )
+
+    return LaunchDescription(
+        [
+            argument("robot", "stewart_1t", "name of a shipped platform, path, or package:// URI"),
+            argument("namespace", "", "namespace of all nodes"),
+            argument(
+                "params_file",
+                PathJoinSubstitution([share, "config", "platform.yaml"]),
+                "parameters of all nodes",
+            ),
+            argument(
+                "hydraulics", "fused", "where the cylinders are computed", ["fused", "external", "none"]
+            ),
+            argument("server", "true", "start the dynamics server", ["true", "false"]),
+            argument("rviz", "false", "start rviz", ["true", "false"]),
+            argument(
+                "rviz_config_file",
+                PathJoinSubstitution([share, "rviz", "tree.rviz"]),
+                "configuration of rviz",
+            ),
+            argument("use_sim_time", "true", "nodes take their time from /clock", ["true", "false"]),
+            argument("log_level", "info", "debug, info, warn, error or fatal"),
+            GroupAction(
+                [
+                    PushRosNamespace(value("namespace")),
+                    node("simulator", {"hydraulics": value("hydraulics")}),
+                    node("dynamics_server", on_clock, condition=IfCondition(value("server"))),
+                    node("state_publisher", on_clock),
+                    node(
+                        "hydraulic_actuators",
+                        remappings=[("~/leg_state", "leg_states"), ("~/leg_force", "joint_commands")],
+                        condition=IfCondition(is_external),
+                    ),
+                    Node(
+                        package="rviz2",
+                        executable="rviz2",
+                        name="rviz2",
+                        arguments=["-d", value("rviz_config_file")],
+                        parameters=[on_clock],
+                        condition=IfCondition(value("rviz")),
+                    ),
+                ]
+            ),
+        ]
+    )
