@@ -187,7 +187,8 @@ def add_material_point(m, w, body, point, q, v):
     squares = m.body_int[body, POINT_PAIR] + point * count * count
     half = 0.5 * m.point_weight[g]
     # position h = (hx, hy, hz), tangent fields uk in row 0 of U, own acceleration a along x
-    hx, hy, hz, a = q[0] * 0.0 + m.point_x[g], q[0] * 0.0, q[0] * 0.0, q[0] * 0.0
+    a = q[0] * 0.0
+    hx, hy, hz = a + m.point_x[3 * g], a + m.point_x[3 * g + 1], a + m.point_x[3 * g + 2]
     for k in range(count):
         dk, rk = q[m.mode_q[first + k]], v[m.mode_v[first + k]]
         u, U = m.point_u[row + k], w.U[first + k]

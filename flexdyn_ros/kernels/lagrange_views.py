@@ -60,7 +60,7 @@ FLOAT_FIELDS = (
     "station_th",  # (rows, 3) rotation of each mode there
     "station_S",  # (pairs,) foreshortening S_kl there
     "point_weight",  # (npoint,) quadrature weight times mass per length times length [kg]
-    "point_x",  # (npoint,) abscissa [m]
+    "point_x",  # (3 npoint,) undeformed position, beam axes [m]
     "point_u",  # (rows, 3)
     "point_S",  # (pairs,)
 )

@@ -254,10 +254,15 @@ def _float_fields(
         _concatenate(fields.th for fields in at),
         _concatenate(fields.S for fields in at),
         _concatenate(x.point_mass for x in integrals),
-        _concatenate(x.point_x for x in integrals),
+        _concatenate(_positions(x.point_x) for x in integrals),
         _concatenate(x.point_u for x in integrals),
         _concatenate(x.point_S for x in integrals),
     ]
+
+
+def _positions(x: np.ndarray) -> np.ndarray:
+    """Positions (n, 3) of points, given so or as abscissae on the centre line (n,)."""
+    return x if x.ndim == 2 else np.column_stack([x, np.zeros((len(x), 2))])
 
 
 def _own_moments(link: FlexibleLink | None, foreshortening: bool, name: str) -> np.ndarray | float:

@@ -82,9 +82,10 @@ def test_tree_equals_the_lagrangian_path(stiffening, rotary, base):
         assert largest(robot.forward_dynamics(q, v, tau) - a) < 1e-9 * largest(a)
 
 
-def test_a_body_between_root_and_tip_equals_the_lagrangian_path():
+@pytest.mark.parametrize("stiffening", ["none", "full"])
+def test_a_body_between_root_and_tip_equals_the_lagrangian_path(stiffening):
     robot, second = (
-        load(branched(middle=True), stiffening="none", method=method)
+        load(branched(middle=True), stiffening=stiffening, method=method)
         for method in ("articulated", "lagrange")
     )
     q, v, _ = bent_state(robot, 1, 3.0)
