@@ -384,8 +384,8 @@ class ModalIntegrals(NamedTuple):
     C (4, 4), C1 (m, 4, 4), C2 (m, m, 4, 4): 1/2 int h0 h0^T dm, 1/2 int h0 uk^T dm, 1/2 int uk ul^T dm.
     C_section, C1_section, C2_section: the part of the cross sections' rotation in them (zero for `paper`,
     `none`). T (m, m): 1/2 int Jx thx_k thx_l dx (`paper` only, else zero). K (m, m): modal stiffness. point_x
-    (n,), point_mass (n,): abscissae (or positions (n, 3)) and masses of the points of the line mass [m, kg]. point_u (n,
-    m, 3), point_S (n, m, m): displacement and foreshortening integrals there.
+    (n,), point_mass (n,): abscissae (or positions (n, 3)) and masses of the points of the line mass
+    [m, kg]. point_u (n, m, 3), point_S (n, m, m): displacement and foreshortening integrals there.
     """
 
     C: np.ndarray
