@@ -79,12 +79,15 @@ def _robot_and_run(
 
 
 def _begin(viewer: Any) -> None:
-    """Something that moves: the first mode of a robot that bends, else what gravity does."""
+    """Something that moves: the first mode of a robot that bends, what gravity does with a rigid arm, and one
+    coordinate after the other of everything else."""
     try:
         if viewer.bends:
             viewer.play_mode()
-        else:
+        elif viewer.robot.kind == "tree":
             viewer.play(simulate(viewer.robot, 4.0, dt=2e-3))
+        else:
+            viewer.tour()
     except FlexdynError as error:
         messages.print(f"[yellow]warning:[/] nothing is animated: {error}", highlight=False)
 

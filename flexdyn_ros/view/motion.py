@@ -52,6 +52,14 @@ class Reach:
         """q (nq,) of slider values x (nv,)."""
         return self._robot.integrate(self._neutral, x, 1.0)
 
+    def in_turn(self, phase: float) -> np.ndarray:
+        """q (nq,) of a tour at a phase [rad]: each turn moves one coordinate, half its way and back."""
+        number = int(phase / (2.0 * np.pi)) % self.lower.size
+        share = 0.5 * np.sin(phase)
+        x = np.zeros(self.lower.size)
+        x[number] = share * self.upper[number] if share > 0.0 else -share * self.lower[number]
+        return self.configuration(x)
+
     def values(self, q: np.ndarray) -> np.ndarray:
         """Slider values (nv,) of q (nq,), within the sliders."""
         return np.clip(self._robot.difference(self._neutral, q), self.lower, self.upper)

@@ -128,6 +128,8 @@ class Panels:
         gui, viewer = self._gui, self._viewer
         zero = gui.add_button("Neutral pose")
         zero.on_click(lambda _: self._take_pose(viewer.robot.neutral()))
+        turn = gui.add_button("Move each in turn")
+        turn.on_click(lambda _: viewer.tour())
         if viewer.bends:
             rest = gui.add_button("Static deflection")
             rest.on_click(lambda _: self._attempt(self._sag))

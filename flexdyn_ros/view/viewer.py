@@ -40,7 +40,7 @@ class Viewer:
     ----------
     port : int
         That it has.
-    source : {"pose", "mode", "run", "live"}
+    source : {"pose", "tour", "mode", "run", "live"}
         What moves the robot.
     q : (nq,) array
         Configuration that is shown, before magnification.
@@ -112,6 +112,11 @@ class Viewer:
         with self._lock:
             self.mode = found
         self.panels.list_modes(found.labels())
+
+    def tour(self) -> None:
+        """Move one coordinate after the other."""
+        with self._lock:
+            self.source, self._phase = "tour", 0.0
 
     def play(self, trajectory: Trajectory) -> None:
         """Play a trajectory of this robot."""
@@ -191,7 +196,7 @@ class Viewer:
             try:
                 with self._lock:
                     self._advance(elapsed)
-                    if self._dirty or self.source in ("mode", "run"):
+                    if self._dirty or self.source in ("tour", "mode", "run"):
                         self._draw()
                 if now - plotted > 1.0 / PLOT_RATE and self.server.get_clients():
                     plotted = now
@@ -205,6 +210,9 @@ class Viewer:
         if self.source == "run" and self.playback is not None:
             self.playback.advance(elapsed)
             self._show_playback()
+        elif self.source == "tour":
+            self._phase += 2.0 * np.pi * elapsed / SWING
+            self.q = self.reach.in_turn(self._phase)
         elif self.source == "mode" and self.mode is not None:
             self._phase += 2.0 * np.pi * elapsed / SWING * self.panels.mode_speed
             self.show_mode_at(self._phase)

@@ -1,12 +1,20 @@
 """The viewer in a real browser, headless and rendered in software: it loads, shows, moves, animates."""
 
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from browser import Page, browser
 from pendulums import double_pendulum
 
 import flexdyn_ros
+from flexdyn_ros.errors import UnsupportedError
 
+ROOT = Path(__file__).parents[2]
 pytest.importorskip("viser")
 pytestmark = pytest.mark.timeout(600)
 
@@ -132,6 +140,28 @@ def test_presets_turn_the_camera(page, viewer):
     page.press("top")
     page.until(lambda: changed(before, page.picture()) > 0.01, "the camera stayed")
     assert not page.errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["canadarm2", "stewart_1t", "mobile_arm", "soft_arm_3"])
+def test_one_command_reaches_a_robot_that_moves(chrome, name):
+    try:
+        flexdyn_ros.load(name)
+    except UnsupportedError as error:
+        pytest.skip(str(error))
+    command = [sys.executable, "-m", "flexdyn_ros.cli.main", "view", name, "--port", "8340"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        try:
+            said = process.stderr.readline()
+            port = int(re.search(r"http://localhost:(\d+)", said)[1])
+            page = Page(chrome, port, 720, 420)
+            before = page.picture()
+            page.until(lambda: changed(before, page.picture()) > 0.002, "it stands still")
+            assert not page.errors
+            page.page.close()
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30.0) == 0
 
 
 def test_a_robot_that_does_not_bend_is_shown_too(chrome):

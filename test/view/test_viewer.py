@@ -103,6 +103,13 @@ def test_links_that_only_the_expanded_description_has_are_placed_by_its_joints()
         np.testing.assert_allclose(found[link], T, rtol=0, atol=1e-12)
 
 
+def test_a_tour_moves_one_coordinate_after_the_other():
+    robot = double_pendulum()
+    reach = Reach(robot)
+    np.testing.assert_allclose(reach.in_turn(np.pi / 2), [np.pi / 2, 0.0], atol=1e-12)
+    np.testing.assert_allclose(reach.in_turn(3.5 * np.pi), [0.0, -np.pi / 2], atol=1e-12)
+
+
 @pytest.mark.parametrize("make", [double_pendulum, tumbler, lambda: flexdyn_ros.load("canadarm2")])
 def test_sliders_go_there_and_back(make):
     robot = make()
@@ -225,3 +232,20 @@ def test_closing_ends_all_threads(arm):
     assert not other._thread.is_alive()
     other.close()
     assert threading.active_count() < 40
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_memory_stays_flat_for_ten_minutes(viewer):
+    """Of the server, while a mode is animated."""
+
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096 / 1e6
+
+    viewer.play_mode(0)
+    time.sleep(60.0)
+    before = resident()
+    time.sleep(540.0)
+    # garbage comes and goes; what grew with every frame would be 16 000 frames by then
+    assert resident() - before < 20.0

@@ -1,0 +1,68 @@
+"""Frames per second of the viewer in a headless chromium that renders in software, and what a frame costs.
+
+    python benchmarks/bench_viewer.py [--robot canadarm2] [--seconds 10] [--picture FILE.png]
+
+The page is 1280 x 720 and shows the first mode. Two figures: frames that the browser draws, and the processor
+time of the server per frame, which says what the library and viser take, whatever the machine renders with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "test")]
+
+from browser import Page, browser  # noqa: E402
+
+import flexdyn_ros  # noqa: E402
+from flexdyn_ros.view.viewer import Viewer  # noqa: E402
+
+
+def drawing_time(viewer: Viewer, frames: int = 100) -> float:
+    """Processor time [s] of one frame: configuration, frames, tubes, colours, messages."""
+    began = time.thread_time()
+    for phase in np.linspace(0.0, 6.28, frames):
+        viewer.show_moment(lambda phase=phase: viewer.show_mode_at(phase))
+    return (time.thread_time() - began) / frames
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--robot", default="canadarm2")
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--random", type=int, help="seed of a configuration to show instead of the mode")
+    arguments = parser.parse_args()
+    viewer = Viewer(flexdyn_ros.load(arguments.robot), port=8600)
+    if viewer.bends:
+        viewer.play_mode(0)
+        print(f"a frame costs the server {1e3 * drawing_time(viewer):.2f} ms of processor time")
+    with browser() as chrome:
+        page = Page(chrome, viewer.port, 1280, 720)
+        # the page says that it is rendered in software; that would be in the picture
+        page.page.add_style_tag(content=".mantine-Notifications-root { display: none }")
+        load = os.getloadavg()[0]
+        rate = page.rate(arguments.seconds)
+        print(f"{arguments.robot}: {rate:.1f} frames/s at 1280 x 720, load of the machine {load:.1f}")
+        if arguments.random is not None:
+            viewer.pose(viewer.robot.random(np.random.default_rng(arguments.random)))
+        else:
+            viewer.pose(viewer.q)
+        if arguments.picture:
+            viewer.panels._colouring.value = "moment" if viewer.bends else "none"
+            viewer.restart_colours()
+        page.page.wait_for_timeout(1500)
+        if arguments.picture:
+            page.page.screenshot(path=str(arguments.picture), animations="disabled")
+        print("errors in the console:", page.errors or "none")
+    viewer.close()
+
+
+if __name__ == "__main__":
+    main()
