@@ -14,18 +14,20 @@ __all__ = ["deflection_message"]
 
 def deflection_message(robot: Any, bent: dict[str, Any], row: tuple[int, ...] = ()) -> LinkDeflections:
     """LinkDeflections of one sample, the one at `row` of what `robot.deflections` answered; frames
-    LINK/beam."""
-    links = robot.description.flexible_links
+    LINK/beam, SECTION/base of soft sections."""
+    said = robot.description
+    frames = {name: (f"{name}/beam", link.beam.length) for name, link in said.flexible_links.items()}
+    frames |= {section.joint: (f"{section.joint}/base", section.length) for section in said.sections}
     return LinkDeflections(
         robot=robot.name,
-        links=[_link(name, links[name].beam.length, d, row) for name, d in bent.items()],
+        links=[_link(name, *frames[name], d, row) for name, d in bent.items()],
     )
 
 
-def _link(name: str, length: float, d: Any, row: tuple[int, ...]) -> LinkDeflection:
+def _link(name: str, frame: str, length: float, d: Any, row: tuple[int, ...]) -> LinkDeflection:
     return LinkDeflection(
         link=name,
-        frame_id=f"{name}/beam",
+        frame_id=frame,
         length=length,
         stations=doubles(d.station),
         displacements=_vectors(d.displacement[row]),

@@ -79,8 +79,39 @@ def _platform(setting: Setting) -> Extra | None:
     return PlatformTopics(setting) if setting.simulation.robot.kind == "platform" else None
 
 
+class PressureCommands:
+    """`~/pressure_commands`: pressures of a soft arm's actuators in place of their forces."""
+
+    publishers: tuple[Any, ...] = ()
+
+    def __init__(self, setting: Setting) -> None:
+        from std_msgs.msg import Float64MultiArray
+
+        from flexdyn_ros.nodes.continuum_pressures import Pressures
+
+        pressures = Pressures(setting.simulation.robot)
+        self.inputs = (Input(Float64MultiArray, "~/pressure_commands", pressures.take),)
+
+    def publish_fast(self, stamp: Any) -> None:
+        """Nothing."""
+
+    def publish_slow(self, stamp: Any) -> None:
+        """Nothing."""
+
+
+def _pressures(setting: Setting) -> Extra | None:
+    sections = setting.simulation.robot.description.sections
+    driven = bool(sections) and all(section.pressure is not None for section in sections)
+    return PressureCommands(setting) if driven else None
+
+
 #: functions that make an extra, or None for a robot without what it is about
-EXTRAS: tuple[Callable[[Setting], Extra | None], ...] = (_deflections, wheel_topics, _platform)
+EXTRAS: tuple[Callable[[Setting], Extra | None], ...] = (
+    _deflections,
+    wheel_topics,
+    _platform,
+    _pressures,
+)
 
 
 def extras_of(setting: Setting) -> tuple[Extra, ...]:

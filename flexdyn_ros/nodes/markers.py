@@ -32,9 +32,9 @@ def _strip(link: LinkDeflection, number: int, stamp: Any, settings: Any) -> Mark
     marker.scale.x = 0.01 * link.length
     d = np.array([(u.x, u.y, u.z) for u in link.displacements]) * settings.magnification
     along = np.array(link.stations) * link.length
-    marker.points = [
-        Point(x=s + x, y=y, z=z) for s, (x, y, z) in zip(along.tolist(), d.tolist(), strict=True)
-    ]
+    # beams lie along the x axis of their frame, soft sections along the z axis of SECTION/base
+    d[:, 2 if link.frame_id.endswith("/base") else 0] += along
+    marker.points = [Point(x=x, y=y, z=z) for x, y, z in d.tolist()]
     marker.colors = [_colour(share) for share in _shares(link, settings.colour)]
     return marker
 
