@@ -17,6 +17,8 @@ PRESETS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]
 }
 #: angle of view of the page's camera, from top to bottom [rad], and the share of it that the robot may fill
 ANGLE, SHARE = 1.309, 0.95
+#: the robot stands so far left of the middle, in half diagonals of it
+BESIDE_PANEL = 0.35
 
 
 def aim(camera: Any, preset: str, low: np.ndarray, high: np.ndarray) -> None:
@@ -26,6 +28,10 @@ def aim(camera: Any, preset: str, low: np.ndarray, high: np.ndarray) -> None:
     middle = 0.5 * (low + high)
     reach = max(float(np.linalg.norm(high - low)) * 0.5, 1e-3)
     eye = middle + np.asarray(direction) / np.linalg.norm(direction) * reach / np.tan(0.5 * ANGLE) / SHARE
+    # the panel covers the right of the page
+    right = np.cross(middle - eye, up)
+    aside = BESIDE_PANEL * reach * right / np.linalg.norm(right)
+    eye, middle = eye + aside, middle + aside
     if hasattr(camera, "up_direction"):
         camera.up_direction = up
     elif hasattr(camera, "up"):
