@@ -138,11 +138,16 @@ def _c_type(signature: str):
 
 
 def _caller(signature: str):
-    """A function call(address, arguments) of kernels: calls the C function of that signature."""
+    """A function call(address, arguments) of kernels: calls the C function of that signature.
+
+    Interpreted, it does the same through ctypes.
+    """
     expected, result = sigutils.normalize_signature(signature)
+    c_type = _c_type(signature)
+    plain = [float if kind is types.float64 else int for kind in expected]
 
     def call(address, arguments):
-        return _c_type(signature)(address)(*arguments)
+        return c_type(int(address))(*(kind(x) for kind, x in zip(plain, arguments, strict=True)))
 
     @intrinsic
     def through(typing_context, address, arguments):
