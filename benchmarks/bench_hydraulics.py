@@ -1,0 +1,62 @@
+"""Time of hydraulic ticks: six legs alone, and a step of the platform with and without them.
+
+    python benchmarks/bench_hydraulics.py
+
+The exchange between processes is timed by `test/nodes/test_platform_processes.py --slow`.
+"""
+
+import sys
+import time
+from statistics import median
+
+import numpy as np
+
+import flexdyn_ros
+from flexdyn_ros.dynamics.hydraulics import Cylinders
+from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.stepper import Stepper
+
+ROUNDS, STEPS = 300, 10
+
+
+def timed(action, per=1):
+    """Median time of an action [us]."""
+    action()
+    found = []
+    for _ in range(ROUNDS):
+        begin = time.perf_counter()
+        action()
+        found.append((time.perf_counter() - begin) / per)
+    return 1e6 * median(found)
+
+
+def main():
+    robot = flexdyn_ros.load("stewart_1t")
+    rest = np.zeros(6)
+    hold = robot.inverse_dynamics(robot.neutral(), rest, rest)
+    cylinders = Cylinders(robot.hydraulics, robot.hydraulics.initial(hold))
+    lengths = robot.inverse_kinematics(robot.neutral()).length
+    rng = np.random.default_rng(0)
+    told = rng.uniform(-0.3, 0.3, 6)
+    alone = timed(lambda: cylinders.tick(lengths, rest, told, 1e-3))
+    controlled = timed(lambda: cylinders.tick(lengths, rest, hold, 1e-3, force=True))
+    plain, driven = Stepper(robot), Stepper(robot)
+    FusedHydraulics(driven, "valve")
+    plain.set_efforts(hold)
+    # small openings that go to and fro: constant ones would end in the stops
+    driven.set_efforts(0.02 * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0]))
+    without = timed(lambda: plain.advance(STEPS), STEPS)
+
+    def to_and_fro():
+        driven.tau[:] *= -1.0
+        driven.advance(STEPS)
+
+    fused = timed(to_and_fro, STEPS)
+    sys.stdout.write(
+        f"tick of six legs, called from Python: valves {alone:.1f} us, force control {controlled:.1f} us\n"
+        f"step of 1 ms in the compiled loop: without cylinders {without:.1f} us, with {fused:.1f} us\n"
+    )
+
+
+if __name__ == "__main__":
+    main()
