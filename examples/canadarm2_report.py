@@ -17,7 +17,7 @@ JOINTS = ("shoulder_pitch", "elbow_pitch", "wrist_pitch", "wrist_yaw", "wrist_ro
 BOOM = "boom_2"
 BLUE, RED, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: seconds after the end of the slew, shaped or not, in which what still swings is measured
-SETTLED = (22.0, 30.0)
+SETTLED = (20.0, 28.0)
 
 
 @dataclass
@@ -139,6 +139,8 @@ def print_tables(console: Console, runs: Mapping[str, Run]) -> None:
         ("joints locked, as released", ("drop_flexible",)),
         ("joints locked, after the slew", ("slew_flexible",)),
     ):
+        if names[0] not in runs:
+            continue
         run = runs[names[0]]
         row = 0 if "drop" in names[0] else -1
         found = run.robot.modes(run.q[row], lock="joints").frequency[:6]
@@ -147,7 +149,8 @@ def print_tables(console: Console, runs: Mapping[str, Run]) -> None:
             highlight=False,
         )
     _drop_table(console, runs["drop_flexible"], runs["drop_rigid"])
-    _slew_table(console, runs["slew_flexible"], runs["slew_unshaped"], runs["slew_rigid"])
+    if "slew_flexible" in runs:
+        _slew_table(console, runs["slew_flexible"], runs["slew_unshaped"], runs["slew_rigid"])
 
 
 def _drop_table(console: Console, flexible: Run, rigid: Run) -> None:
@@ -204,16 +207,18 @@ def draw(runs: Mapping[str, Run], folder: Path) -> list[Path]:
             runs["drop_flexible"],
             runs["drop_rigid"],
         ),
-        draw_motion(
+        folder / "canadarm2.npz",
+    ]
+    if "slew_flexible" in runs:
+        slew = draw_motion(
             folder / "orbit_slew.png",
             "Canadarm2 slewed in orbit by joint feedback, with and without input shaping",
             runs["slew_flexible"],
             runs["slew_rigid"],
             runs["slew_unshaped"],
             ("flexible, shaped", "rigid, shaped", "flexible, unshaped"),
-        ),
-        folder / "canadarm2.npz",
-    ]
+        )
+        files.insert(1, slew)
     arrays = {
         f"{name}_{key}": getattr(run, key) for name, run in runs.items() for key in ("t", "q", "v", "tau")
     }

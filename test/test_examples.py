@@ -12,14 +12,14 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("[0-9][0-9]_*.py"))
 
 
-def run(arguments, **options):
+def run(arguments, timeout=280, **options):
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=timeout,
         check=False,
         **options,
     )
@@ -49,7 +49,7 @@ def test_the_python_of_the_readme_runs():
 
 
 @pytest.mark.ros
-def test_the_demo_ends_by_itself_with_table_and_picture():
+def test_first_light_ends_by_itself_with_table_and_picture():
     pytest.importorskip("rclpy")
     pytest.importorskip("flexdyn_interfaces")
     picture = ROOT / "out" / "demo" / "first_light.png"
@@ -61,3 +61,17 @@ def test_the_demo_ends_by_itself_with_table_and_picture():
     better = float(re.search(r"tracks ([\d.]+) times better", done.stdout)[1])
     assert better > 5.0  # measured above 50; a busy machine delays commands
     assert picture.stat().st_size > 10_000
+
+
+@pytest.mark.ros
+@pytest.mark.timeout(700)
+def test_canadarm2_falls_on_nodes():
+    pytest.importorskip("rclpy")
+    pytest.importorskip("flexdyn_interfaces")
+    picture = ROOT / "out" / "demo" / "ground_drop.png"
+    picture.unlink(missing_ok=True)
+    done = run(["examples/canadarm2_demo.py"], timeout=600)
+    assert done.returncode == 0, done.stderr + done.stdout
+    for words in ("lowest frequencies", "real-time factor", "energy drift", "twist of boom 2"):
+        assert words in done.stdout
+    assert picture.stat().st_size > 50_000

@@ -1,0 +1,362 @@
+"""Canadarm2 on ROS 2 nodes, its booms flexible and rigid: dropped on the ground.
+
+ground_drop: released from rest under 9.81 m/s2 with torque, rate and position limits off, the study of
+Zhang (2009). With --slew also orbit_slew: no gravity, published torque limits on, slewed by the nodes
+`input_shaper` and `pd_controller`. That scenario is unfinished: on a busy machine the sampled feedback of
+the undamped arm was unstable, and its figures mean nothing yet. Every simulator and controller is a process
+of its own. Writes pictures, arrays and tables to out/demo and ends by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
+
+import numpy as np
+import rclpy
+from canadarm2_report import JOINTS, Run, draw, print_tables
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+try:  # newer and several times cheaper
+    from rclpy.experimental import EventsExecutor as Executor
+except ImportError:
+    from rclpy.executors import SingleThreadedExecutor as Executor
+
+import flexdyn_ros
+from flexdyn_interfaces.msg import DynamicsState, Energy
+
+ROBOT = "canadarm2"
+RELEASE = (-0.6, 1.0, -0.4, 0.3, 0.0)
+DROP, SLEW = 8.0, 28.0  # seconds simulated
+SPEED = {"ground_drop": 1.0, "orbit_slew": 1.0}  # simulated seconds per second
+RATE = {"ground_drop": 100.0, "orbit_slew": 50.0}  # states, and with them commands, per simulated second
+RISE, CRUISE = 3.0, 9.0  # seconds in which the slew speeds up (and slows down), and goes on evenly
+SPEEDS = (0.040, -0.045, 0.030, 0.020, 0.030)  # rad/s of the joints then
+BANDWIDTH = 1.6  # rad/s, of the feedback; the lowest vibration with the joints locked is 2.4
+BEGIN = 1.5  # simulated seconds between sending the trajectory and its start
+OUT = Path(__file__).resolve().parents[1] / "out" / "demo"
+
+console = Console()
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A simulated arm in a namespace of its own, and what controls it."""
+
+    name: str
+    scenario: str
+    flexible: bool
+    controller: str = ""
+
+    @property
+    def options(self) -> dict[str, object]:
+        """Settings of the robot's description."""
+        options: dict[str, object] = {} if self.scenario == "ground_drop" else {"gravity": [0.0, 0.0, 0.0]}
+        return options if self.flexible else options | {"formulation.flexible": False}
+
+
+ARMS = (
+    Arm("drop_flexible", "ground_drop", True),
+    Arm("drop_rigid", "ground_drop", False),
+    Arm("slew_flexible", "orbit_slew", True, "input_shaper"),
+    Arm("slew_rigid", "orbit_slew", False, "input_shaper"),
+    Arm("slew_unshaped", "orbit_slew", True, "pd_controller"),
+)
+
+
+# ---- processes ----
+
+
+def start_node(module: str, arm: Arm, parameters: dict[str, object]) -> subprocess.Popen:
+    """A node of ours in the namespace of an arm."""
+    settings = ",".join(f"'{key}={str(value).lower()}'" for key, value in arm.options.items())
+    command = [sys.executable, "-m", f"flexdyn_ros.nodes.{module}", "--ros-args", "-r", f"__ns:=/{arm.name}"]
+    command += ["-r", "/clock:=clock", "--log-level", "warn", "-p", f"description_file:={ROBOT}"]
+    if settings:
+        command += ["-p", f"options:=[{settings}]"]
+    for key, value in parameters.items():
+        command += ["-p", f"{key}:={value}"]
+    return subprocess.Popen(command, start_new_session=True)
+
+
+def start_arm(arm: Arm) -> list[subprocess.Popen]:
+    """The simulator of an arm, paused, and its controller."""
+    parameters: dict[str, object] = {
+        "start_paused": "true",
+        "publish_rate_hz": RATE[arm.scenario],
+        "deflection_rate_hz": 10.0,
+        "real_time_factor": SPEED[arm.scenario],
+        "command_timeout": 0.0,
+        **{f"initial.positions.{name}": float(x) for name, x in zip(JOINTS, RELEASE, strict=True)},
+    }
+    if arm.scenario == "ground_drop":
+        parameters |= {"saturate": "false", "limits": "report"}
+    started = [start_node("simulator", arm, parameters)]
+    if arm.controller:
+        started.append(start_node(arm.controller, arm, gains()))
+    return started
+
+
+def gains() -> dict[str, object]:
+    """Gains of the joints: BANDWIDTH and critical damping with what each has to move when the others
+    hold."""
+    robot = flexdyn_ros.load(ROBOT, options={"formulation.flexible": False})
+    inertia = np.diagonal(robot.mass_matrix(np.array(RELEASE)))
+    p = {f"gains.{name}.p": float(m) * BANDWIDTH**2 for name, m in zip(JOINTS, inertia, strict=True)}
+    return p | {f"gains.{name}.d": 2.0 * m * BANDWIDTH for name, m in zip(JOINTS, inertia, strict=True)}
+
+
+def end_nodes(nodes: Iterable[subprocess.Popen]) -> None:
+    """Interrupt the nodes as Ctrl-C would; kill what does not end."""
+    nodes = list(nodes)
+    for node in nodes:
+        node.send_signal(signal.SIGINT)
+    for node in nodes:
+        try:
+            if node.wait(10.0) != 0:
+                console.print(f"[yellow]{node.args[2]} ended with exit code {node.returncode}[/]")
+        except subprocess.TimeoutExpired:
+            console.print(f"[yellow]{node.args[2]} did not end by itself and was killed[/]")
+            node.kill()
+            node.wait()
+
+
+# ---- recording ----
+
+
+@dataclass
+class Recorder:
+    """What an arm publishes; times in simulated seconds."""
+
+    arm: Arm
+    until: float
+    t: list[float] = field(default_factory=list)
+    q: list[np.ndarray] = field(default_factory=list)
+    v: list[np.ndarray] = field(default_factory=list)
+    tau: list[np.ndarray] = field(default_factory=list)
+    energy: list[tuple[float, ...]] = field(default_factory=list)
+    begun: tuple[float, float] | None = None
+    wall: float = 0.0
+    commands: int = 0
+    start: float = 0.0
+    ended: bool = False
+
+    def on_state(self, message: DynamicsState) -> None:
+        t = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        self.ended = self.ended or t >= self.until - 1e-6
+        if (self.t and t <= self.t[-1]) or t > self.until + 1e-6:
+            return
+        if self.begun is None:
+            self.begun = (time.perf_counter(), t)
+        self.t.append(t)
+        self.q.append(np.array(message.positions))
+        self.v.append(np.array(message.velocities))
+        self.tau.append(np.array(message.efforts))
+        self.wall = time.perf_counter() - self.begun[0]
+
+    def on_energy(self, message: Energy) -> None:
+        t = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        if t <= self.until:
+            self.energy.append(
+                (t, message.kinetic, message.total - message.work + message.dissipated, message.total)
+            )
+
+    def restart_clock(self) -> None:
+        """The real-time factor counts from the next state."""
+        self.begun = None
+
+    @property
+    def is_complete(self) -> bool:
+        return self.ended
+
+    def run(self) -> Run:
+        """What was recorded, as arrays; time counts from the release, or from the start of the slew."""
+        robot = flexdyn_ros.load(ROBOT, options=self.arm.options)
+        assert self.begun is not None
+        return Run(
+            name=self.arm.name,
+            robot=robot,
+            t=np.array(self.t) - self.start,
+            q=np.array(self.q),
+            v=np.array(self.v),
+            tau=np.array(self.tau),
+            energy=np.array(self.energy),
+            real_time_factor=(self.t[-1] - self.begun[1]) / self.wall,
+            asked_factor=SPEED[self.arm.scenario],
+            controller=self.arm.controller,
+            commands=self.commands,
+        )
+
+
+class Director(Node):
+    """Resumes the simulators, sends the trajectory, records."""
+
+    def __init__(self, arms: Iterable[Arm]) -> None:
+        super().__init__("canadarm2_demo")
+        many = QoSProfile(depth=500)
+        self.executor_ = Executor()
+        self.executor_.add_node(self)
+        self.recorders = {}
+        self.services_, self.trajectories = {}, {}
+        for arm in arms:
+            recorder = Recorder(arm, DROP if arm.scenario == "ground_drop" else np.inf)
+            self.recorders[arm.name] = recorder
+            topic = f"/{arm.name}/simulator"
+            self.create_subscription(DynamicsState, f"{topic}/state", recorder.on_state, many)
+            self.create_subscription(Energy, f"{topic}/energy", recorder.on_energy, many)
+            for what in ("pause", "resume"):
+                self.services_[arm.name, what] = self.create_client(Trigger, f"{topic}/{what}")
+            if arm.controller:
+                own = f"/{arm.name}/{arm.controller}"
+                self.trajectories[arm.name] = self.create_publisher(
+                    JointTrajectory, f"{own}/joint_trajectory", 10
+                )
+                self.create_subscription(
+                    JointTrajectory,
+                    f"{own}/controller_state",
+                    lambda _, r=recorder: setattr(r, "commands", r.commands + 1),
+                    many,
+                )
+
+    def until(self, condition: Callable[[], bool], what: str, patience: float = 60.0) -> None:
+        """Spin until a condition holds."""
+        deadline = time.monotonic() + patience
+        while not condition():
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{what} within {patience:g} s; see the messages of the nodes above")
+            self.executor_.spin_once(timeout_sec=0.02)
+
+    def wait_for_nodes(self) -> None:
+        """Until every simulator can be resumed and every controller listens."""
+        for client in self.services_.values():
+            self.until(client.service_is_ready, f"{client.srv_name} did not appear", 120.0)
+        for publisher in self.trajectories.values():
+            self.until(lambda p=publisher: p.get_subscription_count() > 0, "no controller listens", 120.0)
+
+    def tell(self, scenario: str, what: str) -> list[Recorder]:
+        """Pause or resume the simulators of a scenario."""
+        chosen = [r for r in self.recorders.values() if r.arm.scenario == scenario]
+        for recorder in chosen:
+            client = self.services_[recorder.arm.name, what]
+            # a server may know a new client late; its first answer is then lost
+            for _ in range(5):
+                future = client.call_async(Trigger.Request())
+                self.executor_.spin_until_future_complete(future, 10.0)
+                if future.done():
+                    break
+        return chosen
+
+    def drop(self, show: Callable[[float], None]) -> None:
+        """The first scenario."""
+        for recorder in self.recorders.values():
+            recorder.restart_clock()
+        self.watch(self.tell("ground_drop", "resume"), show)
+        self.tell("ground_drop", "pause")
+
+    def slew(self, show: Callable[[float], None]) -> None:
+        """The second: hold, then one trajectory for all, to begin at one simulated time."""
+        chosen = self.tell("orbit_slew", "resume")
+        self.until(lambda: all(r.commands > 2 for r in chosen), "no commands")
+        # the trajectory is sent while time stands still, so that no controller gets it too late
+        self.tell("orbit_slew", "pause")
+        start = max(r.t[-1] for r in chosen) + BEGIN
+        message = slew_trajectory(start)
+        for recorder in chosen:
+            recorder.start, recorder.until = start, start + SLEW
+            self.trajectories[recorder.arm.name].publish(message)
+        self.executor_.spin_until_future_complete(rclpy.Future(), 2.0)
+        for recorder in chosen:
+            recorder.restart_clock()
+        self.tell("orbit_slew", "resume")
+        self.watch(chosen, lambda t: show(max(t - start, 0.0)))
+
+    def watch(self, chosen: list[Recorder], show: Callable[[float], None]) -> None:
+        """Until everything is recorded."""
+
+        def told() -> bool:
+            show(min(r.t[-1] if r.t else 0.0 for r in chosen))
+            return all(r.is_complete for r in chosen)
+
+        self.until(told, "the simulators did not come to the end", 480.0)
+
+
+def slew_trajectory(start: float) -> JointTrajectory:
+    """Joint speeds that rise evenly, stay, and fall evenly; from the simulated time `start` on."""
+    message = JointTrajectory(joint_names=list(JOINTS))
+    message.header.stamp.sec, message.header.stamp.nanosec = int(start), int(1e9 * (start % 1.0))
+    way = 0.0
+    for at, speed, gone in (
+        (0.0, 0.0, 0.0),
+        (RISE, 1.0, 0.5 * RISE),
+        (RISE + CRUISE, 1.0, CRUISE),
+        (2.0 * RISE + CRUISE, 0.0, 0.5 * RISE),
+    ):
+        way += gone
+        point = JointTrajectoryPoint(
+            positions=[q + way * s for q, s in zip(RELEASE, SPEEDS, strict=True)],
+            velocities=[speed * s for s in SPEEDS],
+        )
+        point.time_from_start.sec, point.time_from_start.nanosec = int(at), int(1e9 * (at % 1.0))
+        message.points.append(point)
+    return message
+
+
+def main() -> None:
+    """Start the nodes, run both scenarios, tell the result."""
+    begun = time.monotonic()
+    OUT.mkdir(parents=True, exist_ok=True)
+    slews = "--slew" in sys.argv[1:]
+    arms = [arm for arm in ARMS if slews or arm.scenario == "ground_drop"]
+    nodes = [node for arm in arms for node in start_arm(arm)]
+    rclpy.init()
+    director = Director(arms)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.1f} of {task.total:g}"),
+        TimeElapsedColumn(),
+    )
+    try:
+        with Progress(*columns, console=console) as progress:
+            task = progress.add_task(f"starting {len(nodes)} nodes", total=1)
+            director.wait_for_nodes()
+            progress.update(task, completed=1)
+            for name, scenario, length in (
+                ("ground_drop \\[s]", director.drop, DROP),
+                ("orbit_slew \\[s]", director.slew, SLEW),
+            )[: 2 if slews else 1]:
+                task = progress.add_task(name, total=length)
+                scenario(lambda t, task=task: progress.update(task, completed=t))
+    except (KeyboardInterrupt, ExternalShutdownException):
+        raise SystemExit(130) from None
+    finally:
+        director.executor_.shutdown()
+        rclpy.try_shutdown()
+        end_nodes(nodes)
+    runs = {name: recorder.run() for name, recorder in director.recorders.items()}
+    print_tables(console, runs)
+    files = draw(runs, OUT)
+    here = Path.cwd()
+    shown = (path.relative_to(here) if path.is_relative_to(here) else path for path in files)
+    console.print(
+        "files: " + "  ".join(map(str, shown)) + f"   ({time.monotonic() - begun:.0f} s)", soft_wrap=True
+    )
+
+
+if __name__ == "__main__":
+    main()
