@@ -26,7 +26,7 @@ TEST = [
     "types-PyYAML",
     "viser>=1.0",
 ]
-BENCHMARK = ["pin>=3", "mujoco>=3"]
+BENCHMARK = ["pin>=3", "mujoco>=3", "exudyn>=1.9", "soromox>=0.5"]
 
 
 def files_below(folder: str) -> list[tuple[str, list[str]]]:
