@@ -29,12 +29,7 @@ def pytest_report_header():
 
 
 def pytest_collection_modifyitems(items):
-    """Where several processes share the tests, a file stays whole and all nodes run in one of them; tests
-    marked `ros` say why they do not run where there is no ROS.
-    """
-    for item in items:
-        group = "ros" if item.get_closest_marker("ros") else item.path.name
-        item.add_marker(pytest.mark.xdist_group(group))
+    """Tests marked `ros` say why they do not run where there is no ROS."""
     marked = [item for item in items if item.get_closest_marker("ros")]
     if not marked:
         return

@@ -131,6 +131,7 @@ def followed(client, recorders):
         client.until(lambda r=recorder, n=counts[name]: len(r.q) > n + 150, "no joint states")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("followed")
 @pytest.mark.parametrize("name", CONTROLLERS)
 def test_a_controller_holds_and_then_follows_a_trajectory(name, client, recorders):
@@ -149,6 +150,7 @@ def test_a_controller_holds_and_then_follows_a_trajectory(name, client, recorder
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("followed")
 def test_the_shaped_reference_ends_later_by_the_length_of_its_shaper(client, recorders):
     recorder = recorders["input_shaper"]

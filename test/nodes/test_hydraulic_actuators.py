@@ -121,8 +121,10 @@ def test_in_lockstep_every_leg_state_gets_one_force_and_a_repeated_one_the_same(
         efforts = []
         for k in (1, 2, 2, 3):
             before = client.count.get(FORCE, 0)
-            client.publish(JointState, f"{HOME}/leg_state", legs(stamp=(0, k * 1_000_000)))
-            client.until(lambda n=before: client.count.get(FORCE, 0) > n, "no force")
+            client.insist(
+                JointState, f"{HOME}/leg_state", legs(stamp=(0, k * 1_000_000)),
+                lambda n=before: client.count.get(FORCE, 0) > n, "no force", every=5.0,
+            )  # fmt: skip
             assert client.last[FORCE].header.stamp.nanosec == k * 1_000_000
             efforts.append(client.last[FORCE].effort[0])
         assert efforts[1] == efforts[2]
