@@ -82,11 +82,13 @@ def parse(text: str | bytes, file: str | None = None, *, expanded: bool = False)
 
 
 def _tree(raw: bytes, file: str | None, encoding: str | None) -> Element:
+    parser: Any = _parser(encoding)
     try:
-        return _checked(etree.fromstring(raw, _parser(encoding)), file)
+        return _checked(etree.fromstring(raw, parser), file)
     except etree.XMLSyntaxError as error:
-        # tags as <sensor:contact> without a declared prefix are common in extensions of simulators
-        log: Any = error.error_log
+        # tags as <sensor:contact> without a declared prefix are common in extensions of simulators;
+        # the log of the parser is that of this text, the log of the error may hold other texts' entries
+        log = list(parser.error_log)
         if log and all(entry.domain_name == "NAMESPACE" for entry in log):
             return _checked(etree.fromstring(raw, _parser(encoding, recover=True)), file)
         line = error.lineno or None

@@ -305,9 +305,8 @@ def test_a_platform_with_fused_cylinders_follows_a_trajectory_and_commands(tmp_p
         )
         # leg forces by name; malformed ones are refused
         client.publish(JointState, f"{SPACE}/joint_commands", JointState(name=["leg_9"], effort=[1.0]))
-        client.publish(JointState, f"{SPACE}/joint_commands", JointState(name=NAMES, position=[1.45] * 6))
-        client.until(
-            lambda: np.allclose(client.next(f"{SPACE}/leg_states").position, 1.45, atol=5e-3), "no servo", 30
-        )
+        lengths = JointState(name=NAMES, position=[1.45] * 6)
+        reached = lambda: np.allclose(client.last[f"{SPACE}/leg_states"].position, 1.45, atol=5e-3)  # noqa: E731
+        client.insist(JointState, f"{SPACE}/joint_commands", lengths, reached, "no servo", 0.05)
         assert "legs" in status(client, "simulator: legs").name
         assert plant.end(signal.SIGINT) == 0
