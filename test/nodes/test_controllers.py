@@ -199,6 +199,7 @@ def test_bad_input_is_refused_and_the_controller_goes_on(name, client, nodes, re
     assert nodes[name].alive
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("followed")
 def test_a_reset_of_the_robot_is_held_where_it_is(client, recorders):
     recorder = recorders["pd_controller"]
