@@ -98,14 +98,18 @@ class Client:
         """The response to a request.
 
         A server may come to know a new client later than the client knows the server; its first response is
-        then lost. So the first request to a service waits a little, and is sent again when no answer comes.
+        then lost. So the first request to a service waits a little, and is sent again when no answer comes; where
+        asking twice is not asking once, as for steps of the simulator, a request for nothing goes first.
         """
         is_first = name not in self._clients
+        if is_first and getattr(request, "steps", 0):
+            self.send(kind, name, kind.Request(steps=0), patience)
+            return self.send(kind, name, request, patience)
         if is_first:
             self._clients[name] = self.node.create_client(kind, name)
             assert self._clients[name].wait_for_service(patience), f"no service {name}"
             self._executor.spin_until_future_complete(self._nothing, 0.3)
-        for wait in (15.0, 15.0, patience) if is_first else (patience,):
+        for wait in (5.0, 15.0, patience) if is_first else (patience,):
             future = self._clients[name].call_async(request)
             self._executor.spin_until_future_complete(future, wait)
             if future.done():
