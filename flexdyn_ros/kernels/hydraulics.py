@@ -3,6 +3,11 @@
 Equations of section 8.1 of the parallel specification, integrated as in its section 8.2: the two-stage
 L-stable Rosenbrock scheme of order two of Verwer, Spee, Blom & Hundsdorfer (1999) on the two pressures, with
 sub-steps chosen by an error estimate; spool and piston move exactly. P is a leg's row of parameters.
+
+Two things are added for chambers that cavitate. What decides how high the pressure is after a cavity has
+closed is not the pressure within it but its volume, and a volume error is an error of pressure over beta,
+which falls from 1e9 Pa to 1e4 Pa there: so tolerances shrink with (beta/beta_l)^STIFFNESS_SHARE. And the
+Jacobian holds d beta/dp, without which the estimate comes too late for a pressure that rises by itself.
 """
 
 from __future__ import annotations
@@ -53,6 +58,9 @@ from .hydraulics_memory import (
 GAMMA = 0.2928932188134524
 #: smallest sub-step as a part of the tick, attempts after which nothing is rejected any more
 FINEST, MOST_ATTEMPTS = 1.0 / 64.0, 160
+#: power of beta/beta_l by which tolerances shrink: 1 would hold volumes as the default holds pressures, at
+#: half more sub-steps; 3/4 stays within the bounds of check 16 with few
+STIFFNESS_SHARE = 0.75
 #: pressure below which a stage is not evaluated, and that a forced step leaves behind [Pa]
 LOWEST_STAGE, LOWEST_PRESSURE = 1.0, 100.0
 #: volumes grow no more beyond this distance from the ends of the stroke [m]
@@ -86,15 +94,28 @@ def specific_volume(P, p):
 
 
 @kernel
-def bulk_modulus(P, p):
-    """beta(p) = -w / (dw/dp) of oil with air [Pa]; tends to n p, so that a pressure stays positive."""
+def stiffness_of_fluid(P, p):
+    """beta(p) = -w / (dw/dp) of oil with air [Pa] and its slope d beta/dp.
+
+    beta tends to n p, so that a pressure stays positive.
+    """
     air = P[AIR]
     if air == 0.0:
-        return P[BULK_MODULUS]
+        return P[BULK_MODULUS], 0.0
     p = max(p, LOWEST_STAGE)
     oil = (1.0 - air) * np.exp(-(p - P[ATMOSPHERE]) / P[BULK_MODULUS])
     gas = air * (P[ATMOSPHERE] / p) ** (1.0 / P[POLYTROPIC])
-    return (oil + gas) / (oil / P[BULK_MODULUS] + gas / (P[POLYTROPIC] * p))
+    oil_slope, gas_slope = oil / P[BULK_MODULUS], gas / (P[POLYTROPIC] * p)
+    # w, -w', w''
+    w, fall = oil + gas, oil_slope + gas_slope
+    bend = oil_slope / P[BULK_MODULUS] + gas_slope * (1.0 + 1.0 / P[POLYTROPIC]) / p
+    return w / fall, w * bend / (fall * fall) - 1.0
+
+
+@kernel
+def bulk_modulus(P, p):
+    """beta(p) of oil with air [Pa]."""
+    return stiffness_of_fluid(P, p)[0]
 
 
 @kernel
@@ -149,18 +170,21 @@ def volumes(P, y):
 
 @kernel
 def pressure_rates(P, p1, p2, x, y, v):
-    """p1', p2' [Pa/s], their Jacobian (four numbers, without d beta/dp) and the flows Q1, Q2 [m3/s]."""
+    """p1', p2' [Pa/s], their Jacobian (four numbers), the flows Q1, Q2 [m3/s] and beta(p1), beta(p2) [Pa]."""
     V1, V2, moves = volumes(P, y)
     forward, backward = openings(P, x)
     Q1, slope1 = port(P, P[VALVE_1], forward, backward, throttle(P, y), p1)
     Q2, slope2 = port(P, P[VALVE_2], backward, forward, throttle(P, P[LONGEST_STROKE] - y), p2)
-    c1, c2 = bulk_modulus(P, p1) / V1, bulk_modulus(P, p2) / V2
+    beta1, bend1 = stiffness_of_fluid(P, p1)
+    beta2, bend2 = stiffness_of_fluid(P, p2)
+    c1, c2 = beta1 / V1, beta2 / V2
     leak = P[LEAK_INTERNAL] * (p1 - p2)
-    f1 = c1 * (Q1 - P[AREA_1] * v * moves - leak - P[LEAK_1] * (p1 - P[TANK]))
-    f2 = c2 * (Q2 + P[AREA_2] * v * moves + leak - P[LEAK_2] * (p2 - P[TANK]))
-    j11 = c1 * (slope1 - P[LEAK_INTERNAL] - P[LEAK_1])
-    j22 = c2 * (slope2 - P[LEAK_INTERNAL] - P[LEAK_2])
-    return f1, f2, j11, c1 * P[LEAK_INTERNAL], c2 * P[LEAK_INTERNAL], j22, Q1, Q2
+    inflow1 = Q1 - P[AREA_1] * v * moves - leak - P[LEAK_1] * (p1 - P[TANK])
+    inflow2 = Q2 + P[AREA_2] * v * moves + leak - P[LEAK_2] * (p2 - P[TANK])
+    j11 = c1 * (slope1 - P[LEAK_INTERNAL] - P[LEAK_1]) + bend1 / V1 * inflow1
+    j22 = c2 * (slope2 - P[LEAK_INTERNAL] - P[LEAK_2]) + bend2 / V2 * inflow2
+    j12, j21 = c1 * P[LEAK_INTERNAL], c2 * P[LEAK_INTERNAL]
+    return c1 * inflow1, c2 * inflow2, j11, j12, j21, j22, Q1, Q2, beta1, beta2
 
 
 # ---- spool ----
@@ -203,22 +227,28 @@ def slewed(P, held, u, h):
 
 
 @kernel
+def tolerance(P, p, beta):
+    """Error of a pressure that a sub-step may make [Pa], where the fluid is as stiff as beta [Pa]."""
+    return (P[ATOL] + P[RTOL] * abs(p)) * min(beta / P[BULK_MODULUS], 1.0) ** STIFFNESS_SHARE
+
+
+@kernel
 def rosenbrock(P, p1, p2, x0, x1, y0, v0, y1, v1, h):
     """One sub-step of h: new pressures, the same by the first-order scheme, and the error in tolerances."""
-    a1, a2, j11, j12, j21, j22, _, _ = pressure_rates(P, p1, p2, x0, y0, v0)
-    e1, e2, _, _, _, _, _, _ = pressure_rates(P, p1, p2, x1, y1, v1)
+    a1, a2, j11, j12, j21, j22, _, _, stiff1, stiff2 = pressure_rates(P, p1, p2, x0, y0, v0)
+    e1, e2, _, _, _, _, _, _, _, _ = pressure_rates(P, p1, p2, x1, y1, v1)
     g = GAMMA * h
     m11, m12, m21, m22 = 1.0 - g * j11, -g * j12, -g * j21, 1.0 - g * j22
     det = m11 * m22 - m12 * m21
     d1, d2 = GAMMA * (e1 - a1), GAMMA * (e2 - a2)
     r1, r2 = a1 + d1, a2 + d2
     k1, k2 = (m22 * r1 - m12 * r2) / det, (m11 * r2 - m21 * r1) / det
-    s1, s2, _, _, _, _, _, _ = pressure_rates(P, p1 + h * k1, p2 + h * k2, x1, y1, v1)
+    s1, s2, _, _, _, _, _, _, end1, end2 = pressure_rates(P, p1 + h * k1, p2 + h * k2, x1, y1, v1)
     r1, r2 = s1 - 2.0 * k1 - d1, s2 - 2.0 * k2 - d2
     l1, l2 = (m22 * r1 - m12 * r2) / det, (m11 * r2 - m21 * r1) / det
     error = max(
-        abs(0.5 * h * (k1 + l1)) / (P[ATOL] + P[RTOL] * abs(p1)),
-        abs(0.5 * h * (k2 + l2)) / (P[ATOL] + P[RTOL] * abs(p2)),
+        abs(0.5 * h * (k1 + l1)) / tolerance(P, p1, min(stiff1, end1)),
+        abs(0.5 * h * (k2 + l2)) / tolerance(P, p2, min(stiff2, end2)),
     )
     first1 = p1 + h * (m22 * a1 - m12 * a2) / det
     first2 = p2 + h * (m11 * a2 - m21 * a1) / det

@@ -202,7 +202,7 @@ def report_leg(P, X, y, v, flags):
     X[FORCE_FRICTION] = friction_force(P, X[BRISTLE], v)
     X[FORCE_STOP] = stop_force(P, y, v)
     X[FORCE] = X[FORCE_HYDRAULIC] - X[FORCE_FRICTION] + X[FORCE_STOP]
-    _, _, _, _, _, _, X[FLOW_1], X[FLOW_2] = pressure_rates(P, p1, p2, X[SPOOL], y, v)
+    _, _, _, _, _, _, X[FLOW_1], X[FLOW_2], _, _ = pressure_rates(P, p1, p2, X[SPOOL], y, v)
     X[STROKE] = y
     if y <= 0.0:
         flags |= STROKE_LOW
