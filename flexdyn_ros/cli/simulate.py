@@ -75,8 +75,10 @@ def simulate(
         for index, value in named_numbers(texts, names, option).items():
             array[index] = value
     shown = not quiet and not as_json
+    # cylinders that are told nothing keep their valves closed, which is not the same as no force
+    control = held if tau else None
     try:
-        result = run(loaded, duration, q0, v0, dt=dt, method=method, control=held, progress=shown)
+        result = run(loaded, duration, q0, v0, dt=dt, method=method, control=control, progress=shown)
     except SimulationError as error:
         if error.trajectory is not None:
             _write(error.trajectory, files, quiet)

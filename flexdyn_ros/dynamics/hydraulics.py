@@ -13,7 +13,7 @@ from flexdyn_ros.kernels import hydraulics_forces as kernels
 from flexdyn_ros.kernels.hydraulics_memory import FORCE_COMMAND, PARAMETERS, STATE, STATE_COUNT, VALVE
 from flexdyn_ros.model.hydraulics import HydraulicModel, build_hydraulics
 
-__all__ = ["Cylinders", "HydraulicState", "Hydraulics"]
+__all__ = ["Cylinders", "HydraulicState", "Hydraulics", "unpacked"]
 
 _MODES = {"valve": VALVE, "force": FORCE_COMMAND}
 
@@ -119,7 +119,7 @@ class Hydraulics:
         state = HydraulicState(**fields | {"pressure_bore": bore, "pressure_rod": rod})
         states = np.stack(np.broadcast_arrays(*state), axis=-1)
         kernels.report(self._address, n, states.reshape(-1), lengths.reshape(-1), zero.reshape(-1).copy())
-        result = _unpacked(states)
+        result = unpacked(states)
         missed = abs(A1 * bore - A2 * rod - wanted) > 1e-6 * A1 * p_s
         return result._replace(flags=result.flags | np.where(missed, np.uint32(512), np.uint32(0)))
 
@@ -171,7 +171,7 @@ class Hydraulics:
             self._address, n, states.reshape(-1), np.empty(STATE_COUNT),
             *(row.reshape(-1) for row in rows), _MODES[mode], float(dt),
         )  # fmt: skip
-        return _unpacked(states)
+        return unpacked(states)
 
     def stiffness(self, lengths: Any) -> np.ndarray:
         """Oil springs (..., n) of closed valves at half the supply pressure [N/m].
@@ -215,7 +215,7 @@ class Hydraulics:
             raise DimensionError(f"batches do not fit: {shapes}") from None
 
 
-def _unpacked(states: np.ndarray) -> HydraulicState:
+def unpacked(states: np.ndarray) -> HydraulicState:
     """Fields (..., n) of states (..., n, STATE_COUNT)."""
     columns = np.ascontiguousarray(np.moveaxis(states, -1, 0))
     state = HydraulicState(*columns)
@@ -258,7 +258,7 @@ class Cylinders:
 
     def state(self) -> HydraulicState:
         """A copy of the present state."""
-        return _unpacked(self.rows)
+        return unpacked(self.rows)
 
     def tick(
         self,

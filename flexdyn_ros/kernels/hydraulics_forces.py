@@ -195,6 +195,13 @@ def valve_for_force(P, X, wanted, y, v, dt):
 
 
 @kernel
+def rod_force(P, X, y, v):
+    """tau [N] of the state in X with the piston at y, v."""
+    force = hydraulic_force(P, X[PRESSURE_1], X[PRESSURE_2])
+    return force - friction_force(P, X[BRISTLE], v) + stop_force(P, y, v)
+
+
+@kernel
 def report_leg(P, X, y, v, flags):
     """Forces, flows and flags of the state in X with the piston at y, v."""
     p1, p2 = X[PRESSURE_1], X[PRESSURE_2]

@@ -1,8 +1,10 @@
 """Fixed steps of a platform: its functions in the table of kernels/motion.py.
 
-Work memory: that of the verbs (platform_views.py). Hydraulic cylinders act before each step: pressures go
-first, with the rates that the legs have, then the platform moves with the new forces (parallel specification,
-section 8.3, the cheaper of the two stable orders).
+Work memory: that of the verbs (platform_views.py). Hydraulic cylinders act before each step, or in the midst
+of it, in one of the two stable orders of section 8.3 of the parallel specification. Staggered steps are
+symmetric in time: pressures move on while the legs accelerate as they do, and the forces at the end belong to
+the rates that the legs are then expected to have. All other methods take the cheaper order: pressures first,
+with the rates that the legs have, then the platform moves with the new forces.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import kernel
-from .hydraulics_forces import tick_legs
-from .hydraulics_memory import FORCE, FORCE_COMMAND, PARAMETER_COUNT, STATE_COUNT, VALVE
+from .hydraulics_forces import rod_force, tick_legs
+from .hydraulics_memory import FORCE, FORCE_COMMAND, PARAMETER_COUNT, SHORTEST, STATE_COUNT, VALVE
 from .memory import floats_at, ints_at
 from .motion import (
     ACCELERATE,
@@ -35,11 +37,20 @@ from .motion import (
 from .platform_dynamics import inertia_matrix, leg_rows, required_wrench, solve_definite
 from .platform_kinematics import energies as write_energies
 from .platform_kinematics import load_of_wrench
-from .platform_views import LEGS, WORK_NUMBERS, carve_platform, open_platform
+from .platform_legs import leg_line
+from .platform_views import (
+    FIRST_LEG,
+    LEG_NUMBERS,
+    LEGS,
+    WORK_NUMBERS,
+    carve_platform,
+    open_platform,
+)
+from .rotations import matrix_of_quaternion
 
 # places in the memory of the cylinders: how commands are meant, cylinders that kept their state because the
-# new one was not finite, work, parameters by leg, states by leg
-MODE, FAULTS, ACTUATOR_WORK = 0, 1, 2
+# new one was not finite, not 0 if steps are staggered, work, parameters by leg, states by leg
+MODE, FAULTS, IS_STAGGERED, ACTUATOR_WORK = 0, 1, 2, 3
 ACTUATOR_PARAMETERS = ACTUATOR_WORK + STATE_COUNT + 4 * LEGS
 ACTUATOR_STATES = ACTUATOR_PARAMETERS + LEGS * PARAMETER_COUNT
 ACTUATOR_NUMBERS = ACTUATOR_STATES + LEGS * STATE_COUNT
@@ -133,28 +144,70 @@ def exert(robot, work, q, effort, force):
 
 @callback(ACTUATE_SIGNATURE)
 def actuate(actuator, robot, work, t, h, q, v, effort, a):
-    """See kernels/motion.py; cylinders turn valve openings or forces asked for into forces."""
+    """See kernels/motion.py; cylinders turn valve openings or forces asked for into forces.
+
+    Staggered steps ask twice: with h = 0 for the forces as they are, then for those after h, the platform
+    accelerating by a.
+    """
     memory = floats_at(actuator, ACTUATOR_NUMBERS)
     if memory[MODE] != DIRECT:
         model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
-        drive_cylinders(model, data.J, memory, floats_at(q, 7), floats_at(v, 6), floats_at(effort, LEGS), h)
+        q, v, a, effort = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6), floats_at(effort, LEGS)
+        if h == 0.0:
+            exert_cylinders(model, data.J, memory, q, v, effort)
+        else:
+            drive_cylinders(model, data.J, memory, q, v, a, effort, h)
     return 0
 
 
 @kernel
-def drive_cylinders(model, J, memory, q, v, effort, h):
+def see_accelerations(model, J, q, v, a, rate, out):
+    """Second derivatives (6,) of the lengths of the legs, with J and rate as `see_legs` writes them."""
+    R = matrix_of_quaternion(q[3], q[4], q[5], q[6])
+    ww = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+    for i in range(LEGS):
+        r, s, ell, _ = leg_line(model.f, FIRST_LEG + LEG_NUMBERS * i, R, q[0], q[1], q[2])
+        ux = v[3] + v[1] * r[2] - v[2] * r[1]
+        uy = v[4] + v[2] * r[0] - v[0] * r[2]
+        uz = v[5] + v[0] * r[1] - v[1] * r[0]
+        wr = v[0] * r[0] + v[1] * r[1] + v[2] * r[2]
+        ws = v[0] * s[0] + v[1] * s[1] + v[2] * s[2]
+        rs = r[0] * s[0] + r[1] * s[1] + r[2] * s[2]
+        # s . (w x (w x r)) + (|v_B|^2 - ell'^2) / ell, and J a
+        x = wr * ws - ww * rs + (ux * ux + uy * uy + uz * uz - rate[i] * rate[i]) / ell
+        for j in range(6):
+            x += J[6 * i + j] * a[j]
+        out[i] = x
+
+
+@kernel
+def exert_cylinders(model, J, memory, q, v, effort):
+    """effort (6,) = forces of the cylinders as they are."""
+    at = ACTUATOR_WORK + STATE_COUNT
+    length, rate = memory[at : at + 6], memory[at + 6 : at + 12]
+    see_legs(model, J, q, v, length, rate)
+    for i in range(LEGS):
+        p, x = ACTUATOR_PARAMETERS + i * PARAMETER_COUNT, ACTUATOR_STATES + i * STATE_COUNT
+        P, X = memory[p : p + PARAMETER_COUNT], memory[x : x + STATE_COUNT]
+        effort[i] = rod_force(P, X, length[i] - P[SHORTEST], rate[i])
+
+
+@kernel
+def drive_cylinders(model, J, memory, q, v, a, effort, h):
     """One tick of the cylinders; effort (6,) holds the command and gets the forces, NaN after a fault."""
     at = ACTUATOR_WORK + STATE_COUNT
     length, rate = memory[at : at + 6], memory[at + 6 : at + 12]
-    rest, command = memory[at + 12 : at + 18], memory[at + 18 : at + 24]
+    acceleration, command = memory[at + 12 : at + 18], memory[at + 18 : at + 24]
     see_legs(model, J, q, v, length, rate)
     for i in range(LEGS):
-        rest[i], command[i] = 0.0, effort[i]
+        acceleration[i], command[i] = 0.0, effort[i]
+    if memory[IS_STAGGERED] != 0.0:
+        see_accelerations(model, J, q, v, a, rate, acceleration)
     states = memory[ACTUATOR_STATES:ACTUATOR_NUMBERS]
     mode = FORCE_COMMAND if memory[MODE] == BY_FORCE else VALVE
     faults = tick_legs(
         memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES], states, memory[ACTUATOR_WORK:at],
-        length, rate, rest, command, mode, h,
+        length, rate, acceleration, command, mode, h,
     )  # fmt: skip
     memory[FAULTS] += faults
     for i in range(LEGS):

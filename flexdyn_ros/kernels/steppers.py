@@ -1,6 +1,6 @@
 """Fixed steps of a simulated robot of any family.
 
-Semi-implicit Euler, Runge-Kutta 4, and the linearly implicit "rosenbrock".
+Semi-implicit Euler, Runge-Kutta 4, the linearly implicit "rosenbrock", and "staggered".
 
 All move on the configuration manifold (kernels/manifold.py) and carry work and dissipated energy along as two
 more states, so that energy - work + dissipated stays constant to the order of the method. What the family
@@ -13,6 +13,10 @@ one pass of its forward dynamics each; one step of h and two of h/2 are extrapol
 The expansion in h exists for any smooth D and K, so that the order does not depend on their being the
 derivatives. T33 would be of order three, but makes undamped oscillations with 0.4 < w h < 0.8 grow by up to
 0.16 % a step.
+
+staggered: for actuators with states of their own that are stiff against the robot's inertia, as trapped oil
+is. They move on with the accelerations that the robot has, then the robot moves with the mean of the
+accelerations before and after (velocity Verlet): symmetric in time, of order two.
 """
 
 from __future__ import annotations
@@ -56,6 +60,7 @@ from .steppers_memory import (
     S_STOPS,
     S_TABLE,
     S_WORK,
+    STAGGERED,
     STEP_HEADER,
     WORK_DONE,
     open_chart,
@@ -71,16 +76,12 @@ OK, NOT_FINITE, DIVERGED = 0, 1, 2
 REPEATS = 4
 
 
-# ---- one linearly implicit Euler step ----
+# ---- what comes before a step ----
 
 
 @kernel
-def start_step(steps, t, h):
-    """Let the actuators act, mark memory.at_stop (1, -1: beyond upper, lower limit) at the state, and forget
-    which efforts were clipped.
-
-    All are held for all parts of a step: an extrapolation over parts that differ in them is none.
-    """
+def actuate(steps, t, h, a):
+    """memory.drive: what the actuators make of the command, after they have moved on by h."""
     head = ints_at(steps, STEP_HEADER)
     memory = open_steps(steps)
     for i in range(memory.nu):
@@ -96,9 +97,22 @@ def start_step(steps, t, h):
             address_of(memory.q),
             address_of(memory.v),
             address_of(memory.drive),
-            address_of(memory.given),
+            address_of(a),
         )
         call_actuate(function, arguments)
+
+
+@kernel
+def start_step(steps, t, h):
+    """Let the actuators act, mark memory.at_stop (1, -1: beyond upper, lower limit) at the state, and forget
+    which efforts were clipped.
+
+    All are held for all parts of a step: an extrapolation over parts that differ in them is none. Staggered
+    steps let the actuators act in two parts: h = 0 asks for what they exert now.
+    """
+    head = ints_at(steps, STEP_HEADER)
+    memory = open_steps(steps)
+    actuate(steps, t, 0.0 if head[S_METHOD] == STAGGERED else h, memory.given)
     for i in range(memory.nq):
         memory.q0[i] = memory.q[i]
     for i in range(memory.nv):
@@ -109,6 +123,9 @@ def start_step(steps, t, h):
         beyond = penetration(memory, i, memory.position[i]) if head[S_STOPS] != 0 else 0.0
         memory.at_stop[i] = 0 if beyond == 0.0 else (1 if beyond > 0.0 else -1)
         memory.clipped[i] = 0
+
+
+# ---- one linearly implicit Euler step ----
 
 
 @kernel
@@ -349,6 +366,30 @@ def step_rk4(steps, t, h):
             memory.saturated[i] = 1
 
 
+@kernel
+def step_staggered(steps, t, h):
+    """Actuators, positions, velocities: one after the other (parallel specification, section 8.3)."""
+    memory = open_steps(steps)
+    chart = open_chart(steps)
+    nv = memory.nv
+    before, half_way, after = memory.stage[0:nv], memory.stage[nv : 2 * nv], memory.stage[2 * nv : 3 * nv]
+    explicit_rates(steps, t, memory.q0, memory.v0, before, memory.effort1, memory.account1)
+    actuate(steps, t, h, before)
+    for i in range(nv):
+        half_way[i] = memory.v0[i] + 0.5 * h * before[i]
+        memory.v2[i] = memory.v0[i] + h * before[i]
+    move(chart, memory.q0, half_way, h, memory.q1)
+    explicit_rates(steps, t + h, memory.q1, memory.v2, after, memory.effort2, memory.account2)
+    for i in range(nv):
+        memory.v1[i] = memory.v0[i] + 0.5 * h * (before[i] + after[i])
+    for i in range(memory.nu):
+        memory.effort1[i] = 0.5 * (memory.effort1[i] + memory.effort2[i])
+        if memory.clipped[i] != 0:
+            memory.saturated[i] = 1
+    for i in range(2):
+        memory.account1[i] = memory.account[i] + 0.5 * h * (memory.account1[i] + memory.account2[i])
+
+
 # ---- the loop ----
 
 
@@ -364,6 +405,8 @@ def take_step(steps, t, h):
         step_rosenbrock(steps, t, h)
         for i in range(memory.nq):
             memory.q[i] = memory.q0[i]
+    elif method == STAGGERED:
+        step_staggered(steps, t, h)
     else:
         step_euler(steps, t, h)
     status = judge(memory)

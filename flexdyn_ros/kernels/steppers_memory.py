@@ -12,7 +12,7 @@ import numpy as np
 from .compiler import kernel
 from .memory import floats_at, ints_at
 
-SEMI_IMPLICIT_EULER, RK4, ROSENBROCK = 0, 1, 2
+SEMI_IMPLICIT_EULER, RK4, ROSENBROCK, STAGGERED = 0, 1, 2, 3
 
 #: int64 words of the header that an address points to
 STEP_HEADER = 16

@@ -28,6 +28,9 @@ def run_fixed(plan: Plan) -> Trajectory:
     """Carry out a plan by fixed steps."""
     limits = "spring" if plan.limits == "spring" else "report"
     options: dict[str, Any] = {"q0": plan.q0, "v0": plan.v0, "limits": limits, "saturate": plan.saturate}
+    if plan.cylinders != "direct":
+        # cylinders have end stops and largest forces of their own
+        options |= {"limits": "report", "saturate": False}
     stepper: Stepper | VerbStepper
     if plan.robot.motion is not None:
         stepper = Stepper(plan.robot, plan.dt, plan.method, **options)
@@ -37,8 +40,13 @@ def run_fixed(plan: Plan) -> Trajectory:
     stepper.set_wrenches(plan.loads)
     stepper.set_state(t=float(plan.times[0]))
     record = Record(plan)
+    if isinstance(stepper, Stepper) and plan.cylinders != "direct":
+        from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
+
+        record.follow(FusedHydraulics(stepper, plan.cylinders))
+    calls_back = bool(plan.control or plan.wrenches or plan.watches or plan.drive)
     with Progress(plan) as progress:
-        if isinstance(stepper, Stepper) and not (plan.control or plan.wrenches or plan.watches or plan.drive):
+        if isinstance(stepper, Stepper) and not (calls_back or "hydraulics" in plan.record):
             return _roll(plan, stepper, record, progress)
         return _walk(plan, stepper, record, progress)
 

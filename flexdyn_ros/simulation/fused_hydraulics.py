@@ -15,6 +15,7 @@ from flexdyn_ros.kernels.platform_steps import (
     BY_VALVE,
     DIRECT,
     FAULTS,
+    IS_STAGGERED,
     MODE,
 )
 from flexdyn_ros.simulation.stepper import Stepper
@@ -28,8 +29,9 @@ class FusedHydraulics:
     """The cylinders that drive the platform of a stepper.
 
     While they are in use the stepper's `tau` is what they are told, valve openings or forces on the rods, and
-    its `effort` what they exert. Each step moves the pressures first, with the rates of the legs, then the
-    platform with the new forces (parallel specification, section 8.3), so that steps of 1 ms are stable.
+    its `effort` what they exert. Pressures and platform move in turn (parallel specification, section 8.3),
+    so that steps of 1 ms are stable: in the time-symmetric order with the method "staggered", which "auto"
+    then is; in the cheaper order, pressures first, with the others.
 
     Parameters
     ----------
@@ -65,6 +67,8 @@ class FusedHydraulics:
         if mode not in _MODES:
             raise UnknownNameError("mode", mode, tuple(_MODES))
         self._memory[MODE] = _MODES[mode]
+        self._stepper.use_actuators(mode != "direct")
+        self._memory[IS_STAGGERED] = float(self._stepper.method == "staggered")
 
     def fill(self, tau: Any = None) -> None:
         """Close the valves and put pressures in balance with forces tau (6,) [N].

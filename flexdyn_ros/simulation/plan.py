@@ -11,17 +11,18 @@ import numpy as np
 
 from flexdyn_ros.dynamics.arguments import by_name, numbers
 from flexdyn_ros.dynamics.protocol import Robot
-from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.simulation.contact import contact_watches
 from flexdyn_ros.simulation.drive import Drive, drive_of, initial_motion
 from flexdyn_ros.simulation.events import Watch, limit_watch, watches
+from flexdyn_ros.simulation.valves import ValveOpenings, command_mode
 
 __all__ = ["ADAPTIVE", "FIXED", "Plan", "make_plan"]
 
-FIXED = ("semi_implicit_euler", "rk4", "rosenbrock")
+FIXED = ("semi_implicit_euler", "rk4", "rosenbrock", "staggered")
 ADAPTIVE = {"dop853": "DOP853", "bdf": "BDF", "radau": "Radau", "lsoda": "LSODA"}
 _LIMITS = ("report", "spring", "stop")
-_RECORDS = ("energy",)
+_RECORDS = ("energy", "hydraulics")
 
 Control = Callable[[float, np.ndarray, np.ndarray], Any]
 
@@ -32,7 +33,8 @@ class Plan:
 
     control and wrenches are callables, or None where what `effort` and `loads` hold is constant. times
     (n,) are those of all steps [s], the last one shorter if the duration is no whole number of steps;
-    stride of them make a sample. drive: prescribed motion that is not of constant speed.
+    stride of them make a sample. drive: prescribed motion that is not of constant speed. cylinders: how
+    those of a platform are told what control says, "force" or "valve"; "direct": it acts on the rods.
     """
 
     robot: Robot
@@ -46,6 +48,7 @@ class Plan:
     atol: float
     effort: np.ndarray
     control: Control | None
+    cylinders: str
     loads: Mapping[str, Any] | None
     wrenches: Callable[[float, np.ndarray, np.ndarray], Mapping[str, Any] | None] | None
     watches: list[Watch]
@@ -66,7 +69,15 @@ class Plan:
         """What `control` says at a state, checked (nu,)."""
         if self.control is None:
             return self.effort
-        return _vector(self.control(t, q.copy(), v.copy()), f"control at t = {t:g} s", self.robot.nu)
+        found = _vector(self.control(t, q.copy(), v.copy()), f"control at t = {t:g} s", self.robot.nu)
+        return self.within_limits(found)
+
+    def within_limits(self, command: np.ndarray) -> np.ndarray:
+        """A command (nu,), clipped if it asks cylinders for forces; the stepper clips other efforts."""
+        if not (self.saturate and self.cylinders == "force"):
+            return command
+        limits = self.robot.effort_limits  # type: ignore[attr-defined]
+        return np.clip(command, -limits, limits)
 
 
 def make_plan(
@@ -96,6 +107,8 @@ def make_plan(
     ------
     DimensionError, StateError, UnknownNameError, UnsupportedError
     """
+    cylinders = command_mode(robot, method, control)
+    control = control.openings if isinstance(control, ValveOpenings) else control
     drive = drive_of(robot, prescribed)
     still = initial_motion(robot, drive, float(t0))
     if method not in ("auto", *FIXED, *ADAPTIVE):
@@ -108,6 +121,11 @@ def make_plan(
     for name in names:
         if name not in _RECORDS:
             raise UnknownNameError("record", name, _RECORDS)
+    if "hydraulics" in names and cylinders == "direct":
+        raise UnsupportedError(
+            f"robot '{robot.name}' has no cylinders to record with method {method}; "
+            "a platform with hydraulics has, by auto or staggered"
+        )
     all_watches = watches(events)
     if limits == "stop":
         watch = limit_watch(robot)
@@ -118,7 +136,7 @@ def make_plan(
     v = still[1] if v0 is None else _vector(v0, "v0", robot.nv)
     if drive is not None:
         q[drive.q_index], v[drive.v_index] = still[0][drive.q_index], still[1][drive.v_index]
-    return Plan(
+    plan = Plan(
         robot=robot,
         times=_times(duration, t0, dt),
         dt=float(dt),
@@ -130,6 +148,7 @@ def make_plan(
         atol=_positive(atol, "atol"),
         effort=np.zeros(robot.nu) if held is None else held,
         control=control if callable(control) else None,
+        cylinders=cylinders,
         loads=None
         if wrenches is None or callable(wrenches)
         else by_name(wrenches, "wrenches", "(6,) arrays"),
@@ -141,6 +160,8 @@ def make_plan(
         record=names,
         progress=bool(progress),
     )
+    plan.effort = plan.within_limits(plan.effort)
+    return plan
 
 
 def _times(duration: float, t0: float, dt: float) -> np.ndarray:

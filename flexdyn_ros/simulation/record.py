@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.kernels.hydraulics_memory import STATE_COUNT
 from flexdyn_ros.simulation.events import limits_passed
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.trajectory import Event, Trajectory
+
+if TYPE_CHECKING:
+    from flexdyn_ros.dynamics.hydraulics import HydraulicState
+    from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
 
 __all__ = ["Record", "units_of"]
 
@@ -36,7 +42,13 @@ class Record:
         self.q, self.v, self.tau = np.empty((n, robot.nq)), np.empty((n, robot.nv)), np.empty((n, robot.nu))
         self.account = np.zeros((n, 3))
         self.events: list[Event] = []
+        self._cylinders: FusedHydraulics | None = None
+        self._rows = np.empty((n if "hydraulics" in plan.record else 0, robot.nu, STATE_COUNT))
         self._began = perf_counter()
+
+    def follow(self, cylinders: FusedHydraulics) -> None:
+        """Record these cylinders too, if the plan asks for it."""
+        self._cylinders = cylinders
 
     def add(
         self,
@@ -52,6 +64,8 @@ class Record:
         i = self.count
         self.t[i], self.q[i], self.v[i], self.tau[i] = t, q, v, tau
         self.account[i] = work, dissipated, clipped
+        if self._cylinders is not None and len(self._rows):
+            self._rows[i] = self._cylinders.cylinders.rows
         self.count += 1
 
     def finish(self, status: int, message: str, method: str) -> Trajectory:
@@ -84,8 +98,15 @@ class Record:
             q_units=q_units,
             v_units=v_units,
             effort_units=effort_units,
+            hydraulics=self._hydraulics() if "hydraulics" in plan.record else None,
             robot=robot,
         )
+
+    def _hydraulics(self) -> HydraulicState:
+        """The cylinders of the samples so far."""
+        from flexdyn_ros.dynamics.hydraulics import unpacked
+
+        return unpacked(self._rows[: self.count])
 
 
 def units_of(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

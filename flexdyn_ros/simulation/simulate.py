@@ -12,8 +12,9 @@ from flexdyn_ros.simulation.adaptive import run_adaptive
 from flexdyn_ros.simulation.fixed import run_fixed
 from flexdyn_ros.simulation.plan import ADAPTIVE, make_plan
 from flexdyn_ros.simulation.trajectory import Trajectory
+from flexdyn_ros.simulation.valves import ValveOpenings
 
-__all__ = ["simulate"]
+__all__ = ["ValveOpenings", "simulate"]
 
 
 def simulate(
@@ -27,7 +28,7 @@ def simulate(
     method: str = "auto",
     rtol: float = 1e-8,
     atol: float = 1e-10,
-    control: np.ndarray | Callable[[float, np.ndarray, np.ndarray], Any] | None = None,
+    control: np.ndarray | Callable[[float, np.ndarray, np.ndarray], Any] | ValveOpenings | None = None,
     wrenches: Mapping[str, Any] | Callable[[float, np.ndarray, np.ndarray], Any] | None = None,
     prescribed: Callable[[float], tuple[Any, Any, Any]] | None = None,
     events: Callable[..., float] | Sequence[Callable[..., float]] = (),
@@ -52,11 +53,15 @@ def simulate(
         Fixed steps, compiled: "semi_implicit_euler" (order 1), "rk4" (4), "rosenbrock" (2, linearly implicit,
         L-stable, for stiff joints and links). Adaptive, by scipy: "dop853", "bdf", "radau", "lsoda". "auto":
         rosenbrock where links bend; for rigid trees rk4, or rosenbrock where joint springs, damping, friction
-        or stops are too fast for rk4 at this dt; dop853 where only the method lagrange has the equations.
+        or stops are too fast for rk4 at this dt; dop853 where only the method lagrange has the equations. For
+        platforms with hydraulics "staggered": cylinders and platform in turn, in the time-symmetric order of
+        section 8.3 of the parallel specification (2); there cylinders make the forces that control asks for
+        (clipped to the effort limits if `saturate`), with the other methods control acts on the rods.
     rtol, atol : float
         Tolerances of the adaptive methods.
     control : (nu,) array, or callable (t, q, v) -> (nu,), optional
-        Efforts [N m, N]; a callable is asked at every dt and its answer held.
+        Efforts [N m, N]; a callable is asked at every dt and its answer held. Of a platform with hydraulics
+        also `ValveOpenings`; None: closed valves.
     wrenches : mapping from frame name to (6,), or callable (t, q, v) -> mapping, optional
         (moment; force) in world axes at the frame's origin [N m, N]; a callable is asked at every dt and its
         answer held (by the adaptive methods: whenever they evaluate).
@@ -72,7 +77,7 @@ def simulate(
         Clip efforts to the effort limits.
     record_every : int
         Steps per sample.
-    record : sequence of {"energy"}
+    record : sequence of {"energy", "hydraulics"}
         What to record beside the state, efforts and work.
     progress : bool
         Show a progress bar (needs rich).

@@ -19,6 +19,7 @@ from flexdyn_ros.kernels.steppers_memory import (
     RK4,
     ROSENBROCK,
     SEMI_IMPLICIT_EULER,
+    STAGGERED,
     WORK_DONE,
 )
 from flexdyn_ros.simulation.drive import Drive
@@ -30,7 +31,12 @@ __all__ = ["DIVERGED", "METHODS", "NOT_FINITE", "OK", "Stepper"]
 #: what `Stepper.advance` returns
 OK, NOT_FINITE, DIVERGED = kernels.OK, kernels.NOT_FINITE, kernels.DIVERGED
 
-METHODS = {"semi_implicit_euler": SEMI_IMPLICIT_EULER, "rk4": RK4, "rosenbrock": ROSENBROCK}
+METHODS = {
+    "semi_implicit_euler": SEMI_IMPLICIT_EULER,
+    "rk4": RK4,
+    "rosenbrock": ROSENBROCK,
+    "staggered": STAGGERED,
+}
 
 FAILURES = {
     NOT_FINITE: "the state is no longer finite",
@@ -55,9 +61,10 @@ class Stepper:
     robot : Robot
     dt : float
         Step [s].
-    method : {"auto", "semi_implicit_euler", "rk4", "rosenbrock"}
+    method : {"auto", "semi_implicit_euler", "rk4", "rosenbrock", "staggered"}
         "auto": rk4 for rigid trees where springs, damping, friction, servo and stops allow it at this
-        step, else rosenbrock; decided anew whenever the state, gains or stops are set.
+        step, else rosenbrock; decided anew whenever the state, gains or stops are set. Staggered where
+        actuators with states of their own are in use (platforms with hydraulics), and only there.
     q0, v0 : (nq,), (nv,) arrays, optional
         Default neutral(), zero.
     t0 : float
@@ -128,12 +135,19 @@ class Stepper:
             )
         if method != "auto" and method not in METHODS:
             raise UnknownNameError("method", method, ("auto", *METHODS))
+        if method == "staggered" and motion.actuators is None:
+            raise UnsupportedError(
+                f"robot {robot.name!r} has no actuators with states of their own, which the method staggered "
+                "moves; platforms with hydraulics have"
+            )
         if limits not in ("report", "spring"):
             raise UnknownNameError("value of limits", limits, ("report", "spring"))
         if not (isfinite(dt) and dt > 0.0):
             raise StateError(f"dt is {dt}, expected a positive number of seconds")
         self.robot, self.dt = robot, float(dt)
         self._asked = method
+        #: whether actuators with states of their own are in use: "auto" is staggered then
+        self.has_actuators_in_use = False
         self._motion = motion
         self._workspace = Workspace(robot, motion, saturate=saturate, stops=limits == "spring")
         self._steps = self._workspace.address
@@ -313,9 +327,16 @@ class Stepper:
             raise StateError(f"{name} of {self.robot.effort_names[i]} is {array[i]}, expected at least 0")
         return array.copy()
 
+    def use_actuators(self, in_use: bool) -> None:
+        """Say whether actuators with states of their own act between `tau` and the robot."""
+        self.has_actuators_in_use = in_use
+        self._choose_method()
+
     def _choose_method(self) -> None:
         """Resolve "auto" and tell the kernels."""
         name = self._asked
+        if name == "auto" and self.has_actuators_in_use:
+            name = "staggered"
         if name == "auto":
             w = self._workspace
             stops = self._workspace.stops

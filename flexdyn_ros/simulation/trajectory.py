@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.dynamics.results import Energy
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+
+if TYPE_CHECKING:
+    from flexdyn_ros.dynamics.hydraulics import HydraulicState
 
 __all__ = ["Event", "Trajectory"]
 
@@ -62,6 +65,8 @@ class Trajectory:
     message, method, robot_name : str
     dt, wall_time : float
         Step of the fixed-step methods, or of the output [s]; time that the computation took [s].
+    hydraulics : HydraulicState of (n, 6) arrays, or None
+        The cylinders of a platform, if they were recorded.
     robot : Robot or None
         None after `load` without one.
     """
@@ -87,6 +92,7 @@ class Trajectory:
     q_units: tuple[str, ...]
     v_units: tuple[str, ...]
     effort_units: tuple[str, ...]
+    hydraulics: HydraulicState | None = None
     robot: Robot | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -112,6 +118,9 @@ class Trajectory:
         table |= {f"{name}.effort": self.tau[:, i] for i, name in enumerate(self.effort_names)}
         if self.energy is not None:
             table |= {f"energy.{part}": value for part, value in self.energy._asdict().items()}
+        if self.hydraulics is not None:
+            for part, values in self.hydraulics._asdict().items():
+                table |= {f"{name}.{part}": values[:, i] for i, name in enumerate(self.effort_names)}
         return table | {"work": self.work, "dissipated": self.dissipated}
 
     def __getitem__(self, key: str | tuple[str, str]) -> np.ndarray:
@@ -170,6 +179,8 @@ class Trajectory:
         content |= {name: np.array(getattr(self, name), dtype=np.str_) for name in _NAMES}
         content["numbers"] = np.array([self.status, self.dt, self.wall_time], dtype=np.float64)
         content["energy"] = np.zeros((0, 0)) if self.energy is None else np.array(self.energy)
+        if self.hydraulics is not None:
+            content["hydraulics"] = np.array(self.hydraulics, dtype=np.float64)
         content["event_time"] = np.array([e.time for e in self.events], dtype=np.float64)
         content["event_name"] = np.array([e.name for e in self.events], dtype=np.str_)
         content["event_terminal"] = np.array([e.terminal for e in self.events], dtype=bool)
@@ -227,6 +238,7 @@ class Trajectory:
             status=int(status),
             dt=dt,
             wall_time=wall_time,
+            hydraulics=_cylinders(content.get("hydraulics")),
             robot=robot,
         )
 
@@ -254,6 +266,15 @@ class Trajectory:
         from importlib import import_module
 
         return import_module("flexdyn_ros.view.plots").plot_trajectory(self, path, **options)
+
+
+def _cylinders(rows: np.ndarray | None) -> HydraulicState | None:
+    """Cylinders from what `save` wrote of them, fields first."""
+    if rows is None:
+        return None
+    from flexdyn_ros.dynamics.hydraulics import unpacked
+
+    return unpacked(np.moveaxis(rows, 0, -1))
 
 
 def _quoted(name: str) -> str:

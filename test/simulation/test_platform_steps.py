@@ -9,8 +9,11 @@ import pytest
 
 import flexdyn_ros
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.kernels.platform_steps import ACTUATOR_PARAMETERS, ACTUATOR_STATES
 from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.simulate import ValveOpenings, simulate
 from flexdyn_ros.simulation.stepper import OK, Stepper
+from flexdyn_ros.simulation.trajectory import Trajectory
 
 REST = np.zeros(6)
 
@@ -92,10 +95,7 @@ def test_fused_cylinders_do_to_the_last_digit_what_steps_by_hand_do(robot):
 
 def test_check_18_frequencies_of_closed_valves():
     """Six frequencies against M^-1 J^T K_h J, 0.5 %; 2.5e-4 s steps err by (w h)^2/24 = 0.01 %."""
-    fluid = {"model": "constant", "bulk_modulus": 1.2e9, "air_fraction": None}
-    options = {f"platform.hydraulics.fluid.{name}": value for name, value in fluid.items()}
-    options |= {"platform.hydraulics.friction": None, "platform.hydraulics.leakage": None}
-    robot = flexdyn_ros.load("stewart_1t", options=options)
+    robot = flexdyn_ros.load("stewart_1t", options=LOSSLESS)
     q0 = robot.neutral()
     J, M = robot.leg_jacobian(q0), robot.mass_matrix(q0)
     K = J.T @ np.diag(robot.hydraulics.stiffness(robot.inverse_kinematics(q0).length)) @ J
@@ -194,3 +194,156 @@ def test_steps_with_cylinders_allocate_nothing():
         check=False,
     )
     assert run.returncode == 0, run.stderr
+
+
+# ---- staggered steps: the time-symmetric order of section 8.3 ----
+
+
+def test_staggered_steps_do_what_the_specification_writes(robot):
+    """V', pressures with the legs' accelerations, pose, V' again, mean; by hand through the verbs."""
+    u = np.array([0.1, -0.1, 0.05, 0.0, 0.02, -0.03])
+    q, v = tilted(robot), np.array([0.02, -0.03, 0.01, 0.02, 0.01, -0.02])
+    fused = Stepper(robot, 1e-3, q0=q, v0=v)
+    cylinders = FusedHydraulics(fused, "valve")
+    assert fused.method == "staggered"
+    state, h = cylinders.state(), 1e-3
+    shortest = robot.hydraulics.model.column("shortest")
+    for _ in range(100):
+        fused.advance(1, u)
+        # tau_n: of the pressures, at the rates that the legs have
+        legs = robot.inverse_kinematics(q, v)
+        tau = force_of(robot.hydraulics, state, legs.length - shortest, legs.rate)
+        a = robot.forward_dynamics(q, v, tau)
+        legs = robot.inverse_kinematics(q, v, a)
+        state = robot.hydraulics.step(state, legs.length, legs.rate, u, h, accelerations=legs.acceleration)
+        q = robot.integrate(q, v + 0.5 * h * a, h)
+        v = v + 0.5 * h * (a + robot.forward_dynamics(q, v + h * a, state.force))
+    np.testing.assert_allclose(fused.q, q, atol=1e-12)
+    np.testing.assert_allclose(fused.v, v, atol=1e-10)
+    np.testing.assert_allclose(cylinders.state().pressure_bore, state.pressure_bore, rtol=1e-9)
+
+
+def force_of(hydraulics, state, stroke, rate):
+    """Net force (6,) of cylinders inside their strokes with such pressures, Stribeck friction written out."""
+    c = hydraulics.model.column
+    pressures = c("bore_area") * state.pressure_bore - c("rod_area") * state.pressure_rod
+    pressures -= (c("bore_area") - c("rod_area")) * c("atmosphere")
+    level = c("coulomb") + (c("static") - c("coulomb")) * np.exp(-((rate / c("stribeck")) ** 2))
+    assert (stroke > 0.0).all()
+    assert (stroke < c("stroke")).all()
+    return pressures - level * np.tanh(rate / c("smoothing")) - c("viscous") * rate
+
+
+LOSSLESS = {
+    "platform.hydraulics.fluid.model": "constant",
+    "platform.hydraulics.fluid.bulk_modulus": 1.2e9,
+    "platform.hydraulics.fluid.air_fraction": None,
+    "platform.hydraulics.friction": None,
+    "platform.hydraulics.leakage": None,
+}
+
+
+def test_check_22_a_platform_on_lossless_oil_keeps_its_amplitude():
+    """1 s at 1 ms of the fastest of the six modes (35 Hz): less than 1 % change."""
+    robot = flexdyn_ros.load("stewart_1t", options=LOSSLESS)
+    q0 = robot.neutral()
+    modes = robot.modes(q0)
+    M, shape = robot.mass_matrix(q0), modes.shape[:, -1]
+    stepper = Stepper(robot, 1e-3, v0=0.01 * shape / abs(shape).max())
+    FusedHydraulics(stepper, "valve")
+    speeds = []
+    for _ in range(1000):
+        assert stepper.advance(1, REST) == OK
+        speeds.append(shape @ M @ stepper.v)
+    first, last = abs(np.array(speeds[:100])).max(), abs(np.array(speeds[-100:])).max()
+    assert abs(last / first - 1.0) < 0.01
+
+
+def test_staggered_steps_are_of_order_two():
+    robot = flexdyn_ros.load("stewart_1t", options={"platform.hydraulics.friction": None})
+    u = np.array([0.1, -0.1, 0.05, 0.1, 0.02, -0.03])
+    tight = robot.hydraulics.with_tolerances(1e-9, 1e-2)
+    ends = []
+    for n in (50, 100, 200):
+        stepper = Stepper(robot, 0.05 / n, "staggered", v0=np.full(6, 0.01))
+        cylinders = FusedHydraulics(stepper, "valve")
+        cylinders._memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES] = tight.model.parameters.ravel()
+        assert stepper.advance(n, u) == OK
+        ends.append(np.concatenate([stepper.q, stepper.v]))
+    ratio = np.linalg.norm(ends[0] - ends[1]) / np.linalg.norm(ends[1] - ends[2])
+    assert ratio == pytest.approx(4.0, rel=0.2)
+
+
+def test_only_robots_with_actuators_step_staggered(robot):
+    dry = flexdyn_ros.load("stewart_1t", options={"platform.hydraulics": None})
+    with pytest.raises(UnsupportedError, match="staggered"):
+        Stepper(dry, method="staggered")
+    assert Stepper(robot).method == "rk4"  # no cylinders in use yet
+
+
+# ---- simulate ----
+
+
+def test_simulate_moves_a_platform_by_its_cylinders(robot):
+    """`auto` is the staggered scheme; control asks for forces, and efforts are what the cylinders exert."""
+    hold = robot.inverse_dynamics(robot.neutral(), REST, REST)
+    run = simulate(robot, 0.5, control=1.02 * hold, record=("energy", "hydraulics"))
+    assert run.method == "staggered"
+    assert run.q[-1, 2] > robot.neutral()[2] + 0.01
+    assert run.hydraulics.pressure_bore.shape == (501, 6)
+    np.testing.assert_allclose(run.hydraulics.force[-1], 1.02 * hold, rtol=0.02)
+    # samples hold mean forces of the step that leads away, cylinders the forces at the sample
+    means = 0.5 * (run.hydraulics.force[1:] + run.hydraulics.force[:-1])
+    np.testing.assert_allclose(run.tau[1:-1], means[1:], atol=20.0)
+    scale = abs(run.work).max() + abs(run.energy.kinetic).max()
+    assert abs(run.balance()).max() < 1e-3 * scale
+
+
+def test_simulate_opens_valves_and_closes_them_when_told_nothing(robot):
+    opened = simulate(robot, 0.3, control=ValveOpenings(np.full(6, 0.3)))
+    assert opened.q[-1, 2] > robot.neutral()[2] + 0.03
+    by_call = simulate(robot, 0.3, control=ValveOpenings(lambda t, q, v: np.full(6, 0.3)))
+    np.testing.assert_array_equal(by_call.q, opened.q)
+    cheaper = simulate(robot, 0.3, control=ValveOpenings(np.full(6, 0.3)), method="semi_implicit_euler")
+    assert cheaper.method == "semi_implicit_euler"
+    # of first order: no more apart than the platform moves in a step or two, at 0.3 m/s
+    assert abs(cheaper.q[-1, 2] - opened.q[-1, 2]) < 6e-4
+    closed = simulate(robot, 0.3)
+    # what leaks past the pistons, 2e-6 m3/s, lifts the platform by 1.5 mm/s
+    np.testing.assert_allclose(closed.q[-1, :3], robot.neutral()[:3], atol=1e-3)
+
+
+def test_simulate_lets_forces_act_on_the_rods_by_other_methods(robot):
+    hold = robot.inverse_dynamics(robot.neutral(), REST, REST)
+    run = simulate(robot, 0.2, control=hold, method="rk4")
+    np.testing.assert_array_equal(run.tau, np.tile(hold, (201, 1)))
+
+
+def test_recorded_cylinders_are_saved_loaded_and_written_as_columns(robot, tmp_path):
+    run = simulate(robot, 0.05, record=("energy", "hydraulics"), record_every=10)
+    run.save(tmp_path / "run.npz")
+    again = Trajectory.load(tmp_path / "run.npz", robot)
+    np.testing.assert_array_equal(again.hydraulics.pressure_rod, run.hydraulics.pressure_rod)
+    np.testing.assert_array_equal(again.hydraulics.flags, run.hydraulics.flags)
+    assert "leg_3.pressure_bore" in run.columns
+    np.testing.assert_array_equal(run["leg_3.pressure_bore"], run.hydraulics.pressure_bore[:, 2])
+
+
+def test_a_terminal_event_stops_platform_and_cylinders_together(robot):
+    def risen(t, q, v):
+        return q[2] - robot.neutral()[2] - 0.02
+
+    risen.terminal = True
+    run = simulate(robot, 1.0, control=ValveOpenings(np.full(6, 0.3)), events=risen)
+    assert run.status == 1
+    assert run.q[-1, 2] == pytest.approx(robot.neutral()[2] + 0.02, abs=1e-9)
+
+
+def test_valves_of_no_cylinders_and_other_mistakes_are_named(robot):
+    dry = flexdyn_ros.load("stewart_1t", options={"platform.hydraulics": None})
+    with pytest.raises(UnsupportedError, match="no hydraulics"):
+        simulate(dry, 0.1, control=ValveOpenings(REST))
+    with pytest.raises(UnsupportedError, match="bdf"):
+        simulate(robot, 0.1, control=ValveOpenings(REST), method="bdf")
+    with pytest.raises(UnsupportedError, match="no cylinders"):
+        simulate(dry, 0.1, record="hydraulics")
