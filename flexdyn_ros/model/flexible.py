@@ -118,6 +118,7 @@ class FlexibleLinks:
             name: settled_link(description, link) for name, link in description.flexible_links.items()
         }
         self.seats: dict[str, _Seat] = {}
+        self._subtrees: dict[str, RigidInertia] = {}
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -209,7 +210,9 @@ class FlexibleLinks:
         return beam.tip_inertia() + _pseudo(total)
 
     def _subtree(self, link: str) -> RigidInertia:
-        """Inertia of a link and all that hangs on it at the zero pose, in its frame."""
+        """Inertia of a link and all that hangs on it at the zero pose, in its frame; summed once for each."""
+        if link in self._subtrees:
+            return self._subtrees[link]
         inertial = self.description.link(link).inertial
         if link in self.beams:
             total = self.rigid_inertia(link)
@@ -219,6 +222,7 @@ class FlexibleLinks:
             total = RigidInertia.of(inertial.mass, inertial.xyz, inertial.inertia, inertial.rpy)
         for joint in self.description.children_of(link):
             total = total + self._subtree(joint.child).seen_from(Placement.of(joint.xyz, joint.rpy))
+        self._subtrees[link] = total
         return total
 
     def _settle(

@@ -297,10 +297,14 @@ class SectionFields(NamedTuple):
         return np.array([self.x, *self.aside])
 
 
+@lru_cache(maxsize=64)
 def gauss_legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of the n-point Gauss-Legendre rule on [0, 1]."""
+    """Nodes and weights of the n-point Gauss-Legendre rule on [0, 1], read-only."""
     x, w = np.polynomial.legendre.leggauss(n)
-    return 0.5 * (x + 1.0), 0.5 * w
+    x, w = 0.5 * (x + 1.0), 0.5 * w
+    x.setflags(write=False)
+    w.setflags(write=False)
+    return x, w
 
 
 def _fields(length: float, modes: Sequence[Mode], s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
