@@ -8,9 +8,9 @@ revolute joints in the same run, by its own batch function where the build has o
 whichever is faster. The physics is not the same (no other tool has this one): it is the price of a
 coordinate that bends. `per call more` is what one call from Python costs beyond that.
 
-Second table: a chain of n equal links with three modes each (bending y, bending z, torsion), one state:
-articulated recursions, O(n); the recursive Lagrangian path, O(n^2) for mass matrix and bias and O(n^3) to
-solve; and the sums over bodies in the mass matrix (serial specification, section 3.5) taken directly
+Second table: a chain of n equal links with three modes each (bending y, bending z, torsion), per state:
+articulated recursions, O(n), with each stiffening, 64 states per call so that the call does not hide their
+slope; the recursive Lagrangian path, O(n^2) for mass matrix and bias and O(n^3) to solve, 4 states per call; and the sums over bodies in the mass matrix (serial specification, section 3.5) taken directly
 (equations 52, 56, 61) and by recursion (76 to 81), checked against each other.
 
 Times are processor times of the calling thread, which a busy machine disturbs least; linear algebra has one
@@ -39,7 +39,7 @@ from rich.table import Table
 import flexdyn_ros
 from flexdyn_ros.dynamics.threads import set_batch_threads
 
-BATCH = 512
+BATCH, MANY, FEW = 512, 64, 4
 LINKS = (10, 20, 40, 80)
 STIFFENING = ("none", "geometric", "full")
 LARGEST_RATIO = {"none": 2.0, "geometric": 3.0, "full": 3.0}
@@ -254,12 +254,13 @@ def over_links(repeats: int) -> list[dict]:
         rng = np.random.default_rng(n)
         calls: dict[str, Callable[[], object]] = {}
         robots = {
-            "none": flexdyn_ros.load(chain(n), options={"formulation.stiffening": "none"}),
-            "full": flexdyn_ros.load(chain(n), options={"formulation.stiffening": "full"}),
+            name: flexdyn_ros.load(chain(n), options={"formulation.stiffening": name}) for name in STIFFENING
         }
         robot = robots["none"]
         q, v = robot.random(rng), 0.1 * rng.uniform(-1.0, 1.0, robot.nv)
-        many: list[Any] = [np.tile(x, (4, 1)) for x in (q, v, np.zeros(robot.nv))]
+        state = (q, v, np.zeros(robot.nv))
+        many: list[Any] = [np.tile(x, (MANY, 1)) for x in state]
+        few: list[Any] = [np.tile(x, (FEW, 1)) for x in state]
         for name, each in robots.items():
             calls[f"articulated, {name}"] = partial(each.forward_dynamics, *many)
         options = {"formulation.stiffening": "none", "formulation.method": "lagrange"}
@@ -267,16 +268,17 @@ def over_links(repeats: int) -> list[dict]:
         assert np.allclose(
             lagrange.forward_dynamics(q, v), robot.forward_dynamics(q, v), rtol=1e-6, atol=1e-6 * n**2
         ), "the two methods do not compute the same"
-        calls["recursive Lagrangian"] = partial(lagrange.forward_dynamics, *many)
+        calls["recursive Lagrangian"] = partial(lagrange.forward_dynamics, *few)
         A, E, G = transforms(n, rng)
         for direct, recursive in zip(direct_sums(A, E, G), recursive_sums(A, E, G), strict=True):
             assert np.allclose(direct, recursive, rtol=1e-10, atol=1e-9), "the two ways to sum differ"
         calls["sums, direct"] = partial(direct_sums, A, E, G)
         calls["sums, recursive"] = partial(recursive_sums, A, E, G)
         found = interleaved(calls, repeats)
+        states = {"articulated": MANY, "recursive": FEW, "sums": 1}
         rows.append(
             {"links": n}
-            | {name: median(t) / (1 if "sums" in name else len(many[0])) for name, t in found.items()}
+            | {name: median(t) / states[name.replace(",", "").split()[0]] for name, t in found.items()}
         )
     return rows
 
