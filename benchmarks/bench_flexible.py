@@ -10,8 +10,9 @@ coordinate that bends. `per call more` is what one call from Python costs beyond
 
 Second table: a chain of n equal links with three modes each (bending y, bending z, torsion), per state:
 articulated recursions, O(n), with each stiffening, 64 states per call so that the call does not hide their
-slope; the recursive Lagrangian path, O(n^2) for mass matrix and bias and O(n^3) to solve, 4 states per call; and the sums over bodies in the mass matrix (serial specification, section 3.5) taken directly
-(equations 52, 56, 61) and by recursion (76 to 81), checked against each other.
+slope; the recursive Lagrangian path, O(n^2) for mass matrix and bias and O(n^3) to solve, 4 states per call;
+and the sums over bodies in the mass matrix (serial specification, section 3.5) taken directly (equations 52,
+56, 61) and by recursion (76 to 81), checked against each other.
 
 Times are processor times of the calling thread, which a busy machine disturbs least; linear algebra has one
 thread too.

@@ -277,7 +277,9 @@ def test_check_21_compiled_kernels_equal_the_interpreted_source():
         capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    for text, interpreted in zip((WORKED_EXAMPLE, branched(middle=True)), json.loads(run.stdout), strict=True):
+    for text, interpreted in zip(
+        (WORKED_EXAMPLE, branched(middle=True)), json.loads(run.stdout), strict=True
+    ):
         robot = flexdyn_ros.load(text)
         q, v, a = bent_state(robot, 7)
         tau = robot.inverse_dynamics(q, v, a)
