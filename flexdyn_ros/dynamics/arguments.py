@@ -19,6 +19,7 @@ __all__ = [
     "explain_status",
     "finite_number",
     "numbers",
+    "refuse_nonfinite",
     "warn_of_singular_rows",
 ]
 
@@ -149,6 +150,14 @@ def explain_status(status: int, rows: Mapping[str, np.ndarray]) -> None:
             raise StateError(
                 f"{name}[{bad[0]}]{where} is {array[index].ravel()[bad[0]]}, expected a finite number"
             )
+
+
+def refuse_nonfinite(data: Mapping[str, np.ndarray]) -> None:
+    """StateError if rows (n, ...) of some argument hold NaN or infinity."""
+    for name, rows in data.items():
+        wrong = np.flatnonzero(~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim))))
+        if wrong.size:
+            explain_status(2 + 8 * int(wrong[0]), {name: rows})
 
 
 def warn_of_singular_rows(

@@ -10,6 +10,7 @@ import numpy as np
 from flexdyn_ros.dynamics.arguments import Rows, explain_status
 from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.dynamics.tree_robot import TreeRobot
+from flexdyn_ros.dynamics.wrenches import rows_with_wrenches, wrench_rows
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.kernels.mobile import WHEEL_RESULTS, joint_forces_many
 
@@ -123,7 +124,7 @@ class MobileRobot(TreeRobot):
         root link, minus that force; last, minus the driving force.
         """
         tau, a = self._motion(q, v, tau, wrenches, acceleration)
-        rows = self._rows(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
+        rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
         assert self._rolling is not None
         tables = self._rolling.tables
         if tables is None:
@@ -136,7 +137,7 @@ class MobileRobot(TreeRobot):
             return joint_forces_many(self._address, self._packed.work(), q, v, a, bodies, points, w, forces)
 
         data = {name: rows.take(name) for name in ("q", "v", "a")}
-        explain_status(run_in_slices(call, [*data.values(), self._wrench_rows(rows, wrenches), out]), data)
+        explain_status(run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), out]), data)
         outer = [out[:, node, :2] for _, node, on_root in tables.joints if not on_root]
         inner = [-out[:, node, :2] for _, node, on_root in tables.joints if on_root]
         drive = -np.broadcast_to(tau[..., self._drive_index()], rows.shape).reshape(rows.count, 1)

@@ -12,32 +12,26 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.dynamics.arguments import (
     Rows,
     by_name,
-    check_out,
     explain_status,
     finite_number,
+    refuse_nonfinite,
     warn_of_singular_rows,
 )
+from flexdyn_ros.dynamics.derived_verbs import RobotVerbs
 from flexdyn_ros.dynamics.equilibrium import Statics, find_equilibrium
-from flexdyn_ros.dynamics.modes import chosen_coordinates, modes_of
+from flexdyn_ros.dynamics.partial import partial_motion
 from flexdyn_ros.dynamics.platform_margins import homogeneous, margins_of
 from flexdyn_ros.dynamics.platform_pose import complain, refusals, turn_between
 from flexdyn_ros.dynamics.platform_results import Legs, LegStates, Margins, Pose, Reactions
-from flexdyn_ros.dynamics.results import BiasTerms, Energy, Equilibrium, Linearization, Modes
+from flexdyn_ros.dynamics.results import Equilibrium
 from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.dynamics.wrenches import rows_with_wrenches, wrench_rows
-from flexdyn_ros.errors import (
-    DimensionError,
-    SingularityError,
-    UnknownNameError,
-    UnsupportedError,
-)
+from flexdyn_ros.errors import DimensionError, SingularityError, UnknownNameError, UnsupportedError
 from flexdyn_ros.kernels import platform_kinematics as columns
 from flexdyn_ros.kernels import platform_verbs as kernels
 from flexdyn_ros.kernels import rigid
-from flexdyn_ros.kernels.compiler import Entry
-from flexdyn_ros.model.coordinates import Coordinate
 from flexdyn_ros.model.packed_platform import PackedPlatform, pose_manifold
-from flexdyn_ros.model.payload import Payload, check_payload
+from flexdyn_ros.model.payload import Payload
 from flexdyn_ros.model.platform_reach import check_reach
 from flexdyn_ros.model.platform_tables import LegFacts, PlatformTables, build_platform_tables
 from flexdyn_ros.model.tree import Frame
@@ -53,7 +47,7 @@ _empty = np.empty
 SINGULAR_BELOW = 1e-6
 
 
-class PlatformRobot:
+class PlatformRobot(RobotVerbs):
     """A rigid platform on six legs, each a universal joint, a slider and a spherical joint.
 
     q is the pose of the platform's frame in the world (position, quaternion x y z w), v its twist (angular;
@@ -62,51 +56,31 @@ class PlatformRobot:
     """
 
     kind = "platform"
-    nq, nv, nu = 7, 6, 6
 
     def __init__(self, description: RobotDescription, payloads: tuple[Payload, ...] = ()) -> None:
-        self.description = description
         self._payloads = payloads
         self._tables: PlatformTables = build_platform_tables(description, payloads)
-        self.name = description.name
-        self.coordinates: tuple[Coordinate, ...] = self._tables.coordinates
-        self.q_names: tuple[str, ...] = self._tables.q_names
-        self.v_names: tuple[str, ...] = tuple(c.name for c in self.coordinates)
         self.legs: tuple[LegFacts, ...] = self._tables.legs
-        self.effort_names: tuple[str, ...] = tuple(leg.name for leg in self.legs)
-        self.frame_names: tuple[str, ...] = tuple(self._tables.frames)
-        self.warnings: tuple[str, ...] = description.warnings
-        self.gravity = np.array(description.gravity)
-        self.gravity.setflags(write=False)
+        gravity = np.array(description.gravity)
+        gravity.setflags(write=False)
+        self._settle(
+            description,
+            self._tables.coordinates,
+            q_names=self._tables.q_names,
+            frame_names=tuple(self._tables.frames),
+            gravity=gravity,
+            effort_names=tuple(leg.name for leg in self.legs),
+            warnings=description.warnings,
+        )
         self._packed = PackedPlatform(self._tables)
         self._address = self._packed.address
         check_reach(description, self._tables, self._packed)
         self._manifold = pose_manifold(self.gravity)
-        self._inverse_dynamics = self._bound_when_called("_inverse_dynamics", kernels.inverse_dynamics_one)
-        self._forward_dynamics = self._bound_when_called("_forward_dynamics", kernels.forward_dynamics_one)
-        self._mass_matrix = self._bound_when_called("_mass_matrix", kernels.mass_matrix_one)
+        self._take_shortcuts(kernels)
         self._complete = True
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if "_complete" in self.__dict__:
-            raise AttributeError(f"robots are immutable; {name!r} cannot be set, load another robot instead")
-        super().__setattr__(name, value)
-
-    def _bound_when_called(self, name: str, entry: Entry) -> Callable[..., int]:
-        """An entry that is loaded at its first call, and is then itself the attribute of that name."""
-
-        def first_call(*arguments: Any) -> int:
-            bound = entry.load()
-            self.__dict__[name] = bound
-            return bound(*arguments)
-
-        return first_call
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PlatformRobot, (self.description, self._payloads)
-
-    def __repr__(self) -> str:
-        return f"<PlatformRobot {self.name!r}: legs {', '.join(self.effort_names)}>"
 
     # ---- what the robot is ----
 
@@ -116,45 +90,16 @@ class PlatformRobot:
         return self._tables.mass
 
     @cached_property
-    def urdf(self) -> Any:
-        """The URDF object the robot was loaded from, else its text as `urchin.URDF`, made when first asked
-        for."""
-        from flexdyn_ros.description.geometry import as_urchin
-
-        return as_urchin(self.description)
-
-    def keep_urdf(self, urdf: Any) -> None:
-        """Answer `urdf` with the object that the caller loaded the robot from; it is not pickled."""
-        self.__dict__["urdf"] = urdf
-
-    @cached_property
     def effort_limits(self) -> np.ndarray:
         """Largest axial forces of the legs (6,), infinite where none is stated [N]."""
         limits = [leg.effort_limit if leg.effort_limit > 0.0 else np.inf for leg in self.legs]
         return np.array(limits)
 
-    def with_payload(
-        self,
-        frame: str,
-        mass: float,
-        com: Sequence[float] = (0.0, 0.0, 0.0),
-        inertia: np.ndarray | None = None,
-    ) -> PlatformRobot:
-        """The same robot with a rigid body fixed to a frame, in place of the payload that the frame had; see
-        `TreeRobot.with_payload`."""
+    def _check_carrier(self, frame: str) -> None:
         self._frame(frame)
-        payload = check_payload(frame, mass, com, inertia)
-        others = tuple(p for p in self._payloads if p.frame != frame)
-        robot = PlatformRobot(self.description, (*others, payload) if payload.mass > 0.0 else others)
-        if "urdf" in self.__dict__:
-            robot.keep_urdf(self.urdf)
-        return robot
 
-    def index(self, name: str) -> int:
-        """Index in v of a coordinate; UnknownNameError if there is none of that name."""
-        if name not in self.v_names:
-            raise UnknownNameError("coordinate", name, self.v_names)
-        return self.v_names.index(name)
+    def _carrying(self, frame: str, payloads: tuple[Payload, ...]) -> PlatformRobot:
+        return PlatformRobot(self.description, payloads)
 
     def neutral(self) -> np.ndarray:
         """The pose at home (7,)."""
@@ -172,347 +117,6 @@ class PlatformRobot:
             if inside.size:
                 return q[inside[0]].copy()
         return home
-
-    # ---- verbs ----
-
-    def inverse_dynamics(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        a: np.ndarray,
-        wrenches: Mapping[str, Any] | None = None,
-        *,
-        unactuated: str = "given",
-        out: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Leg forces tau (..., 6) of J^T tau = M a + h - sum J^T w, in closed form but for one 6 x 6 system
-        [N].
-
-        Newton-Euler equations resolved leg by leg (Dasgupta & Mruthyunjaya 1998; parallel specification,
-        section 4). Every coordinate is driven, so that unactuated="free" changes nothing.
-
-        Parameters
-        ----------
-        q, v, a : (..., 7), (..., 6), (..., 6) arrays
-        wrenches : mapping from frame name to (..., 6), optional
-            (moment; force) in world axes that act on the robot at the frame's origin.
-        out : (..., 6) array, optional
-
-        Raises
-        ------
-        DimensionError, StateError, UnknownNameError
-        SingularityError
-            If the smallest singular value of the homogeneous leg Jacobian, `.measure`, is below 1e-6; in a
-            batch such rows are NaN and a FlexdynWarning says how many.
-        """
-        if wrenches is None and out is None:
-            try:
-                tau = _empty(6)
-                if self._inverse_dynamics(self._address, q, v, a, tau) == 0:
-                    return tau
-            except TypeError:
-                pass
-        if unactuated not in ("given", "free"):
-            raise UnknownNameError("value of unactuated", unactuated, ("given", "free"))
-        rows = rows_with_wrenches(wrenches, q=(q, 7), v=(v, 6), a=(a, 6))
-        tau = check_out(out, (*rows.shape, 6))
-        data = {name: rows.take(name) for name in ("q", "v", "a")}
-        result, pivot = tau.reshape(rows.count, 6), _empty(rows.count)
-        load = self._load(data["q"], rows, wrenches)
-
-        def call(*arrays: np.ndarray) -> int:
-            return kernels.inverse_dynamics_many(self._address, self._packed.work(), *arrays)
-
-        status = run_in_slices(call, [*data.values(), load, result, pivot])
-        self._judge_pivots(data, pivot, result, rows.shape)
-        if status:
-            explain_status(status, data)
-            warn_of_singular_rows(result, data, "the leg Jacobian", rows.shape)
-        return tau
-
-    def _judge_pivots(
-        self, data: Mapping[str, np.ndarray], pivot: np.ndarray, result: np.ndarray, batch: tuple[int, ...]
-    ) -> None:
-        """Make rows NaN in which the leg Jacobian is singular; refuse a single one."""
-        near = np.flatnonzero(~(pivot >= kernels.SUSPICIOUS_PIVOT) & np.isfinite(data["q"]).all(axis=1))
-        if not near.size:
-            return
-        Jh = homogeneous(self.leg_jacobian(data["q"][near]), self._tables.reach)
-        smallest = np.linalg.svd(Jh, compute_uv=False)[:, -1]
-        singular = near[smallest < SINGULAR_BELOW]
-        if singular.size and batch == ():
-            raise SingularityError(
-                f"the leg Jacobian is singular: smallest singular value {smallest[0]:.3g}", float(smallest[0])
-            )
-        result[singular] = np.nan
-        if singular.size:
-            warn_of_singular_rows(result, data, "the leg Jacobian", batch)
-
-    def forward_dynamics(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        tau: np.ndarray | None = None,
-        wrenches: Mapping[str, Any] | None = None,
-        *,
-        prescribed: Mapping[str, Any] | None = None,
-        out: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Accelerations a (..., 6) of M a + h = J^T tau + sum J^T w, also where the leg Jacobian is singular.
-
-        Parameters
-        ----------
-        q, v : (..., 7), (..., 6) arrays
-        tau : (..., 6) array, optional
-            Leg forces, zero if omitted [N].
-        wrenches : mapping from frame name to (..., 6), optional
-            (moment; force) in world axes at the frame's origin.
-        out : (..., 6) array, optional
-
-        Raises
-        ------
-        DimensionError, StateError, UnknownNameError, SingularityError
-        UnsupportedError
-            If accelerations are prescribed.
-        """
-        tau = np.zeros(6) if tau is None else tau
-        if wrenches is None and prescribed is None and out is None:
-            try:
-                a = _empty(6)
-                if self._forward_dynamics(self._address, q, v, tau, a) == 0:
-                    return a
-            except TypeError:
-                pass
-        if by_name(prescribed, "prescribed", "accelerations (...,)"):
-            raise UnsupportedError(
-                "no coordinate of a platform can be prescribed; kinds tree and mobile have some"
-            )
-        rows = rows_with_wrenches(wrenches, q=(q, 7), v=(v, 6), tau=(tau, 6))
-        a = check_out(out, (*rows.shape, 6))
-        data = {name: rows.take(name) for name in ("q", "v", "tau")}
-        result, load = a.reshape(rows.count, 6), self._load(data["q"], rows, wrenches)
-
-        def call(*arrays: np.ndarray) -> int:
-            return kernels.forward_dynamics_many(self._address, self._packed.work(), *arrays)
-
-        status = run_in_slices(call, [*data.values(), load, result])
-        if status:
-            explain_status(status, data)
-            warn_of_singular_rows(result, data, "the mass matrix", rows.shape)
-        return a
-
-    def mass_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """Mass matrix M(q) (..., 6, 6) of platform and legs, seen at the platform's origin."""
-        if out is None:
-            try:
-                M = _empty((6, 6))
-                if self._mass_matrix(self._address, q, M) == 0:
-                    return M
-            except TypeError:
-                pass
-        rows = Rows({"q": (q, 7)})
-        M = check_out(out, (*rows.shape, 6, 6))
-        self._call(kernels.mass_matrix_many, rows, ("q",), M.reshape(rows.count, 6, 6))
-        return M
-
-    def bias_forces(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """h(q, v) (..., 6): velocity products and gravity, a wrench (moment; force) at the platform's origin.
-
-        Computed without the 6 x 6 system, also where the leg Jacobian is singular.
-        """
-        rows = Rows({"q": (q, 7), "v": (v, 6)})
-        h = check_out(out, (*rows.shape, 6))
-        self._required(rows, 1.0, rows.take("v"), h.reshape(rows.count, 6))
-        return h
-
-    def bias_terms(self, q: np.ndarray, v: np.ndarray) -> BiasTerms:
-        """The parts of `bias_forces`, each (..., 6); elastic, damping and external are zero."""
-        rows = Rows({"q": (q, 7), "v": (v, 6)})
-        velocity, gravity = _empty((rows.count, 6)), _empty((rows.count, 6))
-        self._required(rows, 0.0, rows.take("v"), velocity)
-        self._required(rows, 1.0, np.zeros((rows.count, 6)), gravity)
-        parts = [velocity, gravity, *np.zeros((3, rows.count, 6))]
-        return BiasTerms(*(part.reshape(*rows.shape, 6) for part in parts))
-
-    def actuation_matrix(self, q: np.ndarray) -> np.ndarray:
-        """B (..., 6, 6): the leg Jacobian transposed."""
-        return np.ascontiguousarray(np.swapaxes(self.leg_jacobian(q), -1, -2))
-
-    def energy(self, q: np.ndarray, v: np.ndarray) -> Energy:
-        """Kinetic energy and gravity potential of platform and legs (...,) [J]; elastic is zero."""
-        rows = Rows({"q": (q, 7), "v": (v, 6)})
-        energy = _empty((rows.count, 3))
-        self._call(kernels.energy_many, rows, ("q", "v"), energy)
-        return Energy(*(energy[:, i].reshape(rows.shape)[()] for i in range(3)))
-
-    def momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Momentum (..., 6) = (angular about the world origin; linear), world axes [N m s, N s]."""
-        return np.ascontiguousarray(self._momenta(q, v)[..., :6])
-
-    def center_of_mass(self, q: np.ndarray) -> np.ndarray:
-        """Centre of mass (..., 3) of platform and legs, world axes [m]; what is fixed to the world does not
-        count.
-
-        Raises
-        ------
-        DimensionError, StateError
-        SingularityError
-            If nothing that can move has mass.
-        """
-        found = self._momenta(q, np.zeros(6))
-        if found.size and not found[..., 9].flat[0]:
-            raise SingularityError("no body that can move has mass: there is no centre of mass", 0.0)
-        return found[..., 6:9] / found[..., 9:10]
-
-    def _momenta(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        rows = Rows({"q": (q, 7), "v": (v, 6)})
-        out = _empty((rows.count, 10))
-        self._call(kernels.momenta_many, rows, ("q", "v"), out)
-        return out.reshape(*rows.shape, 10)
-
-    def frames(self, q: np.ndarray, names: str | Sequence[str] | None = None) -> np.ndarray:
-        """Poses of frames in the world: (..., 4, 4) for one name, (..., k, 4, 4) for several (None:
-        `frame_names`) [m].
-
-        Every link of the URDF is a frame; those of legs stand as the pose asks for.
-        """
-        wanted = self.frame_names if names is None else (names,) if isinstance(names, str) else tuple(names)
-        frames = [self._frame(name) for name in wanted]
-        rows = Rows({"q": (q, 7)})
-        bodies = np.array([f.body for f in frames], dtype=np.int64)
-        placements = np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
-        poses = _empty((rows.count, len(frames), 4, 4))
-        data = {"q": rows.take("q")}
-        explain_status(kernels.frames_many(self._address, data["q"], bodies, placements, poses), data)
-        tail = (4, 4) if isinstance(names, str) else (len(frames), 4, 4)
-        return poses.reshape(*rows.shape, *tail)
-
-    def jacobian(self, q: np.ndarray, frame: str, *, out: np.ndarray | None = None) -> np.ndarray:
-        """J (..., 6, 6): J v = (angular; linear) velocity of the frame's origin, world axes."""
-        body, placement = self._frame(frame)[1:]
-        rows = Rows({"q": (q, 7)})
-        J = check_out(out, (*rows.shape, 6, 6))
-        data, point = {"q": rows.take("q")}, np.ascontiguousarray(placement.p)
-        status = kernels.jacobian_many(self._address, data["q"], body, point, J.reshape(rows.count, 6, 6))
-        explain_status(status, data)
-        return J
-
-    def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict[str, Any]:
-        """{}: nothing bends."""
-        self._check({"q": Rows({"q": (q, 7)}).take("q")})
-        return {}
-
-    def integrate(self, q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
-        """q moved by v for dt seconds (..., 7): R <- exp([w dt]) R, quaternions of unit length."""
-        rows = Rows({"q": (q, 7), "v": (v, 6)})
-        out, data = _empty((rows.count, 7)), {name: rows.take(name) for name in ("q", "v")}
-        status = rigid.integrate_many(
-            self._manifold.address, data["q"], data["v"], finite_number(dt, "dt"), out
-        )
-        explain_status(status, data)
-        return out.reshape(*rows.shape, 7)
-
-    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
-        """v (..., 6) with integrate(q0, v, 1) = q1."""
-        rows = Rows({"q0": (q0, 7), "q1": (q1, 7)})
-        out, data = _empty((rows.count, 6)), {name: rows.take(name) for name in ("q0", "q1")}
-        wraps = np.zeros(6, dtype=bool)
-        if rigid.difference_many(self._manifold.address, wraps, data["q0"], data["q1"], out):
-            for name, array in data.items():
-                self._check({"q": array}, name)
-        return out.reshape(*rows.shape, 6)
-
-    def linearize(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        tau: np.ndarray | None = None,
-        wrenches: Mapping[str, Any] | None = None,
-    ) -> Linearization:
-        """A (..., 12, 12), B (..., 12, 6) of x' = A x + B dtau, x = (dq in R^6, dv), about the motion at
-        (q, v).
-
-        Exact to rounding: complex-step derivatives (Squire & Trapp 1998) of M a + h - J^T tau - sum J^T w,
-        solved with the mass matrix. The angular part of dq is a small turn in world axes: its rate is dw + w
-        x dq.
-        """
-        tau = np.zeros(6) if tau is None else tau
-        rows = rows_with_wrenches(wrenches, q=(q, 7), v=(v, 6), tau=(tau, 6))
-        data = {name: rows.take(name) for name in ("q", "v", "tau")}
-        flat = {name: rows.take(f"wrenches[{name!r}]") for name in wrenches} if wrenches else None
-        a = self.forward_dynamics(data["q"], data["v"], data["tau"], flat)
-        dq, dv = self._balance_derivatives(data["q"], data["v"], a, data["tau"], rows, wrenches)
-        M = self.mass_matrix(data["q"])
-        A, B = np.zeros((rows.count, 12, 12)), np.zeros((rows.count, 12, 6))
-        A[:, :6, 6:] = np.eye(6)
-        w = data["v"][:, :3]
-        A[:, 0, 1], A[:, 0, 2], A[:, 1, 2] = -w[:, 2], w[:, 1], -w[:, 0]
-        A[:, 1, 0], A[:, 2, 0], A[:, 2, 1] = w[:, 2], -w[:, 1], w[:, 0]
-        A[:, 6:, :6], A[:, 6:, 6:] = -np.linalg.solve(M, dq), -np.linalg.solve(M, dv)
-        B[:, 6:] = np.linalg.solve(M, self.actuation_matrix(data["q"]))
-        return Linearization(A.reshape(*rows.shape, 12, 12), B.reshape(*rows.shape, 12, 6))
-
-    def modes(self, q: np.ndarray, *, lock: Sequence[str] | str = ()) -> Modes:
-        """Modes of vibration about rest at q; with `<hydraulics>` on the oil columns behind closed valves.
-
-        With hydraulics K = J^T diag(K_h) J: each leg is a spring of the stiffness that its oil has at the
-        present stroke, between supply and tank pressure (`Hydraulics.stiffness`). The geometric stiffness of
-        the load is left out, some 0.04 % of frequencies in the example (parallel specification, 8.5).
-        Without hydraulics K = dh/dq, as for other robots. Undamped. See `TreeRobot.modes`.
-        """
-        locked = chosen_coordinates(lock, self.coordinates, "lock")
-        rows = Rows({"q": (q, 7)})
-        states, zero = rows.take("q"), np.zeros((rows.count, 6))
-        M = self.mass_matrix(states)
-        if self.hydraulics is not None:
-            J = self.leg_jacobian(states)
-            springs = self.hydraulics.stiffness(self.inverse_kinematics(states).length)
-            K = np.einsum("nki,nk,nkj->nij", J, springs, J)
-        else:
-            K = self._balance_derivatives(states, zero, zero, zero, rows, None)[0]
-        shape = (*rows.shape, 6, 6)
-        return modes_of(M.reshape(shape), K.reshape(shape), np.zeros(shape), locked)
-
-    def static_equilibrium(
-        self,
-        q0: np.ndarray | None = None,
-        *,
-        hold: Sequence[str] | str = (),
-        tau: np.ndarray | None = None,
-        wrenches: Mapping[str, Any] | None = None,
-    ) -> Equilibrium:
-        """The state of rest near q0 under leg forces tau (6,), zero if omitted [N]; see
-        `TreeRobot.static_equilibrium`.
-
-        Coordinates in `hold` stay; the leg forces that come back hold them there and balance the others. All
-        six held: the leg forces at rest.
-        """
-        held = chosen_coordinates(hold, self.coordinates, "hold")
-        tau = np.zeros(6) if tau is None else tau
-        q0 = self.neutral() if q0 is None else q0
-        rows = rows_with_wrenches(wrenches, q0=(q0, 7), tau=(tau, 6))
-        if rows.shape:
-            raise DimensionError(f"static_equilibrium takes single states, got a batch of shape {rows.shape}")
-        data = {"q": rows.take("q0"), "tau": rows.take("tau")}
-        self._check(data)
-        push, zero = data["tau"], np.zeros((1, 6))
-
-        def weight(q: np.ndarray) -> np.ndarray:
-            return self.bias_forces(q, zero[0]) - self._load(q[None], rows, wrenches)[0]
-
-        def balance(q: np.ndarray) -> np.ndarray:
-            return weight(q) - self.actuation_matrix(q) @ push[0]
-
-        statics = Statics(
-            load=balance,
-            stiffness=lambda q: self._balance_derivatives(q[None], zero, zero, push, rows, wrenches)[0][0],
-            mass=self.mass_matrix,
-            move=lambda q, dq: self.integrate(q, dq, 1.0),
-        )
-        start = data["q"][0].copy()
-        scale = float(np.abs(weight(start)).max())
-        found = find_equilibrium(statics, start, np.zeros(6), held, scale=scale)
-        return found._replace(tau=self.inverse_dynamics(found.q, zero[0], zero[0], wrenches))
 
     # ---- legs ----
 
@@ -726,6 +330,162 @@ class PlatformRobot:
             return None
         return Hydraulics.of(self.description)
 
+    # ---- rows of the verbs ----
+
+    def _inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+        data = {name: rows.take(name) for name in ("q", "v", "a")}
+        pivot, load = _empty(rows.count), self._load(data["q"], rows, wrenches)
+
+        def call(*arrays: np.ndarray) -> int:
+            return kernels.inverse_dynamics_many(self._address, self._packed.work(), *arrays)
+
+        status = run_in_slices(call, [*data.values(), load, tau, pivot])
+        self._judge_pivots(data, pivot, tau, rows.shape)
+        if status:
+            explain_status(status, data)
+            warn_of_singular_rows(tau, data, "the leg Jacobian", rows.shape)
+
+    def _judge_pivots(
+        self, data: Mapping[str, np.ndarray], pivot: np.ndarray, result: np.ndarray, batch: tuple[int, ...]
+    ) -> None:
+        """Make rows NaN in which the leg Jacobian is singular; refuse a single one."""
+        near = np.flatnonzero(~(pivot >= kernels.SUSPICIOUS_PIVOT) & np.isfinite(data["q"]).all(axis=1))
+        if not near.size:
+            return
+        Jh = homogeneous(self.leg_jacobian(data["q"][near]), self._tables.reach)
+        smallest = np.linalg.svd(Jh, compute_uv=False)[:, -1]
+        singular = near[smallest < SINGULAR_BELOW]
+        if singular.size and batch == ():
+            raise SingularityError(
+                f"the leg Jacobian is singular: smallest singular value {smallest[0]:.3g}", float(smallest[0])
+            )
+        result[singular] = np.nan
+        if singular.size:
+            warn_of_singular_rows(result, data, "the leg Jacobian", batch)
+
+    def _forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+        data = {name: rows.take(name) for name in ("q", "v", "tau")}
+        load = self._load(data["q"], rows, wrenches)
+
+        def call(*arrays: np.ndarray) -> int:
+            return kernels.forward_dynamics_many(self._address, self._packed.work(), *arrays)
+
+        status = run_in_slices(call, [*data.values(), load, a])
+        if status:
+            explain_status(status, data)
+            warn_of_singular_rows(a, data, "the mass matrix", rows.shape)
+
+    def _partial(
+        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return partial_motion(self, q, v, tau, a, given, wrenches)
+
+    def _mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
+        self._call(kernels.mass_matrix_many, rows, ("q",), M)
+
+    def _bias_forces_rows(self, rows: Rows, h: np.ndarray) -> None:
+        self._required(rows, 1.0, rows.take("v"), h)
+
+    def _bias_terms_rows(self, rows: Rows) -> np.ndarray:
+        terms = np.zeros((5, rows.count, 6))
+        self._required(rows, 0.0, rows.take("v"), terms[0])
+        self._required(rows, 1.0, np.zeros((rows.count, 6)), terms[1])
+        return terms.swapaxes(0, 1)
+
+    def actuation_matrix(self, q: np.ndarray) -> np.ndarray:
+        """B (..., 6, 6): the leg Jacobian transposed."""
+        return np.ascontiguousarray(np.swapaxes(self.leg_jacobian(q), -1, -2))
+
+    def _energy_rows(self, rows: Rows) -> np.ndarray:
+        energy = _empty((rows.count, 3))
+        self._call(kernels.energy_many, rows, ("q", "v"), energy)
+        return energy
+
+    def _momenta_rows(self, rows: Rows) -> np.ndarray:
+        momenta = _empty((rows.count, 10))
+        self._call(kernels.momenta_many, rows, ("q", "v"), momenta)
+        return momenta
+
+    def _frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
+        frames = [self._frame(name) for name in names]
+        bodies = np.array([f.body for f in frames], dtype=np.int64)
+        placements = np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
+        data = {"q": rows.take("q")}
+        explain_status(kernels.frames_many(self._address, data["q"], bodies, placements, poses), data)
+
+    def _jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
+        body, placement = self._frame(frame)[1:]
+        data, point = {"q": rows.take("q")}, np.ascontiguousarray(placement.p)
+        explain_status(kernels.jacobian_many(self._address, data["q"], body, point, J), data)
+
+    def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict[str, Any]:
+        """{}: nothing bends."""
+        self._check({"q": Rows({"q": (q, 7)}).take("q")})
+        return {}
+
+    def _integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
+        moved, data = _empty((rows.count, 7)), {name: rows.take(name) for name in ("q", "v")}
+        status = rigid.integrate_many(self._manifold.address, data["q"], data["v"], dt, moved)
+        explain_status(status, data)
+        return moved
+
+    def _difference_rows(self, rows: Rows) -> np.ndarray:
+        way, ends = _empty((rows.count, 6)), {name: rows.take(name) for name in ("q0", "q1")}
+        wraps = np.zeros(6, dtype=bool)
+        if rigid.difference_many(self._manifold.address, wraps, ends["q0"], ends["q1"], way):
+            for name, array in ends.items():
+                self._check({"q": array}, name)
+        return way
+
+    def _slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        data = {name: rows.take(name) for name in ("q", "v", "a", "tau")}
+        bodies, points = self._points(wrenches)
+        dq, dv = _empty((rows.count, 6, 6)), _empty((rows.count, 6, 6))
+
+        def call(*arrays: np.ndarray) -> int:
+            q, v, a, tau, w, dq, dv = arrays
+            work = self._packed.work(np.complex128)
+            return kernels.balance_derivatives_many(
+                self._address, work, q, v, a, tau, bodies, points, w, dq, dv
+            )
+
+        status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), dq, dv])
+        explain_status(status, data)
+        return dq, dv
+
+    def _springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        if self.hydraulics is None:
+            K = self._slopes_rows(rows, None)[0]
+        else:
+            q = rows.take("q")
+            J = self.leg_jacobian(q)
+            springs = self.hydraulics.stiffness(self.inverse_kinematics(q).length)
+            K = np.einsum("nki,nk,nkj->nij", J, springs, J)
+        return K, np.zeros_like(K)
+
+    def _rest(
+        self, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> Equilibrium:
+        still = np.zeros(6)
+
+        def weight(q: np.ndarray) -> np.ndarray:
+            rows = rows_with_wrenches(wrenches, q=(q, 7))
+            return self.bias_forces(q, still) - self._load(q[None], rows, wrenches)[0]
+
+        def stiffness(q: np.ndarray) -> np.ndarray:
+            motion = {"q": (q, 7), "v": (still, 6), "a": (still, 6), "tau": (tau, 6)}
+            return self._slopes_rows(rows_with_wrenches(wrenches, **motion), wrenches)[0][0]
+
+        statics = Statics(
+            load=lambda q: weight(q) - self.actuation_matrix(q) @ tau,
+            stiffness=stiffness,
+            mass=self.mass_matrix,
+            move=lambda q, dq: self.integrate(q, dq, 1.0),
+        )
+        scale = float(np.abs(weight(q)).max())
+        found = find_equilibrium(statics, q, np.zeros(6), held, scale=scale)
+        return found._replace(tau=self.inverse_dynamics(found.q, still, still, wrenches))
+
     # ---- behind the verbs ----
 
     @cached_property
@@ -786,39 +546,10 @@ class PlatformRobot:
         explain_status(run_in_slices(call, [*data.values(), table]), data)
         return table.reshape(*rows.shape, 6, columns.MOTION_COLUMNS), rows.shape
 
-    def _balance_derivatives(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        a: np.ndarray,
-        tau: np.ndarray,
-        rows: Rows,
-        wrenches: Mapping[str, Any] | None,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Derivatives (count, 6, 6) of M a + h - J^T tau - sum J^T w by q and v, with a, tau and w held."""
-        bodies, points = self._points(wrenches)
-        loads = wrench_rows(rows, wrenches)
-        dq, dv = _empty((rows.count, 6, 6)), _empty((rows.count, 6, 6))
-
-        def call(
-            q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray, w: np.ndarray, *out: Any
-        ) -> int:
-            work = self._packed.work(np.complex128)
-            return kernels.balance_derivatives_many(
-                self._address, work, q, v, a, tau, bodies, points, w, *out
-            )
-
-        status = run_in_slices(call, [q, v, a, tau, loads, dq, dv])
-        explain_status(status, {"q": q, "v": v, "a": a, "tau": tau})
-        return dq, dv
-
     def _check(self, data: Mapping[str, np.ndarray], shown: str = "q") -> None:
         """StateError if rows of q, v, ... hold NaN, infinity, or a quaternion that is not of unit length."""
         q = data["q"]
         status = rigid.integrate_many(self._manifold.address, q, np.zeros((len(q), 6)), 0.0, _empty(q.shape))
         if status:
             explain_status(status, {"q": q} if status % 8 == 3 else {shown: q})
-        for name, rows in data.items():
-            wrong = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-            if wrong.size:
-                explain_status(2 + 8 * int(wrong[0]), {name: rows})
+        refuse_nonfinite(data)

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.dynamics.arguments import Rows, by_name, explain_status
 
-__all__ = ["rows_with_wrenches", "wrench_rows"]
+__all__ = ["flat_wrenches", "rows_with_wrenches", "wrench_rows"]
 
 
 def rows_with_wrenches(wrenches: Mapping[str, Any] | None, **arguments: Any) -> Rows:
@@ -17,6 +17,11 @@ def rows_with_wrenches(wrenches: Mapping[str, Any] | None, **arguments: Any) -> 
     given = by_name(wrenches, "wrenches", "(..., 6) arrays")
     loads = {f"wrenches[{name!r}]": (value, 6) for name, value in given.items()}
     return Rows({**arguments, **loads})
+
+
+def flat_wrenches(rows: Rows, wrenches: Mapping[str, Any] | None) -> dict[str, np.ndarray] | None:
+    """Rows (count, 6) of each of the wrenches of `rows_with_wrenches`; None if there are none."""
+    return {name: rows.take(f"wrenches[{name!r}]") for name in wrenches} if wrenches else None
 
 
 def wrench_rows(rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:

@@ -15,7 +15,6 @@ from flexdyn_ros.errors import (
     SingularityError,
     StateError,
     UnknownNameError,
-    UnsupportedError,
 )
 
 WORKED_Q = np.array([0.06, -0.04, 1.17, *np.array([0.05, -0.07, 0.09, 0.99]) / np.sqrt(0.9956)])
@@ -125,10 +124,20 @@ def test_wrong_arguments_are_named(robot):
         robot.mass_matrix(q * 1.01)
     with pytest.raises(UnknownNameError, match="frame"):
         robot.frames(q, "leg_7_rod")
-    with pytest.raises(UnsupportedError):
+    with pytest.raises(UnknownNameError, match="coordinate 'platform/x'"):
         robot.forward_dynamics(q, zero, zero, prescribed={"platform/x": 0.0})
     with pytest.raises(ConvergenceError):
         robot.forward_kinematics(np.full(6, 0.3))
+
+
+def test_a_prescribed_acceleration_is_kept_and_the_others_follow(robot):
+    tau, load = np.array(WORKED_TAU["universal"]), {"platform": worked_wrench()}
+    a = robot.forward_dynamics(WORKED_Q, WORKED_V, tau, load, prescribed={"platform/vz": 0.25})
+    assert a[5] == 0.25
+    h, B = robot.bias_forces(WORKED_Q, WORKED_V), robot.actuation_matrix(WORKED_Q)
+    missing = robot.mass_matrix(WORKED_Q) @ a + h - B @ tau - worked_wrench()
+    assert np.abs(missing[:5]).max() < 1e-8  # of some 1e4 N and N m
+    assert abs(missing[5]) > 100.0
 
 
 def test_inverse_dynamics_refuses_a_singular_pose_and_forward_dynamics_does_not(robot):
