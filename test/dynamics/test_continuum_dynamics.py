@@ -573,12 +573,10 @@ def test_bad_arguments_are_refused(two):
 
 
 def test_a_prescribed_acceleration_is_kept_and_the_others_follow(two):
-    force = np.linspace(-2.0, 3.0, 6)
-    a = two.forward_dynamics(
-        Q2, V2, force, {"tip": [0.1, 0, 0, 0, 0, -2.0]}, prescribed={"second/actuator_2": 0.4}
-    )
+    force, load = np.linspace(-2.0, 3.0, 6), {two.frame_names[-1]: [0.1, 0, 0, 0, 0, -2.0]}
+    a = two.forward_dynamics(Q2, V2, force, load, prescribed={"second/actuator_2": 0.4})
     assert a[4] == 0.4
-    tau = two.inverse_dynamics(Q2, V2, a, {"tip": [0.1, 0, 0, 0, 0, -2.0]})
+    tau = two.inverse_dynamics(Q2, V2, a, load)
     others = [0, 1, 2, 3, 5]
     assert tau[others] == pytest.approx(force[others], abs=1e-12)  # forces up to some 10 N
     assert abs(tau[4] - force[4]) > 1e-3
