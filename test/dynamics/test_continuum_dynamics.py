@@ -578,7 +578,8 @@ def test_a_prescribed_acceleration_is_kept_and_the_others_follow(two):
     assert a[4] == 0.4
     tau = two.inverse_dynamics(Q2, V2, a, load)
     others = [0, 1, 2, 3, 5]
-    assert tau[others] == pytest.approx(force[others], abs=1e-10)  # of some 10 N, by a mass matrix of condition 1e4
+    # forces of some 10 N, a mass matrix of condition 1e4
+    assert tau[others] == pytest.approx(force[others], abs=1e-10)
     assert abs(tau[4] - force[4]) > 1e-3
 
 
