@@ -1,12 +1,18 @@
-"""The wheeled arm: its right-hand side inside compiled code, and the 0.25 s study by several methods.
+"""The wheeled arm: its right-hand side in compiled code, the 0.25 s study by several methods, and by Exudyn.
 
-    python benchmarks/bench_mobile.py
+    python benchmarks/bench_mobile.py [--exudyn] [--turns 7]
 
-Times are processor time of the calling thread, medians over repeats in one run.
+Times of the first two are processor time of the calling thread, medians over repeats in one run.
+
+With Exudyn (`pip install exudyn`; exudyn_mobile_arm.py) both sides start straight, with the exact suspension.
+Each takes the longest step of a list with which the tip of its rigid arm ends within 0.1 mm of DOP853 at
+1e-10; Exudyn simulates links of ANCF cables with that step, ours takes the longest step with which the tip of
+the flexible arm is within 0.1 mm. Turns alternate; medians of wall time.
 """
 
 from __future__ import annotations
 
+import argparse
 import time
 from statistics import median
 
@@ -18,10 +24,21 @@ from flexdyn_ros.kernels.mobile import forward_dynamics_many
 SAMPLES = 20000
 TORQUES = (45.0, -2.0)
 POSE = (np.radians(-45.0), np.radians(120.0))
+#: tip error within which steps are chosen [m], steps to choose from [s], cables per link
+ERROR = 1e-4
+STEPS = (2e-2, 1e-2, 5e-3, 2.5e-3, 2e-3, 1e-3, 5e-4, 2.5e-4, 1.8e-4, 1.25e-4, 1e-4)
+CABLES = (4, 8)
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--exudyn", action="store_true")
+    parser.add_argument("--turns", type=int, default=7)
+    arguments = parser.parse_args()
+    if arguments.exudyn:
+        compare(arguments.turns)
+        return
     for options in ({}, {"formulation.flexible": False}):
         robot = flexdyn_ros.load("mobile_arm", options=options)
         print(f"right-hand side, {robot.nv:2d} coordinates: {right_hand_side(robot):6.2f} us")
@@ -77,6 +94,90 @@ def start(robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     v[0] = robot.description.drive.speed
     tau[shoulder], tau[elbow] = TORQUES
     return q, v, tau
+
+
+# ---- against Exudyn ----
+
+
+class Study:
+    """0.25 s from a straight pose by our rk4."""
+
+    def __init__(self, flexible: bool) -> None:
+        options = {"formulation.flexible": flexible, "formulation.suspension": "exact"}
+        self.robot = flexdyn_ros.load("mobile_arm", options=options)
+        self.flexible = flexible
+        robot = self.robot
+        self.q, self.v, self.tau = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv)
+        shoulder, elbow = robot.index("shoulder"), robot.index("elbow")
+        self.q[1], self.q[2] = HEIGHT, -PITCH
+        self.q[shoulder], self.q[elbow] = POSE[0] - PITCH, POSE[1] - POSE[0]
+        self.v[0] = robot.description.drive.speed
+        self.tau[shoulder], self.tau[elbow] = TORQUES
+        self.exact = self.tip("dop853", 0.25, rtol=1e-10, atol=1e-12)[1]
+
+    def tip(self, method: str, step: float, **tolerances: float) -> tuple[float, np.ndarray]:
+        """Seconds of wall time, and the end of the second link (x, z)."""
+        options = {"record": (), "record_every": 10**6, "control": self.tau, **tolerances}
+        begin = time.perf_counter()
+        run = flexdyn_ros.simulate(self.robot, 0.25, self.q, self.v, dt=step, method=method, **options)
+        seconds = time.perf_counter() - begin
+        T = self.robot.frames(run.q[-1], "link_2/tip" if self.flexible else "link_2")
+        return seconds, (T[:3, 3] + (0.0 if self.flexible else 0.8) * T[:3, 0])[[0, 2]]
+
+    def longest_step(self) -> tuple[float, float]:
+        """The longest step within the error, and its error [m]."""
+
+        def ends(step: float) -> np.ndarray:
+            try:
+                return self.tip("rk4", step)[1]
+            except flexdyn_ros.errors.SimulationError:
+                return np.full(2, np.inf)
+
+        return longest(ends, self.exact)
+
+
+#: height and pitch up of the cart at the start [m, rad]
+HEIGHT, PITCH = 0.2018, 0.0468
+
+
+def longest(ends, exact: np.ndarray) -> tuple[float, float]:
+    """The longest step of the list after which the tip is within the error, and that error."""
+    for step in STEPS:
+        error = float(np.abs(ends(step) - exact).max())
+        if error < ERROR:
+            return step, error
+    raise SystemExit("no step of the list is short enough")
+
+
+def theirs(cables: int, step: float) -> tuple[float, np.ndarray]:
+    """The same by Exudyn."""
+    from exudyn_mobile_arm import ExudynArm, Setting
+
+    return ExudynArm(Setting(HEIGHT, PITCH, POSE, TORQUES, cables)).run(step)
+
+
+def compare(turns: int) -> None:
+    """Print steps, errors, times and ratios."""
+    rigid, bent = Study(False), Study(True)
+    step, error = longest(lambda h: theirs(0, h)[1], rigid.exact)
+    own = {study.flexible: study.longest_step() for study in (rigid, bent)}
+    sides = {
+        "rigid, flexdyn_ros": (lambda: rigid.tip("rk4", own[False][0])[0], *own[False]),
+        "rigid, Exudyn": (lambda: theirs(0, step)[0], step, error),
+        "flexible, flexdyn_ros": (lambda: bent.tip("rk4", own[True][0])[0], *own[True]),
+    }
+    for n in CABLES:
+        sides[f"{n} cables a link, Exudyn"] = (lambda n=n: theirs(n, step)[0], step, float("nan"))
+    seconds: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(turns):
+        for name, (run, _, _) in sides.items():
+            seconds[name].append(run())
+    print(f"{'0.25 s study':28s} {'step [s]':>9s} {'tip error [m]':>14s} {'wall time [ms]':>15s}")
+    for name, (_, h, wrong) in sides.items():
+        print(f"{name:28s} {h:9.2g} {wrong:14.1e} {1e3 * median(seconds[name]):15.2f}")
+    for ours, other in (("rigid", "rigid"), *(("flexible", f"{n} cables a link") for n in CABLES)):
+        pairs = zip(seconds[f"{ours}, flexdyn_ros"], seconds[f"{other}, Exudyn"], strict=True)
+        print(f"{other}: flexdyn_ros is {median(b / a for a, b in pairs):.1f} times faster")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Wheels on a general tree (method `articulated`): their forces around the recursions of trees.
 
 The second, independent path for planar bases, and the only one for floating bases, whose wheels always have
-the exact kinematics of their mounts. It goes through numpy: for checks and short studies, not for compiled
-steps.
+the exact kinematics of their mounts.
 """
 
 from __future__ import annotations
@@ -12,15 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.kernels.road import road_at
-from flexdyn_ros.model.roads import PackedRoad
+from flexdyn_ros.kernels.tree_wheels import tree_wheel_slopes_many, tree_wheels_many
+from flexdyn_ros.model.packed_wheels import PackedWheels
 from flexdyn_ros.model.tree import RigidTree
 
 __all__ = ["ArticulatedWheels"]
-
-#: step of the central differences of wheel forces [m, rad]; the rest of the derivatives is exact
-STEP = 1e-6
 
 
 class _NoShortcut:
@@ -39,93 +34,23 @@ class ArticulatedWheels:
 
     inverse_dynamics_one = forward_dynamics_one = mass_matrix_one = _NoShortcut()
 
-    def __init__(self, description: RobotDescription, tree: RigidTree, general: Any, packed: Any) -> None:
-        self._general, self._packed, self._nv = general, packed, tree.model.nv
-        self._wheels = description.wheels
-        self._road = PackedRoad(description.road)
-        road = description.road
-        self._unilateral = road is not None and road.contact == "unilateral"
-        planar = description.base.type == "planar"
-        self._small = planar and description.formulation.suspension != "exact"
-        self._gravity = description.gravity[2]
-        frames = [tree.frames[wheel.link] for wheel in description.wheels]
-        self._bodies = np.array([frame.body for frame in frames], dtype=np.int64)
-        self._mounts = [f.placement.p + f.placement.R @ w.xyz for f, w in zip(frames, description.wheels)]
-        self._level = self._turns(tree)
-        at = {c.name: (c.q_index, c.v_index) for c in tree.coordinates}
-        self._hubs = [at.get(f"{wheel.name}/hub_z") for wheel in description.wheels]
+    def __init__(self, tree: RigidTree, general: Any, packed: PackedWheels, wheels: int) -> None:
+        self._general, self._packed, self._nv, self._count = general, packed, tree.model.nv, wheels
         self._given = np.array([c.prescribed for c in tree.coordinates], dtype=bool)
-        self._of_v = np.array([c.q_index for c in tree.coordinates])
         for name in ("frames_many", "jacobian_many", "momenta_many", "integrate_many", "difference_many"):
             setattr(self, name, getattr(general, name))
         self.mass_matrix_many = general.mass_matrix_many
 
-    def _turns(self, tree: RigidTree) -> np.ndarray:
-        """Rotations (wheels, 3, 3) of the wheels' bodies where all coordinates are zero."""
-        return self._poses(tree.neutral[None])[0, :, :3, :3]
-
-    def _poses(self, q: np.ndarray) -> np.ndarray:
-        """Poses (N, wheels, 4, 4) of the wheels' bodies."""
-        same = np.tile(np.concatenate([np.eye(3).ravel(), np.zeros(3)]), (len(self._wheels), 1))
-        poses = np.empty((len(q), len(self._wheels), 4, 4))
-        q = np.array(q)  # entries take no read-only arrays
-        self._general.frames_many(self._packed.address, self._packed.work(), q, self._bodies, same, poses)
-        return poses
-
-    def _jacobians(self, q: np.ndarray) -> np.ndarray:
-        """Jacobians (N, wheels, 6, nv) of the origins of the wheels' bodies."""
-        J = np.empty((len(self._wheels), len(q), 6, self._nv))
-        q = np.array(q)  # entries take no read-only arrays
-        for j, body in enumerate(self._bodies):
-            work = self._packed.work()
-            self._general.jacobian_many(self._packed.address, work, q, int(body), np.zeros(3), J[j])
-        return J.transpose(1, 0, 2, 3)
-
     def wheels(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """In rows of q, v: the six numbers of `wheels_many` (N, wheels, 6), the generalized force of all
-        (N, nv) and the energy of springs and tyres (N,)."""
-        poses, J = self._poses(q), self._jacobians(q)
-        out = np.zeros((len(q), len(self._wheels), 6))
-        force, energy = np.zeros((len(q), self._nv)), np.zeros(len(q))
-        for s in range(len(q)):
-            for j in range(len(self._wheels)):
-                energy[s] += self._one(j, q[s], v[s], poses[s, j], J[s, j], out[s, j], force[s])
+        (N, nv), and the energies of springs and tyres and of the hubs' weight (N, 2)."""
+        out = np.empty((len(q), self._count, 6))
+        force, energy = np.empty((len(q), self._nv)), np.empty((len(q), 2))
+        # entries take no read-only arrays
+        tree_wheels_many(
+            self._packed.address, self._packed.wheel_work(), np.array(q), np.array(v), out, force, energy
+        )
         return out, force, energy
-
-    def _one(self, j: int, q: Any, v: Any, pose: Any, J: Any, out: Any, force: Any) -> float:
-        """One wheel: writes out (6,), adds to force (nv,), returns its energy."""
-        wheel, turn = self._wheels[j], pose[:3, :3]
-        omega, speed = J[:3] @ v, J[3:] @ v
-        if self._small:
-            lever = self._level[j] @ self._mounts[j]
-            since = turn @ self._level[j].T
-            place = pose[:3, 3] + lever + [0.0, 0.0, lever[0] * np.arctan2(since[2, 0], since[0, 0])]
-            rate = speed + [0.0, 0.0, -lever[0] * omega[1]]
-            arm = np.array([lever[0], 0.0, 0.0])
-        else:
-            arm = turn @ self._mounts[j]
-            place, rate = pose[:3, 3] + arm, speed + np.cross(omega, arm)
-        ground, grade, _ = road_at(self._road.address, float(place[0]))
-        sinking = grade * rate[0]
-        hub, spring, tyre = self._hubs[j], wheel.suspension, wheel.tyre
-        low, lowering = (ground, sinking) if hub is None else (q[hub[0]], v[hub[1]])
-        length, rising = place[2] - low, rate[2] - lowering
-        F = spring.stiffness * (spring.free_length - length) - spring.damping * rising
-        push, energy = F, 0.5 * spring.stiffness * (spring.free_length - length) ** 2
-        taken = spring.damping * rising**2
-        if tyre is not None:
-            squeeze, rolling = tyre.radius - (low - ground), lowering - sinking
-            push = tyre.stiffness * squeeze - tyre.damping * rolling
-            energy += 0.5 * tyre.stiffness * squeeze**2
-            taken += tyre.damping * rolling**2
-        if self._unilateral and push < 0.0:
-            push, F = 0.0, F if tyre is not None else 0.0
-        up = np.array([0.0, 0.0, F])
-        force += J.T @ np.concatenate([np.cross(arm, up), up])
-        if hub is not None and tyre is not None:
-            force[hub[1]] += push - F + tyre.mass * self._gravity
-        out[:] = push, F, spring.free_length - length, grade, push * sinking, taken
-        return energy
 
     # ---- entries ----
 
@@ -183,10 +108,9 @@ class ArticulatedWheels:
         """Kinetic, gravity and elastic energy."""
         status = self._general.energy_many(address, work, q, v, energy)
         if status == 0:
-            energy[:, 2] += self.wheels(q, v)[2]
-            for wheel, hub in zip(self._wheels, self._hubs):
-                if hub is not None and wheel.tyre is not None:
-                    energy[:, 1] -= self._gravity * wheel.tyre.mass * q[:, hub[0]]
+            springs = self.wheels(q, v)[2]
+            energy[:, 2] += springs[:, 0]
+            energy[:, 1] += springs[:, 1]
         return status
 
     def inverse_dynamics_derivatives_many(
@@ -202,18 +126,14 @@ class ArticulatedWheels:
         dq: Any,
         dv: Any,
     ) -> int:
-        """Derivatives by q and v; those of the wheels by central differences."""
+        """Derivatives by q and v."""
         status = self._general.inverse_dynamics_derivatives_many(
             address, work, q, v, a, bodies, points, w, dq, dv
         )
-        if status:
-            return status
-        for i in range(self._nv):
-            step = np.zeros((len(q), self._nv))
-            step[:, i] = STEP
-            above, below = np.empty_like(q), np.empty_like(q)
-            self._general.integrate_many(address, q, step, 1.0, above)
-            self._general.integrate_many(address, q, step, -1.0, below)
-            dq[:, :, i] -= (self.wheels(above, v)[1] - self.wheels(below, v)[1]) / (2.0 * STEP)
-            dv[:, :, i] -= (self.wheels(q, v + step)[1] - self.wheels(q, v - step)[1]) / (2.0 * STEP)
-        return 0
+        if status == 0:
+            by_q, by_v = np.empty_like(dq), np.empty_like(dv)
+            room = self._packed.wheel_work(np.complex128)
+            tree_wheel_slopes_many(address, room, np.array(q), np.array(v), by_q, by_v)
+            dq -= by_q
+            dv -= by_v
+        return status

@@ -58,9 +58,12 @@ class Rolling:
             self.kernels: Any = SimpleNamespace(**entries)
         else:
             from flexdyn_ros.dynamics.mobile_articulated import ArticulatedWheels
+            from flexdyn_ros.model.packed_wheels import PackedWheels
 
-            self.packed = packed
-            self.kernels = self._articulated = ArticulatedWheels(description, tree, kernels, packed)
+            self.packed = PackedWheels(packed, description, tree)
+            count = len(description.wheels)
+            self.kernels = self._articulated = ArticulatedWheels(tree, kernels, self.packed, count)
+        self._count, self._nv = len(description.wheels), tree.model.nv
 
     def wheels(self, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray) -> int:
         """The entry `wheels_many`, for either method."""
@@ -69,13 +72,18 @@ class Rolling:
         out[...] = self._articulated.wheels(q, v)[0]
         return 0
 
-    def motion(self, general: Motion) -> Motion | None:
-        """Fixed steps on wheels, from those of the general tree; None for the method `articulated`."""
+    def motion(self, general: Motion) -> Motion:
+        """Fixed steps on wheels, from those of the general tree."""
         if self.tables is None:
-            return None
+            from flexdyn_ros.kernels.tree_wheels_steps import WHEELED_MOTION, wheeled_steps_size
+
+            self.packed.keep_table(general.table(), general.work_size)
+            size = wheeled_steps_size(general.work_size, self._count, self._nv)
+            return replace(general, functions=WHEELED_MOTION, work_size=size, keep=self.packed)
         from flexdyn_ros.kernels.mobile_steps import MOBILE_MOTION
         from flexdyn_ros.kernels.motion import LOAD
 
         functions = MOBILE_MOTION | {LOAD: general.functions[LOAD]}
-        size = max(general.work_size, self.packed.work().size)
+        # the last number is the power that the road gives
+        size = max(general.work_size, self.packed.work().size) + 1
         return replace(general, functions=functions, work_size=size, keep=self.packed)

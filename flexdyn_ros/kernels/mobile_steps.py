@@ -1,7 +1,7 @@
 """Fixed steps of a robot on wheels: its functions in the table of kernels/motion.py.
 
-Steps are implicit in the stiffness and damping of beams, joints, springs and tyres. What the moving road
-gives counts as dissipated with the opposite sign: it is the family's own, and no effort does it.
+Steps are implicit in the stiffness and damping of beams, joints, springs and tyres. The last number of the
+work memory is the power that the road gave at the last call of `losses`.
 """
 
 from __future__ import annotations
@@ -52,6 +52,9 @@ from .motion import (
     LOSSES_SIGNATURE,
     PREPARE,
     PREPARE_SIGNATURE,
+    SUPPLY,
+    SUPPLY_SIGNATURE,
+    address_of,
     callback,
 )
 from .resistance import joint_losses, lean_on_joints
@@ -99,7 +102,7 @@ def beam_losses(robot, speed, mean):
 
 @kernel
 def wheel_losses(robot, w, q, speed, mean):
-    """What the dampers of wheels take less what the road gives, its forces being those at `speed`."""
+    """Power that the dampers of wheels take, and that the road gives, its forces being those at `speed`."""
     head = header_at(robot)
     table, numbers = wheels_of(head)
     move_planar(robot, w, q, mean)
@@ -108,9 +111,10 @@ def wheel_losses(robot, w, q, speed, mean):
         own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
         # rows that only `articulate_wheels` uses
         own[ADDED], own[HUB_PIVOT], own[HUB_PUSH] = own[SPRING_RATE], own[TYRE_RATE], own[ROAD_RATE]
-    move_planar(robot, w, q, speed)
-    roll(robot, w, q, speed)
-    taken = 0.0
+    if address_of(speed) != address_of(mean):
+        move_planar(robot, w, q, speed)
+        roll(robot, w, q, speed)
+    taken, given = 0.0, 0.0
     for j in range(head[WHEELS]):
         x, own = numbers[WHEEL_SIZE * j :], w[head[WHEELS_AT] + WHEEL_ROWS * j :]
         row = table[WHEEL_COLUMNS * j :]
@@ -119,18 +123,27 @@ def wheel_losses(robot, w, q, speed, mean):
             taken += x[DAMPING] * own[SPRING_RATE] * own[ADDED]
         if not slack:
             taken += x[TYRE_D] * own[TYRE_RATE] * own[HUB_PIVOT]
-        taken -= own[GROUND_FORCE] * own[HUB_PUSH]
-    return taken
+        given += own[GROUND_FORCE] * own[HUB_PUSH]
+    return taken, given
 
 
 @callback(LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See kernels/motion.py; less what the moving road gives."""
+    """See kernels/motion.py."""
     head = header_at(robot)
-    w = floats_at(work, head[SIZE])
+    w = floats_at(work, head[SIZE] + 1)
     q, speed, mean = floats_at(q, head[NQ]), floats_at(speed, head[NV]), floats_at(mean, head[NV])
     taken = joint_losses(open_tree(robot), floats_at(v0, head[NV]), speed, mean)
-    return taken + beam_losses(robot, speed, mean) + wheel_losses(robot, w, q, speed, mean)
+    by_wheels, given = wheel_losses(robot, w, q, speed, mean)
+    w[head[SIZE]] = given
+    return taken + beam_losses(robot, speed, mean) + by_wheels
+
+
+@callback(SUPPLY_SIGNATURE)
+def supply(robot, work):
+    """See kernels/motion.py: the power of the moving road."""
+    size = header_at(robot)[SIZE]
+    return floats_at(work, size + 1)[size]
 
 
 @callback(ENERGIES_SIGNATURE)
@@ -142,4 +155,10 @@ def energies(robot, work, t, q, v, out):
     return 0
 
 
-MOBILE_MOTION = {PREPARE: prepare, ACCELERATE: accelerate, LOSSES: losses, ENERGIES: energies}
+MOBILE_MOTION = {
+    PREPARE: prepare,
+    ACCELERATE: accelerate,
+    LOSSES: losses,
+    ENERGIES: energies,
+    SUPPLY: supply,
+}

@@ -25,8 +25,8 @@ from .compiler import _one_at_a_time, kernel
 from .memory import ints_at
 
 #: places in the table; 0 stands for a function that the family does without
-MOTION_TABLE = 8
-PREPARE, ACCELERATE, LOSSES, ENERGIES, LOAD, OBSERVE, EXERT, ACTUATE = range(MOTION_TABLE)
+MOTION_TABLE = 9
+PREPARE, ACCELERATE, LOSSES, ENERGIES, LOAD, OBSERVE, EXERT, ACTUATE, SUPPLY = range(MOTION_TABLE)
 
 _I, _F = "int64", "float64"
 
@@ -55,6 +55,9 @@ EXERT_SIGNATURE = f"{_I}({_I}, {_I}, {_I}, {_I}, {_I})"
 #: actuators: effort (nu,) holds the command and gets what the actuators exert during the step; q, v and a of
 #: prescribed coordinates may be set, a being their acceleration during the step. Optional
 ACTUATE_SIGNATURE = f"{_I}({_I}, {_I}, {_I}, {_F}, {_F}, {_I}, {_I}, {_I}, {_I})"
+#: (robot, work): power that the surroundings give (a road that moves under wheels), for the arguments that
+#: LOSSES was called with last [W]. Optional
+SUPPLY_SIGNATURE = f"{_F}({_I}, {_I})"
 
 
 class Callback:
@@ -182,6 +185,7 @@ call_load = _caller(LOAD_SIGNATURE)
 call_observe = _caller(OBSERVE_SIGNATURE)
 call_exert = _caller(EXERT_SIGNATURE)
 call_actuate = _caller(ACTUATE_SIGNATURE)
+call_supply = _caller(SUPPLY_SIGNATURE)
 
 
 @kernel(forceinline=True)

@@ -46,6 +46,7 @@ from .steppers_forces import (
     penetration,
     servo_effort,
     stop_position,
+    supply,
 )
 from .steppers_memory import (
     ACCOUNT,
@@ -222,6 +223,7 @@ def settle_accounts(steps, t, h, q0, v0, account0, v1, account1, effort):
             work += (force[i] - memory.load[i] - effort[i]) * mean_v[i]
             effort[i] = force[i] - memory.load[i]
     taken += losses(steps, t, q0, v0, v1 if head[S_METHOD] == ROSENBROCK else v0, mean_v)
+    work += supply(steps)
     account1[WORK_DONE] = account0[WORK_DONE] + work
     account1[DISSIPATED] = account0[DISSIPATED] + taken
 

@@ -17,12 +17,14 @@ from .motion import (
     LOAD,
     LOSSES,
     OBSERVE,
+    SUPPLY,
     address_of,
     call_accelerate,
     call_exert,
     call_load,
     call_losses,
     call_observe,
+    call_supply,
     table_at,
 )
 from .steppers_memory import (
@@ -68,6 +70,14 @@ def losses(steps, t, q, v0, speed, mean):
         address_of(mean),
     )
     return call_losses(table_at(head[S_TABLE])[LOSSES], arguments)
+
+
+@kernel
+def supply(steps):
+    """Power that the surroundings give, after `losses`."""
+    head = ints_at(steps, STEP_HEADER)
+    function = table_at(head[S_TABLE])[SUPPLY]
+    return 0.0 if function == 0 else call_supply(function, (head[S_ROBOT], head[S_WORK]))
 
 
 @kernel
@@ -163,8 +173,8 @@ def servo_effort(memory, i):
 def explicit_rates(steps, t, q, v, a, effort, rates):
     """Motion at (q, v) with nothing implicit; for explicit methods and integrators outside.
 
-    Writes a (nv,), effort (nu,) = drive and servo after clipping, rates = (power of efforts and wrenches,
-    power taken by the family's resistance and stops) [W]; marks memory.clipped.
+    Writes a (nv,), effort (nu,) = drive and servo after clipping, rates = (power of efforts, wrenches and
+    surroundings, power taken by the family's resistance and stops) [W]; marks memory.clipped.
     """
     head = ints_at(steps, STEP_HEADER)
     memory = open_steps(steps)
@@ -172,8 +182,8 @@ def explicit_rates(steps, t, q, v, a, effort, rates):
     observe(steps, q, v)
     force = memory.stage[6 * memory.nv : 7 * memory.nv]
     total = memory.effort3
-    work = 0.0
     taken = losses(steps, t, q, v, v, v)
+    work = supply(steps)
     for i in range(memory.nu):
         u = servo_effort(memory, i)
         if head[S_SATURATE] != 0 and abs(u) > memory.effort_limit[i]:

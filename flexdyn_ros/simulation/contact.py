@@ -28,6 +28,9 @@ def contact_watches(robot: Robot) -> list[Watch]:
         def force(t: float, q: np.ndarray, v: np.ndarray) -> float:
             return float(robot_on_wheels.wheel_forces(q, v).normal[index]) - SMALLEST_FORCE
 
-        return Watch(force, lambda q: f"{wheel}/contact", stop, -1.0 if stop else 0.0)
+        def forces(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return robot_on_wheels.wheel_forces(q, v).normal[:, index] - SMALLEST_FORCE
+
+        return Watch(force, lambda q: f"{wheel}/contact", stop, -1.0 if stop else 0.0, forces)
 
     return [watch(i, name) for i, name in enumerate(robot_on_wheels.wheel_names)]

@@ -20,12 +20,15 @@ class Watch:
     """An event function and what scipy's attributes say of it.
 
     terminal ends the simulation; direction > 0 takes zeros at which g rises, < 0 at which it falls, 0 both.
+    many, if there is one, is g of rows q (n, nq), v (n, nv) at once and knows no time: with it a simulation
+    stays in its compiled loop.
     """
 
     function: Callable[[float, np.ndarray, np.ndarray], float]
     name: Callable[[np.ndarray], str]
     terminal: bool
     direction: float
+    many: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
 
     def value(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
         """g(t, q, v); StateError if it is not a finite number."""

@@ -22,6 +22,8 @@ __all__ = ["run_fixed"]
 
 #: steps between two looks at the keyboard and the progress bar
 CHUNK = 20000
+#: steps between two looks at events that are looked for afterwards: least, most
+WATCHED = (32, 4096)
 
 
 def run_fixed(plan: Plan) -> Trajectory:
@@ -44,10 +46,13 @@ def run_fixed(plan: Plan) -> Trajectory:
         from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
 
         record.follow(FusedHydraulics(stepper, plan.cylinders))
-    calls_back = bool(plan.control or plan.wrenches or plan.watches or plan.drive)
+    calls_back = bool(plan.control or plan.wrenches or plan.drive)
     with Progress(plan) as progress:
         if isinstance(stepper, Stepper) and not (calls_back or "hydraulics" in plan.record):
-            return _roll(plan, stepper, record, progress)
+            if not plan.watches:
+                return _roll(plan, stepper, record, progress)
+            if all(watch.many is not None for watch in plan.watches):
+                return _roll_and_look(plan, stepper, record, progress)
         return _walk(plan, stepper, record, progress)
 
 
@@ -96,6 +101,85 @@ def _has_short_step(plan: Plan) -> bool:
     return n > 1 and abs(plan.times[-1] - plan.times[0] - (n - 1) * plan.dt) > 1e-9 * plan.dt
 
 
+# ---- events that can be looked for afterwards ----
+
+
+def _roll_and_look(plan: Plan, stepper: Stepper, record: Record, progress: Progress) -> Trajectory:
+    """Compiled chunks of which every step is kept; where one holds an event, again up to the step before it,
+    which is then made with open eyes."""
+    last = plan.times.size - 1 - _has_short_step(plan)
+    record.add(plan.times[0], stepper.q, stepper.v, stepper.effort, 0.0, 0.0, False)
+    rows = _Rows(plan, stepper)
+    i, length = 0, WATCHED[0]
+    while i < last:
+        before = stepper.snapshot()
+        n = min(length, last - i)
+        status, done = rows.roll(i, n)
+        found = rows.first_event(done)
+        if found is not None:
+            stepper.restore(before)
+            rows.roll(i, found)
+            rows.keep(record, i, found)
+            event = _step_by_step(plan, stepper, record, progress, i + found, i + found + 1)
+            if event is not None:
+                return _ended(plan, stepper, record, event)
+            i, length = i + found + 1, WATCHED[0]
+            continue
+        rows.keep(record, i, done)
+        if status:
+            stepper.message = FAILURES[status]
+            raise _failure(plan, stepper, record, float(plan.times[i + done]))
+        i, length = i + n, min(2 * length, WATCHED[1])
+        progress.show(i)
+    return _walk(plan, stepper, record, progress, last)
+
+
+class _Rows:
+    """Every step of a chunk: states, efforts, accounts, and what the watches say of them."""
+
+    def __init__(self, plan: Plan, stepper: Stepper) -> None:
+        n, robot = WATCHED[1] + 1, plan.robot
+        self._plan, self._stepper, self._roll = plan, stepper, kernels.roll.load()
+        self._arrays = [np.empty((n, width)) for width in (robot.nq, robot.nv, robot.nu, 3)]
+
+    def roll(self, first: int, steps: int) -> tuple[int, int]:
+        """Make steps from index `first` of the times; their status and how many were made."""
+        views = [array[: steps + 1] for array in self._arrays]
+        t, dt = float(self._plan.times[first]), self._plan.dt
+        result = self._roll(self._stepper._steps, t, 1, dt, *views)
+        return result & 3, result >> 2
+
+    def first_event(self, steps: int) -> int | None:
+        """Index of the first step that holds an event."""
+        q, v = (np.ascontiguousarray(array[: steps + 1]) for array in self._arrays[:2])
+        found = []
+        for watch in self._plan.watches:
+            assert watch.many is not None
+            g = watch.many(q, v)
+            hits = [j for j in np.flatnonzero(_changes(g)) if watch.crossed(g[j], g[j + 1])]
+            found += [int(j) for j in hits[:1]]
+        return min(found, default=None)
+
+    def keep(self, record: Record, first: int, steps: int) -> None:
+        """Record the samples among so many steps from index `first` of the times."""
+        q, v, tau, account = self._arrays
+        stride, times = self._plan.stride, self._plan.times
+        if steps > 0 and first % stride == 0:
+            record.tau[record.count - 1] = tau[0]
+        for i in range(first + 1, first + steps + 1):
+            row = i - first
+            record.clipped |= bool(account[row, 2])
+            if i % stride == 0 or i == times.size - 1:
+                work, taken = account[row, :2]
+                record.add(times[i], q[row], v[row], tau[row], work, taken, record.clipped)
+                record.clipped = False
+
+
+def _changes(g: np.ndarray) -> np.ndarray:
+    """Where the sign of g is not that of the value before."""
+    return np.sign(g[1:]) != np.sign(g[:-1])
+
+
 # ---- something calls back at every step ----
 
 
@@ -103,12 +187,26 @@ def _walk(
     plan: Plan, stepper: Stepper | VerbStepper, record: Record, progress: Progress, first: int = 0
 ) -> Trajectory:
     """Step by step from index `first` of the times."""
-    times, samples = plan.times, set(plan.samples.tolist())
+    event = _step_by_step(plan, stepper, record, progress, first, plan.times.size - 1)
+    return _ended(plan, stepper, record, event)
+
+
+def _ended(plan: Plan, stepper: Stepper | VerbStepper, record: Record, event: Event | None) -> Trajectory:
+    """The trajectory of a simulation that reached its end, or the event that ended it."""
+    if event is None:
+        return record.finish(0, f"reached t = {plan.times[-1]:g} s", stepper.method)
+    return record.finish(1, f"stopped by event {event.name!r} at t = {event.time:.9g} s", stepper.method)
+
+
+def _step_by_step(
+    plan: Plan, stepper: Stepper | VerbStepper, record: Record, progress: Progress, first: int, last: int
+) -> Event | None:
+    """Steps from index `first` of the times to index `last`; the event that ended them."""
+    times, stride = plan.times, plan.stride
     values = [watch.value(times[first], stepper.q.copy(), stepper.v.copy()) for watch in plan.watches]
-    clipped = False
     if record.count == 0:
         record.add(times[0], stepper.q, stepper.v, stepper.effort, 0.0, 0.0, False)
-    for i in range(first, times.size - 1):
+    for i in range(first, last):
         t = float(times[i])
         # all steps but a shorter last one are exactly dt, as in the compiled loop
         h = float(times[i + 1] - t) if i + 2 == times.size and _has_short_step(plan) else plan.dt
@@ -116,23 +214,25 @@ def _walk(
         before = stepper.snapshot() if plan.watches else ()
         if stepper.step(h, t) != OK:
             raise _failure(plan, stepper, record, t)
-        clipped |= stepper.any_saturated
-        if i == 0 or i in samples:
+        record.clipped |= stepper.any_saturated
+        if i % stride == 0:
             record.tau[record.count - 1] = stepper.effort
         if plan.watches:
             values, end = _look(plan, stepper, record, before, t, h, values)
             if end is not None:
-                account = stepper.work, stepper.dissipated
-                record.add(end.time, stepper.q, stepper.v, stepper.effort, *account, clipped)
-                return record.finish(
-                    1, f"stopped by event {end.name!r} at t = {end.time:.9g} s", stepper.method
-                )
-        if i + 1 in samples:
-            account = stepper.work, stepper.dissipated
-            record.add(times[i + 1], stepper.q, stepper.v, stepper.effort, *account, clipped)
-            clipped = False
+                _add(record, end.time, stepper)
+                return end
+        if (i + 1) % stride == 0 or i + 2 == times.size:
+            _add(record, float(times[i + 1]), stepper)
         progress.show(i + 1)
-    return record.finish(0, f"reached t = {times[-1]:g} s", stepper.method)
+    return None
+
+
+def _add(record: Record, t: float, stepper: Stepper | VerbStepper) -> None:
+    """The stepper's state at t as a sample."""
+    account = stepper.work, stepper.dissipated
+    record.add(t, stepper.q, stepper.v, stepper.effort, *account, record.clipped)
+    record.clipped = False
 
 
 def _ask(plan: Plan, stepper: Stepper | VerbStepper, t: float, h: float) -> None:

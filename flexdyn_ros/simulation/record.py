@@ -33,6 +33,8 @@ class Record:
         account holds work, dissipated [J] and 1 where an effort was clipped since the last sample.
     count : int
         Rows filled.
+    clipped : bool
+        Whether an effort was clipped since the last row.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -41,6 +43,7 @@ class Record:
         self.t = np.empty(n)
         self.q, self.v, self.tau = np.empty((n, robot.nq)), np.empty((n, robot.nv)), np.empty((n, robot.nu))
         self.account = np.zeros((n, 3))
+        self.clipped = False
         self.events: list[Event] = []
         self._cylinders: FusedHydraulics | None = None
         self._rows = np.empty((n if "hydraulics" in plan.record else 0, robot.nu, STATE_COUNT))

@@ -222,3 +222,69 @@ def test_frames_that_hang_together_do_not_drift_apart_on_a_random_road():
     assert np.abs(tip - run.frames("link_2")[:, :3, 3]).max() <= 1e-10
     assert np.abs(run.q[:, 0] - 0.3 * run.t).max() <= 1e-10
     assert balance(robot, run) <= 1e-6
+
+
+def bumpy(**options):
+    """The rigid arm on a bump that throws its wheels off, its holding torques, and its start at 2 m/s."""
+    bump = {"kind": "bump", "start": 0.6, "height": 0.12, "length": 0.4}
+    robot = flexdyn_ros.load(
+        "mobile_arm",
+        options={
+            "formulation.flexible": False,
+            "road": bump | dict.fromkeys(("amplitude", "offset", "wavelength", "phase")),
+            "drive.speed": 2.0,
+        }
+        | options,
+    )
+    rest = held(robot, np.radians([30.0, 30.0]))
+    v, tau = np.zeros(robot.nv), rest.tau.copy()
+    v[0], tau[0] = 2.0, 0.0
+    return robot, rest.q, v, tau
+
+
+@pytest.mark.parametrize("every", [1, 7])
+def test_events_of_the_compiled_loop_are_those_of_single_steps(every):
+    robot, q, v, tau = bumpy(**{"road.contact": "unilateral"})
+    options = {"dt": 1e-3, "method": "rk4", "control": tau, "record_every": every}
+    rolled = flexdyn_ros.simulate(robot, 0.6004, q, v, **options)
+    walked = flexdyn_ros.simulate(robot, 0.6004, q, v, events=lambda t, q, v: 1.0, **options)
+    assert [e.name for e in rolled.events] == ["front/contact", "front/contact", "rear/contact"]
+    assert [e.time for e in rolled.events] == [e.time for e in walked.events]
+    for name in ("t", "q", "v", "tau", "work", "dissipated"):
+        assert np.array_equal(getattr(rolled, name), getattr(walked, name)), name
+
+
+def test_the_road_that_moves_under_the_wheels_does_work():
+    robot, q, v, tau = bumpy()
+    run = flexdyn_ros.simulate(robot, 0.4, q, v, dt=2e-4, method="rk4", control=tau)
+    given, taken = robot.wheel_powers(run.q, run.v)
+    steps = np.diff(run.t)
+
+    def integral(power):
+        return np.append(0.0, np.cumsum(0.5 * steps * (power[1:] + power[:-1])))
+
+    drive = integral(robot.drive_force(run.q, run.v, tau) * run.v[:, 0])
+    motors = integral(run.v @ tau)
+    assert np.allclose(run.dissipated, integral(taken), rtol=0.0, atol=2e-3)
+    assert np.allclose(run.work, integral(given) + drive + motors, rtol=0.0, atol=2e-3)
+    assert (np.diff(run.dissipated) >= 0.0).all()
+    assert np.abs(integral(given)).max() > 1.0
+
+
+def test_both_methods_of_the_planar_arm_make_the_same_steps():
+    tree = {"method": "articulated", "rotary_inertia": "none", "stiffening": "none"}
+    runs = []
+    for formulation in ({}, tree):
+        robot = flexdyn_ros.load(
+            "mobile_arm", options={f"formulation.{k}": x for k, x in formulation.items()}
+        )
+        q, v = start(robot)
+        run = flexdyn_ros.simulate(
+            robot, 0.02, q, v, dt=5e-5, method="rk4", control=efforts(robot, 45.0, -2.0)
+        )
+        runs.append(run)
+    one, two = runs
+    assert np.abs(one.q - two.q).max() <= 1e-9
+    assert np.abs(one.tau[:-1, 0] - two.tau[:-1, 0]).max() <= 1e-8 * np.abs(one.tau[:, 0]).max()
+    assert np.abs(one.work - two.work).max() <= 1e-8
+    assert np.abs(one.dissipated - two.dissipated).max() <= 1e-8
