@@ -67,9 +67,9 @@ class ExudynArm:
         settings.solutionSettings.writeSolutionToFile = False
         settings.solutionSettings.sensorsWritePeriod = duration
         settings.linearSolverType = exudyn.LinearSolverType.EXUdense
-        begin = time.perf_counter()
+        begin = time.process_time()
         self.system.SolveDynamic(settings)
-        return time.perf_counter() - begin, np.array(self.system.GetSensorValues(self._tip))[:2]
+        return time.process_time() - begin, np.array(self.system.GetSensorValues(self._tip))[:2]
 
     # ---- items ----
 

@@ -154,12 +154,22 @@ def _judged(robot: Robot) -> tuple[tuple[FlexibleLinkReport, ...], tuple[str, ..
         from flexdyn_ros.dynamics.platform_judgement import judge_platform
 
         return (), *judge_platform(robot)
-    if robot.kind != "tree" or not robot.description.flexible_links:
+    if robot.kind not in ("tree", "mobile"):
         return (), (), ()
-    from flexdyn_ros.dynamics.judgement import judge, report_links
+    links: tuple[FlexibleLinkReport, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    if robot.description.flexible_links:
+        from flexdyn_ros.dynamics.judgement import judge, report_links
 
-    links = report_links(robot.description)
-    return links, *judge(robot, links)
+        links = report_links(robot.description)
+        warnings, notes = judge(robot, links)
+    if robot.kind == "mobile":
+        from flexdyn_ros.dynamics.mobile_judgement import judge_mobile
+
+        beside = judge_mobile(robot)
+        warnings, notes = warnings + beside[0], notes + beside[1]
+    return links, warnings, notes
 
 
 def _modes(robot: Robot, count: int, lock: str | tuple[str, ...]) -> tuple[ModeReport, ...]:

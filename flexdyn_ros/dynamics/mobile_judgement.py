@@ -1,0 +1,61 @@
+"""What a specialist would say of a robot on wheels: loads at rest, and links that turning makes soft."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import FlexdynError
+
+__all__ = ["first_clamped_rates", "judge_mobile"]
+
+#: share of its first clamped rate beyond which a link that is not stiffened turns too fast (specification
+#: mobile, 15.2)
+TOO_FAST = 0.3
+
+
+def judge_mobile(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Warnings and notes of a MobileRobot, joints held as in the neutral position."""
+    warnings, notes = _at_rest(robot)
+    for link, rate in first_clamped_rates(robot).items():
+        notes.append(
+            f"link '{link}': without stiffening its bending softens when it turns, by "
+            f"{100 * TOO_FAST**2:.0f} % at {TOO_FAST * rate:.3g} rad/s; beyond {rate:.3g} rad/s it is unstable"
+        )
+    return tuple(warnings), tuple(notes)
+
+
+def first_clamped_rates(robot: Any) -> dict[str, float]:
+    """First clamped natural rate [rad/s] of each link by itself whose tension does not stiffen it."""
+    formulation, tables = robot.description.formulation, robot._tree.flexible
+    if formulation.stiffening != "none" or tables is None:
+        return {}
+    from scipy.linalg import eigh
+
+    rates = {}
+    for link in tables.links:
+        bending = [i for i, mode in enumerate(link.modes) if mode.field.startswith("bending")]
+        if bending:
+            K, M = (matrix[np.ix_(bending, bending)] for matrix in (link.stiffness, link.modal_mass))
+            rates[link.name] = float(np.sqrt(eigh(K, M, eigvals_only=True)[0]))
+    return rates
+
+
+def _at_rest(robot: Any) -> tuple[list[str], list[str]]:
+    """Loads of the wheels where the robot stands, joints held as in the neutral position."""
+    start = robot.neutral()
+    # springs at their free length, so that wheels stand on the road
+    start[robot.q_names.index("base/z")] = robot.description.wheels[0].suspension.free_length
+    try:
+        rest = robot.static_equilibrium(start, hold="joints")
+    except FlexdynError as error:
+        return [f"no state of rest near the neutral position with the joints held: {error}"], []
+    wheels = robot.wheel_forces(rest.q, np.zeros(robot.nv))
+    loads = ", ".join(f"{n} {f:.4g} N" for n, f in zip(robot.wheel_names, wheels.normal, strict=True))
+    height = float(rest.q[robot.q_names.index("base/z")])
+    notes = [f"at rest, joints at zero: base at {height:.4g} m, wheels carry {loads}"]
+    pulling = [n for n, stands in zip(robot.wheel_names, wheels.in_contact, strict=True) if not stands]
+    if pulling:
+        notes.append(f"wheels {', '.join(pulling)} would pull at the ground there: the robot tips over")
+    return [], notes
