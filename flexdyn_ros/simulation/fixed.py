@@ -24,6 +24,8 @@ __all__ = ["run_fixed"]
 CHUNK = 20000
 #: steps between two looks at events that are looked for afterwards: least, most
 WATCHED = (32, 4096)
+#: steps after which a coordinate that moves at constant speed is put where it is: its sum gathers rounding
+ANCHORED = 4096
 
 
 def run_fixed(plan: Plan) -> Trajectory:
@@ -112,8 +114,9 @@ def _roll_and_look(plan: Plan, stepper: Stepper, record: Record, progress: Progr
     rows = _Rows(plan, stepper)
     i, length = 0, WATCHED[0]
     while i < last:
+        _anchor(plan, stepper, i)
         before = stepper.snapshot()
-        n = min(length, last - i)
+        n = min(length, last - i, ANCHORED - i % ANCHORED)
         status, done = rows.roll(i, n)
         found = rows.first_event(done)
         if found is not None:
@@ -151,7 +154,8 @@ class _Rows:
 
     def first_event(self, steps: int) -> int | None:
         """Index of the first step that holds an event."""
-        q, v = (np.ascontiguousarray(array[: steps + 1]) for array in self._arrays[:2])
+        # fresh views, the same for all watches: they tell rows apart by identity
+        q, v = (array[: steps + 1] for array in self._arrays[:2])
         found = []
         for watch in self._plan.watches:
             assert watch.many is not None
@@ -208,6 +212,7 @@ def _step_by_step(
         record.add(times[0], stepper.q, stepper.v, stepper.effort, 0.0, 0.0, False)
     for i in range(first, last):
         t = float(times[i])
+        _anchor(plan, stepper, i)
         # all steps but a shorter last one are exactly dt, as in the compiled loop
         h = float(times[i + 1] - t) if i + 2 == times.size and _has_short_step(plan) else plan.dt
         _ask(plan, stepper, t, h)
@@ -233,6 +238,16 @@ def _add(record: Record, t: float, stepper: Stepper | VerbStepper) -> None:
     account = stepper.work, stepper.dissipated
     record.add(t, stepper.q, stepper.v, stepper.effort, *account, record.clipped)
     record.clipped = False
+
+
+def _anchor(plan: Plan, stepper: Stepper | VerbStepper, i: int) -> None:
+    """Now and then put coordinates of prescribed constant speed where they are at index i of the times."""
+    if i % ANCHORED != 0 or i == 0 or plan.drive is not None:
+        return
+    for c in plan.robot.coordinates:
+        if c.prescribed:
+            x = plan.q0[c.q_index] + plan.v0[c.v_index] * float(plan.times[i] - plan.times[0])
+            stepper.place(c.q_index, x)
 
 
 def _ask(plan: Plan, stepper: Stepper | VerbStepper, t: float, h: float) -> None:

@@ -267,6 +267,10 @@ class Stepper:
         w["q"][drive.q_index], w["v"][drive.v_index], _ = drive.at(t)
         self.given[drive.v_index] = drive.mean_acceleration(t, h)
 
+    def place(self, q_index: int, x: float) -> None:
+        """Put one position at x [m or rad]; accounts go on."""
+        self._workspace["q"][q_index] = x
+
     def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None:
         """Wrenches that act from now on; None clears.
 

@@ -58,6 +58,10 @@ class VerbStepper:
         self.q[drive.q_index], self.v[drive.v_index], _ = drive.at(t)
         self._motion.set_given(drive.v_index, drive.mean_acceleration(t, h))
 
+    def place(self, q_index: int, x: float) -> None:
+        """See `Stepper.place`."""
+        self.q[q_index] = x
+
     def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None:
         """Wrenches by frame, held."""
         self._motion.set_wrenches(wrenches)
