@@ -2,8 +2,8 @@
 
     python docs/pictures/wheeled_arm.py [FOLDER]
 
-The shapes are those of the shipped robot: its road, its mounts, and its links bent as the shape functions of the
-model bend them, 12 times too much.
+The shapes are those of the shipped robot: its road, its mounts, and its links bent as the shape functions of
+the model bend them, ten times too much.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from matplotlib.patches import Arc, Polygon
 import flexdyn_ros
 
 #: pose of the picture: pitch up, angles of both links [rad], height of the cart [m]
-PITCH, ANGLES, HEIGHT = 0.06, (0.62, 1.22), 0.42
+PITCH, ANGLES, HEIGHT = 0.06, (0.95, 0.42), 0.42
 #: tip deflection [m] and slope [rad] of both links, stretched for the eye
 BENT = ((0.09, 0.24), (-0.06, -0.13))
 STEEL, ROAD, FAINT, ACCENT = "#274060", "#7a6a55", "#9aa5b1", "#c2410c"
@@ -82,8 +82,8 @@ def spring(ax, low, high, coils=5) -> None:
     middle = 0.5 * (low[1] + high[1])
     d = low[0] + 0.04
     ax.plot([d, d], [low[1], middle - 0.02], color="black", lw=1.0)
-    ax.plot([d - 0.02, d - 0.02, d + 0.02, d + 0.02], [middle + 0.04, middle - 0.02, middle - 0.02, middle + 0.04],
-            color="black", lw=1.0)  # fmt: skip
+    cup = np.array([[-0.02, 0.04], [-0.02, -0.02], [0.02, -0.02], [0.02, 0.04]]) + [d, middle]
+    ax.plot(*cup.T, color="black", lw=1.0)
     ax.plot([d - 0.017, d + 0.017], [middle + 0.01] * 2, color="black", lw=1.6)
     ax.plot([d, d], [middle + 0.01, high[1]], color="black", lw=1.0)
     for y_end in (low[1], high[1]):
@@ -104,13 +104,13 @@ def mechanism(robot) -> plt.Figure:
     box = np.array([[-0.43, -0.05], [0.43, -0.05], [0.43, 0.09], [-0.43, 0.09]])
     ax.add_patch(Polygon(origin + box @ T.T, closed=True, facecolor="#dbe4ee", edgecolor=STEEL, lw=1.4))
     ax.plot(*origin, "k+", ms=9)
-    ax.text(origin[0] + 0.05, origin[1] - 0.022, "$O_1$: $x = X(t)$ driven, $z$, $\\theta_1$", fontsize=10)
+    ax.text(origin[0] + 0.03, origin[1] + 0.025, "$O_1$: $x = X(t)$, $z$, $\\theta_1$", fontsize=9)
     for wheel in robot.description.wheels:
         mount = origin + T @ np.array([wheel.xyz[0], wheel.xyz[2] - 0.05])
         ground = np.interp(mount[0], X, z)
         spring(ax, (mount[0], ground), mount)
         ax.plot(mount[0], ground, "o", color="black", ms=5)
-        side = -0.11 if wheel.xyz[0] < 0 else 0.13
+        side = -0.2 if wheel.xyz[0] < 0 else 0.2
         ax.text(
             mount[0] + side,
             0.5 * (mount[1] + ground),
@@ -131,7 +131,7 @@ def mechanism(robot) -> plt.Figure:
         ax.plot(*line.T, color=STEEL, lw=3.2)
         angle_mark(ax, root, 0.24, 0.0, angle, f"$\\theta_{number}$")
         ax.text(
-            *(line[34] + turn(angle) @ [0.0, 0.07]), f"link {number}", ha="center", va="center", color=STEEL
+            *(line[34] + turn(angle) @ [0.0, 0.12]), f"link {number}", ha="center", va="center", color=STEEL
         )
         ax.plot(*root, "o", mfc="white", mec="black", ms=9, zorder=5)
         slopes.append(bend[1])
@@ -140,15 +140,15 @@ def mechanism(robot) -> plt.Figure:
     arrow(ax, root, root + np.array([0.16, 0.08]), "$F_P$", (0.05, 0.02), ACCENT)
     torque_mark(ax, B, "$T_{31}$ on link 3,\n$-T_{31}$ on the cart", 0)
     first_tip = B + (bent_line(0.8, BENT[0]) @ turn(ANGLES[0]).T)[-1]
-    torque_mark(ax, first_tip, "$T_{43}$ on link 4, $-T_{43}$ on\nthe bent tip of link 3", 40)
+    torque_mark(ax, first_tip, "$T_{43}$ on link 4, $-T_{43}$\non the bent tip of link 3", 40)
     ax.text(B[0] + 0.05, B[1] - 0.06, "B")
     ax.text(first_tip[0] + 0.07, first_tip[1] - 0.05, "C")
     corner = np.array([-0.72, 1.35])
-    arrow(ax, corner, corner + [0.16, 0.0], "$X$ (ROS x)", (0.1, 0.0))
-    arrow(ax, corner, corner + [0.0, 0.16], "$Y$ (ROS z)", (0.0, 0.04))
-    arrow(ax, corner + [0.45, 0.05], corner + [0.75, 0.05], "travel", (-0.14, 0.05))
+    arrow(ax, corner, corner + [0.16, 0.0], "$X$ (ROS x)", (0.2, 0.0))
+    arrow(ax, corner, corner + [0.0, 0.16], "$Y$ (ROS z)", (0.0, 0.05))
+    arrow(ax, (0.55, 0.62), (0.85, 0.62), "travel", (-0.14, 0.05))
     ax.set_xlim(-0.9, 1.35)
-    ax.set_ylim(-0.12, 1.72)
+    ax.set_ylim(-0.12, 2.05)
     ax.set_aspect("equal")
     ax.axis("off")
     return figure
@@ -186,7 +186,7 @@ def floating_frame() -> plt.Figure:
     ax.plot(*point, "o", color="black", ms=5)
     ax.plot(*np.array([undeformed, point]).T, color="black", lw=0.9, ls=":")
     ax.plot(*np.array([R, undeformed]).T, color="black", lw=1.4)
-    ax.text(*(0.5 * (R + undeformed) + A @ [0.06, -0.07]), "$e\\,x$", ha="center")
+    ax.text(*(undeformed + A @ [-0.05, -0.09]), "$e\\,x$", ha="center")
     ax.text(*(point + A @ [-0.14, 0.06]), "$S(x)\\, q_f$", ha="center")
     ax.text(0.75, 0.12, "$r(x) = R + A(\\theta)\\,(e\\,x + S(x)\\,q_f)$", fontsize=13)
     ax.text(0.75, 0.03, "the frame is clamped to the section at the root", color=FAINT)

@@ -21,7 +21,8 @@ def judge_mobile(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     for link, rate in first_clamped_rates(robot).items():
         notes.append(
             f"link '{link}': without stiffening its bending softens when it turns, by "
-            f"{100 * TOO_FAST**2:.0f} % at {TOO_FAST * rate:.3g} rad/s; beyond {rate:.3g} rad/s it is unstable"
+            f"{100 * TOO_FAST**2:.0f} % at {TOO_FAST * rate:.3g} rad/s; beyond {rate:.3g} rad/s it is "
+            "unstable"
         )
     return tuple(warnings), tuple(notes)
 
