@@ -99,7 +99,8 @@ class Client:
 
         A server may come to know a new client later than the client knows the server; its first response is
         then lost. So the first request to a service waits a little, and is sent again when no answer comes;
-        where asking twice is not asking once, as for steps of the simulator, a request for nothing goes first.
+        where asking twice is not asking once, as for steps of the simulator, a request for nothing goes
+        first.
         """
         is_first = name not in self._clients
         if is_first and getattr(request, "steps", 0):

@@ -30,6 +30,7 @@ from flexdyn_ros.kernels import continuum as kernels
 from flexdyn_ros.model.continuum import PackedArm, SectionFrame, build_arm, carry_payloads
 from flexdyn_ros.model.payload import Payload
 from flexdyn_ros.model.placement import IDENTITY
+from flexdyn_ros.model.stations import section_of
 
 if TYPE_CHECKING:
     from flexdyn_ros.dynamics.motion import Motion
@@ -232,12 +233,6 @@ class ContinuumRobot(DirectVerbs):
             found[section.joint] = deflection_of(section, full[..., 3 * i : 3 * i + 3], local, s)
         return found
 
-    def coriolis_matrix(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """C (..., nv, nv) of Christoffel's symbols: C v is the velocity part of h, dM/dt - 2 C is skew."""
-        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        C = coriolis_of(self, (), rows.take("q"), rows.take("v"))
-        return C.reshape(*rows.shape, self.nv, self.nv)
-
     @cached_property
     def motion(self) -> Motion:
         """What steps in time need of the arm: compiled, implicit in springs and dampers."""
@@ -282,6 +277,9 @@ class ContinuumRobot(DirectVerbs):
         self._call(kernels.momenta_many, rows, ("q", "v"), momenta)
         return momenta
 
+    def _coriolis_rows(self, rows: Rows) -> np.ndarray:
+        return coriolis_of(self, (), rows.take("q"), rows.take("v"))
+
     def _frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
         self._slices(rows, [self._frame(name) for name in names], poses)
 
@@ -325,11 +323,10 @@ class ContinuumRobot(DirectVerbs):
         if isinstance(name, str):
             if name in self._arm.frames:
                 return self._arm.frames[name]
-            section, sign, station = name.rpartition("@")
-            if not sign:
-                section, _, station = name.rpartition("/")
-                station = {"base": "0", "tip": "1"}.get(station, "")
-            eta = _station(station)
+            section, eta = section_of(name)
+            for end, at in (("/base", 0.0), ("/tip", 1.0)):
+                if name.endswith(end):
+                    section, eta = name.removesuffix(end), at
             if section in self.section_names and eta is not None:
                 return SectionFrame(name, self.section_names.index(section), eta, IDENTITY)
         raise UnknownNameError("frame", name, (*self.frame_names, *(f"{s}@0.5" for s in self.section_names)))
@@ -401,13 +398,3 @@ class ContinuumRobot(DirectVerbs):
 
     def _check(self, data: Mapping[str, np.ndarray]) -> None:
         refuse_nonfinite(data)
-
-
-def _station(text: str) -> float | None:
-    """A station as a fraction of the length; None if it is none."""
-    try:
-        eta = {"root": 0.0, "tip": 1.0}.get(text)
-        eta = float(text) if eta is None else eta
-    except ValueError:
-        return None
-    return eta if 0.0 <= eta <= 1.0 else None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.dynamics.arguments import Rows
+from flexdyn_ros.dynamics.arguments import Rows, check_out
 from flexdyn_ros.dynamics.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.dynamics.modes import chosen_coordinates, modes_of
 from flexdyn_ros.dynamics.results import Equilibrium, Linearization, Modes
@@ -142,11 +143,27 @@ class RobotVerbs(StateVerbs):
 class DirectVerbs(RobotVerbs):
     """Verbs of robots whose coordinates have an effort each: B is the identity."""
 
-    def actuation_matrix(self, q: np.ndarray) -> np.ndarray:
+    def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """B (..., nv, nu): the identity."""
         rows = Rows({"q": (q, self.nq)})
+        B = check_out(out, (*rows.shape, self.nv, self.nv))
         self._check({"q": rows.take("q")})
-        return np.broadcast_to(np.eye(self.nv), (*rows.shape, self.nv, self.nv)).copy()
+        B[...] = np.eye(self.nv)
+        return B
+
+    def coriolis_matrix(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+        """C (..., nv, nv): C v is the velocity part of h, dM/dt - 2 C is skew (Echeandia & Wensing 2021).
+
+        Of trees that bend and of soft arms: see `dynamics/coriolis.py`. Zero for motors of elastic joints.
+        """
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        C = check_out(out, (*rows.shape, self.nv, self.nv))
+        C.reshape(rows.count, self.nv, self.nv)[...] = self._coriolis_rows(rows)
+        return C
+
+    @abstractmethod
+    def _coriolis_rows(self, rows: Rows) -> np.ndarray:
+        """(count, nv, nv); `rows` hold q and v."""
 
     def inverse_dynamics_derivatives(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None

@@ -109,14 +109,6 @@ class ElasticTreeRobot(DirectVerbs):
 
     # ---- what only trees have ----
 
-    def coriolis_matrix(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """C (..., nv, nv) of the tree, zero for motors; see `TreeRobot.coriolis_matrix`."""
-        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        inner, n = self._inner(rows, "q", "v"), self.tree.nv
-        C = np.zeros((rows.count, self.nv, self.nv))
-        C[:, :n, :n] = self.tree.coriolis_matrix(inner.take("q"), inner.take("v"))
-        return C.reshape(*rows.shape, self.nv, self.nv)
-
     def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict[str, Deflection]:
         """Deformation of each flexible link; see `TreeRobot.deflections`."""
         rows = Rows({"q": (q, self.nq)})
@@ -181,6 +173,11 @@ class ElasticTreeRobot(DirectVerbs):
 
     def _momenta_rows(self, rows: Rows) -> np.ndarray:
         return self.tree._momenta_rows(self._inner(rows, "q", "v"))
+
+    def _coriolis_rows(self, rows: Rows) -> np.ndarray:
+        C, n = np.zeros((rows.count, self.nv, self.nv)), self.tree.nv
+        C[:, :n, :n] = self.tree._coriolis_rows(self._inner(rows, "q", "v"))
+        return C
 
     def _frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
         self.tree._frames_rows(self._inner(rows, "q"), names, poses)

@@ -72,7 +72,7 @@ class FamilyRows(RobotFacts):
         """Zero position (nq,), unit quaternions, platforms at home; may lie outside limits."""
 
     @abstractmethod
-    def actuation_matrix(self, q: np.ndarray) -> np.ndarray:
+    def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """B (..., nv, nu)."""
 
     @abstractmethod

@@ -18,6 +18,7 @@ from flexdyn_ros.kernels import flexible as kernels
 from flexdyn_ros.model.beams import BeamLink
 from flexdyn_ros.model.flexible import FlexibleLinkModel
 from flexdyn_ros.model.packed_flexible import PackedFlexibleTree
+from flexdyn_ros.model.stations import section_of
 from flexdyn_ros.model.tree import RigidTree
 
 if TYPE_CHECKING:
@@ -94,13 +95,8 @@ class Bending:
     def section_names(self, names: Iterable[Any], known: Any) -> tuple[str, ...]:
         """Those of `names` that are sections LINK@station of flexible links and not known yet."""
         flexible = {link.name for link in self.links}
-        wanted = []
-        for name in names:
-            if isinstance(name, str) and name not in known and "@" in name:
-                link, _, station = name.rpartition("@")
-                if link in flexible and _is_station(station):
-                    wanted.append(name)
-        return tuple(dict.fromkeys(wanted))
+        wanted = [name for name in names if isinstance(name, str) and name not in known]
+        return tuple(dict.fromkeys(name for name in wanted if section_of(name)[0] in flexible))
 
     def integrals_of(self, name: str, stations: Sequence[float]) -> LinkIntegrals:
         """Constants of a flexible link by its name, and its shapes at stations."""
@@ -145,13 +141,6 @@ def _checked(stations: Sequence[float]) -> np.ndarray:
     if not np.all((s >= 0.0) & (s <= 1.0)):
         raise StateError("stations are fractions of the length, from 0 to 1")
     return s
-
-
-def _is_station(text: str) -> bool:
-    try:
-        return 0.0 <= float(text) <= 1.0
-    except ValueError:
-        return False
 
 
 def _deflection(

@@ -42,13 +42,17 @@ class Rolling:
     """Wheels of a tree; immutable.
 
     kernels: entries by the names of kernels/flexible.py; packed: the memory that they take by its address;
-    tables: of the planar tree, None for the method `articulated`.
+    tables: of the planar tree, None for the method `articulated`. eliminated (nv,): marks the coordinates
+    whose acceleration the recursion cannot take as given.
     """
 
     def __init__(self, description: RobotDescription, tree: RigidTree, kernels: Any, packed: Any) -> None:
         self.tables: MobileTables | None = None
         self._articulated: Any = None
-        if description.formulation.method == "floating_frame":
+        floating = description.formulation.method == "floating_frame"
+        kinds = [c.kind for c in tree.coordinates]
+        self.eliminated = np.array([floating and kind not in ("base", "joint") for kind in kinds], dtype=bool)
+        if floating:
             self.tables = build_mobile(description, tree)
             self.packed: Any = PackedMobile(
                 packed, self.tables, description.road, tree.model.nq, tree.model.nv

@@ -141,7 +141,8 @@ class MobileRobot(TreeRobot):
         outer = [out[:, node, :2] for _, node, on_root in tables.joints if not on_root]
         inner = [-out[:, node, :2] for _, node, on_root in tables.joints if on_root]
         drive = -np.broadcast_to(tau[..., self._drive_index()], rows.shape).reshape(rows.count, 1)
-        return np.concatenate([*outer, *inner, drive], axis=1).reshape(*rows.shape, -1)
+        forces = np.concatenate([*outer, *inner, drive], axis=1)
+        return forces.reshape(*rows.shape, forces.shape[1])
 
     # ---- behind the extras ----
 

@@ -12,6 +12,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.dynamics.arguments import (
     Rows,
     by_name,
+    check_out,
     explain_status,
     finite_number,
     refuse_nonfinite,
@@ -225,12 +226,12 @@ class PlatformRobot(RobotVerbs):
         """v (n, 6) of J v = rates."""
         return np.linalg.solve(self.leg_jacobian(q), rates[..., None])[..., 0]
 
-    def leg_jacobian(self, q: np.ndarray) -> np.ndarray:
+    def leg_jacobian(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """J (..., 6, 6): lengths' = J v, angular columns first."""
         rows = Rows({"q": (q, 7)})
-        J = _empty((rows.count, 6, 6))
-        self._call(kernels.leg_jacobian_many, rows, ("q",), J)
-        return J.reshape(*rows.shape, 6, 6)
+        J = check_out(out, (*rows.shape, 6, 6))
+        self._call(kernels.leg_jacobian_many, rows, ("q",), J.reshape(rows.count, 6, 6))
+        return J
 
     def leg_states(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> LegStates:
         """Angular motion of the legs and accelerations of their centres of mass; see `LegStates`."""
@@ -392,9 +393,12 @@ class PlatformRobot(RobotVerbs):
         self._required(rows, 1.0, np.zeros((rows.count, 6)), terms[1])
         return terms.swapaxes(0, 1)
 
-    def actuation_matrix(self, q: np.ndarray) -> np.ndarray:
+    def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """B (..., 6, 6): the leg Jacobian transposed."""
-        return np.ascontiguousarray(np.swapaxes(self.leg_jacobian(q), -1, -2))
+        J = self.leg_jacobian(q)
+        B = check_out(out, J.shape)
+        B[...] = np.swapaxes(J, -1, -2)
+        return B
 
     def _energy_rows(self, rows: Rows) -> np.ndarray:
         energy = _empty((rows.count, 3))

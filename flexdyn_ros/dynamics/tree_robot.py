@@ -17,6 +17,7 @@ from flexdyn_ros.dynamics.arguments import (
     warn_of_singular_rows,
 )
 from flexdyn_ros.dynamics.derived_verbs import DirectVerbs
+from flexdyn_ros.dynamics.partial import partial_motion
 from flexdyn_ros.dynamics.results import Deflection
 from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.dynamics.wrenches import rows_with_wrenches, wrench_rows
@@ -189,26 +190,6 @@ class TreeRobot(DirectVerbs):
             raise UnknownNameError("flexible link", link, ())
         return self._bending.integrals_of(link, stations)
 
-    def coriolis_matrix(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """C (..., nv, nv): C v is the velocity part of h, dM/dt - 2 C is skew (Echeandia & Wensing 2021).
-
-        Of trees that bend: see `dynamics/coriolis.py`.
-        """
-        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        if self.bends:
-            from flexdyn_ros.dynamics.coriolis import coriolis_of
-
-            data = {name: rows.take(name) for name in ("q", "v")}
-            return coriolis_of(self, self._free_twists, **data).reshape(*rows.shape, self.nv, self.nv)
-        C = _empty((rows.count, self.nv, self.nv))
-        blocks = (4, self._tree.model.nb, 6, 6)
-
-        def call(address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, C: np.ndarray) -> int:
-            return coriolis_many(address, work, q, v, np.zeros(blocks), C)
-
-        self._call(call, rows, ("q", "v"), C)
-        return C.reshape(*rows.shape, self.nv, self.nv)
-
     # ---- rows of the verbs ----
 
     def _inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
@@ -245,6 +226,20 @@ class TreeRobot(DirectVerbs):
         momenta = _empty((rows.count, 10))
         self._call(self._kernels.momenta_many, rows, ("q", "v"), momenta)
         return momenta
+
+    def _coriolis_rows(self, rows: Rows) -> np.ndarray:
+        if self.bends:
+            from flexdyn_ros.dynamics.coriolis import coriolis_of
+
+            return coriolis_of(self, self._free_twists, rows.take("q"), rows.take("v"))
+        C = _empty((rows.count, self.nv, self.nv))
+        blocks = (4, self._tree.model.nb, 6, 6)
+
+        def call(address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, C: np.ndarray) -> int:
+            return coriolis_many(address, work, q, v, np.zeros(blocks), C)
+
+        self._call(call, rows, ("q", "v"), C)
+        return C
 
     def _frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
         self._need_rotations("frames")
@@ -419,6 +414,8 @@ class TreeRobot(DirectVerbs):
         seeing = self._seeing(wrenches or ())
         if seeing is not self:
             return seeing._partial(q, v, tau, a, given, wrenches)
+        if self._rolling is not None and given[self._rolling.eliminated].any():
+            return partial_motion(self, q, v, tau, a, given, wrenches)
         tau = np.zeros(self.nv) if tau is None else tau
         # accelerations of coordinates that are not given are no input: whatever they hold must not count
         a = np.where(given, numbers(a, "a", self.nv), 0.0)

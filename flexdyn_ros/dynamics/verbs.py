@@ -170,13 +170,15 @@ class StateVerbs(FamilyRows):
         energy = self._energy_rows(rows)
         return Energy(*(np.ascontiguousarray(energy[:, i]).reshape(rows.shape)[()] for i in range(3)))
 
-    def momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def momentum(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """Momentum (..., 6) = (angular about the world origin; linear), world axes [N m s, N s]; rotors' spin
         left out."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        return np.ascontiguousarray(self._momenta_rows(rows)[:, :6]).reshape(*rows.shape, 6)
+        momentum = check_out(out, (*rows.shape, 6))
+        momentum.reshape(rows.count, 6)[...] = self._momenta_rows(rows)[:, :6]
+        return momentum
 
-    def center_of_mass(self, q: np.ndarray) -> np.ndarray:
+    def center_of_mass(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """Centre of mass (..., 3) of all that can move, world axes [m]; what is fixed to the world does not
         count.
 
@@ -187,22 +189,26 @@ class StateVerbs(FamilyRows):
             If nothing that can move has mass.
         """
         rows = Rows({"q": (q, self.nq), "v": (np.zeros(self.nv), self.nv)})
+        com = check_out(out, (*rows.shape, 3))
         found = self._momenta_rows(rows)
         if rows.count and not found[0, 9]:
             raise SingularityError("no body that can move has mass: there is no centre of mass", 0.0)
-        return (found[:, 6:9] / found[:, 9:10]).reshape(*rows.shape, 3)
+        com.reshape(rows.count, 3)[...] = found[:, 6:9] / found[:, 9:10]
+        return com
 
     # ---- geometry ----
 
-    def frames(self, q: np.ndarray, names: str | Sequence[str] | None = None) -> np.ndarray:
+    def frames(
+        self, q: np.ndarray, names: str | Sequence[str] | None = None, *, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """Poses of frames in the world: (..., 4, 4) for one name, (..., k, 4, 4) for several (None:
         `frame_names`) [m]."""
         wanted = self.frame_names if names is None else (names,) if isinstance(names, str) else tuple(names)
         rows = Rows({"q": (q, self.nq)})
-        poses = _empty((rows.count, len(wanted), 4, 4))
-        self._frames_rows(rows, wanted, poses)
         tail = (4, 4) if isinstance(names, str) else (len(wanted), 4, 4)
-        return poses.reshape(*rows.shape, *tail)
+        poses = check_out(out, (*rows.shape, *tail))
+        self._frames_rows(rows, wanted, poses.reshape(rows.count, len(wanted), 4, 4))
+        return poses
 
     def jacobian(self, q: np.ndarray, frame: str, *, out: np.ndarray | None = None) -> np.ndarray:
         """J (..., 6, nv): J v = (angular; linear) velocity of the frame's origin, world axes."""
@@ -211,16 +217,22 @@ class StateVerbs(FamilyRows):
         self._jacobian_rows(rows, frame, J.reshape(rows.count, 6, self.nv))
         return J
 
-    def integrate(self, q: np.ndarray, v: np.ndarray, dt: float) -> np.ndarray:
+    def integrate(
+        self, q: np.ndarray, v: np.ndarray, dt: float, *, out: np.ndarray | None = None
+    ) -> np.ndarray:
         """q moved by v for dt seconds (..., nq): sums, and the exponential map for free bodies (R <-
         exp([w dt]) R), whose quaternions come back with unit length."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        return self._integrate_rows(rows, finite_number(dt, "dt")).reshape(*rows.shape, self.nq)
+        moved = check_out(out, (*rows.shape, self.nq))
+        moved.reshape(rows.count, self.nq)[...] = self._integrate_rows(rows, finite_number(dt, "dt"))
+        return moved
 
-    def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    def difference(self, q0: np.ndarray, q1: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """v (..., nv) with integrate(q0, v, 1) = q1; continuous joints go the short way, within (-pi, pi]."""
         rows = Rows({"q0": (q0, self.nq), "q1": (q1, self.nq)})
-        return self._difference_rows(rows).reshape(*rows.shape, self.nv)
+        way = check_out(out, (*rows.shape, self.nv))
+        way.reshape(rows.count, self.nv)[...] = self._difference_rows(rows)
+        return way
 
     # ---- accelerations that are given ----
 

@@ -30,6 +30,7 @@ from flexdyn_ros.model.modes import (
     with_body,
 )
 from flexdyn_ros.model.placement import IDENTITY, Placement, RigidInertia
+from flexdyn_ros.model.stations import section_of
 
 if TYPE_CHECKING:
     from flexdyn_ros.model.imported_modes import ImportedLink, NodeStation
@@ -169,8 +170,9 @@ class FlexibleLinks:
         draft.add_frame(link, body, placement)
         self._add_section_frame(draft, seat, f"{link}/tip", 1.0)
         for name in self.sections:
-            if name.rpartition("@")[0] == link:
-                self._add_section_frame(draft, seat, name, float(name.rpartition("@")[2]))
+            carrier, station = section_of(name)
+            if carrier == link and station is not None:
+                self._add_section_frame(draft, seat, name, station)
 
     def seat(self, draft: TreeDraft, joint: Joint) -> tuple[int, Placement]:
         """Node that carries a child joint of a flexible link, and the joint frame's placement in it

@@ -134,8 +134,18 @@ def test_out_is_filled_and_returned(arm):
             lambda out: arm.forward_dynamics(q, v, a, out=out),
             lambda out: arm.forward_dynamics(q, v, a, prescribed={"elbow": 0.0}, out=out),
             lambda out: arm.bias_forces(q, v, out=out),
+            lambda out: arm.integrate(q, v, 0.1, out=out),
+            lambda out: arm.difference(q, q + v, out=out),
         ],
-        (3, 2, 2): [lambda out: arm.mass_matrix(q, out=out)],
+        (3, 3): [lambda out: arm.center_of_mass(q, out=out)],
+        (3, 6): [lambda out: arm.momentum(q, v, out=out)],
+        (3, 2, 2): [
+            lambda out: arm.mass_matrix(q, out=out),
+            lambda out: arm.actuation_matrix(q, out=out),
+            lambda out: arm.coriolis_matrix(q, v, out=out),
+        ],
+        (3, 4, 4): [lambda out: arm.frames(q, "tip", out=out)],
+        (3, 1, 4, 4): [lambda out: arm.frames(q, ["tip"], out=out)],
         (3, 6, 2): [lambda out: arm.jacobian(q, "tip", out=out)],
     }
     for shape, verbs_of_shape in calls.items():

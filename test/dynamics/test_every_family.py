@@ -1,0 +1,203 @@
+"""What holds for the verbs of every family: shapes, batches, `out`, refusals, names, payloads."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+import flexdyn_ros
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+
+ROBOTS = ["flexible_two_link", "mobile_arm", "soft_arm", "stewart_1t"]
+
+
+class Case:
+    """A robot, a state of it, a batch of states, and its verbs as functions of (q, v, a, tau, wrenches)."""
+
+    def __init__(self, name):
+        self.robot = r = flexdyn_ros.load(name)
+        rng = np.random.default_rng(7)
+        self.given = np.array([c.prescribed for c in r.coordinates], dtype=bool)
+        self.frame = r.frame_names[-1]
+        self.state, self.batch = (
+            (
+                np.array([r.random(rng) for _ in range(int(np.prod(shape)))]).reshape(*shape, r.nq),
+                0.1 * rng.standard_normal((*shape, r.nv)),
+                rng.standard_normal((*shape, r.nv)),
+                self.efforts(rng.standard_normal((*shape, r.nu))),
+                {self.frame: rng.standard_normal((*shape, 6))},
+            )
+            for shape in ((), (2, 3))
+        )
+        self.empty = (*(np.empty((0, n)) for n in (r.nq, r.nv, r.nv, r.nu)), {self.frame: np.empty((0, 6))})
+
+    def efforts(self, tau):
+        if self.given.any():
+            tau[..., self.given] = 0.0
+        return tau
+
+    def verbs(self):
+        """Name: (verb, shape of its result)."""
+        r, nv, nu = self.robot, self.robot.nv, self.robot.nu
+        free = nv - int(self.given.sum())
+        found = {
+            "mass_matrix": (lambda q, v, a, tau, w: r.mass_matrix(q), (nv, nv)),
+            "bias_forces": (lambda q, v, a, tau, w: r.bias_forces(q, v), (nv,)),
+            "bias_terms": (lambda q, v, a, tau, w: r.bias_terms(q, v).gravity, (nv,)),
+            "actuation_matrix": (lambda q, v, a, tau, w: r.actuation_matrix(q), (nv, nu)),
+            "inverse_dynamics": (lambda q, v, a, tau, w: r.inverse_dynamics(q, v, a), (nu,)),
+            "loaded": (lambda q, v, a, tau, w: r.inverse_dynamics(q, v, a, w), (nu,)),
+            "free": (lambda q, v, a, tau, w: r.inverse_dynamics(q, v, a, w, unactuated="free"), (nu,)),
+            "forward_dynamics": (lambda q, v, a, tau, w: r.forward_dynamics(q, v, tau, w), (nv,)),
+            "energy": (lambda q, v, a, tau, w: r.energy(q, v).total, ()),
+            "momentum": (lambda q, v, a, tau, w: r.momentum(q, v), (6,)),
+            "center_of_mass": (lambda q, v, a, tau, w: r.center_of_mass(q), (3,)),
+            "frame": (lambda q, v, a, tau, w: r.frames(q, self.frame), (4, 4)),
+            "frames": (lambda q, v, a, tau, w: r.frames(q), (len(r.frame_names), 4, 4)),
+            "jacobian": (lambda q, v, a, tau, w: r.jacobian(q, self.frame), (6, nv)),
+            "modes": (lambda q, v, a, tau, w: r.modes(q).frequency, (free,)),
+            "A": (lambda q, v, a, tau, w: r.linearize(q, v, tau, w).A, (2 * nv, 2 * nv)),
+            "B": (lambda q, v, a, tau, w: r.linearize(q, v, tau, w).B, (2 * nv, nu)),
+            "integrate": (lambda q, v, a, tau, w: r.integrate(q, v, 0.1), (r.nq,)),
+            "difference": (lambda q, v, a, tau, w: r.difference(q, r.integrate(q, v, 0.1)), (nv,)),
+        }
+        if hasattr(r, "coriolis_matrix"):
+            found["coriolis"] = lambda q, v, a, tau, w: r.coriolis_matrix(q, v), (nv, nv)
+        if r.kind == "mobile":
+            found["drive"] = lambda q, v, a, tau, w: r.drive_force(q, v, tau, w, slope=True), ()
+            found["normal"] = lambda q, v, a, tau, w: r.wheel_forces(q, v).normal, (2,)
+            found["constraints"] = lambda q, v, a, tau, w: r.constraint_forces(q, v, tau), (5,)
+        if r.kind == "continuum":
+            found["pose"] = lambda q, v, a, tau, w: r.pose(q, [0.0, 0.5]), (2, 4, 4)
+            found["arcs"] = lambda q, v, a, tau, w: r.arc_parameters(q), (nv // 3, 3)
+        if r.kind == "platform":
+            found["rates"] = lambda q, v, a, tau, w: r.inverse_kinematics(q, v).rate, (6,)
+            found["reactions"] = lambda q, v, a, tau, w: r.joint_reactions(q, v, a).f_b, (6, 3)
+            found["margins"] = lambda q, v, a, tau, w: r.workspace_margins(q).stroke, ()
+        return found
+
+
+@pytest.fixture(scope="module", params=ROBOTS)
+def case(request):
+    return Case(request.param)
+
+
+def test_results_have_the_shape_of_the_batch(case):
+    for name, (verb, shape) in case.verbs().items():
+        one, many = verb(*case.state), verb(*case.batch)
+        assert np.shape(one) == shape, name
+        assert many.shape == (2, 3, *shape), name
+        assert many.flags.c_contiguous, name
+        assert many.dtype == np.float64, name
+        assert np.shape(verb(*case.empty)) == (0, *shape), name
+        alone = verb(*(x[1, 2] for x in case.batch[:4]), {case.frame: case.batch[4][case.frame][1, 2]})
+        # lanes sum in another order; accelerations of modes are some 1e6 times their positions
+        assert np.abs(many[1, 2] - alone).max() <= 1e-9 * (1.0 + np.abs(alone).max()), name
+
+
+def test_bad_states_are_refused(case):
+    q, v, a, tau, w = case.state
+    bad = q.copy()
+    bad[-1] = np.nan
+    many = case.batch[0].copy()
+    many[1, 1, 0] = np.inf
+    for name, (verb, _) in case.verbs().items():
+        with pytest.raises(DimensionError):
+            verb(q[:-1], v, a, tau, w)
+        with pytest.raises(StateError, match=r"\[|quaternion"):
+            verb(bad, v, a, tau, w)
+        with pytest.raises(StateError, match="sample 4"):
+            verb(many, *case.batch[1:])
+        if case.robot.kind == "platform":
+            with pytest.raises(StateError, match="quaternion"):
+                verb(1.01 * q, v, a, tau, w)
+        assert np.isfinite(np.asarray(verb(q, v, a, tau, w))).all(), name
+
+
+def test_out_is_filled_by_every_verb_that_returns_an_array(case):
+    r, frame = case.robot, case.frame
+    q, v, a, tau, _ = case.batch
+    calls = [
+        lambda out: r.mass_matrix(q, out=out),
+        lambda out: r.bias_forces(q, v, out=out),
+        lambda out: r.actuation_matrix(q, out=out),
+        lambda out: r.inverse_dynamics(q, v, a, out=out),
+        lambda out: r.forward_dynamics(q, v, tau, out=out),
+        lambda out: r.momentum(q, v, out=out),
+        lambda out: r.center_of_mass(q, out=out),
+        lambda out: r.frames(q, out=out),
+        lambda out: r.jacobian(q, frame, out=out),
+        lambda out: r.integrate(q, v, 0.1, out=out),
+        lambda out: r.difference(q, q, out=out),
+    ]
+    for verb in calls:
+        expected = verb(None)
+        out = np.full(expected.shape, np.nan)
+        assert verb(out) is out
+        assert np.array_equal(out, expected)
+        for wrong in (
+            np.empty((*out.shape, 1)),
+            np.empty(out.shape, np.float32),
+            np.empty(out.shape, order="F"),
+        ):
+            with pytest.raises(DimensionError, match="out is"):
+                verb(wrong)
+
+
+def test_unknown_names_are_refused(case):
+    r, (q, v, a, tau, _) = case.robot, case.state
+    for call in (
+        lambda: r.index("nothing"),
+        lambda: r.frames(q, [case.frame, "nothing"]),
+        lambda: r.jacobian(q, "nothing"),
+        lambda: r.modes(q, lock=["nothing"]),
+        lambda: r.static_equilibrium(hold=["nothing"]),
+        lambda: r.with_payload("nothing", 1.0),
+        lambda: r.inverse_dynamics(q, v, a, {"nothing": np.zeros(6)}),
+        lambda: r.forward_dynamics(q, v, tau, prescribed={"nothing": 0.0}),
+        lambda: r.inverse_dynamics(q, v, a, unactuated="nothing"),
+        lambda: r.linearize(q, v, tau, {"nothing": np.zeros(6)}),
+    ):
+        with pytest.raises(UnknownNameError, match="nothing"):
+            call()
+
+
+def test_sections_are_frames_by_fraction_or_word(case):
+    r, q = case.robot, case.state[0]
+    for body in r.deflections(q):
+        assert np.array_equal(r.frames(q, f"{body}@root"), r.frames(q, f"{body}@0"))
+        assert np.array_equal(r.frames(q, f"{body}@tip"), r.frames(q, f"{body}@1.0"))
+        for wrong in ("1.2", "nan", "", "middle"):
+            with pytest.raises(UnknownNameError):
+                r.frames(q, f"{body}@{wrong}")
+
+
+def test_a_robot_with_payload_pickles_and_is_immutable(case):
+    r, q = case.robot, case.state[0]
+    loaded = r.with_payload(case.frame, 2.0, (0.1, 0.0, 0.0), np.diag([0.1, 0.1, 0.1]))
+    assert loaded.mass == pytest.approx(r.mass + 2.0)
+    assert np.array_equal(pickle.loads(pickle.dumps(loaded)).mass_matrix(q), loaded.mass_matrix(q))
+    assert np.allclose(loaded.with_payload(case.frame, 0.0).mass_matrix(q), r.mass_matrix(q), rtol=1e-12)
+    with pytest.raises(AttributeError, match="immutable"):
+        r.name = "other"
+    with pytest.raises(AttributeError, match="immutable"):
+        del r.name
+    with pytest.raises(ValueError, match="read-only"):
+        r.gravity[2] = 0.0
+
+
+def test_prescribed_accelerations_are_kept_and_the_rest_follows(case):
+    r, (q, v, _, tau, w) = case.robot, case.state
+    held = int(np.flatnonzero(~case.given)[-1])
+    a = r.forward_dynamics(q, v, tau, w, prescribed={r.v_names[held]: 0.5})
+    assert a[held] == 0.5
+    assert not a[case.given].any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        many = r.forward_dynamics(*case.batch[:2], prescribed={r.v_names[held]: np.ones((2, 3))})
+    assert np.array_equal(many[..., held], np.ones((2, 3)))
+    rest = r.mass_matrix(q) @ a + r.bias_forces(q, v) - r.actuation_matrix(q) @ tau
+    rest -= r.jacobian(q, case.frame).T @ w[case.frame]
+    others = ~case.given & (np.arange(r.nv) != held)
+    assert np.abs(rest[others]).max() < 1e-9 * (1.0 + np.abs(r.bias_forces(q, v)).max())
