@@ -23,6 +23,7 @@ from flexdyn_ros.dynamics.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.dynamics.partial import partial_motion
 from flexdyn_ros.dynamics.platform_margins import homogeneous, margins_of
 from flexdyn_ros.dynamics.platform_pose import complain, refusals, turn_between
+from flexdyn_ros.dynamics.platform_reactions import leg_loads
 from flexdyn_ros.dynamics.platform_results import Legs, LegStates, Margins, Pose, Reactions
 from flexdyn_ros.dynamics.results import Equilibrium
 from flexdyn_ros.dynamics.threads import run_in_slices
@@ -262,31 +263,43 @@ class PlatformRobot(RobotVerbs):
     ) -> Reactions:
         """Forces and moments in all joints of the legs for a motion; see `Reactions`.
 
-        Wrenches may act on the platform only: what acts on a leg goes through its joints in a way that is not
-        computed.
+        Wrenches may act on the platform, on cylinders and on rods.
 
         Raises
         ------
         DimensionError, StateError, UnknownNameError, SingularityError
         UnsupportedError
-            If a wrench acts on a leg.
+            If a wrench acts on the massless cross of a universal joint: how its two axes share it is no
+            reaction that is told.
         """
         for name in by_name(wrenches, "wrenches", "(..., 6) arrays"):
-            if self._frame(name).body > 1:
-                raise UnsupportedError(f"joint_reactions with a wrench on the leg's link '{name}'")
+            body = self._frame(name).body
+            if body > 1 and (body - 2) % 3 == 0:
+                raise UnsupportedError(f"joint_reactions with a wrench on the cross '{name}'")
         tau = self.inverse_dynamics(q, v, a, wrenches)
-        rows = Rows({"q": (q, 7), "v": (v, 6), "a": (a, 6), "tau": (tau, 6)})
-        table = _empty((rows.count, 6, columns.REACTION_COLUMNS))
-        arrays = [rows.take(name) for name in ("q", "v", "a", "tau")]
-        kernels.reactions_many(self._address, *arrays, table)
-        table = table.reshape(*rows.shape, 6, columns.REACTION_COLUMNS)
-        drive = arrays[3].reshape(*rows.shape, 6).copy()
+        rows = rows_with_wrenches(wrenches, q=(q, 7), v=(v, 6), a=(a, 6), tau=(tau, 6))
+        arrays = {name: rows.take(name) for name in ("q", "v", "a", "tau")}
+        loads = leg_loads(self, arrays["q"], wrenches, wrench_rows(rows, wrenches))
+        if loads is None:
+            found = self._bare_reactions(*arrays.values())
+        else:
+            legs = self.inverse_kinematics(arrays["q"])
+            # the push on the platform, which the forces on the rod share with the cylinder
+            along = np.einsum("nij,nij->ni", loads.force_rod, legs.direction)
+            bare = self._bare_reactions(arrays["q"], arrays["v"], arrays["a"], arrays["tau"] + along)
+            found = loads.added_to(bare, self._tables, legs.length, legs.direction)
+        return Reactions(*(x.reshape(*rows.shape, *x.shape[1:]) for x in found))
+
+    def _bare_reactions(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> Reactions:
+        """Reactions (count, 6[, 3]) under drive forces tau (count, 6) without wrenches on legs."""
+        table = _empty((len(q), 6, columns.REACTION_COLUMNS))
+        kernels.reactions_many(self._address, q, v, a, np.ascontiguousarray(tau), table)
 
         def vector(at: int) -> np.ndarray:
             return table[..., at : at + 3].copy()
 
         return Reactions(
-            drive=drive,
+            drive=tau.copy(),
             f_b=vector(columns.F_B),
             f_p=vector(columns.F_P),
             f_a=vector(columns.F_A),

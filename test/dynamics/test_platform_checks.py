@@ -85,6 +85,30 @@ def test_3_all_reactions_solve_the_78_newton_euler_equations(seed):
     close(found.guide_torque, np.einsum("ij,ij->i", n_p, s), 1e-10, np.abs(n_p).max())
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_3_with_wrenches_on_cylinders_and_rods(seed):
+    robot, numbers = pair(seed)
+    rng = np.random.default_rng(seed)
+    q, v, a = random_motion(robot, rng)
+    names = {"leg_2_cylinder": 2, "leg_5_cylinder": 5, "leg_2_rod": 8, "leg_6_rod": 12}
+    wrenches = {name: rng.normal(size=6) * 200 for name in names}
+    pulls = {body: [(wrenches[name], robot.frames(q, name)[:3, 3])] for name, body in names.items()}
+    wrenches["platform"] = rng.normal(size=6) * 300
+    guides = [leg.shortest for leg in robot.legs]
+    f_b, f_p, n_p, f_a, moment = reference.all_reactions(
+        numbers, q, v, a, wrenches["platform"], guides, pulls
+    )
+    found = robot.joint_reactions(q, v, a, wrenches)
+    s = robot.inverse_kinematics(q).direction
+    close(found.drive, np.einsum("ij,ij->i", f_p, s), 1e-10)
+    close(robot.inverse_dynamics(q, v, a, wrenches), found.drive, 1e-12)
+    for got, expected in ((found.f_b, f_b), (found.f_p, f_p), (found.f_a, f_a), (found.n_p, n_p)):
+        close(got, expected, 1e-10)
+    close(np.linalg.norm(found.moment_a, axis=1), np.abs(moment), 1e-10)
+    batch = robot.joint_reactions(np.array([q, q]), v, a, wrenches)
+    close(batch.n_p[1], found.n_p, 1e-14)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_4_dynamics_equal_the_lagrangian_differentiated_automatically(seed):
     robot, numbers = pair(seed)

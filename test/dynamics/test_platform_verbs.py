@@ -343,8 +343,8 @@ def test_names_and_numbers_that_are_wrong(example):
         example.inverse_dynamics(q, np.zeros(6), np.zeros(6), {"nowhere": np.zeros(6)})
     with pytest.raises(StateError):
         example.forward_kinematics(np.array([1.4, 1.4, np.nan, 1.4, 1.4, 1.4]))
-    with pytest.raises(UnsupportedError, match="leg's link"):
-        example.joint_reactions(q, np.zeros(6), np.zeros(6), {"leg_1_rod": np.ones(6)})
+    with pytest.raises(UnsupportedError, match="cross"):
+        example.joint_reactions(q, np.zeros(6), np.zeros(6), {"leg_1_cross": np.ones(6)})
     with pytest.raises(UnsupportedError, match="base"):
         flexdyn_ros.load("stewart_1t", options={"base.type": "floating"})
 

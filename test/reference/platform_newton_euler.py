@@ -101,8 +101,11 @@ def motions(numbers, q, v, a):
     return found
 
 
-def all_reactions(numbers, q, v, a, wrench, guide):
+def all_reactions(numbers, q, v, a, wrench, guide, pulls=None):
     """Solve the 78 equations; wrench (m, f) about the platform's origin, guide (6,) distances of the guides.
+
+    pulls: wrenches (m, f) on other bodies with their points in the world, by the body's place in `motions`
+    (1 + i: cylinder i, 7 + i: rod i).
 
     Returns F_B, F_P, N_P (about the guide), F_A (6, 3) and l (6,); the drive force is F_P . s.
     """
@@ -113,7 +116,11 @@ def all_reactions(numbers, q, v, a, wrench, guide):
         body, x, E = bodies[n]
         w, alpha = turning(E)
         I = E[0] @ body.inertia @ E[0].T
-        return body.mass * (x[2] - numbers.gravity), I @ alpha + np.cross(w, I @ w), x[0]
+        force, moment = body.mass * (x[2] - numbers.gravity), I @ alpha + np.cross(w, I @ w)
+        for w, point in (pulls or {}).get(n, ()):
+            force = force - w[3:]
+            moment = moment - w[:3] - np.cross(point - x[0], w[3:])
+        return force, moment, x[0]
 
     force, moment, com = change(0)
     b[:3], b[3:6] = force - wrench[3:], moment + np.cross(com - q[:3], force) - wrench[:3]
