@@ -257,12 +257,14 @@ class PlatformDrive:
     def _freely(self, stepper: Stepper, steps: int, now: float) -> int:
         force = self.gate.newest
         self.stale = now - self.gate.wall_time > self._timeout
-        if force is None or self.stale:
-            force = np.zeros(6)
+        if self.stale:
+            # before the first force comes, those of rest, which `begin` has given, stay
+            force = np.zeros(6) if force is not None else stepper.tau.copy()
             stepper.set_servo(0.0, self._damping)
             stepper.target_v[:] = 0.0
         elif stepper.servo_damping.any():
             stepper.set_servo(0.0, 0.0)
+        assert force is not None
         stepper.tau[:] = force
         status = stepper.advance(steps)
         self._tell_others(time.monotonic())

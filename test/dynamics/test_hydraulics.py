@@ -331,6 +331,17 @@ def test_exchange_at_the_same_time_is_unstable_and_pressures_first_is_not():
     assert exchanged("pressures first", 1e-3) == pytest.approx(1.0, abs=0.02)
 
 
+def test_a_force_that_comes_one_tick_late_is_stable_only_below_the_limit():
+    """A mode grows unless w h < 2 zeta: 190 rad/s and leakage that damps by 0.1, 10 % above and below."""
+    beta, A = 1e9, cylinder().model.column("bore_area")[0]
+    V = 1e-4 + A * 0.3
+    mass = 2 * beta * A**2 / V / 190.0**2
+    leak = 0.1 * A / np.sqrt(beta * mass / (2 * V))
+    step_at_limit = 2 * 0.1 / 190.0
+    assert exchanged("at the same time", 0.9 * step_at_limit, leak) < 0.7
+    assert exchanged("at the same time", 1.1 * step_at_limit, leak) > 1.5
+
+
 # ---- check 23: force control ----
 
 

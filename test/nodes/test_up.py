@@ -13,10 +13,16 @@ pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces")
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, Transform
+from node_process import Client
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
-from flexdyn_interfaces.srv import MassMatrix
+from flexdyn_interfaces.msg import HydraulicState
+from flexdyn_interfaces.srv import ForwardKinematics, MassMatrix
 
 pytestmark = pytest.mark.ros
 ROOT = Path(__file__).parents[2]
@@ -80,6 +86,53 @@ def test_up_serves_a_robot_in_a_namespace_and_ends_cleanly(domain):
     finally:
         code = end(process)
     assert code == 0, process.stderr.read()
+
+
+def raised(height):
+    """A trajectory of the platform to so far above its home, within a second."""
+    target = Transform()
+    target.translation.z, target.rotation.w = 1.146818566 + height, 1.0
+    point = MultiDOFJointTrajectoryPoint(transforms=[target])
+    point.time_from_start.sec = 1
+    return MultiDOFJointTrajectory(joint_names=["platform"], points=[point])
+
+
+def test_up_moves_a_hydraulic_platform(domain):
+    process = up("stewart_1t", "--namespace", "rig")
+    pose, legs = "/rig/simulator/platform_pose", "/rig/leg_states"
+    try:
+        with Client("up_platform") as client:
+            client.listen(PoseStamped, pose)
+            client.listen(JointState, legs)
+            client.listen(HydraulicState, "/rig/simulator/hydraulic_state")
+            client.listen(DiagnosticArray, "/diagnostics")
+
+            def height():
+                return client.last[pose].pose.position.z - 1.146818566
+
+            client.next(pose, 200.0)
+            # closed valves hold it, but for what leaks past the pistons
+            assert abs(height()) < 0.05
+            client.publish(MultiDOFJointTrajectory, "/rig/simulator/platform_trajectory", raised(0.06))
+            client.until(lambda: abs(height() - 0.06) < 1.5e-3, "the platform did not rise")
+            lengths = client.next(legs).position
+            answer = client.call(
+                ForwardKinematics, "/rig/dynamics_server/forward_kinematics", lengths=lengths
+            )
+            assert answer.success, answer.message
+            assert list(answer.converged) == [True]
+            assert answer.poses[0].position.z - 1.146818566 == pytest.approx(height(), abs=2e-3)
+            assert min(client.last["/rig/simulator/hydraulic_state"].pressure_bore) > 3e5
+            client.until(lambda: "legs" in told(client), "no diagnostics of the legs")
+    finally:
+        code = end(process)
+    assert code == 0, process.stderr.read()
+
+
+def told(client):
+    """Names of the statuses that were told last."""
+    message = client.last.get("/diagnostics")
+    return " ".join(status.name for status in message.status) if message else ""
 
 
 def test_up_fails_when_a_node_dies(domain):
