@@ -137,9 +137,8 @@ def run_pair(tmp_path, client, robot, blocks, steps, tell=lambda text: None):
             took.append(time.monotonic() - begin)
             if block % 50 == 49:
                 rate = steps / np.mean(took[-50:])
-                tell(
-                    f"{pair.stepper.t:.0f} s: {rate:.0f} steps/s, {pair.worst:.2g} N of {pair.largest:.0f} N"
-                )
+                off = f"{pair.worst:.2g} N of {pair.largest:.0f} N"
+                tell(f"{pair.stepper.t:.0f} s: {rate:.0f} steps/s, {off}")
         assert cylinders.end(signal.SIGINT) == 0
         assert plant.end(signal.SIGINT) == 0
     return pair, np.array(took)
@@ -162,9 +161,9 @@ def test_a_minute_in_lockstep_equals_the_fused_run(tmp_path, client, robot, caps
     pair, took = run_pair(tmp_path, client, robot, 600, 100, tell)
     latency = 1e6 * took / 100
     tell(
-        f"60 s in lockstep: {1e6 / latency.mean():.0f} exchanges a second; one takes {np.median(latency):.0f} us, "
-        f"{np.quantile(latency, 0.95):.0f} us in the slowest twentieth (means of 100); largest difference "
-        f"{pair.worst:.3g} N of {pair.largest:.0f} N\n"
+        f"60 s in lockstep: {1e6 / latency.mean():.0f} exchanges a second; one takes "
+        f"{np.median(latency):.0f} us, {np.quantile(latency, 0.95):.0f} us in the slowest twentieth "
+        f"(means of 100); largest difference {pair.worst:.3g} N of {pair.largest:.0f} N\n"
     )
     assert pair.worst < 1e-6 * pair.largest
 
