@@ -473,12 +473,13 @@ class PlatformRobot(RobotVerbs):
     def _springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         if self.hydraulics is None:
             K = self._slopes_rows(rows, None)[0]
-        else:
-            q = rows.take("q")
-            J = self.leg_jacobian(q)
-            springs = self.hydraulics.stiffness(self.inverse_kinematics(q).length)
-            K = np.einsum("nki,nk,nkj->nij", J, springs, J)
-        return K, np.zeros_like(K)
+            return K, np.zeros_like(K)
+        q = rows.take("q")
+        J = self.leg_jacobian(q)
+        springs = self.hydraulics.stiffness(self.inverse_kinematics(q).length)
+        dampers = np.broadcast_to(self.hydraulics.model.column("viscous"), springs.shape)
+        K, D = (np.einsum("nki,nk,nkj->nij", J, x, J) for x in (springs, dampers))
+        return K, D
 
     def _rest(
         self, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None

@@ -373,3 +373,35 @@ def test_simulated_platforms_keep_the_account_of_energy():
     assert np.ptp(account) < 1e-9 * ours.work[-1]
     adaptive = flexdyn_ros.simulate(robot, 0.2, control=tau, dt=1e-2, method="dop853", limits="report")
     np.testing.assert_allclose(ours.q[-1], adaptive.q[-1], atol=1e-8)
+
+
+def test_the_search_for_singular_axes_climbs_beyond_what_samples_find():
+    """Each leg's largest |u.s| against 4000 poses of independent random strokes, all of which it tops."""
+    from flexdyn_ros.model.platform_reach import _Reach
+
+    robot = flexdyn_ros.load("stewart_electric")
+    reach = _Reach(robot._tables, robot._packed)
+    share = np.random.default_rng(7).uniform(size=(4000, 6))
+    lengths = np.array([leg.shortest for leg in robot.legs]) + share * [leg.stroke for leg in robot.legs]
+    found = robot.forward_kinematics(lengths, strict=False)
+    legs = robot.inverse_kinematics(found.q)
+    limits = np.array([leg.angle_limits for leg in robot.legs])
+    inside = ((legs.angles >= limits[..., 0]) & (legs.angles <= limits[..., 1])).all(axis=(1, 2))
+    k = np.abs(np.einsum("nij,ij->ni", legs.direction, robot._tables.axes))[inside & found.converged]
+    assert len(k) > 100
+    for i in range(6):
+        assert k[:, i].max() < reach.largest(i) < 0.95
+
+
+def test_viscous_friction_of_cylinders_damps_the_modes():
+    robot = flexdyn_ros.load("stewart_1t")
+    q = robot.neutral()
+    modes, J = robot.modes(q), robot.leg_jacobian(q)
+    D = J.T @ (600.0 * J)
+    w = 2 * np.pi * modes.frequency
+    for i in range(6):
+        shape = modes.shape[:, i]
+        # to first order: the modes are hardly coupled by so little damping
+        assert modes.damping_ratio[i] == pytest.approx(shape @ D @ shape / (2 * w[i]), rel=1e-2)
+    dry = flexdyn_ros.load("stewart_1t", options={"platform.hydraulics.friction": None})
+    np.testing.assert_allclose(dry.modes(q).damping_ratio, 0.0, atol=1e-9)
