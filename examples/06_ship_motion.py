@@ -90,6 +90,7 @@ axes[3].set(ylabel="pressure [bar, absolute]", xlabel="time [s]")
 for ax in axes:
     ax.legend(ncols=3, fontsize=8, loc="upper right")
     ax.grid(alpha=0.3)
+    ax.margins(x=0.01, y=0.25)  # room for the legends
 OUT.mkdir(parents=True, exist_ok=True)
 figure.savefig(OUT / "06_ship_motion.png", dpi=110)
 print(f"picture: {OUT / '06_ship_motion.png'}")

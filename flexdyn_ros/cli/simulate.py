@@ -26,6 +26,7 @@ from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.simulation.simulate import simulate as run
 from flexdyn_ros.simulation.trajectory import Trajectory
+from flexdyn_ros.simulation.valves import command_mode
 
 __all__ = ["simulate"]
 
@@ -77,8 +78,11 @@ def simulate(
     shown = not quiet and not as_json
     # cylinders that are told nothing keep their valves closed, which is not the same as no force
     control = held if tau else None
+    has_cylinders = command_mode(loaded, method, control) != "direct"
+    record = ("energy", "hydraulics") if has_cylinders else ("energy",)
+    options: dict[str, Any] = {"method": method, "control": control, "record": record}
     try:
-        result = run(loaded, duration, q0, v0, dt=dt, method=method, control=control, progress=shown)
+        result = run(loaded, duration, q0, v0, dt=dt, progress=shown, **options)
     except SimulationError as error:
         if error.trajectory is not None:
             _write(error.trajectory, files, quiet)

@@ -152,6 +152,16 @@ def test_simulate_in_json_balances_energy(pendulum):
     assert found["method"] == "rk4"
 
 
+def test_simulate_keeps_the_cylinders_of_a_platform(tmp_path):
+    saved = tmp_path / "platform.npz"
+    pushed = [part for i in range(1, 7) for part in ("--tau", f"leg_{i}=2300")]
+    run = flexdyn("simulate", "stewart_1t", "--duration", "0.2", *pushed, "--save", str(saved), "--quiet")
+    assert run.returncode == 0, run.stderr
+    trajectory = flexdyn_ros.Trajectory.load(saved)
+    assert trajectory.method == "staggered"
+    np.testing.assert_allclose(trajectory.hydraulics.force[-1], 2300.0, rtol=0.02)
+
+
 def test_schema_prints_an_xml_schema():
     from lxml import etree
 
