@@ -39,13 +39,19 @@ def check(
 
 def _print(found: Report) -> None:
     tables.print(
-        f"[bold]{found.name}[/]: kind {found.kind}, {found.base} base, {found.nv} coordinates, "
+        f"[bold]{escape(found.name)}[/]: kind {found.kind}, {found.base} base, {found.nv} coordinates, "
         f"{found.mass:.6g} kg, gravity ({', '.join(f'{g:g}' for g in found.gravity)}) m/s²",
         highlight=False,
     )
     bodies = Table("link", "parent", "joint", "type", "mass \\[kg]", title="Bodies", title_justify="left")
     for b in found.bodies:
-        bodies.add_row(b.link, b.parent or "", b.joint or "", b.joint_type or "(root)", f"{b.mass:.6g}")
+        bodies.add_row(
+            escape(b.link),
+            escape(b.parent or ""),
+            escape(b.joint or ""),
+            b.joint_type or "(root)",
+            f"{b.mass:.6g}",
+        )
     tables.print(bodies)
     coordinates = Table(
         "name",
@@ -61,12 +67,12 @@ def _print(found: Report) -> None:
     )
     for c in found.coordinates:
         limits = [_limit(x) for x in (c.lower, c.upper, c.velocity_limit, c.effort_limit)]
-        coordinates.add_row(c.name, c.kind, c.unit, *limits, "yes" if c.actuated else "no")
+        coordinates.add_row(escape(c.name), c.kind, c.unit, *limits, "yes" if c.actuated else "no")
     tables.print(coordinates)
     if found.overrides:
         overrides = Table("path", "was", "is", "source", title="Overrides", title_justify="left")
         for o in found.overrides:
-            overrides.add_row(o.path, str(o.old), str(o.new), o.source)
+            overrides.add_row(*(escape(str(x)) for x in (o.path, o.old, o.new, o.source)))
         tables.print(overrides)
     _print_links(found)
     _print_modes(found)
@@ -97,7 +103,7 @@ def _print_links(found: Report) -> None:
             f"{part.mass:.6g}, {part.first_moment[0]:.4g}"
             for part in (link.whole, link.beam, link.bodies, link.remainder)
         ]
-        table.add_row(link.link, f"{link.length:g}", link.modes, *masses, link.outcome)
+        table.add_row(escape(link.link), f"{link.length:g}", link.modes, *masses, link.outcome)
     tables.print(table)
 
 
@@ -115,7 +121,7 @@ def _print_modes(found: Report) -> None:
         )
         for number, mode in enumerate(modes, 1):
             ratio = "" if isinf(mode.damping_ratio) else f"{mode.damping_ratio:.4g}"
-            table.add_row(str(number), f"{mode.frequency:.5g}", ratio, mode.mostly)
+            table.add_row(str(number), f"{mode.frequency:.5g}", ratio, escape(mode.mostly))
         tables.print(table)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
+from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, write_text
 from flexdyn_ros.model.expanded import expand as expanded_of
 
 __all__ = ["expand"]
@@ -25,9 +25,4 @@ def expand(
     """Write the expanded URDF: bending links cut into segments on virtual joints, no inertia, no
     `<flexdyn>`."""
     text = expanded_of(load_robot(robot, config, settings, rigid)).urdf
-    if output is None:
-        print(text)
-        return
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(text, encoding="utf-8")
-    messages.print(f"wrote {output}", highlight=False)
+    write_text(text, output)

@@ -7,9 +7,11 @@ interrupted.
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+from flexdyn_ros import __version__
 from flexdyn_ros.cli.check import check
 from flexdyn_ros.cli.derive import derive
 from flexdyn_ros.cli.expand import expand
@@ -39,6 +41,21 @@ app = typer.Typer(
 )
 for command in (check, simulate, expand, view, derive, schema, up):
     app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"flexdyn_ros {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def without_command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
+    """Options without a command."""
 
 
 def exit_code(error: BaseException) -> int:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from flexdyn_ros.cli.terminal import (
@@ -128,7 +129,7 @@ def _write(
         path.parent.mkdir(parents=True, exist_ok=True)
         getattr(result, method)(path, **options.get(method, {}))
         if not quiet:
-            messages.print(f"wrote {path}", highlight=False)
+            messages.print(f"wrote {escape(str(path))}", highlight=False)
 
 
 def _summary(result: Trajectory) -> dict[str, Any]:
@@ -167,10 +168,12 @@ def _print(result: Trajectory, coordinates: Any) -> None:
     for c in coordinates:
         speed = float(np.max(np.abs(result.v[:, c.v_index])))
         if c.q_index < 0:
-            table.add_row(c.name, c.unit, "", "", "", "", f"{speed:.5g}")
+            table.add_row(escape(c.name), c.unit, "", "", "", "", f"{speed:.5g}")
             continue
         x = result.q[:, c.q_index]
-        table.add_row(c.name, c.unit, *(f"{value:.5g}" for value in (x[0], x[-1], x.min(), x.max(), speed)))
+        table.add_row(
+            escape(c.name), c.unit, *(f"{value:.5g}" for value in (x[0], x[-1], x.min(), x.max(), speed))
+        )
     tables.print(table)
     s = _summary(result)
     tables.print(

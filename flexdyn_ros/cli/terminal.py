@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import typer
 import yaml
 from rich.console import Console
+from rich.markup import escape
 
 from flexdyn_ros.dynamics.loading import load
 from flexdyn_ros.dynamics.protocol import Robot
@@ -26,9 +29,13 @@ __all__ = [
     "options_of",
     "print_json",
     "tables",
+    "write_text",
 ]
 
-tables = Console()
+#: columns of tables that are not printed on a terminal: nothing is cut off for a reader with room
+WIDE = 200
+
+tables = Console(width=None if sys.stdout.isatty() else WIDE)
 messages = Console(stderr=True)
 
 RobotName = Annotated[
@@ -75,10 +82,23 @@ def named_numbers(texts: list[str] | None, names: tuple[str, ...], option: str) 
         if name not in names:
             raise typer.BadParameter(f"{name!r} is none of {', '.join(names)}", param_hint=option)
         try:
-            result[names.index(name)] = float(value)
+            number = float(value)
         except ValueError:
             raise typer.BadParameter(f"{text!r} is not NAME=NUMBER", param_hint=option) from None
+        if not isfinite(number):
+            raise typer.BadParameter(f"{text!r} is not a finite number", param_hint=option)
+        result[names.index(name)] = number
     return result
+
+
+def write_text(text: str, output: Path | None) -> None:
+    """Text to a file, whose folder is made; to stdout if there is none."""
+    if output is None:
+        print(text)
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(text, encoding="utf-8")
+    messages.print(f"wrote {escape(str(output))}", highlight=False)
 
 
 def print_json(value: Any) -> None:

@@ -21,7 +21,7 @@ def resolve(source: Any) -> tuple[str | bytes, str | None]:
     if isinstance(source, (str, bytes)) and is_text(source):
         return source, None
     if isinstance(source, (str, os.PathLike)):
-        path = find_file(os.fspath(source))
+        path = find_file(os.fspath(source), shipped=True)
         return read_bytes(path), str(path)
     if isinstance(source, bytes):
         raise DescriptionError("bytes that are not XML", value=source[:40], expected="XML text")
@@ -49,9 +49,9 @@ def read_bytes(path: Path) -> bytes:
         raise DescriptionError(f"cannot be read: {error.strerror}", file=str(path)) from None
 
 
-def find_file(name: str, *, beside: str | None = None) -> Path:
+def find_file(name: str, *, beside: str | None = None, shipped: bool = False) -> Path:
     """The file that a path, `package://` or `file://` URI names; relative to the file `beside` if that is
-    given."""
+    given; with `shipped` also that of a robot that comes with this package."""
     if name.startswith("package://"):
         return _in_package(name, beside)
     path = Path(name.removeprefix("file://"))
@@ -62,15 +62,15 @@ def find_file(name: str, *, beside: str | None = None) -> Path:
             return path
     except (OSError, ValueError):
         pass
-    if beside is None and len(name) < 100 and name.isidentifier():
-        shipped = next(shipped_files(name), None)
-        if shipped is not None:
-            return shipped
+    if shipped and len(name) < 100 and name.isidentifier():
+        found = next(shipped_files(name), None)
+        if found is not None:
+            return found
     shown = name if len(name) < 200 else name[:200] + "..."
     expected = "the name of a file that exists"
-    if beside is None:
+    if shipped:
         expected += f", or of a shipped robot ({', '.join(shipped_names()) or 'none found'})"
-    raise DescriptionError("no such file", file=beside, value=shown, expected=expected)
+    raise DescriptionError("no such file", file=beside or shown, value=shown, expected=expected)
 
 
 def shipped_names() -> list[str]:

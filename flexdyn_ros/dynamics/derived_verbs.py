@@ -55,7 +55,8 @@ class RobotVerbs(StateVerbs):
         inverse[:, free[:, None], free] = np.linalg.inv(M[:, free[:, None], free])
         A[:, nv:, :nv] = -inverse @ dq
         A[:, nv:, nv:] = -inverse @ dv
-        B[:, nv:] = inverse @ self.actuation_matrix(rows.take("q"))
+        direct = self.effort_names == self.v_names
+        B[:, nv:] = inverse if direct else inverse @ self.actuation_matrix(rows.take("q"))
         A[singular, nv:] = B[singular, nv:] = np.nan
         return Linearization(A.reshape(*rows.shape, 2 * nv, 2 * nv), B.reshape(*rows.shape, 2 * nv, nu))
 

@@ -92,6 +92,8 @@ def test_strict_makes_warnings_fail(tmp_path):
         (["check", "seven_joint_arm", "--set", "nonsense"], 2, ["PATH=VALUE"]),
         (["check", "seven_joint_arm", "--set", "gravitation=1"], 3, ["gravitation"]),
         (["simulate", "seven_joint_arm", "--q", "elbow=1"], 2, ["elbow_pitch"]),
+        (["simulate", "seven_joint_arm", "--q", "elbow_pitch=nan"], 2, ["not a finite number"]),
+        (["check", "seven_joint_arm", "--config", "no_such.yaml"], 3, ["no_such.yaml: no such file"]),
         (["simulate", "seven_joint_arm", "--dt", "-1"], 2, ["not positive"]),
         (["simulate", "seven_joint_arm", "--dt", "nan"], 2, ["--dt"]),
         (["simulate", "seven_joint_arm", "--duration", "inf"], 2, ["--duration"]),
@@ -162,12 +164,27 @@ def test_simulate_keeps_the_cylinders_of_a_platform(tmp_path):
     np.testing.assert_allclose(trajectory.hydraulics.force[-1], 2300.0, rtol=0.02)
 
 
-def test_schema_prints_an_xml_schema():
+def test_schema_prints_or_writes_an_xml_schema(tmp_path):
     from lxml import etree
 
     run = flexdyn("schema", "--xsd")
     assert run.returncode == 0, run.stderr
     etree.XMLSchema(etree.fromstring(run.stdout.encode()))
+    assert flexdyn("schema", "--xsd", "-o", str(tmp_path / "flexdyn.xsd")).returncode == 0
+    assert (tmp_path / "flexdyn.xsd").read_text().strip() == run.stdout.strip()
+
+
+def test_the_version_is_printed():
+    assert flexdyn("--version").stdout.strip() == f"flexdyn_ros {flexdyn_ros.__version__}"
+
+
+def test_names_with_brackets_are_printed_as_they_are(tmp_path):
+    path = tmp_path / "brackets.urdf"
+    path.write_text('<robot name="a[/b]"><link name="[red]base"/></robot>')
+    run = flexdyn("check", str(path))
+    assert run.returncode == 0, run.stderr
+    assert "a[/b]" in run.stdout
+    assert "[red]base" in run.stdout
 
 
 def test_expand_writes_a_description_without_inertia(pendulum, tmp_path):
