@@ -95,6 +95,8 @@ class CommandBook:
     timeout : float
         Age at which a command is stale [s], in simulated and in wall time; 0: never.
     on_stale : {"hold", "zero", "damp"}
+    at_first : {"zero", "hold", "damp"}
+        What joints do that have not been commanded since the start or `forget`.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class CommandBook:
         timeout: float = 0.1,
         on_stale: str = "hold",
         gravity_compensation: bool = True,
+        at_first: str = "zero",
     ) -> None:
         self.robot = robot
         self._rows = {c.name: c.v_index for c in robot.coordinates}
@@ -115,14 +118,15 @@ class CommandBook:
         )
         self._positions = np.array([c.q_index for c in robot.coordinates], dtype=np.int64)
         self._interface, self._timeout, self._on_stale = interface, timeout, on_stale
-        self._compensated = gravity_compensation
+        self._compensated, self._at_first = gravity_compensation, at_first
         self._lock = threading.Lock()
-        self._command = Command.none(robot.nv)
+        self._command = self._none = Command.none(robot.nv)
         self._order: Order | None = None
         self._ordered: Command | None = None
         self.accepted = self.rejected = 0
         self.last_rejection = ""
         self.stale: tuple[str, ...] = ()
+        self._to_begin = at_first != "zero"
 
     # ---- what callbacks call ----
 
@@ -192,7 +196,8 @@ class CommandBook:
     def forget(self) -> None:
         """No commands any more."""
         with self._lock:
-            self._command = Command.none(self.robot.nv)
+            self._command = self._none
+        self._to_begin = self._at_first != "zero"
         self.stale = ()
 
     def _take(
@@ -248,6 +253,8 @@ class CommandBook:
 
     def order(self, sim_time: float, wall_time: float, q: np.ndarray) -> Order:
         """What to do now: the commands as they are, those that are stale made safe."""
+        if self._to_begin:
+            self._begin(q)
         command = self._command
         if self._timeout > 0.0:
             limit = self._timeout
@@ -260,14 +267,31 @@ class CommandBook:
             self._order, self._ordered = self._order_of(command), command
         return self._order  # type: ignore[return-value]
 
+    def _begin(self, q: np.ndarray) -> None:
+        """Joints without a command hold where they are, or are damped."""
+        self._to_begin = False
+        with self._lock:
+            command = self._command
+            told = command.has_effort | command.has_position | command.has_velocity
+            rows = np.array([self._rows[name] for name in sorted(self._actuated)], dtype=np.int64)
+            rows = rows[~told[rows]]
+            kept, base = command.path, replace(command, path=None)
+            safe = base.with_rows(rows, **self._safety(self._at_first, rows, q))
+            self._command = replace(safe, path=kept)
+
+    def _safety(self, what: str, rows: np.ndarray, q: np.ndarray) -> dict[str, Any]:
+        """Values of a command that holds coordinates where they are, frees or damps them; it does not age."""
+        hold = what == "hold"
+        here = np.where(self._positions[rows] >= 0, q[self._positions[rows]], 0.0)
+        return {
+            "position": here, "velocity": 0.0, "effort": 0.0, "has_position": hold,
+            "has_velocity": hold or what == "damp", "has_effort": False, "compensate": hold,
+            "sim_time": inf, "wall_time": inf,
+        }  # fmt: skip
+
     def _make_safe(self, command: Command, rows: np.ndarray, q: np.ndarray) -> Command:
         """The command with stale coordinates holding, free, or damped; unless a newer one came meanwhile."""
-        hold, damp = self._on_stale == "hold", self._on_stale == "damp"
-        here = np.where(self._positions[rows] >= 0, q[self._positions[rows]], 0.0)
-        safe = command.with_rows(
-            rows, position=here, velocity=0.0, effort=0.0, has_position=hold, has_velocity=hold or damp,
-            has_effort=False, compensate=hold, sim_time=inf, wall_time=inf,
-        )  # fmt: skip
+        safe = command.with_rows(rows, **self._safety(self._on_stale, rows, q))
         with self._lock:
             if self._command is not command:
                 return command

@@ -12,7 +12,7 @@ from flexdyn_interfaces.srv import InverseDynamics
 from flexdyn_ros.control.input_shaping import Shaper
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.static_shape import StaticShape
-from flexdyn_ros.nodes.controllers import Gains, JointController, Send
+from flexdyn_ros.nodes.controllers import Gains, JointController, Output, Send
 from flexdyn_ros.nodes.conversions import doubles, numbers_of
 from flexdyn_ros.nodes.managed import run
 from flexdyn_ros.nodes.parameters import ComputedTorqueParameters
@@ -75,7 +75,7 @@ class ServiceLaw:
                 f"efforts has {len(response.efforts)} numbers, expected {self._robot.nu}: another robot?"
             )
             return
-        send(numbers_of(response.efforts), wanted)
+        send(Output(numbers_of(response.efforts)), wanted)
 
     def _tell(self, text: str) -> None:
         self._node.get_logger().warning(text, throttle_duration_sec=1.0)

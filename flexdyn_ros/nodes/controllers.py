@@ -7,7 +7,7 @@ time, and falls silent with it: what a robot does without commands is the robot'
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -17,20 +17,32 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from flexdyn_ros.control.closed_loop import joint_inertia
 from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
+from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.conversions import doubles, numbers_of, seconds_of
 from flexdyn_ros.nodes.managed import ManagedNode
 from flexdyn_ros.nodes.parameters import ParameterError, declare, declare_family
 from flexdyn_ros.nodes.robot_source import load_robot
+from flexdyn_ros.nodes.simulation import default_gains
 from flexdyn_ros.nodes.trajectory import JointPath, TrajectoryError, read_path
 
-__all__ = ["Gains", "JointController", "Law"]
+__all__ = ["Gains", "JointController", "Law", "Output"]
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 #: bandwidth of derived gains where nothing bends [rad/s], and relative to the lowest vibration elsewhere
 RIGID_BANDWIDTH, SHARE = 10.0, 0.5
 
-#: takes efforts (nv,) and the reference that they are meant for
-Send = Callable[[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]], None]
+
+class Output(NamedTuple):
+    """What a law commands: efforts (nv,), None: those that the robot adds by itself; and, for the servos of
+    the robot, positions (nq,) and velocities (nv,), None where they are off."""
+
+    effort: np.ndarray | None
+    position: np.ndarray | None = None
+    velocity: np.ndarray | None = None
+
+
+#: takes an output and the reference that it is meant for
+Send = Callable[[Output, tuple[np.ndarray, np.ndarray, np.ndarray]], None]
 
 
 class Law(Protocol):
@@ -40,7 +52,7 @@ class Law(Protocol):
         """Get ready for motion that starts at rest at q (nq,)."""
 
     def act(self, t: float, q: np.ndarray, v: np.ndarray, reference: Reference, send: Send) -> None:
-        """Call send, now or later, with the efforts for a measured state."""
+        """Call send, now or later, with the output for a measured state."""
 
     def shaper(self, q: np.ndarray) -> Shaper | None:
         """What references are to be convolved with when they end at q (nq,); None: nothing."""
@@ -65,15 +77,21 @@ class Gains:
 
     def about(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """P and D (nv,) about q (nq,); zero for coordinates that are not controlled."""
-        robot = self._robot
         w = self._settings.bandwidth or self._default_bandwidth(q)
-        inertia = joint_inertia(robot, q) if self._of_inertia else np.ones(robot.nv)
-        P, D = np.zeros(robot.nv), np.zeros(robot.nv)
+        inertia = joint_inertia(self._robot, q) if self._of_inertia else np.ones(self._robot.nv)
+        return self._or_given(inertia * w**2, 2.0 * self._settings.damping_ratio * w * inertia)
+
+    def of_servos(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """P and D (nv,) that the servos of the robot have: as given, else as our simulator derives them."""
+        return self._or_given(*default_gains(self._robot, q))
+
+    def _or_given(self, stiffness: np.ndarray, damping: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        P, D = np.zeros(self._robot.nv), np.zeros(self._robot.nv)
         for joint in self._joints:
-            i = robot.index(joint)
+            i = self._robot.index(joint)
             p, d = self._given[f"{joint}.p"], self._given[f"{joint}.d"]
-            P[i] = p if p >= 0.0 else inertia[i] * w**2
-            D[i] = d if d >= 0.0 else 2.0 * self._settings.damping_ratio * w * inertia[i]
+            P[i] = p if p >= 0.0 else stiffness[i]
+            D[i] = d if d >= 0.0 else damping[i]
         return P, D
 
     def _default_bandwidth(self, q: np.ndarray) -> float:
@@ -168,7 +186,10 @@ class JointController(ManagedNode):
         if self._now is None or t < self._now:
             self._begin(q)
         self._now, self._stamp, self._measured = t, message.header.stamp, (q, v)
-        self._law.act(t, q, v, self._reference, self._send)
+        try:
+            self._law.act(t, q, v, self._reference, self._send)
+        except FlexdynError as error:
+            self.get_logger().error(f"no command: {error}", throttle_duration_sec=1.0)
 
     def _read(self, message: JointState) -> tuple[float, np.ndarray, np.ndarray]:
         """Time, configuration and velocity; coordinates that are not measured stay neutral and at rest."""
@@ -230,15 +251,17 @@ class JointController(ManagedNode):
 
     # ---- what goes out ----
 
-    def _send(self, tau: np.ndarray, reference: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
-        """Publish efforts (nv,) and the state of the controller."""
+    def _send(self, output: Output, reference: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+        """Publish an output and the state of the controller."""
         if not self._active or self._now is None:
             return
-        effort = np.clip(tau[self._rows], -self._limit, self._limit)
-        if not np.isfinite(effort).all():
-            self.get_logger().error("the law gives efforts that are not finite", throttle_duration_sec=1.0)
+        told = self._rows_of(output)
+        if not all(np.isfinite(values).all() for values in told.values()):
+            self.get_logger().error("the law gives numbers that are not finite", throttle_duration_sec=1.0)
             return
-        command = JointState(name=list(self._joints), effort=doubles(effort))
+        command = JointState(name=list(self._joints))
+        for field, values in told.items():
+            setattr(command, field, doubles(values))
         command.header.stamp = self._stamp
         self._commands.publish(command)
         q_d, v_d, a_d = reference
@@ -250,9 +273,22 @@ class JointController(ManagedNode):
             self._point(q_d[self._columns], v_d[self._rows], accelerations=a_d[self._rows]),
             self._point(q[self._columns], v[self._rows]),
             self._point(error[self._rows], (v_d - v)[self._rows]),
-            JointTrajectoryPoint(effort=doubles(effort)),
+            self._output_point(told),
         ]
         self._state.publish(state)
+
+    def _rows_of(self, output: Output) -> dict[str, np.ndarray]:
+        """The arrays (k,) of a command, by field of the message."""
+        told = {}
+        if output.effort is not None:
+            told["effort"] = np.clip(output.effort[self._rows], -self._limit, self._limit)
+        if output.position is not None and output.velocity is not None:
+            told |= {"position": output.position[self._columns], "velocity": output.velocity[self._rows]}
+        return told
+
+    def _output_point(self, told: dict[str, np.ndarray]) -> JointTrajectoryPoint:
+        names = {"effort": "effort", "position": "positions", "velocity": "velocities"}
+        return JointTrajectoryPoint(**{names[field]: doubles(values) for field, values in told.items()})
 
     def _point(self, positions: np.ndarray, velocities: np.ndarray, **more: np.ndarray) -> Any:
         point = JointTrajectoryPoint(positions=doubles(positions), velocities=doubles(velocities))

@@ -163,6 +163,12 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
         "what a joint whose command is stale does: servo at its position then, no effort, or damping",
         choices=("hold", "zero", "damp"),
     )
+    before_first_command: str = parameter(
+        "zero",
+        "what a joint does that has not been commanded since the start or a reset: no effort, servo at its "
+        "position, or damping",
+        choices=("zero", "hold", "damp"),
+    )
     saturate: bool = parameter(True, "clip efforts to the effort limits of the joints")
     limits: str = parameter(
         "spring",
@@ -269,6 +275,16 @@ class ControllerParameters(RobotParameters, LifecycleParameters):
 class PdControllerParameters(ControllerParameters):
     """Parameters of `pd_controller`."""
 
+    command_interface: str = parameter(
+        "auto",
+        "what commands are: efforts of the feedback; positions and velocities for the robot's own servos, "
+        "whose gains gains.JOINT then are; auto: efforts, unless the robot bends and feedback by samples "
+        "would excite it",
+        choices=("auto", "effort", "position"),
+    )
+    state_rate_hz: float = parameter(
+        100.0, "rate of joint_states that auto reckons with", unit="Hz", low=0.1, high=10000.0
+    )
     gravity_compensation: bool = parameter(
         True, "add the efforts that hold the robot at the target, in the shape that its weight bends it to"
     )

@@ -10,23 +10,37 @@ import numpy as np
 from flexdyn_ros.control.input_shaping import Shaper
 from flexdyn_ros.control.pd import pd
 from flexdyn_ros.control.reference import Reference
-from flexdyn_ros.nodes.controllers import Gains, JointController, Send
+from flexdyn_ros.control.sampled_feedback import sampled_growth
+from flexdyn_ros.control.static_shape import StaticShape
+from flexdyn_ros.nodes.controllers import Gains, JointController, Output, Send
 from flexdyn_ros.nodes.managed import run
 from flexdyn_ros.nodes.parameters import PdControllerParameters
 
 __all__ = ["PdLaw", "main", "make_node"]
 
 
+#: delays, in samples, for which feedback must be stable
+DELAYS = (0.0, 0.5, 1.0)
+
+
 class PdLaw:
-    """`control.pd` with gains about the configuration at which motion begins."""
+    """`control.pd` with gains about the configuration at which motion begins; or, where the robot's servos
+    close the loop, the reference with the efforts that hold it."""
 
     def __init__(self, node: Any, robot: Any, joints: tuple[str, ...], settings: Any) -> None:
         self.robot, self.settings = robot, settings
         self.gains = Gains(node, robot, joints, settings, of_inertia=True)
         self.tip = (settings.tip_frame or robot.frame_names[-1]) if settings.deflection_compensation else None
+        if self.tip is not None:
+            robot.frames(robot.neutral(), self.tip)
+        self._shape = StaticShape(robot)
+        self._log = node.get_logger()
 
     def begin(self, q: np.ndarray) -> None:
         self.P, self.D = self.gains.about(q)
+        self.by_servos = self._leaves_it_to_servos(q)
+        if self.by_servos:
+            self.P, self.D = self.gains.of_servos(q)
         self._wanted: tuple[np.ndarray, np.ndarray, np.ndarray] = (q, 0.0 * self.P, 0.0 * self.P)
         self._law = pd(
             self.robot,
@@ -40,7 +54,38 @@ class PdLaw:
 
     def act(self, t: float, q: np.ndarray, v: np.ndarray, reference: Reference, send: Send) -> None:
         self._wanted = reference(t)
-        send(self._law(t, q, v), self._wanted)
+        send(self._targets() if self.by_servos else Output(self._law(t, q, v)), self._wanted)
+
+    def _targets(self) -> Output:
+        """The reference for the robot's servos."""
+        q_d, v_d, _ = self._wanted
+        if self.tip is not None:
+            q_d = self._shape.aimed(q_d, self.tip)
+        effort = self._shape(q_d)[1] if self.settings.gravity_compensation else None
+        return Output(effort, q_d, v_d)
+
+    def _leaves_it_to_servos(self, q: np.ndarray) -> bool:
+        """As `command_interface` says; "auto": efforts, unless the robot bends and feedback by samples would
+        shake it."""
+        asked = self.settings.command_interface
+        if asked == "position" or self._shape.is_rigid:
+            return asked == "position"
+        bent, tau = self._shape(q)
+        period = 1.0 / self.settings.state_rate_hz
+        growth = max(
+            sampled_growth(self.robot, bent, self.P, self.D, period, share * period, tau) for share in DELAYS
+        )
+        if growth < 0.0:
+            return False
+        text = (
+            f"feedback by efforts, sampled at {self.settings.state_rate_hz:g} Hz, makes vibration of "
+            f"{self.robot.name} grow by {growth:.3g} per second"
+        )
+        if asked == "effort":
+            self._log.warning(f"{text}: lower the bandwidth or set command_interface to position")
+            return False
+        self._log.info(f"{text}: positions and velocities go to the servos of the robot")
+        return True
 
     def shaper(self, q: np.ndarray) -> Shaper | None:
         return None

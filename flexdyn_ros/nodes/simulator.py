@@ -90,6 +90,7 @@ class Simulator(ManagedNode):
                 settings.command_timeout,
                 settings.on_stale_command,
                 settings.servo_gravity_compensation,
+                settings.before_first_command,
             )
         except CommandError as error:
             raise ParameterError(str(error)) from None

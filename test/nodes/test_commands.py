@@ -49,6 +49,38 @@ def test_nothing_commanded_means_no_effort_and_no_servo(book):
     assert book.stale == ()
 
 
+def test_joints_hold_where_they_are_until_they_are_commanded(robot):
+    book = CommandBook(robot, timeout=0.1, at_first="hold")
+    order = book.order(5.0, 5.0, Q)
+    assert order.servo_position.tolist() == [True, True, False]
+    assert order.position.tolist()[:2] == Q.tolist()[:2]
+    assert order.gravity.tolist() == [True, True, False]
+    assert book.order(50.0, 50.0, Q + 0.5) is order
+    assert book.stale == ()
+    book.take_joint_state(command(("elbow",), effort=[0.7]), 50.0, 50.0)
+    order = book.order(50.0, 50.0, Q + 0.5)
+    assert order.servo_position.tolist() == [True, False, False]
+    assert order.effort.tolist() == [0.0, 0.7, 0.0]
+    book.forget()
+    order = book.order(60.0, 60.0, Q + 0.5)
+    assert order.position.tolist()[:2] == (Q + 0.5).tolist()[:2]
+
+
+def test_what_is_commanded_before_the_first_look_is_kept(robot):
+    book = CommandBook(robot, timeout=0.1, at_first="damp")
+    book.take_joint_state(command(("elbow",), effort=[0.7]), 0.0, 0.0)
+    order = book.order(0.0, 0.0, Q)
+    assert order.effort.tolist() == [0.0, 0.7, 0.0]
+    assert order.servo_velocity.tolist() == [True, False, False]
+    assert not order.servo_position.any()
+    book.forget()
+    point = JointTrajectoryPoint(positions=[1.0], time_from_start=Duration(sec=1))
+    book.take_trajectory(JointTrajectory(joint_names=["elbow"], points=[point]), 0.0, Q, np.zeros(3))
+    order = book.order(0.5, 0.5, Q)
+    assert order.position[1] == pytest.approx(0.6)
+    assert order.servo_velocity.tolist() == [True, True, False]
+
+
 def test_efforts_go_to_the_joints_they_name(book):
     book.take_joint_state(command(("elbow", "shoulder"), effort=(2.0, 1.0)), 0.0, 0.0)
     order = book.order(0.0, 0.0, Q)

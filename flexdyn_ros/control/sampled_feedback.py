@@ -1,0 +1,68 @@
+"""What sampling and delay do to joint feedback: the exact discrete closed loop of a linearised robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.control.reference import gains
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import StateError
+
+__all__ = ["sampled_growth"]
+
+
+def sampled_growth(
+    robot: Robot,
+    q: np.ndarray,
+    stiffness: Any,
+    damping: Any,
+    period: float,
+    delay: float = 0.0,
+    tau: np.ndarray | None = None,
+) -> float:
+    """Rate [1/s] at which the least stable motion about q grows under tau0 - P dq - D v, sampled and held;
+    negative if all motion dies down.
+
+    Feedback that damps every mode in continuous time can excite them when sampled: velocity feedback needs
+    damping x period below about twice the inertia that moves at once, which in a bending arm is little more
+    than the hub of the link, and it pushes modes whose period is near that of the samples. Zero-order hold
+    with a delay of up to a sample: Franklin, Powell & Workman, Digital Control of Dynamic Systems, chapter 4.
+
+    Parameters
+    ----------
+    q : (nq,) array
+    stiffness, damping : (nv,) arrays or one number for all
+        P, D as of `pd`; coordinates without an actuator have none.
+    period, delay : float
+        Between samples, and from a sample until its effort acts, at most a period [s].
+    tau : (nu,) array, optional
+        Efforts that hold the robot at q.
+
+    Raises
+    ------
+    StateError
+    """
+    if not (np.isfinite(period) and period > 0.0 and 0.0 <= delay <= period):
+        raise StateError(
+            f"period is {period} s and delay {delay} s, expected 0 <= delay <= period, 0 < period"
+        )
+    actuated = np.array([c.actuated for c in robot.coordinates], dtype=float)
+    P, D = gains(robot, stiffness, "stiffness") * actuated, gains(robot, damping, "damping") * actuated
+    K = np.hstack((np.diag(P), np.diag(D)))
+    A, B = robot.linearize(q, np.zeros(robot.nv), tau)
+    old, old_input = _held(A, B, delay)
+    rest, new_input = _held(A, B, period - delay)
+    # states, and the effort that is still held from the sample before
+    loop = np.block([[rest @ old - new_input @ K, rest @ old_input], [-K, np.zeros((len(K), B.shape[1]))]])
+    return float(np.log(np.abs(np.linalg.eigvals(loop)).max()) / period)
+
+
+def _held(A: np.ndarray, B: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
+    """Transition and input matrix of x' = A x + B u over a time in which u is held."""
+    from scipy.linalg import expm
+
+    n, m = B.shape
+    step = expm(np.block([[A, B], [np.zeros((m, n + m))]]) * time)
+    return step[:n, :n], step[:n, n:]
