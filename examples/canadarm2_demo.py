@@ -1,14 +1,18 @@
-"""Canadarm2 on ROS 2 nodes, its booms flexible and rigid: dropped on the ground.
+"""Canadarm2 on ROS 2 nodes, its booms flexible and rigid: dropped on the ground, and slewed in orbit.
 
 ground_drop: released from rest under 9.81 m/s2 with torque, rate and position limits off, the study of
-Zhang (2009). With --slew also orbit_slew: no gravity, published torque limits on, slewed by the nodes
-`input_shaper` and `pd_controller`. That scenario is unfinished: on a busy machine the sampled feedback of
-the undamped arm was unstable, and its figures mean nothing yet. Every simulator and controller is a process
-of its own. Writes pictures, arrays and tables to out/demo and ends by itself.
+Zhang (2009). orbit_slew: no gravity, published torque and rate limits on, slewed by the nodes `input_shaper`
+and `pd_controller`. These send positions and velocities to the servos of the joints: the undamped booms
+cannot be held by torques that another process computes from samples, at no rate up to 1 kHz
+(`control.sampled_feedback`). Every simulator and controller is a process of its own. Writes pictures, arrays
+and tables to out/demo and ends by itself.
+
+    canadarm2_demo.py [--scenario ground_drop|orbit_slew] [--speed SIMULATED_SECONDS_PER_SECOND]
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import subprocess
@@ -42,12 +46,11 @@ from flexdyn_interfaces.msg import DynamicsState, Energy
 
 ROBOT = "canadarm2"
 RELEASE = (-0.6, 1.0, -0.4, 0.3, 0.0)
-DROP, SLEW = 8.0, 28.0  # seconds simulated
-SPEED = {"ground_drop": 1.0, "orbit_slew": 1.0}  # simulated seconds per second
+DROP, SLEW = 8.0, 24.0  # seconds simulated
 RATE = {"ground_drop": 100.0, "orbit_slew": 50.0}  # states, and with them commands, per simulated second
-RISE, CRUISE = 3.0, 9.0  # seconds in which the slew speeds up (and slows down), and goes on evenly
-SPEEDS = (0.040, -0.045, 0.030, 0.020, 0.030)  # rad/s of the joints then
-BANDWIDTH = 1.6  # rad/s, of the feedback; the lowest vibration with the joints locked is 2.4
+RISE, CRUISE = 2.0, 8.0  # seconds in which the slew speeds up (and slows down), and goes on evenly
+SPEEDS = (0.040, -0.045, 0.030, 0.020, 0.030)  # rad/s of the joints then; their limit is 0.0698
+BANDWIDTH = 4.0  # rad/s, of the joints' servos: above the lowest vibration with the joints locked, 2.3
 BEGIN = 1.5  # simulated seconds between sending the trajectory and its start
 OUT = Path(__file__).resolve().parents[1] / "out" / "demo"
 
@@ -94,31 +97,35 @@ def start_node(module: str, arm: Arm, parameters: dict[str, object]) -> subproce
     return subprocess.Popen(command, start_new_session=True)
 
 
-def start_arm(arm: Arm) -> list[subprocess.Popen]:
+def start_arm(arm: Arm, speed: float) -> list[subprocess.Popen]:
     """The simulator of an arm, paused, and its controller."""
     parameters: dict[str, object] = {
         "start_paused": "true",
         "publish_rate_hz": RATE[arm.scenario],
         "deflection_rate_hz": 10.0,
-        "real_time_factor": SPEED[arm.scenario],
+        "real_time_factor": speed,
         "command_timeout": 0.0,
         **{f"initial.positions.{name}": float(x) for name, x in zip(JOINTS, RELEASE, strict=True)},
     }
     if arm.scenario == "ground_drop":
         parameters |= {"saturate": "false", "limits": "report"}
+    else:
+        parameters |= {"before_first_command": "hold"}
+        parameters |= servo_gains("servo.stiffness.{}", "servo.damping.{}")
     started = [start_node("simulator", arm, parameters)]
     if arm.controller:
-        started.append(start_node(arm.controller, arm, gains()))
+        own = {"command_interface": "position", **servo_gains("gains.{}.p", "gains.{}.d")}
+        started.append(start_node(arm.controller, arm, own))
     return started
 
 
-def gains() -> dict[str, object]:
-    """Gains of the joints: BANDWIDTH and critical damping with what each has to move when the others
-    hold."""
+def servo_gains(stiffness: str, damping: str) -> dict[str, object]:
+    """Gains of the joints' servos, under parameters named so: BANDWIDTH and critical damping with what each
+    has to move when the others hold."""
     robot = flexdyn_ros.load(ROBOT, options={"formulation.flexible": False})
-    inertia = np.diagonal(robot.mass_matrix(np.array(RELEASE)))
-    p = {f"gains.{name}.p": float(m) * BANDWIDTH**2 for name, m in zip(JOINTS, inertia, strict=True)}
-    return p | {f"gains.{name}.d": 2.0 * m * BANDWIDTH for name, m in zip(JOINTS, inertia, strict=True)}
+    inertia = dict(zip(JOINTS, np.diagonal(robot.mass_matrix(np.array(RELEASE))).tolist(), strict=True))
+    p = {stiffness.format(name): m * BANDWIDTH**2 for name, m in inertia.items()}
+    return p | {damping.format(name): 2.0 * m * BANDWIDTH for name, m in inertia.items()}
 
 
 def end_nodes(nodes: Iterable[subprocess.Popen]) -> None:
@@ -144,6 +151,7 @@ class Recorder:
     """What an arm publishes; times in simulated seconds."""
 
     arm: Arm
+    speed: float
     until: float
     t: list[float] = field(default_factory=list)
     q: list[np.ndarray] = field(default_factory=list)
@@ -153,6 +161,7 @@ class Recorder:
     begun: tuple[float, float] | None = None
     wall: float = 0.0
     commands: int = 0
+    reference: np.ndarray = field(default_factory=lambda: np.array(RELEASE))
     start: float = 0.0
     ended: bool = False
 
@@ -176,6 +185,10 @@ class Recorder:
                 (t, message.kinetic, message.total - message.work + message.dissipated, message.total)
             )
 
+    def on_controller(self, message: JointTrajectory) -> None:
+        self.commands += 1
+        self.reference = np.array(message.points[0].positions)
+
     def restart_clock(self) -> None:
         """The real-time factor counts from the next state."""
         self.begun = None
@@ -197,7 +210,7 @@ class Recorder:
             tau=np.array(self.tau),
             energy=np.array(self.energy),
             real_time_factor=(self.t[-1] - self.begun[1]) / self.wall,
-            asked_factor=SPEED[self.arm.scenario],
+            asked_factor=self.speed,
             controller=self.arm.controller,
             commands=self.commands,
         )
@@ -206,7 +219,7 @@ class Recorder:
 class Director(Node):
     """Resumes the simulators, sends the trajectory, records."""
 
-    def __init__(self, arms: Iterable[Arm]) -> None:
+    def __init__(self, arms: Iterable[Arm], speed: float) -> None:
         super().__init__("canadarm2_demo")
         many = QoSProfile(depth=500)
         self.executor_ = Executor()
@@ -214,7 +227,7 @@ class Director(Node):
         self.recorders = {}
         self.services_, self.trajectories = {}, {}
         for arm in arms:
-            recorder = Recorder(arm, DROP if arm.scenario == "ground_drop" else np.inf)
+            recorder = Recorder(arm, speed, DROP if arm.scenario == "ground_drop" else np.inf)
             self.recorders[arm.name] = recorder
             topic = f"/{arm.name}/simulator"
             self.create_subscription(DynamicsState, f"{topic}/state", recorder.on_state, many)
@@ -227,10 +240,7 @@ class Director(Node):
                     JointTrajectory, f"{own}/joint_trajectory", 10
                 )
                 self.create_subscription(
-                    JointTrajectory,
-                    f"{own}/controller_state",
-                    lambda _, r=recorder: setattr(r, "commands", r.commands + 1),
-                    many,
+                    JointTrajectory, f"{own}/controller_state", recorder.on_controller, many
                 )
 
     def until(self, condition: Callable[[], bool], what: str, patience: float = 60.0) -> None:
@@ -284,6 +294,10 @@ class Director(Node):
             recorder.restart_clock()
         self.tell("orbit_slew", "resume")
         self.watch(chosen, lambda t: show(max(t - start, 0.0)))
+        goal = message.points[-1].positions
+        for recorder in chosen:
+            if np.abs(recorder.reference - goal).max() > 1e-6:
+                raise SystemExit(f"{recorder.arm.controller} of {recorder.arm.name} lost its trajectory")
 
     def watch(self, chosen: list[Recorder], show: Callable[[float], None]) -> None:
         """Until everything is recorded."""
@@ -316,15 +330,23 @@ def slew_trajectory(start: float) -> JointTrajectory:
     return message
 
 
+def arguments() -> argparse.Namespace:
+    """What the command line asks for."""
+    parser = argparse.ArgumentParser(description="Canadarm2 dropped on the ground, and slewed in orbit")
+    parser.add_argument("--scenario", choices=("ground_drop", "orbit_slew"), help="this one only")
+    parser.add_argument("--speed", type=float, default=1.0, help="simulated seconds per second")
+    return parser.parse_args()
+
+
 def main() -> None:
-    """Start the nodes, run both scenarios, tell the result."""
+    """Start the nodes, run the scenarios, tell the result."""
     begun = time.monotonic()
+    asked = arguments()
     OUT.mkdir(parents=True, exist_ok=True)
-    slews = "--slew" in sys.argv[1:]
-    arms = [arm for arm in ARMS if slews or arm.scenario == "ground_drop"]
-    nodes = [node for arm in arms for node in start_arm(arm)]
+    arms = [arm for arm in ARMS if asked.scenario in (None, arm.scenario)]
+    nodes = [node for arm in arms for node in start_arm(arm, asked.speed)]
     rclpy.init()
-    director = Director(arms)
+    director = Director(arms, asked.speed)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -337,11 +359,12 @@ def main() -> None:
             director.wait_for_nodes()
             progress.update(task, completed=1)
             for name, scenario, length in (
-                ("ground_drop \\[s]", director.drop, DROP),
-                ("orbit_slew \\[s]", director.slew, SLEW),
-            )[: 2 if slews else 1]:
-                task = progress.add_task(name, total=length)
-                scenario(lambda t, task=task: progress.update(task, completed=t))
+                ("ground_drop", director.drop, DROP),
+                ("orbit_slew", director.slew, SLEW),
+            ):
+                if asked.scenario in (None, name):
+                    task = progress.add_task(f"{name} \\[s]", total=length)
+                    scenario(lambda t, task=task: progress.update(task, completed=t))
     except (KeyboardInterrupt, ExternalShutdownException):
         raise SystemExit(130) from None
     finally:

@@ -17,7 +17,7 @@ JOINTS = ("shoulder_pitch", "elbow_pitch", "wrist_pitch", "wrist_yaw", "wrist_ro
 BOOM = "boom_2"
 BLUE, RED, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: seconds after the end of the slew, shaped or not, in which what still swings is measured
-SETTLED = (20.0, 28.0)
+SETTLED = (15.5, 24.0)
 
 
 @dataclass
@@ -134,23 +134,24 @@ def residual(run: Run) -> float:
 
 
 def print_tables(console: Console, runs: Mapping[str, Run]) -> None:
-    """Frequencies, then both scenarios."""
-    for scenario, names in (
-        ("joints locked, as released", ("drop_flexible",)),
-        ("joints locked, after the slew", ("slew_flexible",)),
-    ):
-        if names[0] not in runs:
-            continue
-        run = runs[names[0]]
-        row = 0 if "drop" in names[0] else -1
-        found = run.robot.modes(run.q[row], lock="joints").frequency[:6]
-        console.print(
-            f"lowest frequencies, {scenario}: " + ", ".join(f"{f:.3f}" for f in found) + " Hz",
-            highlight=False,
-        )
-    _drop_table(console, runs["drop_flexible"], runs["drop_rigid"])
+    """Frequencies, then the scenarios."""
+    _frequency_table(console, runs)
+    if "drop_flexible" in runs:
+        _drop_table(console, runs["drop_flexible"], runs["drop_rigid"])
     if "slew_flexible" in runs:
         _slew_table(console, runs["slew_flexible"], runs["slew_unshaped"], runs["slew_rigid"])
+
+
+def _frequency_table(console: Console, runs: Mapping[str, Run]) -> None:
+    table = Table("mode", title="lowest frequencies with the joints locked \\[Hz]", title_justify="left")
+    columns = []
+    for name, row, label in (("drop_flexible", 0, "as released"), ("slew_flexible", -1, "after the slew")):
+        if name in runs:
+            table.add_column(label)
+            columns.append(runs[name].robot.modes(runs[name].q[row], lock="joints").frequency[:6])
+    for i, row in enumerate(zip(*columns, strict=True)):
+        table.add_row(str(i + 1), *(f"{f:.3f}" for f in row))
+    console.print(table)
 
 
 def _drop_table(console: Console, flexible: Run, rigid: Run) -> None:
@@ -199,26 +200,27 @@ def _slew_table(console: Console, shaped: Run, unshaped: Run, rigid: Run) -> Non
 
 
 def draw(runs: Mapping[str, Run], folder: Path) -> list[Path]:
-    """Pictures and arrays of both scenarios; the files written."""
-    files = [
-        draw_motion(
+    """Pictures and arrays of the scenarios; the files written."""
+    files = []
+    if "drop_flexible" in runs:
+        drop = draw_motion(
             folder / "ground_drop.png",
             "Canadarm2 released on the ground: flexible booms against rigid ones",
             runs["drop_flexible"],
             runs["drop_rigid"],
-        ),
-        folder / "canadarm2.npz",
-    ]
+        )
+        files.append(drop)
     if "slew_flexible" in runs:
         slew = draw_motion(
             folder / "orbit_slew.png",
-            "Canadarm2 slewed in orbit by joint feedback, with and without input shaping",
+            "Canadarm2 slewed in orbit by its joint servos, with and without input shaping",
             runs["slew_flexible"],
             runs["slew_rigid"],
             runs["slew_unshaped"],
             ("flexible, shaped", "rigid, shaped", "flexible, unshaped"),
         )
-        files.insert(1, slew)
+        files.append(slew)
+    files.append(folder / "canadarm2.npz")
     arrays = {
         f"{name}_{key}": getattr(run, key) for name, run in runs.items() for key in ("t", "q", "v", "tau")
     }

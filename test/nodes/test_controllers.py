@@ -1,4 +1,4 @@
-"""Controllers in processes of their own, against the simulator and the dynamics server."""
+"""Controllers in processes of their own, against simulator and dynamics server; the test moves time."""
 
 import signal
 from contextlib import ExitStack
@@ -10,11 +10,12 @@ pytestmark = [pytest.mark.ros, pytest.mark.timeout(1200)]
 pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.srv")
 
+from lockstep import Lab, advance, begin, point_trajectory, send  # noqa: E402
 from malformed import JOINTS  # noqa: E402
 from node_process import Client, NodeProcess  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.control.closed_loop import joint_inertia  # noqa: E402
@@ -24,8 +25,7 @@ Q0 = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.0])
 ROBOT = ["-p", "description_file:=seven_joint_arm"]
 INITIAL = [x for name, q in zip(JOINTS, Q0, strict=True) for x in ("-p", f"initial.positions.{name}:={q}")]
 GOAL = Q0 + np.array([0.4, 0.3, -0.2, 0.3, 0.2, -0.2, 0.5])
-#: low, and time slow, so that a busy machine does not make the feedback late
-BANDWIDTH, PACE = 6.0, ["-p", "real_time_factor:=0.4", "-p", "command_timeout:=1.0"]
+BANDWIDTH = 6.0
 CONTROLLERS = ("pd_controller", "computed_torque", "input_shaper")
 
 
@@ -41,22 +41,23 @@ def client():
 
 
 @pytest.fixture(scope="module")
-def nodes(logs):
+def labs():
+    return {name: Lab(f"{name}_lab", name) for name in CONTROLLERS}
+
+
+@pytest.fixture(scope="module")
+def nodes(logs, labs):
     """One simulator and one controller in each of three namespaces, and the server that one of them asks."""
     started = {}
-    namespace = {name: ["-r", f"__ns:=/{name}_lab"] for name in CONTROLLERS}
-    for name in CONTROLLERS:
-        rate = ["-p", "publish_rate_hz:=100.0", *PACE, "-r", "/clock:=clock"]
-        started[f"{name}/simulator"] = NodeProcess(
-            "simulator", *namespace[name], *ROBOT, *INITIAL, *rate, log=logs / f"{name}_simulator"
-        )
-        own = ["-p", f"bandwidth:={BANDWIDTH}"]
+    for name, lab in labs.items():
+        own = [*ROBOT, "-p", f"bandwidth:={BANDWIDTH}", "-p", "answer_timeout:=1.0"]
+        if name != "computed_torque":
+            own = own[:-2]
         if name == "input_shaper":
             own += ["-p", "frequencies:=[2.0]", "-p", "shaper:=zvd"]
-        started[name] = NodeProcess(name, *namespace[name], *ROBOT, *own, log=logs / name)
-    started["server"] = NodeProcess(
-        "dynamics_server", *namespace["computed_torque"], *ROBOT, log=logs / "server"
-    )
+        started |= lab.start(logs, [*ROBOT, *INITIAL], own)
+    server = ["-r", f"__ns:=/{labs['computed_torque'].name}", *ROBOT]
+    started["server"] = NodeProcess("dynamics_server", *server, log=logs / "server")
     try:
         for node in started.values():
             node.wait_for_text("ready")
@@ -66,37 +67,23 @@ def nodes(logs):
             node.__exit__()
 
 
-class Recorder:
-    """Joint states and controller states of one namespace."""
-
-    def __init__(self, client, name):
-        self.q, self.states = [], []
-        client.node.create_subscription(JointState, f"/{name}_lab/joint_states", self._on_joints, 10)
-        client.node.create_subscription(
-            JointTrajectory, f"/{name}_lab/{name}/controller_state", self.states.append, 10
-        )
-
-    def _on_joints(self, message):
-        # a test publishes some that are wrong
-        if len(message.position) == len(message.name) and np.isfinite(message.position).all():
-            at = dict(zip(message.name, message.position, strict=True))
-            if set(JOINTS) <= at.keys():
-                self.q.append([at[name] for name in JOINTS])
+@pytest.fixture(scope="module")
+def held(client, nodes, labs):
+    """All controllers answer."""
+    begin(client, list(labs.values()))
+    advance(client, list(labs.values()), 0.2)
 
 
 @pytest.fixture(scope="module")
-def recorders(client, nodes):
-    return {name: Recorder(client, name) for name in CONTROLLERS}
+def followed(client, held, labs):
+    """All of them have held for a while, and then followed a trajectory to GOAL."""
+    for lab in labs.values():
+        send(client, lab, point_trajectory(GOAL, 1.0, JOINTS))
+    advance(client, list(labs.values()), 3.0)
 
 
-def trajectory(goal, seconds, names=JOINTS):
-    """One point to be reached at rest, from the present reference."""
-    k = len(names)
-    point = JointTrajectoryPoint(
-        positions=doubles(goal), velocities=doubles(np.zeros(k)), accelerations=doubles(np.zeros(k))
-    )
-    point.time_from_start.sec, point.time_from_start.nanosec = int(seconds), int(1e9 * (seconds % 1.0))
-    return JointTrajectory(joint_names=list(names), points=[point])
+def positions(lab):
+    return np.array(list(lab.of("positions", JOINTS).values()))
 
 
 def held_back_by_friction():
@@ -106,111 +93,82 @@ def held_back_by_friction():
     return 1.5 * np.array(friction) / (joint_inertia(robot, Q0) * BANDWIDTH**2)
 
 
-def reference(state):
-    return numbers_of(state.points[0].positions)
+@pytest.mark.usefixtures("held")
+@pytest.mark.parametrize("name", CONTROLLERS)
+def test_an_arm_is_held_from_the_start(name, labs):
+    lab = labs[name]
+    # the servo holds until the first command comes, and the controller from where it finds the arm
+    assert lab.reference() == pytest.approx(Q0, abs=1e-3)
+    assert (np.abs(positions(lab) - Q0) < held_back_by_friction() + 1e-3).all()
+    assert lab.missed <= 2
 
 
-@pytest.fixture(scope="module")
-def followed(client, recorders):
-    """All of them have held for a while, and then followed a trajectory to GOAL."""
-    for recorder in recorders.values():
-        client.until(lambda r=recorder: len(r.states) > 20, "no controller_state")
-        assert reference(recorder.states[-1]) == pytest.approx(Q0, abs=0.05)
-    arrived = {
-        name: lambda r=recorder: np.abs(reference(r.states[-1]) - GOAL).max() < 1e-6
-        for name, recorder in recorders.items()
-    }
-    for name in CONTROLLERS:
-        topic = f"/{name}_lab/{name}/joint_trajectory"
-        begun = lambda r=recorders[name]: np.abs(reference(r.states[-1]) - Q0).max() > 0.1  # noqa: E731
-        client.insist(JointTrajectory, topic, trajectory(GOAL, 1.0), begun, "no motion", every=8.0)
-    for name in CONTROLLERS:
-        client.until(arrived[name], "the reference does not arrive")
-    counts = {name: len(recorder.q) for name, recorder in recorders.items()}
-    for name, recorder in recorders.items():
-        client.until(lambda r=recorder, n=counts[name]: len(r.q) > n + 150, "no joint states")
-
-
-@pytest.mark.slow
 @pytest.mark.usefixtures("followed")
 @pytest.mark.parametrize("name", CONTROLLERS)
-def test_a_controller_holds_and_then_follows_a_trajectory(name, client, recorders):
-    recorder, goal = recorders[name], GOAL
-    near = held_back_by_friction() + 0.01
-    client.until(lambda: (np.abs(np.array(recorder.q[-1]) - goal) < near).all(), "the arm does not arrive")
-    hold = flexdyn_ros.load("seven_joint_arm").inverse_dynamics(goal, np.zeros(7), np.zeros(7))
-    effort = lambda: numbers_of(recorder.states[-1].points[3].effort)  # noqa: E731
-    within = 0.1 * np.abs(hold).max()
-    client.until(lambda: np.abs(effort() - hold).max() < within, "the efforts do not settle")
-    state = recorder.states[-1]
+def test_a_controller_holds_and_then_follows_a_trajectory(name, labs):
+    lab = labs[name]
+    assert lab.reference() == pytest.approx(GOAL, abs=1e-9)
+    assert (np.abs(positions(lab) - GOAL) < held_back_by_friction() + 0.01).all()
+    hold = flexdyn_ros.load("seven_joint_arm").inverse_dynamics(GOAL, np.zeros(7), np.zeros(7))
+    state = lab.answers[-1]
     assert list(state.joint_names) == JOINTS
-    ref, feedback, error, _ = state.points
+    ref, feedback, error, output = state.points
+    assert np.abs(numbers_of(output.effort) - hold).max() < 0.1 * np.abs(hold).max()
     assert numbers_of(error.positions) == pytest.approx(
         numbers_of(ref.positions) - numbers_of(feedback.positions), abs=1e-12
     )
+    assert lab.missed <= 10  # of some 300
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("followed")
-def test_the_shaped_reference_ends_later_by_the_length_of_its_shaper(client, recorders):
-    recorder = recorders["input_shaper"]
-    client.until(lambda: len(recorder.states) > 1, "no controller_state")
-    goal = reference(recorder.states[-1]).copy()
+def test_the_shaped_reference_ends_later_by_the_length_of_its_shaper(client, labs):
+    lab = labs["input_shaper"]
+    goal = lab.reference().copy()
     goal[0] -= 0.4
-    seen = []
-    client.node.create_subscription(
-        JointTrajectory,
-        "/input_shaper_lab/input_shaper/controller_state",
-        lambda m: seen.append((seconds_of(m.header.stamp), reference(m)[0])),
-        10,
-    )
-    client.publish(JointTrajectory, "/input_shaper_lab/input_shaper/joint_trajectory", trajectory(goal, 1.0))
-    client.until(lambda: bool(seen) and abs(seen[-1][1] - goal[0]) < 1e-9, "the reference does not arrive")
+    first = len(lab.answers) - 1
+    send(client, lab, point_trajectory(goal, 1.0, JOINTS))
+    advance(client, [lab], 1.8)
+    assert lab.reference()[0] == pytest.approx(goal[0], abs=1e-9)
+    seen = [(seconds_of(m.header.stamp), m.points[0].positions[0]) for m in lab.answers[first:]]
     t, x = np.array(seen).T
     moving = np.flatnonzero(np.abs(np.diff(x)) > 1e-12)
     # zvd of 2 Hz: one period more than the second of the trajectory
-    assert t[moving[-1]] - t[moving[0]] == pytest.approx(1.5, abs=0.1)
+    assert t[moving[-1] + 1] - t[moving[0]] == pytest.approx(1.5, abs=0.03)
 
 
+@pytest.mark.usefixtures("held")
 @pytest.mark.parametrize("name", CONTROLLERS)
-def test_bad_input_is_refused_and_the_controller_goes_on(name, client, nodes, recorders):
-    recorder = recorders[name]
-    client.until(lambda: len(recorder.states) > 0, "no controller_state")
-    before = reference(recorder.states[-1]).copy()
-    topic = f"/{name}_lab/{name}/joint_trajectory"
-    unknown = trajectory([1.0], 1.0, ["no_such_joint"])
-    no_number = trajectory(np.full(7, np.nan), 1.0)
-    short = trajectory(Q0, 1.0)
+def test_bad_input_is_refused_and_the_controller_goes_on(name, client, nodes, labs):
+    lab = labs[name]
+    before = lab.reference().copy()
+    unknown = point_trajectory([1.0], 1.0, ["no_such_joint"])
+    no_number = point_trajectory(np.full(7, np.nan), 1.0, JOINTS)
+    short = point_trajectory(Q0, 1.0, JOINTS)
     short.points[0].velocities = doubles([0.0])
     for message in (unknown, no_number, short, JointTrajectory()):
-        client.publish(JointTrajectory, topic, message)
-    nodes[name].wait_for_text("trajectory refused", timeout=20.0)
-    states = f"/{name}_lab/joint_states"
+        client.publish(JointTrajectory, lab.trajectory_topic, message)
+    nodes[f"{lab.name}/{name}"].wait_for_text("trajectory refused", timeout=20.0)
     for message in (
         JointState(name=["x"], position=[1.0]),
         JointState(name=list(JOINTS), position=[float("nan")] * 7, velocity=[0.0] * 7),
         JointState(name=list(JOINTS), position=[0.0] * 3),
         JointState(),
     ):
-        client.publish(JointState, states, message)
-    n = len(recorder.states)
-    client.until(lambda: len(recorder.states) > n + 50, "the controller fell silent")
-    assert reference(recorder.states[-1]) == pytest.approx(before, abs=1e-9)
-    assert nodes[name].alive
+        client.publish(JointState, f"/{lab.name}/joint_states", message)
+    missed = lab.missed
+    advance(client, [lab], 0.2)
+    assert lab.missed - missed < 10, "the controller fell silent"
+    assert lab.reference() == pytest.approx(before, abs=1e-9)
+    assert nodes[f"{lab.name}/{name}"].alive
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("followed")
-def test_a_reset_of_the_robot_is_held_where_it_is(client, recorders):
-    recorder = recorders["pd_controller"]
-    client.call(Trigger, "/pd_controller_lab/simulator/reset")
-    # it falls until the first command comes, and is held from there
-    client.until(lambda: np.allclose(reference(recorder.states[-1]), Q0, atol=0.2), "the old reference stays")
-    held = reference(recorder.states[-1]).copy()
-    n = len(recorder.q)
-    client.until(lambda: len(recorder.q) > n + 100, "no joint states")
-    assert reference(recorder.states[-1]) == pytest.approx(held, abs=1e-12)
-    assert (np.abs(np.array(recorder.q[-1]) - held) < held_back_by_friction() + 0.01).all()
+def test_a_reset_of_the_robot_is_held_where_it_is(client, labs):
+    lab = labs["pd_controller"]
+    assert client.call(Trigger, f"/{lab.name}/simulator/reset").success
+    advance(client, [lab], 0.3)
+    assert lab.reference() == pytest.approx(Q0, abs=1e-3)
+    assert (np.abs(positions(lab) - lab.reference()) < held_back_by_friction() + 0.01).all()
 
 
 def test_wrong_parameters_keep_nodes_unconfigured_with_a_reason(logs):
@@ -235,5 +193,5 @@ def test_wrong_parameters_keep_nodes_unconfigured_with_a_reason(logs):
 
 
 def test_controllers_end_with_exit_code_zero(nodes):
-    codes = {name: nodes[name].end(signal.SIGINT) for name in CONTROLLERS}
+    codes = {name: nodes[f"{name}_lab/{name}"].end(signal.SIGINT) for name in CONTROLLERS}
     assert codes == dict.fromkeys(CONTROLLERS, 0)

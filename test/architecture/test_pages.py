@@ -1,0 +1,226 @@
+"""What the pages tell is true: their programs and commands run, and what needs a ROS 2 installation names
+launch files, executables, arguments, types and fields that exist."""
+
+import importlib
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from pages import Block, blocks, commands, run
+from typer.testing import CliRunner
+
+import flexdyn_ros
+from flexdyn_ros.cli.main import app
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "test" / "launch"))
+
+from launch_recorder import of_kind, recorded  # noqa: E402
+
+#: pages that are executed; on all others commands are parsed
+EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+PAGES = sorted({*EXECUTED, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("examples/*.md")})
+#: commands of others, of which nothing is known here
+FOREIGN = {"rosdep", "colcon", "pip", "apt", "source", "cd", "git", "mcap", "ros2 bag", "ros2 control"}
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    return tmp_path
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("page", EXECUTED, ids=name_of)
+def test_programs_and_commands_of_the_page_run(page, folder):
+    def flexdyn(words, where):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, f"{where}: flexdyn {' '.join(words)}\n{done.output}\n{done.exception}"
+
+    run(page, flexdyn)
+    # what a page shows as made by it, it has made
+    for picture in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text()):
+        assert (page.parent / picture).resolve().is_file(), picture
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_of_the_page_name_what_exists(page, monkeypatch):
+    files = {block.file for block in blocks(page)}
+    for block in blocks(page):
+        for words in commands(block):
+            judge(words, block, files, monkeypatch)
+
+
+# ---- one command ----
+
+
+def judge(words: list[str], block: Block, files: set[str], monkeypatch) -> None:
+    """AssertionError if a command cannot be right."""
+    while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
+        words = words[1:]
+    about = f"{block.where}: {' '.join(words)}"
+    first, pair = words[0], " ".join(words[:2])
+    if first.startswith(("scripts/", "./scripts/", "benchmarks/")):
+        assert os.access(ROOT / first, os.X_OK), about
+    elif first in ("python", "python3"):
+        judge_python(words[1:], about)
+    elif first == "flexdyn":
+        judge_flexdyn(words[1:], files, about)
+    elif first in executables():
+        judge_node(first, words[1:], about)
+    elif pair == "ros2 run":
+        assert words[2] != "flexdyn_ros" or words[3] in executables(), about
+        judge_node(words[3], words[4:], about)
+    elif pair == "ros2 launch":
+        judge_launch(words[2:], files, about, monkeypatch)
+    elif pair in ("ros2 service", "ros2 topic", "ros2 action"):
+        judge_interface(words[1:], about)
+    else:
+        assert first in FOREIGN or pair in FOREIGN, f"{about}: no such command is known"
+
+
+def executables() -> set[str]:
+    """Console scripts of ours that are nodes."""
+    return set(re.findall(r'"(\w+) = flexdyn_ros\.nodes', (ROOT / "setup.py").read_text()))
+
+
+def judge_python(words: list[str], about: str) -> None:
+    if words and words[0] == "-m":
+        if words[1].startswith("flexdyn_ros"):
+            assert (ROOT / (words[1].replace(".", "/") + ".py")).is_file(), about
+        if words[1].startswith("flexdyn_ros.nodes."):
+            judge_node(words[1].split(".")[-1], words[2:], about)
+    elif words and words[0].endswith(".py") and words[0].isupper() is False and "NAME" not in words[0]:
+        assert (ROOT / words[0]).is_file(), about
+
+
+def judge_flexdyn(words: list[str], files: set[str], about: str) -> None:
+    """Options are those of the command, and a robot that is named comes with us or stands on the page."""
+    import typer
+
+    command = typer.main.get_command(app)
+    assert words[0] in command.commands, about
+    if "--help" in words or any(word.isupper() for word in words):
+        return
+    sub = command.commands[words[0]]
+    robot = words[1] if len(words) > 1 else ""
+    if robot and not robot.startswith("-"):
+        judge_robot(robot, files, about)
+    # files that a click option wants to exist are not there yet
+    given = [word for word in words[1:] if word.startswith("--")]
+    known = {option for parameter in sub.params for option in parameter.opts}
+    assert {word.split("=")[0] for word in given} <= known, about
+
+
+def judge_robot(robot: str, files: set[str], about: str) -> None:
+    if "." in robot or "/" in robot or ":" in robot:
+        own = robot in files or robot.endswith(".mcap") or robot.startswith("package://")
+        assert own or robot in ("arm.urdf", "my_arm.urdf", "robot.urdf"), f"{about}: no file {robot}"
+    elif robot != "panda":  # of a package of descriptions
+        assert list((ROOT / "urdf").glob(f"{robot}.urdf*")), f"{about}: no robot {robot}"
+
+
+def judge_node(node: str, words: list[str], about: str) -> None:
+    """Parameters that are set are declared."""
+    parameters = pytest.importorskip("flexdyn_ros.nodes.parameters")
+    if node not in parameters.NODES:
+        return
+    known = {*parameters.names_of(parameters.NODES[node]), "use_sim_time"}
+    families = [name for owner, name, *_ in parameters.FAMILIES if owner == node]
+    patterns = [re.escape(name).replace("NAME", r"[\w/]+") for name in families]
+    for flag, word in zip(words, words[1:], strict=False):
+        if flag == "-p":
+            name = word.split(":=")[0]
+            assert name in known or any(re.fullmatch(p, name) for p in patterns), f"{about}: parameter {name}"
+
+
+def judge_launch(words: list[str], files: set[str], about: str, monkeypatch) -> None:
+    """Launch file, arguments and their choices exist."""
+    if words[0] != "flexdyn_ros":
+        return
+    file = ROOT / "launch" / words[1]
+    assert file.is_file(), about
+    declared = {
+        record.args[0]: record.kwargs
+        for record in of_kind(recorded(file, monkeypatch), "DeclareLaunchArgument")
+    }
+    for word in words[2:]:
+        name, value = word.split(":=", 1)
+        assert name in declared, f"{about}: argument {name}"
+        choices = declared[name].get("choices")
+        assert not choices or value in choices, f"{about}: {name}"
+        if name == "robot":
+            judge_robot(value, files, about)
+
+
+def judge_interface(words: list[str], about: str) -> None:
+    """Types exist where a command names one, and the fields of the message that it sends."""
+    types = [word for word in words if re.fullmatch(r"\w+/(msg|srv|action)/\w+", word)]
+    for name in types:
+        package, kind, interface = name.split("/")
+        if package == "flexdyn_interfaces":
+            assert (ROOT / package / kind / f"{interface}.{kind}").is_file(), f"{about}: {name}"
+    if words[-1].startswith("{"):
+        (name,) = types
+        package, kind, interface = name.split("/")
+        pytest.importorskip("rclpy")
+        cls = getattr(importlib.import_module(f"{package}.{kind}"), interface)
+        judge_fields(cls.Request if kind == "srv" else cls, yaml.safe_load(words[-1]), about)
+
+
+def judge_fields(cls, given: dict, about: str) -> None:
+    fields = cls.get_fields_and_field_types()
+    for name, value in given.items():
+        assert name in fields, f"{about}: {name} is none of {', '.join(fields)}"
+        inner = re.sub(r"sequence<([^,>]*).*|(.*)\[\d*\]$", r"\1\2", fields[name])
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, dict):
+                package, interface = inner.split("/")
+                module = importlib.import_module(f"{package}.msg")
+                judge_fields(getattr(module, interface), part, about)
+
+
+# ---- the judge ----
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "flexdyn check canadarm3",
+        "flexdyn chekc canadarm2",
+        "flexdyn check canadarm2 --mode 3",
+        "ros2 launch flexdyn_ros brinup.launch.py",
+        "ros2 launch flexdyn_ros bringup.launch.py robott:=canadarm2",
+        "ros2 launch flexdyn_ros controllers.launch.py controller:=pid",
+        "ros2 run flexdyn_ros simulater",
+        "ros2 run flexdyn_ros simulator --ros-args -p stepp:=0.1",
+        "ros2 service call /x flexdyn_interfaces/srv/NoSuchService",
+        "ros2 topic pub /x sensor_msgs/msg/JointState '{nam: [a]}'",
+        "scripts/demonstrate",
+        "python examples/99_nothing.py",
+        "flexydin check canadarm2",
+    ],
+)
+def test_a_command_that_is_wrong_is_found(line, tmp_path, monkeypatch):
+    page = tmp_path / "page.md"
+    page.write_text(f"```bash\n{line}\n```\n")
+    (block,) = blocks(page)
+    (words,) = commands(block)
+    with pytest.raises(AssertionError):
+        judge(words, block, set(), monkeypatch)
+
+
+def test_every_shipped_robot_that_pages_name_loads():
+    named = set(re.findall(r"`(\w+)`", (ROOT / "README.md").read_text()))
+    shipped = {path.name.split(".")[0] for path in (ROOT / "urdf").glob("*.urdf*")}
+    assert len(named & shipped) >= 8
+    for robot in named & shipped:
+        assert flexdyn_ros.load(robot).nv > 0
