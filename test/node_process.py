@@ -117,6 +117,10 @@ class Client:
                 return future.result()
         raise AssertionError(f"no answer from {name} within {patience} s")
 
+    def ask(self, kind, name: str, **fields):
+        """The future response of a service that has been called before."""
+        return self._clients[name].call_async(kind.Request(**fields))
+
     def insist(self, kind, topic: str, message, condition, complaint: str, every: float = 1.0) -> None:
         """Publish until a condition holds: the other side may come to know this publisher late."""
         sent = -every

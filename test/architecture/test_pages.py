@@ -84,7 +84,7 @@ def judge(words: list[str], block: Block, files: set[str], monkeypatch) -> None:
     elif pair in ("ros2 service", "ros2 topic", "ros2 action"):
         judge_interface(words[1:], about)
     else:
-        assert first in FOREIGN or pair in FOREIGN, f"{about}: no such command is known"
+        assert first.isupper() or first in FOREIGN or pair in FOREIGN, f"{about}: no such command is known"
 
 
 def executables() -> set[str]:
