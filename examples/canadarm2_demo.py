@@ -110,7 +110,7 @@ def start_arm(arm: Arm, speed: float) -> list[subprocess.Popen]:
     if arm.scenario == "ground_drop":
         parameters |= {"saturate": "false", "limits": "report"}
     else:
-        parameters |= {"before_first_command": "hold"}
+        parameters |= {"before_first_command": "hold", "servo.extrapolation": "true"}
         parameters |= servo_gains("servo.stiffness.{}", "servo.damping.{}")
     started = [start_node("simulator", arm, parameters)]
     if arm.controller:

@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.nodes.conversions import numbers_of
+from flexdyn_ros.nodes.conversions import numbers_of, seconds_of
 from flexdyn_ros.nodes.trajectory import JointPath, TrajectoryError, read_path
 
 __all__ = ["Command", "CommandBook", "CommandError", "Order"]
+
+#: longest time for which a position target moves on with its velocity [s]
+LONGEST_EXTRAPOLATION = 0.2
 
 
 class CommandError(ValueError):
@@ -28,7 +31,8 @@ class Command:
     """What every coordinate (nv,) is told to do. Frozen: a new command is a new record, swapped in at once.
 
     A coordinate has an effort, a position, a velocity, several of them or none. sim_time and wall_time are
-    those at which it was told [s], inf where it does not age. compensate: gravity is balanced where it is
+    those at which it was told [s], inf where it does not age; meant_for: the simulated time of its stamp, or
+    when it was told, inf where a position does not move on. compensate: gravity is balanced where it is
     servoed without an effort.
     """
 
@@ -41,6 +45,7 @@ class Command:
     compensate: np.ndarray
     sim_time: np.ndarray
     wall_time: np.ndarray
+    meant_for: np.ndarray
     path: JointPath | None = None
 
     @classmethod
@@ -48,7 +53,7 @@ class Command:
         """Nothing is told: no effort, no servo."""
         no = np.zeros(nv, dtype=bool)
         ageless = np.full(nv, inf)
-        return cls(np.zeros(nv), np.zeros(nv), np.zeros(nv), no, no, no, no, ageless, ageless)
+        return cls(np.zeros(nv), np.zeros(nv), np.zeros(nv), no, no, no, no, ageless, ageless, ageless)
 
     def with_rows(self, rows: np.ndarray, **values: Any) -> Command:
         """The same with values at some coordinates replaced; a path that moves one of them ends."""
@@ -97,6 +102,8 @@ class CommandBook:
     on_stale : {"hold", "zero", "damp"}
     at_first : {"zero", "hold", "damp"}
         What joints do that have not been commanded since the start or `forget`.
+    extrapolate : bool
+        Position targets move on with their velocity targets, from the time of the command's stamp.
     """
 
     def __init__(
@@ -108,6 +115,7 @@ class CommandBook:
         on_stale: str = "hold",
         gravity_compensation: bool = True,
         at_first: str = "zero",
+        extrapolate: bool = False,
     ) -> None:
         self.robot = robot
         self._rows = {c.name: c.v_index for c in robot.coordinates}
@@ -119,6 +127,7 @@ class CommandBook:
         self._positions = np.array([c.q_index for c in robot.coordinates], dtype=np.int64)
         self._interface, self._timeout, self._on_stale = interface, timeout, on_stale
         self._compensated, self._at_first = gravity_compensation, at_first
+        self._extrapolates = extrapolate
         self._lock = threading.Lock()
         self._command = self._none = Command.none(robot.nv)
         self._order: Order | None = None
@@ -147,7 +156,8 @@ class CommandBook:
             raise self._refused("position, velocity and effort are all empty, expected at least one")
         if self._interface != "effort" and arrays["position"] is None and arrays["velocity"] is None:
             raise self._refused(f"effort alone, but command_interface is {self._interface}")
-        self._take(rows, arrays, sim_time, wall_time)
+        stamp = seconds_of(message.header.stamp)
+        self._take(rows, arrays, sim_time, wall_time, stamp if 0.0 < stamp <= sim_time else sim_time)
 
     def take_array(self, message: Any, sim_time: float, wall_time: float) -> None:
         """A Float64MultiArray in the order of parameter `joints`, meaning what command_interface says."""
@@ -187,7 +197,7 @@ class CommandBook:
             self._command = replace(
                 self._command.without_path().with_rows(
                     path.rows, position=here, velocity=0.0, has_position=True, has_velocity=True,
-                    has_effort=False, compensate=True, sim_time=inf, wall_time=inf,
+                    has_effort=False, compensate=True, sim_time=inf, wall_time=inf, meant_for=inf,
                 ),
                 path=path,
             )  # fmt: skip
@@ -201,9 +211,15 @@ class CommandBook:
         self.stale = ()
 
     def _take(
-        self, rows: np.ndarray, arrays: dict[str, np.ndarray | None], sim_time: float, wall_time: float
+        self,
+        rows: np.ndarray,
+        arrays: dict[str, np.ndarray | None],
+        sim_time: float,
+        wall_time: float,
+        meant_for: float = inf,
     ) -> None:
         values: dict[str, Any] = {"sim_time": sim_time, "wall_time": wall_time, "compensate": True}
+        values["meant_for"] = meant_for
         for field, array in arrays.items():
             values[field] = 0.0 if array is None else array
             values[f"has_{field}"] = array is not None
@@ -265,6 +281,8 @@ class CommandBook:
             return self._on_path(command, sim_time)
         if command is not self._ordered:
             self._order, self._ordered = self._order_of(command), command
+        if self._extrapolates:
+            return self._moved_on(self._order, command, sim_time)  # type: ignore[arg-type]
         return self._order  # type: ignore[return-value]
 
     def _begin(self, q: np.ndarray) -> None:
@@ -286,7 +304,7 @@ class CommandBook:
         return {
             "position": here, "velocity": 0.0, "effort": 0.0, "has_position": hold,
             "has_velocity": hold or what == "damp", "has_effort": False, "compensate": hold,
-            "sim_time": inf, "wall_time": inf,
+            "sim_time": inf, "wall_time": inf, "meant_for": inf,
         }  # fmt: skip
 
     def _make_safe(self, command: Command, rows: np.ndarray, q: np.ndarray) -> Command:
@@ -310,6 +328,16 @@ class CommandBook:
             servo_velocity=servoed,
             gravity=servoed & ~command.has_effort & command.compensate & self._compensated,
         )
+
+    def _moved_on(self, order: Order, command: Command, sim_time: float) -> Order:
+        """The order with position targets moved on to this time."""
+        moving = command.has_position & (order.velocity != 0.0) & (command.meant_for < inf)
+        if not moving.any():
+            return order
+        age = np.clip(sim_time - command.meant_for[moving], 0.0, LONGEST_EXTRAPOLATION)
+        position = order.position.copy()
+        position[moving] += order.velocity[moving] * age
+        return replace(order, position=position)
 
     def _on_path(self, command: Command, sim_time: float) -> Order:
         """The order at this time of a trajectory; its end is held from then on."""

@@ -196,6 +196,12 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
         "add the gravity effort to joints that are servoed without an effort of their own",
         name="servo.gravity_compensation",
     )
+    servo_extrapolation: bool = parameter(
+        False,
+        "position targets move on with their velocity targets, from the stamp of the command and for at most "
+        "0.2 s: for references that come in samples, and late",
+        name="servo.extrapolation",
+    )
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,7 @@ class Simulator(ManagedNode):
                 settings.on_stale_command,
                 settings.servo_gravity_compensation,
                 settings.before_first_command,
+                settings.servo_extrapolation,
             )
         except CommandError as error:
             raise ParameterError(str(error)) from None

@@ -81,6 +81,22 @@ def test_what_is_commanded_before_the_first_look_is_kept(robot):
     assert order.servo_velocity.tolist() == [True, True, False]
 
 
+def test_positions_move_on_with_their_velocities_from_the_stamp(robot):
+    book = CommandBook(robot, timeout=0.0, extrapolate=True)
+    message = command(("shoulder", "elbow"), position=[0.5, 0.2], velocity=[0.6, 0.0])
+    message.header.stamp.sec = 2
+    book.take_joint_state(message, 2.05, 0.0)
+    for now, age in ((2.05, 0.05), (2.1, 0.1), (9.0, 0.2)):
+        order = book.order(now, now, Q)
+        assert order.position.tolist() == pytest.approx([0.5 + 0.6 * age, 0.2, 0.0])
+        assert order.velocity.tolist() == [0.6, 0.0, 0.0]
+    book.take_joint_state(command(("elbow",), position=[0.3], velocity=[1.0]), 10.0, 10.0)
+    assert book.order(10.01, 10.0, Q).position[1] == pytest.approx(0.31)
+    plain = CommandBook(robot, timeout=0.0)
+    plain.take_joint_state(message, 2.05, 0.0)
+    assert plain.order(3.0, 3.0, Q).position[0] == 0.5
+
+
 def test_efforts_go_to_the_joints_they_name(book):
     book.take_joint_state(command(("elbow", "shoulder"), effort=(2.0, 1.0)), 0.0, 0.0)
     order = book.order(0.0, 0.0, Q)
