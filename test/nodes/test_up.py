@@ -22,7 +22,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 from flexdyn_interfaces.msg import HydraulicState
-from flexdyn_interfaces.srv import ForwardKinematics, MassMatrix
+from flexdyn_interfaces.srv import ForwardKinematics, GetState, MassMatrix, Modes
 
 pytestmark = pytest.mark.ros
 ROOT = Path(__file__).parents[2]
@@ -83,6 +83,23 @@ def test_up_serves_a_robot_in_a_namespace_and_ends_cleanly(domain):
         assert answer is not None
         assert answer.success, answer.message
         assert (answer.rows, answer.cols, len(answer.values)) == (7, 7, 49)
+    finally:
+        code = end(process)
+    assert code == 0, process.stderr.read()
+
+
+def test_up_brings_an_arm_that_bends(domain):
+    process = up("canadarm2", "--namespace", "arm", "--set", "gravity=[0, 0, 0]")
+    try:
+        with Client("up_canadarm2") as client:
+            locked = {"samples": 1, "positions": [0.0] * 23, "locked": ["joints"]}
+            modes = client.call(Modes, "/arm/dynamics_server/modes", **locked)
+            assert modes.success, modes.message
+            assert list(modes.frequencies)[:2] == pytest.approx([0.400, 0.401], abs=1e-3)
+            state = client.call(GetState, "/arm/simulator/get_state").state
+        assert len(state.positions) == 23
+        # nothing pulls at it in orbit
+        assert max(map(abs, state.positions)) < 1e-9
     finally:
         code = end(process)
     assert code == 0, process.stderr.read()
