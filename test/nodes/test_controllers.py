@@ -25,7 +25,8 @@ Q0 = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.0])
 ROBOT = ["-p", "description_file:=seven_joint_arm"]
 INITIAL = [x for name, q in zip(JOINTS, Q0, strict=True) for x in ("-p", f"initial.positions.{name}:={q}")]
 GOAL = Q0 + np.array([0.4, 0.3, -0.2, 0.3, 0.2, -0.2, 0.5])
-BANDWIDTH = 6.0
+#: stiff beside the arm's own weight, which pulls it away from where it is held
+BANDWIDTH = 10.0
 CONTROLLERS = ("pd_controller", "computed_torque", "input_shaper")
 
 
