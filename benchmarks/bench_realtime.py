@@ -1,6 +1,9 @@
 """How well the simulator keeps real time: a 7-joint arm at 1 kHz, publishing at 100 Hz and at 1 kHz.
 
-    python benchmarks/bench_realtime.py [--robot ROBOT] [--seconds 60] [--rates 100 1000] [--json]
+    python benchmarks/bench_realtime.py [--robot ROBOT] [--set PATH=VALUE]... [--seconds 60] [--rates 100 1000]
+
+A wheeled arm on a random road of class C: --robot mobile_arm, and per --set one of road.kind=iso8608,
+road.class=C, road.amplitude=null and so on for offset, wavelength, phase, start.
 
 The figures are the node's own, from its diagnostics; a listener in this process counts what it publishes.
 Lateness is that of a tick's wake-up behind its time. Let the machine rest meanwhile.
@@ -20,11 +23,14 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--robot", default="seven_joint_arm")
+    parser.add_argument("--set", action="append", default=[], dest="options", metavar="PATH=VALUE")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--rates", type=float, nargs="+", default=[100.0, 1000.0])
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    results = [measure(arguments.robot, rate, arguments.seconds) for rate in arguments.rates]
+    results = [
+        measure(arguments.robot, rate, arguments.seconds, arguments.options) for rate in arguments.rates
+    ]
     if arguments.json:
         print(json.dumps(results))
         return 0
@@ -39,10 +45,12 @@ def main() -> int:
     return 0
 
 
-def measure(robot: str, rate: float, seconds: float) -> dict[str, float]:
+def measure(robot: str, rate: float, seconds: float, options: list[str]) -> dict[str, float]:
     """Figures of one run."""
     command = [sys.executable, "-m", "flexdyn_ros.nodes.simulator", "--ros-args"]
     command += ["-p", f"description_file:={robot}", "-p", f"publish_rate_hz:={rate}"]
+    if options:
+        command += ["-p", f"options:={json.dumps(options)}"]
     process = subprocess.Popen(command)
     try:
         return listen(process.pid, rate, seconds)

@@ -1,5 +1,10 @@
 """Simulator with a robot on wheels, as a process of its own."""
 
+import os
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -7,9 +12,11 @@ pytestmark = [pytest.mark.ros, pytest.mark.timeout(600)]
 pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.srv")
 
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
-from node_process import Client, NodeProcess  # noqa: E402
+from node_process import ROOT, Client, NodeProcess  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
@@ -72,3 +79,66 @@ def test_wheels_odometry_and_commanded_speed(simulator, client):
     assert np.isfinite([*states.normal_forces, states.drive_force, states.drive_force_with_slope]).all()
     assert client.last["/cart/simulator/wheels/rear/wrench"].header.frame_id == "rear/wheel"
     assert client.call(Trigger, "/cart/simulator/pause").success
+
+
+def test_a_reset_forgets_the_commanded_speed(simulator, client):
+    assert client.call(Trigger, "/cart/simulator/reset").success
+    assert client.call(Trigger, "/cart/simulator/resume").success
+    odom = "/cart/odom"
+
+    def slow() -> bool:
+        return abs(client.last[odom].twist.twist.linear.x - 0.3) < 1e-9
+
+    def fast() -> bool:
+        return client.last[odom].twist.twist.linear.x > 0.5
+
+    client.next(odom)
+    client.insist(Float64, "/cart/simulator/speed_command", Float64(data=0.6), fast, "the cart stays slow")
+    assert client.call(Trigger, "/cart/simulator/reset").success
+    for _ in range(5):
+        client.next(odom)
+    assert slow()
+    assert client.call(Trigger, "/cart/simulator/pause").success
+
+
+@pytest.mark.slow
+def test_up_drives_the_arm_over_a_random_road():
+    """`flexdyn up` with a road of class C: base, wheels, diagnostics; torque on a joint; Ctrl-C."""
+    road = {"kind": "iso8608", "class": "C", "seed": "4"}
+    road |= dict.fromkeys(("amplitude", "offset", "wavelength", "phase", "start"), "null")
+    settings = [word for key, value in road.items() for word in ("--set", f"road.{key}={value}")]
+    command = [sys.executable, "-m", "flexdyn_ros.cli.main", "up", "mobile_arm", "--namespace", "rover"]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    process = subprocess.Popen([*command, *settings], env=os.environ | {"PYTHONPATH": path}, cwd=ROOT)
+    try:
+        with Client("rover_client") as client:
+            client.listen(Odometry, "/rover/odom")
+            client.listen(WheelStates, "/rover/simulator/wheels")
+            client.listen(JointState, "/rover/joint_states")
+            client.listen(DiagnosticArray, "/diagnostics")
+            first = client.next("/rover/odom", 300.0)
+            assert first.header.frame_id == "odom"
+            assert first.child_frame_id == "base_link"
+
+            def moved() -> bool:
+                return client.last["/rover/odom"].pose.pose.position.x > 0.05
+
+            torque = JointState(name=["shoulder"], effort=[30.0])
+            client.insist(JointState, "/rover/joint_commands", torque, moved, "the cart does not drive")
+            assert client.last["/rover/odom"].twist.twist.linear.x == pytest.approx(0.3, abs=1e-9)
+            assert "shoulder" in client.last["/rover/joint_states"].name
+            wheels = client.last["/rover/simulator/wheels"]
+            assert np.isfinite([*wheels.normal_forces, wheels.drive_force]).all()
+            found = {}
+            while "simulator: contact" not in found:
+                for status in client.next("/diagnostics").status:
+                    found[status.name] = {pair.key for pair in status.values}
+            contact = found["simulator: contact"]
+            assert {"margin", "load_transfer", "normal_force_rear", "normal_force_front"} <= contact
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            code = process.wait(60.0)
+        finally:
+            process.kill()
+    assert code == 0
