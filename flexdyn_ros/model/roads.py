@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.description.elements import Road
+from flexdyn_ros.errors import StateError
 from flexdyn_ros.kernels import road as layout
 
-__all__ = ["PackedRoad", "iso_road", "iso_waves"]
+__all__ = ["PackedRoad", "enveloped", "iso_road", "iso_waves"]
 
 #: displacement density Gd(n0) of the classes, geometric means [m3], at n0 = 0.1 cycle/m (ISO 8608)
 ISO_DENSITY = {"A": 16e-6, "B": 64e-6, "C": 256e-6, "D": 1024e-6, "E": 4096e-6}
@@ -43,6 +44,37 @@ def iso_road(
         return np.sin(angle) @ A, np.cos(angle) @ (A * k)
 
     return road
+
+
+def enveloped(
+    road: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], radius: float
+) -> Callable[[float], tuple[float, float]]:
+    """The road that the hub of a rigid wheel follows, as a function X -> (z, dz/dX).
+
+    z_w(X) = max over |s| < r of z(X + s) + sqrt(r^2 - s^2), less r (specification mobile, 15.3): a disc does
+    not go into dips that are narrower than itself.
+
+    Parameters
+    ----------
+    road : function of an array of abscissae [m] to heights [m] and slopes, such as `iso_road` gives
+    radius : of the wheel [m]
+    """
+    if not radius > 0.0:
+        raise StateError(f"radius is {radius}, expected a positive number of metres")
+
+    def hub(X: float) -> tuple[float, float]:
+        low, high = -radius, radius
+        best = 0.0
+        for points in (401, 41, 41, 41, 41, 41):
+            s = np.linspace(low, high, points)
+            lift = road(X + s)[0] + np.sqrt(np.maximum(radius**2 - s * s, 0.0))
+            best = float(s[np.argmax(lift)])
+            width = 2.0 * (high - low) / (points - 1)
+            low, high = max(best - width, -radius), min(best + width, radius)
+        z, slope = road(np.array([X + best]))
+        return float(z[0]) + float(np.sqrt(radius**2 - best * best)) - radius, float(slope[0])
+
+    return hub
 
 
 class PackedRoad:

