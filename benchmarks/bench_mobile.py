@@ -26,7 +26,7 @@ TORQUES = (45.0, -2.0)
 POSE = (np.radians(-45.0), np.radians(120.0))
 #: tip error within which steps are chosen [m], steps to choose from [s], cables per link
 ERROR = 1e-4
-STEPS = (2e-2, 1e-2, 5e-3, 2.5e-3, 2e-3, 1e-3, 5e-4, 2.5e-4, 1.8e-4, 1.25e-4, 1e-4)
+STEPS = (2e-2, 1e-2, 5e-3, 2.5e-3, 2e-3, 1e-3, 5e-4, 2.5e-4, 1.8e-4, 1.25e-4, 1e-4, 5e-5)
 CABLES = (4, 8)
 
 
@@ -168,6 +168,10 @@ def compare(turns: int) -> None:
     }
     for n in CABLES:
         sides[f"{n} cables a link, Exudyn"] = (lambda n=n: theirs(n, step)[0], step, float("nan"))
+    # and with the step that its flexible arm needs for the same error against its own converged answer
+    n = CABLES[-1]
+    fine, wrong = longest(lambda h: theirs(n, h)[1], theirs(n, 0.5 * STEPS[-1])[1])
+    sides[f"{n} cables, own error, Exudyn"] = (lambda: theirs(n, fine)[0], fine, wrong)
     seconds: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(turns):
         for name, (run, _, _) in sides.items():
@@ -175,7 +179,8 @@ def compare(turns: int) -> None:
     print(f"{'0.25 s study':28s} {'step [s]':>9s} {'tip error [m]':>14s} {'processor [ms]':>15s}")
     for name, (_, h, wrong) in sides.items():
         print(f"{name:28s} {h:9.2g} {wrong:14.1e} {1e3 * median(seconds[name]):15.2f}")
-    for ours, other in (("rigid", "rigid"), *(("flexible", f"{n} cables a link") for n in CABLES)):
+    others = [*(f"{n} cables a link" for n in CABLES), f"{n} cables, own error"]
+    for ours, other in (("rigid", "rigid"), *(("flexible", other) for other in others)):
         pairs = zip(seconds[f"{ours}, flexdyn_ros"], seconds[f"{other}, Exudyn"], strict=True)
         print(f"{other}: flexdyn_ros is {median(b / a for a, b in pairs):.1f} times faster")
 
