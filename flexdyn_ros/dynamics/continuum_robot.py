@@ -263,19 +263,13 @@ class ContinuumRobot(DirectVerbs):
         self._call(kernels.mass_matrix_many, rows, ("q",), M)
 
     def _bias_terms_rows(self, rows: Rows) -> np.ndarray:
-        terms = _empty((rows.count, 5, self.nv))
-        self._call(kernels.bias_terms_many, rows, ("q", "v"), terms)
-        return terms
+        return self._filled(kernels.bias_terms_many, rows, ("q", "v"), 5, self.nv)
 
     def _energy_rows(self, rows: Rows) -> np.ndarray:
-        energy = _empty((rows.count, 3))
-        self._call(kernels.energy_many, rows, ("q", "v"), energy)
-        return energy
+        return self._filled(kernels.energy_many, rows, ("q", "v"), 3)
 
     def _momenta_rows(self, rows: Rows) -> np.ndarray:
-        momenta = _empty((rows.count, 10))
-        self._call(kernels.momenta_many, rows, ("q", "v"), momenta)
-        return momenta
+        return self._filled(kernels.momenta_many, rows, ("q", "v"), 10)
 
     def _coriolis_rows(self, rows: Rows) -> np.ndarray:
         return coriolis_of(self, (), rows.take("q"), rows.take("v"))
@@ -378,17 +372,6 @@ class ContinuumRobot(DirectVerbs):
         if status:
             explain_status(status, data)
             warn_of_singular_rows(out, data, "the mass matrix", rows.shape)
-
-    def _call(
-        self, kernel: Callable[..., int], rows: Rows, names: tuple[str, ...], result: np.ndarray
-    ) -> None:
-        """An entry (address, work, *rows, result) over all rows."""
-        data = {name: rows.take(name) for name in names}
-
-        def call(*arrays: np.ndarray) -> int:
-            return kernel(self._address, self._packed.work(), *arrays)
-
-        explain_status(run_in_slices(call, [*data.values(), result]), data)
 
     def _checked(self, q: np.ndarray) -> Rows:
         """q as rows; StateError if one is not finite."""

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.dynamics.arguments import Rows
+from flexdyn_ros.dynamics.arguments import Rows, explain_status
 from flexdyn_ros.dynamics.facts import RobotFacts
 from flexdyn_ros.dynamics.results import Equilibrium
+from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.kernels.compiler import Entry
 
 __all__ = ["FamilyRows"]
@@ -27,7 +28,8 @@ class FamilyRows(RobotFacts):
 
     #: forward dynamics goes through the mass matrix even if nothing is prescribed
     _by_mass_matrix = False
-    #: address of the packed model
+    #: the packed model, which also has work memory, and its address
+    _packed: Any
     _address = 0
     _inverse_dynamics: Callable[..., int]
     _forward_dynamics: Callable[..., int]
@@ -50,6 +52,25 @@ class FamilyRows(RobotFacts):
             return bound(*arguments)
 
         return first_call
+
+    def _call(
+        self, kernel: Callable[..., int], rows: Rows, names: tuple[str, ...], result: np.ndarray
+    ) -> None:
+        """An entry (address, work, *rows, result) over all rows."""
+        data = {name: rows.take(name) for name in names}
+
+        def call(*arrays: np.ndarray) -> int:
+            return kernel(self._address, self._packed.work(), *arrays)
+
+        explain_status(run_in_slices(call, [*data.values(), result]), data)
+
+    def _filled(
+        self, kernel: Callable[..., int], rows: Rows, names: tuple[str, ...], *tail: int
+    ) -> np.ndarray:
+        """Results (count, *tail) of such an entry."""
+        result = np.empty((rows.count, *tail))
+        self._call(kernel, rows, names, result)
+        return result
 
     @cached_property
     def _prescribed(self) -> np.ndarray:

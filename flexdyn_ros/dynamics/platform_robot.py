@@ -1,8 +1,8 @@
-"""Robots of `kind` platform: the verbs of the protocol, and what six legs have beside them."""
+"""Robots of `kind` platform: the verbs of the protocol; what legs have beside them is in platform_legs.py."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,32 +11,25 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.dynamics.arguments import (
     Rows,
-    by_name,
     check_out,
     explain_status,
-    finite_number,
     refuse_nonfinite,
     warn_of_singular_rows,
 )
-from flexdyn_ros.dynamics.derived_verbs import RobotVerbs
 from flexdyn_ros.dynamics.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.dynamics.partial import partial_motion
-from flexdyn_ros.dynamics.platform_margins import homogeneous, margins_of
-from flexdyn_ros.dynamics.platform_pose import complain, refusals, turn_between
-from flexdyn_ros.dynamics.platform_reactions import leg_loads
-from flexdyn_ros.dynamics.platform_results import Legs, LegStates, Margins, Pose, Reactions
+from flexdyn_ros.dynamics.platform_legs import LegVerbs
+from flexdyn_ros.dynamics.platform_margins import homogeneous
 from flexdyn_ros.dynamics.results import Equilibrium
 from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.dynamics.wrenches import rows_with_wrenches, wrench_rows
-from flexdyn_ros.errors import DimensionError, SingularityError, UnknownNameError, UnsupportedError
-from flexdyn_ros.kernels import platform_kinematics as columns
+from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.kernels import platform_verbs as kernels
 from flexdyn_ros.kernels import rigid
 from flexdyn_ros.model.packed_platform import PackedPlatform, pose_manifold
 from flexdyn_ros.model.payload import Payload
 from flexdyn_ros.model.platform_reach import check_reach
-from flexdyn_ros.model.platform_tables import LegFacts, PlatformTables, build_platform_tables
-from flexdyn_ros.model.tree import Frame
+from flexdyn_ros.model.platform_tables import build_platform_tables
 
 if TYPE_CHECKING:
     from flexdyn_ros.dynamics.hydraulics import Hydraulics
@@ -49,7 +42,7 @@ _empty = np.empty
 SINGULAR_BELOW = 1e-6
 
 
-class PlatformRobot(RobotVerbs):
+class PlatformRobot(LegVerbs):
     """A rigid platform on six legs, each a universal joint, a slider and a spherical joint.
 
     q is the pose of the platform's frame in the world (position, quaternion x y z w), v its twist (angular;
@@ -61,8 +54,8 @@ class PlatformRobot(RobotVerbs):
 
     def __init__(self, description: RobotDescription, payloads: tuple[Payload, ...] = ()) -> None:
         self._payloads = payloads
-        self._tables: PlatformTables = build_platform_tables(description, payloads)
-        self.legs: tuple[LegFacts, ...] = self._tables.legs
+        self._tables = build_platform_tables(description, payloads)
+        self.legs = self._tables.legs
         gravity = np.array(description.gravity)
         gravity.setflags(write=False)
         self._settle(
@@ -119,208 +112,6 @@ class PlatformRobot(RobotVerbs):
             if inside.size:
                 return q[inside[0]].copy()
         return home
-
-    # ---- legs ----
-
-    def inverse_kinematics(
-        self, q: np.ndarray, v: np.ndarray | None = None, a: np.ndarray | None = None
-    ) -> Legs:
-        """Lengths of the legs at poses q (..., 7); rates for twists v (..., 6); accelerations for a (..., 6).
-
-        Rates need v; accelerations need v and a. See `Legs`.
-
-        Raises
-        ------
-        DimensionError, StateError
-        """
-        if a is not None and v is None:
-            raise DimensionError("accelerations of legs need v beside a")
-        zero = np.zeros(6)
-        table, _shape = self._motions(q, zero if v is None else v, zero if a is None else a)
-        lengths = table[..., columns.LENGTH]
-        shortest = np.array([leg.shortest for leg in self.legs])
-        return Legs(
-            length=lengths.copy(),
-            rate=None if v is None else table[..., columns.RATE].copy(),
-            acceleration=None if a is None else table[..., columns.ACCELERATION].copy(),
-            stroke=lengths - shortest,
-            direction=table[..., columns.DIRECTION : columns.DIRECTION + 3].copy(),
-            angles=table[..., columns.ANGLES : columns.ANGLES + 2].copy(),
-        )
-
-    def forward_kinematics(
-        self,
-        lengths: np.ndarray,
-        guess: np.ndarray | None = None,
-        *,
-        rates: np.ndarray | None = None,
-        max_distance: float | None = None,
-        strict: bool = True,
-    ) -> Pose:
-        """The pose with given lengths of the legs, found from a guess by Newton's method with short steps.
-
-        A pose is accepted only if every length is met within 1e-9 m, the determinant of the leg Jacobian has
-        the sign that it has at home, its smallest singular value (homogeneous) is at least
-        min_singular_value of the description, and it is no farther from the guess than max_distance.
-
-        Parameters
-        ----------
-        lengths : (..., 6) array [m]
-        guess : (..., 7) array, optional
-            Where to start; the pose at home if omitted.
-        rates : (..., 6) array, optional
-            Rates of the lengths [m/s]; the twist v that belongs to them is returned.
-        max_distance : float, optional
-            Largest way of the origin, and largest turn times the root-mean-square distance of the upper
-            joints, from the guess [m].
-        strict : bool
-            False: a pose that is refused is the guess, with converged False.
-
-        Raises
-        ------
-        DimensionError, StateError
-        ConvergenceError
-            If a pose is refused and `strict`; says why.
-        """
-        given: dict[str, tuple[Any, int]] = {"lengths": (lengths, 6)}
-        given["q"] = (self._tables.neutral if guess is None else guess, 7)
-        if rates is not None:
-            given["rates"] = (rates, 6)
-        rows = Rows(given)
-        data = {name: rows.take(name) for name in ("q", "lengths")}
-        self._check({name: rows.take(name) for name in given})
-        q = data["q"].copy()
-        iterations, residual = np.zeros(rows.count, dtype=np.int64), _empty(rows.count)
-
-        def call(lengths: np.ndarray, *arrays: np.ndarray) -> int:
-            return kernels.find_pose_many(self._address, self._packed.work(), lengths, *arrays)
-
-        explain_status(run_in_slices(call, [data["lengths"], q, iterations, residual]), data)
-        reasons = self._refusals(q, data["q"], residual, max_distance)
-        if strict:
-            complain(reasons, residual, iterations)
-        q[reasons > 0] = data["q"][reasons > 0]
-        v = None if rates is None else self._twists(q, rows.take("rates")).reshape(*rows.shape, 6)
-        flat = ((reasons == 0), iterations, residual)
-        return Pose(q.reshape(*rows.shape, 7), v, *(x.reshape(rows.shape)[()] for x in flat))
-
-    def _refusals(
-        self, q: np.ndarray, start: np.ndarray, residual: np.ndarray, max_distance: float | None
-    ) -> np.ndarray:
-        """Why poses q (n, 7) are refused; see `refusals`."""
-        good = np.isfinite(q).all(axis=1) & np.isfinite(residual)
-        safe = np.where(good[:, None], q, start)
-        platform = self.description.platform
-        assert platform is not None
-        farthest = np.inf if max_distance is None else finite_number(max_distance, "max_distance")
-        return refusals(
-            self.leg_jacobian(safe),
-            np.where(good, residual, np.inf),
-            turn_between(self.difference, start, safe, self._tables.reach),
-            reach=self._tables.reach,
-            home_sign=self._home_sign,
-            least=platform.min_singular_value,
-            farthest=farthest,
-        )
-
-    def _twists(self, q: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """v (n, 6) of J v = rates."""
-        return np.linalg.solve(self.leg_jacobian(q), rates[..., None])[..., 0]
-
-    def leg_jacobian(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
-        """J (..., 6, 6): lengths' = J v, angular columns first."""
-        rows = Rows({"q": (q, 7)})
-        J = check_out(out, (*rows.shape, 6, 6))
-        self._call(kernels.leg_jacobian_many, rows, ("q",), J.reshape(rows.count, 6, 6))
-        return J
-
-    def leg_states(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> LegStates:
-        """Angular motion of the legs and accelerations of their centres of mass; see `LegStates`."""
-        table, shape = self._motions(q, v, a)
-        com = table[..., columns.CYLINDER_ACCELERATION : columns.ROD_ACCELERATION + 3]
-        return LegStates(
-            spin=table[..., columns.SPIN].copy(),
-            angular_velocity=table[..., columns.OMEGA : columns.OMEGA + 3].copy(),
-            angular_acceleration=table[..., columns.ALPHA : columns.ALPHA + 3].copy(),
-            com_acceleration=com.reshape(*shape, 6, 2, 3).copy(),
-        )
-
-    def leg_joints(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and rates (..., 6, 3) of the URDF's joints of each leg: both angles of the universal
-        joint [rad], the slider [m]."""
-        table, _ = self._motions(q, v, np.zeros(6))
-        shortest = np.array([leg.shortest for leg in self.legs])
-        strokes, rates = table[..., columns.LENGTH] - shortest, table[..., columns.RATE]
-        angles = table[..., columns.ANGLES : columns.ANGLES + 2]
-        turning = table[..., columns.ANGLE_RATES : columns.ANGLE_RATES + 2]
-        return (
-            np.concatenate([angles, strokes[..., None]], axis=-1),
-            np.concatenate([turning, rates[..., None]], axis=-1),
-        )
-
-    def joint_reactions(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
-    ) -> Reactions:
-        """Forces and moments in all joints of the legs for a motion; see `Reactions`.
-
-        Wrenches may act on the platform, on cylinders and on rods.
-
-        Raises
-        ------
-        DimensionError, StateError, UnknownNameError, SingularityError
-        UnsupportedError
-            If a wrench acts on the massless cross of a universal joint: how its two axes share it is no
-            reaction that is told.
-        """
-        for name in by_name(wrenches, "wrenches", "(..., 6) arrays"):
-            body = self._frame(name).body
-            if body > 1 and (body - 2) % 3 == 0:
-                raise UnsupportedError(f"joint_reactions with a wrench on the cross '{name}'")
-        tau = self.inverse_dynamics(q, v, a, wrenches)
-        rows = rows_with_wrenches(wrenches, q=(q, 7), v=(v, 6), a=(a, 6), tau=(tau, 6))
-        arrays = {name: rows.take(name) for name in ("q", "v", "a", "tau")}
-        loads = leg_loads(self, arrays["q"], wrenches, wrench_rows(rows, wrenches))
-        if loads is None:
-            found = self._bare_reactions(*arrays.values())
-        else:
-            legs = self.inverse_kinematics(arrays["q"])
-            # the push on the platform, which the forces on the rod share with the cylinder
-            along = np.einsum("nij,nij->ni", loads.force_rod, legs.direction)
-            bare = self._bare_reactions(arrays["q"], arrays["v"], arrays["a"], arrays["tau"] + along)
-            found = loads.added_to(bare, self._tables, legs.length, legs.direction)
-        return Reactions(*(x.reshape(*rows.shape, *x.shape[1:]) for x in found))
-
-    def _bare_reactions(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> Reactions:
-        """Reactions (count, 6[, 3]) under drive forces tau (count, 6) without wrenches on legs."""
-        table = _empty((len(q), 6, columns.REACTION_COLUMNS))
-        kernels.reactions_many(self._address, q, v, a, np.ascontiguousarray(tau), table)
-
-        def vector(at: int) -> np.ndarray:
-            return table[..., at : at + 3].copy()
-
-        return Reactions(
-            drive=tau.copy(),
-            f_b=vector(columns.F_B),
-            f_p=vector(columns.F_P),
-            f_a=vector(columns.F_A),
-            n_p=vector(columns.N_P),
-            moment_a=vector(columns.MOMENT_A),
-            guide_torque=table[..., columns.GUIDE_TORQUE].copy(),
-        )
-
-    def workspace_margins(self, q: np.ndarray) -> Margins:
-        """How far poses (..., 7) are from strokes, joint limits, collisions and singularities; see
-        `Margins`.
-
-        Only end points are judged: between two poses on opposite sides of a singularity the determinant
-        changes its sign.
-        """
-        rows = Rows({"q": (q, 7)})
-        states = rows.take("q")
-        found = margins_of(
-            self._tables, states, self.inverse_kinematics(states), self.leg_jacobian(states), self._home_sign
-        )
-        return Margins(*(x.reshape(rows.shape + x.shape[1:])[()] for x in found))
 
     @cached_property
     def motion(self) -> Motion:
@@ -414,14 +205,10 @@ class PlatformRobot(RobotVerbs):
         return B
 
     def _energy_rows(self, rows: Rows) -> np.ndarray:
-        energy = _empty((rows.count, 3))
-        self._call(kernels.energy_many, rows, ("q", "v"), energy)
-        return energy
+        return self._filled(kernels.energy_many, rows, ("q", "v"), 3)
 
     def _momenta_rows(self, rows: Rows) -> np.ndarray:
-        momenta = _empty((rows.count, 10))
-        self._call(kernels.momenta_many, rows, ("q", "v"), momenta)
-        return momenta
+        return self._filled(kernels.momenta_many, rows, ("q", "v"), 10)
 
     def _frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
         frames = [self._frame(name) for name in names]
@@ -506,17 +293,6 @@ class PlatformRobot(RobotVerbs):
 
     # ---- behind the verbs ----
 
-    @cached_property
-    def _home_sign(self) -> float:
-        """Sign of the determinant of the leg Jacobian at home."""
-        return float(np.sign(np.linalg.det(self.leg_jacobian(self._tables.neutral))))
-
-    def _frame(self, name: str) -> Frame:
-        try:
-            return self._tables.frames[name]
-        except (KeyError, TypeError):
-            raise UnknownNameError("frame", name, self.frame_names) from None
-
     def _load(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
         """sum J^T w (count, 6) of wrenches at poses q (count, 7)."""
         load = np.zeros((rows.count, 6))
@@ -531,17 +307,6 @@ class PlatformRobot(RobotVerbs):
         bodies = np.array([f.body for f in frames], dtype=np.int64)
         return bodies, np.array([f.placement.p for f in frames]).reshape(len(frames), 3)
 
-    def _call(
-        self, kernel: Callable[..., int], rows: Rows, names: tuple[str, ...], result: np.ndarray
-    ) -> None:
-        """An entry (address, work, *rows, result) over all rows."""
-        data = {name: rows.take(name) for name in names}
-
-        def call(*arrays: np.ndarray) -> int:
-            return kernel(self._address, self._packed.work(), *arrays)
-
-        explain_status(run_in_slices(call, [*data.values(), result]), data)
-
     def _required(self, rows: Rows, weight: float, v: np.ndarray, out: np.ndarray) -> None:
         """out (count, 6) = h with gravity times `weight`."""
         q = rows.take("q")
@@ -551,18 +316,6 @@ class PlatformRobot(RobotVerbs):
 
         status = run_in_slices(call, [q, v, np.zeros((rows.count, 6)), out])
         explain_status(status, {"q": q, "v": v})
-
-    def _motions(self, q: Any, v: Any, a: Any) -> tuple[np.ndarray, tuple[int, ...]]:
-        """The table of leg motions (..., 6, MOTION_COLUMNS) and the batch."""
-        rows = Rows({"q": (q, 7), "v": (v, 6), "a": (a, 6)})
-        table = _empty((rows.count, 6, columns.MOTION_COLUMNS))
-        data = {name: rows.take(name) for name in ("q", "v", "a")}
-
-        def call(*arrays: np.ndarray) -> int:
-            return kernels.legs_many(self._address, *arrays)
-
-        explain_status(run_in_slices(call, [*data.values(), table]), data)
-        return table.reshape(*rows.shape, 6, columns.MOTION_COLUMNS), rows.shape
 
     def _check(self, data: Mapping[str, np.ndarray], shown: str = "q") -> None:
         """StateError if rows of q, v, ... hold NaN, infinity, or a quaternion that is not of unit length."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -209,23 +209,17 @@ class TreeRobot(DirectVerbs):
         if self._lagrangian is not None:
             self._check({name: rows.take(name) for name in ("q", "v")})
             return self._lagrangian.terms(rows.take("q"), rows.take("v"))
-        terms = _empty((rows.count, 5, self.nv))
-        self._call(self._kernels.bias_terms_many, rows, ("q", "v"), terms)
-        return terms
+        return self._filled(self._kernels.bias_terms_many, rows, ("q", "v"), 5, self.nv)
 
     def _energy_rows(self, rows: Rows) -> np.ndarray:
         if self._affine and self._lagrangian is not None:
             self._check({name: rows.take(name) for name in ("q", "v")})
             return self._lagrangian.energies(rows.take("q"), rows.take("v"))
-        energy = _empty((rows.count, 3))
-        self._call(self._kernels.energy_many, rows, ("q", "v"), energy)
-        return energy
+        return self._filled(self._kernels.energy_many, rows, ("q", "v"), 3)
 
     def _momenta_rows(self, rows: Rows) -> np.ndarray:
         self._need_rotations("momentum and center_of_mass")
-        momenta = _empty((rows.count, 10))
-        self._call(self._kernels.momenta_many, rows, ("q", "v"), momenta)
-        return momenta
+        return self._filled(self._kernels.momenta_many, rows, ("q", "v"), 10)
 
     def _coriolis_rows(self, rows: Rows) -> np.ndarray:
         if self.bends:
@@ -396,17 +390,6 @@ class TreeRobot(DirectVerbs):
         for i, name in enumerate(wrenches or {}):
             load += np.einsum("nij,ni->nj", self.jacobian(q, name), loads[:, i])
         return load
-
-    def _call(
-        self, kernel: Callable[..., int], rows: Rows, names: tuple[str, ...], result: np.ndarray
-    ) -> None:
-        """An entry (address, work, *rows, result) over all rows."""
-        data = {name: rows.take(name) for name in names}
-
-        def call(*arrays: np.ndarray) -> int:
-            return kernel(self._address, self._packed.work(), *arrays)
-
-        explain_status(run_in_slices(call, [*data.values(), result]), data)
 
     def _partial(
         self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
