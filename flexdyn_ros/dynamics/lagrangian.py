@@ -24,12 +24,12 @@ class LagrangianPath:
     """
 
     def __init__(self, tree: TreeModel, model: LagrangeModel | None = None) -> None:
-        self._model = build_lagrange(tree) if model is None else model
+        self.model = build_lagrange(tree) if model is None else model
         self._tree = tree
 
     def equations(self, q: np.ndarray, v: np.ndarray) -> Equations:
         """M (N, nv, nv) and the parts of h (N, nv)."""
-        return equations(self._model, q, v)
+        return equations(self.model, q, v)
 
     def terms(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Parts of h (N, 5, nv): velocity, gravity, elastic, damping, external (zero)."""
@@ -58,11 +58,11 @@ class LagrangianPath:
         UnsupportedError
             For trees with free bodies.
         """
-        if self._model.nq != self._model.nv:
+        if self.model.nq != self.model.nv:
             raise UnsupportedError(
                 "derivatives with affine section frames are computed for a fixed base only"
             )
-        steps = 1e-30j * np.eye(self._model.nv)
+        steps = 1e-30j * np.eye(self.model.nv)
 
         def slopes(q: np.ndarray, v: np.ndarray) -> np.ndarray:
             e = self.equations(q, v)

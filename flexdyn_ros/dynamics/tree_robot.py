@@ -111,18 +111,21 @@ class TreeRobot(DirectVerbs):
 
     @cached_property
     def motion(self) -> Motion | None:
-        """What fixed compiled steps need; None where only the method lagrange has the equations."""
-        rotary = self.description.formulation.rotary_inertia
-        if self._lagrangian is not None and self._bending is not None and (self._affine or rotary == "paper"):
-            return None
+        """What fixed compiled steps need."""
         from flexdyn_ros.dynamics.tree_motion import tree_motion
 
         general = tree_motion(self.description, self._tree, self._packed, self._place)
+        if self._affine and self._lagrangian is not None:
+            from flexdyn_ros.dynamics.lagrange_motion import lagrange_motion
+
+            return lagrange_motion(general, self._lagrangian.model)
         return general if self._rolling is None else self._rolling.motion(general)
 
     def _place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
         """Motion of a robot that sees the frames, their bodies (k,) and points in them (k, 3)."""
         wanted = tuple(names)
+        if wanted:
+            self._need_rotations("wrenches")
         seeing = self._seeing(wanted)
         assert seeing.motion is not None
         return seeing.motion, *seeing._points(dict.fromkeys(wanted))

@@ -33,6 +33,7 @@ from .lagrange_affine import (
 )
 from .lagrange_section import mass_of_deformed_body, section_derivative, section_frame
 from .lagrange_views import (
+    BODY_FLOATS,
     EDGE,
     FIXED,
     JOINT_ROW,
@@ -49,7 +50,18 @@ from .lagrange_views import (
     model_views,
     work_views,
 )
-from .tree import ARMATURE, COULOMB, FREE, PRISMATIC, REFERENCE, SMOOTHING, STATIC, STIFFNESS, STRIBECK
+from .tree import (
+    ARMATURE,
+    COULOMB,
+    DOF_NUMBERS,
+    FREE,
+    PRISMATIC,
+    REFERENCE,
+    SMOOTHING,
+    STATIC,
+    STIFFNESS,
+    STRIBECK,
+)
 from .tree import DAMPING as VISCOUS
 
 VELOCITY, GRAVITY, ELASTIC, DAMPING = 0, 1, 2, 3  # rows of h
@@ -76,7 +88,7 @@ def lagrange_equations(I, F, q, v, w, M, h, energy):
         for i in range(v.shape[1]):
             for j in range(v.shape[1]):
                 M[n, i, j] = 0.0
-            M[n, i, i] = m.dof[i, ARMATURE]
+            M[n, i, i] = m.F[m.dof + DOF_NUMBERS * i + ARMATURE]
             h[n, VELOCITY, i] = 0.0
             h[n, GRAVITY, i] = 0.0
             h[n, ELASTIC, i] = 0.0
@@ -118,9 +130,9 @@ def lagrange_jacobian(I, F, q, v, w, frame, offset, J):
     if station >= 0:
         for k in range(m.body_int[body, MODES]):
             section_derivative(m, body, station, k, q, d.t[3], dE)
-            product(d.W[body], dE, P)
+            product(d.blocks[d.W + body], dE, P)
             product(P, offset, Y)
-            add_jacobian_column(Y, T, 1.0, m.mode_v[m.body_int[body, MODE] + k], J)
+            add_jacobian_column(Y, T, 1.0, m.I[m.mode_v + m.body_int[body, MODE] + k], J)
         product(d.t[0], offset, P)
     else:
         add_copy(offset, P)
@@ -129,16 +141,16 @@ def lagrange_jacobian(I, F, q, v, w, frame, offset, J):
     while body >= 0:
         if child >= 0 and m.body_int[child, STATION] >= 0:
             for k in range(m.body_int[body, MODES]):
-                product(d.N[m.body_int[child, EDGE] + k], P, Y)
-                add_jacobian_column(Y, T, 1.0, m.mode_v[m.body_int[body, MODE] + k], J)
+                product(d.blocks[d.N + m.body_int[child, EDGE] + k], P, Y)
+                add_jacobian_column(Y, T, 1.0, m.I[m.mode_v + m.body_int[body, MODE] + k], J)
         if child >= 0:
-            product(d.B[child], P, Y)
+            product(d.blocks[d.B + child], P, Y)
             add_copy(Y, P)
         for r in range(
             m.body_int[body, JOINT_ROW], m.body_int[body, JOINT_ROW] + m.body_int[body, JOINT_ROWS]
         ):
-            product(d.X[r], P, Y)
-            add_jacobian_column(Y, T, m.row_ratio[r], m.row_v[r], J)
+            product(d.blocks[d.X + r], P, Y)
+            add_jacobian_column(Y, T, m.F[m.row_ratio + r], m.I[m.row_v + r], J)
         child = body
         body = m.body_int[body, PARENT]
 
@@ -169,7 +181,7 @@ def add_jacobian_column(Y, T, ratio, column, J):
 @inner
 def place_bodies(m, d, q, v):
     """Write W, dW, Wv, B, X, N of all bodies (4, 8, 9, 75) and their mass matrices in the deformed state."""
-    for body in range(m.body_int.shape[0]):
+    for body in range(m.nb):
         place_body(m, d, body, q, v)
         mass_of_deformed_body(m, d, body, q, v)
 
@@ -193,24 +205,24 @@ def attach_frame(m, d, body, station, q, v):
         clear(t[0])
         for i in range(4):
             t[0, i, i] = 1.0
-        add_copy(d.W[body], t[5])
-        add_copy(d.dW[body], t[6])
-        add_copy(d.Wv[body], t[7])
+        add_copy(d.blocks[d.W + body], t[5])
+        add_copy(d.blocks[d.dW + body], t[6])
+        add_copy(d.blocks[d.Wv + body], t[7])
         return
     section_frame(m, body, station, q, v, t[0], t[1], t[2], t[3], t[4])
-    product(d.W[body], t[0], t[5])  # Wh = W E
-    product(d.dW[body], t[0], t[6])  # dWh = dW E + W dE
-    add_product(d.W[body], t[1], 1.0, t[6])
-    product(d.Wv[body], t[0], t[7])  # Wvh = Wv E + 2 dW dE + W Ev
-    add_product(d.dW[body], t[1], 2.0, t[7])
-    add_product(d.W[body], t[2], 1.0, t[7])
+    product(d.blocks[d.W + body], t[0], t[5])  # Wh = W E
+    product(d.blocks[d.dW + body], t[0], t[6])  # dWh = dW E + W dE
+    add_product(d.blocks[d.W + body], t[1], 1.0, t[6])
+    product(d.blocks[d.Wv + body], t[0], t[7])  # Wvh = Wv E + 2 dW dE + W Ev
+    add_product(d.blocks[d.dW + body], t[1], 2.0, t[7])
+    add_product(d.blocks[d.W + body], t[2], 1.0, t[7])
 
 
 @inner
 def place_body(m, d, body, q, v):
     """Write W, dW, Wv, B, the rows of X and N of one body; its parent has been placed."""
     parent, station = m.body_int[body, PARENT], m.body_int[body, STATION]
-    t, W, dW, Wv = d.t, d.W[body], d.dW[body], d.Wv[body]
+    t, W, dW, Wv = d.t, d.blocks[d.W + body], d.blocks[d.dW + body], d.blocks[d.Wv + body]
     A, dA, Av = t[8], t[9], t[10]
     attach_frame(m, d, parent, station, q, v)
     if m.body_int[body, TYPE] == FREE:
@@ -223,17 +235,19 @@ def place_body(m, d, body, q, v):
     product(t[7], A, Wv)  # Wv = Wvh A + 2 dWh dA + Wh Av
     add_product(t[6], dA, 2.0, Wv)
     add_product(t[5], Av, 1.0, Wv)
-    product(t[0], A, d.B[body])  # B = E A
+    product(t[0], A, d.blocks[d.B + body])  # B = E A
     first = m.body_int[body, JOINT_ROW]
     for r in range(first, first + m.body_int[body, JOINT_ROWS]):
-        product(t[5], d.X[r], t[1])  # X = Wh U
-        add_copy(t[1], d.X[r])
+        product(t[5], d.blocks[d.X + r], t[1])  # X = Wh U
+        add_copy(t[1], d.blocks[d.X + r])
     if station >= 0:
         edge = m.body_int[body, EDGE]
         for k in range(m.body_int[parent, MODES]):
             section_derivative(m, parent, station, k, q, t[3], t[1])
             product(t[1], A, t[2])
-            product(d.W[parent], t[2], d.N[edge + k])  # dW_body / d(delta_k of the parent)
+            product(
+                d.blocks[d.W + parent], t[2], d.blocks[d.N + edge + k]
+            )  # dW_body / d(delta_k of the parent)
 
 
 @inner
@@ -241,7 +255,7 @@ def joint_transforms(m, d, body, q, v, A, dA, Av):
     """Write A = pre J post, its rate and its second rate at zero acceleration, and U = dA/dq into the row of
     X."""
     kind, row = m.body_int[body, TYPE], m.body_int[body, JOINT_ROW]
-    axis, t = m.axis[body], d.t
+    axis, t = m.F[m.axis + 3 * body : m.axis + 3 * body + 3], d.t
     clear(t[1])
     clear(dA)
     clear(Av)
@@ -250,8 +264,11 @@ def joint_transforms(m, d, body, q, v, A, dA, Av):
             t[1, i, i] = 1.0
         between(m, body, t[1], t[2], A)
         return
-    x = m.body_float[body, RATIO] * q[m.body_int[body, Q_INDEX]] + m.body_float[body, OFFSET]
-    rate = m.row_ratio[row] * v[m.row_v[row]]
+    x = (
+        m.F[m.body_float + BODY_FLOATS * body + RATIO] * q[m.body_int[body, Q_INDEX]]
+        + m.F[m.body_float + BODY_FLOATS * body + OFFSET]
+    )
+    rate = m.F[m.row_ratio + row] * v[m.I[m.row_v + row]]
     if kind == PRISMATIC:
         for i in range(4):
             t[1, i, i] = 1.0
@@ -261,16 +278,16 @@ def joint_transforms(m, d, body, q, v, A, dA, Av):
         clear(t[1])
         for i in range(3):
             t[1, 1 + i, 0] = axis[i]
-        between(m, body, t[1], t[2], d.X[row])
+        between(m, body, t[1], t[2], d.blocks[d.X + row])
     else:
         sine, cosine = np.sin(x), np.cos(x)
         rotation_about(axis, sine, 1.0 - cosine, 1.0, t[1])
         between(m, body, t[1], t[2], A)
         rotation_about(axis, cosine, sine, 0.0, t[1])
-        between(m, body, t[1], t[2], d.X[row])
+        between(m, body, t[1], t[2], d.blocks[d.X + row])
         rotation_about(axis, -sine * rate * rate, cosine * rate * rate, 0.0, t[1])
         between(m, body, t[1], t[2], Av)
-    add_scaled(d.X[row], rate, dA)
+    add_scaled(d.blocks[d.X + row], rate, dA)
 
 
 @inner
@@ -288,13 +305,13 @@ def free_transforms(m, d, body, q, v, A, dA, Av):
     for i in range(3):
         set_skew(1.0 * (i == 0), 1.0 * (i == 1), 1.0 * (i == 2), t[4])
         apply_rotation(t[4], J, t[1])
-        between(m, body, t[1], t[2], d.X[row + i])
+        between(m, body, t[1], t[2], d.blocks[d.X + row + i])
         clear(t[1])
         t[1, 1 + i, 0] = 1.0
-        between(m, body, t[1], t[2], d.X[row + 3 + i])
+        between(m, body, t[1], t[2], d.blocks[d.X + row + 3 + i])
     for i in range(6):
-        add_scaled(d.X[row + i], v[m.row_v[row + i]], dA)
-    set_skew(v[m.row_v[row]], v[m.row_v[row + 1]], v[m.row_v[row + 2]], t[4])
+        add_scaled(d.blocks[d.X + row + i], v[m.I[m.row_v + row + i]], dA)
+    set_skew(v[m.I[m.row_v + row]], v[m.I[m.row_v + row + 1]], v[m.I[m.row_v + row + 2]], t[4])
     apply_rotation(t[4], J, t[1])
     apply_rotation(t[4], t[1], J)
     between(m, body, J, t[2], Av)
@@ -303,8 +320,8 @@ def free_transforms(m, d, body, q, v, A, dA, Av):
 @inner
 def between(m, body, J, scratch, out):
     """Write pre J post of a body into out."""
-    product(m.pre[body], J, scratch)
-    product(scratch, m.post[body], out)
+    product(m.blocks[m.pre + body], J, scratch)
+    product(scratch, m.blocks[m.post + body], out)
 
 
 @inner
@@ -325,26 +342,27 @@ def gather_energy(m, d, q, v, energy):
     energy[KINETIC] = 0.0
     energy[GRAVITATIONAL] = 0.0
     energy[STRAIN] = 0.0
-    for body in range(m.body_int.shape[0]):
-        W, dW, G = d.W[body], d.dW[body], d.G[body]
+    for body in range(m.nb):
+        W, dW, G = d.blocks[d.W + body], d.blocks[d.dW + body], d.blocks[d.G + body]
         first, count, pair = m.body_int[body, MODE], m.body_int[body, MODES], m.body_int[body, PAIR]
         energy[KINETIC] += trace_of_sandwich(dW, G, dW)
         for i in range(3):
             for j in range(4):
-                energy[GRAVITATIONAL] -= 2.0 * m.gravity[i] * W[1 + i, j] * G[j, 0]
+                energy[GRAVITATIONAL] -= 2.0 * m.F[m.gravity + i] * W[1 + i, j] * G[j, 0]
         for k in range(count):
-            dk, rk = q[m.mode_q[first + k]], v[m.mode_v[first + k]]
+            dk, rk = q[m.I[m.mode_q + first + k]], v[m.I[m.mode_v + first + k]]
             energy[KINETIC] += rk * (
-                2.0 * trace_of_sandwich(dW, d.Dk[first + k], W) + trace_of_sandwich(W, d.Ck[first + k], W)
+                2.0 * trace_of_sandwich(dW, d.blocks[d.Dk + first + k], W)
+                + trace_of_sandwich(W, d.blocks[d.Ck + first + k], W)
             )
             for l in range(count):
-                energy[KINETIC] += rk * v[m.mode_v[first + l]] * m.T[pair + k * count + l]
-                energy[STRAIN] += 0.5 * dk * q[m.mode_q[first + l]] * m.K[pair + k * count + l]
-    for i in range(m.dof.shape[0]):
-        energy[KINETIC] += 0.5 * m.dof[i, ARMATURE] * v[i] * v[i]
-        if m.dof[i, STIFFNESS] != 0.0:
-            x = q[m.q_of_v[i]] - m.dof[i, REFERENCE]
-            energy[STRAIN] += 0.5 * m.dof[i, STIFFNESS] * x * x
+                energy[KINETIC] += rk * v[m.I[m.mode_v + first + l]] * m.F[m.T + pair + k * count + l]
+                energy[STRAIN] += 0.5 * dk * q[m.I[m.mode_q + first + l]] * m.F[m.K + pair + k * count + l]
+    for i in range(m.nv):
+        energy[KINETIC] += 0.5 * m.F[m.dof + DOF_NUMBERS * i + ARMATURE] * v[i] * v[i]
+        if m.F[m.dof + DOF_NUMBERS * i + STIFFNESS] != 0.0:
+            x = q[m.I[m.q_of_v + i]] - m.F[m.dof + DOF_NUMBERS * i + REFERENCE]
+            energy[STRAIN] += 0.5 * m.F[m.dof + DOF_NUMBERS * i + STIFFNESS] * x * x
 
 
 # ---------------------------------------- from the tips to the root
@@ -353,12 +371,12 @@ def gather_energy(m, d, q, v, energy):
 @inner
 def gather_from_tips(m, d, v, M, h):
     """Add all columns of M and the velocity and gravity terms to M and h, from the last body to the first."""
-    for body in range(m.body_int.shape[0]):
-        clear(d.F[body])
-        clear(d.Q[body])
-    for k in range(d.Z.shape[0]):
-        clear(d.Z[k])
-    for body in range(m.body_int.shape[0] - 1, -1, -1):
+    for body in range(m.nb):
+        clear(d.blocks[d.F + body])
+        clear(d.blocks[d.Q + body])
+    for k in range(m.nm):
+        clear(d.blocks[d.Z + k])
+    for body in range(m.nb - 1, -1, -1):
         add_own_moments(m, d, body, v)
         add_joint_terms(m, d, body, M, h)
         add_modal_terms(m, d, body, M, h)
@@ -372,20 +390,20 @@ def add_own_moments(m, d, body, v):
 
     Q = G Wv^T + 2 (sum rate_k D_k) dW^T + (1/2 int h a_x dm) (W e_x)^T.
     """
-    t, Q, W = d.t, d.Q[body], d.W[body]
+    t, Q, W = d.t, d.blocks[d.Q + body], d.blocks[d.W + body]
     first, count = m.body_int[body, MODE], m.body_int[body, MODES]
-    add_scaled(d.G[body], 1.0, d.F[body])
-    apply_right_transposed(d.G[body], d.Wv[body], t[0])
+    add_scaled(d.blocks[d.G + body], 1.0, d.blocks[d.F + body])
+    apply_right_transposed(d.blocks[d.G + body], d.blocks[d.Wv + body], t[0])
     add_scaled(t[0], 1.0, Q)
     if count > 0:
         clear(t[1])
         for k in range(count):
-            add_scaled(d.Dk[first + k], v[m.mode_v[first + k]], t[1])
-        apply_right_transposed(t[1], d.dW[body], t[0])
+            add_scaled(d.blocks[d.Dk + first + k], v[m.I[m.mode_v + first + k]], t[1])
+        apply_right_transposed(t[1], d.blocks[d.dW + body], t[0])
         add_scaled(t[0], 2.0, Q)
         for i in range(4):
             for j in range(1, 4):
-                Q[i, j] += d.a[body, 0, i] * W[j, 1]
+                Q[i, j] += d.blocks[d.a + body, 0, i] * W[j, 1]
 
 
 @inner
@@ -393,14 +411,18 @@ def add_joint_terms(m, d, body, M, h):
     """Add the rows and columns of M, and the entries of h, of a body's joint coordinates (51, 63, 64)."""
     t, first = d.t, m.body_int[body, JOINT_ROW]
     for r in range(first, first + m.body_int[body, JOINT_ROWS]):
-        column, ratio = m.row_v[r], m.row_ratio[r]
+        column, ratio = m.I[m.row_v + r], m.F[m.row_ratio + r]
         Z = t[0]
-        apply_right_transposed(d.F[body], d.X[r], Z)
-        h[VELOCITY, column] += 2.0 * ratio * trace_of_product(d.X[r], d.Q[body])
+        apply_right_transposed(d.blocks[d.F + body], d.blocks[d.X + r], Z)
+        h[VELOCITY, column] += 2.0 * ratio * trace_of_product(d.blocks[d.X + r], d.blocks[d.Q + body])
         h[GRAVITY, column] += ratio * weight(m, Z)
         for s in range(first, r + 1):
             add_entry(
-                M, m.row_v[s], column, 2.0 * ratio * m.row_ratio[s] * trace_of_product(d.X[s], Z), s == r
+                M,
+                m.I[m.row_v + s],
+                column,
+                2.0 * ratio * m.F[m.row_ratio + s] * trace_of_product(d.blocks[d.X + s], Z),
+                s == r,
             )
         follow_to_root(m, d, body, column, ratio, M)
 
@@ -408,17 +430,17 @@ def add_joint_terms(m, d, body, M, h):
 @inner
 def add_modal_terms(m, d, body, M, h):
     """Add the rows and columns of M, and the entries of h, of a body's modal coordinates (53-60, 65, 66)."""
-    t, W, dW = d.t, d.W[body], d.dW[body]
+    t, W, dW = d.t, d.blocks[d.W + body], d.blocks[d.dW + body]
     first, count, pair = m.body_int[body, MODE], m.body_int[body, MODES], m.body_int[body, PAIR]
     row = m.body_int[body, JOINT_ROW]
     for k in range(count):
-        column, Dk, U = m.mode_v[first + k], d.Dk[first + k], d.U[first + k]
+        column, Dk, U = m.I[m.mode_v + first + k], d.blocks[d.Dk + first + k], d.blocks[d.U + first + k]
         Z = t[0]
         apply_right_transposed(Dk, W, Z)
-        add_scaled(d.Z[first + k], 1.0, Z)
+        add_scaled(d.blocks[d.Z + first + k], 1.0, Z)
         # 2 tr{ W (D_k^T Wv^T + 2 sum_l rate_l C_kl dW^T + (1/2 int uk a_x dm) e_x^T W^T) }
-        h[VELOCITY, column] += 2.0 * trace_of_sandwich(d.Wv[body], Dk, W)
-        h[VELOCITY, column] += 4.0 * trace_of_sandwich(W, d.Ck[first + k], dW)
+        h[VELOCITY, column] += 2.0 * trace_of_sandwich(d.blocks[d.Wv + body], Dk, W)
+        h[VELOCITY, column] += 4.0 * trace_of_sandwich(W, d.blocks[d.Ck + first + k], dW)
         for i in range(1, 4):
             h[VELOCITY, column] += 2.0 * (W[i, 1] * U[1, 1] + W[i, 2] * U[1, 2] + W[i, 3] * U[1, 3]) * W[i, 1]
         h[GRAVITY, column] += weight(m, Z)
@@ -426,13 +448,19 @@ def add_modal_terms(m, d, body, M, h):
             kl = pair + k * count + l
             add_entry(
                 M,
-                m.mode_v[first + l],
+                m.I[m.mode_v + first + l],
                 column,
-                2.0 * trace_of_sandwich(W, d.Ckl[kl], W) + 2.0 * m.T[kl],
+                2.0 * trace_of_sandwich(W, d.blocks[d.Ckl + kl], W) + 2.0 * m.F[m.T + kl],
                 l == k,
             )
         for s in range(row, row + m.body_int[body, JOINT_ROWS]):
-            add_entry(M, m.row_v[s], column, 2.0 * m.row_ratio[s] * trace_of_product(d.X[s], Z), False)
+            add_entry(
+                M,
+                m.I[m.row_v + s],
+                column,
+                2.0 * m.F[m.row_ratio + s] * trace_of_product(d.blocks[d.X + s], Z),
+                False,
+            )
         follow_to_root(m, d, body, column, 1.0, M)
 
 
@@ -444,18 +472,24 @@ def hand_to_parent(m, d, body, M, h):
     if m.body_int[body, STATION] >= 0:
         first, count, edge = m.body_int[parent, MODE], m.body_int[parent, MODES], m.body_int[body, EDGE]
         for k in range(count):
-            column, V = m.mode_v[first + k], d.N[edge + k]
-            apply_right_transposed(d.F[body], V, t[0])
-            h[VELOCITY, column] += 2.0 * trace_of_product(V, d.Q[body])
+            column, V = m.I[m.mode_v + first + k], d.blocks[d.N + edge + k]
+            apply_right_transposed(d.blocks[d.F + body], V, t[0])
+            h[VELOCITY, column] += 2.0 * trace_of_product(V, d.blocks[d.Q + body])
             for l in range(k + 1):
-                add_entry(M, m.mode_v[first + l], column, 2.0 * trace_of_product(d.N[edge + l], t[0]), l == k)
-            apply_left(d.B[body], t[0], t[1])
-            add_scaled(t[1], 1.0, d.Z[first + k])
-    apply_left(d.B[body], d.F[body], t[0])
-    apply_right_transposed(t[0], d.B[body], t[1])
-    add_scaled(t[1], 1.0, d.F[parent])
-    apply_left(d.B[body], d.Q[body], t[0])
-    add_scaled(t[0], 1.0, d.Q[parent])
+                add_entry(
+                    M,
+                    m.I[m.mode_v + first + l],
+                    column,
+                    2.0 * trace_of_product(d.blocks[d.N + edge + l], t[0]),
+                    l == k,
+                )
+            apply_left(d.blocks[d.B + body], t[0], t[1])
+            add_scaled(t[1], 1.0, d.blocks[d.Z + first + k])
+    apply_left(d.blocks[d.B + body], d.blocks[d.F + body], t[0])
+    apply_right_transposed(t[0], d.blocks[d.B + body], t[1])
+    add_scaled(t[1], 1.0, d.blocks[d.F + parent])
+    apply_left(d.blocks[d.B + body], d.blocks[d.Q + body], t[0])
+    add_scaled(t[0], 1.0, d.blocks[d.Q + parent])
 
 
 @inner
@@ -469,14 +503,22 @@ def follow_to_root(m, d, body, column, ratio, M):
             first, edge = m.body_int[parent, MODE], m.body_int[child, EDGE]
             for f in range(m.body_int[parent, MODES]):
                 add_entry(
-                    M, m.mode_v[first + f], column, 2.0 * ratio * trace_of_product(d.N[edge + f], Z), False
+                    M,
+                    m.I[m.mode_v + first + f],
+                    column,
+                    2.0 * ratio * trace_of_product(d.blocks[d.N + edge + f], Z),
+                    False,
                 )
-        apply_left(d.B[child], Z, Y)
+        apply_left(d.blocks[d.B + child], Z, Y)
         Z, Y = Y, Z
         row = m.body_int[parent, JOINT_ROW]
         for s in range(row, row + m.body_int[parent, JOINT_ROWS]):
             add_entry(
-                M, m.row_v[s], column, 2.0 * ratio * m.row_ratio[s] * trace_of_product(d.X[s], Z), False
+                M,
+                m.I[m.row_v + s],
+                column,
+                2.0 * ratio * m.F[m.row_ratio + s] * trace_of_product(d.blocks[d.X + s], Z),
+                False,
             )
         child, parent = parent, m.body_int[parent, PARENT]
 
@@ -492,28 +534,28 @@ def add_entry(M, row, column, value, is_diagonal):
 @inner
 def weight(m, Z):
     """Return the gravity term of the coordinate whose moment matrix is Z (row 0: 1/2 int (dp/ds)^T dm)."""
-    return -2.0 * (Z[0, 1] * m.gravity[0] + Z[0, 2] * m.gravity[1] + Z[0, 3] * m.gravity[2])
+    return -2.0 * (Z[0, 1] * m.F[m.gravity + 0] + Z[0, 2] * m.F[m.gravity + 1] + Z[0, 3] * m.F[m.gravity + 2])
 
 
 @inner
 def add_joint_resistance(m, q, v, h):
     """Add parallel springs to the elastic row of h, viscous and dry friction to its damping row."""
-    for i in range(m.dof.shape[0]):
-        c = m.dof[i]
+    for i in range(m.nv):
+        c = m.F[m.dof + DOF_NUMBERS * i : m.dof + DOF_NUMBERS * (i + 1)]
         h[DAMPING, i] += c[VISCOUS] * v[i]
         if c[COULOMB] != 0.0 or c[STATIC] != 0.0:
             h[DAMPING, i] += dry_friction(c[COULOMB], c[STATIC], c[STRIBECK], c[SMOOTHING], v[i])
         if c[STIFFNESS] != 0.0:
-            h[ELASTIC, i] += c[STIFFNESS] * (q[m.q_of_v[i]] - c[REFERENCE])
+            h[ELASTIC, i] += c[STIFFNESS] * (q[m.I[m.q_of_v + i]] - c[REFERENCE])
 
 
 @inner
 def add_modal_forces(m, q, v, h):
     """Add K delta and D rate_delta of all modes to the elastic and damping rows of h."""
-    for body in range(m.body_int.shape[0]):
+    for body in range(m.nb):
         first, count, pair = m.body_int[body, MODE], m.body_int[body, MODES], m.body_int[body, PAIR]
         for k in range(count):
             for l in range(count):
                 kl = pair + k * count + l
-                h[ELASTIC, m.mode_v[first + k]] += m.K[kl] * q[m.mode_q[first + l]]
-                h[DAMPING, m.mode_v[first + k]] += m.D[kl] * v[m.mode_v[first + l]]
+                h[ELASTIC, m.I[m.mode_v + first + k]] += m.F[m.K + kl] * q[m.I[m.mode_q + first + l]]
+                h[DAMPING, m.I[m.mode_v + first + k]] += m.F[m.D + kl] * v[m.I[m.mode_v + first + l]]

@@ -12,7 +12,17 @@ from .lagrange_affine import (
     exponential_coefficients,
     set_skew,
 )
-from .lagrange_views import MODE, MODES, PAIR, POINT, POINT_MODE, POINT_PAIR, POINTS
+from .lagrange_views import (
+    FULL,
+    MODE,
+    MODES,
+    NONE,
+    PAIR,
+    POINT,
+    POINT_MODE,
+    POINT_PAIR,
+    POINTS,
+)
 
 
 @inner
@@ -23,28 +33,29 @@ def section_frame(m, body, station, q, v, E, dE, Ev, K, dK):
     of the modes.
     """
     first, count = m.body_int[body, MODE], m.body_int[body, MODES]
-    row, pair = m.station_int[station, 0], m.station_int[station, 1]
+    row, pair = m.I[m.station_int + 2 * station + 0], m.I[m.station_int + 2 * station + 1]
     clear(E)
     clear(dE)
     clear(Ev)
     clear(K)
     clear(dK)
     E[0, 0] = 1.0
-    E[1, 0] = m.station_x[station]
+    for i in range(3):
+        E[1 + i, 0] = m.F[m.station_x + 3 * station + i]
     for k in range(count):
-        d, r = q[m.mode_q[first + k]], v[m.mode_v[first + k]]
-        u, th = m.station_u[row + k], m.station_th[row + k]
+        d, r = q[m.I[m.mode_q + first + k]], v[m.I[m.mode_v + first + k]]
+        u, th = vector(m, m.station_u, row + k), vector(m, m.station_th, row + k)
         for i in range(3):
             E[1 + i, 0] += u[i] * d
             dE[1 + i, 0] += u[i] * r
         set_skew_add(th, d, K)
         set_skew_add(th, r, dK)
-    if m.is_foreshortened:
+    if m.stiffening != NONE:
         for k in range(count):
             for l in range(count):
-                S = m.station_S[pair + k * count + l]
-                dk, rk = q[m.mode_q[first + k]], v[m.mode_v[first + k]]
-                dl, rl = q[m.mode_q[first + l]], v[m.mode_v[first + l]]
+                S = m.F[m.station_S + pair + k * count + l]
+                dk, rk = q[m.I[m.mode_q + first + k]], v[m.I[m.mode_v + first + k]]
+                dl, rl = q[m.I[m.mode_q + first + l]], v[m.I[m.mode_v + first + l]]
                 E[1, 0] -= 0.5 * S * dk * dl
                 dE[1, 0] -= S * dk * rl
                 Ev[1, 0] -= S * rk * rl
@@ -55,6 +66,12 @@ def section_frame(m, body, station, q, v, E, dE, Ev, K, dK):
         add_rotation_part(dK, dE)
     else:
         rotation_with_rates(K, dK, E, dE, Ev)
+
+
+@inner
+def vector(m, field, i):
+    """Three numbers: row i of a field (rows, 3)."""
+    return m.F[field + 3 * i : field + 3 * i + 3]
 
 
 @inner
@@ -105,17 +122,17 @@ def section_derivative(m, body, station, k, q, K, out):
     """Write dE/d(delta_k) of a station into out (4, 4); K holds [theta]x of that station (M_k of Zhang 2009
     if affine)."""
     first, count = m.body_int[body, MODE], m.body_int[body, MODES]
-    row, pair = m.station_int[station, 0], m.station_int[station, 1]
-    u, th = m.station_u[row + k], m.station_th[row + k]
+    row, pair = m.I[m.station_int + 2 * station + 0], m.I[m.station_int + 2 * station + 1]
+    u, th = vector(m, m.station_u, row + k), vector(m, m.station_th, row + k)
     if m.is_affine:
         set_skew(th[0], th[1], th[2], out)
     else:
         rotation_derivative(K, th, out)
     for i in range(3):
         out[1 + i, 0] = u[i]
-    if m.is_foreshortened:
+    if m.stiffening != NONE:
         for l in range(count):
-            out[1, 0] -= m.station_S[pair + k * count + l] * q[m.mode_q[first + l]]
+            out[1, 0] -= m.F[m.station_S + pair + k * count + l] * q[m.I[m.mode_q + first + l]]
 
 
 @inner
@@ -142,93 +159,118 @@ def rotation_derivative(K, th, out):
 
 
 @inner
-def mass_of_deformed_body(m, w, body, q, v):
+def mass_of_deformed_body(m, d, body, q, v):
     """Write G, D_k, C_kl, sum_l rate_l C_kl and the foreshortening's own acceleration terms of one body.
 
-    Zhang 2009, eqs. (25), (71), (72) with the double sum. With full foreshortening the line mass is
-    integrated over the quadrature points (positions are quadratic in the modal coordinates there), and C, C1,
-    C2 hold the rest.
+    Zhang 2009, eqs. (25), (71), (72) with the double sum. With stiffening the line mass is integrated over
+    the quadrature points (positions are quadratic in the modal coordinates there), and C, C1, C2 hold the
+    rest.
     """
     first, count, pair = m.body_int[body, MODE], m.body_int[body, MODES], m.body_int[body, PAIR]
-    G = w.G[body]
+    G = d.blocks[d.G + body]
     clear(G)
-    add_scaled(m.C[body], 1.0, G)
-    clear(w.a[body])
+    add_scaled(m.blocks[m.C + body], 1.0, G)
+    clear(d.blocks[d.a + body])
     for k in range(count):
-        D, C1 = w.Dk[first + k], m.C1[first + k]
+        D, C1 = d.blocks[d.Dk + first + k], m.blocks[m.C1 + first + k]
         clear(D)
-        clear(w.U[first + k])
+        clear(d.blocks[d.U + first + k])
         add_scaled(C1, 1.0, D)
         for l in range(count):
-            clear(w.Ckl[pair + k * count + l])
-            add_scaled(m.C2[pair + k * count + l], 1.0, w.Ckl[pair + k * count + l])
-            add_scaled(m.C2[pair + l * count + k], q[m.mode_q[first + l]], D)
-        dk = q[m.mode_q[first + k]]
+            clear(d.blocks[d.Ckl + pair + k * count + l])
+            add_scaled(m.blocks[m.C2 + pair + k * count + l], 1.0, d.blocks[d.Ckl + pair + k * count + l])
+            add_scaled(m.blocks[m.C2 + pair + l * count + k], q[m.I[m.mode_q + first + l]], D)
+        dk = q[m.I[m.mode_q + first + k]]
         # G = C + sum delta_k (C_k + C_k^T) + sum delta_k delta_l C_kl = C + sum delta_k (D_k + C_k^T)
         for i in range(4):
             for j in range(4):
                 G[i, j] += dk * (D[i, j] + C1[j, i])
-    if m.is_foreshortened:
+    if m.stiffening != NONE:
         for point in range(m.body_int[body, POINTS]):
-            add_material_point(m, w, body, point, q, v)
+            add_material_point(m, d, body, point, q, v)
     for k in range(count):
-        clear(w.Ck[first + k])
+        clear(d.blocks[d.Ck + first + k])
         for l in range(count):
-            add_scaled(w.Ckl[pair + k * count + l], v[m.mode_v[first + l]], w.Ck[first + k])
+            add_scaled(
+                d.blocks[d.Ckl + pair + k * count + l],
+                v[m.I[m.mode_v + first + l]],
+                d.blocks[d.Ck + first + k],
+            )
 
 
 @inner
-def add_material_point(m, w, body, point, q, v):
-    """Add one quadrature point of the foreshortened centre line to G, D_k, C_kl, a and the second rows of
-    U."""
+def add_material_point(m, d, body, point, q, v):
+    """Add one point of the foreshortened link to G, D_k, C_kl, a and the second rows of U.
+
+    Its position is h + w e_x, h = h0 + sum delta_k u_k, w = -1/2 delta^T S delta; tangent fields are
+    u_k - sigma_k e_x, sigma_k = sum_l S_kl delta_l; own acceleration a e_x. FULL takes them as they are.
+    GEOMETRIC keeps of their products what the kinetic energy needs to second order in the modal coordinates:
+    w, sigma_k and a meet h0 alone.
+    """
     first, count, pair = m.body_int[body, MODE], m.body_int[body, MODES], m.body_int[body, PAIR]
     g = m.body_int[body, POINT] + point
     row = m.body_int[body, POINT_MODE] + point * count
     squares = m.body_int[body, POINT_PAIR] + point * count * count
-    half = 0.5 * m.point_weight[g]
-    # position h = (hx, hy, hz), tangent fields uk in row 0 of U, own acceleration a along x
-    a = q[0] * 0.0
-    hx, hy, hz = a + m.point_x[3 * g], a + m.point_x[3 * g + 1], a + m.point_x[3 * g + 2]
+    half, full = 0.5 * m.F[m.point_weight + g], m.stiffening == FULL
+    # u_k in row 0 of U, sigma_k in row 2
+    a, w = q[0] * 0.0, q[0] * 0.0
+    x, y, z = a + m.F[m.point_x + 3 * g], a + m.F[m.point_x + 3 * g + 1], a + m.F[m.point_x + 3 * g + 2]
+    hx, hy, hz = x, y, z
     for k in range(count):
-        dk, rk = q[m.mode_q[first + k]], v[m.mode_v[first + k]]
-        u, U = m.point_u[row + k], w.U[first + k]
+        dk, rk = q[m.I[m.mode_q + first + k]], v[m.I[m.mode_v + first + k]]
+        u, U = vector(m, m.point_u, row + k), d.blocks[d.U + first + k]
         Sd, Sr = q[0] * 0.0, q[0] * 0.0
         for l in range(count):
-            S = m.point_S[squares + k * count + l]
-            Sd += S * q[m.mode_q[first + l]]
-            Sr += S * v[m.mode_v[first + l]]
-        hx += dk * (u[0] - 0.5 * Sd)
+            S = m.F[m.point_S + squares + k * count + l]
+            Sd += S * q[m.I[m.mode_q + first + l]]
+            Sr += S * v[m.I[m.mode_v + first + l]]
+        hx += dk * u[0]
         hy += dk * u[1]
         hz += dk * u[2]
+        w -= 0.5 * dk * Sd
         a -= rk * Sr
-        U[0, 1] = u[0] - Sd
+        U[2, 1] = Sd
+        U[0, 1] = u[0] - Sd if full else u[0] + 0.0 * Sd
         U[0, 2] = u[1]
         U[0, 3] = u[2]
-    G, A = w.G[body], w.a[body]
+    if full:
+        hx += w
+        x, y, z = hx, hy, hz
+    G, A = d.blocks[d.G + body], d.blocks[d.a + body]
     add_outer(half, 1.0, hx, hy, hz, 1.0, hx, hy, hz, G)
-    A[0, 0] += half * a
-    A[0, 1] += half * a * hx
-    A[0, 2] += half * a * hy
-    A[0, 3] += half * a * hz
+    add_row(half * a, x, y, z, A[0])
+    if not full:
+        add_column(half * w, x, y, z, G)
+        add_row(half * w, x, y, z, G[1])
     for k in range(count):
-        U = w.U[first + k]
-        add_outer(half, 1.0, hx, hy, hz, 0.0, U[0, 1], U[0, 2], U[0, 3], w.Dk[first + k])
-        for i in range(1, 4):
-            U[1, i] += half * a * U[0, i]
+        U, D = d.blocks[d.U + first + k], d.blocks[d.Dk + first + k]
+        add_outer(half, 1.0, hx, hy, hz, 0.0, U[0, 1], U[0, 2], U[0, 3], D)
+        if full:
+            for i in range(1, 4):
+                U[1, i] += half * a * U[0, i]
+        else:
+            add_column(-half * U[2, 1], x, y, z, D)
         for l in range(count):
-            Ul = w.U[first + l]
-            add_outer(
-                half,
-                0.0,
-                U[0, 1],
-                U[0, 2],
-                U[0, 3],
-                0.0,
-                Ul[0, 1],
-                Ul[0, 2],
-                Ul[0, 3],
-                w.Ckl[pair + k * count + l],
-            )
+            Ul, C = d.blocks[d.U + first + l], d.blocks[d.Ckl + pair + k * count + l]
+            add_outer(half, 0.0, U[0, 1], U[0, 2], U[0, 3], 0.0, Ul[0, 1], Ul[0, 2], Ul[0, 3], C)
+
+
+@inner
+def add_column(factor, x, y, z, out):
+    """Add factor * (1, x, y, z) e_x^T to out (4, 4)."""
+    out[0, 1] += factor
+    out[1, 1] += factor * x
+    out[2, 1] += factor * y
+    out[3, 1] += factor * z
+
+
+@inner
+def add_row(factor, x, y, z, out):
+    """Add factor * (1, x, y, z) to out (4,)."""
+    out[0] += factor
+    out[1] += factor * x
+    out[2] += factor * y
+    out[3] += factor * z
 
 
 @inner

@@ -1,22 +1,22 @@
 """Named views of the packed arrays of the recursive Lagrangian path.
 
 Entries from Python take few arrays, so a model travels as one integer and one float array; `model_views`
-gives its parts their names, `work_views` cuts the work array. `flexdyn_ros.model.lagrange` packs them, in the
-order of the fields here.
+gives its parts their names, `work_views` those of the work array. `flexdyn_ros.model.lagrange` packs them, in
+the order of the fields here.
 """
 
 from collections import namedtuple
 
 from .compiler import inner
-from .tree import DOF_NUMBERS
 
 # joint types of the tree model, and one of our own
 FIXED = 3
 
+# stiffening: positions linear in the modal coordinates, linear geometric stiffness, full foreshortening
+NONE, GEOMETRIC, FULL = 0, 1, 2
+
 # counts at the head of the integer array; offsets of the float blocks follow them
-HEAD = (
-    10  # nb, nv, nq, njc (joint coordinates), nm (modes), npair, nstation, nedge, is_affine, is_foreshortened
-)
+HEAD = 10  # nb, nv, nq, njc (joint coordinates), nm (modes), npair, nstation, nedge, is_affine, stiffening
 
 # columns of body_int
 (
@@ -41,21 +41,24 @@ BODY_INTS = 14
 RATIO, OFFSET = 0, 1
 BODY_FLOATS = 2
 
-FLOAT_FIELDS = (
+# fields of the float array: first those of (4, 4) blocks, then those of numbers
+BLOCK_FIELDS = (
+    "pre",  # (nb) transform parent (or its section frame) -> joint, joint at zero
+    "post",  # (nb) transform joint -> body frame b
+    "C",  # (nb) 1/2 int h0 h0^T dm
+    "C1",  # (nm) 1/2 int h0 uk^T dm
+    "C2",  # (npair) 1/2 int uk ul^T dm
+)
+NUMBER_FIELDS = (
     "gravity",  # (3,) acceleration of free fall, world axes [m/s2]
-    "pre",  # (nb, 4, 4) transform parent (or its section frame) -> joint, joint at zero
-    "post",  # (nb, 4, 4) transform joint -> body frame b
     "axis",  # (nb, 3) unit joint axis after pre
     "body_float",  # (nb, BODY_FLOATS) ratio and offset (mimic joints)
     "row_ratio",  # (njc,) velocity of the joint coordinate per velocity coordinate
     "dof",  # (nv, DOF_NUMBERS) armature, damping, friction, spring per velocity, as in the tree
-    "C",  # (nb, 4, 4) 1/2 int h0 h0^T dm
-    "C1",  # (nm, 4, 4) 1/2 int h0 uk^T dm
-    "C2",  # (npair, 4, 4) 1/2 int uk ul^T dm
     "T",  # (npair,) torsion energy of the elastic rate alone (option paper)
     "K",  # (npair,) modal stiffness
     "D",  # (npair,) modal damping
-    "station_x",  # (nstation,) abscissa of the undeformed section [m]
+    "station_x",  # (nstation, 3) centre of the undeformed section [m]
     "station_u",  # (rows, 3) displacement of each mode there
     "station_th",  # (rows, 3) rotation of each mode there
     "station_S",  # (pairs,) foreshortening S_kl there
@@ -64,25 +67,25 @@ FLOAT_FIELDS = (
     "point_u",  # (rows, 3)
     "point_S",  # (pairs,)
 )
+FLOAT_FIELDS = BLOCK_FIELDS + NUMBER_FIELDS
+INT_FIELDS = ("station_int", "row_v", "q_of_v", "mode_q", "mode_v")
 
+# I, F, blocks and body_int are arrays, the fields are integers: where they begin in I, F or blocks. A tuple
+# of as many arrays would take the compiler many times as long, for every function that it is passed to.
 ModelViews = namedtuple(
     "ModelViews",
     (
-        "body_int",
-        "station_int",
-        "row_v",
-        "q_of_v",
-        "mode_q",
-        "mode_v",
+        *("I", "F", "blocks", "body_int", "nb", "nv", "nm", "is_affine", "stiffening"),
+        *INT_FIELDS,
         *FLOAT_FIELDS,
-        "is_affine",
-        "is_foreshortened",
     ),
 )
 
 WorkViews = namedtuple(
     "WorkViews",
     (
+        "blocks",  # (work_size, 4, 4); below: where the (4, 4) matrices of each kind begin
+        "t",  # (SCRATCH, 4, 4) scratch
         "W",  # (nb) base -> b
         "dW",  # (nb) its rate
         "Wv",  # (nb) its second rate at zero acceleration
@@ -98,7 +101,6 @@ WorkViews = namedtuple(
         "U",  # (nm) rows 0, 1: uk at a point, 1/2 int uk a_x dm
         "Ckl",  # (npair) 1/2 int uk ul^T dm
         "N",  # (nedge) derivative of B with respect to a mode of the parent
-        "t",  # (12) scratch
     ),
 )
 SCRATCH = 12
@@ -107,47 +109,49 @@ SCRATCH = 12
 @inner
 def model_views(I, F):
     """Return the ModelViews of a packed model (I int64, F float64)."""
-    nb, nv, njc, nm, npair, nstation = I[0], I[1], I[3], I[4], I[5], I[6]
-    o = I[HEAD : HEAD + 22]
-    k = HEAD + 22
-    body_int = I[k : k + nb * BODY_INTS].reshape((nb, BODY_INTS))
-    k += nb * BODY_INTS
-    station_int = I[k : k + 2 * nstation].reshape((nstation, 2))
-    k += 2 * nstation
-    row_v = I[k : k + njc]
-    k += njc
-    q_of_v = I[k : k + nv]
-    k += nv
+    nb, nv, njc, nm = I[0], I[1], I[3], I[4]
+    o = HEAD  # offsets of the fields in F, those of blocks in numbers too
+    bodies = o + len(FLOAT_FIELDS) + 1
+    station = bodies + nb * BODY_INTS
+    row_v = station + 2 * I[6]
+    q_of_v = row_v + njc
+    mode_q = q_of_v + nv
     return ModelViews(
-        body_int,
-        station_int,
+        I,
+        F,
+        F[0 : I[o + 5]].reshape((I[o + 5] // 16, 4, 4)),
+        I[bodies:station].reshape((nb, BODY_INTS)),
+        nb,
+        nv,
+        nm,
+        I[8] == 1,
+        I[9],
+        station,
         row_v,
         q_of_v,
-        I[k : k + nm],
-        I[k + nm : k + 2 * nm],
-        F[o[0] : o[1]],
-        F[o[1] : o[2]].reshape((nb, 4, 4)),
-        F[o[2] : o[3]].reshape((nb, 4, 4)),
-        F[o[3] : o[4]].reshape((nb, 3)),
-        F[o[4] : o[5]].reshape((nb, BODY_FLOATS)),
-        F[o[5] : o[6]],
-        F[o[6] : o[7]].reshape((nv, DOF_NUMBERS)),
-        F[o[7] : o[8]].reshape((nb, 4, 4)),
-        F[o[8] : o[9]].reshape((nm, 4, 4)),
-        F[o[9] : o[10]].reshape((npair, 4, 4)),
-        F[o[10] : o[11]],
-        F[o[11] : o[12]],
-        F[o[12] : o[13]],
-        F[o[13] : o[14]],
-        F[o[14] : o[15]].reshape(((o[15] - o[14]) // 3, 3)),
-        F[o[15] : o[16]].reshape(((o[16] - o[15]) // 3, 3)),
-        F[o[16] : o[17]],
-        F[o[17] : o[18]],
-        F[o[18] : o[19]],
-        F[o[19] : o[20]].reshape(((o[20] - o[19]) // 3, 3)),
-        F[o[20] : o[21]],
-        I[8] == 1,
-        I[9] == 1,
+        mode_q,
+        mode_q + nm,
+        I[o] // 16,
+        I[o + 1] // 16,
+        I[o + 2] // 16,
+        I[o + 3] // 16,
+        I[o + 4] // 16,
+        I[o + 5],
+        I[o + 6],
+        I[o + 7],
+        I[o + 8],
+        I[o + 9],
+        I[o + 10],
+        I[o + 11],
+        I[o + 12],
+        I[o + 13],
+        I[o + 14],
+        I[o + 15],
+        I[o + 16],
+        I[o + 17],
+        I[o + 18],
+        I[o + 19],
+        I[o + 20],
     )
 
 
@@ -160,22 +164,23 @@ def work_views(I, w):
     p = m + 4 * nm
     e = p + npair
     return WorkViews(
-        w[0:nb],
-        w[nb : 2 * nb],
-        w[2 * nb : 3 * nb],
-        w[3 * nb : 4 * nb],
-        w[4 * nb : 5 * nb],
-        w[5 * nb : 6 * nb],
-        w[6 * nb : 7 * nb],
-        w[7 * nb : b],
-        w[b:m],
-        w[m : m + nm],
-        w[m + nm : m + 2 * nm],
-        w[m + 2 * nm : m + 3 * nm],
-        w[m + 3 * nm : p],
-        w[p:e],
-        w[e : e + nedge],
+        w,
         w[e + nedge : e + nedge + SCRATCH],
+        0 * nb,
+        nb,
+        2 * nb,
+        3 * nb,
+        4 * nb,
+        5 * nb,
+        6 * nb,
+        7 * nb,
+        b,
+        m,
+        m + nm,
+        m + 2 * nm,
+        m + 3 * nm,
+        p,
+        e,
     )
 
 

@@ -137,11 +137,13 @@ def _foreshortening(
     Sn = integrals.point_S[:, first:last, first:last]
     S = np.einsum("g,gkl->kl", w, Sn)
     mass = w @ Sp
-    along = (w * x) @ Sp
     U = np.einsum("g,gki,gp->kpi", w, u, Sp)
     Q = np.einsum("g,gp,gkl->lpk", w, Sp, Sn)
     H = np.zeros((len(pairs), 3))
-    H[:, 0] = along
+    if x.ndim == 1:
+        H[:, 0] = (w * x) @ Sp
+    else:
+        H += np.einsum("g,gi,gp->pi", w, x, Sp)
     for body, fields in bodies:
         sp, sn = fields.S[pairs[:, 0], pairs[:, 1]], fields.S[first:last, first:last]
         moment = body.P[0, 1:]

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.kernels import flexible_views as layout
 from flexdyn_ros.kernels import lagrange_views, tree
 from flexdyn_ros.model.flexible import FlexibleLinkModel
@@ -25,16 +24,7 @@ def build_flexible_lagrange(
     """The Lagrangian model with the nodes, coordinates and resistances of the articulated one.
 
     The body frame of a flexible link is its beam frame. Options as in the description's `<formulation>`.
-
-    Raises
-    ------
-    UnsupportedError
-        For stiffening "geometric", and for imported modes.
     """
-    if stiffening == "geometric":
-        raise UnsupportedError(
-            "stiffening 'geometric' belongs to the method articulated; lagrange has 'full' and 'none'"
-        )
     model, flexible = built.model, built.flexible
     assert flexible is not None
     sections_of = [
@@ -70,7 +60,7 @@ def build_flexible_lagrange(
                 body,
                 post=transform(R, p),
                 second_moments=back[b] @ body.second_moments @ back[b].T,
-                link=_link(link, stations, stiffening == "full"),
+                link=_link(link, stations, stiffening != "none"),
             )
         bodies.append(body)
     return assemble(
@@ -80,16 +70,23 @@ def build_flexible_lagrange(
         gravity=model.gravity,
         dof=np.asarray(model.dof).reshape(model.nv, tree.DOF_NUMBERS),
         affine=affine,
-        foreshortening=stiffening == "full",
+        stiffening=stiffening,
     )
 
 
 def _link(link: FlexibleLinkModel, stations: tuple[Any, ...], foreshortened: bool) -> FlexibleLink:
     beam = link.beam
     integrals = link.integrals
-    if beam.element.modes.file is not None:
-        raise UnsupportedError(
-            f"link '{link.name}': imported modes belong to the method articulated; lagrange takes beams"
+    if foreshortened and not np.any(integrals.point_S):
+        # nothing shortens: the constants hold all of it
+        integrals = integrals._replace(
+            C_section=integrals.C,
+            C1_section=integrals.C1,
+            C2_section=integrals.C2,
+            point_x=integrals.point_x[:0],
+            point_mass=integrals.point_mass[:0],
+            point_u=integrals.point_u[:0],
+            point_S=integrals.point_S[:0],
         )
     for body in beam.bodies:
         if 0.0 < body.station < 1.0:

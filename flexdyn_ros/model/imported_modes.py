@@ -14,6 +14,13 @@ Arrays of the file, SI units, link axes (k nodes, m modes):
     root_node                 index of the node at which the link is held: its shapes vanish
     interface_nodes (c,)      nodes that carry child joints
     interface_joints (c,)     names of these joints
+    shortening (k, m, m)      optional: S_kl of each node [m per product of two coordinates]
+
+`shortening` is what geometric stiffening takes (specification serial, section 3.9): a node is moved back
+along the axis by 1/2 delta^T S delta, to second order in the modal coordinates. For a slender link it is the
+integral of y_k' y_l' + z_k' z_l' along the axis from the root to the node, y', z' the slopes of its fibres;
+`shortening_of_slopes` makes it from the rotations of nodes in a row. Without the array nothing is stiffened,
+and the robot says so in its warnings.
 
 The mass of the link is that of its nodes, each a rigid body that moves with its node. A child joint's origin
 may lie beside its node by no more than a thousandth of the link's size: a file in millimetres is refused.
@@ -43,7 +50,7 @@ from flexdyn_ros.model.modes import (
 )
 from flexdyn_ros.model.placement import Placement
 
-__all__ = ["ImportedLink", "NodeStation", "imported_link"]
+__all__ = ["ImportedLink", "NodeStation", "imported_link", "shortening_of_slopes"]
 
 #: a child joint may be this far from its node, as a fraction of the link's size
 BESIDE = 1e-3
@@ -60,7 +67,7 @@ _NEEDED = {
     "interface_nodes": "c",
     "interface_joints": "c",
 }
-_OPTIONAL = {"node_inertia": "k33", "damping": "mm"}
+_OPTIONAL = {"node_inertia": "k33", "damping": "mm", "shortening": "kmm"}
 
 
 class NodeStation(NamedTuple):
@@ -74,8 +81,8 @@ class ImportedLink:
     """A flexible link with imported modes, with the interface of a `BeamLink`.
 
     frame : axes of `<beam>` (link axes without one) at the root node. nodes (k, 3), displacement, rotation
-    (m, k, 3): in these axes, nodes from the root. along: stations at which the nodes lie, ascending, and
-    `order` their indices. Between nodes, shapes are interpolated along the axis.
+    (m, k, 3): in these axes, nodes from the root. shortening (k, m, m): zero where the file has none. Between
+    nodes, shapes are interpolated along the axis.
     """
 
     element: FlexibleLink
@@ -89,7 +96,9 @@ class ImportedLink:
     rotation: np.ndarray
     modal_stiffness: np.ndarray
     damping: np.ndarray | None
+    shortening: np.ndarray
     root: int
+    unstiffened: tuple[str, ...] = ()
     section: None = None
 
     @property
@@ -100,7 +109,7 @@ class ImportedLink:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a specialist would warn of."""
-        return self.balance.warnings
+        return self.balance.warnings + self.unstiffened
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -127,14 +136,21 @@ class ImportedLink:
         m = len(modes)
         if isinstance(station, NodeStation):
             u, th = self.displacement[:, station.node], self.rotation[:, station.node]
+            S = self.shortening[station.node]
         else:
             s = np.array([float(station)])
             u, th = (self._interpolated(x, s)[:, 0] for x in (self.displacement, self.rotation))
+            S = self._shortening_at(s)[0]
         x, y, z = self.centre(station).tolist()
-        return SectionFields(x, u[:m], th[:m], np.zeros((m, 4)), np.zeros((m, m)), (y, z))
+        return SectionFields(x, u[:m], th[:m], np.zeros((m, 4)), S[:m, :m].copy(), (y, z))
+
+    def _shortening_at(self, s: np.ndarray) -> np.ndarray:
+        """S (n, m, m) at stations."""
+        values = np.moveaxis(self.shortening, 0, -1)[..., None]
+        return np.moveaxis(self._interpolated(values, s)[..., 0], -1, 0)
 
     def fields_along(self, modes: Sequence[Mode], stations: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Shapes at k stations: u, th (m, k, 3), strain (m, k, 4) by slopes of rotations, S (k, m, m) 0."""
+        """Shapes at k stations: u, th (m, k, 3), strain (m, k, 4) by slopes of rotations, S (k, m, m)."""
         s = np.asarray(stations, dtype=float)
         m, L = len(self.modal_stiffness), self.beam.length
         u, th = self._interpolated(self.displacement, s), self._interpolated(self.rotation, s)
@@ -145,31 +161,44 @@ class ImportedLink:
         strain[:, :, :3] = (
             self._interpolated(self.rotation, ahead) - self._interpolated(self.rotation, behind)
         ) / width
-        return u, th, strain, np.zeros((len(s), m, m))
+        return u, th, strain, self._shortening_at(s)
 
     def integrals(self, modes: Sequence[Mode], rotary: str) -> ModalIntegrals:
         """Sums over the nodes, each a rigid body; exact whatever the option `rotary` says."""
-        m, k = len(modes), len(self.nodes)
-        P, H, M = self.node_P, np.tile(np.eye(4), (k, 1, 1)), np.zeros((m, k, 4, 4))
+        m = len(modes)
+        turning = self.node_P.copy()
+        turning[:, 0, 0] = 0.0
+        C, C1, C2 = self._moments(self.node_P, m)
+        C_turning, C1_turning, C2_turning = self._moments(turning, m)
+        return ModalIntegrals(
+            C=C,
+            C1=C1,
+            C2=C2,
+            C_section=C_turning,
+            C1_section=C1_turning,
+            C2_section=C2_turning,
+            T=np.zeros((m, m)),
+            K=self.modal_stiffness[:m, :m],
+            point_x=self.nodes,
+            point_mass=self.node_P[:, 0, 0],
+            point_u=np.swapaxes(self.displacement[:m], 0, 1).copy(),
+            point_S=self.shortening[:, :m, :m],
+        )
+
+    def _moments(self, P: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """C, C1, C2 of bodies P (k, 4, 4) that move with the nodes in the first m modes."""
+        k = len(self.nodes)
+        H, M = np.tile(np.eye(4), (k, 1, 1)), np.zeros((m, k, 4, 4))
         H[:, 1:, 0] = self.nodes
         M[..., 1:, 0] = self.displacement[:m]
         x, y, z = np.moveaxis(self.rotation[:m], -1, 0)
         M[..., 1, 2], M[..., 1, 3], M[..., 2, 1] = -z, y, z
         M[..., 2, 3], M[..., 3, 1], M[..., 3, 2] = -x, -y, x
         PM = np.einsum("nab,lnjb->lnaj", P, M)
-        return ModalIntegrals(
-            C=0.5 * np.einsum("nia,nab,njb->ij", H, P, H),
-            C1=0.5 * np.einsum("nia,lnaj->lij", H, PM),
-            C2=0.5 * np.einsum("knia,lnaj->klij", M, PM, optimize=True),
-            C_section=np.zeros((4, 4)),
-            C1_section=np.zeros((m, 4, 4)),
-            C2_section=np.zeros((m, m, 4, 4)),
-            T=np.zeros((m, m)),
-            K=self.modal_stiffness[:m, :m],
-            point_x=np.zeros(0),
-            point_mass=np.zeros(0),
-            point_u=np.zeros((0, m, 3)),
-            point_S=np.zeros((0, m, m)),
+        return (
+            0.5 * np.einsum("nia,nab,njb->ij", H, P, H),
+            0.5 * np.einsum("nia,lnaj->lij", H, PM),
+            0.5 * np.einsum("knia,lnaj->klij", M, PM, optimize=True),
         )
 
     def stiffness(self, s: np.ndarray) -> np.ndarray:
@@ -194,6 +223,20 @@ class ImportedLink:
         i = np.clip(np.searchsorted(grid, s, side="right") - 1, 0, len(grid) - 2)
         part = ((s - grid[i]) / (grid[i + 1] - grid[i]))[:, None]
         return stack[..., i, :] * (1.0 - part) + stack[..., i + 1, :] * part
+
+
+def shortening_of_slopes(nodes: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """The array `shortening` (k, m, m) of a slender link whose nodes lie along its axis, here x.
+
+    nodes (k, 3): undeformed positions, root first, x rising. rotation (m, k, 3): rotation vectors of the
+    nodes per unit of each coordinate; slopes are y' = rotation about z, z' = - rotation about y. Trapezoidal
+    rule between the nodes: the error falls with the square of their distance.
+    """
+    width = np.diff(np.asarray(nodes, dtype=float)[:, 0])
+    slopes = np.asarray(rotation, dtype=float)[:, :, 1:]
+    products = np.einsum("kna,lna->nkl", slopes, slopes)
+    parts = 0.5 * width[:, None, None] * (products[:-1] + products[1:])
+    return np.concatenate([np.zeros_like(products[:1]), np.cumsum(parts, axis=0)])
 
 
 _NO_SHAPE = polynomial_shape([0.0, 0.0])
@@ -296,7 +339,9 @@ class _Import:
             rotation=th,
             modal_stiffness=K,
             damping=self._damping(),
+            shortening=self._shortening(root, len(K), len(nodes)),
             root=root,
+            unstiffened=self._unstiffened(),
         )
         B = 2.0 * draft.integrals((), "consistent").C
         balance = settle_mass(self.description, self.link, frame, length, draft.centre, B)
@@ -363,6 +408,31 @@ class _Import:
         if np.linalg.eigvalsh(0.5 * (D + D.T))[0] < -1e-9 * np.abs(D).max():
             self.refuse("'damping' adds energy", "damping", None, "a positive semidefinite matrix")
         return D
+
+    def _shortening(self, root: int, m: int, k: int) -> np.ndarray:
+        if "shortening" not in self.data:
+            return np.zeros((k, m, m))
+        S = np.asarray(self.data["shortening"], dtype=float)
+        scale = np.abs(S).max()
+        if np.abs(S - np.swapaxes(S, 1, 2)).max() > 1e-9 * scale:
+            self.refuse("matrices are not symmetric", "shortening", None, "symmetric matrices")
+        if np.abs(S[root]).max() > ROOT_MOTION * scale:
+            self.refuse(
+                f"'shortening' does not vanish at the root node {root}",
+                "shortening",
+                float(np.abs(S[root]).max()),
+                "zeros there",
+            )
+        return 0.5 * (S + np.swapaxes(S, 1, 2))
+
+    def _unstiffened(self) -> tuple[str, ...]:
+        stiffening = self.description.formulation.stiffening or "full"
+        if stiffening == "none" or "shortening" in self.data:
+            return ()
+        return (
+            f"link '{self.link.link}': imported modes without the array 'shortening' are not stiffened by "
+            f"tension or rotation, although stiffening is '{stiffening}'",
+        )
 
     def _attachments(self, root: int) -> dict[str, NodeStation | float]:
         names = [str(name) for name in self.data["interface_joints"]]

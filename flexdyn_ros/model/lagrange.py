@@ -30,11 +30,14 @@ __all__ = [
     "transform",
 ]
 
+STIFFENING = {"none": layout.NONE, "geometric": layout.GEOMETRIC, "full": layout.FULL}
+
 
 class LagrangeModel(NamedTuple):
-    """Packed model of the Lagrangian kernels; read-only, shared by threads.
+    """Packed model of the Lagrangian kernels, shared by threads.
 
-    ints (k,) int64, floats (n,) float64: see kernels/lagrange_views.py. nq, nv: sizes of q and v.
+    ints (k,) int64, floats (n,) float64: see kernels/lagrange_views.py. Nobody writes to them, but they are
+    not marked so: kernels are compiled for one kind of array. nq, nv: sizes of q and v.
     work_size: number of (4, 4) blocks a kernel call needs as scratch; one array per thread.
     """
 
@@ -51,8 +54,9 @@ class LagrangeModel(NamedTuple):
     def with_gravity(self, gravity: ArrayLike) -> LagrangeModel:
         """The same model under another acceleration of free fall (3,) [m/s2, world axes]."""
         floats = self.floats.copy()
-        floats[:3] = gravity
-        return self._replace(floats=_frozen(floats))
+        first = int(self.ints[layout.HEAD + layout.FLOAT_FIELDS.index("gravity")])
+        floats[first : first + 3] = gravity
+        return self._replace(floats=floats)
 
 
 @dataclass(frozen=True)
@@ -130,13 +134,13 @@ def assemble(
     gravity: ArrayLike,
     dof: np.ndarray | None = None,
     affine: bool = False,
-    foreshortening: bool = False,
+    stiffening: str = "none",
 ) -> LagrangeModel:
     """Pack bodies for the kernels.
 
     dof: (nv, DOF_NUMBERS) as in the tree model: rotor inertia, damping, friction, parallel spring; default
     none. affine: section frames linear in the modal coordinates (Zhang 2009) instead of true rotations.
-    foreshortening: positions quadratic in them (full).
+    stiffening: "none", "geometric" or "full" foreshortening.
     """
     ints, floats = _Packer(), _Packer()
     columns = _columns(bodies)
@@ -145,8 +149,8 @@ def assemble(
     stations = [(row, s) for row, s in columns.stations]
     head = np.zeros(layout.HEAD, dtype=np.int64)
     head[:8] = [len(bodies), nv, nq, columns.rows, columns.modes, columns.pairs, len(stations), columns.edges]
-    head[8:] = [affine, foreshortening]
-    for array in _float_fields(bodies, joint_bodies, links, columns, nv, gravity, dof, foreshortening):
+    head[8:] = [affine, STIFFENING[stiffening]]
+    for array in _float_fields(bodies, joint_bodies, links, columns, nv, gravity, dof, stiffening != "none"):
         floats.add(array)
     ints.add(head)
     ints.add(floats.offsets)
@@ -156,8 +160,8 @@ def assemble(
     ints.add(_q_of_v(bodies, nv))
     ints.add(_concatenate(np.arange(x.q_index, x.q_index + x.modes) for x in links))
     ints.add(_concatenate(np.arange(x.v_index, x.v_index + x.modes) for x in links))
-    packed = _frozen(ints.packed().astype(np.int64))
-    return LagrangeModel(packed, _frozen(floats.packed().astype(float)), nq, nv, layout.work_size(packed))
+    packed = ints.packed().astype(np.int64)
+    return LagrangeModel(packed, floats.packed().astype(float), nq, nv, layout.work_size(packed))
 
 
 def _q_of_v(bodies: Sequence[Body], nv: int) -> np.ndarray:
@@ -236,20 +240,20 @@ def _float_fields(
     integrals = [x.integrals for x in links]
     at = [fields for _, fields in columns.stations]
     return [
-        gravity,
         [b.pre for b in bodies],
         [b.post for b in bodies],
+        [b.second_moments + _own_moments(b.link, foreshortening, "C") for b in bodies],
+        _concatenate(_own_moments(x, foreshortening, "C1") for x in links),
+        _concatenate(_own_moments(x, foreshortening, "C2") for x in links),
+        gravity,
         [b.axis for b in bodies],
         [[b.ratio, b.offset] for b in bodies],
         _concatenate(np.full(b.rows, b.ratio) for b in joint_bodies),
         resistance(nv) if dof is None else dof,
-        [b.second_moments + _own_moments(b.link, foreshortening, "C") for b in bodies],
-        _concatenate(_own_moments(x, foreshortening, "C1") for x in links),
-        _concatenate(_own_moments(x, foreshortening, "C2") for x in links),
         _concatenate(x.T for x in integrals),
         _concatenate(x.K for x in integrals),
         _concatenate(x.damping for x in links),
-        [fields.x for fields in at],
+        [fields.centre for fields in at],
         _concatenate(fields.u for fields in at),
         _concatenate(fields.th for fields in at),
         _concatenate(fields.S for fields in at),
@@ -275,12 +279,6 @@ def _own_moments(link: FlexibleLink | None, foreshortening: bool, name: str) -> 
 def _concatenate(arrays: Iterable[Any]) -> np.ndarray:
     parts = [np.asarray(a).ravel() for a in arrays]
     return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _frozen(array: np.ndarray) -> np.ndarray:
-    array = np.ascontiguousarray(array)
-    array.setflags(write=False)
-    return array
 
 
 # ---------------------------------------- rigid trees

@@ -103,7 +103,7 @@ def read_serial(data: Mapping[str, Any], **options: Any) -> SerialModel:
         gravity=data.get("gravity", _GRAVITY),
         dof=resistance(nv, armature=armature),
         affine=chosen["frame"] == "affine",
-        foreshortening=bool(chosen["foreshortening"]),
+        stiffening="full" if chosen["foreshortening"] else "none",
     )
     return SerialModel(model, tuple(joint_v), tuple(mode_v), tuple(frames), tuple(tips))
 

@@ -6,6 +6,7 @@ from flexible_robots import bent_state, cantilever
 
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
+from flexdyn_ros.model.imported_modes import shortening_of_slopes
 
 ROOTS = np.array([1.875104068711961, 4.694091132974174, 7.854757438237613])
 
@@ -199,6 +200,75 @@ def test_imported_modes_of_a_beam_are_the_beam(imported):
     assert back == pytest.approx(a, abs=1e-9 * np.abs(a).max())
 
 
+@pytest.fixture(scope="module")
+def shortening(imported, tmp_path_factory):
+    """File of the same modes that also says how they shorten the beam."""
+    data = imported[2]
+    file = tmp_path_factory.mktemp("modes") / "shortening.npz"
+    np.savez(file, **data, shortening=shortening_of_slopes(data["nodes"], data["rotation"]))
+    return file
+
+
+@pytest.mark.parametrize("stiffening", ["none", "geometric", "full"])
+def test_imported_modes_that_shorten_stiffen_as_the_beam(shortening, stiffening):
+    texts = carrier(BEAM + '<attach joint="middle" station="0.5"/>'), carrier(FILE.format(shortening))
+    beam, robot = (flexdyn_ros.load(t, options={"formulation.stiffening": stiffening}) for t in texts)
+    assert robot.warnings == beam.warnings
+    q, v, a = bent_state(beam, 2)
+    v[0] = 6.0  # fast enough for the stiffening to matter
+    M, tau = beam.mass_matrix(q), beam.inverse_dynamics(q, v, a)
+    # 2000 parts by the trapezoidal rule, twice
+    assert np.abs(robot.mass_matrix(q) - M).max() < 1e-6 * np.abs(M).max()
+    assert np.abs(robot.inverse_dynamics(q, v, a) - tau).max() < 2e-6 * np.abs(tau).max()
+    assert robot.frames(q, "beam/tip") == pytest.approx(beam.frames(q, "beam/tip"), abs=1e-6)
+    ours, theirs = (r.deflections(q, [0.3, 1.0])["beam"].displacement for r in (robot, beam))
+    assert ours == pytest.approx(theirs, abs=1e-6)
+    if stiffening == "full":
+        plain = flexdyn_ros.load(texts[0], options={"formulation.stiffening": "none"})
+        assert np.abs(plain.inverse_dynamics(q, v, a) - tau).max() > 1e-3 * np.abs(tau).max()
+
+
+@pytest.mark.parametrize("stiffening", ["none", "geometric", "full"])
+@pytest.mark.parametrize("shortens", [False, True])
+def test_imported_modes_by_both_methods(imported, shortening, shortens, stiffening):
+    text = carrier(FILE.format(shortening if shortens else imported[3]))
+    robot, second = (
+        flexdyn_ros.load(text, options={"formulation.stiffening": stiffening, "formulation.method": method})
+        for method in ("articulated", "lagrange")
+    )
+    q, v, _ = bent_state(robot, 4)
+    M, h = robot.mass_matrix(q), robot.bias_forces(q, v)
+    # sums over 2001 nodes, of different order
+    assert np.abs(second.mass_matrix(q) - M).max() < 1e-11 * np.abs(M).max()
+    assert np.abs(second.bias_forces(q, v) - h).max() < 1e-10 * np.abs(h).max()
+
+
+def test_imported_modes_off_the_axis_by_both_methods(imported, tmp_path):
+    """Nodes beside the axis: the frames that hang on them are there, by either method."""
+    data = dict(imported[2])
+    x = data["nodes"][:, 0] / 10.0
+    data["nodes"] = data["nodes"] + np.outer(x, [0.0, 0.3, -0.2])
+    text = carrier(FILE.format(tmp_path / "bent.npz"))
+    text = text.replace('xyz="10 0 0"', 'xyz="10 0.3 -0.2"').replace('xyz="5 0 0"', 'xyz="5 0.15 -0.1"')
+    data["shortening"] = shortening_of_slopes(data["nodes"], data["rotation"])
+    np.savez(tmp_path / "bent.npz", **data)
+    robot, second = (
+        flexdyn_ros.load(text, options={"formulation.method": method})
+        for method in ("articulated", "lagrange")
+    )
+    q, v, _ = bent_state(robot, 5)
+    M, h = robot.mass_matrix(q), robot.bias_forces(q, v)
+    assert np.abs(second.mass_matrix(q) - M).max() < 1e-11 * np.abs(M).max()
+    assert np.abs(second.bias_forces(q, v) - h).max() < 1e-10 * np.abs(h).max()
+
+
+def test_imported_modes_without_shortening_are_warned_of(imported):
+    _, robot, _, file = imported
+    assert any("'shortening'" in text and "not stiffened" in text for text in robot.warnings)
+    quiet = flexdyn_ros.load(carrier(FILE.format(file)), options={"formulation.stiffening": "none"})
+    assert not any("shortening" in text for text in quiet.warnings)
+
+
 def test_an_imported_link_is_expanded_along_its_nodes(imported):
     """Segments, tip and attachment frames stand where those of the beam stand; children hang on them."""
     beam, robot, _, _ = imported
@@ -244,6 +314,9 @@ def test_mass_of_an_imported_link_is_that_of_its_nodes(imported):
         ({"interface_nodes": np.array([1.5, 2.0])}, "whole numbers"),
         ({"root_node": np.array(5000)}, "is no node"),
         ({"damping": -np.eye(5)}, "adds energy"),
+        ({"shortening": np.ones((2001, 5, 5))}, "'shortening' does not vanish at the root node"),
+        ({"shortening": np.tile(np.eye(5, k=1), (2001, 1, 1))}, "not symmetric"),
+        ({"shortening": np.zeros((5, 5, 2001))}, "shape"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_of_modes_is_refused_with_the_array(imported, tmp_path, change, words):

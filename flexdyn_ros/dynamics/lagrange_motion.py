@@ -1,0 +1,33 @@
+"""Fixed steps of trees with affine section frames (preset `paper`): their `Motion`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from flexdyn_ros.dynamics.motion import Motion
+from flexdyn_ros.kernels.lagrange_steps import LAGRANGE_HEADER, LAGRANGE_MOTION, lagrange_steps_size
+from flexdyn_ros.model.lagrange import LagrangeModel
+
+__all__ = ["lagrange_motion"]
+
+
+def lagrange_motion(tree: Motion, model: LagrangeModel) -> Motion:
+    """Motion by the Lagrangian model in place of the recursions of the same tree; it has no LOAD."""
+    header = np.zeros(LAGRANGE_HEADER, dtype=np.int64)
+    header[:] = (
+        tree.robot,
+        model.ints.ctypes.data,
+        len(model.ints),
+        model.floats.ctypes.data,
+        len(model.floats),
+        model.work_size,
+    )
+    return replace(
+        tree,
+        robot=int(header.ctypes.data),
+        functions=LAGRANGE_MOTION,
+        work_size=lagrange_steps_size(model.work_size, model.nv),
+        keep=(tree, model, header),
+    )
