@@ -132,12 +132,13 @@ def test_power_of_efforts_less_dissipation_is_the_rate_of_energy(stiffening):
         assert rate == pytest.approx(tau @ v - lost, rel=1e-9)
 
 
-@pytest.mark.parametrize("stiffening", STIFFENINGS)
-def test_free_fall_keeps_its_energy(stiffening):
+@pytest.mark.parametrize("option", [*(f"stiffening={s}" for s in STIFFENINGS), "preset=paper"])
+def test_free_fall_keeps_its_energy(option):
     """Check 12: two flexible links, gravity, undamped, 0.5 s."""
     from scipy.integrate import solve_ivp
 
-    robot = load(WORKED_EXAMPLE, stiffening=stiffening)
+    name, value = option.split("=")
+    robot = flexdyn_ros.load(WORKED_EXAMPLE, options={f"formulation.{name}": value})
     n = robot.nv
 
     def rate(_, y):
