@@ -94,13 +94,19 @@ class Link:
         self.s, self.w = 0.5 * (x + 1), 0.5 * w * self.L
         self.beam = {k: np.atleast_1d(np.asarray(v, dtype=float)) for k, v in spec.get("beam", {}).items()}
         self._shortening = {}
+        self._fields = {}
         self.rotor = self.joint.get("rotor_inertia", 0.0)
 
     def profile(self, key):
         return P.polyval(self.s, self.beam.get(key, np.zeros(1)))
 
     def fields(self, s):
-        """u, th (m, 3) at station s."""
+        """u, th (m, 3) at station s, kept: they are constants."""
+        if s not in self._fields:
+            self._fields[s] = self._shapes(s)
+        return self._fields[s]
+
+    def _shapes(self, s):
         u, th = np.zeros((len(self.modes), 3)), np.zeros((len(self.modes), 3))
         for k, (field, f, df, _) in enumerate(self.modes):
             if field == "y":
@@ -150,11 +156,12 @@ class Link:
                 # a plate with second moments Jzz (y) and Jyy (z): the centre of mass and two pairs of points
                 plates = [(mu[i], p)]
                 if consistent:
-                    y, z = np.array([0, 1.0, 0]), np.array([0, 0, 1.0])
+                    # e_y + th x e_y, e_z + th x e_z
+                    y, z = np.array([-th[2], 1.0, th[0]]), np.array([th[1], -th[0], 1.0])
                     plates = [(mu[i] * (1 - 0.5), p)]
                     ry, rz = np.sqrt(4 * Jzz[i] / mu[i]), np.sqrt(4 * Jyy[i] / mu[i])
                     for r, e in ((ry, y), (rz, z)):
-                        arm = r * (e + np.cross(th, e))
+                        arm = r * e
                         plates += [(mu[i] / 8, p + arm), (mu[i] / 8, p - arm)]
                 mass += [self.w[i] * m for m, _ in plates]
                 points += [x for _, x in plates]
