@@ -9,6 +9,7 @@ VIEW = ["matplotlib>=3.8", "viser>=1.0"]
 RECORD = ["mcap>=1.3", "rosbags>=0.11"]
 DISTRIBUTED = ["distributed>=2024.1"]
 DERIVE = ["sympy>=1.12"]
+DOCS = ["furo>=2024.8", "myst-parser>=4", "sphinx>=8"]
 TEST = [
     "pytest>=8",
     "pytest-timeout>=2.2",
@@ -23,6 +24,7 @@ TEST = [
     "rosbags>=0.11",
     "ruff>=0.6",
     "sympy>=1.12",
+    *DOCS,
     "types-PyYAML",
     "viser>=1.0",
 ]
@@ -69,6 +71,7 @@ setup(
         "record": RECORD,
         "distributed": DISTRIBUTED,
         "derive": DERIVE,
+        "docs": DOCS,
         "test": TEST,
         "benchmark": BENCHMARK,
     },

@@ -6,12 +6,19 @@
 """
 
 from launch.actions import DeclareLaunchArgument, GroupAction
-from launch.conditions import IfCondition, UnlessCondition
-from launch.substitutions import Command, FindExecutable, LaunchConfiguration, PathJoinSubstitution
+from launch.conditions import IfCondition
+from launch.substitutions import (
+    Command,
+    FindExecutable,
+    LaunchConfiguration,
+    NotSubstitution,
+    PathJoinSubstitution,
+)
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
+from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
 from launch import LaunchDescription
 
 PACKAGE = "flexdyn_ros"
@@ -27,6 +34,8 @@ def generate_launch_description():
     log = ["--log-level", value("log_level")]
     robot = {"description_file": value("robot")}
     params = value("params_file")
+    # beside robot_state_publisher ours makes the markers alone
+    own_tf = {"publish_tf": ParameterValue(NotSubstitution(value("robot_state_publisher")), value_type=bool)}
     expanded = ParameterValue(
         Command([FindExecutable(name="flexdyn"), " expand ", value("robot")]), value_type=str
     )
@@ -47,12 +56,7 @@ def generate_launch_description():
                 "TF by robot_state_publisher on expanded/robot_description instead of our state_publisher",
                 ["true", "false"],
             ),
-            argument("rviz", "false", "start rviz", ["true", "false"]),
-            argument(
-                "rviz_config_file",
-                PathJoinSubstitution([share, "rviz", "tree.rviz"]),
-                "configuration of rviz",
-            ),
+            *rviz_arguments(),
             argument(
                 "use_sim_time",
                 "true",
@@ -86,9 +90,8 @@ def generate_launch_description():
                         executable="state_publisher",
                         name="state_publisher",
                         output="screen",
-                        parameters=[params, robot, {"use_sim_time": value("use_sim_time")}],
+                        parameters=[params, robot, {"use_sim_time": value("use_sim_time")}, own_tf],
                         ros_arguments=log,
-                        condition=UnlessCondition(value("robot_state_publisher")),
                     ),
                     Node(
                         package="robot_state_publisher",
@@ -100,14 +103,7 @@ def generate_launch_description():
                         ros_arguments=log,
                         condition=IfCondition(value("robot_state_publisher")),
                     ),
-                    Node(
-                        package="rviz2",
-                        executable="rviz2",
-                        name="rviz2",
-                        arguments=["-d", value("rviz_config_file")],
-                        parameters=[{"use_sim_time": value("use_sim_time")}],
-                        condition=IfCondition(value("rviz")),
-                    ),
+                    rviz_action(use_sim_time=value("use_sim_time")),
                 ]
             ),
         ]

@@ -9,6 +9,7 @@ from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJo
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 
+from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
 from launch import LaunchDescription
 
 CONTROLLERS = ("pd_controller", "computed_torque", "input_shaper")
@@ -43,6 +44,8 @@ def generate_launch_description():
             DeclareLaunchArgument(
                 "log_level", default_value="info", description="debug, info, warn, error or fatal"
             ),
+            *rviz_arguments(),
+            rviz_action(use_sim_time=value("use_sim_time")),
             *(
                 Node(
                     package="flexdyn_ros",

@@ -12,6 +12,7 @@ from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJo
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.substitutions import FindPackageShare
 
+from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
 from launch import LaunchDescription
 
 PACKAGE = "flexdyn_ros"
@@ -54,12 +55,7 @@ def generate_launch_description():
                 "hydraulics", "fused", "where the cylinders are computed", ["fused", "external", "none"]
             ),
             argument("server", "true", "start the dynamics server", ["true", "false"]),
-            argument("rviz", "false", "start rviz", ["true", "false"]),
-            argument(
-                "rviz_config_file",
-                PathJoinSubstitution([share, "rviz", "tree.rviz"]),
-                "configuration of rviz",
-            ),
+            *rviz_arguments(),
             argument("use_sim_time", "true", "nodes take their time from /clock", ["true", "false"]),
             argument("log_level", "info", "debug, info, warn, error or fatal"),
             GroupAction(
@@ -73,14 +69,7 @@ def generate_launch_description():
                         remappings=[("~/leg_state", "leg_states"), ("~/leg_force", "joint_commands")],
                         condition=IfCondition(is_external),
                     ),
-                    Node(
-                        package="rviz2",
-                        executable="rviz2",
-                        name="rviz2",
-                        arguments=["-d", value("rviz_config_file")],
-                        parameters=[on_clock],
-                        condition=IfCondition(value("rviz")),
-                    ),
+                    rviz_action(use_sim_time=value("use_sim_time")),
                 ]
             ),
         ]

@@ -11,6 +11,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
+from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
 from launch import LaunchDescription
 
 
@@ -33,6 +34,8 @@ def generate_launch_description():
                 default_value=PathJoinSubstitution([share, "config", "controllers.yaml"]),
                 description="parameters of controller_manager and its controllers",
             ),
+            *rviz_arguments(),
+            rviz_action("description_file", use_sim_time=False, with_state_publisher=True),
             Node(
                 package="flexdyn_ros",
                 executable="simulator",

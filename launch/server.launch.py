@@ -8,6 +8,7 @@ from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.substitutions import FindPackageShare
 
+from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
 from launch import LaunchDescription
 
 
@@ -30,6 +31,8 @@ def generate_launch_description():
             DeclareLaunchArgument(
                 "log_level", default_value="info", description="debug, info, warn, error or fatal"
             ),
+            *rviz_arguments(),
+            rviz_action(),
             Node(
                 package="flexdyn_ros",
                 executable="dynamics_server",

@@ -9,6 +9,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
+from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
 from launch import LaunchDescription
 
 
@@ -42,6 +43,8 @@ def generate_launch_description():
             DeclareLaunchArgument(
                 "log_level", default_value="info", description="debug, info, warn, error or fatal"
             ),
+            *rviz_arguments(),
+            rviz_action(with_state_publisher=True),
             Node(
                 package="flexdyn_ros",
                 executable="simulator",

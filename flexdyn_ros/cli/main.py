@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from flexdyn_ros import __version__
+from flexdyn_ros.cli.call import call
 from flexdyn_ros.cli.check import check
 from flexdyn_ros.cli.derive import derive
 from flexdyn_ros.cli.expand import expand
@@ -39,7 +40,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (check, simulate, expand, view, derive, schema, up):
+for command in (check, simulate, expand, view, derive, schema, up, call):
     app.command()(command)
 
 

@@ -18,6 +18,8 @@ import typer
 import yaml
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages, options_of
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.description.rviz_configuration import rviz_configuration
 from flexdyn_ros.errors import MissingExtraError
 
 __all__ = ["up"]
@@ -64,7 +66,7 @@ def up(
             for node in nodes
         }
         if rviz:
-            commands["rviz2"] = _rviz_command(namespace)
+            commands["rviz2"] = _rviz_command(namespace, description)
         raise typer.Exit(_watch(commands))
 
 
@@ -77,11 +79,12 @@ def _command(node: str, namespace: str, files: list[Path]) -> list[str]:
     return command
 
 
-def _rviz_command(namespace: str) -> list[str]:
+def _rviz_command(namespace: str, description: RobotDescription) -> list[str]:
     program = shutil.which("rviz2")
     if program is None:
         raise MissingExtraError("rviz2 (part of a ROS 2 desktop installation)", "ros")
-    return [program, "--ros-args", "-r", f"__ns:=/{namespace.strip('/')}"] if namespace else [program]
+    command = [program, "-d", str(rviz_configuration(description)), "--ros-args", "-p", "use_sim_time:=true"]
+    return [*command, "-r", f"__ns:=/{namespace.strip('/')}"] if namespace else command
 
 
 def _watch(commands: dict[str, list[str]]) -> int:

@@ -20,6 +20,7 @@ from flexdyn_ros.model.expanded_flexible import FlexibleSegments, cut_flexible_l
 from flexdyn_ros.model.expanded_frames import angle_rates, yaw_pitch_roll_of_quaternion
 from flexdyn_ros.model.expanded_mobile import hang_wheels
 from flexdyn_ros.model.expanded_platform import PREFIX, PlatformJoints
+from flexdyn_ros.model.expanded_visuals import add_shapes
 
 __all__ = ["Expanded", "Part", "expand", "shown_tree"]
 
@@ -150,18 +151,18 @@ def expand(robot: Any, segments: int | None = None) -> Expanded:
     """
     if robot.kind == "platform":
         joints = PlatformJoints(robot)
-        return Expanded(text_of(shown_tree(robot.description)), [joints], joints.efforts)
+        return Expanded(text_of(_shaped_tree(robot)), [joints], joints.efforts)
     if robot.kind == "continuum":
         from flexdyn_ros.model.expanded_continuum import cut_sections
 
-        root = shown_tree(robot.description)
+        root = _shaped_tree(robot)
         soft = cut_sections(root, robot, segments)
         return Expanded(text_of(root), [soft], {})
     if robot.kind not in ("tree", "mobile"):
         raise UnsupportedError(
             f"robots of kind '{robot.kind}' are not expanded yet; kinds 'tree', 'mobile' and 'platform' are"
         )
-    root = shown_tree(robot.description)
+    root = _shaped_tree(robot)
     parts, efforts = _joints_of_the_urdf(robot)
     bending = {c.body for c in robot.coordinates if c.kind in FlexibleSegments.kinds}
     if bending:
@@ -169,6 +170,16 @@ def expand(robot: Any, segments: int | None = None) -> Expanded:
     if robot.kind == "mobile":
         parts.append(hang_wheels(root, robot))
     return Expanded(text_of(root), parts, efforts)
+
+
+def _shaped_tree(robot: Any) -> etree._Element:
+    """`shown_tree`, with shapes for rigid links of a description that has no visuals."""
+    description = robot.description
+    root = shown_tree(description)
+    bending = {c.body for c in robot.coordinates if c.kind in FlexibleSegments.kinds}
+    there = {element.get("name") for element in root.findall("link")}
+    add_shapes(root, description, [x.name for x in description.links if x.name in there - bending])
+    return root
 
 
 def _joints_of_the_urdf(robot: Any) -> tuple[list[Part], dict[str, int]]:

@@ -23,10 +23,9 @@ from flexdyn_ros.model.expanded_frames import (
     add_moving,
     add_visual,
     angle_rates,
-    rotation_of_vector,
+    angles_of_vector,
     set_origin,
     spatial_rate,
-    yaw_pitch_roll,
 )
 from flexdyn_ros.model.flexible import settled_link
 from flexdyn_ros.model.placement import Placement, rotation_of_rpy
@@ -87,15 +86,12 @@ class _Shapes:
             rotation=np.moveaxis(bent.rotation[:m, back], 0, -1).copy(),
         )
 
-    def slopes(self, delta: np.ndarray) -> np.ndarray:
-        """What bending adds to `linear`: quadratic delta (..., frames, 3, m)."""
-        return np.einsum("fkij,...j->...fki", self.quadratic, delta)
-
 
 class FlexibleSegments:
     """The joints of all segments, tips and attachment frames of a robot's flexible links.
 
-    columns: (frame, axis) of each joint among all frames.
+    columns: (frame, axis) of each joint among all frames. All links are moved at once: tables are as wide as
+    the link with most frames and modes needs, and zero where others have less.
     """
 
     #: kinds of coordinates that bend a link
@@ -105,35 +101,49 @@ class FlexibleSegments:
         self, links: tuple[_Shapes, ...], names: tuple[str, ...], columns: tuple[np.ndarray, np.ndarray]
     ) -> None:
         self.names = names
-        self._links, self._columns = links, columns
+        n, m = len(links), max(len(link.q) for link in links)
+        counts = [link.linear.shape[0] for link in links]
+        f = max(counts)
+        self._q, self._v = np.zeros((n, m), dtype=np.intp), np.zeros((n, m), dtype=np.intp)
+        linear, rotation = np.zeros((n, f, 3, m)), np.zeros((n, f, 3, m))
+        quadratic = np.zeros((n, f, 3, m, m))
+        for i, (link, k) in enumerate(zip(links, counts, strict=True)):
+            j = len(link.q)
+            self._q[i, :j], self._v[i, :j] = link.q, link.v
+            linear[i, :k, :, :j], rotation[i, :k, :, :j] = link.linear, link.rotation
+            quadratic[i, :k, :, :j, :j] = link.quadratic
+        self._linear, self._rotation = linear.reshape(n, -1, m), rotation.reshape(n, -1, m)
+        self._quadratic = quadratic.reshape(n, -1, m)
+        # where the frames of the links stand in the tables
+        rows = np.concatenate([i * f + np.arange(k) for i, k in enumerate(counts)])
+        self._columns = 6 * rows[columns[0]] + columns[1]
+        self._shape = (n * f, 3)
 
     def positions(self, q: np.ndarray) -> np.ndarray:
         """Positions (..., k) [m, rad] for q (..., nq)."""
-        moved, turned = [], []
-        for link in self._links:
-            delta = q[..., link.q]
-            slope = link.linear + 0.5 * link.slopes(delta)
-            moved.append(np.einsum("...fki,...i->...fk", slope, delta))
-            turned.append(np.einsum("fki,...i->...fk", link.rotation, delta))
-        angles = yaw_pitch_roll(rotation_of_vector(np.concatenate(turned, axis=-2)))
-        return self._chosen(np.concatenate(moved, axis=-2), angles)
+        delta = q[..., self._q, None]
+        moved = (self._linear + 0.5 * self._slopes(delta)) @ delta
+        return self._chosen(self._frames(moved), angles_of_vector(self._frames(self._rotation @ delta)))
 
     def velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Velocities (..., k) [m/s, rad/s] for q (..., nq), v (..., nv)."""
-        moved, turned, turning = [], [], []
-        for link in self._links:
-            delta, rate = q[..., link.q], v[..., link.v]
-            moved.append(np.einsum("...fki,...i->...fk", link.linear + link.slopes(delta), rate))
-            turned.append(np.einsum("fki,...i->...fk", link.rotation, delta))
-            turning.append(np.einsum("fki,...i->...fk", link.rotation, rate))
-        theta = np.concatenate(turned, axis=-2)
-        angles = yaw_pitch_roll(rotation_of_vector(theta))
-        rates = angle_rates(angles, spatial_rate(theta, np.concatenate(turning, axis=-2)))
-        return self._chosen(np.concatenate(moved, axis=-2), rates)
+        delta, rate = q[..., self._q, None], v[..., self._v, None]
+        moved = self._frames((self._linear + self._slopes(delta)) @ rate)
+        theta, turning = self._frames(self._rotation @ delta), self._frames(self._rotation @ rate)
+        return self._chosen(moved, angle_rates(angles_of_vector(theta), spatial_rate(theta, turning)))
+
+    def _slopes(self, delta: np.ndarray) -> np.ndarray:
+        """What bending adds to the linear table (..., links, 3 frames, m)."""
+        return (self._quadratic @ delta).reshape(*delta.shape[:-3], *self._linear.shape)
+
+    def _frames(self, values: np.ndarray) -> np.ndarray:
+        """(..., links, 3 frames, 1) as (..., frames of all links, 3)."""
+        return values.reshape(*values.shape[:-3], *self._shape)
 
     def _chosen(self, moved: np.ndarray, turned: np.ndarray) -> np.ndarray:
         moved, turned = np.broadcast_arrays(moved, turned)
-        return np.concatenate((moved, turned), axis=-1)[..., self._columns[0], self._columns[1]]
+        both = np.concatenate((moved, turned), axis=-1)
+        return both.reshape(*both.shape[:-2], -1)[..., self._columns]
 
 
 def cut_flexible_links(

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
+from flexdyn_ros.model.bending_frames import bending_frames
 from flexdyn_ros.nodes.conversions import doubles, vector_message
 
 __all__ = ["deflection_message"]
+
+_KNOWN: WeakKeyDictionary[Any, dict[str, tuple[str, float]]] = WeakKeyDictionary()
 
 
 def deflection_message(robot: Any, bent: dict[str, Any], row: tuple[int, ...] = ()) -> LinkDeflections:
     """LinkDeflections of one sample, the one at `row` of what `robot.deflections` answered; frames
     LINK/beam, SECTION/base of soft sections."""
-    said = robot.description
-    frames = {name: (f"{name}/beam", _length(robot, name)) for name in said.flexible_links}
-    frames |= {section.joint: (f"{section.joint}/base", section.length) for section in said.sections}
+    frames = _frames_of(robot)
     return LinkDeflections(
         robot=robot.name,
         links=[_link(name, *frames[name], d, row) for name, d in bent.items()],
     )
 
 
-@lru_cache(maxsize=64)
-def _length(robot: Any, link: str) -> float:
-    """From root to tip, undeformed [m]; a description need not say it."""
-    root, tip = robot.frames(robot.neutral(), [f"{link}@0", f"{link}@1"])[:, :3, 3]
-    return round(float(np.linalg.norm(tip - root)), 12)
+def _frames_of(robot: Any) -> dict[str, tuple[str, float]]:
+    """`bending_frames`, once for every robot."""
+    if robot not in _KNOWN:
+        _KNOWN[robot] = bending_frames(robot.description)
+    return _KNOWN[robot]
 
 
 def _link(name: str, frame: str, length: float, d: Any, row: tuple[int, ...]) -> LinkDeflection:

@@ -17,6 +17,7 @@ __all__ = [
     "RobotParameters",
     "SimulatorParameters",
     "StatePublisherParameters",
+    "check_changes",
     "declare",
     "declare_family",
     "names_of",
@@ -247,13 +248,41 @@ class StatePublisherParameters(RobotParameters, LifecycleParameters):
     """Parameters of `state_publisher`."""
 
     magnification: float = parameter(
-        1.0, "of the deflections in deformation_markers", unit="-", low=0.0, high=1e6
+        1.0, "of the deflections in deformation_markers", unit="-", low=0.0, high=1e6, read_only=False
     )
     colour: str = parameter(
-        "strain", "what colours deformation_markers show", choices=("strain", "displacement", "moment")
+        "strain",
+        "what colours deformation_markers show; displacement and velocity against the undeformed link",
+        choices=("strain", "displacement", "moment", "velocity"),
+        read_only=False,
+    )
+    colour_limit: float = parameter(
+        0.0,
+        "value of the last colour; 0: the largest value so far",
+        unit="-, m, N m, m/s",
+        low=0.0,
+        high=1e12,
+        read_only=False,
+    )
+    ghost: bool = parameter(True, "show undeformed links, transparent", read_only=False)
+    legend: bool = parameter(True, "show a bar of the colours with the values at its ends", read_only=False)
+    trace_duration: float = parameter(
+        5.0, "how long the way of the tip stays to be seen; 0: no trace", unit="s", low=0.0, high=3600.0
+    )
+    trace_frame: str = parameter(
+        "", "link whose way is shown; empty: the one after the most joints, none of a platform"
+    )
+    marker_frequency: float = parameter(
+        30.0, "greatest rate of deformation_markers", unit="Hz", low=0.1, high=1000.0
     )
     publish_frequency: float = parameter(30.0, "greatest rate of /tf", unit="Hz", low=0.1, high=1000.0)
-    frame_prefix: str = parameter("", "put before every frame name")
+    publish_tf: bool = parameter(
+        True, "publish /tf and /tf_static of the joints; false beside robot_state_publisher"
+    )
+    publish_base_tf: bool = parameter(
+        True, "publish /tf_static world -> root link, of a base that moves world -> odom"
+    )
+    frame_prefix: str = parameter("", "put before every frame name of the robot")
 
 
 @dataclass(frozen=True)
@@ -415,6 +444,26 @@ def declare(node: Any, record: type[Record], prefix: str = "", *, only: type | N
     return record(**values)
 
 
+def check_changes(record: type, changes: list[Any]) -> dict[str, Any]:
+    """Values by field that a running node takes over from changed parameters; others are passed over.
+
+    Ranges are kept by ROS itself.
+
+    Raises
+    ------
+    ParameterError
+        If a value is none of the choices, or no finite number.
+    """
+    new = {}
+    by_name = {f.metadata["name"] or f.name: f for f in fields(record)}
+    for change in changes:
+        f = by_name.get(change.name)
+        if f is not None and not f.metadata["read_only"]:
+            _check(change.name, change.value, f.metadata)
+            new[f.name] = change.value
+    return new
+
+
 def declare_family(node: Any, prefix: str, defaults: dict[str, float], unit: str) -> dict[str, float]:
     """Declare PREFIX.NAME for every name in `defaults` (finite doubles) and return the values found.
 
@@ -522,7 +571,10 @@ def page() -> str:
         "Made by `python -m flexdyn_ros.nodes.parameters`; do not edit.",
         "",
     ]
-    lines += ["All are read-only: they are read when the node is configured.", ""]
+    lines += [
+        "They are read when the node is configured; those marked *live* may be changed while it runs.",
+        "",
+    ]
     for node, record in NODES.items():
         lines += [
             f"## {node}",
@@ -539,7 +591,8 @@ def page() -> str:
                 else ", ".join(about["choices"])
             )
             name = about["name"] or f.name
-            lines.append(f"| `{name}` | {shown} | {about['unit']} | {limits} | {about['description']} |")
+            text = about["description"] + ("" if about["read_only"] else " (*live*)")
+            lines.append(f"| `{name}` | {shown} | {about['unit']} | {limits} | {text} |")
         lines += [
             f"| `{name}` | | {unit} | | {text} |" for owner, name, unit, text in FAMILIES if owner == node
         ]

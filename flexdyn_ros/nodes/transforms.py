@@ -55,6 +55,9 @@ class JointTransforms:
         self.fixed = tuple(joint for joint in joints if joint.kind == "fixed")
         self._moving = {joint.name: joint for joint in joints if joint.kind != "fixed"}
         self.names = tuple(self._moving)
+        self._arrays = _Arrays(tuple(self._moving.values()))
+        self._place = {name: i for i, name in enumerate(self._moving)}
+        self._asked: tuple[list[str], np.ndarray, bool] | None = None
         self._followers: dict[str, list[_Joint]] = {}
         for joint in self._moving.values():
             if joint.leader:
@@ -71,6 +74,50 @@ class JointTransforms:
 
         Raises ValueError if there are not as many positions as names, or one is not finite.
         """
+        rows, x = self._values(names, positions)
+        p, quaternion = self._arrays.moved(rows, x)
+        joints = [self._moving[self.names[row]] for row in rows]
+        return [_message(joint, p[i], quaternion[i], stamp) for i, joint in enumerate(joints)]
+
+    def poses(
+        self, names: Sequence[str], positions: Sequence[float]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What `moving_messages` says as arrays: numbers of the joints in `names` (k,), positions (k, 3) [m]
+        and quaternions x y z w (k, 4) of the child in the parent."""
+        if self._asked is None or names != self._asked[0]:
+            known = [name in self._moving for name in names]
+            plain = all(known) and not self._followers and len(set(names)) == len(names)
+            rows = [self._place[name] for name in names] if plain else []
+            self._asked = (list(names), np.array(rows, dtype=np.intp), plain)
+        if not self._asked[2] or len(positions) != len(names):
+            chosen, x = self._values(names, positions)
+            return (np.array(chosen, dtype=np.intp), *self._arrays.moved(chosen, x))
+        # the names of before, all of them known: nothing to look up
+        x = np.asarray(positions, dtype=np.float64)
+        if not np.isfinite(x).all():
+            raise ValueError("position holds a number that is not finite")
+        return (self._asked[1], *self._arrays.moved(self._asked[1], x))
+
+    def frames_of(self, row: int) -> tuple[str, str]:
+        """Parent and child link of a moving joint, by its number in `names`."""
+        joint = self._moving[self.names[row]]
+        return joint.parent, joint.child
+
+    def path_to(self, link: str) -> tuple[Any, ...]:
+        """Joints from the root to a link; empty for a link that is not there."""
+        above = {joint.child: joint for joint in (*self.fixed, *self._moving.values())}
+        path = []
+        while link in above:
+            path.append(above[link])
+            link = above[link].parent
+        return tuple(reversed(path))
+
+    def number_of(self, joint: str) -> int:
+        """Of a moving joint in `names`, -1 for a fixed one."""
+        return self._place.get(joint, -1)
+
+    def _values(self, names: Sequence[str], positions: Sequence[float]) -> tuple[list[int], np.ndarray]:
+        """Numbers and positions of the joints that are named and known, followers last."""
         if len(names) != len(positions):
             raise ValueError(
                 f"position has {len(positions)} numbers, expected {len(names)} (as many as name)"
@@ -80,7 +127,7 @@ class JointTransforms:
         values = {name: x for name, x in zip(names, positions, strict=True) if name in self._moving}
         for leader in [name for name in values if name in self._followers]:
             self._follow(leader, values)
-        return [self._moved(self._moving[name], x, stamp) for name, x in values.items()]
+        return [self._place[name] for name in values], np.array(list(values.values()))
 
     def _follow(self, leader: str, values: dict[str, float]) -> None:
         for joint in self._followers.get(leader, []):
@@ -88,13 +135,27 @@ class JointTransforms:
                 values[joint.name] = joint.ratio * values[leader] + joint.offset
                 self._follow(joint.name, values)
 
-    def _moved(self, joint: _Joint, x: float, stamp: Any) -> TransformStamped:
-        if joint.kind in _TURNING:
-            turn = np.append(np.sin(0.5 * x) * joint.axis, np.cos(0.5 * x))
-            return _message(joint, joint.position, _product(joint.quaternion, turn), stamp)
-        return _message(
-            joint, joint.position + x * _rotated(joint.quaternion, joint.axis), joint.quaternion, stamp
-        )
+
+class _Arrays:
+    """Moving joints as arrays, so that all of them move at once."""
+
+    def __init__(self, joints: Sequence[_Joint]) -> None:
+        self._position = np.array([joint.position for joint in joints]).reshape(-1, 3)
+        self._quaternion = np.array([joint.quaternion for joint in joints]).reshape(-1, 4)
+        turns = np.array([joint.kind in _TURNING for joint in joints], dtype=bool)
+        slide = [_rotated(joint.quaternion, joint.axis) for joint in joints]
+        self._half = np.where(turns, 0.5, 0.0)
+        half_turns = [_product(joint.quaternion, np.append(joint.axis, 0.0)) for joint in joints]
+        self._turned = np.array(half_turns).reshape(-1, 4)
+        self._slide_axis = np.where(turns[:, None], 0.0, np.array(slide).reshape(-1, 3))
+
+    def moved(self, rows: Sequence[int] | np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (k, 3) and quaternions (k, 4) of joints by number at x (k,) [rad or m]."""
+        at = np.asarray(rows, dtype=np.intp)
+        half = (self._half[at] * x)[:, None]
+        # a (cos, axis sin) = cos a + sin (a axis), both products of quaternions known beforehand
+        quaternion = np.cos(half) * self._quaternion[at] + np.sin(half) * self._turned[at]
+        return self._position[at] + x[:, None] * self._slide_axis[at], quaternion
 
 
 def _read(element: Any, prefix: str) -> _Joint:

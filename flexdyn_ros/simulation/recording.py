@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import StateError, UnsupportedError
+from flexdyn_ros.model.bending_frames import bending_frames
 from flexdyn_ros.model.expanded import expand
 from flexdyn_ros.simulation.bag import Bag
 from flexdyn_ros.simulation.cdr import Layout
@@ -191,11 +192,13 @@ def _odometry(robot: Robot, q: np.ndarray, v: np.ndarray, stamps: np.ndarray) ->
 def _deflection_rows(robot: Robot, found: dict[str, Any], stamps: np.ndarray) -> np.ndarray:
     layout = Layout().header("world").text(robot.name).count(len(found))
     numbers: dict[str, np.ndarray] = {}
+    frames = bending_frames(robot.description)
     for link, d in found.items():
         k = len(d.station)
-        layout.text(link).text(f"{link}/beam")
+        frame, length = frames[link]
+        layout.text(link).text(frame)
         layout.doubles(f"{link}/length", 1, sequence=False).doubles(f"{link}/station", k)
-        numbers[f"{link}/length"] = np.full(len(stamps), _length(robot, link))
+        numbers[f"{link}/length"] = np.full(len(stamps), length)
         numbers[f"{link}/station"] = np.tile(d.station, (len(stamps), 1))
         for part, width in DEFLECTION_PARTS:
             layout.doubles(f"{link}/{part}", k, width=width)
@@ -285,12 +288,6 @@ def _expanded(robot: Robot) -> Any:
         return expand(robot)
     except UnsupportedError:
         return None
-
-
-def _length(robot: Robot, link: str) -> float:
-    """Undeformed length of a flexible link or soft section [m], from its ends."""
-    ends = robot.frames(robot.neutral(), [f"{link}@0", f"{link}@1"])
-    return float(np.linalg.norm(ends[1, :3, 3] - ends[0, :3, 3]))
 
 
 def _quaternions(R: np.ndarray) -> np.ndarray:

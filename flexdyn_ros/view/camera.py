@@ -16,25 +16,38 @@ PRESETS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]
     "top": ((0.0, -0.02, 1.0), (0.0, 1.0, 0.0)),
 }
 #: angle of view of the page's camera, from top to bottom [rad], and the share of it that the robot may fill
-ANGLE, SHARE = 1.309, 0.95
+ANGLE, SHARE = 0.7, 0.9
 #: the robot stands so far left of the middle, in half diagonals of it
 BESIDE_PANEL = 0.35
 
 
-def aim(camera: Any, preset: str, low: np.ndarray, high: np.ndarray) -> None:
+def aim(
+    camera: Any,
+    preset: str,
+    low: np.ndarray,
+    high: np.ndarray,
+    *,
+    beside_panel: bool = True,
+    closer: float = 1.0,
+) -> None:
     """Set a camera (of a client, or the one that new clients start with) to see a box from low (3,) to high
-    (3,) [m]."""
+    (3,) [m].
+
+    beside_panel: leave the right of the picture to the panel. closer: factor of the distance.
+    """
     direction, up = PRESETS[preset]
     middle = 0.5 * (low + high)
     reach = max(float(np.linalg.norm(high - low)) * 0.5, 1e-3)
-    eye = middle + np.asarray(direction) / np.linalg.norm(direction) * reach / np.tan(0.5 * ANGLE) / SHARE
+    distance = closer * reach / np.tan(0.5 * ANGLE) / SHARE
+    eye = middle + np.asarray(direction) / np.linalg.norm(direction) * distance
     # the panel covers the right of the page
     right = np.cross(middle - eye, up)
-    aside = BESIDE_PANEL * reach * right / np.linalg.norm(right)
+    aside = BESIDE_PANEL * reach * right / np.linalg.norm(right) if beside_panel else np.zeros(3)
     eye, middle = eye + aside, middle + aside
     if hasattr(camera, "up_direction"):
         camera.up_direction = up
     elif hasattr(camera, "up"):
         camera.up = up
+    camera.fov = ANGLE
     camera.position, camera.look_at = eye, middle
     camera.near, camera.far = reach * 0.01, reach * 50.0

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.description.elements import ISection, Rectangle, Rod, Tube
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import FlexdynWarning
+from flexdyn_ros.model.expanded_visuals import GENERATED
+from flexdyn_ros.model.outlines import outline
 
 __all__ = ["Shape", "generated_shapes", "shapes_of_visuals", "tube_profile"]
 
@@ -18,10 +19,6 @@ __all__ = ["Shape", "generated_shapes", "shapes_of_visuals", "tube_profile"]
 BAR, HUB, PLATE, WHEEL = (150, 160, 172), (74, 86, 102), (120, 140, 165), (52, 56, 62)
 #: radius of a bar, as a share of the median distance between joints
 SLENDERNESS = 0.06
-#: radius of a tube of unknown section, as a share of its length
-TUBE_SLENDERNESS = 0.022
-#: points around a tube
-AROUND = 20
 
 
 class Shape(NamedTuple):
@@ -39,6 +36,8 @@ def shapes_of_visuals(urdf: Any) -> list[Shape]:
     shapes = []
     for link in urdf.links:
         for visual in link.visuals:
+            if visual.name == GENERATED:  # drawn better here
+                continue
             try:
                 meshes = visual.geometry.meshes
             except Exception as error:  # noqa: BLE001  meshes of the whole world: any loader's error
@@ -154,25 +153,21 @@ def _anchors(description: Any) -> dict[str, list[Any]]:
 
 
 def _wheel(wheel: Any, radius: float, links: set[str]) -> list[Shape]:
-    """A tyre about y below its mount, on the frame that the suspension moves if there is one, and a strut."""
+    """What holds a wheel, and the wheel itself where no frame of the suspension carries one."""
     import trimesh
 
-    free = wheel.suspension.free_length
+    free, body, frame = wheel.suspension.free_length, np.asarray(wheel.xyz), f"{wheel.name}/wheel"
+    arm = _bar(wheel.link, np.zeros(3), body, radius)
+    if frame in links:
+        # the rod of the spring, which slides in the arm
+        return [arm, _bar(frame, np.zeros(3), np.array([0.0, 0.0, 0.9 * free]), 0.45 * radius)]
     own = wheel.tyre.radius if wheel.tyre is not None else min(0.35 * free, 0.2)
-    frame = f"{wheel.name}/suspension"
-    moving = frame in links
-    mount = np.zeros(3) if moving else np.asarray(wheel.xyz)
     # with a tyre the suspension ends at the hub, without one on the ground
-    hub = np.array([0.0, 0.0, 0.0 if moving else -free + (0.0 if wheel.tyre is not None else own)])
+    hub = body + [0.0, 0.0, -free + (0.0 if wheel.tyre is not None else own)]
     T = trimesh.geometry.align_vectors([0, 0, 1], [0, 1, 0])
     mesh = trimesh.creation.cylinder(radius=own, height=0.5 * own, sections=32)
-    tyre = np.asarray(mesh.vertices) @ T[:3, :3].T + mount + hub
-    shapes = [Shape(frame if moving else wheel.link, tyre, np.asarray(mesh.faces), WHEEL)]
-    body = np.asarray(wheel.xyz)
-    shapes.append(_bar(wheel.link, np.zeros(3), body, radius))
-    if not moving:
-        shapes.append(_bar(wheel.link, body, body + hub, 0.5 * radius))
-    return shapes
+    tyre = Shape(wheel.link, np.asarray(mesh.vertices) @ T[:3, :3].T + hub, np.asarray(mesh.faces), WHEEL)
+    return [arm, _bar(wheel.link, body, hub, 0.5 * radius), tyre]
 
 
 def _bar_radius(robot: Robot, tubes: Mapping[str, Sequence[str]]) -> float:
@@ -184,7 +179,9 @@ def _bar_radius(robot: Robot, tubes: Mapping[str, Sequence[str]]) -> float:
     coms = [float(np.linalg.norm(link.inertial.xyz)) for link in robot.description.links if link.inertial]
     lengths = lengths or [x for x in coms if x > 1e-6] or [1.0]
     radius = SLENDERNESS * float(np.median(lengths))
-    around = [float(np.max(np.abs(_ring(robot, name, _span(robot, tubes[name]))))) for name in tubes]
+    around = [
+        float(np.max(np.abs(outline(robot.description, name, _span(robot, tubes[name]))))) for name in tubes
+    ]
     return float(np.clip(radius, max(around), 4.0 * max(around))) if around else radius
 
 
@@ -235,7 +232,7 @@ def tube_profile(robot: Robot, name: str, axis: int, length: float) -> tuple[np.
 
     Returns vertices (n, 3) and faces (m, 3); the section is in metres, its centre at the origin.
     """
-    ring = _ring(robot, name, length)
+    ring = outline(robot.description, name, length)
     n = len(ring)
     others = [i for i in range(3) if i != axis]
     # cyclic order, so that faces look outwards: y z about x, z x about y, x y about z
@@ -257,21 +254,3 @@ def tube_profile(robot: Robot, name: str, axis: int, length: float) -> tuple[np.
         )
     )
     return vertices, np.concatenate((sides, caps))
-
-
-def _ring(robot: Robot, name: str, length: float) -> np.ndarray:
-    """Outline (n, 2) of a section [m], in its two axes."""
-    description = robot.description
-    radius = TUBE_SLENDERNESS * length
-    for section in description.sections:
-        if section.joint == name:
-            radius = max(section.radius, section.disc_radius)
-    link = description.flexible_links.get(name)
-    shape = link.beam.section if link is not None and link.beam is not None else None
-    if isinstance(shape, Rectangle | ISection):
-        w, h = 0.5 * shape.width, 0.5 * shape.height
-        return np.array([[-w, -h], [w, -h], [w, h], [-w, h]])
-    if isinstance(shape, Tube | Rod):
-        radius = shape.outer_radius if isinstance(shape, Tube) else shape.radius
-    angle = np.linspace(0.0, 2.0 * np.pi, AROUND, endpoint=False)
-    return radius * np.stack((np.cos(angle), np.sin(angle)), axis=-1)

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.view.colours import colours_of
-from flexdyn_ros.view.shown_robot import ShownRobot, TubeState
+from flexdyn_ros.model.colour_scale import colours_of
+from flexdyn_ros.view.shown_robot import ShownRobot, Tube, TubeState
 
 __all__ = ["Ghost", "RobotScene"]
 
 #: colour of tubes that are not coloured by a quantity, and of the ghost
 PLAIN, GHOST = (205, 133, 63), (160, 170, 180)
-#: neighbouring pieces of a tube reach into each other by this share of their length
-OVERLAP = 0.06
+#: neighbouring pieces of a tube reach into each other by this share of their length where nothing bends
+OVERLAP = 0.004
 
 
 class RobotScene:
@@ -80,7 +80,7 @@ class RobotScene:
             for handle, tube, state in zip(self._tubes, self._shown.tubes, states, strict=True):
                 handle.batched_positions = state.position.astype(np.float32)
                 handle.batched_wxyzs = wxyz_of(state.rotation).astype(np.float32)
-                handle.batched_scales = _scales(tube.along, state)
+                handle.batched_scales = _scales(tube, state)
                 if colour != "none":
                     handle.batched_colors = colours_of(state.value / top if top > 0.0 else state.value)
                 elif self._coloured != "none":
@@ -114,14 +114,14 @@ def wxyz_of(R: np.ndarray) -> np.ndarray:
     return np.roll(Rotation.from_matrix(R).as_quat(), 1, axis=-1)
 
 
-def _add_tube(server: Any, name: str, tube: Any, state: TubeState) -> Any:
+def _add_tube(server: Any, name: str, tube: Tube, state: TubeState) -> Any:
     return server.scene.add_batched_meshes_simple(
         name,
         tube.vertices,
         tube.faces,
         batched_wxyzs=wxyz_of(state.rotation),
         batched_positions=state.position,
-        batched_scales=_scales(tube.along, state),
+        batched_scales=_scales(tube, state),
         batched_colors=np.tile(np.array(PLAIN, np.uint8), (len(state.length), 1)),
         lod="off",
         cast_shadow=False,
@@ -129,10 +129,13 @@ def _add_tube(server: Any, name: str, tube: Any, state: TubeState) -> Any:
     )
 
 
-def _scales(along: int, state: TubeState) -> np.ndarray:
-    """Pieces have unit length."""
+def _scales(tube: Tube, state: TubeState) -> np.ndarray:
+    """Pieces have unit length; where the tube bends they are longer by what opens between their edges."""
+    a, b = state.rotation[:-1, :, tube.along], state.rotation[1:, :, tube.along]
+    turn = np.linalg.norm(b - a, axis=-1)
+    gap = np.maximum(np.append(turn, 0.0), np.append(0.0, turn))
     scales = np.ones((len(state.length), 3), dtype=np.float32)
-    scales[:, along] = state.length * (1.0 + OVERLAP)
+    scales[:, tube.along] = state.length * (1.0 + OVERLAP) + 1.1 * tube.radius * gap
     return scales
 
 

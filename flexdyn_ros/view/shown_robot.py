@@ -20,7 +20,7 @@ from flexdyn_ros.view.generated_shapes import generated_shapes, shapes_of_visual
 __all__ = ["ShownRobot", "Tube", "TubeState"]
 
 #: pieces of a tube; sections at both ends of each
-PIECES = 30
+PIECES = 48
 #: what tubes can be coloured by
 COLOURINGS = ("none", "strain", "displacement", "moment")
 
@@ -28,7 +28,8 @@ COLOURINGS = ("none", "strain", "displacement", "moment")
 class Tube(NamedTuple):
     """A bending link or soft section: its name, the names of its section frames, and the shape of one piece.
 
-    vertices (n, 3), faces (m, 3): a piece of unit length along the axis `along` of the section frames.
+    vertices (n, 3), faces (m, 3): a piece of unit length along the axis `along` of the section frames;
+    radius: its largest extent across [m].
     """
 
     name: str
@@ -36,6 +37,10 @@ class Tube(NamedTuple):
     vertices: np.ndarray
     faces: np.ndarray
     along: int
+
+    @property
+    def radius(self) -> float:
+        return float(np.max(np.abs(np.delete(self.vertices, self.along, axis=1))))
 
 
 class TubeState(NamedTuple):

@@ -13,6 +13,7 @@ from flexdyn_ros.errors import FlexdynError, MissingExtraError
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.camera import aim
 from flexdyn_ros.view.colours import legend
+from flexdyn_ros.view.ground import Road, add_floor
 from flexdyn_ros.view.live_plots import History, LivePlot, samples_of
 from flexdyn_ros.view.motion import DEFORMATION, ModeMotion, Playback, Reach, magnified
 from flexdyn_ros.view.panels import Panels
@@ -23,6 +24,8 @@ __all__ = ["Viewer"]
 
 #: pictures and plots per second
 FRAME_RATE, PLOT_RATE = 30.0, 4.0
+#: light from all sides, beside the default lights
+SKY = 1.1
 #: seconds that the animation of a mode takes for one swing at speed 1
 SWING = 1.6
 
@@ -170,17 +173,17 @@ class Viewer:
     def _make_scene(self) -> None:
         scene = self.server.scene
         scene.set_up_direction("+z")
+        # light from the sky in place of an environment to mirror, which costs every pixel much in software
+        scene.configure_environment_map(hdri=None)
         scene.configure_default_lights(cast_shadow=False)
+        scene.add_light_hemisphere("/sky", ground_color=(196, 190, 182), intensity=SKY)
         low, high = self.shown.bounds(self.q)
         size = float(np.max(high - low))
-        cell = 10.0 ** np.floor(np.log10(max(size, 1e-3) / 2.0))
-        floor = float(min(low[2], 0.0)) - 1e-3 * size
-        width = float(np.ceil(1.4 * size / cell) * cell)
-        x, y, _ = (np.round(0.5 * (low + high) / cell) * cell).tolist()
-        scene.add_grid(
-            "/floor", width=width, height=width, cell_size=float(cell), position=(x, y, floor),
-            section_size=float(5.0 * cell), plane_opacity=0.0, shadow_opacity=0.0, infinite_grid=False,
-        )  # fmt: skip
+        self.road: Road | None = None
+        if self.robot.kind == "mobile":
+            self.road = Road(scene, self.robot, size)
+        else:
+            add_floor(scene, low, high)
         scene.add_frame("/world", axes_length=0.06 * size, axes_radius=0.003 * size)
         self.scene = RobotScene(self.server, self.shown)
         self.ghost = Ghost(self.server, self.shown)
@@ -249,6 +252,8 @@ class Viewer:
             self._top = top
             panels.legend(legend(panels.colouring, top))
         self.ghost.show(magnified(self.robot, self.q, 0.0))
+        if self.road is not None:
+            self.road.show(q)
         self._label.visible = self.source == "mode"
         if self.source == "mode" and self.mode is not None:
             text = "mode " + self.mode.labels()[panels.mode_number]

@@ -21,13 +21,14 @@ class Record:
 
 NAMES = {
     "launch": ["LaunchDescription"],
-    "launch.actions": ["DeclareLaunchArgument", "GroupAction"],
+    "launch.actions": ["DeclareLaunchArgument", "GroupAction", "OpaqueFunction"],
     "launch.conditions": ["IfCondition", "UnlessCondition"],
     "launch.substitutions": [
         "Command",
         "EqualsSubstitution",
         "FindExecutable",
         "LaunchConfiguration",
+        "NotSubstitution",
         "PathJoinSubstitution",
     ],
     "launch_ros": [],

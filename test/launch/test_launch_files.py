@@ -80,7 +80,8 @@ def test_bringup_starts_everything_in_one_namespace(monkeypatch):
     description = recorded(ROOT / "launch" / "bringup.launch.py", monkeypatch)
     (group,) = of_kind(description, "GroupAction")
     nodes = [record.kwargs["executable"] for record in of_kind(group, "Node")]
-    assert {"simulator", "dynamics_server", "state_publisher", "robot_state_publisher", "rviz2"} == set(nodes)
+    assert {"simulator", "dynamics_server", "state_publisher", "robot_state_publisher"} == set(nodes)
+    assert of_kind(group, "OpaqueFunction")
     assert of_kind(group, "PushRosNamespace")
     arguments = {record.args[0] for record in of_kind(description, "DeclareLaunchArgument")}
     assert {
@@ -94,15 +95,42 @@ def test_bringup_starts_everything_in_one_namespace(monkeypatch):
     } <= arguments
 
 
-def test_rviz_shows_topics_of_ours_by_known_displays():
-    content = yaml.safe_load((ROOT / "rviz" / "tree.rviz").read_text())["Visualization Manager"]
-    displays = {display["Name"]: display for display in content["Displays"]}
-    assert displays["RobotModel"]["Description Topic"]["Value"] == "expanded/robot_description"
-    assert displays["RobotModel"]["Description Topic"]["Durability Policy"] == "Transient Local"
-    known = {"Grid", "RobotModel", "TF", "MarkerArray", "Wrench"}
-    assert {display["Class"] for display in displays.values()} == {
-        f"rviz_default_plugins/{name}" for name in known
-    }
+class Given:
+    """A launch argument that has a value."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def perform(self, context):
+        return self.value
+
+
+@pytest.mark.parametrize(
+    ("robot", "name"),
+    [
+        ("seven_joint_arm", "tree"),
+        ("canadarm2", "flexible"),
+        ("mobile_arm", "mobile"),
+        ("soft_arm_3", "continuum"),
+        ("stewart_1t", "platform"),
+    ],
+)
+def test_every_launch_file_starts_rviz_with_the_configuration_of_the_family(
+    description, robot, name, monkeypatch
+):
+    (rviz,) = of_kind(description, "OpaqueFunction")
+    start = rviz.kwargs["function"]
+    asked = [argument.args[0] for argument in rviz.kwargs["args"][:3]]
+    assert asked[:2] == ["rviz", "rviz_config_file"]
+    assert asked[2] in {record.args[0] for record in of_kind(description, "DeclareLaunchArgument")}
+    rest = rviz.kwargs["args"][3:]
+    assert start(None, Given("false"), Given(""), Given(robot), *rest) == []
+    nodes = start(None, Given("true"), Given(""), Given(robot), *rest)
+    assert nodes[0].kwargs["executable"] == "rviz2"
+    assert {node.kwargs["executable"] for node in nodes} <= {"rviz2", "state_publisher"}
+    assert nodes[0].kwargs["arguments"] == ["-d", str(ROOT / "rviz" / f"{name}.rviz")]
+    own = start(None, Given("true"), Given("own.rviz"), Given(robot), *rest)
+    assert own[0].kwargs["arguments"] == ["-d", "own.rviz"]
 
 
 def test_ros2_control_example_names_the_joints_of_the_arm_and_our_topics():

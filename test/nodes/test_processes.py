@@ -388,7 +388,8 @@ def test_the_state_publisher_shows_the_robot(logs, running, client):
         client.listen(TFMessage, "/tf_static", LATCHED)
         client.until(lambda: {"/tf", "/tf_static"} <= set(client.last), "no transforms")
         assert len(client.last["/tf"].transforms) == 7
-        assert [t.child_frame_id for t in client.last["/tf_static"].transforms] == ["tool0"]
+        fixed = [(t.header.frame_id, t.child_frame_id) for t in client.last["/tf_static"].transforms]
+        assert fixed == [("link_7", "tool0"), ("world", "base_link")]
         assert node.end(signal.SIGINT) == 0
 
 

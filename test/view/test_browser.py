@@ -143,7 +143,7 @@ def test_presets_turn_the_camera(page, viewer):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["canadarm2", "stewart_1t", "mobile_arm", "soft_arm_3"])
+@pytest.mark.parametrize("name", ["canadarm2", "stewart_1t", "mobile_arm", "soft_arm_3", "seven_joint_arm"])
 def test_one_command_reaches_a_robot_that_moves(chrome, name):
     try:
         flexdyn_ros.load(name)

@@ -8,7 +8,8 @@ import pytest
 from pendulums import double_pendulum, tumbler
 
 import flexdyn_ros
-from flexdyn_ros.view.colours import colours_of, legend
+from flexdyn_ros.model.colour_scale import colours_of
+from flexdyn_ros.view.colours import legend
 from flexdyn_ros.view.generated_shapes import tube_profile
 from flexdyn_ros.view.live_plots import QUANTITIES, History, samples_of, series_of
 from flexdyn_ros.view.motion import AMPLITUDE, ModeMotion, Playback, Reach, magnified
@@ -46,6 +47,51 @@ def test_tubes_follow_the_sections_of_the_beam(arm, shown):
         np.testing.assert_allclose(state.position[15], middle[:3, 3], rtol=0, atol=1e-4)
         np.testing.assert_allclose(state.rotation[15], middle[:3, :3], rtol=0, atol=1e-3)
         assert state.length.sum() == pytest.approx(7.11, abs=0.02)
+
+
+def test_pieces_of_a_tube_leave_no_gap_where_it_bends():
+    from flexdyn_ros.view.scene import _scales
+
+    arm = flexdyn_ros.load("soft_arm_3")
+    shown = ShownRobot(arm)
+    bent = shown.tube_states(np.array([0.0, 0.024, 0.024] * 3))
+    for tube, state in zip(shown.tubes, bent, strict=True):
+        reach = 0.5 * _scales(tube, state)[:, tube.along]
+        ends = (
+            state.position[:, None]
+            + reach[:, None, None] * np.array([-1.0, 1.0])[:, None] * (state.rotation[:, None, :, tube.along])
+        )
+        # the outer edge of each piece lies behind the plane in which the next one begins
+        over = np.einsum("ki,ki->k", ends[:-1, 1] - ends[1:, 0], state.rotation[1:, :, tube.along])
+        turn = np.linalg.norm(np.diff(state.rotation[:, :, tube.along], axis=0), axis=-1)
+        assert np.all(over >= tube.radius * turn)
+        assert np.all(over < 0.3 * state.length[1:])
+
+
+def test_the_road_is_a_ribbon_under_the_wheels():
+    from flexdyn_ros.view.ground import ribbon
+    from flexdyn_ros.view.viewer import Viewer
+
+    viewer = Viewer(flexdyn_ros.load("mobile_arm"), port=8295)
+    try:
+        points = viewer.road.points(1.0)
+        # the description's own formula: 0.03 + 0.03 sin(2 pi (x + 0.35) / 0.4 + pi)
+        expected = 0.03 + 0.03 * np.sin(2 * np.pi * (points[:, 0] + 0.35) / 0.4 + np.pi)
+        np.testing.assert_allclose(points[:, 2], expected, atol=1e-12)
+        assert points[0, 0] < 0.0
+        assert points[-1, 0] > 2.0
+        before = viewer.road._nodes
+        q = viewer.robot.neutral()
+        viewer.road.show(q)
+        assert viewer.road._nodes is before
+        q[viewer.robot.q_names.index("base/x")] = 3.0
+        viewer.road.show(q)
+        assert viewer.road._nodes is not before
+    finally:
+        viewer.close()
+    vertices, faces = ribbon(points, 0.5)
+    a, b, c = (vertices[faces[:, i]] for i in range(3))
+    assert np.all(np.cross(b - a, c - a)[:, 2] > 0.0)
 
 
 def test_colours_say_what_the_deflections_say(arm, shown):

@@ -1,0 +1,36 @@
+"""Pages of the documentation: `scripts/docs` builds them with Sphinx from the Markdown of the repository.
+
+The files stay where they are, so that their links work on both sides: as files and as pages.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+project = "flexdyn_ros"
+author = "flexdyn_ros maintainers"
+copyright = author
+version = release = re.search(r'version="([^"]+)"', (ROOT / "setup.py").read_text())[1]
+
+extensions = ["myst_parser"]
+root_doc = "docs/index"
+include_patterns = [
+    "docs/**",
+    "README.md",
+    "CONTRIBUTING.md",
+    "examples/README.md",
+    "benchmarks/README.md",
+]
+# folders that are not even looked into
+exclude_patterns = [".*", "build", "install", "log", "out", "test", "flexdyn_ros", "flexdyn_interfaces"]
+
+myst_heading_anchors = 4
+
+html_theme = "furo"
+html_title = "flexdyn_ros"
+html_show_copyright = False
+html_show_sphinx = False
+pygments_style = "friendly"

@@ -1,0 +1,22 @@
+"""Colours for values: a scale from dark blue over green to yellow, even in lightness."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["STOPS", "UNITS", "colours_of"]
+
+#: every eighth of viridis, the colour map of matplotlib by Smith and van der Walt (CC0)
+STOPS = np.array([
+    (68, 1, 84), (71, 44, 122), (59, 81, 139), (44, 113, 142), (33, 144, 141), (39, 173, 129), (92, 200, 99),
+    (170, 220, 50), (253, 231, 37),
+])  # fmt: skip
+#: of the quantities that tubes are coloured by
+UNITS = {"strain": "-", "displacement": "m", "moment": "N m", "velocity": "m/s"}
+
+
+def colours_of(share: np.ndarray) -> np.ndarray:
+    """Colours (k, 3) of uint8 for values (k,) from 0 to 1."""
+    at = np.clip(np.asarray(share, dtype=float), 0.0, 1.0) * (len(STOPS) - 1)
+    columns = [np.interp(at, np.arange(len(STOPS)), STOPS[:, i]) for i in range(3)]
+    return np.rint(np.stack(columns, axis=-1)).astype(np.uint8)

@@ -1,0 +1,91 @@
+"""Asks a service of a running server or simulator once, for programs that are no nodes themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from std_srvs.srv import SetBool, Trigger
+
+import flexdyn_interfaces.srv as services
+from flexdyn_ros.errors import FlexdynError, UnknownNameError
+from flexdyn_ros.nodes.message_values import fill, plain
+
+__all__ = ["call"]
+
+#: services with types that are not ours
+STANDARD = {"reset": Trigger, "pause": Trigger, "resume": Trigger, "enable": SetBool}
+#: nodes that own services other than the dynamics server's
+OWNERS = dict.fromkeys(
+    ("get_state", "set_state", "step", "apply_wrench", "set_payload", "reset", "pause", "resume"), "simulator"
+) | {"enable": "hydraulic_actuators"}
+
+
+def types() -> dict[str, Any]:
+    """Type of every service by its name in snake case."""
+    ours = {
+        re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): getattr(services, name)
+        for name in dir(services)
+        if name[0].isupper()
+    }
+    return ours | STANDARD
+
+
+def call(name: str, fields: Mapping[str, Any], namespace: str = "", timeout: float = 5.0) -> dict[str, Any]:
+    """The response of a service as plain values.
+
+    Parameters
+    ----------
+    name : str
+        `mass_matrix`, or with its node, `simulator/reset`.
+    fields : mapping
+        Of the request; what is left out keeps its default.
+    namespace : str
+        Of the node.
+    timeout : float
+        To find the service, and to get its answer [s].
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such service.
+    FlexdynError
+        If a field does not fit, the service is not there, or no answer comes.
+    """
+    node_name, _, service = name.rpartition("/")
+    known = types()
+    if service not in known:
+        raise UnknownNameError("service", service, known)
+    request = known[service].Request()
+    try:
+        fill(request, fields)
+    except (AssertionError, OverflowError, ValueError) as error:
+        raise FlexdynError(f"request of {service}: {error}") from None
+    parts = (namespace, node_name or OWNERS.get(service, "dynamics_server"), service)
+    topic = "/" + "/".join(part.strip("/") for part in parts if part.strip("/"))
+    answer: dict[str, Any] = plain(_ask(known[service], topic, request, timeout))
+    return answer
+
+
+def _ask(kind: Any, topic: str, request: Any, timeout: float) -> Any:
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node("flexdyn_call", context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    try:
+        client = node.create_client(kind, topic)
+        if not client.wait_for_service(timeout):
+            raise FlexdynError(f"no service {topic} within {timeout:g} s")
+        future = client.call_async(request)
+        executor.spin_until_future_complete(future, timeout)
+        if not future.done():
+            raise FlexdynError(f"no answer of {topic} within {timeout:g} s")
+        return future.result()
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()

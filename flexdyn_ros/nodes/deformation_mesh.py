@@ -1,0 +1,130 @@
+"""Bent links as meshes: their outline swept along the deformed centre line, coloured by a quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from visualization_msgs.msg import Marker
+
+from flexdyn_ros.model.colour_scale import colours_of
+from flexdyn_ros.model.expanded_frames import rotation_of_vector
+from flexdyn_ros.model.outlines import outline
+from flexdyn_ros.nodes.deflection_bytes import Bent
+from flexdyn_ros.nodes.marker_bytes import MeshMessage
+
+__all__ = ["DeformationMesh"]
+
+#: points around a round link
+AROUND = 12
+#: colours that values are looked up in: 256 rows red green blue alpha of 0..1
+TABLE = np.column_stack((colours_of(np.linspace(0.0, 1.0, 256)) / 255.0, np.ones(256))).astype(np.float32)
+
+
+class _Tube:
+    """The shape of one link: outline (n, 3) in the axes of a section, and which corners make triangles."""
+
+    def __init__(self, description: Any, bent: Bent) -> None:
+        ring = outline(description, bent.link, bent.length, AROUND)
+        # beams lie along the x axis of their frame, soft sections along the z axis of SECTION/base
+        self.along = 2 if bent.frame.endswith("/base") else 0
+        self.ring = np.insert(ring, self.along, 0.0, axis=1)
+        k, n = len(bent.stations), len(ring)
+        i, j = np.meshgrid(np.arange(k - 1), np.arange(n), indexing="ij")
+        a, b = i * n + j, i * n + (j + 1) % n
+        sides = np.stack((a, b, b + n, a, b + n, a + n), axis=-1).ravel()
+        end = (k - 1) * n
+        fan = np.array([(0, m + 1, m) for m in range(1, n - 1)]).ravel()
+        far = np.array([(end, end + m, end + m + 1) for m in range(1, n - 1)]).ravel()
+        self.corners = np.concatenate((sides, fan, far))
+        self.station = self.corners // n
+        self.straight = np.zeros((k, 3))
+        self.straight[:, self.along] = bent.stations * bent.length
+
+    def write_points(self, bent: Bent, magnification: float, out: np.ndarray) -> None:
+        """Corners of the triangles, in the undeformed frame of the link, to out (m, 3) [m]."""
+        R = rotation_of_vector(magnification * bent.rotation)
+        centre = self.straight + magnification * bent.displacement
+        surface = centre[:, None, :] + self.ring @ R.transpose(0, 2, 1)
+        np.take(surface.reshape(-1, 3), self.corners, axis=0, out=out, mode="clip")
+
+    def write_colours(self, share: np.ndarray, out: np.ndarray) -> None:
+        """Colours of values of 0..1 at the stations (k,), to out (m, 4)."""
+        row = np.minimum(255.0 * share, 255.0).astype(np.intp)
+        np.take(TABLE, row[self.station], axis=0, out=out, mode="clip")
+
+
+class DeformationMesh:
+    """MarkerArray messages of all bent links of a robot, as bytes.
+
+    Attributes
+    ----------
+    top : float
+        Value of the last colour: `settings.colour_limit`, or where that is 0 the largest value so far.
+    """
+
+    def __init__(self, description: Any) -> None:
+        self._description = description
+        self._shape: tuple[Any, ...] = ()
+        self._before: tuple[float, list[np.ndarray]] | None = None
+        self.top = 0.0
+
+    def restart_colours(self) -> None:
+        """Let the scale of colours grow from nothing."""
+        self.top = 0.0
+
+    def message(self, stamp: tuple[int, int], links: Sequence[Bent], settings: Any) -> bytes | None:
+        """The message of some deflections; None where nothing bends.
+
+        settings: magnification, colour, colour_limit, frame_prefix of StatePublisherParameters.
+        """
+        drawn = [bent for bent in links if len(bent.stations) > 1]
+        if not drawn:
+            return None
+        self._make(drawn, settings.frame_prefix)
+        values = self._values(stamp, drawn, settings.colour)
+        self.top = settings.colour_limit or max(self.top, *(float(value.max()) for value in values))
+        scale = 1.0 / self.top if self.top > 0.0 else 0.0
+        for n, (bent, tube) in enumerate(zip(drawn, self._tubes, strict=True)):
+            tube.write_points(bent, settings.magnification, self._template.points[n])
+            tube.write_colours(values[n] * scale, self._template.colours[n])
+        return self._template.stamped(stamp)
+
+    def _make(self, links: Sequence[Bent], prefix: str) -> None:
+        """Shapes and message for these links, if they are not those of before."""
+        shape = (prefix, *((bent.link, bent.frame, len(bent.stations), bent.length) for bent in links))
+        if shape == self._shape:
+            return
+        self._shape = shape
+        self._tubes = [_Tube(self._description, bent) for bent in links]
+        self._before = None
+        markers = [_marker(bent, number, prefix) for number, bent in enumerate(links)]
+        self._template = MeshMessage(markers, [len(tube.corners) for tube in self._tubes])
+
+    def _values(self, stamp: tuple[int, int], links: Sequence[Bent], colour: str) -> list[np.ndarray]:
+        """What colours stand for, (k,) per link; velocity: how fast the displacement changes."""
+        if colour == "strain":
+            return [np.abs(bent.strain) for bent in links]
+        if colour == "moment":
+            return [_length(bent.moment) for bent in links]
+        if colour == "displacement":
+            return [_length(bent.displacement) for bent in links]
+        time, now = stamp[0] + 1e-9 * stamp[1], [bent.displacement for bent in links]
+        before, self._before = self._before, (time, now)
+        if before is None or not 0.0 < time - before[0] < 1.0:
+            return [np.zeros(len(d)) for d in now]
+        return [_length(d - was) / (time - before[0]) for d, was in zip(now, before[1], strict=True)]
+
+
+def _length(vectors: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+
+
+def _marker(bent: Bent, number: int, prefix: str) -> Marker:
+    marker = Marker(ns=f"deformation/{bent.link}", id=number, type=Marker.TRIANGLE_LIST, action=Marker.ADD)
+    marker.header.frame_id = prefix + bent.frame
+    marker.pose.orientation.w = 1.0
+    marker.scale.x = marker.scale.y = marker.scale.z = 1.0
+    marker.color.a = 1.0
+    return marker

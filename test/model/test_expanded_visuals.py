@@ -1,0 +1,93 @@
+"""Robots that nobody gave visuals can be seen all the same, and visuals of the user stay as they are."""
+
+import numpy as np
+import pytest
+from lxml import etree
+from pendulums import double_pendulum
+
+import flexdyn_ros
+from flexdyn_ros.model.expanded_visuals import GENERATED
+from flexdyn_ros.model.placement import rotation_of_rpy
+
+
+def visuals(robot):
+    """(link, shape, sizes, pose) of every visual of the expanded description."""
+    root = etree.fromstring(flexdyn_ros.expand(robot).urdf.encode())
+    rows = []
+    for link in root.findall("link"):
+        for visual in link.findall("visual"):
+            origin, (shape,) = visual.find("origin"), visual.find("geometry")
+            T = np.eye(4)
+            if origin is not None:
+                T[:3, :3] = rotation_of_rpy([float(x) for x in origin.get("rpy", "0 0 0").split()])
+                T[:3, 3] = [float(x) for x in origin.get("xyz", "0 0 0").split()]
+            rows.append((link.get("name"), shape.tag, dict(shape.attrib), T, visual.get("name")))
+    return rows
+
+
+def without_visuals(name):
+    """A shipped robot whose text has lost its visuals."""
+    root = etree.fromstring(flexdyn_ros.load(name).description.text.encode())
+    for visual in list(root.iter("visual")):
+        visual.getparent().remove(visual)
+    return flexdyn_ros.load(etree.tostring(root, encoding="unicode"))
+
+
+def test_visuals_of_the_user_stay_and_nothing_is_added():
+    robot = flexdyn_ros.load("seven_joint_arm")
+    assert GENERATED not in flexdyn_ros.expand(robot).urdf
+    own = etree.fromstring(robot.description.text.encode())
+    assert len(visuals(robot)) == len(list(own.iter("visual")))
+
+
+def test_bars_reach_from_joint_to_joint():
+    robot = double_pendulum()
+    rows = [row for row in visuals(robot) if row[4] == GENERATED]
+    joints = {joint.name: joint for joint in robot.description.joints}
+    upper = joints["elbow"].parent
+    ends = [
+        T[:3, 3] + side * 0.5 * float(sizes["length"]) * T[:3, 2]
+        for link, _, sizes, T, _ in rows
+        if link == upper
+        for side in (-1, 1)
+    ]
+    assert min(np.linalg.norm(end) for end in ends) < 1e-9
+    assert min(np.linalg.norm(end - joints["elbow"].xyz) for end in ends) < 1e-6
+
+
+def test_a_platform_is_drawn_from_its_geometry():
+    robot = without_visuals("stewart_1t")
+    rows = visuals(robot)
+    links = {row[0] for row in rows}
+    assert {
+        "base_link",
+        "platform",
+        *(f"leg_{n}_{part}" for n in range(1, 7) for part in ("cylinder", "rod")),
+    } <= links
+    (plate,) = (row for row in rows if row[0] == "platform")
+    assert float(plate[2]["radius"]) == pytest.approx(0.9, rel=1e-5)
+    (cylinder,) = (row for row in rows if row[0] == "leg_1_cylinder" and abs(row[3][2, 2]) > 0.999)
+    # from the lower joint to where the rod begins
+    assert float(cylinder[2]["length"]) == pytest.approx(1.10, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["canadarm2", "mobile_arm", "soft_arm_3"])
+def test_links_that_do_not_bend_are_drawn_beside_those_that_do(name):
+    robot = without_visuals(name)
+    rows = visuals(robot)
+    generated = {row[0] for row in rows if row[4] == GENERATED}
+    bending = set(robot.deflections(robot.neutral()))
+    assert generated
+    assert not generated & bending
+    for _, shape, sizes, _, _ in rows:
+        assert all(float(x) > 0.0 for x in sizes.values()), shape
+
+
+def test_the_viewer_draws_its_own_shapes_instead():
+    pytest.importorskip("trimesh")
+    from flexdyn_ros.view.shown_robot import ShownRobot
+
+    shown = ShownRobot(without_visuals("stewart_1t"))
+    # cones, plates and hubs of the viewer are finer than twelve-sided cylinders of the URDF
+    assert {shape.link for shape in shown.shapes} >= {"platform", "base_link", "leg_1_rod"}
+    assert all(len(shape.vertices) > 8 for shape in shown.shapes)
