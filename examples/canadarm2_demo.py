@@ -114,7 +114,11 @@ def start_arm(arm: Arm, speed: float) -> list[subprocess.Popen]:
         parameters |= servo_gains("servo.stiffness.{}", "servo.damping.{}")
     started = [start_node("simulator", arm, parameters)]
     if arm.controller:
-        own = {"command_interface": "position", **servo_gains("gains.{}.p", "gains.{}.d")}
+        own = {
+            "command_interface": "position",
+            "velocity_limits": "refuse",
+            **servo_gains("gains.{}.p", "gains.{}.d"),
+        }
         started.append(start_node(arm.controller, arm, own))
     return started
 

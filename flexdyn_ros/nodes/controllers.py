@@ -231,10 +231,22 @@ class JointController(ManagedNode):
                     )
             rows = dict(zip(self._joints, self._rows.tolist(), strict=True))
             path = read_path(message, rows, self._now, q_d[self._positions], v_d)
+            self._look_at_speed(path)
         except TrajectoryError as error:
             self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
             return
         self._follow(path, q_d)
+
+    def _look_at_speed(self, path: JointPath) -> None:
+        """Refuse a path that is too fast, or warn of it, as `velocity_limits` says."""
+        by_row = {c.v_index: c for c in self._robot.coordinates}
+        for row, speed in zip(path.rows.tolist(), path.greatest_speed().tolist(), strict=True):
+            limit = by_row[row].velocity_limit
+            if speed > limit * (1.0 + 1e-9):
+                text = f"{by_row[row].name} would move at {speed:.4g}, its velocity limit is {limit:.4g}"
+                if self._settings.velocity_limits == "refuse":
+                    raise TrajectoryError(text)
+                self.get_logger().warning(text, throttle_duration_sec=1.0)
 
     def _follow(self, path: JointPath, held: np.ndarray) -> None:
         """A path from now on; joints that it does not move stay at their present reference."""

@@ -304,6 +304,11 @@ class ControllerParameters(RobotParameters, LifecycleParameters):
         1.0, "of the joints' errors, for gains that are not given", unit="-", low=0.0, high=10.0
     )
     saturate: bool = parameter(True, "clip efforts to the effort limits of the joints")
+    velocity_limits: str = parameter(
+        "report",
+        "trajectories that are faster than the joints' velocity limits: followed with a warning, or refused",
+        choices=("report", "refuse"),
+    )
 
 
 @dataclass(frozen=True)

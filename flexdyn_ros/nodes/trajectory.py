@@ -61,6 +61,16 @@ class JointPath:
         share = s / (self.times[i + 1] - self.times[i])
         return position, velocity, (1.0 - share) * self.effort[i] + share * self.effort[i + 1]
 
+    def greatest_speed(self) -> np.ndarray:
+        """Largest |velocity| (k,) of each joint, of 65 in each polynomial."""
+        most = np.zeros(len(self.rows))
+        for c, T in zip(self.coefficients, np.diff(self.times), strict=True):
+            powers = np.arange(1, len(c))
+            s = np.linspace(0.0, T, 65)[:, None]
+            speed = (s ** (powers - 1)) @ (powers[:, None] * c[1:])
+            most = np.maximum(most, np.abs(speed).max(axis=0))
+        return most
+
     def acceleration(self, time: float) -> np.ndarray:
         """Acceleration (k,) at a time; zero beyond the ends."""
         second = np.zeros(len(self.rows))

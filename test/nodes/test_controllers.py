@@ -51,9 +51,9 @@ def nodes(logs, labs):
     """One simulator and one controller in each of three namespaces, and the server that one of them asks."""
     started = {}
     for name, lab in labs.items():
-        own = [*ROBOT, "-p", f"bandwidth:={BANDWIDTH}", "-p", "answer_timeout:=1.0"]
-        if name != "computed_torque":
-            own = own[:-2]
+        own = [*ROBOT, "-p", f"bandwidth:={BANDWIDTH}", "-p", "velocity_limits:=refuse"]
+        if name == "computed_torque":
+            own += ["-p", "answer_timeout:=1.0"]
         if name == "input_shaper":
             own += ["-p", "frequencies:=[2.0]", "-p", "shaper:=zvd"]
         started |= lab.start(logs, [*ROBOT, *INITIAL], own)
@@ -146,7 +146,8 @@ def test_bad_input_is_refused_and_the_controller_goes_on(name, client, nodes, la
     no_number = point_trajectory(np.full(7, np.nan), 1.0, JOINTS)
     short = point_trajectory(Q0, 1.0, JOINTS)
     short.points[0].velocities = doubles([0.0])
-    for message in (unknown, no_number, short, JointTrajectory()):
+    fast = point_trajectory(before + 1.0, 0.02, JOINTS)
+    for message in (unknown, no_number, short, fast, JointTrajectory()):
         client.publish(JointTrajectory, lab.trajectory_topic, message)
     nodes[f"{lab.name}/{name}"].wait_for_text("trajectory refused", timeout=20.0)
     for message in (

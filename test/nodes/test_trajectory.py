@@ -55,6 +55,17 @@ def test_a_path_passes_through_its_points_with_their_derivatives(order, seed):
     np.testing.assert_allclose(path.at(middle)[1], derivative(path, middle), atol=1e-4)
 
 
+@given(st.integers(0, 2), st.integers(0, 1000))
+def test_the_greatest_speed_is_that_of_the_path(order, seed):
+    rng = np.random.default_rng(seed)
+    times = np.cumsum(rng.uniform(0.2, 1.0, 3)).round(3)
+    x, v, a = (rng.standard_normal((3, 2)) for _ in range(3))
+    message = trajectory(times, x, v if order > 0 else None, a if order > 1 else None)
+    path = read_path(message, ROWS, 5.0, HERE, SPEED)
+    seen = np.max([np.abs(path.at(t)[1]) for t in np.linspace(5.0, path.end, 301)], axis=0)
+    np.testing.assert_allclose(path.greatest_speed(), seen, rtol=0.02)
+
+
 def test_the_end_is_held_at_rest():
     path = read_path(trajectory([1.0], [(1.0, 2.0)], [(3.0, 4.0)]), ROWS, 0.0, HERE, SPEED)
     position, velocity, effort = path.at(7.0)
