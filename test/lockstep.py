@@ -63,7 +63,11 @@ class Lab:
         return numbers_of(self.answers[-1].points[0].positions)
 
     def has_answered(self) -> bool:
-        return bool(self.answers) and self.answers[-1].header.stamp == self.state.header.stamp
+        return (
+            bool(self.answers)
+            and self.state is not None
+            and self.answers[-1].header.stamp == self.state.header.stamp
+        )
 
 
 def advance(client: Client, labs: list[Lab], seconds: float, patience: float = LOST) -> None:
@@ -90,7 +94,7 @@ def begin(client: Client, labs: list[Lab]) -> None:
         lab.listen(client)
         assert not client.call(Step, f"/{lab.name}/simulator/step", steps=0).success
     deadline = time.monotonic() + 60.0
-    while not labs[0].answers or not all(lab.has_answered() for lab in labs):
+    while not all(lab.has_answered() for lab in labs):
         assert time.monotonic() < deadline, "a controller does not answer"
         advance(client, labs, PERIOD, patience=0.5)
 
