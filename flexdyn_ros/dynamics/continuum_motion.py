@@ -1,4 +1,4 @@
-"""Fixed steps of soft arms: their `Motion`."""
+"""Fixed steps of soft arms: their `Motion`, and the lag of what feeds their actuators."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from flexdyn_ros.dynamics.motion import Motion, actuator_limits
-from flexdyn_ros.kernels.continuum_steps import CONTINUUM_MOTION, slice_code
+from flexdyn_ros.dynamics.motion import Lag, Motion, actuator_limits
+from flexdyn_ros.kernels.continuum_steps import CONTINUUM_MOTION, LAGGING_MOTION, slice_code
 from flexdyn_ros.kernels.continuum_views import work_size
-from flexdyn_ros.model.continuum import PackedArm, SectionFrame, SoftArm
+from flexdyn_ros.model.continuum import ATMOSPHERE, PackedArm, SectionFrame, SoftArm
 
-__all__ = ["continuum_motion", "slice_points"]
+__all__ = ["continuum_motion", "slice_points", "supply_lag"]
 
 
 def continuum_motion(
@@ -21,9 +21,10 @@ def continuum_motion(
 ) -> Motion:
     """Motion of an arm that `packed` holds."""
     effort_limit, lower, upper = actuator_limits(arm.coordinates)
+    lag = supply_lag(arm)
     return Motion(
         robot=packed.address,
-        functions=CONTINUUM_MOTION,
+        functions=CONTINUUM_MOTION if lag is None else LAGGING_MOTION,
         work_size=work_size(len(arm.sections)),
         place=place,
         effort_limit=effort_limit,
@@ -32,8 +33,24 @@ def continuum_motion(
         stiffness=np.concatenate([section.stiffness for section in arm.sections]),
         damping=np.concatenate([section.damping for section in arm.sections]),
         stiff=True,
+        actuators=None if lag is None else lag.memory,
+        lag=lag,
         keep=packed,
     )
+
+
+def supply_lag(arm: SoftArm) -> Lag | None:
+    """How the supplies of the sections' pressures lag; None if none does.
+
+    A pressure lies between vacuum and its <pressure maximum>.
+    """
+    rows = np.zeros((3, len(arm.sections)))
+    for i, section in enumerate(arm.sections):
+        p = section.pressure
+        if p is not None:
+            highest = np.inf if p.maximum is None else p.maximum
+            rows[:, i] = p.time_constant, -p.area * ATMOSPHERE, p.area * (highest - ATMOSPHERE)
+    return Lag(*np.repeat(rows, 3, axis=1)) if rows[0].any() else None
 
 
 def slice_points(frames: Iterable[SectionFrame]) -> tuple[np.ndarray, np.ndarray]:

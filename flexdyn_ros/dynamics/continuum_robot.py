@@ -27,7 +27,7 @@ from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.dynamics.wrenches import wrench_rows
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.kernels import continuum as kernels
-from flexdyn_ros.model.continuum import PackedArm, SectionFrame, build_arm, carry_payloads
+from flexdyn_ros.model.continuum import ATMOSPHERE, PackedArm, SectionFrame, build_arm, carry_payloads
 from flexdyn_ros.model.payload import Payload
 from flexdyn_ros.model.placement import IDENTITY
 from flexdyn_ros.model.stations import section_of
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["ContinuumRobot"]
 
 _empty = np.empty
-#: pressure around the arm [Pa]: the standard atmosphere
-ATMOSPHERE = 101325.0
 
 
 class ContinuumRobot(DirectVerbs):

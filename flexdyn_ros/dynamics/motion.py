@@ -11,7 +11,35 @@ import numpy as np
 from flexdyn_ros.kernels.motion import EXERT, Callback, motion_table
 from flexdyn_ros.model.coordinates import Coordinate
 
-__all__ = ["Motion", "actuator_limits"]
+__all__ = ["Lag", "Motion", "actuator_limits"]
+
+
+@dataclass(frozen=True, eq=False)
+class Lag:
+    """Actuators whose forces follow commands like T f' = c - f, from zero at the start of a simulation.
+
+    Parameters
+    ----------
+    time_constant : (nu,) array
+        T [s]; 0 where the force is the command.
+    least, largest : (nu,) arrays
+        What the command c of a lagging actuator is clipped to [N].
+    """
+
+    time_constant: np.ndarray
+    least: np.ndarray
+    largest: np.ndarray
+
+    def memory(self) -> np.ndarray:
+        """Fresh memory of the actuators for the fixed steps: T, least, largest, f."""
+        return np.concatenate([self.time_constant, self.least, self.largest, 0.0 * self.time_constant])
+
+    def after(self, seconds: float, command: np.ndarray, force: np.ndarray) -> np.ndarray:
+        """Forces (nu,) some seconds after they were `force` while a command (nu,) is held."""
+        lags = self.time_constant > 0.0
+        held = np.where(lags, np.clip(command, self.least, self.largest), command)
+        share = np.exp(-seconds / np.where(lags, self.time_constant, 1.0))
+        return np.where(lags, held + (force - held) * share, held)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +65,9 @@ class Motion:
         Whether "auto" is rosenbrock whatever those say.
     actuators : callable () -> float64 array, optional
         Fresh memory of the actuators, the first argument of the function ACTUATE.
+    lag : Lag, optional
+        How forces lag behind commands, where that is all that the actuators do. A state that is set finds
+        them fresh.
     keep : object
         What has to live as long as the addresses.
     """
@@ -52,6 +83,7 @@ class Motion:
     damping: np.ndarray
     stiff: bool = False
     actuators: Callable[[], np.ndarray] | None = None
+    lag: Lag | None = None
     keep: Any = field(default=None, repr=False)
 
     @property

@@ -4,6 +4,12 @@ f1 of a function f stands for (1/x) df/dx = 2 df/dy with y = x^2, f2 for the sam
 of f is f1 (u.u'). Up to an angle of three radians all are polynomials in y with exact rational coefficients,
 so that nothing happens at the straight pose; beyond, where nothing cancels any more, trigonometric forms
 (continuum specification, sections 3.1 and 5.2).
+
+S, B and C are the first of Stumpff's functions c_k = sum of (-1)^n y^n / (2n + k)!, for which
+
+    c_k = 1/k! - y c_(k+2)    and    f1 of c_k = k c_(k+2) - c_(k+1):
+
+two of them, c6 and c7, give all others and their derivatives without cancellation.
 """
 
 from __future__ import annotations
@@ -17,22 +23,16 @@ from .compiler import inner
 
 #: largest y of the polynomials, and their degrees: the first term left out is below 1e-16 there
 LARGEST = 9.0
-DEGREE, CLOSED_DEGREE = 15, 19
+DEGREE, CLOSED_DEGREE = 12, 19
 
 
-def _sine(n: int) -> Fraction:
-    """Coefficient of y^n of S = sin x / x."""
-    return Fraction((-1) ** n, factorial(2 * n + 1))
+def _stumpff(k: int):
+    """Coefficients of c_k by the power of y."""
+    return lambda n: Fraction((-1) ** n, factorial(2 * n + k))
 
 
-def _versine(n: int) -> Fraction:
-    """Coefficient of y^n of B = (1 - cos x) / x^2."""
-    return Fraction((-1) ** n, factorial(2 * n + 2))
-
-
-def _remainder(n: int) -> Fraction:
-    """Coefficient of y^n of C = (x - sin x) / x^3."""
-    return Fraction((-1) ** n, factorial(2 * n + 3))
+#: sin x / x, (1 - cos x) / x^2, (x - sin x) / x^3
+_sine, _versine, _remainder = _stumpff(1), _stumpff(2), _stumpff(3)
 
 
 def _c(n: int) -> Fraction:
@@ -58,31 +58,34 @@ def _table(coefficient, degree: int, order: int = 0) -> np.ndarray:
     return _table(lambda n: 2 * (n + 1) * coefficient(n + 1), degree, order - 1)
 
 
-_B, _B1, _B2 = (_table(_versine, DEGREE, k) for k in range(3))
-_C, _C1, _C2 = (_table(_remainder, DEGREE, k) for k in range(3))
+_C6, _C7 = _table(_stumpff(6), DEGREE), _table(_stumpff(7), DEGREE)
 _c0, _c1 = (_table(_c, CLOSED_DEGREE, k) for k in range(2))
 _d0, _d1 = (_table(lambda n: _e(n + 1) - _c(n + 1), CLOSED_DEGREE, k) for k in range(2))
 _cw0, _cw1 = (_table(_cw, CLOSED_DEGREE, k) for k in range(2))
 _dw0, _dw1 = (_table(lambda n: -_cw(n + 1), CLOSED_DEGREE, k) for k in range(2))
 
 #: for who needs the polynomials alone, lowest power first
-POLYNOMIALS = {"B": _B, "B1": _B1, "C": _C}
+POLYNOMIALS = {
+    "B": _table(_versine, DEGREE + 3),
+    "B1": _table(_versine, DEGREE + 3, 1),
+    "C": _table(_remainder, DEGREE + 3),
+}
 
 
 @inner
 def bending_functions(y):
     """(S, B, C, S1, B1, C1, S2, B2, C2) at y."""
     if y.real <= LARGEST:
-        zero = 0.0 * y
-        B, B1, B2, C, C1, C2 = zero, zero, zero, zero, zero, zero
-        for i in range(DEGREE + 1):
-            n = DEGREE - i
-            B = B * y + _B[n]
-            B1 = B1 * y + _B1[n]
-            B2 = B2 * y + _B2[n]
-            C = C * y + _C[n]
-            C1 = C1 * y + _C1[n]
-            C2 = C2 * y + _C2[n]
+        c6, c7 = _C6[DEGREE] + 0.0 * y, _C7[DEGREE] + 0.0 * y
+        for i in range(1, DEGREE + 1):
+            c6 = c6 * y + _C6[DEGREE - i]
+            c7 = c7 * y + _C7[DEGREE - i]
+        c5 = 1.0 / 120.0 - y * c7
+        c4 = 1.0 / 24.0 - y * c6
+        C = 1.0 / 6.0 - y * c5
+        B = 0.5 - y * c4
+        B1, C1 = 2.0 * c4 - C, 3.0 * c5 - c4
+        B2, C2 = c4 - 5.0 * c5 + 8.0 * c6, c5 - 7.0 * c6 + 15.0 * c7
         return 1.0 - y * C, B, C, C - B, B1, C1, C1 - B1, B2, C2
     x = np.sqrt(y)
     S = np.sin(x) / x

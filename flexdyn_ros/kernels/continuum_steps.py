@@ -1,7 +1,8 @@
 """Fixed steps of a soft arm: its functions in the table of kernels/motion.py.
 
 Work memory: that of the verbs (continuum_views.py). Springs, dampers and bending stiffness of the actuators
-are implicit; stops are not.
+are implicit; stops are not. Where pressures follow their commands with a lag, the memory of the actuators
+holds the forces of the supply.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from .memory import floats_at, ints_at
 from .motion import (
     ACCELERATE,
     ACCELERATE_SIGNATURE,
+    ACTUATE,
+    ACTUATE_SIGNATURE,
     ENERGIES,
     ENERGIES_SIGNATURE,
     LOAD,
@@ -41,6 +44,11 @@ from .motion import (
 STATION_BITS = 50
 STATION_UNIT = 1 << STATION_BITS
 STATION_MASK = (1 << 51) - 1
+
+# rows of the memory of a lagging supply, one number per actuator in each: time constant [s], least and
+# largest force that its pressures make, force now [N]
+SUPPLY_LAG, SUPPLY_LEAST, SUPPLY_LARGEST, SUPPLY_FORCE = range(4)
+SUPPLY_ROWS = 4
 
 
 def slice_code(section: int, eta: float) -> int:
@@ -126,6 +134,26 @@ def load(robot, work, q, k, bodies, points, wrenches, force):
     return 0
 
 
+@callback(ACTUATE_SIGNATURE)
+def supply(actuator, robot, work, t, h, q, v, effort, a):
+    """See kernels/motion.py; pressures, and the forces that they make, follow their commands with a lag.
+
+    T f' = c - f with the command c held (continuum specification, section 11): what acts during the step is
+    the mean of its solution.
+    """
+    n = 3 * open_arm(robot).n
+    memory, effort = floats_at(actuator, SUPPLY_ROWS * n), floats_at(effort, n)
+    for i in range(n):
+        T = memory[SUPPLY_LAG * n + i]
+        if T > 0.0:
+            command = min(max(effort[i], memory[SUPPLY_LEAST * n + i]), memory[SUPPLY_LARGEST * n + i])
+            gap = memory[SUPPLY_FORCE * n + i] - command
+            decay = -np.expm1(-h / T)
+            effort[i] = command + gap * decay * T / h
+            memory[SUPPLY_FORCE * n + i] = command + gap * (1.0 - decay)
+    return 0
+
+
 CONTINUUM_MOTION = {
     PREPARE: prepare,
     ACCELERATE: accelerate,
@@ -133,3 +161,4 @@ CONTINUUM_MOTION = {
     ENERGIES: energies,
     LOAD: load,
 }
+LAGGING_MOTION = CONTINUUM_MOTION | {ACTUATE: supply}

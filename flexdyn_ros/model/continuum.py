@@ -46,8 +46,10 @@ from flexdyn_ros.model.coordinates import Coordinate
 from flexdyn_ros.model.payload import Payload
 from flexdyn_ros.model.placement import IDENTITY, Placement, RigidInertia
 
-__all__ = ["PackedArm", "SectionFrame", "SoftArm", "build_arm", "carry_payloads"]
+__all__ = ["ATMOSPHERE", "PackedArm", "SectionFrame", "SoftArm", "build_arm", "carry_payloads"]
 
+#: pressure around the arm [Pa]: the standard atmosphere
+ATMOSPHERE = 101325.0
 #: actuators of a section
 ACTUATORS = 3
 #: part of the stroke over which the damping of a stop grows to half
@@ -206,7 +208,7 @@ def _coordinates(description: RobotDescription) -> tuple[Coordinate, ...]:
         body = description.joint(section.joint).child
         limit = inf
         if section.pressure is not None and section.pressure.maximum is not None:
-            limit = section.pressure.area * section.pressure.maximum
+            limit = section.pressure.area * (section.pressure.maximum - ATMOSPHERE)
         for k in range(ACTUATORS):
             at = ACTUATORS * i + k
             found.append(

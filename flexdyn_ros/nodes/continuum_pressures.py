@@ -9,7 +9,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from flexdyn_ros.dynamics.continuum_robot import ATMOSPHERE
+from flexdyn_ros.model.continuum import ATMOSPHERE
 from flexdyn_ros.nodes.commands import CommandError
 from flexdyn_ros.nodes.conversions import doubles, numbers_of
 
@@ -20,8 +20,8 @@ class Pressures:
     """Takes the absolute pressures [Pa] of all actuators, in the order of the robot's effort names.
 
     Each is held between vacuum and the highest pressure of its section (<pressure maximum>); the force is
-    area x (p - atmosphere), taken like a command of efforts: it ages, and is limited as they are. A supply
-    that lags is not simulated.
+    area x (p - atmosphere), taken like a command of efforts: it ages, and is limited as they are. The lag of
+    the supply is simulated by the steps, for commanded forces too.
     """
 
     def __init__(self, robot: Any) -> None:

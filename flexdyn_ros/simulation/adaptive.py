@@ -38,6 +38,10 @@ class _System:
         #: efforts (nu,) that follow from a prescribed motion
         self.prescribed = np.array([name in driven for name in plan.robot.effort_names], dtype=bool)
         self._position_rates = position_rates(plan.robot)
+        self.lag = None if plan.robot.motion is None else plan.robot.motion.lag
+        self._held = float(plan.times[0]), plan.effort, np.zeros(plan.robot.nu)
+        #: what lagging actuators exert
+        self.exerted = np.zeros(plan.robot.nu)
         self.y0 = np.concatenate([plan.q0, plan.v0, np.zeros(2)])
         self.bounds = speed_bounds(plan.robot, plan.q0, plan.v0)
 
@@ -55,6 +59,7 @@ class _System:
         if self.plan.wrenches is not None:
             self.motion.set_wrenches(self.plan.wrenches(t, q.copy(), v.copy()))
         self.follow(t)
+        self.exert(t)
         try:
             a, _, work, taken = self.motion.rates(t, q, v)
         except (FlexdynError, ArithmeticError):
@@ -65,6 +70,22 @@ class _System:
         """Take over the acceleration that is prescribed at t."""
         if self.plan.drive is not None:
             self.motion.set_given(self.plan.drive.v_index, self.plan.drive.at(t)[2])
+
+    def command(self, t: float, tau: np.ndarray) -> None:
+        """Efforts (nu,) that are commanded from t on."""
+        if self.lag is None:
+            self.motion.set_efforts(tau)
+            return
+        before, held, force = self._held
+        self._held = t, tau, self.lag.after(t - before, held, force)
+        self.exert(t)
+
+    def exert(self, t: float) -> None:
+        """Let lagging actuators exert what they do at t."""
+        if self.lag is not None:
+            start, held, force = self._held
+            self.exerted = self.lag.after(t - start, held, force)
+            self.motion.set_efforts(self.exerted)
 
     def divergence(self) -> Any:
         """An event of scipy that ends the integration when a speed is beyond what its scale allows."""
@@ -98,11 +119,12 @@ def run_adaptive(plan: Plan) -> Trajectory:
             end = min(first + stride, last)
             q, v = system.state(y)
             tau = plan.command(times[first], q, v)
-            system.motion.set_efforts(tau)
+            system.command(float(times[first]), tau)
             if first == 0:
                 _write(system, record, times[0], y, tau)
             elif record.t[record.count - 1] == times[first]:
                 # the sample belongs to the efforts that lead away from it
+                system.exert(float(times[first]))
                 record.tau[record.count - 1] = system.motion.rates(float(times[first]), q, v)[1]
             if last == 0:
                 break
@@ -179,8 +201,9 @@ def _write(system: _System, record: Record, t: float, y: np.ndarray, tau: np.nda
     """A sample; its effort is the clipped one."""
     q, v = system.state(y)
     system.follow(float(t))
+    system.exert(float(t))
     effort = system.motion.rates(float(t), q, v)[1]
-    clipped = (effort != tau) & ~system.prescribed
+    clipped = (effort != (tau if system.lag is None else system.exerted)) & ~system.prescribed
     record.add(float(t), q, v, effort, y[-2], y[-1], bool(clipped.any()))
 
 

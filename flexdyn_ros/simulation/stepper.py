@@ -248,7 +248,7 @@ class Stepper:
     ) -> None:
         """Replace what is given; clear work, dissipated, steps and saturated.
 
-        Gains, targets, efforts and wrenches stay.
+        Gains, targets, efforts and wrenches stay; forces that lag behind their commands start from zero.
         """
         robot, w = self.robot, self._workspace
         new_q = w["q"].copy() if q is None else _checked(q, "q", robot.nq)
@@ -257,6 +257,7 @@ class Stepper:
         w["q"][:], w["v"][:] = new_q, new_v
         self._t0, self.steps = (self.t if t is None else float(t)), 0
         w["account"][:] = 0.0
+        w.refresh_lag()
         w["v_bound"][:] = speed_bounds(robot, new_q, new_v)
         self._write_stops()
         kernels.prepare_steps(self._steps, self.t)

@@ -107,6 +107,11 @@ class Workspace:
         self._header[S_ROBOT] = motion.robot
         self._header[[S_TABLE, S_WORK]] = self._table.ctypes.data, self._work.ctypes.data
 
+    def refresh_lag(self) -> None:
+        """Forget the forces of actuators that lag behind their commands."""
+        if self.motion.lag is not None:
+            self.actuators[:] = self.motion.lag.memory()
+
     def set_method(self, method: int) -> None:
         """Choose among the methods of kernels/steppers_memory.py."""
         self._header[S_METHOD] = method

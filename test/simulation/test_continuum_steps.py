@@ -5,6 +5,7 @@ import pytest
 from soft_arms import chain, one
 
 import flexdyn_ros
+from flexdyn_ros.model.continuum import ATMOSPHERE
 from flexdyn_ros.simulation.stepper import Stepper
 
 
@@ -123,3 +124,80 @@ def test_energy_of_sixteen_sections_comes_back():
     result = flexdyn_ros.simulate(arm, 0.5, q0, dt=5e-5, method="rk4", record_every=100)
     total = result.energy.total
     assert np.abs(total - total[0]).max() < 1e-6 * result.energy.kinetic.max()
+
+
+# ---- pressures that lag behind their commands ----
+
+AREA, LAG, HIGHEST = 1e-4, 0.03, 4e5
+
+
+def lagging(n=1):
+    text = chain(n, 'preset="bai2022" length="0.15"', "0 0 9.81")
+    pressure = f'<pressure area="{AREA}" time_constant="{LAG}" maximum="{HIGHEST}"/>'
+    return flexdyn_ros.load(text.replace('length="0.15"/>', f'length="0.15">{pressure}</section>'))
+
+
+def test_forces_follow_their_commands_as_pressures_do():
+    arm, tau = lagging(), np.array([20.0, -5.0, 0.0])
+    for method, dt in (("rosenbrock", 1e-3), ("rk4", 1e-3), ("dop853", 0.01)):
+        result = flexdyn_ros.simulate(arm, 0.2, dt=dt, method=method, control=tau)
+        if method == "dop853":
+            expected = tau * (1 - np.exp(-result.t / LAG))[:, None]
+            assert np.abs(result.tau - expected).max() < 1e-12
+            continue
+        # a sample holds the mean over the step that follows it
+        t, share = result.t[:-1, None], LAG / dt * -np.expm1(-dt / LAG)
+        assert np.abs(result.tau[:-1] - tau * (1 - np.exp(-t / LAG) * share)).max() < 1e-11
+
+
+def test_steps_with_lagging_pressures_are_of_second_order_and_keep_the_account():
+    arm = lagging(2)
+
+    def push(t, q, v):
+        return np.array([20.0, 5.0, 0.0, 0.0, 15.0, 3.0]) * (1.0 if t < 0.04 else 0.2)
+
+    exact = flexdyn_ros.simulate(arm, 0.08, dt=0.02, method="dop853", control=push, rtol=1e-10, atol=1e-13)
+    errors = []
+    for dt in (4e-4, 2e-4, 1e-4):
+        run = flexdyn_ros.simulate(arm, 0.08, dt=dt, method="rosenbrock", control=push)
+        errors.append(np.abs(run.q[-1] - exact.q[-1]).max())
+    assert errors[1] / errors[2] == pytest.approx(4.0, abs=0.8)
+    assert errors[2] < 1e-6
+    for result in (run, exact):
+        balance = result.energy.total - result.work + result.dissipated
+        assert np.abs(balance - balance[0]).max() < 1e-4 * np.abs(result.work).max()
+
+
+def test_a_supply_gives_no_less_than_vacuum_and_no_more_than_its_highest_pressure():
+    arm = lagging()
+    for method in ("rosenbrock", "dop853"):
+        tau = flexdyn_ros.simulate(arm, 0.5, dt=0.01, method=method, control=np.array([1e3, -1e3, 10.0])).tau[
+            -1
+        ]
+        expected = [AREA * (HIGHEST - ATMOSPHERE), -AREA * ATMOSPHERE, 10.0]
+        assert tau == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_state_that_is_set_finds_the_supply_at_rest_and_snapshots_keep_it():
+    arm, tau = lagging(), np.array([20.0, 0.0, 0.0])
+    s = Stepper(arm, 1e-3)
+    s.advance(30, tau)
+    kept, first = s.snapshot(), s.q.copy()
+    s.advance(20)
+    after = s.q.copy()
+    s.restore(kept)
+    s.advance(20)
+    assert np.array_equal(s.q, after)
+    s.set_state(np.zeros(3), np.zeros(3), 0.0)
+    s.advance(30)
+    assert np.array_equal(s.q, first)
+
+
+def test_without_a_time_constant_commands_act_at_once():
+    arm = lagging()
+    prompt = flexdyn_ros.load(
+        arm.description.text, options={"joints.section_1.section.pressure.time_constant": 0.0}
+    )
+    assert prompt.motion.lag is None
+    result = flexdyn_ros.simulate(prompt, 0.01, dt=1e-3, control=np.array([7.0, 0.0, 0.0]))
+    assert np.array_equal(result.tau[:, 0], np.full(11, 7.0))

@@ -1,0 +1,223 @@
+"""Simulator, dynamics server and state publisher with a soft arm, each a process of its own."""
+
+import numpy as np
+import pytest
+
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(600)]
+pytest.importorskip("rclpy")
+pytest.importorskip("flexdyn_interfaces.srv")
+
+from geometry_msgs.msg import Pose, WrenchStamped  # noqa: E402
+from node_process import Client, NodeProcess  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
+from scipy.spatial.transform import Rotation  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from soft_arms import chain  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+from tf2_msgs.msg import TFMessage  # noqa: E402
+from visualization_msgs.msg import MarkerArray  # noqa: E402
+
+import flexdyn_ros  # noqa: E402
+from flexdyn_interfaces import srv  # noqa: E402
+from flexdyn_interfaces.msg import DynamicsState, LinkDeflections  # noqa: E402
+from flexdyn_ros.model.continuum import ATMOSPHERE  # noqa: E402
+from flexdyn_ros.nodes.conversions import numbers_of  # noqa: E402
+
+LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+AREA, UPPER = 1e-4, 0.03
+NODE = "/soft/simulator"
+
+
+def text():
+    """A hanging arm of two sections driven by pressures that lag by 20 ms."""
+    section = 'preset="bai2022" length="0.15"'
+    pressure = f'<pressure area="{AREA}" time_constant="0.02" maximum="1.5e6"/>'
+    return chain(2, section, "0 0 9.81").replace(f"{section}/>", f"{section}>{pressure}</section>")
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return flexdyn_ros.load(text())
+
+
+@pytest.fixture(scope="module")
+def client():
+    with Client("soft_client") as client:
+        client.listen(DynamicsState, f"{NODE}/state")
+        client.listen(JointState, "/soft/joint_states")
+        client.listen(LinkDeflections, "/soft/deflections")
+        yield client
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("arm") / "arm.urdf"
+    path.write_text(text())
+    return path
+
+
+@pytest.fixture(scope="module")
+def simulator(file):
+    arguments = ["-r", "__ns:=/soft", "-p", f"description_file:={file}", "-p", "start_paused:=true"]
+    arguments += ["-p", "command_timeout:=0.0"]
+    with NodeProcess("simulator", *arguments, log=file.with_name("simulator.txt")) as node:
+        node.wait_for_text("ready")
+        yield node
+
+
+def step(client, steps, **fields):
+    answer = client.call(srv.Step, f"{NODE}/step", steps=steps, **fields)
+    assert answer.success, answer.message
+    return numbers_of(answer.state.positions), numbers_of(answer.state.efforts)
+
+
+def test_steps_of_the_node_are_those_of_the_library_with_the_lag_of_the_supply(simulator, client, robot):
+    assert client.call(Trigger, f"{NODE}/reset").success
+    tau = [10.0, 20.0, 0.0, 5.0, 0.0, 15.0]
+    q, effort = step(client, 50, efforts=tau)
+    alone = flexdyn_ros.simulate(robot, 0.05, control=np.array(tau), limits="spring", saturate=True)
+    np.testing.assert_allclose(q, alone.q[-1], rtol=0.0, atol=1e-12)
+    # two and a half time constants after the step
+    np.testing.assert_allclose(effort, np.array(tau) * (1 - np.exp(-2.5)), rtol=0.01)
+
+
+def test_pressures_and_forces_are_taken_from_topics(simulator, client, robot):
+    assert client.call(Trigger, f"{NODE}/reset").success
+    assert client.call(Trigger, f"{NODE}/resume").success
+    pressures = np.array([1.5e5, 2.5e5, 1.2e5, ATMOSPHERE, 3.0e5, 2.0e5])
+
+    def exerts(tau):
+        return lambda: (
+            f"{NODE}/state" in client.last
+            and np.abs(numbers_of(client.last[f"{NODE}/state"].efforts) - tau).max() < 1e-6
+        )
+
+    message = Float64MultiArray(data=pressures.tolist())
+    wanted = exerts(AREA * (pressures - ATMOSPHERE))
+    client.insist(Float64MultiArray, f"{NODE}/pressure_commands", message, wanted, "no such pressures", 5.0)
+    tau = np.array([3.0, 0.0, 1.0, 0.0, 2.0, 0.0])
+    message = JointState(name=list(robot.effort_names), effort=tau.tolist())
+    client.insist(JointState, "/soft/joint_commands", message, exerts(tau), "no such forces", 5.0)
+    # one pressure too few is refused, and what was told before stays
+    client.publish(Float64MultiArray, f"{NODE}/pressure_commands", Float64MultiArray(data=[1e5] * 5))
+    client.next(f"{NODE}/state")
+    assert exerts(tau)()
+    assert client.call(Trigger, f"{NODE}/pause").success
+
+
+def test_strokes_end_in_a_stop_without_a_jump(simulator, client, robot):
+    assert client.call(Trigger, f"{NODE}/reset").success
+    # 120 N on springs of 1700 N/m would lengthen by 70 mm
+    tau = [120.0, 120.0, 120.0, 0.0, 0.0, 0.0]
+    lengths = np.array([step(client, 10, efforts=tau)[0][0] for _ in range(60)])
+    assert lengths.max() > UPPER
+    assert lengths.max() < 1.2 * UPPER
+    assert np.abs(np.diff(lengths[-10:])).max() < 1e-4
+    assert np.abs(np.diff(lengths)).max() < 5e-3
+
+
+def test_a_wrench_anywhere_on_the_arm_moves_it_as_in_the_library(simulator, client, robot):
+    assert client.call(Trigger, f"{NODE}/reset").success
+    message = WrenchStamped()
+    message.header.frame_id = "section_1@0.5"
+    message.wrench.force.x = 0.8
+
+    def pulled():
+        return abs(step(client, 1)[0][0]) > 1e-6
+
+    client.insist(WrenchStamped, f"{NODE}/external_wrench", message, pulled, "the wrench does nothing", 5.0)
+    q0 = client.call(srv.GetState, f"{NODE}/get_state").state
+    q, _ = step(client, 20)
+    R = robot.frames(numbers_of(q0.positions), "section_1@0.5")[:3, :3]
+    # in the axes of the slice, which turns little meanwhile
+    alone = flexdyn_ros.simulate(
+        robot,
+        0.02,
+        numbers_of(q0.positions),
+        numbers_of(q0.velocities),
+        limits="spring",
+        wrenches={"section_1@0.5": np.r_[0, 0, 0, R @ [0.8, 0, 0]]},
+    )
+    moved = np.abs(q - numbers_of(q0.positions)).max()
+    assert np.abs(q - alone.q[-1]).max() < 0.02 * moved
+    assert client.call(Trigger, f"{NODE}/reset").success
+
+
+def test_shape_deflections_transforms_and_markers_are_those_of_the_library(simulator, client, robot, file):
+    expanded = flexdyn_ros.expand(robot)
+    arguments = ["-r", "__ns:=/soft", "-p", f"description_file:={file}"]
+    log = file.with_name("state_publisher.txt")
+    with NodeProcess("state_publisher", *arguments, log=log) as node:
+        node.wait_for_text("ready")
+        client.listen(TFMessage, "/tf")
+        client.listen(TFMessage, "/tf_static", LATCHED)
+        client.listen(MarkerArray, "/soft/deformation_markers")
+        step(client, 3000, efforts=[20.0, 0.0, 5.0, 0.0, 15.0, 0.0])
+        topics = {"/tf", "/tf_static", "/soft/deformation_markers", "/soft/deflections", "/soft/joint_states"}
+        for _ in range(400):
+            # at rest, so that it does not matter which step a message belongs to
+            q, _ = step(client, 1)
+            if topics <= set(client.last):
+                break
+        assert topics <= set(client.last), topics - set(client.last)
+        q, _ = step(client, 1)
+        client.next("/tf") if client.count["/tf"] < 2 else None
+        states = client.last["/soft/joint_states"]
+        assert tuple(states.name) == tuple(expanded.joint_names)
+        np.testing.assert_allclose(numbers_of(states.position), expanded.joint_positions(q), atol=1e-4)
+        links = client.last["/soft/deflections"].links
+        assert [link.link for link in links] == ["section_1", "section_2"]
+        tip = links[1].displacements[-1]
+        expected = robot.deflections(q)["section_2"].displacement[-1]
+        np.testing.assert_allclose((tip.x, tip.y, tip.z), expected, atol=1e-4)
+        strips = client.last["/soft/deformation_markers"].markers
+        assert [marker.header.frame_id for marker in strips] == ["section_1/base", "section_2/base"]
+        frames = {t.child_frame_id: t for name in ("/tf", "/tf_static") for t in client.last[name].transforms}
+        T, name = np.eye(4), "link_2"
+        while name in frames:
+            T = matrix(frames[name].transform) @ T
+            name = frames[name].header.frame_id
+        assert name == "link_0"
+        np.testing.assert_allclose(T, robot.frames(q, "link_2"), atol=2e-3)
+        # markers end where the section does, seen from its base
+        end = strips[0].points[-1]
+        base, tip = robot.frames(q, ["section_1/base", "section_1/tip"])
+        local = base[:3, :3].T @ (tip[:3, 3] - base[:3, 3])
+        np.testing.assert_allclose((end.x, end.y, end.z), local, atol=1e-4)
+
+
+def test_inverse_kinematics_is_served(client, robot, file, tmp_path):
+    arguments = ["-r", "__ns:=/soft", "-p", f"description_file:={file}"]
+    with NodeProcess("dynamics_server", *arguments, log=tmp_path / "server.txt") as node:
+        node.wait_for_text("ready")
+        q = np.array([[0.01, 0.02, 0.005, 0.015, 0.003, 0.01], [0.012, 0.004, 0.02, 0.0, 0.006, 0.013]])
+        poses = robot.frames(q, "section_2/tip")
+        name = "/soft/dynamics_server/inverse_kinematics"
+        answer = client.call(srv.InverseKinematics, name, poses=[pose(T) for T in poses])
+        assert answer.success, answer.message
+        assert answer.converged == [True, True]
+        assert not len(answer.lengths)
+        found = numbers_of(answer.positions).reshape(2, 6)
+        np.testing.assert_allclose(robot.frames(found, "section_2/tip"), poses, atol=1e-8)
+        far = Pose()
+        far.position.x, far.orientation.w = 9.0, 1.0
+        answer = client.call(srv.InverseKinematics, name, poses=[far])
+        assert answer.success, answer.message
+        assert answer.converged == [False]
+        assert not client.call(srv.InverseKinematics, name, poses=[]).success
+
+
+def pose(T):
+    found = Pose()
+    found.position.x, found.position.y, found.position.z = T[:3, 3].tolist()
+    turn = Rotation.from_matrix(T[:3, :3]).as_quat().tolist()
+    found.orientation.x, found.orientation.y, found.orientation.z, found.orientation.w = turn
+    return found
+
+
+def matrix(transform):
+    T, r, t = np.eye(4), transform.rotation, transform.translation
+    T[:3, :3] = Rotation.from_quat([r.x, r.y, r.z, r.w]).as_matrix()
+    T[:3, 3] = t.x, t.y, t.z
+    return T
