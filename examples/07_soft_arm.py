@@ -195,7 +195,8 @@ def elongation():
         )
         apart = 1e3 * np.abs(true.q - lumped.q).max()
         print(
-            f"  step, d = {d:2.0f} N s/m: lumped is off by {apart:.2f} mm of {1e3 * true.q.max():.1f}  ({told})"
+            f"  step, d = {d:2.0f} N s/m: the lump is off by {apart:.2f} mm "
+            f"of {1e3 * true.q.max():.1f}  ({told})"
         )
         line = axes[0, 1].plot(true.t, 1e3 * true.q[:, 0], label=f"d = {d:.0f} N s/m, distributed")[0]
         axes[0, 1].plot(lumped.t, 1e3 * lumped.q[:, 0], "--", color=line.get_color(), label="lumped, 0.56")

@@ -85,8 +85,8 @@ SECTION = Element(
             "Actuators driven by pressure: force = area x (p - p_atm).",
             (
                 positive("area", "m2", "effective area of an actuator", required=True),
-                not_negative("time_constant", "s", "lag of the supply", 0.0),
-                positive("maximum", "Pa", "highest pressure", shown="none"),
+                not_negative("time_constant", "s", "lag of the supply in simulations, first order", 0.0),
+                positive("maximum", "Pa", "highest pressure of the supply, absolute", shown="none"),
             ),
         ),
     ),

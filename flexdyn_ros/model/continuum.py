@@ -208,7 +208,8 @@ def _coordinates(description: RobotDescription) -> tuple[Coordinate, ...]:
         body = description.joint(section.joint).child
         limit = inf
         if section.pressure is not None and section.pressure.maximum is not None:
-            limit = section.pressure.area * (section.pressure.maximum - ATMOSPHERE)
+            # what pushes most, or pulls as vacuum does
+            limit = section.pressure.area * max(section.pressure.maximum - ATMOSPHERE, ATMOSPHERE)
         for k in range(ACTUATORS):
             at = ACTUATORS * i + k
             found.append(

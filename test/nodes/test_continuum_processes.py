@@ -1,5 +1,10 @@
 """Simulator, dynamics server and state publisher with a soft arm, each a process of its own."""
 
+import os
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -8,7 +13,7 @@ pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.srv")
 
 from geometry_msgs.msg import Pose, WrenchStamped  # noqa: E402
-from node_process import Client, NodeProcess  # noqa: E402
+from node_process import PATIENCE, ROOT, Client, NodeProcess  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from scipy.spatial.transform import Rotation  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
@@ -78,7 +83,7 @@ def test_steps_of_the_node_are_those_of_the_library_with_the_lag_of_the_supply(s
     q, effort = step(client, 50, efforts=tau)
     alone = flexdyn_ros.simulate(robot, 0.05, control=np.array(tau), limits="spring", saturate=True)
     np.testing.assert_allclose(q, alone.q[-1], rtol=0.0, atol=1e-12)
-    # two and a half time constants after the step
+    # two and a half time constants after the step, the mean of the last millisecond
     np.testing.assert_allclose(effort, np.array(tau) * (1 - np.exp(-2.5)), rtol=0.01)
 
 
@@ -162,7 +167,6 @@ def test_shape_deflections_transforms_and_markers_are_those_of_the_library(simul
                 break
         assert topics <= set(client.last), topics - set(client.last)
         q, _ = step(client, 1)
-        client.next("/tf") if client.count["/tf"] < 2 else None
         states = client.last["/soft/joint_states"]
         assert tuple(states.name) == tuple(expanded.joint_names)
         np.testing.assert_allclose(numbers_of(states.position), expanded.joint_positions(q), atol=1e-4)
@@ -221,3 +225,25 @@ def matrix(transform):
     T[:3, :3] = Rotation.from_quat([r.x, r.y, r.z, r.w]).as_matrix()
     T[:3, 3] = t.x, t.y, t.z
     return T
+
+
+def test_up_starts_the_nodes_of_the_hanging_arm(client):
+    command = [sys.executable, "-m", "flexdyn_ros.cli.main", "up", "soft_arm_3", "--namespace", "hung"]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    client.listen(JointState, "/hung/joint_states")
+    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.DEVNULL) as up:
+        try:
+            found = client.call(srv.DescribeRobot, "/hung/dynamics_server/describe_robot")
+            assert found.success, found.message
+            assert (found.kind, found.nq, found.nu) == ("continuum", 9, 9)
+            expanded = flexdyn_ros.expand(flexdyn_ros.load("soft_arm_3"))
+            states = client.next("/hung/joint_states", patience=PATIENCE)
+            assert tuple(states.name) == tuple(expanded.joint_names)
+            assert np.isfinite(numbers_of(states.position)).all()
+        finally:
+            up.send_signal(signal.SIGINT)
+            try:
+                code = up.wait(30.0)
+            finally:
+                up.kill()
+    assert code == 0

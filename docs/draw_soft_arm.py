@@ -1,0 +1,46 @@
+"""Draws docs/pictures/soft_arm.png from the URDF in docs/tutorials/soft_arm.md.
+
+python docs/draw_soft_arm.py
+"""
+
+import re
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+import flexdyn_ros
+
+DOCS = Path(__file__).resolve().parent
+(TEXT,) = re.findall(r"```xml\n(.*?)```", (DOCS / "tutorials" / "soft_arm.md").read_text(), flags=re.S)
+
+arm = flexdyn_ros.load(TEXT)
+rest = arm.static_equilibrium()
+tau = 1e-4 * (np.array([3.0, 1.0, 1.0, 1.0, 2.5, 1.0]) * 1e5 - 101325)
+run = flexdyn_ros.simulate(arm, 3.0, rest.q, control=tau)
+
+figure, (left, middle, right) = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
+for t in (0.0, 0.1, 0.2, 0.4, 3.0):
+    i = int(np.argmin(np.abs(run.t - t)))
+    upper, lower = arm.pose(run.q[i], np.linspace(0, 1, 30)), arm.pose(run.q[i], np.linspace(1.001, 2, 30))
+    points = np.concatenate([upper, lower, arm.frames(run.q[i], ["gripper"])])[:, :3, 3]
+    left.plot(1e3 * points[:, 0], 1e3 * points[:, 2], lw=3, alpha=0.4 + 0.2 * t, label=f"{t:.1f} s")
+left.set(title="Backbone", xlabel="x [mm]", ylabel="z [mm]", aspect="equal")
+for k, name in enumerate(arm.q_names):
+    middle.plot(run.t, 1e3 * run.q[:, k], label=name)
+middle.set(title="Changes of length", xlabel="time [s]", ylabel="[mm]", xlim=(0, 1.5))
+energy = run.energy
+for name in ("kinetic", "gravity", "elastic"):
+    values = getattr(energy, name)
+    right.plot(run.t, values - values[0], label=name)
+right.plot(run.t, run.work, "k--", label="work of the pressures")
+right.plot(run.t, run.dissipated, "k:", label="taken by dampers")
+right.set(title="Energies since the start", xlabel="time [s]", ylabel="[J]", xlim=(0, 1.5))
+for panel in (left, middle, right):
+    panel.grid(alpha=0.3)
+    panel.legend(fontsize=8)
+target = DOCS / "pictures" / "soft_arm.png"
+figure.savefig(target, dpi=100)
