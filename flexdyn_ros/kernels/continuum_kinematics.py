@@ -16,7 +16,17 @@ from .continuum_algebra import (
     transposed_times,
     vector,
 )
-from .continuum_mass import modal_functions, modal_turning, only_section
+from .continuum_mass import only_section
+from .continuum_modal import (
+    ANGULAR,
+    GRAVITY,
+    TWICE,
+    chain_results,
+    column_motion,
+    modal_functions,
+    reach_slice,
+    sweep,
+)
 from .continuum_recursion import body_times, load_states, tip_rates
 from .continuum_section import (
     actuator_forces,
@@ -91,6 +101,8 @@ def place_sections(arm, work):
             tip = sum2(vector(below, WORLD_POINT), times(below, WORLD_ROTATION, vector(below, END_POINT)))
             put(W, WORLD_POINT, sum2(tip, times(W, TIP, vector(P, PLACEMENT + 9))))
         place_end(W, E)
+        if arm.mass_model == MODAL:
+            put(W, END_POINT, modal_slice(arm, P, E, 1.0, vector(W, X), W, END_ROTATION))
 
 
 @inner
@@ -159,24 +171,6 @@ def carried(W, turn, shift, arm_of_point):
 
 
 @inner
-def modal_motion(arm, P, E, eta, x, j):
-    """(angular velocity, velocity) of a slice per x'_j in the modal kinematics, base axes."""
-    f, f1, f2, g, g1, g2, fs, fs1, gs, gs1, S, S1, S2, b, b1, b2 = modal_functions(P, arm.order, eta, x)
-    ux, uy = x[0], x[1]
-    zero = 0.0 * f
-    if j == 2:
-        return (zero, zero, zero), (fs * ux, fs * uy, gs)
-    k = modal_turning(S, S1, b, b1, ux * ux + uy * uy)
-    E[0], E[3] = b, S
-    slice_rotation(E, 0, x, E, 16)
-    if j == 0:
-        turn = -k * ux * uy, S + k * ux * ux, b * uy
-        return times(E, 16, turn), (f + f1 * ux * ux, f1 * ux * uy, g1 * ux)
-    turn = -(S + k * uy * uy), k * ux * uy, -b * ux
-    return times(E, 16, turn), (f1 * ux * uy, f + f1 * uy * uy, g1 * uy)
-
-
-@inner
 def jacobian_of_slice(arm, work, i, eta, point, J):
     """Jacobian (6, nv) of a point (3,) fixed to a slice of section i, in its axes; world axes, angular
     first.
@@ -185,6 +179,14 @@ def jacobian_of_slice(arm, work, i, eta, point, J):
         for r in range(6):
             J[r, c] = 0.0
     if i < 0:
+        return
+    if arm.mass_model == MODAL:
+        F = reach_slice(arm, work, i, eta)
+        for k in range(3 * i + 3):
+            w, v = column_motion(F, k, vector(point, 0))
+            for r in range(3):
+                J[r, k] = w[r]
+                J[3 + r, k] = v[r]
         return
     E = node_rows(arm, work)
     p = place_slice(arm, work, i, eta, E, 32)
@@ -199,13 +201,6 @@ def jacobian_of_slice(arm, work, i, eta, point, J):
             w0, v0 = carried(W, column(W, END_TURN, 0), column(W, END_SHIFT, 0), away)
             w1, v1 = carried(W, column(W, END_TURN, 1), column(W, END_SHIFT, 1), away)
             w2, v2 = carried(W, column(W, END_TURN, 2), column(W, END_SHIFT, 2), away)
-        elif arm.mass_model == MODAL:
-            turn, shift = modal_motion(arm, P, E, eta, x, 0)
-            w0, v0 = carried(W, turn, shift, offset)
-            turn, shift = modal_motion(arm, P, E, eta, x, 1)
-            w1, v1 = carried(W, turn, shift, offset)
-            turn, shift = modal_motion(arm, P, E, eta, x, 2)
-            w2, v2 = carried(W, turn, shift, offset)
         else:
             fill_slice(E, 0, eta, x[0] * x[0] + x[1] * x[1])
             w0, v0 = carried(W, slice_turn(E, 0, x, 0), slice_shift(E, 0, x, 0), offset)
@@ -217,8 +212,6 @@ def jacobian_of_slice(arm, work, i, eta, point, J):
 @inner
 def turn_of_load(arm, P, E, eta, x, j):
     """(angular velocity, velocity) of a slice per x'_j, base axes."""
-    if arm.mass_model == MODAL:
-        return modal_motion(arm, P, E, eta, x, j)
     fill_slice(E, 0, eta, x[0] * x[0] + x[1] * x[1])
     return slice_turn(E, 0, x, j), slice_shift(E, 0, x, j)
 
@@ -232,6 +225,12 @@ def add_load(arm, work, i, eta, point, wrench, tau):
         return
     E = node_rows(arm, work)
     n, f = vector(wrench, 0), vector(wrench, 3)
+    if arm.mass_model == MODAL:
+        F = reach_slice(arm, work, i, eta)
+        for k in range(3 * i + 3):
+            w, v = column_motion(F, k, vector(point, 0))
+            tau[k] += dot(n, w) + dot(f, v)
+        return
     p = place_slice(arm, work, i, eta, E, 32)
     offset = times(E, 32, vector(point, 0))
     at = sum2(p, offset)
@@ -285,20 +284,10 @@ def move_sections(arm, work, q, v):
 
 
 @inner
-def centre_of_section(arm, P, E, x):
+def centre_of_section(x):
     """Centre of mass of the section itself, base axes."""
-    if arm.mass_model != MODAL:
-        y = x[0] * x[0] + x[1] * x[1]
-        S, B, C, S1, B1, C1, S2, B2, C2 = bending_functions(y)
-        return x[2] * C * x[0], x[2] * C * x[1], x[2] * B
-    zero = 0.0 * x[0]
-    c = zero, zero, zero
-    first = int(P[FIRST_NODE])
-    for j in range(int(P[NODE_COUNT])):
-        p = modal_slice(arm, P, E, arm.nodes[2 * (first + j)], x, E, 16)
-        m = arm.nodes[2 * (first + j) + 1]
-        c = c[0] + m * p[0], c[1] + m * p[1], c[2] + m * p[2]
-    return c
+    S, B, C, S1, B1, C1, S2, B2, C2 = bending_functions(x[0] * x[0] + x[1] * x[1])
+    return x[2] * C * x[0], x[2] * C * x[1], x[2] * B
 
 
 @inner
@@ -353,6 +342,13 @@ def section_momentum(arm, P, W, E):
 @inner
 def arm_energies(arm, work, q, v, energy):
     """Kinetic, gravity and elastic energy (3,)."""
+    if arm.mass_model == MODAL:
+        sweep(arm, work, q, v, vector(arm.numbers, 0))
+        M, h, sums = chain_results(arm, work)
+        energy[0], energy[1], energy[2] = 0.5 * sums[TWICE], sums[GRAVITY], 0.0 * sums[TWICE]
+        for i in range(arm.n):
+            energy[2] += stored(section_numbers(arm, i), section_rows(work, i), q, i)
+        return
     move_sections(arm, work, q, v)
     E = node_rows(arm, work)
     g = vector(arm.numbers, 0)
@@ -361,7 +357,7 @@ def arm_energies(arm, work, q, v, energy):
     for i in range(arm.n):
         P, W = section_numbers(arm, i), section_rows(work, i)
         elastic += stored(P, W, q, i)
-        c = centre_of_section(arm, P, E, vector(W, X))
+        c = centre_of_section(vector(W, X))
         at = sum2(vector(W, WORLD_POINT), times(W, WORLD_ROTATION, c))
         gravity -= P[MASS] * dot(g, at)
         place_tip_moment = times(W, END_ROTATION, vector(P, BODY + 1))
@@ -387,6 +383,12 @@ def arm_momenta(arm, work, q, v, out):
     """Angular momentum about the world origin, momentum, first moment of mass, mass: out (10,), world
     axes.
     """
+    if arm.mass_model == MODAL:
+        sweep(arm, work, q, v, vector(arm.numbers, 0))
+        M, h, sums = chain_results(arm, work)
+        for k in range(10):
+            out[k] = sums[ANGULAR + k]
+        return
     move_sections(arm, work, q, v)
     E = node_rows(arm, work)
     for k in range(10):
@@ -398,7 +400,7 @@ def arm_momenta(arm, work, q, v, out):
         linear = times(W, WORLD_ROTATION, linear)
         add(out, 0, sum2(times(W, WORLD_ROTATION, angular), cross(base, linear)))
         add(out, 3, linear)
-        c = sum2(base, times(W, WORLD_ROTATION, centre_of_section(arm, P, E, vector(W, X))))
+        c = sum2(base, times(W, WORLD_ROTATION, centre_of_section(vector(W, X))))
         m = P[MASS]
         add(out, 6, (m * c[0], m * c[1], m * c[2]))
         w, u = tip_velocity(W)

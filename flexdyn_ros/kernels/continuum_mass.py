@@ -1,7 +1,7 @@
-"""The one section of an arm on a base at rest: closed form, centre-of-mass lumps, modal kinematics.
+"""The one section of an arm on a base at rest: closed form, quadrature, centre-of-mass lumps.
 
 Each gives, for K = 1/2 x'^T D x', the matrix D, the velocity forces h, and the derivative of the mass moment
-by x (through which gravity acts). Continuum specification, sections 3.3, 5.2 and 6.
+by x (through which gravity acts). Continuum specification, sections 5.2, 5.3 and 6.
 """
 
 from __future__ import annotations
@@ -16,14 +16,10 @@ from .continuum_views import (
     COUPLING_SHIFT,
     COUPLING_TURN,
     ENERGY_RATIO,
-    FIRST_NODE,
     FORCE,
     INERTIA,
-    LENGTH,
     LUMPED,
-    LUMPED2,
     MASS,
-    NODE_COUNT,
     QUADRATURE,
     ROTARY,
     XD,
@@ -117,127 +113,6 @@ def lump(P, W, ratio, elongation):
     put(W, FORCE, on_x)
 
 
-# ---- modal kinematics: Taylor polynomials of total degree N in q ----
-
-
-@inner
-def truncated_sine(degree, Y):
-    """(S_M, S_M1, S_M2): sum of (-1)^n Y^n / (2n+1)! over 2n <= degree, and its derivatives f1, f2."""
-    return truncated(degree, Y, 1.0)
-
-
-@inner
-def truncated_versine(degree, Y):
-    """(B_M, B_M1, B_M2) of B = (1 - cos x) / x^2."""
-    return truncated(degree, Y, 2.0)
-
-
-@inner
-def truncated(degree, Y, first):
-    """Sum of (-1)^n Y^n / (2n + first)! over 2n <= degree, with f1 and f2."""
-    f, f1, f2 = 0.0 * Y, 0.0 * Y, 0.0 * Y
-    power, power1, power2 = 1.0 + 0.0 * Y, 0.0 * Y, 0.0 * Y
-    coefficient = 1.0 / first
-    n = 0.0
-    while 2.0 * n <= degree:
-        f += coefficient * power
-        f1 += 2.0 * n * coefficient * power1
-        f2 += 4.0 * n * (n - 1.0) * coefficient * power2
-        power2 = power1
-        power1 = power
-        power = power * Y
-        coefficient = -coefficient / ((2.0 * n + first + 1.0) * (2.0 * n + first + 2.0))
-        n += 1.0
-    return f, f1, f2
-
-
-@inner
-def modal_functions(P, order, eta, x):
-    """Functions of a slice in the modal kinematics (3.3): of its centre (f u, g) and of its rotation.
-
-    Returns f, f1, f2, g, g1, g2, their derivatives by s: fs, fs1, gs, gs1, and S, S1, S2, b, b1, b2.
-    """
-    L = P[LENGTH]
-    stretch = x[2] - L
-    e2 = eta * eta
-    e3 = e2 * eta
-    Y = e2 * (x[0] * x[0] + x[1] * x[1])
-    # powers of eta make derivatives by eta^2 y those by y
-    A, A1, A2 = truncated_versine(order - 1, Y)
-    B, B1, B2 = truncated_versine(order - 2, Y)
-    D, D1, D2 = truncated_sine(order, Y)
-    S, S1, S2 = truncated_sine(order - 1, Y)
-    f = e2 * (L * A + stretch * B)
-    f1 = e2 * e2 * (L * A1 + stretch * B1)
-    f2 = e3 * e3 * (L * A2 + stretch * B2)
-    g = eta * (L * D + stretch * S)
-    g1 = e3 * (L * D1 + stretch * S1)
-    g2 = e2 * e3 * (L * D2 + stretch * S2)
-    S, S1, S2 = eta * S, e3 * S1, e2 * e3 * S2
-    B, B1, B2 = e2 * B, e2 * e2 * B1, e3 * e3 * B2
-    return f, f1, f2, g, g1, g2, B, B1, S, S1, S, S1, S2, B, B1, B2
-
-
-@inner
-def modal_turning(S, S1, b, b1, y):
-    """k of the angular velocity w_b = S w' + k (u.u') w - b (ux uy' - uy ux') e_z of a modal slice, from
-    (R^T R')^vee."""
-    return S1 - y * b * S1 + b * S + S * y * b1
-
-
-@inner
-def modal_section(arm, P, W):
-    """The distributed mass with modal kinematics, by Gauss-Legendre: rows INERTIA, COUPLING_SHIFT and
-    FORCE.
-    """
-    x, xd = vector(W, X), vector(W, XD)
-    ux, uy, s = x
-    y = ux * ux + uy * uy
-    zero = 0.0 * y
-    sigma, v2, sd = ux * xd[0] + uy * xd[1], xd[0] * xd[0] + xd[1] * xd[1], xd[2]
-    diagonal, rest, mixed, axial = zero, zero, zero, zero
-    along, across, on_s = zero, zero, zero
-    F, F1, G1, Fs, Gs = zero, zero, zero, zero, zero
-    first = int(P[FIRST_NODE])
-    for j in range(int(P[NODE_COUNT])):
-        m = P[MASS] * arm.nodes[2 * (first + j) + 1]
-        eta = arm.nodes[2 * (first + j)]
-        f, f1, f2, g, g1, g2, fs, fs1, gs, gs1, S, S1, S2, b, b1, b2 = modal_functions(P, arm.order, eta, x)
-        F += m * f
-        F1 += m * f1
-        G1 += m * g1
-        Fs += m * fs
-        Gs += m * gs
-        diagonal += m * f * f
-        rest += m * (2.0 * f * f1 + f1 * f1 * y + g1 * g1)
-        mixed += m * (f * fs + f1 * fs * y + g1 * gs)
-        axial += m * (fs * fs * y + gs * gs)
-        # acceleration of the centre at x'' = 0: (k2 u + 2 k0 u', az)
-        k0 = f1 * sigma + fs * sd
-        k2 = f2 * sigma * sigma + f1 * v2 + 2.0 * fs1 * sigma * sd
-        az = g2 * sigma * sigma + g1 * v2 + 2.0 * gs1 * sigma * sd
-        ua = k2 * y + 2.0 * k0 * sigma
-        along += m * (f * k2 + f1 * ua + g1 * az)
-        across += m * f * 2.0 * k0
-        on_s += m * (fs * ua + gs * az)
-        # rotary energy 1/2 r (p v2 + q sigma^2)
-        r = m * P[ROTARY]
-        k = modal_turning(S, S1, b, b1, y)
-        kd = S2 - 2.0 * b * S1 - y * b1 * S1 - y * b * S2 + 3.0 * b1 * S + b * S1 + y * b1 * S1 + y * S * b2
-        p, q = S * S + 2.0 * y * b * b, 2.0 * S * k + y * k * k - 2.0 * b * b
-        p1 = 2.0 * S * S1 + 4.0 * b * b + 4.0 * y * b * b1
-        q1 = 2.0 * S1 * k + 2.0 * S * kd + 2.0 * k * k + 2.0 * y * k * kd - 4.0 * b * b1
-        diagonal += r * p
-        rest += r * q
-        along += r * (0.5 * q1 * sigma * sigma + (q - 0.5 * p1) * v2)
-        across += r * p1 * sigma
-    put_inertia(W, diagonal, rest, mixed, axial, ux, uy)
-    put_column(W, COUPLING_SHIFT, 0, (F + F1 * ux * ux, F1 * ux * uy, G1 * ux))
-    put_column(W, COUPLING_SHIFT, 1, (F1 * ux * uy, F + F1 * uy * uy, G1 * uy))
-    put_column(W, COUPLING_SHIFT, 2, (Fs * ux, Fs * uy, Gs))
-    put(W, FORCE, (along * ux + across * xd[0], along * uy + across * xd[1], on_s))
-
-
 @inner
 def quadrature_at_rest(arm, P, W, E):
     """The distributed mass by Gauss-Legendre: rows INERTIA, COUPLING_SHIFT and FORCE."""
@@ -259,10 +134,8 @@ def only_section(arm, P, W, E):
         quadrature_at_rest(arm, P, W, E)
     elif arm.mass_model == LUMPED:
         lump(P, W, arm.numbers[ENERGY_RATIO], 0.0)
-    elif arm.mass_model == LUMPED2:
-        lump(P, W, BENDING_RATIO, ELONGATION_RATIO)
     else:
-        modal_section(arm, P, W)
+        lump(P, W, BENDING_RATIO, ELONGATION_RATIO)
     x = vector(W, X)
     zero = 0.0 * x[0]
     for j in range(3):

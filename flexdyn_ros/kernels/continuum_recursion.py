@@ -25,6 +25,7 @@ from .continuum_algebra import (
     wrench_of,
 )
 from .continuum_mass import only_section
+from .continuum_modal import modal_forward, modal_inverse, modal_mass
 from .continuum_section import (
     SIN_120,
     actuator_forces,
@@ -61,6 +62,7 @@ from .continuum_views import (
     FORCE,
     INERTIA,
     LENGTH,
+    MODAL,
     OMEGA,
     PLACEMENT,
     RADIUS,
@@ -73,6 +75,7 @@ from .continuum_views import (
     node_rows,
     section_numbers,
     section_rows,
+    spare_vector,
 )
 
 
@@ -206,6 +209,9 @@ def own_forces(arm, P, W, E):
 @inner
 def inverse_recursion(arm, work, q, v, a, gravity_scale, tau):
     """tau = M a + C v + gravity_scale x gravity, without springs and dampers (see `add_resistance`)."""
+    if arm.mass_model == MODAL:
+        modal_inverse(arm, work, q, v, a, gravity_scale, tau)
+        return
     load_states(arm, work, q, v)
     E = node_rows(arm, work)
     zero = 0.0 * q[0] + 0.0 * v[0] + 0.0 * a[0]
@@ -358,11 +364,27 @@ def forward_alone(arm, work, E, q, v, tau, extra, h, a):
 
 
 @inner
+def forward_by_modes(arm, work, q, v, tau, extra, h, a):
+    """`forward_recursion` with modal kinematics."""
+    load_states(arm, work, q, v)
+    force = spare_vector(arm, work, 2)
+    for i in range(arm.n):
+        P, W = section_numbers(arm, i), section_rows(work, i)
+        f = actuator_forces(P, resist(P, W, q, v, i))
+        for k in range(3):
+            against = f[0] if k == 0 else (f[1] if k == 1 else f[2])
+            force[3 * i + k] = tau[3 * i + k] - against
+    return modal_forward(arm, work, q, v, force, extra, h, a)
+
+
+@inner
 def forward_recursion(arm, work, q, v, tau, extra, h, a):
     """a of [M + diag(extra) + h D + h^2 K] a = tau - bias(q, v) - h K v; False where that matrix is singular.
 
     K and D are the springs and dampers without stops; h = 0 and extra = 0 give forward dynamics.
     """
+    if arm.mass_model == MODAL:
+        return forward_by_modes(arm, work, q, v, tau, extra, h, a)
     load_states(arm, work, q, v)
     E = node_rows(arm, work)
     if is_bare(arm):
@@ -458,6 +480,9 @@ def hand_inward(arm, work, i):
 @inner
 def mass_recursion(arm, work, q, M):
     """M(q), symmetric, by composite inertias."""
+    if arm.mass_model == MODAL:
+        modal_mass(arm, work, q, M)
+        return
     E = node_rows(arm, work)
     for i in range(arm.n):
         P, W = section_numbers(arm, i), section_rows(work, i)

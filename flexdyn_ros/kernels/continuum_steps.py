@@ -15,13 +15,11 @@ from .continuum_recursion import forward_recursion, load_states
 from .continuum_section import damper_force, stop_damping, stop_depth
 from .continuum_views import (
     HEADER,
-    MOST_NODES,
-    NODE_ROWS,
-    SECTION_ROWS,
     SECTIONS,
     STOP_DAMPER,
     open_arm,
     section_numbers,
+    work_numbers,
 )
 from .memory import floats_at, ints_at
 from .motion import (
@@ -59,8 +57,7 @@ def slice_code(section: int, eta: float) -> int:
 @inner
 def work_at(robot, work):
     """Work memory of an arm at an address."""
-    n = ints_at(robot, HEADER)[SECTIONS]
-    return floats_at(work, n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 12 * n)
+    return floats_at(work, work_numbers(ints_at(robot, HEADER)[SECTIONS]))
 
 
 @callback(PREPARE_SIGNATURE)

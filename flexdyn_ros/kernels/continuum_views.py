@@ -15,7 +15,7 @@ import numpy as np
 from .compiler import inner
 from .memory import floats_at, ints_at
 
-#: how the mass of the one section of an arm is modelled; arms of several sections have QUADRATURE
+#: how mass is modelled; arms of several sections have QUADRATURE or, with modal kinematics, MODAL
 CLOSED, QUADRATURE, LUMPED, LUMPED2, MODAL = range(5)
 
 #: status codes of entries
@@ -62,6 +62,11 @@ SECTION_ROWS = 198
 NODE_ROWS, MOST_NODES = 8, 64
 NB, NB1, NB2, NS, NS1, NS2, NC, NC1 = range(8)
 
+# memory of modal kinematics (continuum_modal.py): a pose; poses of a frame per section and one more; a slice
+# in its section; sums over the mass
+POSE_NUMBERS = 12
+FRAME_NUMBERS, LOCAL_NUMBERS, SUMS = 3 * POSE_NUMBERS, 6 * POSE_NUMBERS, 12
+
 
 class Arm(NamedTuple):
     """A soft arm; constant, shared by threads.
@@ -95,9 +100,16 @@ def open_arm(address):
     )
 
 
-def work_size(n: int) -> int:
+@inner
+def work_numbers(n):
     """Numbers of work memory for an arm of n sections."""
-    return n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 4 * 3 * n
+    chain = 2 * FRAME_NUMBERS * (n + 1) + LOCAL_NUMBERS + 27 * n + 9 * n * n + 3 * n + SUMS
+    return n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 12 * n + chain
+
+
+def work_size(n: int) -> int:
+    """The same, for Python."""
+    return work_numbers(n)
 
 
 @inner
@@ -105,7 +117,7 @@ def own_work(address):
     """The work memory that belongs to the arm itself."""
     head = ints_at(address, HEADER)
     n = head[SECTIONS]
-    return floats_at(head[WORK], n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 12 * n)
+    return floats_at(head[WORK], work_numbers(n))
 
 
 @inner
@@ -132,6 +144,12 @@ def spare_vector(arm, work, k):
     """One of four vectors (3 n,) that entries may use."""
     start = arm.n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 3 * arm.n * k
     return work[start : start + 3 * arm.n]
+
+
+@inner
+def chain_memory(arm, work):
+    """Memory of modal kinematics, the last of work."""
+    return work[arm.n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 12 * arm.n : work_numbers(arm.n)]
 
 
 @inner

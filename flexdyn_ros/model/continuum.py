@@ -109,7 +109,7 @@ def build_arm(description: RobotDescription, *, quadrature: bool = False) -> Sof
     Raises
     ------
     UnsupportedError
-        If the base is not fixed, or modal kinematics are asked for an arm that they are not computed for.
+        If the base is not fixed, or modal kinematics are asked with a lumped mass.
     """
     if description.base.type != "fixed":
         raise UnsupportedError(
@@ -120,7 +120,7 @@ def build_arm(description: RobotDescription, *, quadrature: bool = False) -> Sof
     said = description.formulation
     gravity = np.array(description.gravity)
     gravity.setflags(write=False)
-    arm = SoftArm(
+    return SoftArm(
         sections=sections,
         bases=tuple(bases),
         bodies=tuple(bodies),
@@ -133,25 +133,15 @@ def build_arm(description: RobotDescription, *, quadrature: bool = False) -> Sof
         energy_ratio=float(said.energy_ratio or 0.0),
         order=int(said.order or 0),
     )
-    _check_modal(arm)
-    return arm
-
-
-def _check_modal(arm: SoftArm) -> None:
-    if arm.mass_model == MODAL and any(body.mass > 0.0 for body in arm.bodies):
-        raise UnsupportedError(
-            "modal kinematics with a mass on the tip: its rotation is not orthonormal, so that it carries no "
-            "rigid body; load with kinematics 'exact'"
-        )
 
 
 def _mass_model(description: RobotDescription, quadrature: bool) -> int:
     said = description.formulation
     if said.kinematics == "modal":
-        if len(description.sections) > 1 or said.mass_model != "distributed":
+        if said.mass_model != "distributed":
             raise UnsupportedError(
-                "modal kinematics are computed for a single section with distributed mass; load with "
-                "kinematics 'exact'"
+                f"modal kinematics are computed with distributed mass, not with mass_model "
+                f"'{said.mass_model}'; load with kinematics 'exact'"
             )
         return MODAL
     if len(description.sections) > 1 or quadrature:
@@ -240,9 +230,7 @@ def carry_payloads(arm: SoftArm, payloads: Sequence[Payload]) -> SoftArm:
             fixed += payload.mass
         else:
             bodies[frame.section] = bodies[frame.section] + body
-    carried = replace(arm, bodies=tuple(bodies), fixed_mass=fixed)
-    _check_modal(carried)
-    return carried
+    return replace(arm, bodies=tuple(bodies), fixed_mass=fixed)
 
 
 class PackedArm:

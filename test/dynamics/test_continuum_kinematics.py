@@ -179,12 +179,21 @@ def test_modal_jacobian_equals_central_differences():
         assert np.abs(moved[:3, 3] / (2 * h) - J[3:, k]).max() < 1e-8
 
 
-def test_modal_kinematics_refuse_what_they_cannot_carry():
-    with pytest.raises(UnsupportedError, match="rigid body"):
-        modal(11).with_payload("link_1", 0.1)
-    text = chain(2, 'preset="bai2022" length="0.15"')
-    with pytest.raises(UnsupportedError, match="single section"):
-        flexdyn_ros.load(text, options={"formulation.kinematics": "modal"})
+def test_modal_poses_of_several_sections_tend_to_the_exact_ones():
+    exact = flexdyn_ros.load("soft_arm_3")
+    q = np.random.default_rng(7).uniform(0, 0.03, (50, 9))
+    for order, bound in ((11, 1e-5), (24, 1e-13)):
+        options = {"formulation.kinematics": "modal", "formulation.order": order}
+        robot = flexdyn_ros.load("soft_arm_3", options=options)
+        for name in ("tip", "plate_1", "section_2@0.4"):
+            assert np.abs(robot.frames(q, name) - exact.frames(q, name)).max() < bound
+            assert np.abs(robot.jacobian(q, name) - exact.jacobian(q, name)).max() < 300 * bound
+
+
+def test_modal_kinematics_are_refused_with_a_lump():
+    options = {"formulation.kinematics": "modal", "formulation.mass_model": "lumped"}
+    with pytest.raises(UnsupportedError, match="'lumped'"):
+        flexdyn_ros.load("soft_arm", options=options)
 
 
 # ---- inverse kinematics ----

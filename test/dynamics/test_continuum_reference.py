@@ -1,5 +1,7 @@
 """Soft arms against brute force (test/reference/soft_arm.py): mass, gravity, Jacobians, a rod in arcs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reference.soft_arm import (
@@ -115,3 +117,76 @@ def test_bending_modes_of_a_rod_in_arcs_by_exact_integrals(n):
         assert np.abs(omega / expected - 1).min() < 1e-9
     if n == 2:
         assert 100 * (found[1] / beam_frequencies()[1] - 1) == pytest.approx(70.6, abs=0.05)
+
+
+# ---- modal kinematics ----
+
+MODAL = {"formulation.kinematics": "modal", "formulation.order": 6}
+V2 = np.array([0.1, -0.05, 0.02, -0.04, 0.06, 0.03])
+TAU2 = np.array([20.0, 30.0, 5.0, 22.0, 8.0, 15.0])
+
+
+@pytest.fixture(scope="module")
+def modal():
+    """The example of two sections with modal kinematics of a low order, far from the exact ones."""
+    return flexdyn_ros.load(two_sections().description.text, options=MODAL)
+
+
+def test_modal_arms_by_brute_force(modal):
+    parts = [replace(part, order=6) for part in example_parts()]
+    for i, name in enumerate(("first", "second")):
+        T, J = chain_pose(parts, Q2, i, 0.7), jacobian(parts, Q2, i, 0.7)
+        J[:3] = T[:3, :3] @ J[:3]
+        assert np.abs(modal.frames(Q2, f"{name}@0.7") - T).max() < 1e-14
+        assert np.abs(modal.jacobian(Q2, f"{name}@0.7") - J).max() < 1e-13 * np.abs(J).max()
+    M = mass_matrix(parts, Q2, nodes=8)
+    assert np.abs(modal.mass_matrix(Q2) - M).max() < 1e-13 * np.abs(M).max()
+    assert np.abs(two_sections().mass_matrix(Q2) - M).max() > 1e-5 * np.abs(M).max()
+    found = modal.energy(Q2, V2)
+    assert found.kinetic == pytest.approx(0.5 * V2 @ M @ V2, rel=1e-13)
+    gravity = potential(parts, Q2, np.array([0.0, 0.0, -9.81]), nodes=8)
+    assert found.gravity == pytest.approx(gravity, rel=1e-13)
+
+
+def test_modal_forces_are_those_of_lagrange(modal):
+    # C v = M' v - 1/2 grad(v M v) and the gradient of the potential, by differences
+    h, still = 1e-6, np.zeros(6)
+    steps = h * np.eye(6)
+    slopes = [(modal.mass_matrix(Q2 + e) - modal.mass_matrix(Q2 - e)) / (2 * h) for e in steps]
+    velocity = sum(v * D for v, D in zip(V2, slopes)) @ V2 - 0.5 * np.array([V2 @ D @ V2 for D in slopes])
+    gravity = [modal.energy(Q2 + e, still).gravity - modal.energy(Q2 - e, still).gravity for e in steps]
+    terms = modal.bias_terms(Q2, V2)
+    assert np.abs(terms.velocity - velocity).max() < 1e-8 * np.abs(velocity).max()
+    assert np.abs(terms.gravity - np.array(gravity) / (2 * h)).max() < 1e-7 * np.abs(terms.gravity).max()
+
+
+def test_modal_forward_and_inverse_dynamics_undo_each_other_with_wrenches(modal):
+    load = {"tip": np.arange(1.0, 7.0), "first@0.4": -np.ones(6)}
+    tau = TAU2.copy()
+    a = modal.forward_dynamics(Q2, V2, tau, load)
+    assert np.array_equal(tau, TAU2)
+    assert np.abs(modal.inverse_dynamics(Q2, V2, a, load) - TAU2).max() < 1e-11 * TAU2.max()
+    assert np.array_equal(modal.forward_dynamics(Q2, V2, tau), modal.forward_dynamics(Q2[None], V2, tau)[0])
+    by_q, by_v = modal.inverse_dynamics_derivatives(Q2, V2, a, load)
+    h = 1e-6
+    for k in range(6):
+        e = h * np.eye(6)[k]
+        above, below = (modal.inverse_dynamics(Q2 + d, V2, a, load) for d in (e, -e))
+        assert np.abs((above - below) / (2 * h) - by_q[:, k]).max() < 1e-8 * np.abs(by_q).max()
+        above, below = (modal.inverse_dynamics(Q2, V2 + d, a, load) for d in (e, -e))
+        assert np.abs((above - below) / (2 * h) - by_v[:, k]).max() < 1e-8 * np.abs(by_v).max()
+
+
+def test_modal_arms_of_high_order_move_as_exact_ones():
+    fine = {"formulation.kinematics": "modal", "formulation.order": 24}
+    exact = flexdyn_ros.load("soft_arm_3")
+    robot = flexdyn_ros.load("soft_arm_3", options=fine)
+    rng = np.random.default_rng(3)
+    q, v, tau = rng.uniform(0, 0.03, 9), rng.uniform(-0.2, 0.2, 9), rng.uniform(-20, 20, 9)
+    a = exact.forward_dynamics(q, v, tau)
+    assert np.abs(robot.forward_dynamics(q, v, tau) - a).max() < 1e-10 * np.abs(a).max()
+    assert np.abs(robot.momentum(q, v) - exact.momentum(q, v)).max() < 1e-12
+    assert np.abs(robot.center_of_mass(q) - exact.center_of_mass(q)).max() < 1e-14
+    for method in ("rosenbrock", "rk4"):
+        runs = [flexdyn_ros.simulate(r, 0.05, q, v, dt=2e-4, method=method) for r in (exact, robot)]
+        assert np.abs(runs[0].q - runs[1].q).max() < 1e-11

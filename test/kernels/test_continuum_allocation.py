@@ -17,7 +17,7 @@ text = flexdyn_ros.load("soft_arm_3").description.text
 robots = [
     flexdyn_ros.load("soft_arm"),
     flexdyn_ros.load("soft_arm", options={"formulation.mass_model": "lumped2"}),
-    flexdyn_ros.load("soft_arm", options={"formulation.kinematics": "modal"}),
+    flexdyn_ros.load("soft_arm_3", options={"formulation.kinematics": "modal"}),
     flexdyn_ros.load(text.replace('preset="bai2022"/>', f'preset="bai2022">{lagging}</section>')),
 ]
 rng = np.random.default_rng(0)

@@ -30,7 +30,7 @@ class Body:
 @dataclass(frozen=True)
 class Part:
     """A section on a base (4, 4) in the tip frame before it (the world for the first), with bodies on its
-    tip."""
+    tip; order: of its modal kinematics, 0 = exact."""
 
     base: np.ndarray
     length: float
@@ -38,6 +38,7 @@ class Part:
     disc: float
     mass: float
     bodies: tuple[Body, ...] = ()
+    order: int = 0
 
 
 def placement(xyz: Sequence[float], rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> np.ndarray:
@@ -57,10 +58,32 @@ def slice_pose(part: Part, q: np.ndarray, eta: float) -> np.ndarray:
     """Pose (4, 4) of a slice in the section's base."""
     l1, l2, l3 = q
     ux, uy = (l2 + l3 - 2 * l1) / (3 * part.radius), (l3 - l2) / (np.sqrt(3) * part.radius)
+    if part.order:
+        return modal_pose(part, ux, uy, (l1 + l2 + l3) / 3, eta)
     twist = np.zeros((4, 4), dtype=np.result_type(q, float))
     twist[:3, :3] = hat(np.array([-uy, ux, 0 * ux]))
     twist[2, 3] = part.length + (l1 + l2 + l3) / 3
     return expm(eta * twist)
+
+
+def modal_pose(part: Part, ux: complex, uy: complex, mean: complex, eta: float) -> np.ndarray:
+    """The Taylor polynomial of total degree `order` in the length changes (specification, section 3.3)."""
+
+    def truncated(degree: int, first: int) -> complex:
+        y, total, term = eta**2 * (ux**2 + uy**2), 0.0, 1.0 / first
+        for n in range(degree // 2 + 1 if degree >= 0 else 0):
+            total += term
+            term *= -y / ((2 * n + first + 1) * (2 * n + first + 2))
+        return total
+
+    N, L = part.order, part.length
+    S, B = truncated(N - 1, 1), truncated(N - 2, 2)
+    W = np.array([[0, 0, ux], [0, 0, uy], [-ux, -uy, 0]])
+    T = np.eye(4, dtype=W.dtype)
+    T[:3, :3] = np.eye(3) + eta * S * W + eta**2 * B * W @ W
+    across = L * truncated(N - 1, 2) + mean * B
+    T[:3, 3] = eta**2 * ux * across, eta**2 * uy * across, eta * (L * truncated(N, 1) + mean * S)
+    return T
 
 
 def chain_pose(parts: Sequence[Part], q: np.ndarray, i: int, eta: float) -> np.ndarray:
