@@ -83,8 +83,8 @@ def energies():
     axes[0, 0].plot(t, speed, label="tip speed [m/s]")
     axes[0, 0].plot(t, 0.1 * spin, label="its angular speed / 10 [rad/s]")
     axes[0, 0].set(title="Speeds of the tip", xlabel="time [s]")
-    axes[0, 1].semilogy(t[moving], straight[moving], label="translation")
-    axes[0, 1].semilogy(t[moving], turning[moving], label="rotation")
+    axes[0, 1].semilogy(t, np.where(moving, straight, np.nan), label="translation")
+    axes[0, 1].semilogy(t, np.where(moving, turning, np.nan), label="rotation")
     axes[0, 1].set(title="Kinetic energies", xlabel="time [s]", ylabel="[J]")
     axes[1, 0].plot(t, energy.gravity, label="gravity")
     axes[1, 0].plot(t, energy.elastic, label="springs")
@@ -141,26 +141,26 @@ def ratio():
 
 
 def shape():
-    """Bending angle, radius and direction of a motion in which the actuators follow one another."""
+    """Bending angle, radius and direction while the actuators follow one another, not equally far."""
     robot, t = arm(), np.linspace(0.0, 2.0 * np.pi, 400)
-    q = 0.015 * (1.0 - np.cos(t[:, None] - 2.0 * np.pi / 3.0 * np.arange(3)))
+    q = np.array([0.015, 0.012, 0.008]) * (1.0 - np.cos(t[:, None] - 2.0 * np.pi / 3.0 * np.arange(3)))
     curvature, theta, phi = robot.arc_parameters(q)[:, 0].T
     radius = 1.0 / curvature
     worked = robot.arc_parameters([0.004, 0.022, 0.013])[0]
     print("Configuration variables")
     print(f"  at (4, 22, 13) mm: theta {worked[1]:.10f} rad, lambda {1 / worked[0]:.10f} m, "
           f"phi {worked[2]:.10f} rad  (0.8313843876, 0.1960585289, -0.5235987756)")  # fmt: skip
-    circle = np.ptp(theta) / theta.mean()
-    print(f"  three equal waves a third apart: theta constant to {circle:.0e}, phi turns once")
+    print(f"  three waves: theta {theta.min():.2f} to {theta.max():.2f} rad, lambda "
+          f"{1e3 * radius.min():.0f} to {1e3 * radius.max():.0f} mm, phi turns once")  # fmt: skip
     figure, axes = panels(2, 2, (11, 7))
     for k in range(3):
         axes[0, 0].plot(t, 1e3 * q[:, k], label=f"actuator {k + 1}")
     axes[0, 0].legend(fontsize=8)
     axes[0, 0].set(title="Length changes", xlabel="time [s]", ylabel="[mm]")
     axes[0, 1].plot(t, theta)
-    axes[0, 1].set(title="Bending angle theta", xlabel="time [s]", ylabel="[rad]", ylim=(0, 2))
+    axes[0, 1].set(title="Bending angle theta", xlabel="time [s]", ylabel="[rad]")
     axes[1, 0].plot(t, 1e3 * radius)
-    axes[1, 0].set(title="Radius lambda", xlabel="time [s]", ylabel="[mm]", ylim=(0, None))
+    axes[1, 0].set(title="Radius lambda", xlabel="time [s]", ylabel="[mm]")
     axes[1, 1].plot(t, np.unwrap(phi))
     axes[1, 1].set(title="Direction phi", xlabel="time [s]", ylabel="[rad]")
     save("07_soft_arm_shape", figure, {
@@ -170,9 +170,7 @@ def shape():
 
 
 def run(robot, load, duration=0.5):
-    return flexdyn_ros.simulate(
-        robot, duration, dt=1e-4, method="rk4", control=load, record=(), record_every=5
-    )
+    return flexdyn_ros.simulate(robot, duration, dt=1e-4, method="rk4", control=load, record=())
 
 
 def elongation():
@@ -202,6 +200,7 @@ def elongation():
         axes[0, 1].plot(lumped.t, 1e3 * lumped.q[:, 0], "--", color=line.get_color(), label="lumped, 0.56")
         columns |= {f"distributed_d{d:.0f}_m": true.q[:, 0], f"lumped_d{d:.0f}_m": lumped.q[:, 0]}
     axes[0, 1].set(title="Step: the lump has a third too much inertia", xlabel="time [s]", ylabel="[mm]")
+    axes[0, 1].set_xlim(0.0, 0.15)
     axes[0, 1].legend(fontsize=8)
     save("07_soft_arm_elongation", figure, columns)
 
@@ -296,6 +295,8 @@ def refine():
     for j, name in enumerate(("first bending", "second bending", "first axial")):
         axes[0, 0].loglog(n, table[:, j], "o-", label=name)
     axes[0, 0].set(title="Frequencies above the exact rod's", xlabel="sections", ylabel="[%]")
+    axes[0, 0].set_xticks(n, [str(i) for i in n])
+    axes[0, 0].minorticks_off()
     axes[0, 0].legend(fontsize=8)
     save("07_soft_arm_refine", figure, {
         "sections": n, "first_bending_percent": table[:, 0], "second_bending_percent": table[:, 1],
