@@ -44,6 +44,21 @@ PRESETS: dict[str, dict[str, Any]] = {
         "bending_stiffness": 0.1,
     },
 }
+_TABLE = "Godage et al. 2011, Table I"
+_ENERGIES = "reconstructed from published energies"
+#: where the numbers of presets come from (continuum specification, section 9)
+PRESET_ORIGINS: dict[str, dict[str, str]] = {
+    "bai2022": {
+        "length": _ENERGIES,
+        "radius": _ENERGIES,
+        "mass": _ENERGIES,
+        "stiffness": "ASSUMED",
+        "damping": "ASSUMED; that of the 2011 source",
+        "lower": "published",
+        "upper": "published",
+    },
+    "robio2011": dict.fromkeys(PRESETS["robio2011"], _TABLE),
+}
 _NEEDED = ("length", "radius", "mass", "stiffness", "lower", "upper")
 _DEFAULTS: dict[str, Any] = {
     "damping": (0.0,),

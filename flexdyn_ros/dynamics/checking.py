@@ -62,8 +62,9 @@ class Report:
     warnings : tuple of str
         What is probably a mistake.
     notes : tuple of str
-        What is no mistake but good to know: where the neutral position is outside limits, what became of
-        `<inertial>` elements, links without damping, modes too fast for steps of 1 ms.
+        What is no mistake but good to know: where the neutral position is outside limits, numbers of soft
+        sections and the origin of a preset's, what became of `<inertial>` elements, links without damping,
+        modes too fast for steps of 1 ms.
     """
 
     name: str
@@ -154,6 +155,10 @@ def _judged(robot: Robot) -> tuple[tuple[FlexibleLinkReport, ...], tuple[str, ..
         from flexdyn_ros.dynamics.platform_judgement import judge_platform
 
         return (), *judge_platform(robot)
+    if robot.kind == "continuum":
+        from flexdyn_ros.dynamics.continuum_judgement import judge_arm
+
+        return (), *judge_arm(robot)
     if robot.kind not in ("tree", "mobile"):
         return (), (), ()
     links: tuple[FlexibleLinkReport, ...] = ()

@@ -595,3 +595,26 @@ def test_a_robot_is_immutable_and_pickles(two):
     assert np.array_equal(again.mass_matrix(Q2), two.with_payload("tip", 0.1).mass_matrix(Q2))
     with pytest.raises(AttributeError, match="immutable"):
         two.name = "other"
+
+
+def test_check_tells_what_presets_filled_and_where_that_comes_from():
+    found = flexdyn_ros.check(chain(1, 'preset="bai2022" length="0.15" mass="0.2"', "0 0 9.81"))
+    (note,) = [note for note in found.notes if "section" in note]
+    assert "preset bai2022" in note
+    assert "stiffness 1700 N/m (ASSUMED)" in note
+    assert "upper 0.03 m (published)" in note
+    # said beside the preset
+    assert note.index("mass 0.2 kg") > note.index("(published)")
+    assert not found.warnings
+    (note,) = [
+        n for n in flexdyn_ros.check(chain(1, 'preset="robio2011" length="0.15"')).notes if "section" in n
+    ]
+    assert "bending_stiffness 0.1 N m/rad2 (Godage et al. 2011, Table I)" in note
+
+
+def test_check_warns_of_arms_that_buckle():
+    section = 'preset="bai2022" length="0.15"'
+    (warning,) = flexdyn_ros.check(chain(3, section, "0 0 -9.81")).warnings
+    assert "buckles" in warning
+    assert "-1.4" in warning
+    assert not flexdyn_ros.check(chain(3, section, "0 0 9.81")).warnings
