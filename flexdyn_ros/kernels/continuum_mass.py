@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .compiler import inner
 from .continuum_algebra import column, dot, put, put_column, sum2, vector
-from .continuum_section import fill_nodes, put_inertia, slice_forces, slice_inertia
+from .continuum_section import fill_nodes, put_inertia, slice_inertia, velocity_forces
 from .continuum_series import bending_functions, inertia_functions
 from .continuum_views import (
     BASE,
@@ -118,10 +118,9 @@ def quadrature_at_rest(arm, P, W, E):
     """The distributed mass by Gauss-Legendre: rows INERTIA, COUPLING_SHIFT and FORCE."""
     x = vector(W, X)
     zero = 0.0 * x[0]
-    rest = zero, zero, zero
     fill_nodes(arm, P, E, x[0] * x[0] + x[1] * x[1])
     slice_inertia(arm, P, W, E, BASE)
-    on_x, moment, force = slice_forces(arm, P, W, E, rest, rest, rest, rest)
+    on_x, moment, force = velocity_forces(arm, P, W, E, (zero, zero, zero))
     put(W, FORCE, on_x)
 
 

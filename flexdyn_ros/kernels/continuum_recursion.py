@@ -39,6 +39,7 @@ from .continuum_section import (
     resistance,
     slice_forces,
     slice_inertia,
+    velocity_forces,
 )
 from .continuum_views import (
     ACCELERATION,
@@ -414,7 +415,7 @@ def forward_recursion(arm, work, q, v, tau, extra, h, a):
             y = W[X] * W[X] + W[X + 1] * W[X + 1]
             fill_nodes(arm, P, E, y)
             slice_inertia(arm, P, W, E, BASE)
-            on_x, n, f = slice_forces(arm, P, W, E, rest, omega, rest, rest)
+            on_x, n, f = velocity_forces(arm, P, W, E, omega)
             put(W, FORCE, on_x)
             put(W, BASE_WRENCH, n)
             put(W, BASE_WRENCH + 3, f)

@@ -272,6 +272,66 @@ def move_end(W, E, xdd):
 
 
 @inner
+def onto_slice(E, k, x, f, n):
+    """Forces on (ux, uy, s) of a force and a moment on the slice."""
+    s, b, S = x[2], E[k + NB], E[k + NS]
+    uf = x[0] * f[0] + x[1] * f[1]
+    bent = s * (E[k + NB1] * uf + E[k + NS1] * f[2]) + E[k + NC] * (x[0] * n[1] - x[1] * n[0])
+    return (
+        s * b * f[0] + bent * x[0] + S * n[1] - b * x[1] * n[2],
+        s * b * f[1] + bent * x[1] - S * n[0] + b * x[0] * n[2],
+        b * uf + S * f[2],
+    )
+
+
+@inner
+def velocity_forces(arm, P, W, E, omega):
+    """`slice_forces` of velocities alone: x'', alpha and acceleration zero."""
+    x, xd = vector(W, X), vector(W, XD)
+    zero = 0.0 * x[0]
+    on_x, moment, force = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
+    s, sd = x[2], xd[2]
+    sigma, square = x[0] * xd[0] + x[1] * xd[1], xd[0] * xd[0] + xd[1] * xd[1]
+    sigma2, twist = sigma * sigma, x[0] * xd[1] - x[1] * xd[0]
+    first = int(P[FIRST_NODE])
+    for j in range(int(P[NODE_COUNT])):
+        k = 8 * j
+        m = P[MASS] * arm.nodes[2 * (first + j) + 1]
+        p, t = slice_point(E, k, x), slice_normal(E, k, x)
+        b, b1, S, S1, c = E[k + NB], E[k + NB1], E[k + NS], E[k + NS1], E[k + NC]
+        # of the slice against the base: velocity and acceleration of its centre
+        k0 = s * b1 * sigma + sd * b
+        k2 = 2.0 * sd * b1 * sigma + s * (E[k + NB2] * sigma2 + b1 * square)
+        v = k0 * x[0] + s * b * xd[0], k0 * x[1] + s * b * xd[1], sd * S + s * S1 * sigma
+        a = (
+            k2 * x[0] + 2.0 * k0 * xd[0],
+            k2 * x[1] + 2.0 * k0 * xd[1],
+            2.0 * sd * S1 * sigma + s * (E[k + NS2] * sigma2 + S1 * square),
+        )
+        carried = cross(omega, p)
+        inner_part = cross(omega, (carried[0] + 2.0 * v[0], carried[1] + 2.0 * v[1], carried[2] + 2.0 * v[2]))
+        f = m * (a[0] + inner_part[0]), m * (a[1] + inner_part[1]), m * (a[2] + inner_part[2])
+        force, moment = sum2(force, f), sum2(moment, cross(p, f))
+        r = m * P[ROTARY]
+        n = (zero, zero, zero)
+        if r != 0.0:
+            cs, k3, k4 = c * sigma, (S1 + c) * sigma, E[k + NC1] * sigma2 + c * square
+            w = -(S * xd[1] + cs * x[1]), S * xd[0] + cs * x[0], b * twist
+            turning = -(k3 * xd[1] + k4 * x[1]), k3 * xd[0] + k4 * x[0], b1 * sigma * twist
+            turning, w = sum2(turning, cross(omega, w)), sum2(w, omega)
+            about, spin = r * dot(t, turning), r * dot(t, w)
+            gyro = cross(w, t)
+            n = (
+                r * turning[0] + about * t[0] + spin * gyro[0],
+                r * turning[1] + about * t[1] + spin * gyro[1],
+                r * turning[2] + about * t[2] + spin * gyro[2],
+            )
+            moment = sum2(moment, n)
+        on_x = sum2(on_x, onto_slice(E, k, x, f, n))
+    return on_x, moment, force
+
+
+@inner
 def slice_forces(arm, P, W, E, xdd, omega, alpha, acceleration):
     """Forces that the section's own mass takes: on (ux, uy, s), moment and force at the base.
 
@@ -305,14 +365,7 @@ def slice_forces(arm, P, W, E, xdd, omega, alpha, acceleration):
                 r * turning[2] + about * t[2] + spin * gyro[2],
             )
             moment = sum2(moment, n)
-        s, b, S = x[2], E[k + NB], E[k + NS]
-        uf = x[0] * f[0] + x[1] * f[1]
-        bent = s * (E[k + NB1] * uf + E[k + NS1] * f[2]) + E[k + NC] * (x[0] * n[1] - x[1] * n[0])
-        on_x = (
-            on_x[0] + s * b * f[0] + bent * x[0] + S * n[1] - b * x[1] * n[2],
-            on_x[1] + s * b * f[1] + bent * x[1] - S * n[0] + b * x[0] * n[2],
-            on_x[2] + b * uf + S * f[2],
-        )
+        on_x = sum2(on_x, onto_slice(E, k, x, f, n))
     return on_x, moment, force
 
 
