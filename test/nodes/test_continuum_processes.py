@@ -111,15 +111,15 @@ def test_pressures_and_forces_are_taken_from_topics(simulator, client, robot):
     assert client.call(Trigger, f"{NODE}/pause").success
 
 
-def test_strokes_end_in_a_stop_without_a_jump(simulator, client, robot):
+def test_strokes_end_in_a_soft_stop_without_a_rebound(simulator, client, robot):
     assert client.call(Trigger, f"{NODE}/reset").success
     # 120 N on springs of 1700 N/m would lengthen by 70 mm
     tau = [120.0, 120.0, 120.0, 0.0, 0.0, 0.0]
     lengths = np.array([step(client, 10, efforts=tau)[0][0] for _ in range(60)])
     assert lengths.max() > UPPER
-    assert lengths.max() < 1.2 * UPPER
-    assert np.abs(np.diff(lengths[-10:])).max() < 1e-4
-    assert np.abs(np.diff(lengths)).max() < 5e-3
+    assert lengths.max() < 1.02 * UPPER
+    assert np.diff(lengths).min() > -1e-6
+    assert np.abs(np.diff(lengths[-10:])).max() < 1e-6
 
 
 def test_a_wrench_anywhere_on_the_arm_moves_it_as_in_the_library(simulator, client, robot):
@@ -158,10 +158,10 @@ def test_shape_deflections_transforms_and_markers_are_those_of_the_library(simul
         client.listen(TFMessage, "/tf")
         client.listen(TFMessage, "/tf_static", LATCHED)
         client.listen(MarkerArray, "/soft/deformation_markers")
-        step(client, 3000, efforts=[20.0, 0.0, 5.0, 0.0, 15.0, 0.0])
+        step(client, 12_000, efforts=[20.0, 0.0, 5.0, 0.0, 15.0, 0.0])
         topics = {"/tf", "/tf_static", "/soft/deformation_markers", "/soft/deflections", "/soft/joint_states"}
         for _ in range(400):
-            # at rest, so that it does not matter which step a message belongs to
+            # at rest (0.75 1/s), so that it does not matter which step a message belongs to
             q, _ = step(client, 1)
             if topics <= set(client.last):
                 break
