@@ -35,6 +35,7 @@ def name_of(page):
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
+    (tmp_path / "build").mkdir()
     return tmp_path
 
 
@@ -79,6 +80,8 @@ def judge(words: list[str], block: Block, files: set[str], monkeypatch) -> None:
     elif pair == "ros2 run":
         assert words[2] != "flexdyn_ros" or words[3] in executables(), about
         judge_node(words[3], words[4:], about)
+    elif pair == "ros2 param":
+        judge_node(words[3].split("/")[-1], ["-p", words[4]], about)
     elif pair == "ros2 launch":
         judge_launch(words[2:], files, about, monkeypatch)
     elif pair in ("ros2 service", "ros2 topic", "ros2 action"):
@@ -202,6 +205,7 @@ def judge_fields(cls, given: dict, about: str) -> None:
         "ros2 launch flexdyn_ros controllers.launch.py controller:=pid",
         "ros2 run flexdyn_ros simulater",
         "ros2 run flexdyn_ros simulator --ros-args -p stepp:=0.1",
+        "ros2 param set /state_publisher color moment",
         "ros2 service call /x flexdyn_interfaces/srv/NoSuchService",
         "ros2 topic pub /x sensor_msgs/msg/JointState '{nam: [a]}'",
         "scripts/demonstrate",
