@@ -163,7 +163,7 @@ def test_shape_deflections_transforms_and_markers_are_those_of_the_library(simul
         for _ in range(400):
             # at rest (0.75 1/s), so that it does not matter which step a message belongs to
             q, _ = step(client, 1)
-            if topics <= set(client.last):
+            if topics <= set(client.last) and meshes(client):
                 break
         assert topics <= set(client.last), topics - set(client.last)
         q, _ = step(client, 1)
@@ -175,20 +175,26 @@ def test_shape_deflections_transforms_and_markers_are_those_of_the_library(simul
         tip = links[1].displacements[-1]
         expected = robot.deflections(q)["section_2"].displacement[-1]
         np.testing.assert_allclose((tip.x, tip.y, tip.z), expected, atol=1e-4)
-        strips = client.last["/soft/deformation_markers"].markers
-        assert [marker.header.frame_id for marker in strips] == ["section_1/base", "section_2/base"]
+        drawn = meshes(client)
+        assert [marker.header.frame_id for marker in drawn] == ["section_1/base", "section_2/base"]
         frames = {t.child_frame_id: t for name in ("/tf", "/tf_static") for t in client.last[name].transforms}
         T, name = np.eye(4), "link_2"
         while name in frames:
             T = matrix(frames[name].transform) @ T
             name = frames[name].header.frame_id
-        assert name == "link_0"
+        assert name in ("world", "link_0")
         np.testing.assert_allclose(T, robot.frames(q, "link_2"), atol=2e-3)
-        # markers end where the section does, seen from its base
-        end = strips[0].points[-1]
+        # the last triangles close the tube where the section ends, seen from its base
+        end = {(p.x, p.y, p.z) for p in drawn[0].points[-30:]}
         base, tip = robot.frames(q, ["section_1/base", "section_1/tip"])
         local = base[:3, :3].T @ (tip[:3, 3] - base[:3, 3])
-        np.testing.assert_allclose((end.x, end.y, end.z), local, atol=1e-4)
+        np.testing.assert_allclose(np.mean(list(end), axis=0), local, atol=1e-4)
+
+
+def meshes(client):
+    """The markers that show how sections bend; other messages of the topic hold what changes seldom."""
+    markers = client.last["/soft/deformation_markers"].markers
+    return markers if markers and markers[0].ns.startswith("deformation/") else []
 
 
 def test_inverse_kinematics_is_served(client, robot, file, tmp_path):
