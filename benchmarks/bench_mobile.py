@@ -140,9 +140,9 @@ class Study:
 HEIGHT, PITCH = 0.2018, 0.0468
 
 
-def longest(ends, exact: np.ndarray) -> tuple[float, float]:
+def longest(ends, exact: np.ndarray, steps=STEPS) -> tuple[float, float]:
     """The longest step of the list after which the tip is within the error, and that error."""
-    for step in STEPS:
+    for step in steps:
         error = float(np.abs(ends(step) - exact).max())
         if error < ERROR:
             return step, error
@@ -170,7 +170,8 @@ def compare(turns: int) -> None:
         sides[f"{n} cables a link, Exudyn"] = (lambda n=n: theirs(n, step)[0], step, float("nan"))
     # and with the step that its flexible arm needs for the same error against its own converged answer
     n = CABLES[-1]
-    fine, wrong = longest(lambda h: theirs(n, h)[1], theirs(n, 0.5 * STEPS[-1])[1])
+    shorter = [h for h in STEPS if h <= step]
+    fine, wrong = longest(lambda h: theirs(n, h)[1], theirs(n, 0.5 * STEPS[-1])[1], shorter)
     sides[f"{n} cables, own error, Exudyn"] = (lambda: theirs(n, fine)[0], fine, wrong)
     seconds: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(turns):

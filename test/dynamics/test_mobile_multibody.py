@@ -169,6 +169,7 @@ def test_redundant_constraints_are_counted():
         twice.solve(0.0, q, v)
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     ("method", "duration"), [("DOP853", 0.01), pytest.param("BDF", 0.25, marks=pytest.mark.slow)]
 )

@@ -16,6 +16,7 @@ pytest.importorskip("exudyn")
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from exudyn_mobile_arm import EA, EI, ExudynArm, Setting
 
+pytestmark = pytest.mark.timeout(1800)
 HEIGHT, PITCH = 0.2018, 0.0468
 POSE = (np.radians(-45.0), np.radians(120.0))
 

@@ -7,6 +7,8 @@ from mobile_arms import absolute, arm, efforts, held
 
 import flexdyn_ros
 
+# the slow ones take minutes where others work on the same machine
+pytestmark = pytest.mark.timeout(1800)
 START = np.radians([-45.0, 120.0])
 MODELS = {
     "rigid": {"formulation.flexible": False},
