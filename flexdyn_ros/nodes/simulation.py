@@ -202,6 +202,7 @@ class Simulation:
         robot = self.robot.with_payload(frame, mass, com, inertia)
         old = self.stepper
         self.stepper = Stepper(robot, q0=old.q.copy(), v0=old.v.copy(), t0=old.t, **self._options)
+        self.stepper.keep_lag(old)
         self.robot, self._order, self._loads_changed = robot, None, True
         self._energy0 = float(self.stepper.energy().total)
         if self.drive is not None:

@@ -262,6 +262,11 @@ class Stepper:
         self._write_stops()
         kernels.prepare_steps(self._steps, self.t)
 
+    def keep_lag(self, other: Stepper) -> None:
+        """Go on with the forces that lagging actuators of another stepper exert."""
+        if self._motion.lag is not None:
+            self._workspace.actuators[:] = other._workspace.actuators
+
     def place_drive(self, drive: Drive, t: float, h: float) -> None:
         """Put the prescribed coordinate where it is at t, and let it reach the speed that it has at t + h."""
         w = self._workspace

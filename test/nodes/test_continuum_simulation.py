@@ -70,6 +70,20 @@ def test_malformed_pressures_are_refused_whole_and_counted(robot, data):
     assert not s.stepper.effort.any()
 
 
+def test_a_payload_leaves_the_pressures_of_a_lagging_supply_as_they_are():
+    section = 'preset="bai2022" length="0.15"'
+    supply = f'{section}><pressure area="{AREA}" time_constant="0.5"/></section>'
+    arm = flexdyn_ros.load(chain(1, section, "0 0 9.81").replace(f"{section}/>", supply))
+    s, pressures = simulation(arm), Pressures(arm)
+    pressures.take(Float64MultiArray(data=[2e5, 1.5e5, 1.2e5]), s)
+    run(s, 0.2)
+    before = s.stepper.effort.copy()
+    assert before.min() > 0.1
+    s.set_payload("link_1", 0.1, np.zeros(3), None)
+    run(s, 0.001)
+    np.testing.assert_allclose(s.stepper.effort, before, rtol=0.02)
+
+
 def test_actuators_take_position_commands_by_name(robot):
     s = simulation(robot)
     s.book.take_joint_state(JointState(name=list(robot.v_names), position=[0.01] * 6), 0.0, 0.0)
