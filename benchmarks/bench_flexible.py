@@ -319,7 +319,7 @@ def show(beside: list[dict], links: list[dict], slopes: dict[str, float]) -> Non
     names = [name for name in links[0] if name != "links"]
     table = Table(title="One evaluation over the number of links \\[us]", title_justify="left")
     for heading in ("links", *names):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", overflow="fold")
     for row in links:
         table.add_row(str(row["links"]), *(f"{1e6 * row[name]:.1f}" for name in names))
     table.add_row("exponent", *(f"{slopes[name]:.2f}" for name in names), style="bold")
