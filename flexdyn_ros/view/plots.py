@@ -14,9 +14,9 @@ from flexdyn_ros.view.spectra import modal_frequencies, spectra, tip_deflections
 
 __all__ = ["plot_trajectory"]
 
-PANELS = ("position", "velocity", "deflection", "effort", "energy", "balance", "spectrum")
+PANELS = ("position", "velocity", "deflection", "effort", "hydraulics", "energy", "balance", "spectrum")
 #: those that are drawn unless others are asked for; of robots that bend also deflection and spectrum
-USUAL = ("position", "velocity", "effort", "energy", "balance")
+USUAL = ("position", "velocity", "effort", "hydraulics", "energy", "balance")
 #: the qualitative palette of Okabe & Ito (2008), told apart with every kind of colour vision
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B2A800")
 #: dashed lines are those of other runs
@@ -53,7 +53,8 @@ def plot_trajectory(
     trajectory : Trajectory
     path : path, optional
         File to write; its ending says what kind (png, svg, pdf).
-    panels : sequence of {"position", "velocity", "deflection", "effort", "energy", "balance", "spectrum"}
+    panels : sequence of {"position", "velocity", "deflection", "effort", "hydraulics", "energy", "balance",
+            "spectrum"}
         balance is energy - work + dissipated less its first value; deflection and spectrum need the robot and
         the spectrum marks its frequencies of vibration. What was not recorded is left out. Default: all, but
         deflection and spectrum only of robots that bend.
@@ -158,6 +159,8 @@ def _panels(trajectory: Trajectory, quantity: str, coordinates: Sequence[str] | 
         lines = list(zip(spectrum.names, spectrum.amplitude, strict=True))
         what = "deflection" if spectrum.unit == "m" else "velocity"
         return [_Panel(f"Spectrum of {what}", f"amplitude [{spectrum.unit}]", lines, spectrum.frequency)]
+    if quantity == "hydraulics":
+        return _hydraulic_panels(t)
     if t.energy is None:
         return []
     if quantity == "balance":
@@ -165,6 +168,22 @@ def _panels(trajectory: Trajectory, quantity: str, coordinates: Sequence[str] | 
     parts = [("kinetic", t.energy.kinetic), ("gravity", t.energy.gravity), ("elastic", t.energy.elastic)]
     parts += [("total", t.energy.total), ("work", t.work), ("dissipated", t.dissipated)]
     return [_Panel("Energy", "energy [J]", [(name, values) for name, values in parts if values.any()])]
+
+
+def _hydraulic_panels(t: Trajectory) -> list[_Panel]:
+    """Pressures and spools of the cylinders of a platform, if they were recorded."""
+    if t.hydraulics is None:
+        return []
+    cylinders = t.hydraulics
+
+    def panel(title: str, label: str, values: np.ndarray) -> _Panel:
+        return _Panel(title, label, [(name, values[:, i]) for i, name in enumerate(t.effort_names)])
+
+    return [
+        panel("Bore side", "pressure [bar, absolute]", cylinders.pressure_bore / 1e5),
+        panel("Rod side", "pressure [bar, absolute]", cylinders.pressure_rod / 1e5),
+        panel("Valves", "spool [-]", cylinders.spool),
+    ]
 
 
 def _draw(ax: Any, panel: _Panel, trajectory: Trajectory) -> None:

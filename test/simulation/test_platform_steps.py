@@ -327,6 +327,9 @@ def test_recorded_cylinders_are_saved_loaded_and_written_as_columns(robot, tmp_p
     np.testing.assert_array_equal(again.hydraulics.flags, run.hydraulics.flags)
     assert "leg_3.pressure_bore" in run.columns
     np.testing.assert_array_equal(run["leg_3.pressure_bore"], run.hydraulics.pressure_bore[:, 2])
+    pytest.importorskip("matplotlib")
+    titles = [ax.get_title("left") or ax.get_title() for ax in run.plot(tmp_path / "run.png").axes]
+    assert {"Bore side", "Rod side", "Valves"} <= set(titles)
 
 
 def test_a_terminal_event_stops_platform_and_cylinders_together(robot):
