@@ -38,6 +38,7 @@ from .tree_wheels import (
     GIVEN,
     GROUND_FORCE,
     HAS_TYRE,
+    HUB_MASS,
     HUB_V,
     INNER,
     INNER_WORK,
@@ -85,7 +86,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See kernels/motion.py."""
     head = wheeled_header(robot)
     nv = head[NV]
-    rows, _, wrench, _, room = rows_of(head, work)
+    rows, hubs, wrench, _, room = rows_of(head, work)
     memory = floats_at(work, head[WORK_SIZE])
     f, added = room[0:nv], room[nv : 2 * nv]
     efforts, more = floats_at(force, nv), floats_at(extra, nv)
@@ -96,12 +97,34 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     lean_on_hubs(head, rows, h, f, added)
     for i in range(nv):
         f[i] += efforts[i]
+    move_hubs(head, f, added, hubs)
     arguments = (robot, work, t, q, v, address_of(f), address_of(added), h, a)
     if head[GIVEN] >= 0:
         drive(head, arguments, room, efforts, floats_at(a, nv))
     else:
         call_accelerate(table_at(head[INNER])[ACCELERATE], arguments)
+    keep_hubs(head, hubs, floats_at(a, nv))
     return 0
+
+
+@kernel
+def move_hubs(head, f, added, hubs):
+    """Accelerations of the hubs, which are no nodes of the tree, into hubs (wheels,)."""
+    table, numbers = wheel_tables(head)
+    for j in range(head[WHEELS]):
+        row = table[WHEEL_COLUMNS * j :]
+        if row[HAS_TYRE]:
+            at = row[HUB_V]
+            hubs[j] = f[at] / (numbers[WHEEL_SIZE * j + HUB_MASS] + added[at])
+
+
+@kernel
+def keep_hubs(head, hubs, a):
+    """Write the accelerations of the hubs into a."""
+    table, _ = wheel_tables(head)
+    for j in range(head[WHEELS]):
+        if table[WHEEL_COLUMNS * j + HAS_TYRE]:
+            a[table[WHEEL_COLUMNS * j + HUB_V]] = hubs[j]
 
 
 @kernel

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from mobile_arms import absolute, arm, efforts, held
+from mobile_arms import absolute, arm, chain, efforts, held
 
 import flexdyn_ros
 from flexdyn_ros.errors import StateError, UnsupportedError
+from flexdyn_ros.simulation.rates import rates_of
 
 START = np.radians([-45.0, 120.0])
 
@@ -269,6 +270,33 @@ def test_the_road_that_moves_under_the_wheels_does_work():
     assert np.allclose(run.work, integral(given) + drive + motors, rtol=0.0, atol=2e-3)
     assert (np.diff(run.dissipated) >= 0.0).all()
     assert np.abs(integral(given)).max() > 1.0
+
+
+@pytest.mark.parametrize("tyres", [False, True])
+@pytest.mark.parametrize("bends", [False, True])
+def test_rates_of_compiled_steps_are_those_of_the_verbs_by_both_methods(tyres, bends):
+    tree = {"method": "articulated", "rotary_inertia": "none", "stiffening": "none"}
+    road = '<road kind="sine" amplitude="0.01" offset="0.01" wavelength="0.4" phase="1.0"/>'
+    rng = np.random.default_rng(3)
+    for formulation in ({}, tree):
+        options = {f"formulation.{k}": x for k, x in formulation.items()}
+        robot = flexdyn_ros.load(chain((bends,), tyres=tyres, road=road), options=options)
+        q, v = 0.01 * rng.normal(size=robot.nq), 0.1 * rng.normal(size=robot.nv)
+        q[1] += 0.4 if tyres else 0.25
+        if tyres:
+            q[-2:] += 0.2
+        tau = np.zeros(robot.nv)
+        tau[robot.index("j1")] = 3.0
+        if tyres:
+            tau[-2:] = 1.0, -2.0
+        rates = rates_of(robot, limits="report", saturate=False)
+        rates.set_efforts(tau)
+        a, _, work, taken = rates.rates(0.0, q, v)
+        expected = robot.forward_dynamics(q, v, tau)
+        assert np.abs(a - expected).max() <= 1e-10 * np.abs(expected).max()
+        given, by_wheels = robot.wheel_powers(q, v)
+        assert work == pytest.approx(tau @ v + robot.drive_force(q, v, tau) * v[0] + given, rel=1e-9)
+        assert taken == pytest.approx(by_wheels + v @ robot.bias_terms(q, v).damping, rel=1e-9)
 
 
 def test_both_methods_of_the_planar_arm_make_the_same_steps():
