@@ -158,10 +158,10 @@ def test_shape_deflections_transforms_and_markers_are_those_of_the_library(simul
         client.listen(TFMessage, "/tf")
         client.listen(TFMessage, "/tf_static", LATCHED)
         client.listen(MarkerArray, "/soft/deformation_markers")
-        step(client, 12_000, efforts=[20.0, 0.0, 5.0, 0.0, 15.0, 0.0])
+        step(client, 40_000, efforts=[20.0, 0.0, 5.0, 0.0, 15.0, 0.0])
         topics = {"/tf", "/tf_static", "/soft/deformation_markers", "/soft/deflections", "/soft/joint_states"}
         for _ in range(400):
-            # at rest (0.75 1/s), so that it does not matter which step a message belongs to
+            # at rest by now, so that it does not matter which step a message belongs to
             q, _ = step(client, 1)
             if topics <= set(client.last) and meshes(client):
                 break
