@@ -40,7 +40,8 @@ from flexdyn_ros.nodes.transforms import JointTransforms  # noqa: E402
 
 RATE = 50.0
 LISTENER = """
-import rclpy, sys
+import rclpy
+from rclpy.executors import ExternalShutdownException
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -50,7 +51,7 @@ for kind, topic in ((JointState, "joint_states"), (MarkerArray, "deformation_mar
     node.create_subscription(kind, topic, lambda message: None, 10, raw=True)
 try:
     rclpy.spin(node)
-except BaseException:
+except (KeyboardInterrupt, ExternalShutdownException):
     pass
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,8 @@ from flexdyn_ros.errors import StateError
 from flexdyn_ros.kernels import road as layout
 
 __all__ = ["PackedRoad", "enveloped", "iso_road", "iso_waves"]
+
+LOG = logging.getLogger("flexdyn_ros.roads")
 
 #: displacement density Gd(n0) of the classes, geometric means [m3], at n0 = 0.1 cycle/m (ISO 8608)
 ISO_DENSITY = {"A": 16e-6, "B": 64e-6, "C": 256e-6, "D": 1024e-6, "E": 4096e-6}
@@ -139,12 +142,17 @@ def _slopes(X: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 
 def _callback(function: Callable[[float], Any]) -> Any:
-    """The function X -> (z, dz/dX) as a C function; what it raises becomes NaN."""
+    """The function X -> (z, dz/dX) as a C function; what it raises is logged, once, and becomes NaN."""
+    told = False
 
     def ask(X: float, which: int) -> float:
+        nonlocal told
         try:
             return float(function(X)[which])
-        except Exception:  # noqa: BLE001 - nothing can pass through compiled code
+        except Exception:  # nothing can pass through compiled code
+            if not told:
+                told = True
+                LOG.exception("the road's function failed at X = %g m; the road is not a number there", X)
             return float("nan")
 
     return layout.ROAD_CALLBACK(ask)

@@ -69,6 +69,14 @@ def test_road_read_as_a_function_moves_the_robot_as_the_same_sine():
     assert np.allclose(sine.forward_dynamics(q, v), function.forward_dynamics(q, v), rtol=1e-12, atol=1e-11)
 
 
+def test_a_function_that_fails_is_told_of_once_with_its_cause(caplog):
+    packed = PackedRoad(Road("callable", function=lambda X: {}[X]))
+    assert all(np.isnan(road_at(packed.address, X)[0]) for X in (0.5, 0.7))
+    (record,) = caplog.records
+    assert "X = 0.5" in record.getMessage()
+    assert record.exc_info[0] is KeyError
+
+
 def test_a_disc_rests_on_the_flanks_of_a_groove_and_bridges_it():
     groove = lambda X: (0.5 * np.abs(X), 0.5 * np.sign(X))  # noqa: E731
     hub = enveloped(groove, 0.3)
