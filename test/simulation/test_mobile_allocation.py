@@ -1,10 +1,9 @@
 """Steps of robots on wheels take no memory: as many allocations for many steps as for few."""
 
 import os
-import subprocess
-import sys
 
 import pytest
+from allocation import run_probe
 
 SCRIPT = """
 import numpy as np
@@ -31,16 +30,7 @@ for robot in (planar, spatial, flexdyn_ros.load(chain((True,), tyres=True), opti
 
 @pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT", "0") == "1", reason="nothing is compiled")
 def test_many_steps_on_wheels_allocate_no_more_than_one():
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        env={**os.environ, "NUMBA_NRT_STATS": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=280,
-    )
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.split("\n")[:-1]
+    lines = run_probe(SCRIPT).split("\n")
     assert len(lines) == 6
     for line in lines:
         _, _, *counts = line.split()
