@@ -148,11 +148,11 @@ def test_the_state_publisher_shows_the_bent_arm(simulator, client, robot, tmp_pa
             if not {"/tf", "/tf_static", "/arm/deformation_markers"} <= set(client.last):
                 return False
             # other messages of the topic hold what changes seldom
-            markers = client.last["/arm/deformation_markers"].markers
-            return markers[0].ns.startswith("deformation/")
+            seen["markers"] = client.last["/arm/deformation_markers"].markers
+            return seen["markers"][0].ns.startswith("deformation/")
 
         client.until(complete, "no transforms or no markers")
-        meshes = client.last["/arm/deformation_markers"].markers
+        meshes = seen["markers"]
         assert [marker.header.frame_id for marker in meshes] == ["boom_1/beam", "boom_2/beam"]
         # twelve sides of two triangles between 21 stations, and two ends
         assert [len(marker.points) for marker in meshes] == [3 * (2 * 12 * 20 + 2 * 10)] * 2
