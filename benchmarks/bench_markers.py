@@ -31,10 +31,10 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.conversions import doubles  # noqa: E402
 from flexdyn_ros.nodes.deflections import deflection_message  # noqa: E402
 from flexdyn_ros.nodes.parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.picture import Picture  # noqa: E402
+from flexdyn_ros.nodes.telemetry import joint_state_message  # noqa: E402
 from flexdyn_ros.nodes.transform_bytes import TransformMessage  # noqa: E402
 from flexdyn_ros.nodes.transforms import JointTransforms  # noqa: E402
 
@@ -67,7 +67,7 @@ class Show:
         self.joints = node.create_publisher(JointState, "joint_states", 10)
         self.markers = node.create_publisher(MarkerArray, "deformation_markers", 10)
         self.tf = node.create_publisher(TFMessage, "/tf", 100)
-        self.message = JointState(name=list(self.expanded.joint_names))
+        self.message = joint_state_message(self.expanded.joint_names)
         rng = np.random.default_rng(0)
         self.states = [(0.1 * robot.random(rng), 0.1 * rng.normal(size=robot.nv)) for _ in range(20)]
         self.bytes = []
@@ -79,12 +79,10 @@ class Show:
 
     def joint_states(self, n: int) -> None:
         q, v = self.states[n % 20]
-        message, tau = self.message, np.zeros(self.robot.nu)
-        message.header.stamp = Time(sec=n)
-        message.position = doubles(self.expanded.joint_positions(q))
-        message.velocity = doubles(self.expanded.joint_velocities(q, v))
-        message.effort = doubles(self.expanded.joint_efforts(tau))
-        self.joints.publish(message)
+        position, velocity, effort = self.message.numbers
+        position[:], velocity[:] = self.expanded.joint_state(q, v)
+        effort[:] = self.expanded.joint_efforts(np.zeros(self.robot.nu))
+        self.joints.publish(self.message.stamped(Time(sec=n)))
 
     def meshes(self, n: int) -> None:
         made = self.picture.mesh_message(self.bytes[n % 20])
@@ -92,12 +90,12 @@ class Show:
         self.markers.publish(made)
 
     def transforms_too(self, n: int) -> None:
-        message = self.message
-        rows, position, quaternion = self.transforms.poses(message.name, message.position)
+        names, values = self.expanded.joint_names, self.message.numbers[0]
+        rows, position, quaternion = self.transforms.poses(names, values)
         if n == 0:
             frames = [self.transforms.frames_of(row) for row in rows.tolist()]
             self.template = TransformMessage(frames)
-        self.tf.publish(self.template.filled(message.header.stamp, position, quaternion))
+        self.tf.publish(self.template.filled(Time(sec=n), position, quaternion))
 
 
 def share(parts: list, seconds: float) -> float:
@@ -133,7 +131,7 @@ def main() -> None:
         }
         results = {name: share(parts, arguments.seconds) for name, parts in rows.items()}
         print(
-            f"{arguments.robot}: {len(show.message.name)} joints, meshes of {show.corners} corners, "
+            f"{arguments.robot}: {len(show.expanded.joint_names)} joints, meshes of {show.corners} corners, "
             f"{RATE:g} Hz, load of the machine {os.getloadavg()[0]:.1f}"
         )
         for name, value in results.items():

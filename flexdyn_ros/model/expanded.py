@@ -38,16 +38,14 @@ SIX_AXES = (
 class Part(Protocol):
     """Joints of an expanded description that belong together.
 
-    names: of its joints. positions(q) and velocities(q, v): (..., k) [rad or m, per s] for q (..., nq), v
-    (..., nv).
+    names: of its joints. state(q, v): their positions and velocities (..., k) [rad or m, per s] for q
+    (..., nq), v (..., nv), whose leading dimensions broadcast.
     """
 
     @property
     def names(self) -> tuple[str, ...]: ...
 
-    def positions(self, q: np.ndarray) -> np.ndarray: ...
-
-    def velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray: ...
+    def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 @dataclass(frozen=True)
@@ -60,11 +58,8 @@ class Axes:
     ratio: np.ndarray
     offset: np.ndarray
 
-    def positions(self, q: np.ndarray) -> np.ndarray:
-        return self.ratio * q[..., self.q_index] + self.offset
-
-    def velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self.ratio * v[..., self.v_index]
+    def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.ratio * q[..., self.q_index] + self.offset, self.ratio * v[..., self.v_index]
 
 
 @dataclass(frozen=True)
@@ -75,17 +70,15 @@ class FloatingJoint:
     q_index: int
     v_index: int
 
-    def positions(self, q: np.ndarray) -> np.ndarray:
-        at = self.q_index
-        return np.concatenate((q[..., at : at + 3], self._angles(q)), axis=-1)
-
-    def velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        at = self.v_index
-        rates = angle_rates(self._angles(q), v[..., at : at + 3])
-        return np.concatenate((v[..., at + 3 : at + 6], rates), axis=-1)
-
-    def _angles(self, q: np.ndarray) -> np.ndarray:
-        return yaw_pitch_roll_of_quaternion(q[..., self.q_index + 3 : self.q_index + 7])
+    def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        at, begin = self.q_index, self.v_index
+        angles = yaw_pitch_roll_of_quaternion(q[..., at + 3 : at + 7])
+        rates = angle_rates(angles, v[..., begin : begin + 3])
+        carried = np.broadcast_to(v[..., begin + 3 : begin + 6], rates.shape)
+        return (
+            np.concatenate((q[..., at : at + 3], angles), axis=-1),
+            np.concatenate((carried, rates), axis=-1),
+        )
 
 
 class Expanded:
@@ -100,26 +93,35 @@ class Expanded:
         of the frames that were added.
     """
 
-    def __init__(self, urdf: str, parts: Sequence[Part], efforts: dict[str, int]) -> None:
-        self.urdf = urdf
+    def __init__(self, urdf: str, parts: Sequence[Part], efforts: dict[str, int], nv: int) -> None:
+        self.urdf, self._still = urdf, np.zeros(nv)
         self._parts = tuple(parts)
         self.joint_names = tuple(name for part in parts for name in part.names)
         columns = np.array([efforts.get(name, -1) for name in self.joint_names], dtype=np.int64)
         self._effort_columns, self._has_effort = columns, columns >= 0
 
-    def joint_positions(self, q: np.ndarray) -> np.ndarray:
-        """Positions (..., k) [rad or m] of `joint_names` for q (..., nq)."""
-        q = np.asarray(q, dtype=np.float64)
-        return self._joined(q, [part.positions(q) for part in self._parts])
+    def joint_state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities (..., k) of `joint_names`, computed together.
 
-    def joint_velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Velocities (..., k) [rad/s or m/s] of `joint_names` for q (..., nq) and v (..., nv).
-
-        At a pitch of 90 degrees yaw and roll of a floating joint cannot be told apart; their rates are then
+        q (..., nq) and v (..., nv), whose leading dimensions broadcast; [rad or m], [rad/s or m/s]. At a
+        pitch of 90 degrees yaw and roll of a floating joint cannot be told apart; their rates are then
         limited.
         """
         q, v = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
-        return self._joined(q, [part.velocities(q, v) for part in self._parts])
+        states = [part.state(q, v) for part in self._parts]
+        if len(states) == 1:
+            return states[0]
+        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        return _joined(batch, [x for x, _ in states]), _joined(batch, [xd for _, xd in states])
+
+    def joint_positions(self, q: np.ndarray) -> np.ndarray:
+        """Positions (..., k) [rad or m] of `joint_names` for q (..., nq)."""
+        return self.joint_state(q, self._still)[0]
+
+    def joint_velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Velocities (..., k) [rad/s or m/s] of `joint_names` for q (..., nq) and v (..., nv); as those of
+        `joint_state`."""
+        return self.joint_state(q, v)[1]
 
     def joint_efforts(self, tau: np.ndarray) -> np.ndarray:
         """Efforts (..., k) [N m or N] of `joint_names` for tau (..., nu); 0 for joints that no actuator
@@ -129,9 +131,12 @@ class Expanded:
             return np.zeros((*tau.shape[:-1], 0))
         return np.where(self._has_effort, tau[..., self._effort_columns], 0.0)
 
-    @staticmethod
-    def _joined(q: np.ndarray, values: Sequence[np.ndarray]) -> np.ndarray:
-        return np.concatenate(values, axis=-1) if values else np.zeros((*q.shape[:-1], 0))
+
+def _joined(batch: tuple[int, ...], values: Sequence[np.ndarray]) -> np.ndarray:
+    if not batch:
+        return np.concatenate(values) if values else np.zeros(0)
+    full = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in values]
+    return np.concatenate(full, axis=-1) if full else np.zeros((*batch, 0))
 
 
 def expand(robot: Any, segments: int | None = None) -> Expanded:
@@ -151,13 +156,13 @@ def expand(robot: Any, segments: int | None = None) -> Expanded:
     """
     if robot.kind == "platform":
         joints = PlatformJoints(robot)
-        return Expanded(text_of(_shaped_tree(robot)), [joints], joints.efforts)
+        return Expanded(text_of(_shaped_tree(robot)), [joints], joints.efforts, robot.nv)
     if robot.kind == "continuum":
         from flexdyn_ros.model.expanded_continuum import cut_sections
 
         root = _shaped_tree(robot)
         soft = cut_sections(root, robot, segments)
-        return Expanded(text_of(root), [soft], {})
+        return Expanded(text_of(root), [soft], {}, robot.nv)
     if robot.kind not in ("tree", "mobile"):
         raise UnsupportedError(
             f"robots of kind '{robot.kind}' are not expanded yet; kinds 'tree', 'mobile' and 'platform' are"
@@ -169,7 +174,7 @@ def expand(robot: Any, segments: int | None = None) -> Expanded:
         parts.append(cut_flexible_links(root, robot, bending, segments))
     if robot.kind == "mobile":
         parts.append(hang_wheels(root, robot))
-    return Expanded(text_of(root), parts, efforts)
+    return Expanded(text_of(root), parts, efforts, robot.nv)
 
 
 def _shaped_tree(robot: Any) -> etree._Element:

@@ -16,16 +16,15 @@ import numpy as np
 from lxml import etree
 
 from flexdyn_ros.errors import DimensionError, UnsupportedError
+from flexdyn_ros.kernels.expanded import bent_frames
 from flexdyn_ros.model.beams import BeamLink
 from flexdyn_ros.model.expanded_frames import (
     AXES,
     add_fixed,
     add_moving,
     add_visual,
-    angle_rates,
-    angles_of_vector,
+    rows_of,
     set_origin,
-    spatial_rate,
 )
 from flexdyn_ros.model.flexible import settled_link
 from flexdyn_ros.model.placement import Placement, rotation_of_rpy
@@ -45,6 +44,8 @@ MOVES = {
 }
 #: radius of a link whose section is not known, as a fraction of its length
 SLENDER = 1.0 / 40.0
+#: entries of the tables below this share of the largest are rounding
+NOTHING = 1e-13
 #: segments of a link share their length with the next ones, so that bends show no gaps
 OVERLAP = 1.02
 
@@ -86,12 +87,27 @@ class _Shapes:
             rotation=np.moveaxis(bent.rotation[:m, back], 0, -1).copy(),
         )
 
+    def once(self, first: int) -> tuple[np.ndarray, np.ndarray]:
+        """Terms c delta of `bent_frames`, the frames counted from `first`: rows (k, 4), values (k,)."""
+        table = np.concatenate((self.linear, self.rotation), axis=1)
+        frame, axis, i = np.nonzero(np.abs(table) > NOTHING * np.abs(table).max(initial=0.0))
+        rows = np.stack((first + frame, axis, self.q[i], self.v[i]), axis=1).astype(np.int64)
+        return rows, table[frame, axis, i]
+
+    def twice(self, first: int) -> tuple[np.ndarray, np.ndarray]:
+        """Terms c delta_i delta_j of `bent_frames`: rows (k, 6), values (k,)."""
+        # of the symmetric matrices, the upper half twice
+        table = np.triu(self.quadratic, 1) + 0.5 * self.quadratic * np.eye(len(self.q))
+        largest = max(np.abs(self.linear).max(initial=0.0), np.abs(table).max(initial=0.0))
+        frame, axis, i, j = np.nonzero(np.abs(table) > NOTHING * largest)
+        indices = (first + frame, axis, self.q[i], self.q[j], self.v[i], self.v[j])
+        return np.stack(indices, axis=1).astype(np.int64), table[frame, axis, i, j]
+
 
 class FlexibleSegments:
     """The joints of all segments, tips and attachment frames of a robot's flexible links.
 
-    columns: (frame, axis) of each joint among all frames. All links are moved at once: tables are as wide as
-    the link with most frames and modes needs, and zero where others have less.
+    columns: (frame, axis) of each joint, frames counted through all links.
     """
 
     #: kinds of coordinates that bend a link
@@ -101,49 +117,33 @@ class FlexibleSegments:
         self, links: tuple[_Shapes, ...], names: tuple[str, ...], columns: tuple[np.ndarray, np.ndarray]
     ) -> None:
         self.names = names
-        n, m = len(links), max(len(link.q) for link in links)
-        counts = [link.linear.shape[0] for link in links]
-        f = max(counts)
-        self._q, self._v = np.zeros((n, m), dtype=np.intp), np.zeros((n, m), dtype=np.intp)
-        linear, rotation = np.zeros((n, f, 3, m)), np.zeros((n, f, 3, m))
-        quadratic = np.zeros((n, f, 3, m, m))
-        for i, (link, k) in enumerate(zip(links, counts, strict=True)):
-            j = len(link.q)
-            self._q[i, :j], self._v[i, :j] = link.q, link.v
-            linear[i, :k, :, :j], rotation[i, :k, :, :j] = link.linear, link.rotation
-            quadratic[i, :k, :, :j, :j] = link.quadratic
-        self._linear, self._rotation = linear.reshape(n, -1, m), rotation.reshape(n, -1, m)
-        self._quadratic = quadratic.reshape(n, -1, m)
-        # where the frames of the links stand in the tables
-        rows = np.concatenate([i * f + np.arange(k) for i, k in enumerate(counts)])
-        self._columns = 6 * rows[columns[0]] + columns[1]
-        self._shape = (n * f, 3)
+        once, linear, twice, quadratic = [], [], [], []
+        first = 0
+        for link in links:
+            rows, values = link.once(first)
+            once.append(rows)
+            linear.append(values)
+            rows, values = link.twice(first)
+            twice.append(rows)
+            quadratic.append(values)
+            first += len(link.linear)
+        self._terms = (
+            np.concatenate(once),
+            np.concatenate(linear),
+            np.concatenate(twice),
+            np.concatenate(quadratic),
+            np.stack(columns, axis=1).astype(np.int64),
+        )
+        self._frames = first
 
-    def positions(self, q: np.ndarray) -> np.ndarray:
-        """Positions (..., k) [m, rad] for q (..., nq)."""
-        delta = q[..., self._q, None]
-        moved = (self._linear + 0.5 * self._slopes(delta)) @ delta
-        return self._chosen(self._frames(moved), angles_of_vector(self._frames(self._rotation @ delta)))
-
-    def velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Velocities (..., k) [m/s, rad/s] for q (..., nq), v (..., nv)."""
-        delta, rate = q[..., self._q, None], v[..., self._v, None]
-        moved = self._frames((self._linear + self._slopes(delta)) @ rate)
-        theta, turning = self._frames(self._rotation @ delta), self._frames(self._rotation @ rate)
-        return self._chosen(moved, angle_rates(angles_of_vector(theta), spatial_rate(theta, turning)))
-
-    def _slopes(self, delta: np.ndarray) -> np.ndarray:
-        """What bending adds to the linear table (..., links, 3 frames, m)."""
-        return (self._quadratic @ delta).reshape(*delta.shape[:-3], *self._linear.shape)
-
-    def _frames(self, values: np.ndarray) -> np.ndarray:
-        """(..., links, 3 frames, 1) as (..., frames of all links, 3)."""
-        return values.reshape(*values.shape[:-3], *self._shape)
-
-    def _chosen(self, moved: np.ndarray, turned: np.ndarray) -> np.ndarray:
-        moved, turned = np.broadcast_arrays(moved, turned)
-        both = np.concatenate((moved, turned), axis=-1)
-        return both.reshape(*both.shape[:-2], -1)[..., self._columns]
+    def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities (..., k) [m, rad, per s] for q (..., nq), v (..., nv)."""
+        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        qs, vs = rows_of(q, batch), rows_of(v, batch)
+        at, rate = np.empty((self._frames, 6)), np.empty((self._frames, 6))
+        positions, velocities = np.empty((len(qs), len(self.names))), np.empty((len(qs), len(self.names)))
+        bent_frames(qs, vs, *self._terms, at, rate, positions, velocities)
+        return positions.reshape(*batch, -1), velocities.reshape(*batch, -1)
 
 
 def cut_flexible_links(

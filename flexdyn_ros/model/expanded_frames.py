@@ -20,10 +20,8 @@ __all__ = [
     "add_moving",
     "add_visual",
     "angle_rates",
-    "angles_of_vector",
-    "rotation_of_vector",
+    "rows_of",
     "set_origin",
-    "spatial_rate",
     "yaw_pitch_roll",
     "yaw_pitch_roll_of_quaternion",
 ]
@@ -120,18 +118,6 @@ def yaw_pitch_roll(R: np.ndarray) -> np.ndarray:
     return np.stack((yaw, pitch, roll), axis=-1)
 
 
-def angles_of_vector(theta: np.ndarray) -> np.ndarray:
-    """Angles (..., 3) about z, y, x of the rotation with the vector theta (..., 3): `yaw_pitch_roll` of
-    `rotation_of_vector`, from the five entries of the matrix that it takes."""
-    a, b, _ = _series(theta)
-    x, y, z = theta[..., 0], theta[..., 1], theta[..., 2]
-    bx, by = b * x, b * y
-    pitch = np.arcsin(np.clip(a * y - bx * z, -1.0, 1.0))
-    yaw = np.arctan2(a * z + bx * y, 1.0 - by * y - b * z * z)
-    roll = np.arctan2(a * x + by * z, 1.0 - bx * x - by * y)
-    return np.stack((yaw, pitch, roll), axis=-1)
-
-
 def yaw_pitch_roll_of_quaternion(quaternion: np.ndarray) -> np.ndarray:
     """Angles (..., 3) about z, y, x of quaternions x y z w (..., 4)."""
     x, y, z, w = np.moveaxis(quaternion, -1, 0)
@@ -154,44 +140,7 @@ def angle_rates(angles: np.ndarray, w: np.ndarray) -> np.ndarray:
     return np.stack((w[..., 2] + roll * np.sin(pitch), across, roll), axis=-1)
 
 
-def rotation_of_vector(theta: np.ndarray) -> np.ndarray:
-    """Rotation matrices (..., 3, 3) of rotation vectors (..., 3), Rodrigues' formula."""
-    a, b, _ = _series(theta)
-    x, y, z = theta[..., 0], theta[..., 1], theta[..., 2]
-    ax, ay, az, bx, by, bz = a * x, a * y, a * z, b * x, b * y, b * z
-    xx, yy, zz, xy, xz, yz = bx * x, by * y, bz * z, bx * y, bx * z, by * z
-    R = np.empty((*theta.shape, 3))
-    R[..., 0, 0], R[..., 0, 1], R[..., 0, 2] = 1.0 - (yy + zz), xy - az, xz + ay
-    R[..., 1, 0], R[..., 1, 1], R[..., 1, 2] = xy + az, 1.0 - (xx + zz), yz - ax
-    R[..., 2, 0], R[..., 2, 1], R[..., 2, 2] = xz - ay, yz + ax, 1.0 - (xx + yy)
-    return R
-
-
-def spatial_rate(theta: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """Angular velocity (..., 3) in the parent's axes when a rotation vector (..., 3) changes at `rate`."""
-    _, b, c = _series(theta)
-    once = _cross(theta, rate)
-    return rate + b[..., None] * once + c[..., None] * _cross(theta, once)
-
-
-def _series(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """sin x / x, (1 - cos x) / x^2 and (x - sin x) / x^3 at x = |theta|."""
-    square = np.einsum("...i,...i->...", theta, theta)
-    if square.max(initial=0.0) < 1e-4:  # links that bend as links do
-        a = 1.0 - square * (1.0 / 6.0 - square / 120.0)
-        b = 0.5 - square * (1.0 / 24.0 - square / 720.0)
-        return a, b, 1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0)
-    x = np.sqrt(square)
-    small = x < 1e-2
-    safe = np.where(small, 1.0, x)
-    a = np.where(small, 1.0 - square / 6.0 + square**2 / 120.0, np.sin(safe) / safe)
-    b = np.where(small, 0.5 - square / 24.0 + square**2 / 720.0, (1.0 - np.cos(safe)) / safe**2)
-    c = np.where(small, 1.0 / 6.0 - square / 120.0 + square**2 / 5040.0, (safe - np.sin(safe)) / safe**3)
-    return a, b, c
-
-
-def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Cross product (..., 3); numpy's own costs four times as much for a few vectors."""
-    product: np.ndarray = a[..., [1, 2, 0]] * b[..., [2, 0, 1]]
-    product -= a[..., [2, 0, 1]] * b[..., [1, 2, 0]]
-    return product
+def rows_of(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
+    """x (..., n) for every sample of a batch, copied to rows (samples, n) as kernels take them."""
+    full = np.broadcast_to(x, (*batch, x.shape[-1])) if batch else x
+    return np.array(full, order="C").reshape(-1, x.shape[-1])

@@ -22,14 +22,12 @@ class Suspensions:
         self._robot = robot
         self.names = tuple(f"{name}/suspension" for name in robot.wheel_names)
 
-    def positions(self, q: np.ndarray) -> np.ndarray:
-        """Travel (..., wheels) of q (..., nq)."""
-        return self._robot.wheel_forces(q, np.zeros(self._robot.nv)).travel
-
-    def velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Rate of travel, by a central difference along the motion."""
-        ahead, behind = (self.positions(self._robot.integrate(q, v, h)) for h in (STEP, -STEP))
-        return (ahead - behind) / (2.0 * STEP)
+    def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Travel (..., wheels) of q (..., nq), and its rate by a central difference along the motion."""
+        moves = np.array([[0.0], [1.0], [-1.0]]) * v[..., None, :]
+        moved = self._robot.integrate(q[..., None, :], moves, STEP)
+        travel = self._robot.wheel_forces(moved, np.zeros(self._robot.nv)).travel
+        return travel[..., 0, :], (travel[..., 1, :] - travel[..., 2, :]) / (2.0 * STEP)
 
 
 def hang_wheels(root: etree._Element, robot: Any) -> Suspensions:

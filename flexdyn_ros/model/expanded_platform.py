@@ -45,17 +45,15 @@ class PlatformJoints:
         self._columns = np.array(columns)
         self.efforts = {leg.joints[2]: i for i, leg in enumerate(robot.legs)}
 
-    def positions(self, q: np.ndarray) -> np.ndarray:
-        """Positions (..., k) [m, rad] for q (..., 7)."""
+    def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities (..., k) [m, rad, per s] for q (..., 7), v (..., 6)."""
+        joints, rates = self._robot.leg_joints(q, v)
         moved, angles = self._pose(q)
-        joints = self._robot.leg_joints(q, np.zeros(6))[0]
-        return self._joined(moved, angles, joints)
-
-    def velocities(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Velocities (..., k) [m/s, rad/s] for q (..., 7), v (..., 6)."""
-        joints = self._robot.leg_joints(q, v)[1]
-        rates = angle_rates(self._pose(q)[1], v[..., :3] @ self._carrier.R)
-        return self._joined(v[..., 3:] @ self._carrier.R, rates, joints)
+        turning = angle_rates(angles, v[..., :3] @ self._carrier.R)
+        return (
+            self._joined(moved, angles, joints),
+            self._joined(v[..., 3:] @ self._carrier.R, turning, rates),
+        )
 
     def _pose(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Position (..., 3) and angles (..., 3) of the platform in its carrier."""

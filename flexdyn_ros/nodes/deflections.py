@@ -10,8 +10,9 @@ import numpy as np
 from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
 from flexdyn_ros.model.bending_frames import bending_frames
 from flexdyn_ros.nodes.conversions import doubles, vector_message
+from flexdyn_ros.nodes.number_message import NumberMessage
 
-__all__ = ["deflection_message"]
+__all__ = ["DeflectionMessage", "deflection_message"]
 
 _KNOWN: WeakKeyDictionary[Any, dict[str, tuple[str, float]]] = WeakKeyDictionary()
 
@@ -24,6 +25,38 @@ def deflection_message(robot: Any, bent: dict[str, Any], row: tuple[int, ...] = 
         robot=robot.name,
         links=[_link(name, *frames[name], d, row) for name, d in bent.items()],
     )
+
+
+class DeflectionMessage:
+    """LinkDeflections of a robot as bytes, at the default stations; for a topic that is published often."""
+
+    #: fields that change, of Deflection and of LinkDeflection
+    FIELDS = (
+        ("displacement", "displacements"),
+        ("rotation", "rotations"),
+        ("curvature", "curvatures"),
+        ("strain", "strains"),
+        ("moment", "moments"),
+        ("axial_force", "axial_forces"),
+    )
+
+    def __init__(self, robot: Any) -> None:
+        bent = robot.deflections(robot.neutral())
+        message = deflection_message(robot, bent)
+        message.header.frame_id = robot.description.root
+        self._links = tuple(bent)
+        self._message = NumberMessage(
+            message,
+            [(link, name, len(link.stations)) for link in message.links for _, name in self.FIELDS],
+        )
+
+    def filled(self, stamp: Any, bent: dict[str, Any]) -> bytes:
+        """The message of `robot.deflections(q)` for one q, with a stamp."""
+        numbers = iter(self._message.numbers)
+        for link in self._links:
+            for name, _ in self.FIELDS:
+                next(numbers)[:] = getattr(bent[link], name)
+        return self._message.stamped(stamp)
 
 
 def _frames_of(robot: Any) -> dict[str, tuple[str, float]]:

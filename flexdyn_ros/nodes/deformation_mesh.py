@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from visualization_msgs.msg import Marker
 
+from flexdyn_ros.kernels.tubes import lengths, paint, sweep
 from flexdyn_ros.model.colour_scale import colours_of
-from flexdyn_ros.model.expanded_frames import rotation_of_vector
 from flexdyn_ros.model.outlines import outline
 from flexdyn_ros.nodes.deflection_bytes import Bent
 from flexdyn_ros.nodes.marker_bytes import MeshMessage
@@ -37,22 +37,28 @@ class _Tube:
         end = (k - 1) * n
         fan = np.array([(0, m + 1, m) for m in range(1, n - 1)]).ravel()
         far = np.array([(end, end + m, end + m + 1) for m in range(1, n - 1)]).ravel()
-        self.corners = np.concatenate((sides, fan, far))
+        self.corners = np.concatenate((sides, fan, far)).astype(np.int64)
         self.station = self.corners // n
         self.straight = np.zeros((k, 3))
         self.straight[:, self.along] = bent.stations * bent.length
+        self._surface, self.value = np.zeros((k * n, 3)), np.zeros(k)
 
     def write_points(self, bent: Bent, magnification: float, out: np.ndarray) -> None:
         """Corners of the triangles, in the undeformed frame of the link, to out (m, 3) [m]."""
-        R = rotation_of_vector(magnification * bent.rotation)
-        centre = self.straight + magnification * bent.displacement
-        surface = centre[:, None, :] + self.ring @ R.transpose(0, 2, 1)
-        np.take(surface.reshape(-1, 3), self.corners, axis=0, out=out, mode="clip")
+        sweep(
+            self.straight,
+            bent.displacement,
+            bent.rotation,
+            magnification,
+            self.ring,
+            self.corners,
+            self._surface,
+            out,
+        )
 
-    def write_colours(self, share: np.ndarray, out: np.ndarray) -> None:
-        """Colours of values of 0..1 at the stations (k,), to out (m, 4)."""
-        row = np.minimum(255.0 * share, 255.0).astype(np.intp)
-        np.take(TABLE, row[self.station], axis=0, out=out, mode="clip")
+    def write_colours(self, scale: float, out: np.ndarray) -> None:
+        """Colours of scale times `value` at the stations (k,), of 0..1, to out (m, 4)."""
+        paint(self.value, scale, self.station, TABLE, out)
 
 
 class DeformationMesh:
@@ -83,17 +89,17 @@ class DeformationMesh:
         if not drawn:
             return None
         self._make(drawn, settings.frame_prefix)
-        values = self._values(stamp, drawn, settings.colour)
-        self.top = settings.colour_limit or max(self.top, *(float(value.max()) for value in values))
+        largest = self._take_values(stamp, drawn, settings.colour)
+        self.top = settings.colour_limit or max(self.top, largest)
         scale = 1.0 / self.top if self.top > 0.0 else 0.0
         for n, (bent, tube) in enumerate(zip(drawn, self._tubes, strict=True)):
             tube.write_points(bent, settings.magnification, self._template.points[n])
-            tube.write_colours(values[n] * scale, self._template.colours[n])
+            tube.write_colours(scale, self._template.colours[n])
         return self._template.stamped(stamp)
 
     def _make(self, links: Sequence[Bent], prefix: str) -> None:
         """Shapes and message for these links, if they are not those of before."""
-        shape = (prefix, *((bent.link, bent.frame, len(bent.stations), bent.length) for bent in links))
+        shape = (prefix, *((bent.link, bent.frame, bent.stations.tobytes(), bent.length) for bent in links))
         if shape == self._shape:
             return
         self._shape = shape
@@ -102,23 +108,25 @@ class DeformationMesh:
         markers = [_marker(bent, number, prefix) for number, bent in enumerate(links)]
         self._template = MeshMessage(markers, [len(tube.corners) for tube in self._tubes])
 
-    def _values(self, stamp: tuple[int, int], links: Sequence[Bent], colour: str) -> list[np.ndarray]:
-        """What colours stand for, (k,) per link; velocity: how fast the displacement changes."""
-        if colour == "strain":
-            return [np.abs(bent.strain) for bent in links]
-        if colour == "moment":
-            return [_length(bent.moment) for bent in links]
-        if colour == "displacement":
-            return [_length(bent.displacement) for bent in links]
-        time, now = stamp[0] + 1e-9 * stamp[1], [bent.displacement for bent in links]
-        before, self._before = self._before, (time, now)
+    def _take_values(self, stamp: tuple[int, int], links: Sequence[Bent], colour: str) -> float:
+        """What colours stand for, to the tubes, and the largest; velocity: how fast the displacement
+        changes."""
+        if colour == "velocity":
+            shown = self._velocities(stamp[0] + 1e-9 * stamp[1], links)
+        else:
+            shown = [getattr(bent, colour) for bent in links]
+        return max(
+            lengths(x.reshape(len(x), -1), tube.value) for x, tube in zip(shown, self._tubes, strict=True)
+        )
+
+    def _velocities(self, time: float, links: Sequence[Bent]) -> list[np.ndarray]:
+        """By the difference to the message before, (k, 3) per link; zeros after a pause."""
+        before, self._before = self._before, (time, [bent.displacement.copy() for bent in links])
         if before is None or not 0.0 < time - before[0] < 1.0:
-            return [np.zeros(len(d)) for d in now]
-        return [_length(d - was) / (time - before[0]) for d, was in zip(now, before[1], strict=True)]
-
-
-def _length(vectors: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+            return [np.zeros((len(bent.stations), 3)) for bent in links]
+        return [
+            (bent.displacement - was) / (time - before[0]) for bent, was in zip(links, before[1], strict=True)
+        ]
 
 
 def _marker(bent: Bent, number: int, prefix: str) -> Marker:

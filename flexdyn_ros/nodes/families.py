@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from flexdyn_interfaces.msg import LinkDeflections
-from flexdyn_ros.nodes.deflections import deflection_message
+from flexdyn_ros.nodes.deflections import DeflectionMessage
 from flexdyn_ros.nodes.inputs import Input
 from flexdyn_ros.nodes.mobile_wheels import wheel_topics
 from flexdyn_ros.nodes.platform_topics import PlatformTopics
@@ -58,16 +58,15 @@ class Deflections:
         self._simulation = setting.simulation
         self._publisher = setting.make(LinkDeflections, "deflections", 10)
         self.publishers = (self._publisher,)
+        self._message = DeflectionMessage(setting.simulation.robot)
 
     def publish_fast(self, stamp: Any) -> None:
         """Nothing."""
 
     def publish_slow(self, stamp: Any) -> None:
         """The present deflections."""
-        robot = self._simulation.robot
-        message = deflection_message(robot, robot.deflections(self._simulation.stepper.q))
-        message.header.stamp, message.header.frame_id = stamp, robot.description.root
-        self._publisher.publish(message)
+        bent = self._simulation.robot.deflections(self._simulation.stepper.q)
+        self._publisher.publish(self._message.filled(stamp, bent))
 
 
 def _deflections(setting: Setting) -> Extra | None:

@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 
 from flexdyn_interfaces.msg import HydraulicState
 from flexdyn_ros.nodes.conversions import matrix_from_pose
-from flexdyn_ros.nodes.deflection_bytes import Bent, read_deflections
+from flexdyn_ros.nodes.deflection_bytes import Bent, DeflectionReader
 from flexdyn_ros.nodes.deformation_mesh import DeformationMesh
 from flexdyn_ros.nodes.leg_markers import LegMarkers
 from flexdyn_ros.nodes.parameters import StatePublisherParameters
@@ -48,6 +48,7 @@ class Picture:
         self._description, self._settings = robot.description, settings
         self._mesh = DeformationMesh(robot.description)
         self._legend = Legend(robot, frame)
+        self._reader = DeflectionReader()
         self._bent: list[Bent] = []
         self._base = robot.frames(robot.neutral(), robot.description.root)
         self._moves = robot.description.base.type != "fixed"
@@ -105,7 +106,7 @@ class Picture:
         ValueError
             If the bytes are no such message.
         """
-        stamp, self._bent = read_deflections(data)
+        stamp, self._bent = self._reader.read(data)
         return self._mesh.message(stamp, self._bent, self._settings)
 
     def markers(self) -> list[Any]:

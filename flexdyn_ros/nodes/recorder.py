@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import struct
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from rclpy.serialization import serialize_message
 
+from flexdyn_ros.nodes.marker_bytes import HEADER
 from flexdyn_ros.nodes.parameters import ParameterError
 from flexdyn_ros.simulation.bag import Bag
 from flexdyn_ros.simulation.recording import note_robot
@@ -81,7 +83,8 @@ class Recorder:
         def publish_and_record(message: Any) -> None:
             publish(message)
             if publisher.is_activated:
-                self._queue.put((channel, serialize_message(message), _nanoseconds(message)))
+                data = message if isinstance(message, bytes) else serialize_message(message)
+                self._queue.put((channel, data, _nanoseconds(message)))
 
         publisher.publish = publish_and_record
 
@@ -97,6 +100,10 @@ def _type_name(kind: Any) -> str:
 
 
 def _nanoseconds(message: Any) -> int:
-    """Stamp of a message, or of the first transform of one without a header [ns]."""
+    """Stamp [ns] of a message, or of the first transform of one without a header; messages of bytes begin
+    with a header."""
+    if isinstance(message, bytes):
+        seconds, nanoseconds = struct.unpack_from("<iI", message, HEADER)
+        return int(seconds) * 10**9 + int(nanoseconds)
     header = message.header if hasattr(message, "header") else message.transforms[0].header
-    return header.stamp.sec * 10**9 + header.stamp.nanosec
+    return int(header.stamp.sec) * 10**9 + int(header.stamp.nanosec)

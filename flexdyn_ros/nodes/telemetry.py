@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ import flexdyn_ros
 from flexdyn_interfaces.msg import DynamicsState, Energy
 from flexdyn_ros.dynamics.reactions import JointReactions
 from flexdyn_ros.nodes.conversions import (
-    doubles,
     dynamics_state,
     pose_message,
     time_message,
@@ -26,11 +25,12 @@ from flexdyn_ros.nodes.conversions import (
     wrench_message,
 )
 from flexdyn_ros.nodes.families import Setting, extras_of
+from flexdyn_ros.nodes.number_message import NumberMessage
 from flexdyn_ros.nodes.parameters import SimulatorParameters
 from flexdyn_ros.nodes.recorder import Recorder
 from flexdyn_ros.nodes.simulation import Simulation
 
-__all__ = ["Telemetry"]
+__all__ = ["Telemetry", "joint_state_message", "state_message"]
 
 
 class Telemetry:
@@ -70,8 +70,8 @@ class Telemetry:
         everything = [self._joints, self._state, self._energy, self._clock, self._odometry, self._transforms]
         everything += [*self._wrenches, *(p for extra in self.extras for p in extra.publishers)]
         self.publishers = [publisher for publisher in everything if publisher is not None]
-        self._joint_message = JointState(name=list(self._expanded.joint_names))
-        self._state_message = self.state()
+        self._joint_message = joint_state_message(self._expanded.joint_names)
+        self._state_message = state_message(self.state())
         self._fast_interval = 1.0 / settings.publish_rate_hz
         self._slow_interval = 1.0 / settings.deflection_rate_hz
         self.restart()
@@ -127,17 +127,13 @@ class Telemetry:
         s, stamp = self._simulation.stepper, self.stamp()
         if self._clock is not None:
             self._clock.publish(Clock(clock=stamp))
-        joints, expanded = self._joint_message, self._expanded
-        joints.header.stamp = stamp
-        joints.position = doubles(expanded.joint_positions(s.q))
-        joints.velocity = doubles(expanded.joint_velocities(s.q, s.v))
-        joints.effort = doubles(expanded.joint_efforts(s.effort))
-        self._joints.publish(joints)
-        state = self._state_message
-        state.header.stamp = stamp
-        state.positions, state.velocities = doubles(s.q), doubles(s.v)
-        state.accelerations, state.efforts = doubles(s.a), doubles(s.effort)
-        self._state.publish(state)
+        position, velocity, effort = self._joint_message.numbers
+        position[:], velocity[:] = self._expanded.joint_state(s.q, s.v)
+        effort[:] = self._expanded.joint_efforts(s.effort)
+        self._joints.publish(self._joint_message.stamped(stamp))
+        for field, values in zip(self._state_message.numbers, (s.q, s.v, s.a, s.effort), strict=True):
+            field[:] = values
+        self._state.publish(self._state_message.stamped(stamp))
         if self._odometry is not None:
             self._publish_base(stamp)
         for extra in self.extras:
@@ -181,6 +177,20 @@ class Telemetry:
                 wrench = WrenchStamped(wrench=wrench_message(row))
                 wrench.header.stamp, wrench.header.frame_id = stamp, link
                 publisher.publish(wrench)
+
+
+def joint_state_message(names: Sequence[str]) -> NumberMessage:
+    """JointState of these joints; its numbers are position, velocity, effort."""
+    message = JointState(name=list(names))
+    return NumberMessage(
+        message, [(message, field, len(names)) for field in ("position", "velocity", "effort")]
+    )
+
+
+def state_message(message: DynamicsState) -> NumberMessage:
+    """A DynamicsState whose numbers are positions, velocities, accelerations, efforts."""
+    fields = ("positions", "velocities", "accelerations", "efforts")
+    return NumberMessage(message, [(message, field, len(getattr(message, field))) for field in fields])
 
 
 def _next(due: float, t: float, interval: float) -> float:

@@ -19,7 +19,7 @@ from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicState, LinkDeflections  # noqa: E402
 from flexdyn_ros.model.colour_scale import colours_of  # noqa: E402
-from flexdyn_ros.nodes.deflection_bytes import read_deflections  # noqa: E402
+from flexdyn_ros.nodes.deflection_bytes import DeflectionReader, read_deflections  # noqa: E402
 from flexdyn_ros.nodes.deflections import deflection_message  # noqa: E402
 from flexdyn_ros.nodes.deformation_mesh import DeformationMesh  # noqa: E402
 from flexdyn_ros.nodes.leg_markers import LegMarkers  # noqa: E402
@@ -81,6 +81,29 @@ def test_deflections_with_missing_entries_are_refused(arm):
     message.links[0].strains = message.links[0].strains[:3]
     with pytest.raises(ValueError, match="boom_1"):
         read_deflections(bytes(serialize_message(message)))
+
+
+def test_a_reader_follows_messages_of_other_robots_and_forgets_wrong_ones(arm):
+    """One reader for all: each message is read as if it were the first."""
+    reader = DeflectionReader()
+    rng = np.random.default_rng(10)
+    robots = [arm, flexdyn_ros.load("soft_arm_3"), arm.with_payload("tool0", 3.0), arm]
+    for robot in [r for r in robots for _ in range(3)]:
+        _, data = bytes_of(robot, robot.random(rng), int(rng.integers(1000)))
+        stamp, links = reader.read(data)
+        expected = read_deflections(data)
+        assert stamp == expected[0]
+        for bent, first in zip(links, expected[1], strict=True):
+            for found, said in zip(bent, first, strict=True):
+                np.testing.assert_array_equal(found, said)
+        for wrong in (data[:-40], data[:40], b""):
+            with pytest.raises(ValueError, match="message"):
+                reader.read(wrong)
+        again = reader.read(data)[1]
+        np.testing.assert_array_equal(again[0].rotation, links[0].rotation)
+    other = deflection_message(arm, arm.deflections(arm.neutral(), np.linspace(0.0, 0.5, 21)))
+    _, links = reader.read(bytes(serialize_message(other)))
+    assert links[0].stations[-1] == 0.5
 
 
 @pytest.mark.parametrize("name", ["canadarm2", "mobile_arm", "soft_arm_3"])
