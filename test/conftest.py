@@ -1,4 +1,4 @@
-"""What all tests share: reproducible drawing, and ROS that stays on this machine."""
+"""What all tests share: examples that are the same in every run, and ROS that stays on this machine."""
 
 import os
 import random
@@ -19,8 +19,13 @@ except ImportError:
     hypothesis = None
 
 if hypothesis is not None:
-    # compiling a kernel makes the first example slow, and the failing example is printed with its blob
-    hypothesis.settings.register_profile("flexdyn", deadline=None, print_blob=True)
+    # compiling a kernel, or another program, makes examples slow; the failing one is printed with its blob
+    patient = hypothesis.settings(
+        deadline=None, print_blob=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
+    # the same examples in every run: what fails, fails again. `--hypothesis-profile=explore` draws others
+    hypothesis.settings.register_profile("flexdyn", patient, derandomize=True)
+    hypothesis.settings.register_profile("explore", patient)
     hypothesis.settings.load_profile("flexdyn")
 
 

@@ -13,7 +13,7 @@ from flexdyn_interfaces.srv import Step
 from flexdyn_ros.nodes.conversions import doubles, numbers_of, seconds_of
 
 #: simulated time between states [s], and seconds of wall time after which an answer is taken for lost
-PERIOD, LOST = 0.01, 2.0
+PERIOD, LOST = 0.01, 5.0
 #: the simulator stands until it is told to step, and publishes then only
 STANDING = ["-p", "start_paused:=true", "-p", "publish_rate_hz:=0.1", "-p", "deflection_rate_hz:=0.1"]
 STANDING += ["-p", "before_first_command:=hold", "-p", "command_timeout:=1.0", "-r", "/clock:=clock"]
@@ -93,7 +93,7 @@ def begin(client: Client, labs: list[Lab]) -> None:
     for lab in labs:
         lab.listen(client)
         assert not client.call(Step, f"/{lab.name}/simulator/step", steps=0).success
-    deadline = time.monotonic() + 60.0
+    deadline = time.monotonic() + 180.0
     while not all(lab.has_answered() for lab in labs):
         assert time.monotonic() < deadline, "a controller does not answer"
         advance(client, labs, PERIOD, patience=0.5)

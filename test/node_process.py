@@ -53,7 +53,7 @@ class NodeProcess:
             assert time.monotonic() < deadline, f"no {text!r} within {timeout} s:\n{self.text()}"
             time.sleep(0.02)
 
-    def end(self, *signals: signal.Signals, timeout: float = 20.0) -> int:
+    def end(self, *signals: signal.Signals, timeout: float = 60.0) -> int:
         """Send signals; the exit code, or -9 after a hard kill."""
         for number in signals:
             self.process.send_signal(number)
@@ -123,21 +123,27 @@ class Client:
 
     def insist(self, kind, topic: str, message, condition, complaint: str, every: float = 1.0) -> None:
         """Publish until a condition holds: the other side may come to know this publisher late."""
-        sent = -every
+        self.repeat(lambda: self.publish(kind, topic, message), condition, complaint, every)
 
-        def told() -> bool:
-            nonlocal sent
-            if time.monotonic() - sent >= every:
-                self.publish(kind, topic, message)
-                sent = time.monotonic()
+    def repeat(self, act, condition, complaint: str, every: float = 1.0) -> None:
+        """Act, and act again every so many seconds, until a condition holds."""
+        acted = -every
+
+        def done() -> bool:
+            nonlocal acted
+            if time.monotonic() - acted >= every:
+                act()
+                acted = time.monotonic()
             return condition()
 
-        self.until(told, complaint)
+        self.until(done, complaint)
 
     def publish(self, kind, topic: str, message) -> None:
-        """Publish, once somebody listens."""
+        """Publish, once somebody listens; the first message waits a little for those who listen late."""
         if topic not in self._publishers:
-            self._publishers[topic] = self.node.create_publisher(kind, topic, 10)
+            publisher = self._publishers[topic] = self.node.create_publisher(kind, topic, 10)
+            self.until(lambda: publisher.get_subscription_count() > 0, f"nobody listens to {topic}")
+            self._executor.spin_until_future_complete(self._nothing, 0.3)
         publisher = self._publishers[topic]
         self.until(lambda: publisher.get_subscription_count() > 0, f"nobody listens to {topic}")
         publisher.publish(message)
@@ -151,14 +157,14 @@ class Client:
 
         self.node.create_subscription(kind, topic, keep, qos)
 
-    def until(self, condition, complaint: str, patience: float = 60.0) -> None:
+    def until(self, condition, complaint: str, patience: float = 120.0) -> None:
         """Spin until a condition holds; AssertionError if it never does."""
         deadline = time.monotonic() + patience
         while not condition():
             assert time.monotonic() < deadline, f"{complaint} within {patience} s"
             self._executor.spin_once(timeout_sec=0.02)
 
-    def next(self, topic: str, patience: float = 60.0):
+    def next(self, topic: str, patience: float = 120.0):
         """The next message of a topic that is listened to."""
         before = self.count.get(topic, 0)
         self.until(lambda: self.count.get(topic, 0) > before, f"nothing on {topic}", patience)

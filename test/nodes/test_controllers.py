@@ -149,7 +149,7 @@ def test_bad_input_is_refused_and_the_controller_goes_on(name, client, nodes, la
     fast = point_trajectory(before + 1.0, 0.02, JOINTS)
     for message in (unknown, no_number, short, fast, JointTrajectory()):
         client.publish(JointTrajectory, lab.trajectory_topic, message)
-    nodes[f"{lab.name}/{name}"].wait_for_text("trajectory refused", timeout=20.0)
+    nodes[f"{lab.name}/{name}"].wait_for_text("trajectory refused", timeout=60.0)
     for message in (
         JointState(name=["x"], position=[1.0]),
         JointState(name=list(JOINTS), position=[float("nan")] * 7, velocity=[0.0] * 7),
@@ -190,7 +190,7 @@ def test_wrong_parameters_keep_nodes_unconfigured_with_a_reason(logs):
         for parameter, (_, reason) in wrong.items():
             node = nodes[parameter]
             node.wait_for_text("cannot configure")
-            node.wait_for_text(reason, timeout=5.0)
+            node.wait_for_text(reason, timeout=60.0)
             assert node.end(signal.SIGINT) == 0
 
 

@@ -92,6 +92,9 @@ def test_a_reset_forgets_the_commanded_speed(simulator, client):
 
     client.next(state)
     client.insist(Float64, "/cart/simulator/speed_command", Float64(data=0.6), fast, "the cart stays slow")
+    # no command is still on its way
+    for _ in range(50):
+        client.next(state)
     assert client.call(Trigger, "/cart/simulator/reset").success
     client.until(lambda: not fast(), "the cart stays fast")
     for _ in range(20):

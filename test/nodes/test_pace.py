@@ -24,17 +24,18 @@ class Counter:
         return self._stop_at is None or self.steps < self._stop_at
 
     def wait_for(self, goal):
-        self.reached.clear()
         self._goal = goal
-        assert self.reached.wait(30.0)
+        self.reached.clear()
+        # they may have been reached before anybody asked
+        assert self.steps >= goal or self.reached.wait(120.0)
 
 
 @pytest.mark.parametrize("factor", [1.0, 4.0, 0.5])
 def test_simulated_time_keeps_pace_with_wall_time(factor):
     counter = Counter()
     pace = Pace(counter, 0.001, factor)
-    pace.start(paused=False)
     start = time.monotonic()
+    pace.start(paused=False)
     counter.wait_for(int(500 * factor))
     elapsed = time.monotonic() - start
     pace.stop()
@@ -93,7 +94,8 @@ def test_others_get_their_turn_when_it_runs_as_fast_as_possible():
             pass
     elapsed = time.monotonic() - start
     pace.stop()
-    assert elapsed < 10.0
+    # a turn each: who waits for a lock that is given back and taken again at once waits for ever
+    assert elapsed < 60.0
 
 
 def test_a_priority_that_is_asked_for_is_borne_with_or_without_the_right_to_it():
