@@ -18,7 +18,7 @@ from flexdyn_ros.dynamics.arguments import (
 )
 from flexdyn_ros.dynamics.continuum_inverse import ACCEPTED, reach_by_steps, reach_point
 from flexdyn_ros.dynamics.continuum_results import Solution
-from flexdyn_ros.dynamics.continuum_shape import STATIONS, arc_of, deflection_of
+from flexdyn_ros.dynamics.continuum_shape import STATIONS, arc_of, deflections_of
 from flexdyn_ros.dynamics.coriolis import coriolis_of
 from flexdyn_ros.dynamics.derived_verbs import DirectVerbs
 from flexdyn_ros.dynamics.partial import partial_motion
@@ -218,18 +218,16 @@ class ContinuumRobot(DirectVerbs):
         if not ((s >= 0.0) & (s <= 1.0)).all():
             raise StateError("stations are fractions of the length, from 0 to 1")
         rows = self._checked(q)
-        full = rows.take("q").reshape(*rows.shape, self.nq)
-        found = {}
-        for i, section in enumerate(self._arm.sections):
-            slices = [SectionFrame("", i, float(x), IDENTITY) for x in (0.0, *s)]
-            poses = self._poses(full, slices)
-            base = np.swapaxes(poses[..., :1, :3, :3], -1, -2)
-            local = poses[..., 1:, :, :].copy()
-            local[..., :3, :3] = base @ poses[..., 1:, :3, :3]
-            away = poses[..., 1:, :3, 3] - poses[..., :1, :3, 3]
-            local[..., :3, 3] = np.einsum("...ij,...j->...i", base, away)
-            found[section.joint] = deflection_of(section, full[..., 3 * i : 3 * i + 3], local, s)
-        return found
+        n, slices = len(self._arm.sections), np.append(0.0, s)
+        poses = _empty((rows.count, n * len(slices), 4, 4))
+        placements = np.tile(IDENTITY.flat(), (n * len(slices), 1))
+        self._place_slices(rows, np.repeat(np.arange(n), len(slices)), np.tile(slices, n), placements, poses)
+        return deflections_of(
+            self._arm.sections,
+            rows.take("q").reshape(*rows.shape, n, 3),
+            poses.reshape(*rows.shape, n, len(slices), 4, 4),
+            s,
+        )
 
     @cached_property
     def motion(self) -> Motion:
@@ -335,6 +333,17 @@ class ContinuumRobot(DirectVerbs):
         sections = np.array([f.section for f in frames], dtype=np.int64)
         etas = np.array([f.eta for f in frames], dtype=np.float64)
         placements = np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
+        self._place_slices(rows, sections, etas, placements, poses)
+
+    def _place_slices(
+        self,
+        rows: Rows,
+        sections: np.ndarray,
+        etas: np.ndarray,
+        placements: np.ndarray,
+        poses: np.ndarray,
+    ) -> None:
+        """Poses (count, k, 4, 4) in the world of frames with placements (k, 12) on slices (k,)."""
 
         def call(address: int, work: np.ndarray, q: np.ndarray, poses: np.ndarray) -> int:
             return kernels.frames_many(address, work, q, sections, etas, placements, poses)
