@@ -12,7 +12,7 @@ from mobile_arms import efforts
 
 import flexdyn_ros
 
-pytest.importorskip("exudyn")
+pytest.importorskip("exudyn", reason="Exudyn, or libGL that it loads, is missing", exc_type=ImportError)
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from exudyn_mobile_arm import EA, EI, ExudynArm, Setting
 
