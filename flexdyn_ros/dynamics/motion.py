@@ -61,6 +61,8 @@ class Motion:
     stiffness, damping : (nv,) arrays
         Of the family's own forces on single coordinates, the damping where it is steepest: "auto" looks at
         them.
+    modal : tuple of (v (m,) int, K (m, m), D (m, m))
+        Indices, stiffness and damping of the modal coordinates of every flexible link.
     stiff : bool
         Whether "auto" is rosenbrock whatever those say.
     actuators : callable () -> float64 array, optional
@@ -81,6 +83,7 @@ class Motion:
     upper: np.ndarray
     stiffness: np.ndarray
     damping: np.ndarray
+    modal: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = ()
     stiff: bool = False
     actuators: Callable[[], np.ndarray] | None = None
     lag: Lag | None = None

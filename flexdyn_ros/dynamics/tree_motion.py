@@ -34,6 +34,7 @@ def tree_motion(
         size = flexible_steps_size(packed.work().size, m.nv, tree.has_mimic)
     stiffness, damping = _joint_forces(description, tree)
     effort_limit, lower, upper = actuator_limits(tree.coordinates)
+    links = () if tree.flexible is None else tree.flexible.links
     return Motion(
         robot=packed.address,
         functions=functions,
@@ -41,6 +42,7 @@ def tree_motion(
         place=place,
         stiffness=stiffness,
         damping=damping,
+        modal=tuple((link.v, link.stiffness, link.damping) for link in links),
         stiff=tree.flexible is not None,
         keep=packed,
         effort_limit=effort_limit,

@@ -102,16 +102,21 @@ def beam_losses(robot, speed, mean):
 
 @kernel
 def wheel_losses(robot, w, q, speed, mean):
-    """Power that the dampers of wheels take, and that the road gives, its forces being those at `speed`."""
+    """Power that the dampers of wheels take, and that the road gives, its forces being those at `speed`.
+
+    One array for both: the rows of the wheels are those of it already.
+    """
     head = header_at(robot)
     table, numbers = wheels_of(head)
-    move_planar(robot, w, q, mean)
-    roll(robot, w, q, mean)
+    same = address_of(speed) == address_of(mean)
+    if not same:
+        move_planar(robot, w, q, mean)
+        roll(robot, w, q, mean)
     for j in range(head[WHEELS]):
         own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
         # rows that only `articulate_wheels` uses
         own[ADDED], own[HUB_PIVOT], own[HUB_PUSH] = own[SPRING_RATE], own[TYRE_RATE], own[ROAD_RATE]
-    if address_of(speed) != address_of(mean):
+    if not same:
         move_planar(robot, w, q, speed)
         roll(robot, w, q, speed)
     taken, given = 0.0, 0.0

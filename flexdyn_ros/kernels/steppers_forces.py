@@ -58,7 +58,10 @@ def accelerate(steps, t, q, v, force, extra, h, a):
 
 @kernel
 def losses(steps, t, q, v0, speed, mean):
-    """Power speed' D mean that the family's own resistance takes, D as it is at v0."""
+    """Power speed' D mean that the family's own resistance takes, D as it is at v0.
+
+    With one array for v0, speed and mean only right after `accelerate` at the same q and v.
+    """
     head = ints_at(steps, STEP_HEADER)
     arguments = (
         head[S_ROBOT],
@@ -174,7 +177,7 @@ def explicit_rates(steps, t, q, v, a, effort, rates):
     """Motion at (q, v) with nothing implicit; for explicit methods and integrators outside.
 
     Writes a (nv,), effort (nu,) = drive and servo after clipping, rates = (power of efforts, wrenches and
-    surroundings, power taken by the family's resistance and stops) [W]; marks memory.clipped.
+    surroundings, power taken by the family's resistance, stops and scaled masses) [W]; marks memory.clipped.
     """
     head = ints_at(steps, STEP_HEADER)
     memory = open_steps(steps)
@@ -182,15 +185,14 @@ def explicit_rates(steps, t, q, v, a, effort, rates):
     observe(steps, q, v)
     force = memory.stage[6 * memory.nv : 7 * memory.nv]
     total = memory.effort3
-    taken = losses(steps, t, q, v, v, v)
-    work = supply(steps)
+    taken, work = 0.0, 0.0
     for i in range(memory.nu):
         u = servo_effort(memory, i)
         if head[S_SATURATE] != 0 and abs(u) > memory.effort_limit[i]:
             u = np.copysign(memory.effort_limit[i], u)
             memory.clipped[i] = 1
         effort[i] = u
-        memory.extra[i] = 0.0
+        memory.extra[i] = memory.scaled[i]
         speed = memory.speed[i]
         work += u * speed
         total[i] = u
@@ -204,6 +206,12 @@ def explicit_rates(steps, t, q, v, a, effort, rates):
     for i in range(memory.nv):
         a[i] = memory.given[i]
     accelerate(steps, t, q, v, force, memory.extra, 0.0, a)
+    taken += losses(steps, t, q, v, v, v)
+    work += supply(steps)
+    for i in range(memory.nu):
+        # an added mass takes what it holds, and gives it back
+        if memory.scaled[i] != 0.0:
+            taken += memory.scaled[i] * a[i] * v[i]
     for i in range(memory.nv):
         work += memory.load[i] * v[i]
         if memory.prescribed[i] != 0:

@@ -62,6 +62,7 @@ OF_NU = (
     "effort2",
     "effort3",
     "effort4",
+    "scaled",
 )
 OF_ACCOUNT = ("account", "account1", "account2")
 #: rows (nv,) of StepMemory.stage
@@ -98,6 +99,7 @@ class StepMemory(NamedTuple):
     effort_limit : infinite where efforts are not clipped
     lower, upper, stop_stiffness, stop_damping : stops
     position, speed, extra, effort1 to effort4 : work space
+    scaled : added to the diagonal of the mass matrix by explicit steps (simulation/mass_scaling.py)
 
     account (5,) : work, dissipated; kinetic, gravity and elastic energy of the state [J]
     clipped, saturated, at_stop : int64 (nu,)
@@ -146,6 +148,7 @@ class StepMemory(NamedTuple):
     effort2: np.ndarray
     effort3: np.ndarray
     effort4: np.ndarray
+    scaled: np.ndarray
     account: np.ndarray
     account1: np.ndarray
     account2: np.ndarray
@@ -192,7 +195,7 @@ def open_steps(address):
     # offsets follow the order of step_sizes; a test compares them
     a = 4 * p
     b = a + 17 * n
-    c = b + 19 * m
+    c = b + 20 * m
     f = floats_at(head[S_FLOATS], c + 3 * ACCOUNT)
     i = ints_at(head[S_INTS], 2 * n + 3 * m + 3 * nb)
     k = head[S_WRENCHES]
@@ -233,7 +236,8 @@ def open_steps(address):
         f[b + 15 * m : b + 16 * m],
         f[b + 16 * m : b + 17 * m],
         f[b + 17 * m : b + 18 * m],
-        f[b + 18 * m : c],
+        f[b + 18 * m : b + 19 * m],
+        f[b + 19 * m : c],
         f[c : c + ACCOUNT],
         f[c + ACCOUNT : c + 2 * ACCOUNT],
         f[c + 2 * ACCOUNT : c + 3 * ACCOUNT],

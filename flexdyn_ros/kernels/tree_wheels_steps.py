@@ -174,15 +174,21 @@ def drive(head, arguments, room, efforts, a):
 
 @callback(LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See kernels/motion.py; what the road gives is kept for `supply`."""
+    """See kernels/motion.py; what the road gives is kept for `supply`.
+
+    One array for speed and mean: the rows of the wheels are those of it already.
+    """
     head = wheeled_header(robot)
     nv = head[NV]
     table, numbers = wheel_tables(head)
     rows, before, _, given, _ = rows_of(head, work)
     memory, q_now = floats_at(work, head[WORK_SIZE]), floats_at(q, head[NQ])
     taken = call_losses(table_at(head[INNER])[LOSSES], (robot, work, t, q, v0, speed, mean))
-    roll_tree(robot, memory, q_now, floats_at(mean, nv), before)
-    roll_tree(robot, memory, q_now, floats_at(speed, nv), rows)
+    if speed == mean:
+        before = rows
+    else:
+        roll_tree(robot, memory, q_now, floats_at(mean, nv), before)
+        roll_tree(robot, memory, q_now, floats_at(speed, nv), rows)
     given[0] = 0.0
     for j in range(head[WHEELS]):
         x, now, then = numbers[WHEEL_SIZE * j :], rows[WHEEL_ROWS * j :], before[WHEEL_ROWS * j :]

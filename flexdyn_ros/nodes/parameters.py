@@ -110,7 +110,7 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
 
     step: float = parameter(0.001, "step of the integration", unit="s", low=1e-6, high=0.1)
     method: str = parameter(
-        "auto", "integrator", choices=("auto", "semi_implicit_euler", "rk4", "rosenbrock")
+        "auto", "integrator", choices=("auto", "semi_implicit_euler", "rk4", "scaled_rk4", "rosenbrock")
     )
     publish_rate_hz: float = parameter(
         100.0,

@@ -43,7 +43,7 @@ class _System:
         #: what lagging actuators exert
         self.exerted = np.zeros(plan.robot.nu)
         self.y0 = np.concatenate([plan.q0, plan.v0, np.zeros(2)])
-        self.bounds = speed_bounds(plan.robot, plan.q0, plan.v0)
+        self.bounds = speed_bounds(plan.robot, plan.q0, plan.v0, plan.robot.mass_matrix(plan.q0))
 
     def state(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q with unit quaternions, and v."""

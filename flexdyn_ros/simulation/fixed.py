@@ -31,7 +31,8 @@ ANCHORED = 4096
 def run_fixed(plan: Plan) -> Trajectory:
     """Carry out a plan by fixed steps."""
     limits = "spring" if plan.limits == "spring" else "report"
-    options: dict[str, Any] = {"q0": plan.q0, "v0": plan.v0, "limits": limits, "saturate": plan.saturate}
+    options: dict[str, Any] = {"q0": plan.q0, "v0": plan.v0, "t0": float(plan.times[0])}
+    options |= {"limits": limits, "saturate": plan.saturate}
     if plan.cylinders != "direct":
         # cylinders have end stops and largest forces of their own
         options |= {"limits": "report", "saturate": False}
@@ -42,7 +43,7 @@ def run_fixed(plan: Plan) -> Trajectory:
         stepper = VerbStepper(plan.robot, plan.dt, plan.method, **options)
     stepper.set_efforts(plan.effort)
     stepper.set_wrenches(plan.loads)
-    stepper.set_state(t=float(plan.times[0]))
+    stepper.look_again()
     record = Record(plan)
     if isinstance(stepper, Stepper) and plan.cylinders != "direct":
         from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
@@ -170,13 +171,16 @@ class _Rows:
         stride, times = self._plan.stride, self._plan.times
         if steps > 0 and first % stride == 0:
             record.tau[record.count - 1] = tau[0]
-        for i in range(first + 1, first + steps + 1):
-            row = i - first
-            record.clipped |= bool(account[row, 2])
-            if i % stride == 0 or i == times.size - 1:
-                work, taken = account[row, :2]
-                record.add(times[i], q[row], v[row], tau[row], work, taken, record.clipped)
-                record.clipped = False
+        after, last = 1, min(steps, times.size - 1 - first)
+        samples = list(range(stride - first % stride, last + 1, stride))
+        if first + last == times.size - 1 and last > 0 and samples[-1:] != [last]:
+            samples.append(last)
+        for row in samples:
+            clipped = record.clipped or bool(account[after : row + 1, 2].any())
+            work, taken = account[row, :2]
+            record.add(times[first + row], q[row], v[row], tau[row], work, taken, clipped)
+            record.clipped, after = False, row + 1
+        record.clipped |= bool(account[after : steps + 1, 2].any())
 
 
 def _changes(g: np.ndarray) -> np.ndarray:
@@ -207,7 +211,9 @@ def _step_by_step(
 ) -> Event | None:
     """Steps from index `first` of the times to index `last`; the event that ended them."""
     times, stride = plan.times, plan.stride
-    values = [watch.value(times[first], stepper.q.copy(), stepper.v.copy()) for watch in plan.watches]
+    values = []
+    if first < last:
+        values = [watch.value(times[first], stepper.q.copy(), stepper.v.copy()) for watch in plan.watches]
     if record.count == 0:
         record.add(times[0], stepper.q, stepper.v, stepper.effort, 0.0, 0.0, False)
     for i in range(first, last):

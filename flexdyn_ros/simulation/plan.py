@@ -19,7 +19,7 @@ from flexdyn_ros.simulation.valves import ValveOpenings, command_mode
 
 __all__ = ["ADAPTIVE", "FIXED", "Plan", "make_plan"]
 
-FIXED = ("semi_implicit_euler", "rk4", "rosenbrock", "staggered")
+FIXED = ("semi_implicit_euler", "rk4", "scaled_rk4", "rosenbrock", "staggered")
 ADAPTIVE = {"dop853": "DOP853", "bdf": "BDF", "radau": "Radau", "lsoda": "LSODA"}
 _LIMITS = ("report", "spring", "stop")
 _RECORDS = ("energy", "hydraulics")

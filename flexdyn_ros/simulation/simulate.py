@@ -50,13 +50,15 @@ def simulate(
     t0, dt : float
         Time at the start, step of the fixed-step methods or of the output [s].
     method : str
-        Fixed steps, compiled: "semi_implicit_euler" (order 1), "rk4" (4), "rosenbrock" (2, linearly implicit,
-        L-stable, for stiff joints and links). Adaptive, by scipy: "dop853", "bdf", "radau", "lsoda". "auto":
-        rosenbrock where links bend; for rigid trees rk4, or rosenbrock where joint springs, damping, friction
-        or stops are too fast for rk4 at this dt; dop853 where only the method lagrange has the equations. For
-        platforms with hydraulics "staggered": cylinders and platform in turn, in the time-symmetric order of
-        section 8.3 of the parallel specification (2); there cylinders make the forces that control asks for
-        (clipped to the effort limits if `saturate`), with the other methods control acts on the rods.
+        Fixed steps, compiled: "semi_implicit_euler" (order 1), "rk4" (4), "scaled_rk4" (rk4 with added masses
+        on modes of flexible links that are too fast for dt, see simulation/mass_scaling.py; rk4 itself where
+        there are none), "rosenbrock" (2, linearly implicit, L-stable, for stiff joints and links). Adaptive,
+        by scipy: "dop853", "bdf", "radau", "lsoda". "auto": rosenbrock where links bend; for rigid trees rk4,
+        or rosenbrock where joint springs, damping, friction or stops are too fast for rk4 at this dt; dop853
+        where only the method lagrange has the equations. For platforms with hydraulics "staggered": cylinders
+        and platform in turn, in the time-symmetric order of section 8.3 of the parallel specification (2);
+        there cylinders make the forces that control asks for (clipped to the effort limits if `saturate`),
+        with the other methods control acts on the rods.
     rtol, atol : float
         Tolerances of the adaptive methods.
     control : (nu,) array, or callable (t, q, v) -> (nu,), optional

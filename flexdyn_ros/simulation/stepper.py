@@ -23,6 +23,7 @@ from flexdyn_ros.kernels.steppers_memory import (
     WORK_DONE,
 )
 from flexdyn_ros.simulation.drive import Drive
+from flexdyn_ros.simulation.mass_scaling import scaled_masses
 from flexdyn_ros.simulation.stiffness import fastest_rate, speed_bounds, stops_at
 from flexdyn_ros.simulation.workspace import Workspace
 
@@ -34,6 +35,7 @@ OK, NOT_FINITE, DIVERGED = kernels.OK, kernels.NOT_FINITE, kernels.DIVERGED
 METHODS = {
     "semi_implicit_euler": SEMI_IMPLICIT_EULER,
     "rk4": RK4,
+    "scaled_rk4": RK4,
     "rosenbrock": ROSENBROCK,
     "staggered": STAGGERED,
 }
@@ -61,10 +63,12 @@ class Stepper:
     robot : Robot
     dt : float
         Step [s].
-    method : {"auto", "semi_implicit_euler", "rk4", "rosenbrock", "staggered"}
+    method : {"auto", "semi_implicit_euler", "rk4", "scaled_rk4", "rosenbrock", "staggered"}
         "auto": rk4 for rigid trees where springs, damping, friction, servo and stops allow it at this
         step, else rosenbrock; decided anew whenever the state, gains or stops are set. Staggered where
         actuators with states of their own are in use (platforms with hydraulics), and only there.
+        scaled_rk4 is rk4 with added masses on the modes that are too fast for this step
+        (simulation/mass_scaling.py), chosen anew whenever the state is set.
     q0, v0 : (nq,), (nv,) arrays, optional
         Default neutral(), zero.
     t0 : float
@@ -91,8 +95,8 @@ class Stepper:
         Time [s] = t0 + steps dt, and steps since the state was set.
     work, dissipated : float
         Work of efforts and wrenches, and energy taken by damping, friction and stops since the state
-        was set [J]: energy().total - work + dissipated is constant. What a stop stores it gives back,
-        so that dissipated falls then.
+        was set [J]: energy().total - work + dissipated is constant. What a stop or an added mass stores
+        it gives back, so that dissipated falls then.
     given : (nv,) array
         Accelerations of prescribed coordinates; live and writable, held during a call.
     servo_stiffness, servo_damping : (nu,) arrays
@@ -102,6 +106,8 @@ class Stepper:
         per s]; live and writable, held during a call.
     stop_stiffness, stop_damping : (nu,) arrays
         Of the joint stops; read-only, see `set_stops`.
+    added_mass : (nv,) array
+        What scaled_rk4 adds to the diagonal of the mass matrix [kg or kg m2]; 0 elsewhere; read-only.
     method : str
         The method in use, never "auto".
     message : str
@@ -166,6 +172,7 @@ class Stepper:
             _watched(w["servo_damping"]),
         )
         self.stop_stiffness, self.stop_damping = _watched(w["stop_stiffness"]), _watched(w["stop_damping"])
+        self.added_mass = _watched(w["scaled"])
         self.tau, self.target_q, self.target_v = w["tau"], w["target_q"], w["target_v"]
         self.given = w["given"]
         self._account = w["account"]
@@ -258,8 +265,15 @@ class Stepper:
         self._t0, self.steps = (self.t if t is None else float(t)), 0
         w["account"][:] = 0.0
         w.refresh_lag()
-        w["v_bound"][:] = speed_bounds(robot, new_q, new_v)
-        self._write_stops()
+        M = robot.mass_matrix(new_q)
+        w["v_bound"][:] = speed_bounds(robot, new_q, new_v, M)
+        if self._asked == "scaled_rk4" and self._motion.modal:
+            w["scaled"][:] = scaled_masses(self._motion, M, self.dt)
+        self._write_stops(M)
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Acceleration, efforts and energies of the state with the efforts and wrenches that are set now."""
         kernels.prepare_steps(self._steps, self.t)
 
     def keep_lag(self, other: Stepper) -> None:
@@ -321,10 +335,12 @@ class Stepper:
         )
         self._write_stops()
 
-    def _write_stops(self) -> None:
-        w, q = self._workspace, self.q
+    def _write_stops(self, M: np.ndarray | None = None) -> None:
+        """Stops at the state, whose mass matrix may be given."""
+        w = self._workspace
+        M = self.robot.mass_matrix(w["q"]) if M is None else M
         w["stop_stiffness"][:], w["stop_damping"][:] = stops_at(
-            self.robot, self._motion, q, self.dt, *self._stops
+            self.robot, self._motion, w["q"], M, self.dt, *self._stops
         )
         self._choose_method()
 

@@ -47,9 +47,8 @@ def _largest(inverse: np.ndarray, slopes: np.ndarray) -> float:
     return float(np.linalg.eigvalsh(root.T @ inverse @ root)[-1])
 
 
-def _inertia(robot: Robot, motion: Motion, q: np.ndarray) -> np.ndarray:
+def _inertia(robot: Robot, motion: Motion, q: np.ndarray, M: np.ndarray) -> np.ndarray:
     """Inertia (nu,) that each effort meets: M_ii of its coordinate, or 1 / (B' M^-1 B)_ii of its leg."""
-    M = robot.mass_matrix(q)
     if motion.drives_coordinates:
         return np.diagonal(M)
     B = robot.actuation_matrix(q)
@@ -67,16 +66,17 @@ def stops_at(
     robot: Robot,
     motion: Motion,
     q: np.ndarray,
+    M: np.ndarray,
     dt: float,
     stiffness: np.ndarray | None,
     damping: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Stiffness and damping (nu,) of the stops at q, with defaults where None is given.
+    """Stiffness and damping (nu,) of the stops at q with mass matrix M, with defaults where None is given.
 
     Default stiffness: the effort limit at STOP_DEPTH beyond the limit, at least STOP_FREQUENCY of the inertia
     M_ii; never more than M_ii / dt^2. Default damping: critical.
     """
-    inertia = _inertia(robot, motion, q)
+    inertia = _inertia(robot, motion, q, M)
     if stiffness is None:
         depth = np.full(robot.nu, STOP_DEPTH["m"])
         if motion.drives_coordinates:
@@ -87,11 +87,12 @@ def stops_at(
     return stiffness, 2.0 * np.sqrt(stiffness * inertia) if damping is None else damping
 
 
-def speed_bounds(robot: Robot, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def speed_bounds(robot: Robot, q: np.ndarray, v: np.ndarray, M: np.ndarray) -> np.ndarray:
     """Speeds (nv,) at which the kinetic energy of a coordinate alone is DIVERGENCE times the scale.
 
-    The scale is the largest of 1 J, the kinetic energy at (q, v), and the weight times 1 m.
+    The scale is the largest of 1 J, the kinetic energy at (q, v), and the weight times 1 m; M: mass matrix
+    at q.
     """
-    scale = max(1.0, float(robot.energy(q, v).kinetic), robot.mass * float(np.linalg.norm(robot.gravity)))
-    inertia = np.maximum(np.diagonal(robot.mass_matrix(q)), 1e-12)
+    scale = max(1.0, float(0.5 * v @ M @ v), robot.mass * float(np.linalg.norm(robot.gravity)))
+    inertia = np.maximum(np.diagonal(M), 1e-12)
     return np.sqrt(2.0 * DIVERGENCE * scale / inertia)

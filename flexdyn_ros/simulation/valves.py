@@ -12,6 +12,9 @@ from flexdyn_ros.errors import UnsupportedError
 
 __all__ = ["ValveOpenings", "command_mode"]
 
+#: methods that move cylinders whose valves are commanded
+_STEPPED = ("auto", "staggered", "semi_implicit_euler", "rk4", "scaled_rk4", "rosenbrock")
+
 
 @dataclass(frozen=True, eq=False)
 class ValveOpenings:
@@ -43,7 +46,7 @@ def command_mode(robot: Any, method: str, control: Any) -> str:
         if opens_valves:
             raise UnsupportedError(f"robot '{robot.name}' has no hydraulics whose valves could open")
         return "direct"
-    if opens_valves and method not in ("auto", "staggered", "semi_implicit_euler", "rk4", "rosenbrock"):
+    if opens_valves and method not in _STEPPED:
         raise UnsupportedError(
             f"method {method} does not carry cylinders; expected auto, staggered or other fixed steps"
         )

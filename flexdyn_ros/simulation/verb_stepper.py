@@ -30,11 +30,12 @@ class VerbStepper:
         *,
         q0: np.ndarray,
         v0: np.ndarray,
+        t0: float,
         limits: str,
         saturate: bool,
     ) -> None:
-        if method == "rosenbrock":
-            raise UnsupportedError(f"robot {robot.name!r} has no method 'rosenbrock' with this formulation")
+        if method not in ("auto", "semi_implicit_euler", "rk4"):
+            raise UnsupportedError(f"robot {robot.name!r} has no method {method!r} with this formulation")
         self.robot, self.dt = robot, dt
         self.method = "rk4" if method == "auto" else method
         self._motion = rates_of(robot, limits=limits, saturate=saturate)
@@ -42,11 +43,11 @@ class VerbStepper:
         self.effort = np.zeros(robot.nu)
         self.work = self.dissipated = 0.0
         self.message = ""
-        self._tau = np.zeros(robot.nu)
+        self._t0, self._tau = t0, np.zeros(robot.nu)
 
-    def set_state(self, t: float) -> None:
-        """Look at the present state with the efforts that are set now."""
-        self.effort = self._motion.rates(t, self.q, self.v)[1]
+    def look_again(self) -> None:
+        """Efforts at the start, with the commands and wrenches that are set now."""
+        self.effort = self._motion.rates(self._t0, self.q, self.v)[1]
 
     def set_efforts(self, tau: np.ndarray) -> None:
         """Commanded effort (nu,), held."""
