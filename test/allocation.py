@@ -14,7 +14,7 @@ def run_probe(code: str) -> str:
         env={**os.environ, "NUMBA_NRT_STATS": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=550,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -17,7 +17,7 @@ def test_pages_build_without_warnings(tmp_path):
     pytest.importorskip("furo")
     options = ["-q", "-W", "--keep-going", "-c", "docs", "-d", str(tmp_path / "trees")]
     command = [sys.executable, "-m", "sphinx", *options, ".", str(tmp_path / "pages")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=550)
     assert done.returncode == 0, done.stderr
     front = (tmp_path / "pages" / "docs" / "index.html").read_text()
     for name in FAMILIES:

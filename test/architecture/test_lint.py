@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 def complaints(*command):
     """What a checker prints; nothing if it is content."""
     run = subprocess.run(
-        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, timeout=280, check=False
+        [sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, timeout=550, check=False
     )
     return "" if run.returncode == 0 else run.stdout + run.stderr
 

@@ -39,7 +39,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("page", EXECUTED, ids=name_of)
 def test_programs_and_commands_of_the_page_run(page, folder):
     def flexdyn(words, where):
@@ -134,9 +134,10 @@ def judge_robot(robot: str, files: set[str], about: str) -> None:
 def judge_node(node: str, words: list[str], about: str) -> None:
     """Parameters that are set are declared."""
     parameters = pytest.importorskip("flexdyn_ros.nodes.parameters")
+    names_of = pytest.importorskip("flexdyn_ros.nodes.declaration").names_of
     if node not in parameters.NODES:
         return
-    known = {*parameters.names_of(parameters.NODES[node]), "use_sim_time"}
+    known = {*names_of(parameters.NODES[node]), "use_sim_time"}
     families = [name for owner, name, *_ in parameters.FAMILIES if owner == node]
     patterns = [re.escape(name).replace("NAME", r"[\w/]+") for name in families]
     for flag, word in zip(words, words[1:], strict=False):

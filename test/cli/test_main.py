@@ -27,7 +27,7 @@ PENDULUM = """<robot name="pendulum">
 """
 
 
-def flexdyn(*arguments, timeout=240):
+def flexdyn(*arguments, timeout=550):
     """Run the command in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "flexdyn_ros.cli.main", *arguments],

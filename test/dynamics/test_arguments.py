@@ -303,7 +303,7 @@ def test_a_pickled_robot_works_in_another_process(arm):
         "print(*robot.mass_matrix(robot.neutral()).ravel().tolist())"
     )
     run = subprocess.run(
-        [sys.executable, "-c", code], input=pickle.dumps(arm), capture_output=True, check=True, timeout=200
+        [sys.executable, "-c", code], input=pickle.dumps(arm), capture_output=True, check=True, timeout=550
     )
     assert [float(x) for x in run.stdout.split()] == arm.mass_matrix(np.zeros(2)).ravel().tolist()
 

@@ -443,7 +443,7 @@ def test_check_24_ticks_allocate_nothing():
         env={**os.environ, "NUMBA_NRT_STATS": "1", "PYTHONPATH": os.pathsep.join([folder, *sys.path])},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=550,
         check=False,
     )
     assert run.returncode == 0, run.stderr

@@ -274,7 +274,7 @@ def test_check_21_compiled_kernels_equal_the_interpreted_source():
     source = [sys.executable, "-c", INTERPRETED, os.path.dirname(os.path.dirname(__file__))]
     run = subprocess.run(
         source, env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True, text=True, timeout=200, check=False,
+        capture_output=True, text=True, timeout=550, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     for text, interpreted in zip(

@@ -38,7 +38,7 @@ def probe(folder: Path, cache: Path) -> float:
         env={**os.environ, "PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(cache)},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=550,
         check=False,
     )
     assert run.returncode == 0, run.stderr

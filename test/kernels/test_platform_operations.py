@@ -19,7 +19,7 @@ def counts():
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=550,
         check=True,
     )
     return json.loads(run.stdout)

@@ -42,7 +42,7 @@ def test_interpreted_steps_equal_the_compiled_ones():
         env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join([here, *sys.path])},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=550,
         check=False,
     )
     assert run.returncode == 0, run.stderr

@@ -190,7 +190,7 @@ def test_steps_with_cylinders_allocate_nothing():
         env={**os.environ, "NUMBA_NRT_STATS": "1"},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=550,
         check=False,
     )
     assert run.returncode == 0, run.stderr
