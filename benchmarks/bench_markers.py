@@ -32,8 +32,8 @@ from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.nodes.deflections import deflection_message  # noqa: E402
-from flexdyn_ros.nodes.parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.picture import Picture  # noqa: E402
+from flexdyn_ros.nodes.picture_parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.telemetry import joint_state_message  # noqa: E402
 from flexdyn_ros.nodes.transform_bytes import TransformMessage  # noqa: E402
 from flexdyn_ros.nodes.transforms import JointTransforms  # noqa: E402

@@ -19,8 +19,8 @@ from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.conversions import doubles, numbers_of, seconds_of
+from flexdyn_ros.nodes.declaration import ParameterError, declare, declare_family
 from flexdyn_ros.nodes.managed import ManagedNode
-from flexdyn_ros.nodes.parameters import ParameterError, declare, declare_family
 from flexdyn_ros.nodes.robot_source import load_robot
 from flexdyn_ros.nodes.simulation import default_gains
 from flexdyn_ros.nodes.trajectory import JointPath, TrajectoryError, read_path

@@ -12,8 +12,9 @@ from rclpy.task import Future
 from std_msgs.msg import String
 
 from flexdyn_interfaces import srv
+from flexdyn_ros.nodes.declaration import ParameterError, declare
 from flexdyn_ros.nodes.managed import ManagedNode, run
-from flexdyn_ros.nodes.parameters import DynamicsServerParameters, ParameterError, RobotParameters, declare
+from flexdyn_ros.nodes.robot_parameters import DynamicsServerParameters, RobotParameters
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
 from flexdyn_ros.nodes.services import SERVICES, Service, answer
 from flexdyn_ros.nodes.warm import warm_up

@@ -8,8 +8,8 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from flexdyn_ros.nodes.pace import Pace
-from flexdyn_ros.nodes.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulation import Simulation
+from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters
 
 __all__ = ["simulator_health"]
 

@@ -15,11 +15,12 @@ from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
 from flexdyn_ros.dynamics.hydraulics import Hydraulics
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.nodes.conversions import doubles
+from flexdyn_ros.nodes.declaration import declare
 from flexdyn_ros.nodes.hydraulic_health import hydraulic_health
 from flexdyn_ros.nodes.hydraulic_messages import fill_hydraulic_state
+from flexdyn_ros.nodes.hydraulic_parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.hydraulic_policy import Actuation, Limits, ranges_of
 from flexdyn_ros.nodes.managed import ManagedNode, run
-from flexdyn_ros.nodes.parameters import HydraulicActuatorsParameters, declare
 from flexdyn_ros.nodes.robot_source import load_robot
 
 __all__ = ["HydraulicActuators", "main"]

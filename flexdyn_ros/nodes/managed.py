@@ -19,7 +19,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.signals import SignalHandlerOptions
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.nodes.parameters import ParameterError
+from flexdyn_ros.nodes.declaration import ParameterError
 
 __all__ = ["ManagedNode", "run"]
 
@@ -39,7 +39,8 @@ class ManagedNode(LifecycleNode):
         super().__init__(name, **options)
         self._autostart_timer = None
         if autostart is None:
-            from flexdyn_ros.nodes.parameters import LifecycleParameters, declare
+            from flexdyn_ros.nodes.declaration import declare
+            from flexdyn_ros.nodes.robot_parameters import LifecycleParameters
 
             autostart = declare(self, LifecycleParameters).autostart
         if autostart:

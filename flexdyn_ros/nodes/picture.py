@@ -13,7 +13,7 @@ from flexdyn_ros.nodes.conversions import matrix_from_pose
 from flexdyn_ros.nodes.deflection_bytes import Bent, DeflectionReader
 from flexdyn_ros.nodes.deformation_mesh import DeformationMesh
 from flexdyn_ros.nodes.leg_markers import LegMarkers
-from flexdyn_ros.nodes.parameters import StatePublisherParameters
+from flexdyn_ros.nodes.picture_parameters import StatePublisherParameters
 from flexdyn_ros.nodes.scenery import Legend, RoadStrip, ghosts
 from flexdyn_ros.nodes.tip_trace import TipTrace, deepest_link
 from flexdyn_ros.nodes.transforms import JointTransforms

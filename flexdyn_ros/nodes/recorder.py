@@ -12,8 +12,8 @@ from typing import Any
 
 from rclpy.serialization import serialize_message
 
+from flexdyn_ros.nodes.declaration import ParameterError
 from flexdyn_ros.nodes.marker_bytes import HEADER
-from flexdyn_ros.nodes.parameters import ParameterError
 from flexdyn_ros.simulation.bag import Bag
 from flexdyn_ros.simulation.recording import note_robot
 

@@ -12,7 +12,8 @@ from std_msgs.msg import String
 
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.nodes.parameters import ParameterError, RobotParameters
+from flexdyn_ros.nodes.declaration import ParameterError
+from flexdyn_ros.nodes.robot_parameters import RobotParameters
 
 __all__ = ["LATCHED", "LoadedRobot", "load_robot", "parse_options"]
 

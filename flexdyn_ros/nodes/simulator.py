@@ -6,7 +6,6 @@ import gc
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from typing import Any
 
@@ -15,7 +14,6 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
@@ -25,28 +23,26 @@ from flexdyn_interfaces import srv
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.commands import CommandBook, CommandError
 from flexdyn_ros.nodes.conversions import duration_seconds, wrench_vector
+from flexdyn_ros.nodes.declaration import ParameterError, declare
 from flexdyn_ros.nodes.health import simulator_health
 from flexdyn_ros.nodes.managed import ManagedNode, run
 from flexdyn_ros.nodes.pace import Pace
-from flexdyn_ros.nodes.parameters import ParameterError, SimulatorParameters, declare, declare_family
 from flexdyn_ros.nodes.platform_drive import Legs, PlatformDrive
-from flexdyn_ros.nodes.platform_topics import PlatformTopics, hydraulics_of, leg_gains
+from flexdyn_ros.nodes.platform_topics import PlatformTopics, hydraulics_of
 from flexdyn_ros.nodes.requests import RequestError
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
-from flexdyn_ros.nodes.simulation import Load, Simulation, default_gains
+from flexdyn_ros.nodes.simulation import Load, Simulation
+from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters
+from flexdyn_ros.nodes.start_state import initial_state, servo_gains
 from flexdyn_ros.nodes.states import read_payload, read_state
+from flexdyn_ros.nodes.steps import LARGEST_STEP, Steps
 from flexdyn_ros.nodes.telemetry import Telemetry
 from flexdyn_ros.nodes.warm import warm_up
-from flexdyn_ros.simulation.drive import drive_of, initial_motion
 
 __all__ = ["Simulator", "main"]
 
 #: input at high rate: any publisher satisfies it, the newest counts
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-#: steps that one request may ask for, and steps between which others get their turn
-LARGEST_STEP, STEPS_PER_TURN = 10_000_000, 200
-#: seconds that a step in lockstep waits for forces before it gives up
-LONGEST_WAIT = 10.0
 #: a lifecycle node answers ~/get_state itself, which here is the state of the simulation: that of the life
 #: cycle moves to
 #: ~/lifecycle/get_state, and ours, made under another name, takes its place (rules are applied once, not in
@@ -65,11 +61,9 @@ class Simulator(ManagedNode):
         super().__init__("simulator", cli_args=[*NAMES, *options.pop("cli_args", [])], **options)
         self._settings = declare(self, SimulatorParameters)
         self._made: list[tuple[Any, Any]] = []
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="steps")
         self._pace: Any = None
         self._user_paused = False
         self._platform: PlatformTopics | None = None
-        self._stalled = False
 
     # ---- life cycle ----
 
@@ -79,8 +73,8 @@ class Simulator(ManagedNode):
         robot = loaded.robot
         for warning in robot.warnings:
             self.get_logger().warning(warning)
-        q0, v0 = self._initial_state(robot)
-        stiffness, damping = self._gains(robot, q0)
+        q0, v0 = initial_state(self, robot)
+        stiffness, damping = servo_gains(self, robot, q0)
         is_platform = robot.kind == "platform"
         try:
             book = CommandBook(
@@ -119,6 +113,7 @@ class Simulator(ManagedNode):
         self._pace = Pace(
             self._tick, settings.step, settings.real_time_factor, priority=settings.thread_priority
         )
+        self._steps = Steps(self._simulation, self._pace, self._tick, self._telemetry.publish_now)
         self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
         self._health = self.create_timer(1.0, self._report)
         self._publish_descriptions(loaded.text)
@@ -149,44 +144,8 @@ class Simulator(ManagedNode):
             self.destroy_publisher(publisher)
         self.destroy_timer(self._health)
         self._telemetry.close()
+        self._steps.close()
         self._made, self._pace = [], None
-
-    def _initial_state(self, robot: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Neutral and at rest, or as a prescribed drive begins, but for parameters initial.positions.NAME and
-        initial.velocities.NAME."""
-        still = initial_motion(robot, drive_of(robot, None), 0.0)
-        neutral = dict(zip(robot.q_names, still[0].tolist(), strict=True))
-        moving = dict(zip(robot.v_names, still[1].tolist(), strict=True))
-        positions = declare_family(self, "initial.positions", neutral, "rad, m")
-        velocities = declare_family(self, "initial.velocities", moving, "rad/s, m/s")
-        q0, v0 = np.array(list(positions.values())), np.array(list(velocities.values()))
-        try:
-            robot.energy(q0, v0)
-        except FlexdynError as error:
-            raise ParameterError(f"parameters initial.positions: {error}") from None
-        return q0, v0
-
-    def _gains(self, robot: Any, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of the servos: parameters servo.stiffness.NAME and servo.damping.NAME, else derived from inertia
-        and limits."""
-        gains = []
-        is_platform = robot.kind == "platform"
-        rows = Legs.of(robot).coordinates if is_platform else [c for c in robot.coordinates if c.actuated]
-        derive = leg_gains if is_platform else default_gains
-        for name, unit, derived in zip(
-            ("servo.stiffness", "servo.damping"),
-            ("N m/rad, N/m", "N m s/rad, N s/m"),
-            derive(robot, q0),
-            strict=True,
-        ):
-            found = declare_family(self, name, {c.name: float(derived[c.v_index]) for c in rows}, unit)
-            gain = np.zeros(robot.nv)
-            for c in rows:
-                if found[c.name] < 0.0:
-                    raise ParameterError(f"parameter {name}.{c.name} is {found[c.name]}, expected at least 0")
-                gain[c.v_index] = found[c.name]
-            gains.append(gain)
-        return gains[0], gains[1]
 
     def _publish_descriptions(self, text: str) -> None:
         """The user's own description and the expanded one, kept for whoever comes later."""
@@ -255,12 +214,6 @@ class Simulator(ManagedNode):
                 f"stopped: {simulation.fault}; the last good state is kept until reset or set_state"
             )
         return good
-
-    @property
-    def _waits(self) -> bool:
-        """Whether steps wait for the forces of another process."""
-        drive = self._simulation.drive
-        return drive is not None and drive.hydraulics == "external"
 
     # ---- commands ----
 
@@ -359,14 +312,7 @@ class Simulator(ManagedNode):
             self._user_paused = True
             self._pace.pause()
             self._take_efforts(request.efforts)
-            if request.steps <= STEPS_PER_TURN and not self._waits:
-                self._advance(request.steps)
-            else:
-                await self._advance_in_pool(request.steps)
-            if self._simulation.fault:
-                raise RequestError(self._simulation.fault)
-            if self._stalled:
-                raise RequestError(f"no leg forces within {LONGEST_WAIT:g} s: time stands still")
+            await self._steps.advance(request.steps, self)
         except (FlexdynError, RequestError, CommandError) as error:
             return _refuse(srv.Step.Response(), error)
         with self._pace.between_ticks():
@@ -383,48 +329,6 @@ class Simulator(ManagedNode):
             )
         with self._pace.between_ticks():
             self._simulation.book.take_efforts(np.array(efforts))
-
-    def _advance(self, steps: int) -> None:
-        """Advance tick by tick, so that commands and publications fall where they do in real time."""
-        with self._pace.between_ticks():
-            for _ in range(steps):
-                if not self._tick(1):
-                    return
-            self._telemetry.publish_now()
-
-    def _advance_with_others(self, steps: int) -> None:
-        """Advance as leg forces come. The lock is given back between ticks: who waits for it may be the
-        executor, which has to bring the forces."""
-        stepper = self._simulation.stepper
-        goal, deadline = stepper.steps + steps, time.monotonic() + LONGEST_WAIT
-        while stepper.steps < goal and not self._stalled:
-            before = stepper.steps
-            with self._pace.between_ticks():
-                if not self._tick(1):
-                    return
-            if stepper.steps > before:
-                deadline = time.monotonic() + LONGEST_WAIT
-            else:
-                self._stalled = time.monotonic() > deadline
-                time.sleep(2e-5)
-        with self._pace.between_ticks():
-            self._telemetry.publish_now()
-
-    def _advance_in_pool(self, steps: int) -> Future:
-        done: Future = Future(executor=self.executor)
-        executor = self.executor
-
-        def work() -> None:
-            left, self._stalled = steps, False
-            while left > 0 and not (self._stalled or self._simulation.fault) and self.context.ok():
-                (self._advance_with_others if self._waits else self._advance)(min(left, STEPS_PER_TURN))
-                left -= STEPS_PER_TURN
-            done.set_result(None)
-            if executor is not None:
-                executor.wake()
-
-        self._pool.submit(work)
-        return done
 
     def _on_get_state(self, request: Any, response: Any) -> Any:
         try:

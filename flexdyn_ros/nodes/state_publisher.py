@@ -19,9 +19,10 @@ from visualization_msgs.msg import MarkerArray
 import flexdyn_ros
 from flexdyn_interfaces.msg import HydraulicState, LinkDeflections
 from flexdyn_ros.nodes.conversions import transform_message
+from flexdyn_ros.nodes.declaration import ParameterError, check_changes, declare
 from flexdyn_ros.nodes.managed import ManagedNode, run
-from flexdyn_ros.nodes.parameters import ParameterError, StatePublisherParameters, check_changes, declare
 from flexdyn_ros.nodes.picture import Picture
+from flexdyn_ros.nodes.picture_parameters import StatePublisherParameters
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
 from flexdyn_ros.nodes.transform_bytes import TransformMessage
 from flexdyn_ros.nodes.transforms import JointTransforms

@@ -26,9 +26,9 @@ from flexdyn_ros.nodes.conversions import (
 )
 from flexdyn_ros.nodes.families import Setting, extras_of
 from flexdyn_ros.nodes.number_message import NumberMessage
-from flexdyn_ros.nodes.parameters import SimulatorParameters
 from flexdyn_ros.nodes.recorder import Recorder
 from flexdyn_ros.nodes.simulation import Simulation
+from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters
 
 __all__ = ["Telemetry", "joint_state_message", "state_message"]
 

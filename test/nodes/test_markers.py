@@ -23,8 +23,8 @@ from flexdyn_ros.nodes.deflection_bytes import DeflectionReader, read_deflection
 from flexdyn_ros.nodes.deflections import deflection_message  # noqa: E402
 from flexdyn_ros.nodes.deformation_mesh import DeformationMesh  # noqa: E402
 from flexdyn_ros.nodes.leg_markers import LegMarkers  # noqa: E402
-from flexdyn_ros.nodes.parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.picture import Picture  # noqa: E402
+from flexdyn_ros.nodes.picture_parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.scenery import RoadStrip  # noqa: E402
 from flexdyn_ros.nodes.tip_trace import deepest_link  # noqa: E402
 from flexdyn_ros.nodes.transform_bytes import TransformMessage  # noqa: E402
@@ -308,7 +308,7 @@ def test_a_rigid_robot_has_no_mesh():
 
 
 def test_settings_that_run_can_be_changed_and_no_others():
-    from flexdyn_ros.nodes.parameters import ParameterError, check_changes
+    from flexdyn_ros.nodes.declaration import ParameterError, check_changes
 
     change = SimpleNamespace(name="magnification", value=20.0)
     other = SimpleNamespace(name="frame_prefix", value="x")

@@ -11,7 +11,9 @@ pytest.importorskip("rclpy")
 import rclpy  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
+from flexdyn_ros.nodes import declaration as d  # noqa: E402
 from flexdyn_ros.nodes import parameters as p  # noqa: E402
+from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = [
@@ -55,17 +57,17 @@ def test_configuration_files_hold_declared_parameters_of_the_declared_type(name,
         node = name if key == "/**" else key.removeprefix("/**/")
         record = p.NODES[node]
         overrides = block["ros__parameters"]
-        unknown = set(overrides) - set(p.names_of(record))
+        unknown = set(overrides) - set(d.names_of(record))
         assert not unknown, f"{name}.yaml: {node} has no parameter {unknown}"
-        p.declare(make_node(**overrides), record)
+        d.declare(make_node(**overrides), record)
 
 
 def test_defaults_are_found_without_overrides(make_node):
-    assert p.declare(make_node(), p.SimulatorParameters) == p.SimulatorParameters()
+    assert d.declare(make_node(), SimulatorParameters) == SimulatorParameters()
 
 
 def test_integers_are_taken_where_numbers_are_meant(make_node):
-    assert p.declare(make_node(publish_rate_hz=50), p.SimulatorParameters).publish_rate_hz == 50.0
+    assert d.declare(make_node(publish_rate_hz=50), SimulatorParameters).publish_rate_hz == 50.0
 
 
 @pytest.mark.parametrize(
@@ -81,17 +83,17 @@ def test_integers_are_taken_where_numbers_are_meant(make_node):
     ],
 )
 def test_a_bad_value_is_refused_with_its_name(name, value, make_node):
-    with pytest.raises(p.ParameterError, match=name):
-        p.declare(make_node(**{name: value}), p.SimulatorParameters)
+    with pytest.raises(d.ParameterError, match=name):
+        d.declare(make_node(**{name: value}), SimulatorParameters)
 
 
 def test_a_family_refuses_names_that_the_robot_does_not_have(make_node):
     node = make_node(initial__positions__elbow=1.0)
-    with pytest.raises(p.ParameterError, match="elbow"):
-        p.declare_family(node, "initial.positions", {"shoulder": 0.0}, "rad")
+    with pytest.raises(d.ParameterError, match="elbow"):
+        d.declare_family(node, "initial.positions", {"shoulder": 0.0}, "rad")
 
 
 def test_a_family_reads_what_is_given_and_keeps_the_rest(make_node):
     node = make_node(initial__positions__elbow=1)
-    found = p.declare_family(node, "initial.positions", {"shoulder": 0.25, "elbow": 0.0}, "rad")
+    found = d.declare_family(node, "initial.positions", {"shoulder": 0.25, "elbow": 0.0}, "rad")
     assert found == {"shoulder": 0.25, "elbow": 1.0}

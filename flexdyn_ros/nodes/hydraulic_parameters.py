@@ -1,0 +1,48 @@
+"""Parameters of the hydraulic actuators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flexdyn_ros.nodes.declaration import parameter
+from flexdyn_ros.nodes.robot_parameters import LifecycleParameters, RobotParameters
+
+__all__ = ["HydraulicActuatorsParameters"]
+
+
+@dataclass(frozen=True)
+class HydraulicActuatorsParameters(RobotParameters, LifecycleParameters):
+    """Parameters of `hydraulic_actuators`."""
+
+    rate_hz: float = parameter(
+        1000.0, "rate of the ticks; in lockstep one over the period", unit="Hz", low=1.0, high=20000.0
+    )
+    lockstep: bool = parameter(
+        False,
+        "tick once per leg state, by exactly one period, and answer repeated ones with the same force: "
+        "for a simulator with hydraulics external and lockstep",
+    )
+    command_timeout: float = parameter(
+        0.1, "age at which a command is stale", unit="s", low=1e-3, high=3600.0
+    )
+    state_timeout: float = parameter(
+        0.02, "age at which a leg state is stale", unit="s", low=1e-3, high=3600.0
+    )
+    max_velocity: float = parameter(
+        2.0, "leg states with faster legs are refused", unit="m/s", low=1e-3, high=100.0
+    )
+    on_stale_command: str = parameter(
+        "close",
+        "what valves do without fresh commands: close, or open by lower_opening",
+        choices=("close", "lower"),
+    )
+    lower_opening: float = parameter(
+        -0.05, "valve opening that lowers the platform", unit="-", low=-1.0, high=0.0
+    )
+    p_initial: float = parameter(
+        0.0,
+        "absolute pressure of both chambers at start and reset; 0: in equilibrium with the present force",
+        unit="Pa",
+        low=0.0,
+        high=1e9,
+    )

@@ -1,0 +1,114 @@
+"""Steps that a request asks for: the paused simulation advances tick by tick, beside the executor where it
+takes long.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from rclpy.task import Future
+
+from flexdyn_ros.nodes.pace import Pace
+from flexdyn_ros.nodes.requests import RequestError
+from flexdyn_ros.nodes.simulation import Simulation
+
+__all__ = ["LARGEST_STEP", "Steps"]
+
+#: steps that one request may ask for, and steps between which others get their turn
+LARGEST_STEP, STEPS_PER_TURN = 10_000_000, 200
+#: seconds that a step in lockstep waits for forces before it gives up
+LONGEST_WAIT = 10.0
+
+
+class Steps:
+    """Advances a simulation whose pace is paused.
+
+    Parameters
+    ----------
+    simulation, pace :
+        What advances, and whose turns it takes.
+    tick : callable(int) -> bool
+        Advances by that many steps and publishes what is due; False after a fault.
+    publish : callable()
+        Publishes everything, after the last step.
+    """
+
+    def __init__(
+        self, simulation: Simulation, pace: Pace, tick: Callable[[int], bool], publish: Callable[[], None]
+    ) -> None:
+        self._simulation, self._pace = simulation, pace
+        self._tick, self._publish = tick, publish
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="steps")
+        self._stalled = False
+
+    def close(self) -> None:
+        """No more steps."""
+        self._pool.shutdown(wait=False)
+
+    async def advance(self, steps: int, node: Any) -> None:
+        """Advance, at once or in a thread while the executor of `node` goes on.
+
+        Raises
+        ------
+        RequestError
+            If the steps ended early: by a fault, or for want of the forces of another process.
+        """
+        if steps <= STEPS_PER_TURN and not self._waits:
+            self._advance(steps)
+        else:
+            await self._advance_in_pool(steps, node)
+        if self._simulation.fault:
+            raise RequestError(self._simulation.fault)
+        if self._stalled:
+            raise RequestError(f"no leg forces within {LONGEST_WAIT:g} s: time stands still")
+
+    @property
+    def _waits(self) -> bool:
+        """Whether steps wait for the forces of another process."""
+        drive = self._simulation.drive
+        return drive is not None and drive.hydraulics == "external"
+
+    def _advance(self, steps: int) -> None:
+        """Advance tick by tick, so that commands and publications fall where they do in real time."""
+        with self._pace.between_ticks():
+            for _ in range(steps):
+                if not self._tick(1):
+                    return
+            self._publish()
+
+    def _advance_with_others(self, steps: int) -> None:
+        """Advance as leg forces come. The lock is given back between ticks: who waits for it may be the
+        executor, which has to bring the forces."""
+        stepper = self._simulation.stepper
+        goal, deadline = stepper.steps + steps, time.monotonic() + LONGEST_WAIT
+        while stepper.steps < goal and not self._stalled:
+            before = stepper.steps
+            with self._pace.between_ticks():
+                if not self._tick(1):
+                    return
+            if stepper.steps > before:
+                deadline = time.monotonic() + LONGEST_WAIT
+            else:
+                self._stalled = time.monotonic() > deadline
+                time.sleep(2e-5)
+        with self._pace.between_ticks():
+            self._publish()
+
+    def _advance_in_pool(self, steps: int, node: Any) -> Future:
+        executor, context = node.executor, node.context
+        done: Future = Future(executor=executor)
+
+        def work() -> None:
+            left, self._stalled = steps, False
+            while left > 0 and not (self._stalled or self._simulation.fault) and context.ok():
+                (self._advance_with_others if self._waits else self._advance)(min(left, STEPS_PER_TURN))
+                left -= STEPS_PER_TURN
+            done.set_result(None)
+            if executor is not None:
+                executor.wake()
+
+        self._pool.submit(work)
+        return done
