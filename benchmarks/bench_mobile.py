@@ -108,7 +108,6 @@ class Study:
     def __init__(self, flexible: bool) -> None:
         options = {"formulation.flexible": flexible, "formulation.suspension": "exact"}
         self.robot = flexdyn_ros.load("mobile_arm", options=options)
-        self.flexible = flexible
         robot = self.robot
         self.q, self.v, self.tau = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv)
         shoulder, elbow = robot.index("shoulder"), robot.index("elbow")
@@ -124,8 +123,7 @@ class Study:
         begin = time.process_time()
         run = flexdyn_ros.simulate(self.robot, 0.25, self.q, self.v, dt=step, method=method, **options)
         seconds = time.process_time() - begin
-        T = self.robot.frames(run.q[-1], "link_2/tip" if self.flexible else "link_2")
-        return seconds, (T[:3, 3] + (0.0 if self.flexible else 0.8) * T[:3, 0])[[0, 2]]
+        return seconds, self.robot.frames(run.q[-1], "link_2/tip")[[0, 2], 3]
 
     def longest_step(self, method: str) -> tuple[float, float]:
         """The longest step of a method within the error, and its error [m]."""

@@ -137,10 +137,7 @@ def cruising(found):
 
 def tip_height(robot, run):
     """Height of the end of the second link."""
-    T = run.frames("link_2")
-    if "link_2/tip" in robot.frame_names:
-        return run.frames("link_2/tip")[:, 2, 3]
-    return T[:, 2, 3] + 0.8 * T[:, 2, 0]
+    return run.frames("link_2/tip")[:, 2, 3]
 
 
 def draw(found, scenario):

@@ -257,6 +257,7 @@ class TreeDraft:
                 self.elastic.attach(self, link, body, placement)
             else:
                 self.add_frame(link, body, placement)
+                self.add_frame(f"{link}/tip", body, placement @ self.elastic.undeformed_tip(link))
                 own = self.elastic.rigid_inertia(link).seen_from(placement)
                 self.bodies[body].inertia = self.bodies[body].inertia + own
             return

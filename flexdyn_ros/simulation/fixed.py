@@ -23,7 +23,7 @@ __all__ = ["run_fixed"]
 #: steps between two looks at the keyboard and the progress bar
 CHUNK = 20000
 #: steps between two looks at events that are looked for afterwards: least, most
-WATCHED = (32, 4096)
+WATCHED = (256, 4096)
 #: steps after which a coordinate that moves at constant speed is put where it is: its sum gathers rounding
 ANCHORED = 4096
 

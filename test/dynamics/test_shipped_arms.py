@@ -51,6 +51,23 @@ def test_the_rigid_twin_is_the_rigid_robot_of_the_plain_urdf(name):
     )
 
 
+@pytest.mark.parametrize("name", [*ARMS, "mobile_arm"])
+def test_the_rigid_twin_has_the_frames_of_the_undeformed_robot(name):
+    robot, twin = (flexdyn_ros.load(name, options={"formulation.flexible": bends}) for bends in (True, False))
+    assert twin.frame_names == robot.frame_names
+    assert any(frame.endswith("/tip") for frame in twin.frame_names)
+    q = np.linspace(-0.4, 0.9, twin.nq)
+    full = np.zeros(robot.nq)
+    full[[robot.q_names.index(coordinate) for coordinate in twin.q_names]] = q
+    assert twin.frames(q) == pytest.approx(robot.frames(full), abs=1e-14)
+    tip = next(frame for frame in twin.frame_names if frame.endswith("/tip"))
+    wrench = {tip: np.arange(6.0)}
+    joints = [robot.v_names.index(coordinate) for coordinate in twin.v_names]
+    still, at_rest = np.zeros(twin.nv), np.zeros(robot.nv)
+    pulled = robot.inverse_dynamics(full, at_rest, at_rest, wrench)
+    assert twin.inverse_dynamics(q, still, still, wrench) == pytest.approx(pulled[joints], rel=1e-9, abs=1e-9)
+
+
 def test_seven_joints_with_the_shoulder_locked_are_the_five_joint_arm():
     """Shoulder pitch, elbow and wrist lie alike in both; wrist and booms are the same bodies."""
     orbit = {"gravity": [0.0, 0.0, 0.0]}

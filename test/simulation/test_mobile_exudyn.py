@@ -36,9 +36,7 @@ def ours(torques, *, flexible, stiffer=1.0, bending=2):
     run = flexdyn_ros.simulate(
         robot, 0.25, q, v, dt=0.25, method="dop853", rtol=1e-9, atol=1e-11, control=tau
     )
-    T = run.frames("link_2/tip" if flexible else "link_2")[-1]
-    tip = T[:3, 3] + (0.0 if flexible else 0.8) * T[:3, 0]
-    return tip[[0, 2]], robot.drive_force(run.q[-1], run.v[-1], tau)
+    return run.frames("link_2/tip")[-1, [0, 2], 3], robot.drive_force(run.q[-1], run.v[-1], tau)
 
 
 def theirs(torques, step, elements=0, stiffer=1.0):
