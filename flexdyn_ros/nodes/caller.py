@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -80,11 +81,17 @@ def _ask(kind: Any, topic: str, request: Any, timeout: float) -> Any:
         client = node.create_client(kind, topic)
         if not client.wait_for_service(timeout):
             raise FlexdynError(f"no service {topic} within {timeout:g} s")
-        future = client.call_async(request)
-        executor.spin_until_future_complete(future, timeout)
-        if not future.done():
-            raise FlexdynError(f"no answer of {topic} within {timeout:g} s")
-        return future.result()
+        # a server may come to know a new client late, and its first answer is then lost: what may be asked
+        # twice is asked again, and the first answer that comes is taken
+        begin, futures = time.monotonic(), [client.call_async(request)]
+        while (waited := time.monotonic() - begin) < timeout:
+            executor.spin_once(timeout_sec=0.05)
+            for future in futures:
+                if future.done():
+                    return future.result()
+            if waited > 0.25 * timeout and len(futures) == 1 and kind is not services.Step:
+                futures.append(client.call_async(request))
+        raise FlexdynError(f"no answer of {topic} within {timeout:g} s")
     finally:
         executor.shutdown()
         node.destroy_node()

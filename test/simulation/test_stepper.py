@@ -180,16 +180,16 @@ def test_wrong_arguments_are_refused_and_nothing_moves():
 
 
 def test_an_advance_costs_python_little():
-    """Time of a call with one cheap step: the median of many."""
+    """Processor time of a call with one cheap step: the median of many."""
     stepper = Stepper(wheel(), method="semi_implicit_euler")
     tau = np.zeros(1)
     stepper.advance(1000, tau)
 
     def spent(calls, steps):
-        began = time.perf_counter()
+        began = time.thread_time()
         for _ in range(calls):
             stepper.advance(steps, tau)
-        return (time.perf_counter() - began) / calls
+        return (time.thread_time() - began) / calls
 
     overhead = np.median([spent(200, 1) for _ in range(15)])
-    assert overhead < 20e-6  # about 4 us on an idle core; room for a machine that does other things too
+    assert overhead < 20e-6  # about 4 us; room for slower machines
