@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import flexdyn_ros
+from flexdyn_ros.cli.main import main
 
 BROKEN = """<robot name="broken">
   <link name="a"/>
@@ -27,16 +29,41 @@ PENDULUM = """<robot name="pendulum">
 """
 
 
-def flexdyn(*arguments, timeout=550):
-    """Run the command in a process of its own."""
+@dataclass
+class Done:
+    """What a command left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def in_its_own_process(*arguments):
+    """The command as a user starts it."""
     return subprocess.run(
         [sys.executable, "-m", "flexdyn_ros.cli.main", *arguments],
         capture_output=True,
         text=True,
-        timeout=timeout,
+        timeout=550,
         env={**os.environ, "COLUMNS": "160"},
         check=False,
     )
+
+
+@pytest.fixture
+def flexdyn(monkeypatch, capsys):
+    """The command in this process, where everything is imported already."""
+
+    def run(*arguments):
+        monkeypatch.setenv("COLUMNS", "160")
+        monkeypatch.setattr(sys, "argv", ["flexdyn", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return Done(ended.value.code or 0, said.out, said.err)
+
+    return run
 
 
 @pytest.fixture
@@ -47,13 +74,13 @@ def pendulum(tmp_path):
 
 
 def test_check_prints_bodies_coordinates_and_masses():
-    run = flexdyn("check", "seven_joint_arm")
+    run = in_its_own_process("check", "seven_joint_arm")
     assert run.returncode == 0, run.stderr
     for text in ("elbow_pitch", "link_4", "3.5879", "Coordinates", "revolute"):
         assert text in run.stdout
 
 
-def test_check_tells_the_frequency_of_a_pendulum(pendulum):
+def test_check_tells_the_frequency_of_a_pendulum(flexdyn, pendulum):
     run = flexdyn("check", str(pendulum), "--json")
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
@@ -62,7 +89,7 @@ def test_check_tells_the_frequency_of_a_pendulum(pendulum):
     assert found["coordinates"][0]["lower"] == "-inf"
 
 
-def test_check_shows_overrides_with_both_values(pendulum):
+def test_check_shows_overrides_with_both_values(flexdyn, pendulum):
     run = flexdyn("check", str(pendulum), "--set", "gravity=[0, 0, -1.62]", "--json")
     assert run.returncode == 0, run.stderr
     (override,) = json.loads(run.stdout)["overrides"]
@@ -70,7 +97,7 @@ def test_check_shows_overrides_with_both_values(pendulum):
     assert override["new"] == [0, 0, -1.62]
 
 
-def test_strict_makes_warnings_fail(tmp_path):
+def test_strict_makes_warnings_fail(flexdyn, tmp_path):
     path = tmp_path / "idle.urdf"
     path.write_text(
         PENDULUM.replace('<link name="base"/>', '<link name="base"/><link name="idle"/>').replace(
@@ -103,7 +130,7 @@ def test_strict_makes_warnings_fail(tmp_path):
         (["derive", "seven_joint_arm"], 3, ["1 to 3"]),
     ],
 )
-def test_mistakes_have_their_exit_code_and_name_the_culprit(arguments, code, words):
+def test_mistakes_have_their_exit_code_and_name_the_culprit(flexdyn, arguments, code, words):
     run = flexdyn(*arguments)
     assert run.returncode == code, run.stderr
     for word in words:
@@ -114,7 +141,7 @@ def test_mistakes_have_their_exit_code_and_name_the_culprit(arguments, code, wor
 def test_a_broken_description_is_refused_with_file_line_and_value(tmp_path):
     path = tmp_path / "broken.urdf"
     path.write_text(BROKEN)
-    run = flexdyn("check", str(path))
+    run = in_its_own_process("check", str(path))
     assert run.returncode == 3
     for word in ("broken.urdf:3", "mass", "-1"):
         assert word in run.stderr
@@ -122,7 +149,7 @@ def test_a_broken_description_is_refused_with_file_line_and_value(tmp_path):
 
 def test_simulate_writes_table_picture_and_files(pendulum, tmp_path):
     picture, saved, text = tmp_path / "p" / "a.png", tmp_path / "a.npz", tmp_path / "a.csv"
-    run = flexdyn(
+    run = in_its_own_process(
         "simulate",
         str(pendulum),
         "--duration",
@@ -146,7 +173,7 @@ def test_simulate_writes_table_picture_and_files(pendulum, tmp_path):
     assert text.read_text().splitlines()[0].startswith("time,")
 
 
-def test_simulate_in_json_balances_energy(pendulum):
+def test_simulate_in_json_balances_energy(flexdyn, pendulum):
     run = flexdyn("simulate", str(pendulum), "--duration", "1", "--q", "hinge=1", "--json")
     assert run.returncode == 0, run.stderr
     found = json.loads(run.stdout)
@@ -154,7 +181,7 @@ def test_simulate_in_json_balances_energy(pendulum):
     assert found["method"] == "rk4"
 
 
-def test_simulate_keeps_the_cylinders_of_a_platform(tmp_path):
+def test_simulate_keeps_the_cylinders_of_a_platform(flexdyn, tmp_path):
     saved = tmp_path / "platform.npz"
     pushed = [part for i in range(1, 7) for part in ("--tau", f"leg_{i}=2300")]
     run = flexdyn("simulate", "stewart_1t", "--duration", "0.2", *pushed, "--save", str(saved), "--quiet")
@@ -164,7 +191,7 @@ def test_simulate_keeps_the_cylinders_of_a_platform(tmp_path):
     np.testing.assert_allclose(trajectory.hydraulics.force[-1], 2300.0, rtol=0.02)
 
 
-def test_schema_prints_or_writes_an_xml_schema(tmp_path):
+def test_schema_prints_or_writes_an_xml_schema(flexdyn, tmp_path):
     from lxml import etree
 
     run = flexdyn("schema", "--xsd")
@@ -175,10 +202,10 @@ def test_schema_prints_or_writes_an_xml_schema(tmp_path):
 
 
 def test_the_version_is_printed():
-    assert flexdyn("--version").stdout.strip() == f"flexdyn_ros {flexdyn_ros.__version__}"
+    assert in_its_own_process("--version").stdout.strip() == f"flexdyn_ros {flexdyn_ros.__version__}"
 
 
-def test_names_with_brackets_are_printed_as_they_are(tmp_path):
+def test_names_with_brackets_are_printed_as_they_are(flexdyn, tmp_path):
     path = tmp_path / "brackets.urdf"
     path.write_text('<robot name="a[/b]"><link name="[red]base"/></robot>')
     run = flexdyn("check", str(path))
@@ -187,7 +214,7 @@ def test_names_with_brackets_are_printed_as_they_are(tmp_path):
     assert "[red]base" in run.stdout
 
 
-def test_expand_writes_a_description_without_inertia(pendulum, tmp_path):
+def test_expand_writes_a_description_without_inertia(flexdyn, pendulum, tmp_path):
     target = tmp_path / "expanded.urdf"
     run = flexdyn("expand", str(pendulum), "-o", str(target))
     assert run.returncode == 0, run.stderr
@@ -195,7 +222,7 @@ def test_expand_writes_a_description_without_inertia(pendulum, tmp_path):
     assert flexdyn_ros.load(target).v_names == ("hinge",)
 
 
-def test_derive_prints_both_derivations(pendulum):
+def test_derive_prints_both_derivations(flexdyn, pendulum):
     run = flexdyn("derive", str(pendulum), "--numbers")
     assert run.returncode == 0, run.stderr
     assert "newton_euler" in run.stdout

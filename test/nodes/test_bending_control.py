@@ -71,7 +71,7 @@ def moved(client, labs):
     advance(client, arms, 0.3)
     for lab in arms:
         send(client, lab, point_trajectory(GOAL, 1.5, JOINTS))
-    advance(client, arms, 5.5)
+    advance(client, arms, 3.5)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 import itertools
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -529,39 +530,44 @@ def test_the_nodes_of_this_module_end_with_exit_code_zero(server, simulator):
     assert simulator.end(signal.SIGINT, signal.SIGINT) == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["-p", "on_stale_command:=panic"], "on_stale_command"),
-        (["-p", "step:=-1.0"], "step"),
-        (["-p", "saturate:=3"], "saturate"),
-    ],
-)
-def test_a_bad_parameter_is_refused_and_named(arguments, words, tmp_path):
-    with NodeProcess(
-        "simulator", *arguments, "-p", "description_file:=seven_joint_arm", log=tmp_path / "log.txt"
-    ) as node:
-        assert node.process.wait(300) == 1
-        assert words in node.text()
+BAD_PARAMETERS = {"on_stale_command": "panic", "step": "-1.0", "saturate": "3"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["-p", "description_file:=no_such_robot"], "no such file"),
-        (["-p", "robot_description:=<robot/>"], "cannot configure"),
-        (["-p", "description_timeout:=0.2"], "no robot"),
-        (["-p", "description_file:=seven_joint_arm", "-p", "initial.positions.elbow:=1.0"], "elbow"),
-        (["-p", "description_file:=seven_joint_arm", "-p", "joints:=[elbow]"], "elbow"),
-    ],
-)
-def test_a_wrong_description_leaves_the_node_alive_and_unconfigured(arguments, words, tmp_path):
-    namespace = ["-r", "__ns:=/wrong"]
-    with NodeProcess("simulator", *namespace, *arguments, log=tmp_path / "log.txt") as node:
-        node.wait_for_text("cannot configure")
-        node.wait_for_text(words, timeout=60.0)
-        assert node.alive
-        assert node.end(signal.SIGINT) == 0
+def test_a_bad_parameter_is_refused_and_named(tmp_path):
+    robot = ["-p", "description_file:=seven_joint_arm"]
+    with ExitStack() as stack:
+        nodes = {
+            name: stack.enter_context(
+                NodeProcess("simulator", "-p", f"{name}:={value}", *robot, log=tmp_path / f"{name}.txt")
+            )
+            for name, value in BAD_PARAMETERS.items()
+        }
+        for name, node in nodes.items():
+            assert node.process.wait(300) == 1
+            assert name in node.text()
+
+
+WRONG_DESCRIPTIONS = {
+    "no such file": ["description_file:=no_such_robot"],
+    "cannot configure": ["robot_description:=<robot/>"],
+    "no robot": ["description_timeout:=0.2"],
+    "elbow: no such coordinate": ["description_file:=seven_joint_arm", "initial.positions.elbow:=1.0"],
+    "joints names 'elbow'": ["description_file:=seven_joint_arm", "joints:=[elbow]"],
+}
+
+
+def test_a_wrong_description_leaves_the_node_alive_and_unconfigured(tmp_path):
+    with ExitStack() as stack:
+        nodes = {}
+        for i, (words, parameters) in enumerate(WRONG_DESCRIPTIONS.items()):
+            arguments = [x for parameter in parameters for x in ("-p", parameter)]
+            node = NodeProcess("simulator", "-r", f"__ns:=/wrong_{i}", *arguments, log=tmp_path / f"{i}.txt")
+            nodes[words] = stack.enter_context(node)
+        for words, node in nodes.items():
+            node.wait_for_text("cannot configure")
+            node.wait_for_text(words, timeout=60.0)
+            assert node.alive
+            assert node.end(signal.SIGINT) == 0
 
 
 def test_a_parameter_file_is_read(tmp_path, client):
