@@ -17,7 +17,7 @@ from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from nav_msgs.msg import Odometry  # noqa: E402
 from node_process import ROOT, Client, NodeProcess  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
-from std_msgs.msg import Float64  # noqa: E402
+from std_msgs.msg import Float64, Float64MultiArray  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
@@ -100,6 +100,49 @@ def test_a_reset_forgets_the_commanded_speed(simulator, client):
     for _ in range(20):
         assert client.next(state).velocities[0] == pytest.approx(0.3, abs=1e-12)
     assert client.call(Trigger, "/cart/simulator/pause").success
+
+
+def after_steps(client, name: str, steps: int) -> DynamicsState:
+    """The state after so many steps of a paused simulator."""
+    answer = client.call(srv.Step, f"/{name}/simulator/step", steps=steps)
+    assert answer.success, answer.message
+    return answer.state
+
+
+def configured(name: str, log) -> NodeProcess:
+    """The simulator with a shipped configuration."""
+    file = ROOT / "config" / f"mobile_arm_{name}.yaml"
+    return NodeProcess("simulator", "-r", f"__ns:=/{name}", "--params-file", str(file), log=log)
+
+
+def test_the_shipped_cruise_holds_the_arm_without_a_command(client, tmp_path):
+    with configured("cruise", tmp_path / "log.txt") as node:
+        node.wait_for_text("ready")
+        start, later = (numbers_of(after_steps(client, "cruise", n).positions) for n in (1, 3999))
+    moved = dict(zip(flexdyn_ros.load("mobile_arm").v_names, np.subtract(later, start), strict=True))
+    assert moved["base/x"] == pytest.approx(0.3 * 3.999, abs=1e-9)
+    assert abs(moved["base/z"]) < 0.1
+    for joint in ("shoulder", "elbow"):
+        # the road shakes the arm by degrees; without its motors it falls by more than half a turn
+        assert abs(moved[joint]) < np.radians(5.0), joint
+
+
+def test_the_shipped_torque_study_moves_as_the_library_does(client, tmp_path):
+    robot = flexdyn_ros.load("mobile_arm")
+    tau = np.zeros(robot.nv)
+    tau[robot.index("shoulder")], tau[robot.index("elbow")] = 4.5, -2.0
+    topic, torques = "/level/simulator/commands", Float64MultiArray(data=[4.5, -2.0])
+    with configured("level", tmp_path / "log.txt") as node:
+        node.wait_for_text("ready")
+        client.publish(Float64MultiArray, topic, torques)
+        state = after_steps(client, "level", 1)
+        while numbers_of(state.efforts)[robot.index("shoulder")] != 4.5:
+            client.publish(Float64MultiArray, topic, torques)
+            state = after_steps(client, "level", 1)
+        last = after_steps(client, "level", 100)
+    q, v = numbers_of(state.positions), numbers_of(state.velocities)
+    alone = flexdyn_ros.simulate(robot, 0.1, q, v, control=tau, limits="spring")
+    np.testing.assert_allclose(numbers_of(last.positions), alone.q[-1], rtol=0.0, atol=1e-11)
 
 
 @pytest.mark.slow
