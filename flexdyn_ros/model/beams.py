@@ -17,17 +17,9 @@ from flexdyn_ros.description.elements import Beam as BeamElement
 from flexdyn_ros.description.elements import FlexibleLink
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.model.link_mass import MassBalance, StationBody, settle_mass
-from flexdyn_ros.model.modes import (
-    Beam,
-    ModalIntegrals,
-    Mode,
-    Profile,
-    SectionFields,
-    constant,
-    fields_along,
-    modal_integrals,
-    section_fields,
-)
+from flexdyn_ros.model.modal_integrals import ModalIntegrals, modal_integrals
+from flexdyn_ros.model.mode_shapes import Profile, constant
+from flexdyn_ros.model.modes import Beam, Mode, SectionFields, fields_along, section_fields
 from flexdyn_ros.model.placement import Placement
 from flexdyn_ros.model.sections import CrossSection, cross_section
 

@@ -12,7 +12,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import eigh
 
-from flexdyn_ros.model.modes import Beam, Shape, gauss_legendre
+from flexdyn_ros.model.mode_shapes import Shape, gauss_legendre
+from flexdyn_ros.model.modes import Beam
 
 __all__ = ["element_shapes"]
 

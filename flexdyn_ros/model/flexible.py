@@ -20,15 +20,15 @@ from flexdyn_ros.model.beams import BeamLink, beam_link
 from flexdyn_ros.model.coordinates import Coordinate
 from flexdyn_ros.model.flexible_bases import chosen_modes
 from flexdyn_ros.model.flexible_constants import LinkConstants, link_constants, section_constants
-from flexdyn_ros.model.modes import (
+from flexdyn_ros.model.modal_integrals import (
     ModalIntegrals,
-    Mode,
     check_modal_mass,
     modal_damping,
     modal_mass,
     rayleigh_damping,
     with_body,
 )
+from flexdyn_ros.model.modes import Mode
 from flexdyn_ros.model.placement import IDENTITY, Placement, RigidInertia
 from flexdyn_ros.model.stations import section_of
 

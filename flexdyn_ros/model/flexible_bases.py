@@ -10,9 +10,7 @@ import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.model.beams import BeamLink
-from flexdyn_ros.model.modes import (
-    FIELDS,
-    Mode,
+from flexdyn_ros.model.mode_shapes import (
     Shape,
     axial_shape,
     bending_shape,
@@ -22,6 +20,7 @@ from flexdyn_ros.model.modes import (
     polynomial_shape,
     torsion_shape,
 )
+from flexdyn_ros.model.modes import FIELDS, Mode
 
 __all__ = ["chosen_modes", "own_frequencies"]
 

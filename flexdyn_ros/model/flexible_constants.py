@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexdyn_ros.model.beams import StationBody
-from flexdyn_ros.model.modes import ModalIntegrals, SectionFields, with_body
+from flexdyn_ros.model.modal_integrals import ModalIntegrals, with_body
+from flexdyn_ros.model.modes import SectionFields
 from flexdyn_ros.model.placement import Placement, RigidInertia
 
 __all__ = ["LinkConstants", "link_constants", "section_constants"]

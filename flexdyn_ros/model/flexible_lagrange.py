@@ -12,7 +12,8 @@ from flexdyn_ros.kernels import flexible_views as layout
 from flexdyn_ros.kernels import lagrange_views, tree
 from flexdyn_ros.model.flexible import FlexibleLinkModel
 from flexdyn_ros.model.lagrange import Body, FlexibleLink, LagrangeModel, assemble, transform
-from flexdyn_ros.model.modes import ModalIntegrals, SectionFields, with_body
+from flexdyn_ros.model.modal_integrals import ModalIntegrals, with_body
+from flexdyn_ros.model.modes import SectionFields
 from flexdyn_ros.model.tree import RigidTree
 
 __all__ = ["build_flexible_lagrange"]

@@ -40,14 +40,9 @@ from flexdyn_ros.description.elements import FlexibleLink
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.model.beams import beam_frame
 from flexdyn_ros.model.link_mass import MassBalance, StationBody, settle_mass
-from flexdyn_ros.model.modes import (
-    Beam,
-    ModalIntegrals,
-    Mode,
-    SectionFields,
-    constant,
-    polynomial_shape,
-)
+from flexdyn_ros.model.modal_integrals import ModalIntegrals
+from flexdyn_ros.model.mode_shapes import constant, polynomial_shape
+from flexdyn_ros.model.modes import Beam, Mode, SectionFields
 from flexdyn_ros.model.placement import Placement
 
 __all__ = ["ImportedLink", "NodeStation", "imported_link", "shortening_of_slopes"]

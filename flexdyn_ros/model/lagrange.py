@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, DTypeLike
 from flexdyn_ros.kernels import lagrange_views as layout
 from flexdyn_ros.kernels import tree
 from flexdyn_ros.kernels.lagrange import lagrange_equations
-from flexdyn_ros.model.modes import ModalIntegrals, SectionFields
+from flexdyn_ros.model.modal_integrals import ModalIntegrals
+from flexdyn_ros.model.modes import SectionFields
 
 __all__ = [
     "Body",

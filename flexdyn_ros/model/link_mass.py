@@ -12,7 +12,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements import Body, FlexibleLink
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.model.modes import pseudo_inertia
+from flexdyn_ros.model.modal_integrals import pseudo_inertia
 from flexdyn_ros.model.placement import Placement, rotation_of_rpy
 
 __all__ = ["MassBalance", "StationBody", "settle_mass"]

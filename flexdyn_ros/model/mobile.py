@@ -19,7 +19,7 @@ from flexdyn_ros.kernels.flexible_views import FIXED, SECTION
 from flexdyn_ros.kernels.tree import FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.model.beams import BeamLink
 from flexdyn_ros.model.flexible import FlexibleLinkModel
-from flexdyn_ros.model.modes import gauss_legendre
+from flexdyn_ros.model.mode_shapes import gauss_legendre
 from flexdyn_ros.model.tree import RigidTree
 
 __all__ = ["Invariants", "MobileTables", "Wheels", "build_mobile", "invariants"]

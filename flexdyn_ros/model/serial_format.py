@@ -13,8 +13,9 @@ import numpy as np
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.kernels.lagrange_views import FIXED
 from flexdyn_ros.kernels.tree import PRISMATIC, REVOLUTE
-from flexdyn_ros.model import modes as modal
+from flexdyn_ros.model import modal_integrals, mode_shapes
 from flexdyn_ros.model.lagrange import Body, FlexibleLink, LagrangeModel, assemble, resistance, transform
+from flexdyn_ros.model.modes import Beam, Mode, section_fields
 
 __all__ = ["SerialModel", "read_serial"]
 
@@ -126,23 +127,23 @@ def _pseudo_inertia(bodies: Sequence[Mapping[str, Any]]) -> np.ndarray:
     """Sum of the pseudo-inertias (4, 4) of rigid bodies."""
     P = np.zeros((4, 4))
     for b in bodies:
-        P += modal.pseudo_inertia(b["mass"], b.get("com", (0, 0, 0)), b.get("inertia", (0,) * 6))
+        P += modal_integrals.pseudo_inertia(b["mass"], b.get("com", (0, 0, 0)), b.get("inertia", (0,) * 6))
     return P
 
 
-def _beam(link: Mapping[str, Any], length: float) -> modal.Beam:
+def _beam(link: Mapping[str, Any], length: float) -> Beam:
     """Beam of a link; Jx defaults to Jyy + Jzz."""
     given = {key: np.atleast_1d(np.asarray(value, dtype=float)) for key, value in link["beam"].items()}
     if "Jx" not in given:
         given["Jx"] = np.polynomial.polynomial.polyadd(given.get("Jyy", [0.0]), given.get("Jzz", [0.0]))
-    return modal.Beam(length, **{key: modal.polynomial(value) for key, value in given.items()})
+    return Beam(length, **{key: mode_shapes.polynomial(value) for key, value in given.items()})
 
 
 def _rigid_beam(link: Mapping[str, Any], length: float, options: Mapping[str, Any]) -> np.ndarray | float:
     """Second moments (4, 4) of a beam without modes."""
     if "beam" not in link or link.get("modes"):
         return 0.0
-    return modal.modal_integrals(_beam(link, length), (), rotary=options["rotary"]).C
+    return modal_integrals.modal_integrals(_beam(link, length), (), rotary=options["rotary"]).C
 
 
 def _flexible_link(
@@ -150,35 +151,39 @@ def _flexible_link(
 ) -> FlexibleLink:
     """Modes, integrals and damping of a link whose first modal coordinate is `first`."""
     name = str(link.get("name", index))
-    modes = [modal.Mode(_FIELDS[m["field"]], _shape(m["field"], m["shape"])) for m in link["modes"]]
-    integrals = modal.modal_integrals(_beam(link, length), modes, rotary=rotary)
-    tip = modal.section_fields(length, modes)
-    whole = modal.with_body(integrals, _pseudo_inertia(link.get("tip_bodies", ())), tip)
-    modal.check_modal_mass(whole, modes, name)
+    modes = [Mode(_FIELDS[m["field"]], _shape(m["field"], m["shape"])) for m in link["modes"]]
+    integrals = modal_integrals.modal_integrals(_beam(link, length), modes, rotary=rotary)
+    tip = section_fields(length, modes)
+    whole = modal_integrals.with_body(integrals, _pseudo_inertia(link.get("tip_bodies", ())), tip)
+    modal_integrals.check_modal_mass(whole, modes, name)
     return FlexibleLink(integrals, _damping(link.get("damping"), whole, name), (tip,), first, first)
 
 
-def _shape(field: str, shape: Mapping[str, Any]) -> modal.Shape:
+def _shape(field: str, shape: Mapping[str, Any]) -> mode_shapes.Shape:
     kind = shape["type"]
     if kind == "poly":
-        return modal.polynomial_shape(shape["coef"], clamped="bending" if field in "yz" else field)
+        return mode_shapes.polynomial_shape(shape["coef"], clamped="bending" if field in "yz" else field)
     ratios = {key: shape[key] for key in ("mass_ratio", "inertia_ratio") if key in shape}
     if kind == "bending":
-        return modal.bending_shape(shape["n"], **ratios)
+        return mode_shapes.bending_shape(shape["n"], **ratios)
     if kind in ("torsion", "axial"):
-        return modal.torsion_shape(shape["n"], ratios.get("inertia_ratio", ratios.get("mass_ratio", 0.0)))
+        return mode_shapes.torsion_shape(
+            shape["n"], ratios.get("inertia_ratio", ratios.get("mass_ratio", 0.0))
+        )
     raise DescriptionError(
         "unknown shape", element="shape", attribute="type", value=kind, expected="poly, bending, torsion"
     )
 
 
-def _damping(damping: Mapping[str, Any] | None, whole: modal.ModalIntegrals, name: str) -> np.ndarray:
+def _damping(
+    damping: Mapping[str, Any] | None, whole: modal_integrals.ModalIntegrals, name: str
+) -> np.ndarray:
     if damping is None:
         return np.zeros_like(whole.K)
     if damping["type"] == "rayleigh":
-        return modal.rayleigh_damping(whole, damping["alpha"], damping["beta"])
+        return modal_integrals.rayleigh_damping(whole, damping["alpha"], damping["beta"])
     if damping["type"] == "modal":
-        return modal.modal_damping(whole, damping["zeta"])
+        return modal_integrals.modal_damping(whole, damping["zeta"])
     raise DescriptionError(
         "unknown damping", element=f"links[{name}].damping", value=damping["type"], expected="rayleigh, modal"
     )

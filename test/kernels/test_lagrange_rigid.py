@@ -10,7 +10,7 @@ from flexdyn_ros.kernels import tree
 from flexdyn_ros.kernels.lagrange import lagrange_frame, lagrange_jacobian
 from flexdyn_ros.kernels.tree import FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.model.lagrange import Body, assemble, equations, resistance, transform
-from flexdyn_ros.model.modes import pseudo_inertia
+from flexdyn_ros.model.modal_integrals import pseudo_inertia
 from flexdyn_ros.model.serial_format import read_serial
 
 WORKED = (np.array([0.3, -0.8]), np.array([1.1, -0.7]))

@@ -9,7 +9,7 @@ from flexdyn_ros.description.elements import ISection, Rectangle, Rod, Tube
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.model.beams import beam_link
 from flexdyn_ros.model.flexible_bases import chosen_modes
-from flexdyn_ros.model.modes import modal_integrals
+from flexdyn_ros.model.modal_integrals import modal_integrals
 from flexdyn_ros.model.sections import cross_section
 from flexdyn_ros.model.tree import build_tree
 

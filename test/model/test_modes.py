@@ -7,8 +7,9 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.model import modes as modal
+from flexdyn_ros.model import modal_integrals, mode_shapes
 from flexdyn_ros.model.lagrange import equations
+from flexdyn_ros.model.modes import Beam, Mode, section_fields
 from flexdyn_ros.model.serial_format import read_serial
 
 LENGTH, MU, EIY, EIZ, GJ, JX = 1.3, 2.1, 37.0, 23.0, 11.0, 0.004
@@ -34,8 +35,8 @@ TABLE = {  # n: int phi, int s phi, phi'(1), int phi''^2 for clamped-free, unit 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_cantilever_shapes_have_the_tabulated_integrals(n):
-    shape = modal.bending_shape(n)
-    s, w = modal.gauss_legendre(32)
+    shape = mode_shapes.bending_shape(n)
+    s, w = mode_shapes.gauss_legendre(32)
     phi = shape.value(s)
     computed = (w @ phi, w @ (s * phi), float(shape.slope(1.0)), w @ shape.curvature(s) ** 2)
     assert computed == pytest.approx(TABLE[n], rel=1e-12, abs=1e-13)
@@ -45,15 +46,15 @@ def test_cantilever_shapes_have_the_tabulated_integrals(n):
 
 def test_cantilever_roots():
     exact = (1.875104068711961, 4.694091132974174, 7.854757438237613)
-    assert [modal.bending_root(n) for n in (1, 2, 3)] == pytest.approx(exact, rel=1e-15)
-    assert modal.bending_root(12) == pytest.approx(11.5 * np.pi, rel=1e-12)
+    assert [mode_shapes.bending_root(n) for n in (1, 2, 3)] == pytest.approx(exact, rel=1e-15)
+    assert mode_shapes.bending_root(12) == pytest.approx(11.5 * np.pi, rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 5, 8, 12])
 def test_high_shapes_keep_their_root_and_tip_conditions(n):
     """phi(0) = phi'(0) = phi''(1) = 0 hold to rounding times b^2 also where the textbook form has lost all
     digits."""
-    shape = modal.bending_shape(n)
+    shape = mode_shapes.bending_shape(n)
     assert abs(float(shape.value(0.0))) < 1e-13
     assert abs(float(shape.slope(0.0))) < 1e-13 * shape.root
     assert abs(float(shape.curvature(1.0))) < 1e-12 * shape.root**2
@@ -100,7 +101,7 @@ def test_tip_body_with_its_own_modes_has_the_exact_frequencies():
     assert computed == pytest.approx(exact, rel=1e-10)
     shaft = [{"field": "twist", "shape": {**torsion(n), "inertia_ratio": 0.7}} for n in (1, 2, 3)]
     tip = {"mass": 0.0, "inertia": [0.7 * JX * LENGTH, 0, 0, 0, 0, 0]}
-    b = np.array([modal.torsion_root(n, 0.7) for n in (1, 2, 3)])
+    b = np.array([mode_shapes.torsion_root(n, 0.7) for n in (1, 2, 3)])
     assert np.cos(b) - 0.7 * b * np.sin(b) == pytest.approx(0.0, abs=1e-14)
     assert locked_frequencies(cantilever(shaft, tip=tip)) == pytest.approx(
         b / LENGTH * np.sqrt(GJ / JX), rel=1e-10
@@ -130,8 +131,8 @@ def test_hinged_link_with_clamped_modes_converges_to_the_pinned_free_beam(count,
 )
 def test_held_tips(tip, roots):
     for n, root in zip((1, 2), roots, strict=True):
-        shape = modal.held_shape(n, tip)
-        s, w = modal.gauss_legendre(40)
+        shape = mode_shapes.held_shape(n, tip)
+        s, w = mode_shapes.gauss_legendre(40)
         assert shape.root == pytest.approx(root, rel=1e-8)
         assert [
             float(f(x)) for f, x in ((shape.value, 0.0), (shape.slope, 0.0), (shape.value, 1.0))
@@ -145,12 +146,12 @@ def test_held_tips(tip, roots):
 
 
 def uniform_beam():
-    c = modal.constant
-    return modal.Beam(LENGTH, c(MU), c(EIY), c(EIZ), c(GJ), c(500.0), c(JX), c(0.3 * JX), c(0.7 * JX))
+    c = mode_shapes.constant
+    return Beam(LENGTH, c(MU), c(EIY), c(EIZ), c(GJ), c(500.0), c(JX), c(0.3 * JX), c(0.7 * JX))
 
 
 def test_integrals_of_the_undeformed_beam_are_those_of_a_rod_with_thick_sections():
-    C = modal.modal_integrals(uniform_beam(), ()).C
+    C = modal_integrals.modal_integrals(uniform_beam(), ()).C
     m = MU * LENGTH
     exact = np.diag([m, m * LENGTH**2 / 3, 0.7 * JX * LENGTH, 0.3 * JX * LENGTH])
     exact[0, 1] = exact[1, 0] = m * LENGTH / 2
@@ -158,28 +159,28 @@ def test_integrals_of_the_undeformed_beam_are_those_of_a_rod_with_thick_sections
 
 
 def test_axial_mode_has_the_frequency_of_a_fixed_free_rod():
-    x = modal.modal_integrals(uniform_beam(), [modal.Mode("axial", modal.axial_shape(1))])
-    omega = np.sqrt(x.K[0, 0] / modal.modal_mass(x)[0, 0])
+    x = modal_integrals.modal_integrals(uniform_beam(), [Mode("axial", mode_shapes.axial_shape(1))])
+    omega = np.sqrt(x.K[0, 0] / modal_integrals.modal_mass(x)[0, 0])
     assert omega == pytest.approx(np.pi / 2 / LENGTH * np.sqrt(500.0 / MU), rel=1e-13)
 
 
 def test_foreshortening_of_a_parabola():
     """y = delta s^2: S(L) = int (2 s/L)^2 L ds = 4/(3 L), and S(s) = S(L) s^3."""
-    modes = [modal.Mode("bending_y", modal.polynomial_shape([0, 0, 1.0]))]
+    modes = [Mode("bending_y", mode_shapes.polynomial_shape([0, 0, 1.0]))]
     for s in (1.0, 0.4):
-        assert pytest.approx(4 / (3 * LENGTH) * s**3, rel=1e-14) == modal.section_fields(LENGTH, modes, s).S
+        assert pytest.approx(4 / (3 * LENGTH) * s**3, rel=1e-14) == section_fields(LENGTH, modes, s).S
 
 
 def test_signs_of_section_rotations():
-    modes = [modal.Mode(f, modal.polynomial_shape([0, 0, 1.0])) for f in ("bending_y", "bending_z")]
-    tip = modal.section_fields(2.0, modes)
+    modes = [Mode(f, mode_shapes.polynomial_shape([0, 0, 1.0])) for f in ("bending_y", "bending_z")]
+    tip = section_fields(2.0, modes)
     assert tip.u == pytest.approx(np.array([[0, 1, 0], [0, 0, 1]]))
     assert tip.th == pytest.approx(np.array([[0, 0, 1.0], [0, -1.0, 0]]))
 
 
 def test_default_quadrature_is_exact_to_rounding():
-    modes = [modal.Mode(f, modal.bending_shape(n)) for f in ("bending_y", "bending_z") for n in (1, 3, 6)]
-    a, b = (modal.modal_integrals(uniform_beam(), modes, points=n) for n in (None, 80))
+    modes = [Mode(f, mode_shapes.bending_shape(n)) for f in ("bending_y", "bending_z") for n in (1, 3, 6)]
+    a, b = (modal_integrals.modal_integrals(uniform_beam(), modes, points=n) for n in (None, 80))
     scale = np.sqrt(np.outer(np.diag(b.K), np.diag(b.K)))
     assert np.abs((a.K - b.K) / scale).max() < 1e-12
     assert np.abs(a.C2 - b.C2).max() < 1e-12 * np.abs(b.C2).max()
@@ -187,40 +188,40 @@ def test_default_quadrature_is_exact_to_rounding():
 
 def test_modal_damping_gives_every_mode_its_ratio():
     modes = [
-        modal.Mode("bending_y", modal.polynomial_shape([0, 0, *c])) for c in ((1.0,), (0.0, 1.0), (0, 0, 1.0))
+        Mode("bending_y", mode_shapes.polynomial_shape([0, 0, *c])) for c in ((1.0,), (0.0, 1.0), (0, 0, 1.0))
     ]
-    x = modal.modal_integrals(uniform_beam(), modes)
+    x = modal_integrals.modal_integrals(uniform_beam(), modes)
     zeta = np.array([0.01, 0.03, 0.002])
-    D, M = modal.modal_damping(x, zeta), modal.modal_mass(x)
+    D, M = modal_integrals.modal_damping(x, zeta), modal_integrals.modal_mass(x)
     n = len(x.K)
     A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.linalg.solve(M, x.K), -np.linalg.solve(M, D)]])
     roots = np.linalg.eigvals(A)
     roots = roots[roots.imag > 0]
     roots = roots[np.argsort(np.abs(roots))]
     assert -roots.real / np.abs(roots) == pytest.approx(zeta, rel=1e-8)
-    assert modal.rayleigh_damping(x, 2.0, 0.0) == pytest.approx(2.0 * M)
+    assert modal_integrals.rayleigh_damping(x, 2.0, 0.0) == pytest.approx(2.0 * M)
 
 
 def test_tip_body_integrals_are_those_of_the_moving_body():
     """C_k and C_kl of a body on the affine tip frame, against the kinetic energy of its points."""
-    modes = [modal.Mode("bending_y", modal.bending_shape(1)), modal.Mode("torsion", modal.torsion_shape(1))]
-    bare = modal.modal_integrals(uniform_beam(), modes)
-    tip = modal.section_fields(LENGTH, modes)
+    modes = [Mode("bending_y", mode_shapes.bending_shape(1)), Mode("torsion", mode_shapes.torsion_shape(1))]
+    bare = modal_integrals.modal_integrals(uniform_beam(), modes)
+    tip = section_fields(LENGTH, modes)
     mass, com = 0.7, np.array([0.05, -0.1, 0.2])
-    loaded = modal.with_body(bare, modal.pseudo_inertia(mass, com, (0,) * 6), tip)
-    added = modal.modal_mass(loaded) - modal.modal_mass(bare)
+    loaded = modal_integrals.with_body(bare, modal_integrals.pseudo_inertia(mass, com, (0,) * 6), tip)
+    added = modal_integrals.modal_mass(loaded) - modal_integrals.modal_mass(bare)
     motion = tip.u + np.cross(tip.th, com)
     assert added == pytest.approx(mass * motion @ motion.T, rel=1e-12)
 
 
 def test_shapes_that_move_the_root_are_refused():
     with pytest.raises(DescriptionError, match="vanish at the root"):
-        modal.polynomial_shape([0, 0.1, 1.0])
-    modal.polynomial_shape([0, 1.0], clamped="torsion")
+        mode_shapes.polynomial_shape([0, 0.1, 1.0])
+    mode_shapes.polynomial_shape([0, 1.0], clamped="torsion")
 
 
 def test_mode_without_mass_is_refused():
-    modes = [modal.Mode("torsion", modal.torsion_shape(1))]
-    x = modal.modal_integrals(uniform_beam(), modes, rotary="none")
+    modes = [Mode("torsion", mode_shapes.torsion_shape(1))]
+    x = modal_integrals.modal_integrals(uniform_beam(), modes, rotary="none")
     with pytest.raises(DescriptionError, match="has no mass"):
-        modal.check_modal_mass(x, modes, "boom")
+        modal_integrals.check_modal_mass(x, modes, "boom")
