@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 
-__all__ = ["first_clamped_rates", "judge_mobile"]
+__all__ = ["TOO_FAST", "Softening", "first_clamped_rates", "judge_mobile", "softening_of"]
 
 #: share of its first clamped rate beyond which a link that is not stiffened turns too fast (specification
 #: mobile, 15.2)
@@ -32,15 +33,39 @@ def first_clamped_rates(robot: Any) -> dict[str, float]:
     formulation, tables = robot.description.formulation, robot._tree.flexible
     if formulation.stiffening != "none" or tables is None:
         return {}
-    from scipy.linalg import eigh
-
     rates = {}
     for link in tables.links:
         bending = [i for i, mode in enumerate(link.modes) if mode.field.startswith("bending")]
         if bending:
             K, M = (matrix[np.ix_(bending, bending)] for matrix in (link.stiffness, link.modal_mass))
-            rates[link.name] = float(np.sqrt(eigh(K, M, eigvals_only=True)[0]))
+            root = np.linalg.inv(np.linalg.cholesky(M))
+            rates[link.name] = float(np.sqrt(np.linalg.eigvalsh(root @ K @ root.T)[0]))
     return rates
+
+
+@dataclass(frozen=True, eq=False)
+class Softening:
+    """Links k whose tension does not stiffen them, in a plane: rates (k,) [rad/s] at which they become
+    unstable, and rows (k, nv) that make their angular velocity of v."""
+
+    links: tuple[str, ...]
+    rates: np.ndarray
+    rows: np.ndarray
+
+    def shares(self, v: np.ndarray) -> np.ndarray:
+        """Largest share (k,) of its rate that each link reaches in rows of v (n, nv)."""
+        return np.abs(v @ self.rows.T).max(axis=0, initial=0.0) / self.rates
+
+
+def softening_of(robot: Any) -> Softening:
+    """The links of a MobileRobot that soften when they turn; none outside the plane."""
+    rates = first_clamped_rates(robot) if robot.description.base.type == "planar" else {}
+    # all axes are parallel, so that rows of the Jacobian about them depend on no coordinate
+    q = robot.neutral()
+    rows = [robot.jacobian(q, link)[1] for link in rates]
+    return Softening(
+        tuple(rates), np.array(list(rates.values())), np.array(rows).reshape(len(rates), robot.nv)
+    )
 
 
 def _at_rest(robot: Any) -> tuple[list[str], list[str]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.dynamics.arguments import Rows, explain_status
+from flexdyn_ros.dynamics.mobile_judgement import Softening, softening_of
 from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.dynamics.tree_robot import TreeRobot
 from flexdyn_ros.dynamics.wrenches import rows_with_wrenches, wrench_rows
@@ -55,6 +57,11 @@ class MobileRobot(TreeRobot):
     def wheel_names(self) -> tuple[str, ...]:
         """Names of the wheels, in the order of the description."""
         return tuple(wheel.name for wheel in self.description.wheels)
+
+    @cached_property
+    def softening(self) -> Softening:
+        """Links that soften when they turn, because their tension does not stiffen them."""
+        return softening_of(self)
 
     def wheel_forces(self, q: np.ndarray, v: np.ndarray) -> WheelForces:
         """Forces and travel of every wheel; see `WheelForces`.

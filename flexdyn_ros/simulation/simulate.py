@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.dynamics.mobile_judgement import TOO_FAST, Softening
 from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import FlexdynWarning
 from flexdyn_ros.simulation.adaptive import run_adaptive
 from flexdyn_ros.simulation.fixed import run_fixed
 from flexdyn_ros.simulation.plan import ADAPTIVE, make_plan
@@ -95,6 +98,12 @@ def simulate(
         its `trajectory` ends in the last good state.
     DimensionError, StateError, UnknownNameError, UnsupportedError
         For wrong arguments.
+
+    Warns
+    -----
+    FlexdynWarning
+        Of links on wheels that turned, at a sample, faster than 0.3 of their first clamped rate while nothing
+        stiffens them (specification mobile, section 15.2).
     """
     if method == "auto" and robot.motion is None and getattr(robot, "bends", False):
         method = "dop853"
@@ -118,4 +127,25 @@ def simulate(
         record=record,
         progress=progress,
     )
-    return run_adaptive(plan) if method in ADAPTIVE else run_fixed(plan)
+    run = run_adaptive(plan) if method in ADAPTIVE else run_fixed(plan)
+    _warn_of_softening(run)
+    return run
+
+
+def _warn_of_softening(run: Trajectory) -> None:
+    """Say which links turned so fast that linear strain without stiffening makes them too soft."""
+    softening: Softening | None = getattr(run.robot, "softening", None)
+    if softening is None:
+        return
+    shares = softening.shares(run.v)
+    fast = [
+        f"link '{link}' up to {share * rate:.3g} rad/s (its first clamped rate is {rate:.3g} rad/s)"
+        for link, share, rate in zip(softening.links, shares, softening.rates, strict=True)
+        if share > TOO_FAST
+    ]
+    if fast:
+        text = (
+            f"links turned so fast that without stiffening they are over {100 * TOO_FAST**2:.0f} % too soft: "
+        )
+        remedy = "formulation.stiffening 'geometric' stiffens them"
+        warnings.warn(f"{text}{'; '.join(fast)}; {remedy}", FlexdynWarning, 3)

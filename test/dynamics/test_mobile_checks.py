@@ -1,11 +1,14 @@
 """Wheeled arms: beams that turn, hard tyres, equilibria (mobile specification, sections 12, 15, 16)."""
 
+import warnings
+
 import numpy as np
 import pytest
-from mobile_arms import absolute, arm, chain, held
+from mobile_arms import absolute, arm, chain, efforts, held
 from scipy.linalg import eigh
 
 import flexdyn_ros
+from flexdyn_ros.errors import FlexdynWarning
 
 #: first in-plane frequency of a beam that turns at Omega about its root: many functions, two functions (15.2)
 TURNING = {2.0: (3.622, 3.649), 5.0: (4.074, 4.192), 10.0: (5.049, 5.622)}
@@ -102,6 +105,28 @@ def test_a_held_equilibrium_leaves_nothing_over(pose, flexible):
     z = absolute(robot) @ q[1:]
     joints = [robot.index("shoulder") - 1, robot.index("elbow") - 1]
     assert np.allclose(z[joints], np.radians(pose), rtol=0.0, atol=1e-13)
+
+
+def test_a_run_warns_of_links_that_turned_too_fast_for_linear_strain():
+    def run(torque, **options):
+        robot = arm(**options)
+        q = held(robot, np.radians([-45.0, 120.0])).q
+        control = efforts(robot, torque, -2.0)
+        return robot, flexdyn_ros.simulate(robot, 0.25, q, dt=5e-4, method="scaled_rk4", control=control)
+
+    with pytest.warns(FlexdynWarning, match=r"link 'link_2' up to .* first clamped rate is 63") as caught:
+        robot, fast = run(45.0)
+    assert len(caught) == 1
+    # rates are those of the absolute angles
+    joints = [robot.index(joint) - 1 for joint in ("shoulder", "elbow")]
+    turned = np.abs(fast.v[:, 1:] @ absolute(robot)[joints].T).max(axis=0)
+    assert robot.softening.shares(fast.v) * robot.softening.rates == pytest.approx(turned, rel=1e-12)
+    assert turned[1] > 0.3 * 63.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FlexdynWarning)
+        run(15.0)
+        run(45.0, formulation__stiffening="geometric")
+        run(45.0, formulation__flexible=False)
 
 
 def test_check_reports_the_masses_of_the_links_the_loads_of_the_wheels_and_what_softens():
