@@ -60,6 +60,22 @@ def test_commands_of_the_page_name_what_exists(page, monkeypatch):
             judge(words, block, files, monkeypatch)
 
 
+def test_tests_and_files_that_pages_name_exist():
+    source = "".join(path.read_text() for path in (ROOT / "test").rglob("*.py"))
+    known = set(re.findall(r"\bdef (test_\w+)", source)) | {
+        path.stem for path in (ROOT / "test").rglob("*.py")
+    }
+    wrong = []
+    for page in (*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"):
+        text = page.read_text()
+        files = re.findall(r"\b(?:test|benchmarks|examples|flexdyn_ros|scripts|urdf)/[a-z_0-9/]+\.py\b", text)
+        wrong += [f"{name_of(page)}: {file}" for file in files if not (ROOT / file).is_file()]
+        for name, star in re.findall(r"\b(test_\w+)(\*?)", text):
+            if not any(test == name or (star and test.startswith(name)) for test in known):
+                wrong.append(f"{name_of(page)}: {name}{star}")
+    assert not wrong
+
+
 # ---- one command ----
 
 

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ def room_of(path):
     return path.relative_to(PACKAGE).parts[0]
 
 
+@cache
 def imports_of(path):
     """[(module, line, at the top of the file)] of a source file; relative imports as modules of ours."""
     tree = ast.parse(path.read_text(), str(path))
