@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from .compiler import kernel
 from .memory import floats_at
-from .mobile import energies as state_energies
-from .mobile import forward, nothing
 from .mobile_chain import SECTION, move_planar
+from .mobile_dynamics import energies as state_energies
+from .mobile_dynamics import forward, nothing
 from .mobile_views import (
     ADDED,
     AT,

@@ -13,6 +13,7 @@ from .compiler import kernel
 from .memory import ints_at
 from .motion import (
     ACCELERATE,
+    ACTUATE,
     EXERT,
     LOAD,
     LOSSES,
@@ -20,6 +21,7 @@ from .motion import (
     SUPPLY,
     address_of,
     call_accelerate,
+    call_actuate,
     call_exert,
     call_load,
     call_losses,
@@ -28,6 +30,7 @@ from .motion import (
     table_at,
 )
 from .steppers_memory import (
+    S_ACTUATOR,
     S_ROBOT,
     S_SATURATE,
     S_STOPS,
@@ -170,6 +173,29 @@ def servo_effort(memory, i):
     if memory.servo_damping[i] != 0.0:
         effort += memory.servo_damping[i] * (memory.target_v[i] - memory.speed[i])
     return effort
+
+
+@kernel
+def actuate(steps, t, h, a):
+    """memory.drive: what the actuators make of the command, after they have moved on by h."""
+    head = ints_at(steps, STEP_HEADER)
+    memory = open_steps(steps)
+    for i in range(memory.nu):
+        memory.drive[i] = memory.tau[i]
+    function = table_at(head[S_TABLE])[ACTUATE]
+    if function != 0:
+        arguments = (
+            head[S_ACTUATOR],
+            head[S_ROBOT],
+            head[S_WORK],
+            t,
+            h,
+            address_of(memory.q),
+            address_of(memory.v),
+            address_of(memory.drive),
+            address_of(a),
+        )
+        call_actuate(function, arguments)
 
 
 @kernel

@@ -121,7 +121,7 @@ class VerbStepper:
 
 
 def _chart_rate(robot: Robot, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Rate of theta in q = q0 (+) theta when the velocity is v; see kernels/steppers.py."""
+    """Rate of theta in q = q0 (+) theta when the velocity is v; see kernels/steppers_explicit.py."""
     rate = v.copy()
     for i, name in enumerate(robot.v_names):
         if name.endswith("/wx"):
