@@ -142,7 +142,7 @@ class _Rows:
     """Every step of a chunk: states, efforts, accounts, and what the watches say of them."""
 
     def __init__(self, plan: Plan, stepper: Stepper) -> None:
-        n, robot = WATCHED[1] + 1, plan.robot
+        n, robot = min(WATCHED[1], plan.times.size) + 1, plan.robot
         self._plan, self._stepper, self._roll = plan, stepper, kernels.roll.load()
         self._arrays = [np.empty((n, width)) for width in (robot.nq, robot.nv, robot.nu, 3)]
 
