@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PRESETS", "aim"]
+from flexdyn_ros.view.motion import DEFORMATION, Reach
+from flexdyn_ros.view.shown_robot import ShownRobot
+
+__all__ = ["PRESETS", "aim", "room_of"]
 
 #: direction from the robot to the eye, and what is up in the picture
 PRESETS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
@@ -19,6 +22,19 @@ PRESETS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]
 ANGLE, SHARE = 0.7, 0.9
 #: the robot stands so far left of the middle, in half diagonals of it
 BESIDE_PANEL = 0.35
+
+
+def room_of(shown: ShownRobot, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
+    """Corners (3,), (3,) of a box that holds a robot in its neutral position and, unless it bends and is
+    shown vibrating, wherever its tour takes it [m]."""
+    robot = shown.robot
+    boxes = [shown.bounds(robot.neutral())]
+    if not any(c.kind in DEFORMATION for c in robot.coordinates):
+        ends = np.pi * (np.arange(2 * robot.nv) + 0.5)
+        halves = np.pi * (np.arange(2 * robot.nv) + np.array([[0.25], [0.75]])).ravel()
+        boxes += [shown.bounds(reach.in_turn(phase)) for phase in (*ends.tolist(), *halves.tolist())]
+    low, high = zip(*boxes, strict=True)
+    return np.min(low, axis=0), np.max(high, axis=0)
 
 
 def aim(

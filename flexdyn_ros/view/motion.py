@@ -121,6 +121,12 @@ class ModeMotion:
         shift = self.modes.shape[:, number] * (self.scale[number] * amplitude * np.sin(phase))
         return self.robot.integrate(self.q, shift, 1.0)
 
+    def rate(self, number: int, phase: float, amplitude: float) -> np.ndarray:
+        """v (nv,) of a mode (from 0) at a phase [rad], as it swings at its undamped frequency."""
+        turning = 2.0 * np.pi * self.modes.frequency[number] * np.cos(phase)
+        rate: np.ndarray = self.modes.shape[:, number] * (self.scale[number] * amplitude * turning)
+        return rate
+
 
 @dataclass
 class Playback:

@@ -53,7 +53,13 @@ class RobotScene:
         ]
         self._coloured = "none"
 
-    def show(self, q: np.ndarray, colour: str = "none", top: float = 0.0) -> float:
+    def show(
+        self,
+        q: np.ndarray,
+        colour: str = "none",
+        top: float = 0.0,
+        coloured_at: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> float:
         """Move everything to the configuration q (nq,).
 
         Parameters
@@ -63,6 +69,8 @@ class RobotScene:
             What tubes are coloured by.
         top : float
             Value of the last colour; a larger one that is met replaces it.
+        coloured_at : pair of (nq,), (nv,) arrays, optional
+            Where the values of colours are taken; q at rest if left out.
 
         Returns
         -------
@@ -70,7 +78,7 @@ class RobotScene:
             The value of the last colour.
         """
         poses = self._shown.link_poses(q)
-        states = self._shown.tube_states(q, colour)
+        states = self._shown.tube_states(q, colour, coloured_at)
         if colour != "none" and states:
             top = max(top, *(float(np.max(state.value)) for state in states))
         with self._server.atomic():

@@ -21,8 +21,10 @@ __all__ = ["ShownRobot", "Tube", "TubeState"]
 
 #: pieces of a tube; sections at both ends of each
 PIECES = 48
+#: step of the difference that gives velocities [s]
+STEP = 1e-5
 #: what tubes can be coloured by
-COLOURINGS = ("none", "strain", "displacement", "moment")
+COLOURINGS = ("none", "strain", "displacement", "moment", "velocity")
 
 
 class Tube(NamedTuple):
@@ -108,13 +110,20 @@ class ShownRobot:
             poses[joint.child] = poses[joint.parent] @ _joint_pose(joint, at.get(joint.name, 0.0))
         return poses
 
-    def tube_states(self, q: np.ndarray, colour: str = "none") -> list[TubeState]:
-        """Where the pieces of all tubes are, and their strain [-], displacement [m] or moment [N m]."""
+    def tube_states(
+        self, q: np.ndarray, colour: str = "none", state: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> list[TubeState]:
+        """Where the pieces of all tubes are, and their strain [-], displacement [m], moment [N m] or the
+        velocity [m/s] with which the displacement changes.
+
+        state: q (nq,) and v (nv,) that these values are taken at, where q is magnified; else q at rest.
+        """
         if not self.tubes:
             return []
         names = [name for tube in self.tubes for name in tube.frames]
         poses = self.robot.frames(q, names).reshape(len(self.tubes), PIECES + 1, 4, 4)
-        values = self._values(q, colour)
+        at, rate = state or (q, np.zeros(self.robot.nv))
+        values = self._values(at, rate, colour)
         return [
             _pieces(T, values.get(tube.name, np.zeros(PIECES)))
             for tube, T in zip(self.tubes, poses, strict=True)
@@ -127,7 +136,8 @@ class ShownRobot:
         points += [
             shape.vertices @ poses[shape.link][:3, :3].T + poses[shape.link][:3, 3] for shape in self.shapes
         ]
-        points += [state.position for state in self.tube_states(q)]
+        for tube, state in zip(self.tubes, self.tube_states(q), strict=True):
+            points += [state.position - tube.radius, state.position + tube.radius]
         stacked = np.concatenate(points)
         return stacked.min(axis=0), stacked.max(axis=0)
 
@@ -136,10 +146,20 @@ class ShownRobot:
         points = [self.robot.frames(q)[:, :3, 3], *(state.position for state in self.tube_states(q))]
         return np.concatenate(points)
 
-    def _values(self, q: np.ndarray, colour: str) -> dict[str, np.ndarray]:
+    def _values(self, q: np.ndarray, v: np.ndarray, colour: str) -> dict[str, np.ndarray]:
         if colour == "none":
             return {}
-        found = self.robot.deflections(q, [(i + 0.5) / PIECES for i in range(PIECES)])
+        stations = [(i + 0.5) / PIECES for i in range(PIECES)]
+        if colour == "velocity":
+            # in the axes of the undeformed link, as the markers have it
+            ahead, behind = (
+                self.robot.deflections(self.robot.integrate(q, v, h), stations) for h in (STEP, -STEP)
+            )
+            return {
+                name: np.linalg.norm(d.displacement - behind[name].displacement, axis=-1) / (2.0 * STEP)
+                for name, d in ahead.items()
+            }
+        found = self.robot.deflections(q, stations)
         if colour == "strain":
             return {name: np.abs(d.strain) for name, d in found.items()}
         return {name: np.linalg.norm(getattr(d, colour), axis=-1) for name, d in found.items()}

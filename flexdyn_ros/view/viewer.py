@@ -11,7 +11,7 @@ import numpy as np
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import FlexdynError, MissingExtraError
 from flexdyn_ros.simulation.trajectory import Trajectory
-from flexdyn_ros.view.camera import aim
+from flexdyn_ros.view.camera import aim, room_of
 from flexdyn_ros.view.colours import legend
 from flexdyn_ros.view.ground import Road, add_floor
 from flexdyn_ros.view.live_plots import History, LivePlot, samples_of
@@ -177,7 +177,7 @@ class Viewer:
         scene.configure_environment_map(hdri=None)
         scene.configure_default_lights(cast_shadow=False)
         scene.add_light_hemisphere("/sky", ground_color=(196, 190, 182), intensity=SKY)
-        low, high = self.shown.bounds(self.q)
+        low, high = room_of(self.shown, self.reach)
         size = float(np.max(high - low))
         self.road: Road | None = None
         if self.robot.kind == "mobile":
@@ -215,15 +215,16 @@ class Viewer:
             self._show_playback()
         elif self.source == "tour":
             self._phase += 2.0 * np.pi * elapsed / SWING
-            self.q = self.reach.in_turn(self._phase)
+            self.q, self.v = self.reach.in_turn(self._phase), np.zeros(self.robot.nv)
         elif self.source == "mode" and self.mode is not None:
             self._phase += 2.0 * np.pi * elapsed / SWING * self.panels.mode_speed
             self.show_mode_at(self._phase)
 
     def show_mode_at(self, phase: float) -> None:
-        """Take the configuration of the chosen mode at a phase [rad]."""
+        """Take the state of the chosen mode at a phase [rad], as it is at its own frequency."""
         assert self.mode is not None
-        self.q = self.mode.at(self.panels.mode_number, phase, self.panels.mode_amplitude)
+        number, amplitude = self.panels.mode_number, self.panels.mode_amplitude
+        self.q, self.v = self.mode.at(number, phase, amplitude), self.mode.rate(number, phase, amplitude)
 
     def _show_playback(self) -> None:
         assert self.playback is not None
@@ -239,15 +240,17 @@ class Viewer:
             self._dirty = True
 
     def show_still(self, seconds: float) -> None:
-        """Take the configuration of the trajectory at a time [s], and leave its own time alone."""
+        """Take the state of the trajectory at a time [s], and leave its own time alone."""
         assert self.playback is not None
         t = self.playback.trajectory
-        self.q = t.q[int(np.clip(np.searchsorted(t.t, seconds), 0, len(t) - 1))]
+        i = int(np.clip(np.searchsorted(t.t, seconds), 0, len(t) - 1))
+        self.q, self.v = t.q[i], t.v[i]
 
     def _draw(self) -> None:
         panels = self.panels
-        q = magnified(self.robot, self.q, panels.magnification if self.source != "mode" else 1.0)
-        top = self.scene.show(q, panels.colouring, self._top)
+        factor = panels.magnification if self.source != "mode" else 1.0
+        q = magnified(self.robot, self.q, factor)
+        top = self.scene.show(q, panels.colouring, self._top, (self.q, self.v))
         if top != self._top or self._dirty:
             self._top = top
             panels.legend(legend(panels.colouring, top))

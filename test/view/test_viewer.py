@@ -2,6 +2,9 @@
 
 import threading
 import time
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,14 +12,18 @@ from pendulums import double_pendulum, tumbler
 
 import flexdyn_ros
 from flexdyn_ros.model.colour_scale import colours_of
+from flexdyn_ros.view.camera import PRESETS, aim, room_of
 from flexdyn_ros.view.colours import legend
 from flexdyn_ros.view.generated_shapes import tube_profile
 from flexdyn_ros.view.live_plots import QUANTITIES, History, samples_of, series_of
-from flexdyn_ros.view.motion import AMPLITUDE, ModeMotion, Playback, Reach, magnified
+from flexdyn_ros.view.motion import AMPLITUDE, DEFORMATION, ModeMotion, Playback, Reach, magnified
 from flexdyn_ros.view.shown_robot import PIECES, ShownRobot
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")
+
+URDFS = (path.name for path in (Path(__file__).parents[2] / "urdf").glob("*.urdf*"))
+SHIPPED = sorted(name.partition(".")[0] for name in URDFS if "ros2_control" not in name)
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +109,64 @@ def test_colours_say_what_the_deflections_say(arm, shown):
     assert colours_of(np.array([0.0, 1.0])).tolist() == [[68, 1, 84], [253, 231, 37]]
     assert "N m" in legend("moment", 3.0)
     assert legend("none", 3.0) == ""
+
+
+def test_colours_of_velocity_are_the_change_of_the_displacement(arm, shown):
+    rng = np.random.default_rng(9)
+    q, v = arm.random(rng), rng.normal(size=arm.nv)
+    stations = (np.arange(PIECES) + 0.5) / PIECES
+    h = 1e-4
+    ahead, behind = (arm.deflections(arm.integrate(q, v, s * h), stations) for s in (1, -1))
+    for tube, state in zip(shown.tubes, shown.tube_states(5.0 * q, "velocity", (q, v)), strict=True):
+        rate = (ahead[tube.name].displacement - behind[tube.name].displacement) / (2 * h)
+        np.testing.assert_allclose(state.value, np.linalg.norm(rate, axis=1), rtol=1e-6)
+    assert not any(state.value.any() for state in shown.tube_states(q, "velocity"))
+    assert "m/s" in legend("velocity", 3.0)
+
+
+def test_magnified_tubes_have_the_colours_of_the_robot_as_it_is(arm, shown):
+    q = arm.random(np.random.default_rng(11))
+    once = shown.tube_states(q, "moment")
+    magnified_ones = shown.tube_states(magnified(arm, q, 10.0), "moment", (q, np.zeros(arm.nv)))
+    for a, b in zip(once, magnified_ones, strict=True):
+        np.testing.assert_array_equal(a.value, b.value)
+        assert np.abs(a.position - b.position).max() > 1e-3
+
+
+def picture_of(camera, points, aspect):
+    """Places of points (k, 3) in a camera's picture: across and up, both of -1..1."""
+    ahead = camera.look_at - camera.position
+    ahead = ahead / np.linalg.norm(ahead)
+    right = np.cross(ahead, camera.up_direction)
+    right = right / np.linalg.norm(right)
+    away = points - camera.position
+    half = (away @ ahead) * np.tan(0.5 * camera.fov)
+    assert np.all(half > 0.0)
+    return np.stack((away @ right / half / aspect, away @ np.cross(right, ahead) / half), axis=-1)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_whole_robot_is_in_the_picture(name, preset):
+    """Also while it is moved in turn; left of the panel, which has 335 of 1280 pixels."""
+    robot = flexdyn_ros.load(name)
+    shown, reach = ShownRobot(robot), Reach(robot)
+    low, high = room_of(shown, reach)
+    camera = SimpleNamespace(up_direction=None)
+    aim(camera, preset, low, high)
+    configurations = [robot.neutral()]
+    if not any(c.kind in DEFORMATION for c in robot.coordinates):
+        configurations += [
+            reach.in_turn(phase) for phase in np.linspace(0, 2 * np.pi * robot.nv, 8 * robot.nv)
+        ]
+    for q in configurations:
+        corners = np.array(list(product(*zip(*shown.bounds(q), strict=True))))
+        places = picture_of(camera, corners, 1280 / 720)
+        assert np.all(np.abs(places) < 1.0)
+        assert places[:, 0].max() < 1.0 - 2.0 * 335 / 1280
+    if preset == "corner":
+        corners = np.array(list(product(*zip(low, high, strict=True))))
+        assert np.ptp(picture_of(camera, corners, 1280 / 720), axis=0).max() > 0.7
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
