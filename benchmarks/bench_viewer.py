@@ -21,7 +21,7 @@ sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / 
 from browser import Page, browser  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.view.viewer import Viewer  # noqa: E402
+from flexdyn_ros.view.viewer import QUALITIES, Viewer  # noqa: E402
 
 
 def drawing_time(viewer: Viewer, frames: int = 100) -> float:
@@ -38,18 +38,22 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--random", type=int, help="seed of a configuration to show instead of the mode")
+    parser.add_argument("--quality", choices=tuple(QUALITIES), default="high")
     arguments = parser.parse_args()
     viewer = Viewer(flexdyn_ros.load(arguments.robot), port=8600)
     if viewer.bends:
         viewer.play_mode(0)
         print(f"a frame costs the server {1e3 * drawing_time(viewer):.2f} ms of processor time")
     with browser() as chrome:
-        page = Page(chrome, viewer.port, 1280, 720)
+        page = Page(chrome, viewer.port, 1280, 720, path=QUALITIES[arguments.quality])
         # the page says that it is rendered in software; that would be in the picture
         page.page.add_style_tag(content=".mantine-Notifications-root { display: none }")
         load = os.getloadavg()[0]
         rate = page.rate(arguments.seconds)
-        print(f"{arguments.robot}: {rate:.1f} frames/s at 1280 x 720, load of the machine {load:.1f}")
+        print(
+            f"{arguments.robot}: {rate:.1f} frames/s at 1280 x 720, quality {arguments.quality}, "
+            f"load of the machine {load:.1f}"
+        )
         if arguments.random is not None:
             viewer.pose(viewer.robot.random(np.random.default_rng(arguments.random)))
         else:

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-#: the last: fonts of other servers are not waited for
+#: WebGL in software where there is no graphics processor, the page around it without WebGL, as a browser does
+#: by itself; the last: fonts of other servers are not waited for
 FLAGS = (
     "--no-sandbox",
-    "--use-gl=angle",
-    "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
@@ -61,14 +60,16 @@ def browser() -> Iterator[Any]:
 class Page:
     """One page of the viewer; keeps the errors of its console."""
 
-    def __init__(self, chrome: Any, port: int, width: int = 960, height: int = 540) -> None:
+    def __init__(
+        self, chrome: Any, port: int, width: int = 960, height: int = 540, *, path: str = ""
+    ) -> None:
         self.errors: list[str] = []
         self.page = chrome.new_page(viewport={"width": width, "height": height})
         self.page.set_default_timeout(1000.0 * PATIENCE)
         self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.add_init_script(COUNTER)
-        self.page.goto(f"http://127.0.0.1:{port}", wait_until="commit")
+        self.page.goto(f"http://127.0.0.1:{port}{path}", wait_until="commit")
         self.page.get_by_role("tab", name="Look").wait_for()
         self.until(lambda: self.page.evaluate("window.drawn") > 2, "nothing was drawn")
 

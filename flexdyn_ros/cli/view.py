@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import webbrowser
+from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,6 +19,13 @@ from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 __all__ = ["view"]
+
+
+class Quality(StrEnum):
+    """How finely the page is drawn."""
+
+    high = "high"
+    low = "low"
 
 
 def view(
@@ -35,6 +43,9 @@ def view(
     host: Annotated[
         str, typer.Option("--host", help="address to listen on; 0.0.0.0: all machines may look")
     ] = "127.0.0.1",
+    quality: Annotated[
+        Quality, typer.Option("--quality", help="low: fewer pixels, where the browser renders in software")
+    ] = Quality.high,
     browser: Annotated[bool, typer.Option("--browser", help="open the page in the browser")] = False,
     config: Config = None,
     settings: Settings = None,
@@ -43,13 +54,14 @@ def view(
     """Show a robot in a browser page: poses, modes, simulations, recordings or live topics. ROBOT may also be
     an .mcap recording, which holds its robot."""
     loaded, run = _robot_and_run(robot, recording, config, settings, rigid)
-    viewer = import_module("flexdyn_ros.view.viewer").Viewer(loaded, host=host, port=port)
+    viewer = import_module("flexdyn_ros.view.viewer").Viewer(
+        loaded, host=host, port=port, quality=quality.value
+    )
     follower: Any = None
     try:
-        address = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{viewer.port}"
-        messages.print(f"{loaded.name} at {address}; Ctrl-C ends", highlight=False)
+        messages.print(f"{loaded.name} at {viewer.address}; Ctrl-C ends", highlight=False)
         if browser:
-            webbrowser.open(address)
+            webbrowser.open(viewer.address)
         if ros:
             follower = _follower()(viewer.robot, viewer.follow, namespace)
         elif run is not None:

@@ -20,7 +20,7 @@ from flexdyn_ros.view.generated_shapes import generated_shapes, shapes_of_visual
 __all__ = ["ShownRobot", "Tube", "TubeState"]
 
 #: pieces of a tube; sections at both ends of each
-PIECES = 48
+PIECES = 24
 #: step of the difference that gives velocities [s]
 STEP = 1e-5
 #: what tubes can be coloured by

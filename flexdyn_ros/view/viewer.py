@@ -20,12 +20,14 @@ from flexdyn_ros.view.panels import Panels
 from flexdyn_ros.view.scene import Ghost, RobotScene
 from flexdyn_ros.view.shown_robot import ShownRobot
 
-__all__ = ["Viewer"]
+__all__ = ["QUALITIES", "Viewer"]
 
 #: pictures and plots per second
 FRAME_RATE, PLOT_RATE = 30.0, 4.0
-#: light from all sides, beside the default lights
-SKY = 1.1
+#: light from above, and from all sides
+SUN, SKY = 3.0, 1.1
+#: what addresses ask of the page: low quality is half as many pixels across and down
+QUALITIES = {"high": "", "low": "/?fixedDpr=0.5"}
 #: seconds that the animation of a mode takes for one swing at speed 1
 SWING = 1.6
 
@@ -38,11 +40,16 @@ class Viewer:
     robot : Robot
     host, port : str, int
         Where to serve; the next free port if this one is taken (see `port`).
+    quality : {"high", "low"}
+        Low: the browser draws a quarter of the pixels and stretches them, for machines that render in
+        software (see `address`).
 
     Attributes
     ----------
     port : int
         That it has.
+    address : str
+        Of the page, as a browser on this machine opens it.
     source : {"pose", "tour", "mode", "run", "live"}
         What moves the robot.
     q : (nq,) array
@@ -54,7 +61,9 @@ class Viewer:
         If viser is not installed.
     """
 
-    def __init__(self, robot: Robot, *, host: str = "127.0.0.1", port: int = 8080) -> None:
+    def __init__(
+        self, robot: Robot, *, host: str = "127.0.0.1", port: int = 8080, quality: str = "high"
+    ) -> None:
         try:
             import viser
         except ImportError:
@@ -75,6 +84,8 @@ class Viewer:
         self._fresh, self._dirty = True, True
         self.server = viser.ViserServer(host=host, port=port, label=f"{robot.name} - flexdyn", verbose=False)
         self.port: int = self.server.get_port()
+        name = "localhost" if host in ("127.0.0.1", "0.0.0.0") else host
+        self.address = f"http://{name}:{self.port}{QUALITIES[quality]}"
         self._make_scene()
         self.panels = Panels(self)
         self.plots = [
@@ -173,9 +184,11 @@ class Viewer:
     def _make_scene(self) -> None:
         scene = self.server.scene
         scene.set_up_direction("+z")
-        # light from the sky in place of an environment to mirror, which costs every pixel much in software
+        # the sun and the sky in place of two suns and an environment to mirror: each costs every pixel much
+        # where pictures are rendered in software
         scene.configure_environment_map(hdri=None)
-        scene.configure_default_lights(cast_shadow=False)
+        scene.configure_default_lights(enabled=False)
+        scene.add_light_directional("/sun", intensity=SUN, position=(-0.2, -0.25, 1.0))
         scene.add_light_hemisphere("/sky", ground_color=(196, 190, 182), intensity=SKY)
         low, high = room_of(self.shown, self.reach)
         size = float(np.max(high - low))
@@ -229,7 +242,9 @@ class Viewer:
     def _show_playback(self) -> None:
         assert self.playback is not None
         self.q, self.v = self.playback.state()
-        self.panels.follow_time(self.playback.time)
+        if self.playback.playing:
+            # the slider of a run that stands still belongs to whoever moves it
+            self.panels.follow_time(self.playback.time)
 
     def show_time(self, seconds: float) -> None:
         """Take the state of the trajectory at a time [s]."""
