@@ -202,9 +202,11 @@ class Driver(Node):
         call(self.reset, Trigger.Request(), executor)
         self.start, self.waiting, self.law = None, False, law
         self.record = record = Record(name)
-        deadline = time.monotonic() + 3.0 * DURATION + 10.0
+        known, deadline = 0, time.monotonic() + 30.0
         while not record.t or record.t[-1] < DURATION - 1.5 / RATE:
             executor.spin_once(timeout_sec=0.05)
+            if len(record.t) > known:
+                known, deadline = len(record.t), time.monotonic() + 30.0
             show(record.t[-1] if record.t else 0.0)
             if time.monotonic() > deadline:
                 raise SystemExit("the simulator sends no states; see the messages of the nodes above")
