@@ -11,7 +11,6 @@ steppers_implicit.py and steppers_explicit.py.
 from __future__ import annotations
 
 from .compiler import entry, kernel
-from .memory import ints_at
 from .motion import ENERGIES, PREPARE, address_of, call_energies, call_prepare, table_at
 from .steppers_explicit import step_rk4, step_staggered
 from .steppers_forces import actuate, explicit_rates, observe, penetration
@@ -28,8 +27,8 @@ from .steppers_memory import (
     S_TABLE,
     S_WORK,
     STAGGERED,
-    STEP_HEADER,
     WORK_DONE,
+    header_of,
     open_steps,
 )
 
@@ -40,7 +39,7 @@ _M = "float64[:,::1]"
 OK, NOT_FINITE, DIVERGED = 0, 1, 2
 
 
-@kernel
+@kernel(_nrt=False)
 def start_step(steps, t, h):
     """Let the actuators act, mark memory.at_stop (1, -1: beyond upper, lower limit) at the state, and forget
     which efforts were clipped.
@@ -48,7 +47,7 @@ def start_step(steps, t, h):
     All are held for all parts of a step: an extrapolation over parts that differ in them is none. Staggered
     steps let the actuators act in two parts: h = 0 asks for what they exert now.
     """
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     memory = open_steps(steps)
     actuate(steps, t, 0.0 if head[S_METHOD] == STAGGERED else h, memory.given)
     for i in range(memory.nq):
@@ -66,11 +65,11 @@ def start_step(steps, t, h):
 # ---- the loop ----
 
 
-@kernel
+@kernel(_nrt=False)
 def take_step(steps, t, h):
     """One step; the state moves only if the new one is finite and within memory.v_bound."""
     memory = open_steps(steps)
-    method = ints_at(steps, STEP_HEADER)[S_METHOD]
+    method = header_of(steps)[S_METHOD]
     start_step(steps, t, h)
     if method == RK4:
         step_rk4(steps, t, h)
@@ -96,7 +95,7 @@ def take_step(steps, t, h):
     return status
 
 
-@kernel
+@kernel(_nrt=False)
 def judge(memory):
     """OK, NOT_FINITE or DIVERGED for the state q1, v1."""
     s = memory.account1[WORK_DONE] - memory.account1[WORK_DONE]
@@ -112,10 +111,10 @@ def judge(memory):
     return DIVERGED if fast else OK
 
 
-@kernel
+@kernel(_nrt=False)
 def look_around(steps, t):
     """Energies of the state, and which positions are beyond their limits."""
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     memory = open_steps(steps)
     arguments = (
         head[S_ROBOT],
@@ -134,14 +133,14 @@ def look_around(steps, t):
 @entry("int64(int64)")
 def prepare_memory(steps):
     """Make the work memory ready and leave the state alone."""
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     return call_prepare(table_at(head[S_TABLE])[PREPARE], (head[S_ROBOT], head[S_WORK]))
 
 
 @entry("int64(int64, float64)")
 def prepare_steps(steps, t):
     """Make the work arrays ready, and write a and the energies of the state; NOT_FINITE if a is not."""
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     memory = open_steps(steps)
     call_prepare(table_at(head[S_TABLE])[PREPARE], (head[S_ROBOT], head[S_WORK]))
     for i in range(memory.nu):

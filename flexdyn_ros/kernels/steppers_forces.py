@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import kernel
-from .memory import ints_at
 from .motion import (
     ACCELERATE,
     ACTUATE,
@@ -36,15 +35,15 @@ from .steppers_memory import (
     S_STOPS,
     S_TABLE,
     S_WORK,
-    STEP_HEADER,
+    header_of,
     open_steps,
 )
 
 
-@kernel
+@kernel(_nrt=False)
 def accelerate(steps, t, q, v, force, extra, h, a):
     """a = (M + B diag(extra) B' + h D + h^2 K)^-1 (force - bias - h K v); force is overwritten."""
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     arguments = (
         head[S_ROBOT],
         head[S_WORK],
@@ -59,13 +58,13 @@ def accelerate(steps, t, q, v, force, extra, h, a):
     call_accelerate(table_at(head[S_TABLE])[ACCELERATE], arguments)
 
 
-@kernel
+@kernel(_nrt=False)
 def losses(steps, t, q, v0, speed, mean):
     """Power speed' D mean that the family's own resistance takes, D as it is at v0.
 
     With one array for v0, speed and mean only right after `accelerate` at the same q and v.
     """
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     arguments = (
         head[S_ROBOT],
         head[S_WORK],
@@ -78,18 +77,18 @@ def losses(steps, t, q, v0, speed, mean):
     return call_losses(table_at(head[S_TABLE])[LOSSES], arguments)
 
 
-@kernel
+@kernel(_nrt=False)
 def supply(steps):
     """Power that the surroundings give, after `losses`."""
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     function = table_at(head[S_TABLE])[SUPPLY]
     return 0.0 if function == 0 else call_supply(function, (head[S_ROBOT], head[S_WORK]))
 
 
-@kernel
+@kernel(_nrt=False)
 def observe(steps, q, v):
     """Write memory.position and memory.speed: what the actuators measure at (q, v)."""
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     memory = open_steps(steps)
     function = table_at(head[S_TABLE])[OBSERVE]
     if function != 0:
@@ -109,10 +108,10 @@ def observe(steps, q, v):
         memory.speed[i] = v[i]
 
 
-@kernel
+@kernel(_nrt=False)
 def exert(steps, q, effort, force):
     """force = load of the wrenches + B effort."""
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     memory = open_steps(steps)
     function = table_at(head[S_TABLE])[EXERT]
     if function == 0:
@@ -125,10 +124,10 @@ def exert(steps, q, effort, force):
     call_exert(function, arguments)
 
 
-@kernel
+@kernel(_nrt=False)
 def gather_wrenches(steps, q):
     """memory.load = sum J' w."""
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     memory = open_steps(steps)
     for i in range(memory.nv):
         memory.load[i] = 0.0
@@ -148,7 +147,7 @@ def gather_wrenches(steps, q):
     call_load(table_at(head[S_TABLE])[LOAD], arguments)
 
 
-@kernel(forceinline=True)
+@kernel(forceinline=True, _nrt=False)
 def penetration(memory, i, x):
     """How far position x is beyond the limits of actuator i, signed; 0 inside."""
     if x > memory.upper[i]:
@@ -158,13 +157,13 @@ def penetration(memory, i, x):
     return 0.0
 
 
-@kernel(forceinline=True)
+@kernel(forceinline=True, _nrt=False)
 def stop_position(memory, i):
     """The limit that actuator i is beyond according to memory.at_stop."""
     return memory.upper[i] if memory.at_stop[i] > 0 else memory.lower[i]
 
 
-@kernel(forceinline=True)
+@kernel(forceinline=True, _nrt=False)
 def servo_effort(memory, i):
     """Drive plus servo of actuator i at memory.position, memory.speed, before clipping."""
     effort = memory.drive[i]
@@ -175,10 +174,10 @@ def servo_effort(memory, i):
     return effort
 
 
-@kernel
+@kernel(_nrt=False)
 def actuate(steps, t, h, a):
     """memory.drive: what the actuators make of the command, after they have moved on by h."""
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     memory = open_steps(steps)
     for i in range(memory.nu):
         memory.drive[i] = memory.tau[i]
@@ -198,14 +197,14 @@ def actuate(steps, t, h, a):
         call_actuate(function, arguments)
 
 
-@kernel
+@kernel(_nrt=False)
 def explicit_rates(steps, t, q, v, a, effort, rates):
     """Motion at (q, v) with nothing implicit; for explicit methods and integrators outside.
 
     Writes a (nv,), effort (nu,) = drive and servo after clipping, rates = (power of efforts, wrenches and
     surroundings, power taken by the family's resistance, stops and scaled masses) [W]; marks memory.clipped.
     """
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     memory = open_steps(steps)
     gather_wrenches(steps, q)
     observe(steps, q, v)

@@ -15,7 +15,6 @@ import numpy as np
 
 from .compiler import kernel
 from .manifold import displacement, move
-from .memory import ints_at
 from .steppers_forces import (
     accelerate,
     exert,
@@ -32,8 +31,8 @@ from .steppers_memory import (
     S_METHOD,
     S_SATURATE,
     S_STOPS,
-    STEP_HEADER,
     WORK_DONE,
+    header_of,
     open_chart,
     open_steps,
 )
@@ -42,7 +41,7 @@ from .steppers_memory import (
 REPEATS = 4
 
 
-@kernel
+@kernel(_nrt=False)
 def implicit_euler(steps, t, h, q0, v0, account0, q1, v1, account1, effort):
     """One step of h from (q0, v0, account0) to (q1, v1, account1); effort = what drive and servo exert."""
     gather_wrenches(steps, q0)
@@ -51,10 +50,10 @@ def implicit_euler(steps, t, h, q0, v0, account0, q1, v1, account1, effort):
     move(open_chart(steps), q0, v1, h, q1)
 
 
-@kernel
+@kernel(_nrt=False)
 def solve_euler(steps, t, h, q0, v0, v1):
     """v1 = v0 + h (M + h D + h^2 K)^-1 (f(q0, v0) - h K v0)."""
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     memory = open_steps(steps)
     nv = memory.nv
     observe(steps, q0, v0)
@@ -84,7 +83,7 @@ def solve_euler(steps, t, h, q0, v0, v1):
         v1[i] = v0[i] + h * a[i]
 
 
-@kernel
+@kernel(_nrt=False)
 def clip_efforts(steps, effort):
     """Mark efforts beyond their limits as clipped.
 
@@ -92,7 +91,7 @@ def clip_efforts(steps, effort):
     """
     memory = open_steps(steps)
     found = 0
-    if ints_at(steps, STEP_HEADER)[S_SATURATE] != 0:
+    if header_of(steps)[S_SATURATE] != 0:
         for i in range(memory.nu):
             if memory.clipped[i] == 0 and abs(effort[i]) > memory.effort_limit[i]:
                 memory.clipped[i] = 1 if effort[i] > 0.0 else -1
@@ -101,14 +100,14 @@ def clip_efforts(steps, effort):
     return found
 
 
-@kernel
+@kernel(_nrt=False)
 def settle_accounts(steps, t, h, q0, v0, account0, v1, account1, effort):
     """Efforts, work and dissipation of the step just solved: each force's impulse times the mean velocity.
 
     With constant inertia this is the kinetic energy that the impulse brings, so that it stays right when a
     stiff damper stops a joint within the step.
     """
-    head = ints_at(steps, STEP_HEADER)
+    head = header_of(steps)
     memory = open_steps(steps)
     nv = memory.nv
     work = 0.0
@@ -141,7 +140,7 @@ def settle_accounts(steps, t, h, q0, v0, account0, v1, account1, effort):
     account1[DISSIPATED] = account0[DISSIPATED] + taken
 
 
-@kernel
+@kernel(_nrt=False)
 def step_rosenbrock(steps, t, h):
     """Extrapolate one step of h and two of h/2; again with more efforts clipped if they are too large."""
     memory = open_steps(steps)
@@ -165,7 +164,7 @@ def step_rosenbrock(steps, t, h):
     halve_and_extrapolate(steps, t, h)
 
 
-@kernel
+@kernel(_nrt=False)
 def halve_and_extrapolate(steps, t, h):
     """Two steps of h/2, and twice their result less that of the step of h in q2, v2, account2, effort2.
 
@@ -192,7 +191,7 @@ def halve_and_extrapolate(steps, t, h):
     move(chart, memory.q1, d, 1.0, memory.q1)
 
 
-@kernel
+@kernel(_nrt=False)
 def step_euler(steps, t, h):
     """Semi-implicit (symplectic) Euler: velocity first, then the position with the new velocity."""
     memory = open_steps(steps)
