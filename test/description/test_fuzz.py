@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flexdyn_ros.description import RobotDescription, read
-from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.errors import DescriptionError, FlexdynError
 
 HERE = Path(__file__).parent
 URDF = HERE.parents[1] / "urdf"
@@ -167,8 +167,10 @@ def test_large_robots_are_read_quickly() -> None:
 
 
 def test_deep_nesting_is_refused() -> None:
-    reads_or_refuses('<robot name="r">' + "<a>" * 20000 + "</a>" * 20000 + "</robot>")
+    with pytest.raises(DescriptionError, match="depth"):
+        read('<robot name="r">' + "<a>" * 20000 + "</a>" * 20000 + "</robot>")
     options: dict = {"x": 1}
     for _ in range(5000):
         options = {"modes": options}
-    reads_or_refuses(TEXTS[0], options={"links": {"boom": options}})
+    with pytest.raises(DescriptionError, match="modes"):
+        read(TEXTS[0], options={"links": {"boom": options}})

@@ -340,12 +340,14 @@ def test_a_pose_without_modes_is_told_and_not_fatal(viewer):
 def test_closing_ends_all_threads(arm):
     from flexdyn_ros.view.viewer import Viewer
 
+    before = set(threading.enumerate())
     other = Viewer(double_pendulum(), port=8290)
     assert other.port >= 8290
+    assert set(threading.enumerate()) - before
     other.close()
     assert not other._thread.is_alive()
     other.close()
-    assert threading.active_count() < 40
+    assert not set(threading.enumerate()) - before
 
 
 @pytest.mark.slow
