@@ -56,7 +56,7 @@ from .trigonometry import sincos
 SECTION = 3  # as in kernels/flexible_views.py
 
 
-@kernel(_nrt=False)
+@kernel
 def move_planar(address, w, q, v):
     """Write pose, velocity, AXIS and BIAS of every node at q, v."""
     head = header_at(address)
@@ -103,7 +103,7 @@ def move_planar(address, w, q, v):
             own[SIN], own[COS] = s, c
 
 
-@kernel(_nrt=False)
+@kernel
 def move_section(row, x, up, own, q, v):
     """Pose, velocity and BIAS of a cross section; up: rows of its beam's node."""
     m = row[MODES]
@@ -129,7 +129,7 @@ def move_section(row, x, up, own, q, v):
     own[SIN], own[COS] = sincos(own[TH])
 
 
-@kernel(_nrt=False)
+@kernel
 def weigh(row, x, own, modal, q, v, elastic):
     """Write BODY, FORCE = -Qv of a node, its beam's coupling, block and force; elastic: 1 adds K q + D v.
 
@@ -173,7 +173,7 @@ def weigh(row, x, own, modal, q, v, elastic):
     own[FORCE + 2] = 2.0 * om * pull
 
 
-@kernel(_nrt=False)
+@kernel
 def weigh_all(address, w, q, v, elastic):
     """`weigh` for every node."""
     head = header_at(address)
@@ -187,7 +187,7 @@ def weigh_all(address, w, q, v, elastic):
             weigh(row, f[row[AT] :], own, w[row[MODAL_AT] :], q, v, elastic)
 
 
-@kernel(_nrt=False)
+@kernel
 def weigh_section(x, own):
     """BODY and FORCE of what is fixed to a section."""
     c, s, om = own[COS], own[SIN], own[OMEGA]
@@ -197,7 +197,7 @@ def weigh_section(x, own):
     own[FORCE], own[FORCE + 1], own[FORCE + 2] = -om * om * gx, -om * om * gy, 0.0 * c
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def carry_acceleration(up, own):
     """ACCEL of a node from its parent's, with BIAS; what its coordinates add is left out."""
     al = up[ACCEL + 2]
@@ -206,7 +206,7 @@ def carry_acceleration(up, own):
     own[ACCEL + 2] = al + own[BIAS + 2]
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def add_modal_acceleration(row, x, up, own, a):
     """What the modal accelerations add to ACCEL of a section."""
     m = row[MODES]
@@ -218,7 +218,7 @@ def add_modal_acceleration(row, x, up, own, a):
         own[ACCEL + 2] += x[2 + 2 * m + i] * rate
 
 
-@kernel(_nrt=False)
+@kernel
 def balance(address, w, a, gravity, tau):
     """tau of accelerations a: after `move_planar` and `weigh_all`, wheels added to FORCE. gravity: 1 or 0."""
     head = header_at(address)
@@ -261,7 +261,7 @@ def balance(address, w, a, gravity, tau):
         up[FORCE + 2] += n + own[RX] * fy - own[RY] * fx
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def push(own):
     """FORCE += BODY ACCEL."""
     x, y, t = own[ACCEL], own[ACCEL + 1], own[ACCEL + 2]
@@ -270,7 +270,7 @@ def push(own):
     own[FORCE + 2] += own[BODY + 3] * x + own[BODY + 4] * y + own[BODY + 5] * t
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def push_modes(row, own, modal, a):
     """Forces of the modes' coupling and block."""
     m = row[MODES]

@@ -53,7 +53,7 @@ from .tree import ARMATURE, DOF_NUMBERS, NV, OK, ONE_LANE, REFERENCE, STIFFNESS,
 GIVEN_EFFORT = 5
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def resist(address, q, v, sign, tau):
     """tau += sign (springs, damping and friction of the joints)."""
     none = tau[0:0]
@@ -61,7 +61,7 @@ def resist(address, q, v, sign, tau):
     add_joint_resistance(open_tree(address), lanes, q, v, sign, tau)
 
 
-@kernel(_nrt=False)
+@kernel
 def load(address, w, bodies, points, wrenches):
     """FORCE of the nodes -= wrenches (moment; force), world axes, at points of the general tree's nodes."""
     table, f = nodes_of(header_at(address))
@@ -79,7 +79,7 @@ def load(address, w, bodies, points, wrenches):
         own[FORCE + 2] -= rx * fy - ry * fx - wrenches[i, 1]
 
 
-@kernel(_nrt=False)
+@kernel
 def add_armature(address, a, tau):
     """tau += armature times a; that of a hub is its mass."""
     head = header_at(address)
@@ -88,7 +88,7 @@ def add_armature(address, a, tau):
         tau[i] += dof[DOF_NUMBERS * i + ARMATURE] * a[i]
 
 
-@kernel(_nrt=False)
+@kernel
 def inverse(address, w, q, v, a, bodies, points, wrenches, tau):
     """tau = M a + h - sum J' w."""
     move_planar(address, w, q, v)
@@ -102,7 +102,7 @@ def inverse(address, w, q, v, a, bodies, points, wrenches, tau):
     resist(address, q, v, 1.0, tau)
 
 
-@kernel(_nrt=False)
+@kernel
 def forward(address, w, q, v, tau, extra, given, h, bodies, points, wrenches, a):
     """a of efforts tau, see `articulate`; tau is overwritten, that of given coordinates with their effort."""
     move_planar(address, w, q, v)
@@ -117,7 +117,7 @@ def forward(address, w, q, v, tau, extra, given, h, bodies, points, wrenches, a)
     finish_hubs(address, w, a)
 
 
-@kernel(_nrt=False)
+@kernel
 def plain_forward(address, w, q, v, tau, bodies, points, wrenches, a):
     """a of efforts tau (kept), the prescribed coordinate's being 0; GIVEN_EFFORT if that has an effort."""
     head = header_at(address)
@@ -132,7 +132,7 @@ def plain_forward(address, w, q, v, tau, bodies, points, wrenches, a):
     return OK
 
 
-@kernel(_nrt=False)
+@kernel
 def mass_columns(address, w, q, M):
     """M(q), column by column of the inertial forces."""
     head = header_at(address)
@@ -152,7 +152,7 @@ def mass_columns(address, w, q, M):
             M[i, j] = M[j, i] = 0.5 * (M[i, j] + M[j, i])
 
 
-@kernel(_nrt=False)
+@kernel
 def inertial(address, w, q, v, a, tau):
     """tau = M a + velocity products, after `move_planar`."""
     weigh_all(address, w, q, v, 0.0)
@@ -162,14 +162,14 @@ def inertial(address, w, q, v, a, tau):
     add_armature(address, a, tau)
 
 
-@kernel(forceinline=True, _nrt=True)
+@kernel(forceinline=True)
 def nothing():
     """No bodies, points, wrenches."""
     none = floats_at(0, 0)
     return ints_at(0, 0), none.reshape((0, 3)), none.reshape((0, 6))
 
 
-@kernel(_nrt=False)
+@kernel
 def forget_inertia(address, w):
     """No inertia and no force at any node, no modal force."""
     head = header_at(address)
@@ -185,7 +185,7 @@ def forget_inertia(address, w):
                 w[row[MODAL_AT] + i] = 0.0
 
 
-@kernel(_nrt=False)
+@kernel
 def resist_in_beams(address, q, v, tau):
     """tau += K delta + D rate of the beams."""
     head = header_at(address)
@@ -201,7 +201,7 @@ def resist_in_beams(address, q, v, tau):
                 tau[row[MODE_V] + i] += K[i * m + j] * q[row[MODE_Q] + j] + D[i * m + j] * v[row[MODE_V] + j]
 
 
-@kernel(_nrt=False)
+@kernel
 def energies(address, w, q, v, out):
     """Kinetic, gravity and elastic energy [J] of a state."""
     head = header_at(address)

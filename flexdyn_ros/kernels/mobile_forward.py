@@ -41,7 +41,7 @@ from .mobile_views import (
 from .tree import PRISMATIC, REVOLUTE
 
 
-@kernel(_nrt=False)
+@kernel
 def articulate(address, w, tau, extra, given, h, v, a):
     """a of efforts tau, after `move_planar`, `weigh_all`, wheels and wrenches in FORCE; False if singular.
 
@@ -81,7 +81,7 @@ def articulate(address, w, tau, extra, given, h, v, a):
     return True
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def times_body(own, x, y, t):
     """BODY times a motion."""
     return (
@@ -91,7 +91,7 @@ def times_body(own, x, y, t):
     )
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def hang(row, x, up, own, modal):
     """Inertia and force of a section onto its beam's modes; FORCE then includes BODY BIAS."""
     m = row[MODES]
@@ -114,7 +114,7 @@ def hang(row, x, up, own, modal):
         modal[3 * m + m * m + i] += ux * fx + uy * fy + ut * n
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def hand_down(up, own):
     """BODY and FORCE of a node to its parent (FORCE including what BIAS takes)."""
     rx, ry = own[RX], own[RY]
@@ -134,7 +134,7 @@ def hand_down(up, own):
     up[FORCE + 2] += own[FORCE + 2] + rx * fy - ry * fx
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def eliminate_modes(row, x, own, modal, tau, extra, h, v):
     """Cholesky of the modal block, and the Schur complement in BODY and FORCE; False if not positive."""
     m = row[MODES]
@@ -176,7 +176,7 @@ def eliminate_modes(row, x, own, modal, tau, extra, h, v):
     return True
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def eliminate_joint(row, own, tau, extra, given, a):
     """What is left of BODY and FORCE for the parent; False if the joint moves nothing.
 
@@ -218,7 +218,7 @@ def eliminate_joint(row, own, tau, extra, given, a):
     return True
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def finish_joint(row, own, tau, given, a):
     """Acceleration of a joint (or, where that is given, its effort), and what it adds to ACCEL."""
     at = row[V]
@@ -233,7 +233,7 @@ def finish_joint(row, own, tau, given, a):
         own[ACCEL + i] += own[AXIS + i] * a[at]
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def finish_modes(row, own, modal, a):
     """Accelerations of the modes."""
     m = row[MODES]

@@ -87,27 +87,27 @@ def modal_rows(m: int) -> int:
     return m * (m + 4)
 
 
-@kernel(forceinline=True, _nrt=True)
+@kernel(forceinline=True)
 def header_at(address):
     """All words of the header."""
     return ints_at(address, PLANAR_HEADER)
 
 
-@kernel(forceinline=True, _nrt=True)
+@kernel(forceinline=True)
 def nodes_of(head):
     """Table and numbers of the nodes."""
     table = ints_at(head[NODE_TABLE], NODE_COLUMNS * head[NODES])
     return table, floats_at(head[NODE_NUMBERS], head[N_FLOATS])
 
 
-@kernel(forceinline=True, _nrt=True)
+@kernel(forceinline=True)
 def wheels_of(head):
     """Table and numbers of the wheels."""
     n = head[WHEELS]
     return ints_at(head[WHEEL_TABLE], WHEEL_COLUMNS * n), floats_at(head[WHEEL_NUMBERS], WHEEL_SIZE * n)
 
 
-@kernel(forceinline=True, _nrt=True)
+@kernel(forceinline=True)
 def vectors_of(head, w):
     """Room for q (nq), v, a, tau, extra, given (nv) in work memory."""
     nq, nv, at = head[NQ], head[NV], head[VECTORS_AT]
@@ -122,20 +122,20 @@ def vectors_of(head, w):
     )
 
 
-@kernel(forceinline=True, _nrt=True)
+@kernel(forceinline=True)
 def prescribed_of(head):
     """1 for coordinates whose motion is prescribed (nv,)."""
     return ints_at(head[GIVEN], head[NV])
 
 
-@kernel(forceinline=True, _nrt=True)
+@kernel(forceinline=True)
 def dof_of(head):
     """Armature and resistance of the velocity coordinates (DOF_NUMBERS nv,), as of the general tree."""
     nb, nv = head[NB], head[NV]
     return floats_at(head[FLOATS], 24 * nb + DOF_NUMBERS * nv)[24 * nb :]
 
 
-@kernel(forceinline=True, _nrt=True)
+@kernel(forceinline=True)
 def gravity_of(head):
     """Acceleration of free fall X, Y."""
     at = 24 * head[NB] + DOF_NUMBERS * head[NV]

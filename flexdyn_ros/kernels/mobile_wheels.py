@@ -61,7 +61,7 @@ from .mobile_views import (
 from .road import road_under
 
 
-@kernel(_nrt=False)
+@kernel
 def roll(address, w, q, v):
     """Write the rows of all wheels, after `move_planar`."""
     head = header_at(address)
@@ -96,7 +96,7 @@ def roll(address, w, q, v):
         own[SPRING_FORCE], own[GROUND_FORCE] = force, push
 
 
-@kernel(_nrt=False)
+@kernel
 def bear(address, w, sign):
     """FORCE of the nodes -= sign times the wheels' forces."""
     head = header_at(address)
@@ -108,7 +108,7 @@ def bear(address, w, sign):
         node[FORCE + 2] -= sign * own[LEVER_X] * own[SPRING_FORCE]
 
 
-@kernel(_nrt=False)
+@kernel
 def load_hubs(address, w, gravity, wheels, tau):
     """tau of the hubs at rest; gravity, wheels: 1 or 0. Their mass is armature of the general tree."""
     head = header_at(address)
@@ -122,7 +122,7 @@ def load_hubs(address, w, gravity, wheels, tau):
             tau[row[HUB_V]] = -gravity * weight - wheels * (own[GROUND_FORCE] - own[SPRING_FORCE])
 
 
-@kernel(_nrt=False)
+@kernel
 def articulate_wheels(address, w, tau, extra, h):
     """Forces of the wheels on the nodes, and what an implicit step of h adds: to FORCE and BODY, before
     `articulate`. Hubs are eliminated here; extra holds their mass.
@@ -163,7 +163,7 @@ def articulate_wheels(address, w, tau, extra, h):
         node[BODY + 5] += added * lever * lever
 
 
-@kernel(_nrt=False)
+@kernel
 def finish_hubs(address, w, a):
     """Accelerations of the hubs, after `articulate`."""
     head = header_at(address)
@@ -178,7 +178,7 @@ def finish_hubs(address, w, a):
             a[row[HUB_V]] = (own[HUB_PUSH] + own[ADDED] * mount) / own[HUB_PIVOT]
 
 
-@kernel(_nrt=False)
+@kernel
 def wheel_energy(address, w):
     """Energy of springs and tyres [J]."""
     head = header_at(address)
@@ -192,7 +192,7 @@ def wheel_energy(address, w):
     return energy
 
 
-@kernel(_nrt=False)
+@kernel
 def wheel_powers(address, w):
     """Power that the moving road gives, and that springs and tyres take in their dampers [W]."""
     head = header_at(address)

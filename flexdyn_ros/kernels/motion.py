@@ -188,7 +188,7 @@ call_actuate = _caller(ACTUATE_SIGNATURE)
 call_supply = _caller(SUPPLY_SIGNATURE)
 
 
-@kernel(forceinline=True, _nrt=True)
+@kernel(forceinline=True)
 def table_at(address):
     """The table (MOTION_TABLE,) at an address."""
     return ints_at(address, MOTION_TABLE)

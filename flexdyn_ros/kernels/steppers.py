@@ -39,7 +39,7 @@ _M = "float64[:,::1]"
 OK, NOT_FINITE, DIVERGED = 0, 1, 2
 
 
-@kernel(_nrt=False)
+@kernel
 def start_step(steps, t, h):
     """Let the actuators act, mark memory.at_stop (1, -1: beyond upper, lower limit) at the state, and forget
     which efforts were clipped.
@@ -65,7 +65,7 @@ def start_step(steps, t, h):
 # ---- the loop ----
 
 
-@kernel(_nrt=False)
+@kernel
 def take_step(steps, t, h):
     """One step; the state moves only if the new one is finite and within memory.v_bound."""
     memory = open_steps(steps)
@@ -95,7 +95,7 @@ def take_step(steps, t, h):
     return status
 
 
-@kernel(_nrt=False)
+@kernel
 def judge(memory):
     """OK, NOT_FINITE or DIVERGED for the state q1, v1."""
     s = memory.account1[WORK_DONE] - memory.account1[WORK_DONE]
@@ -111,7 +111,7 @@ def judge(memory):
     return DIVERGED if fast else OK
 
 
-@kernel(_nrt=False)
+@kernel
 def look_around(steps, t):
     """Energies of the state, and which positions are beyond their limits."""
     head = header_of(steps)

@@ -13,7 +13,7 @@ from .steppers_forces import actuate, explicit_rates
 from .steppers_memory import DISSIPATED, WORK_DONE, open_chart, open_steps
 
 
-@kernel(_nrt=False)
+@kernel
 def chart_rate(chart, theta, v, out):
     """Rate of theta in q = q0 (+) theta when the velocity is v.
 
@@ -32,7 +32,7 @@ def chart_rate(chart, theta, v, out):
         out[i + 2] += -0.5 * uz + (x * uy - y * ux) / 12.0
 
 
-@kernel(_nrt=False)
+@kernel
 def step_rk4(steps, t, h):
     """The classical Runge-Kutta method in the tangent space of the first point (Munthe-Kaas 1999)."""
     memory = open_steps(steps)
@@ -78,7 +78,7 @@ def step_rk4(steps, t, h):
             memory.saturated[i] = 1
 
 
-@kernel(_nrt=False)
+@kernel
 def step_staggered(steps, t, h):
     """Actuators, positions, velocities: one after the other (parallel specification, section 8.3)."""
     memory = open_steps(steps)

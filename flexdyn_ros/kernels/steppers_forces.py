@@ -40,7 +40,7 @@ from .steppers_memory import (
 )
 
 
-@kernel(_nrt=False)
+@kernel
 def accelerate(steps, t, q, v, force, extra, h, a):
     """a = (M + B diag(extra) B' + h D + h^2 K)^-1 (force - bias - h K v); force is overwritten."""
     head = header_of(steps)
@@ -58,7 +58,7 @@ def accelerate(steps, t, q, v, force, extra, h, a):
     call_accelerate(table_at(head[S_TABLE])[ACCELERATE], arguments)
 
 
-@kernel(_nrt=False)
+@kernel
 def losses(steps, t, q, v0, speed, mean):
     """Power speed' D mean that the family's own resistance takes, D as it is at v0.
 
@@ -77,7 +77,7 @@ def losses(steps, t, q, v0, speed, mean):
     return call_losses(table_at(head[S_TABLE])[LOSSES], arguments)
 
 
-@kernel(_nrt=False)
+@kernel
 def supply(steps):
     """Power that the surroundings give, after `losses`."""
     head = header_of(steps)
@@ -85,7 +85,7 @@ def supply(steps):
     return 0.0 if function == 0 else call_supply(function, (head[S_ROBOT], head[S_WORK]))
 
 
-@kernel(_nrt=False)
+@kernel
 def observe(steps, q, v):
     """Write memory.position and memory.speed: what the actuators measure at (q, v)."""
     head = header_of(steps)
@@ -108,7 +108,7 @@ def observe(steps, q, v):
         memory.speed[i] = v[i]
 
 
-@kernel(_nrt=False)
+@kernel
 def exert(steps, q, effort, force):
     """force = load of the wrenches + B effort."""
     head = header_of(steps)
@@ -124,7 +124,7 @@ def exert(steps, q, effort, force):
     call_exert(function, arguments)
 
 
-@kernel(_nrt=False)
+@kernel
 def gather_wrenches(steps, q):
     """memory.load = sum J' w."""
     head = header_of(steps)
@@ -147,7 +147,7 @@ def gather_wrenches(steps, q):
     call_load(table_at(head[S_TABLE])[LOAD], arguments)
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def penetration(memory, i, x):
     """How far position x is beyond the limits of actuator i, signed; 0 inside."""
     if x > memory.upper[i]:
@@ -157,13 +157,13 @@ def penetration(memory, i, x):
     return 0.0
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def stop_position(memory, i):
     """The limit that actuator i is beyond according to memory.at_stop."""
     return memory.upper[i] if memory.at_stop[i] > 0 else memory.lower[i]
 
 
-@kernel(forceinline=True, _nrt=False)
+@kernel(forceinline=True)
 def servo_effort(memory, i):
     """Drive plus servo of actuator i at memory.position, memory.speed, before clipping."""
     effort = memory.drive[i]
@@ -174,7 +174,7 @@ def servo_effort(memory, i):
     return effort
 
 
-@kernel(_nrt=False)
+@kernel
 def actuate(steps, t, h, a):
     """memory.drive: what the actuators make of the command, after they have moved on by h."""
     head = header_of(steps)
@@ -197,7 +197,7 @@ def actuate(steps, t, h, a):
         call_actuate(function, arguments)
 
 
-@kernel(_nrt=False)
+@kernel
 def explicit_rates(steps, t, q, v, a, effort, rates):
     """Motion at (q, v) with nothing implicit; for explicit methods and integrators outside.
 

@@ -41,7 +41,7 @@ from .steppers_memory import (
 REPEATS = 4
 
 
-@kernel(_nrt=False)
+@kernel
 def implicit_euler(steps, t, h, q0, v0, account0, q1, v1, account1, effort):
     """One step of h from (q0, v0, account0) to (q1, v1, account1); effort = what drive and servo exert."""
     gather_wrenches(steps, q0)
@@ -50,7 +50,7 @@ def implicit_euler(steps, t, h, q0, v0, account0, q1, v1, account1, effort):
     move(open_chart(steps), q0, v1, h, q1)
 
 
-@kernel(_nrt=False)
+@kernel
 def solve_euler(steps, t, h, q0, v0, v1):
     """v1 = v0 + h (M + h D + h^2 K)^-1 (f(q0, v0) - h K v0)."""
     head = header_of(steps)
@@ -83,7 +83,7 @@ def solve_euler(steps, t, h, q0, v0, v1):
         v1[i] = v0[i] + h * a[i]
 
 
-@kernel(_nrt=False)
+@kernel
 def clip_efforts(steps, effort):
     """Mark efforts beyond their limits as clipped.
 
@@ -100,7 +100,7 @@ def clip_efforts(steps, effort):
     return found
 
 
-@kernel(_nrt=False)
+@kernel
 def settle_accounts(steps, t, h, q0, v0, account0, v1, account1, effort):
     """Efforts, work and dissipation of the step just solved: each force's impulse times the mean velocity.
 
@@ -140,7 +140,7 @@ def settle_accounts(steps, t, h, q0, v0, account0, v1, account1, effort):
     account1[DISSIPATED] = account0[DISSIPATED] + taken
 
 
-@kernel(_nrt=False)
+@kernel
 def step_rosenbrock(steps, t, h):
     """Extrapolate one step of h and two of h/2; again with more efforts clipped if they are too large."""
     memory = open_steps(steps)
@@ -164,7 +164,7 @@ def step_rosenbrock(steps, t, h):
     halve_and_extrapolate(steps, t, h)
 
 
-@kernel(_nrt=False)
+@kernel
 def halve_and_extrapolate(steps, t, h):
     """Two steps of h/2, and twice their result less that of the step of h in q2, v2, account2, effort2.
 
@@ -191,7 +191,7 @@ def halve_and_extrapolate(steps, t, h):
     move(chart, memory.q1, d, 1.0, memory.q1)
 
 
-@kernel(_nrt=False)
+@kernel
 def step_euler(steps, t, h):
     """Semi-implicit (symplectic) Euler: velocity first, then the position with the new velocity."""
     memory = open_steps(steps)

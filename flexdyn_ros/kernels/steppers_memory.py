@@ -174,13 +174,13 @@ class Chart(NamedTuple):
     q_of_v: np.ndarray
 
 
-@kernel(forceinline=True, _nrt=True)
+@kernel(forceinline=True)
 def header_of(steps):
     """All words of the header."""
     return ints_at(steps, STEP_HEADER)
 
 
-@kernel(forceinline=True, _nrt=True)
+@kernel(forceinline=True)
 def open_chart(steps):
     """Chart of the coordinates of a simulation."""
     head = ints_at(steps, STEP_HEADER)
@@ -192,7 +192,7 @@ def open_chart(steps):
     )
 
 
-@kernel(forceinline=True, _nrt=True)
+@kernel(forceinline=True)
 def open_steps(address):
     """StepMemory seen through the header at `address`."""
     head = ints_at(address, STEP_HEADER)
