@@ -23,14 +23,18 @@ def tree_motion(
     """Motion of a tree that `packed` holds."""
     m = tree.model
     if tree.flexible is None:
-        from flexdyn_ros.kernels.rigid_steps import RIGID_MOTION as functions
-        from flexdyn_ros.kernels.rigid_steps import rigid_steps_size
+        from flexdyn_ros.kernels.rigid_steps import DENSE_RIGID_MOTION, RIGID_MOTION, rigid_steps_size
 
+        functions = DENSE_RIGID_MOTION if tree.has_mimic else RIGID_MOTION
         size = rigid_steps_size(m.nb, m.nq, m.nv, tree.has_mimic)
     else:
-        from flexdyn_ros.kernels.flexible_steps import FLEXIBLE_MOTION as functions
-        from flexdyn_ros.kernels.flexible_steps import flexible_steps_size
+        from flexdyn_ros.kernels.flexible_steps import (
+            DENSE_FLEXIBLE_MOTION,
+            FLEXIBLE_MOTION,
+            flexible_steps_size,
+        )
 
+        functions = DENSE_FLEXIBLE_MOTION if tree.has_mimic else FLEXIBLE_MOTION
         size = flexible_steps_size(packed.work().size, m.nv, tree.has_mimic)
     stiffness, damping = _joint_forces(description, tree)
     effort_limit, lower, upper = actuator_limits(tree.coordinates)

@@ -9,12 +9,15 @@ that can see it, and leaves the others compiled.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from threading import Lock, Timer
 
 import numba
 from numba.core.caching import FunctionCache, UserProvidedCacheLocator
@@ -50,8 +53,8 @@ def reach(module: str, folder: Path = _SOURCES) -> set[str]:
 
 
 def source_key(module: str, folder: Path = _SOURCES) -> str:
-    """Hash of the sources in reach of a kernel module and of the Numba version."""
-    digest = hashlib.sha256(numba.__version__.encode())
+    """Hash of the sources in reach of a kernel module and of the versions of Numba and Python."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.implementation.cache_tag}".encode())
     for name in sorted(reach(module, folder)):
         digest.update(name.encode())
         digest.update(_source(name, folder))
@@ -97,16 +100,49 @@ class SharedCacheLocator(UserProvidedCacheLocator):
         return cls(py_func, py_file)
 
 
+class _Places:
+    """How many of us want Numba to keep kernels in our folder, and where it kept them before."""
+
+    lock = Lock()
+    wanted = 0
+    before: tuple = ()
+
+
 @contextmanager
 def our_cache() -> Iterator[None]:
-    """Let Numba keep what is decorated inside in our folder; the user's own kernels stay where they were."""
-    before = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
-    numba.config.CACHE_DIR = str(cache_folder())
-    numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.SharedCacheLocator,UserProvidedCacheLocator"
+    """Let Numba keep what is compiled inside in our folder; the user's own kernels stay where they were."""
+    with _Places.lock:
+        if _Places.wanted == 0:
+            _Places.before = numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
+            numba.config.CACHE_DIR = str(cache_folder())
+            numba.config.CACHE_LOCATOR_CLASSES = f"{__name__}.SharedCacheLocator,UserProvidedCacheLocator"
+        _Places.wanted += 1
     try:
         yield
     finally:
-        numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = before
+        with _Places.lock:
+            _Places.wanted -= 1
+            if _Places.wanted == 0:
+                numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES = _Places.before
+
+
+#: seconds after which a compilation is told of
+PATIENCE = 2.0
+
+
+@contextmanager
+def compiling(function: Callable) -> Iterator[None]:
+    """Around the compilation of an entry: kept in our folder, and told of when it takes long."""
+    name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+    message = "flexdyn_ros: compiling kernel %s, which is kept in %s (`flexdyn warm` compiles all beforehand)"
+    told = Timer(PATIENCE, logging.getLogger(__name__).warning, (message, name, cache_folder()))
+    told.daemon = True
+    told.start()
+    try:
+        with our_cache():
+            yield
+    finally:
+        told.cancel()
 
 
 class EntryCache(FunctionCache):

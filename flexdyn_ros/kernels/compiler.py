@@ -9,32 +9,32 @@ import numba
 from numba import njit
 from numba.extending import register_jitable
 
-from .cache import EntryCache, our_cache
+from .cache import EntryCache, compiling, our_cache
 
 #: samples that one pass of a lane kernel works on; a multiple of the SIMD width
 LANES = 16
 
 
 def kernel(function: Callable | None = None, **options):
-    """Decorate a kernel that other kernels call: compiled, cached; options as of `numba.njit`."""
+    """Decorate a kernel that other kernels call: compiled with them, kept on disk.
+
+    Options are those of `numba.njit`. From Python it is an ordinary function, interpreted: no way in is
+    compiled for it (unpacking tuples of arrays from Python objects would be most of the code), and constants
+    among its arguments make no versions of their own.
+    """
     if function is None:
         return lambda f: kernel(f, **options)
-    with our_cache():
-        return njit(function, cache=True, error_model="numpy", **options)
+    return register_jitable(error_model="numpy", cache=True, **options)(function)
 
 
 def inner(function: Callable):
-    """Decorate a kernel that only kernels call: no way in from Python is compiled for it, nor kept on disk.
-
-    Worth it where arguments are tuples of many arrays: unpacking those from Python objects is most of the
-    code.
-    """
+    """Decorate a kernel that is compiled anew with each of its callers, and not kept on disk by itself."""
     return register_jitable(error_model="numpy")(function)
 
 
 def leaf(function: Callable):
     """Decorate a few lines of scalar arithmetic: always inlined, never kept on disk by itself."""
-    return njit(function, error_model="numpy", forceinline=True)
+    return register_jitable(error_model="numpy", forceinline=True)(function)
 
 
 #: held while an entry compiles or loads: several threads may make the first call
@@ -61,7 +61,8 @@ class Entry:
         if not self._ready:
             with _one_at_a_time:
                 if not self._ready and not numba.config.DISABLE_JIT:
-                    self._dispatcher.compile(self.signature)
+                    with compiling(self.function):
+                        self._dispatcher.compile(self.signature)
                     self._dispatcher.disable_compile()
                 self._ready = True
         return self._dispatcher

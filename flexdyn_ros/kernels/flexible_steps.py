@@ -45,7 +45,6 @@ from .rotations import cross, load3, load9, turn, unturn
 from .tree import (
     BODY_ROWS,
     FREE,
-    HAS_MIMIC,
     ONE_LANE,
     REVOLUTE,
     TURN,
@@ -93,10 +92,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     lean_on_joints(tree, v, force, floats_at(extra, nv), h, data.diagonal)
     if h != 0.0:
         lean_on_modes(model, v, force, h)
-    if ints_at(robot, FLEXIBLE_HEADER)[HAS_MIMIC] == 0:
-        flexible_articulated_body(robot, memory, q, v, force, a, h * h, h)
-    else:
-        accelerate_densely(robot, work, q, v, force, h, a)
+    flexible_articulated_body(robot, memory, q, v, force, a, h * h, h)
     return 0
 
 
@@ -113,12 +109,21 @@ def lean_on_modes(model, v, force, h):
             force[link.v + k] -= h * f
 
 
-@kernel
-def accelerate_densely(robot, work, q, v, force, h, a):
-    """a = (M + extra + h D + h^2 K)^-1 (force - h) by the mass matrix; NaN if it is singular."""
+@callback(ACCELERATE_SIGNATURE)
+def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
+    """See kernels/motion.py; by the mass matrix, for trees whose mimic joints share coordinates: a is
+    (M + extra + h D + h^2 K)^-1 (force - bias - h K v), NaN if that is singular.
+    """
     model = open_flexible(robot)
-    nv = model.tree.nv
+    tree = model.tree
+    nv = tree.nv
     memory = recursion_memory(robot, work)
+    data = carve_flexible(memory, tree.nb, tree.nq, nv, ONE_LANE).tree
+    q, v, a = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv)
+    force = floats_at(force, nv)
+    lean_on_joints(tree, v, force, floats_at(extra, nv), h, data.diagonal)
+    if h != 0.0:
+        lean_on_modes(model, v, force, h)
     rest = floats_at(work + 8 * memory.shape[0], nv * nv + nv)
     M, zeros = rest[0 : nv * nv].reshape(nv, nv), rest[nv * nv : nv * nv + nv]
     for i in range(nv):
@@ -137,6 +142,7 @@ def accelerate_densely(robot, work, q, v, force, h, a):
         cholesky_solve(M, nv, a)
     else:
         a[:] = np.nan
+    return 0
 
 
 @callback(LOSSES_SIGNATURE)
@@ -251,3 +257,6 @@ FLEXIBLE_MOTION = {
     ENERGIES: energies,
     LOAD: load,
 }
+
+#: the same for trees whose mimic joints share coordinates
+DENSE_FLEXIBLE_MOTION = FLEXIBLE_MOTION | {ACCELERATE: accelerate_densely}

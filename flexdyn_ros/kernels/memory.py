@@ -49,3 +49,25 @@ def _floats_at(address, n):
 @overload(ints_at, jit_options={"forceinline": True})
 def _ints_at(address, n):
     return lambda address, n: carray(_int_pointer(address), (n,))
+
+
+@intrinsic
+def _pointer_into(typing_context, array):
+    def codegen(context, builder, signature, arguments):
+        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+
+    return types.CPointer(array.dtype)(array), codegen
+
+
+def borrowed(array):
+    """A view of a contiguous array that owns nothing.
+
+    Slices of it count no references, which small kernels would spend a fifth of their time on. Whoever holds
+    the array keeps it alive, as for an address.
+    """
+    return array
+
+
+@overload(borrowed, jit_options={"forceinline": True})
+def _borrowed(array):
+    return lambda array: carray(_pointer_into(array), array.shape)

@@ -10,6 +10,7 @@ mobile_forward.py.
 from __future__ import annotations
 
 from .compiler import kernel
+from .memory import borrowed
 from .mobile_views import (
     ACCEL,
     ALONG,
@@ -59,6 +60,7 @@ SECTION = 3  # as in kernels/flexible_views.py
 @kernel
 def move_planar(address, w, q, v):
     """Write pose, velocity, AXIS and BIAS of every node at q, v."""
+    w = borrowed(w)
     head = header_at(address)
     table, f = nodes_of(head)
     zero = 0.0 * q[0] * v[0]
@@ -176,6 +178,7 @@ def weigh(row, x, own, modal, q, v, elastic):
 @kernel
 def weigh_all(address, w, q, v, elastic):
     """`weigh` for every node."""
+    w = borrowed(w)
     head = header_at(address)
     table, f = nodes_of(head)
     for k in range(1, head[NODES]):
@@ -221,6 +224,7 @@ def add_modal_acceleration(row, x, up, own, a):
 @kernel
 def balance(address, w, a, gravity, tau):
     """tau of accelerations a: after `move_planar` and `weigh_all`, wheels added to FORCE. gravity: 1 or 0."""
+    w = borrowed(w)
     head = header_at(address)
     table, f = nodes_of(head)
     gx, gy = gravity_of(head)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .compiler import kernel
 from .friction import add_joint_resistance
-from .memory import floats_at, ints_at
+from .memory import borrowed, floats_at, ints_at
 from .mobile_chain import SECTION, balance, move_planar, weigh_all
 from .mobile_forward import articulate
 from .mobile_views import (
@@ -64,6 +64,7 @@ def resist(address, q, v, sign, tau):
 @kernel
 def load(address, w, bodies, points, wrenches):
     """FORCE of the nodes -= wrenches (moment; force), world axes, at points of the general tree's nodes."""
+    w = borrowed(w)
     table, f = nodes_of(header_at(address))
     for i in range(bodies.shape[0]):
         own = w[NODE_ROWS * bodies[i] :]
@@ -204,6 +205,7 @@ def resist_in_beams(address, q, v, tau):
 @kernel
 def energies(address, w, q, v, out):
     """Kinetic, gravity and elastic energy [J] of a state."""
+    w = borrowed(w)
     head = header_at(address)
     table, f = nodes_of(head)
     still, a, tau = vectors_of(head, w)[1:4]

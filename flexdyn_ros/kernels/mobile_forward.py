@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import kernel
+from .memory import borrowed
 from .mobile_chain import SECTION, add_modal_acceleration, carry_acceleration
 from .mobile_views import (
     ACCEL,
@@ -49,6 +50,7 @@ def articulate(address, w, tau, extra, given, h, v, a):
     step adds; h = 0 is forward dynamics; extra holds the armature). given (nv,): not zero where the
     acceleration is known; tau is an output there.
     """
+    w = borrowed(w)
     head = header_at(address)
     table, f = nodes_of(head)
     gx, gy = gravity_of(head)

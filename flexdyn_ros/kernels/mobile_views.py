@@ -9,7 +9,7 @@ flexible link are turned so that x lies along its beam. Node 0 is the world.
 from __future__ import annotations
 
 from .compiler import kernel
-from .memory import floats_at, ints_at
+from .memory import borrowed, floats_at, ints_at
 from .tree import DOF_NUMBERS, FLOATS, NB, NQ, NV
 
 #: the header of a planar tree: that of the general tree, then from PLANAR on these words
@@ -110,6 +110,7 @@ def wheels_of(head):
 @kernel(forceinline=True)
 def vectors_of(head, w):
     """Room for q (nq), v, a, tau, extra, given (nv) in work memory."""
+    w = borrowed(w)
     nq, nv, at = head[NQ], head[NV], head[VECTORS_AT]
     first = at + nq
     return (

@@ -8,6 +8,7 @@ carry.
 from __future__ import annotations
 
 from .compiler import kernel
+from .memory import borrowed
 from .mobile_views import (
     ACCEL,
     ADDED,
@@ -64,6 +65,7 @@ from .road import road_under
 @kernel
 def roll(address, w, q, v):
     """Write the rows of all wheels, after `move_planar`."""
+    w = borrowed(w)
     head = header_at(address)
     table, numbers = wheels_of(head)
     for j in range(head[WHEELS]):
@@ -99,6 +101,7 @@ def roll(address, w, q, v):
 @kernel
 def bear(address, w, sign):
     """FORCE of the nodes -= sign times the wheels' forces."""
+    w = borrowed(w)
     head = header_at(address)
     table, _ = wheels_of(head)
     for j in range(head[WHEELS]):
@@ -111,6 +114,7 @@ def bear(address, w, sign):
 @kernel
 def load_hubs(address, w, gravity, wheels, tau):
     """tau of the hubs at rest; gravity, wheels: 1 or 0. Their mass is armature of the general tree."""
+    w = borrowed(w)
     head = header_at(address)
     table, numbers = wheels_of(head)
     gy = gravity_of(head)[1]
@@ -127,6 +131,7 @@ def articulate_wheels(address, w, tau, extra, h):
     """Forces of the wheels on the nodes, and what an implicit step of h adds: to FORCE and BODY, before
     `articulate`. Hubs are eliminated here; extra holds their mass.
     """
+    w = borrowed(w)
     head = header_at(address)
     table, numbers = wheels_of(head)
     gy = gravity_of(head)[1]
@@ -166,6 +171,7 @@ def articulate_wheels(address, w, tau, extra, h):
 @kernel
 def finish_hubs(address, w, a):
     """Accelerations of the hubs, after `articulate`."""
+    w = borrowed(w)
     head = header_at(address)
     table, _ = wheels_of(head)
     gy = gravity_of(head)[1]
@@ -181,6 +187,7 @@ def finish_hubs(address, w, a):
 @kernel
 def wheel_energy(address, w):
     """Energy of springs and tyres [J]."""
+    w = borrowed(w)
     head = header_at(address)
     table, numbers = wheels_of(head)
     energy = 0.0
@@ -195,6 +202,7 @@ def wheel_energy(address, w):
 @kernel
 def wheel_powers(address, w):
     """Power that the moving road gives, and that springs and tyres take in their dampers [W]."""
+    w = borrowed(w)
     head = header_at(address)
     table, numbers = wheels_of(head)
     given, taken = 0.0, 0.0

@@ -20,7 +20,7 @@ from numba.core import cgutils, sigutils
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic, overload
 
-from .cache import EntryCache, our_cache
+from .cache import EntryCache, compiling
 from .compiler import _one_at_a_time, kernel
 from .memory import ints_at
 
@@ -90,9 +90,9 @@ class Callback:
             locals={},
             options={"error_model": "numpy"},
         )
-        with our_cache():
+        with compiling(self.function):
             compiled._cache = EntryCache(self.function)
-        compiled.compile()
+            compiled.compile()
         return compiled.address, compiled
 
 

@@ -34,8 +34,6 @@ from .rotations import cross, load3, load9, turn
 from .tree import (
     BODY_ROWS,
     FREE,
-    HAS_MIMIC,
-    HEADER,
     ONE_LANE,
     REVOLUTE,
     TURN,
@@ -70,19 +68,21 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     q, v, a = floats_at(q, model.nq), floats_at(v, nv), floats_at(a, nv)
     force = floats_at(force, nv)
     lean_on_joints(model, v, force, floats_at(extra, nv), h, data.diagonal)
-    if ints_at(robot, HEADER)[HAS_MIMIC] == 0:
-        articulated_body(model, data, q, v, force, a)
-    else:
-        accelerate_densely(robot, work, q, v, force, a)
+    articulated_body(model, data, q, v, force, a)
     return 0
 
 
-@kernel
-def accelerate_densely(robot, work, q, v, force, a):
-    """a = (M + extra)^-1 (force - h) by the mass matrix; NaN if it is singular."""
+@callback(ACCELERATE_SIGNATURE)
+def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
+    """See kernels/motion.py; by the mass matrix, for trees whose mimic joints share coordinates: a is
+    (M + extra)^-1 (force - bias), NaN if that is singular.
+    """
     model = open_tree(robot)
     nv = model.nv
     data = open_data(work, model.nb, model.nq, nv, ONE_LANE)
+    q, v, a = floats_at(q, model.nq), floats_at(v, nv), floats_at(a, nv)
+    force = floats_at(force, nv)
+    lean_on_joints(model, v, force, floats_at(extra, nv), h, data.diagonal)
     # after what open_data carved: `work_size` numbers
     all_of_it = data.bodies.shape[0] + data.external.shape[0] + data.articulated.shape[0] + model.nq + 4 * nv
     rest = floats_at(work + 8 * all_of_it, nv * nv + nv)
@@ -97,6 +97,7 @@ def accelerate_densely(robot, work, q, v, force, a):
         cholesky_solve(M, nv, a)
     else:
         a[:] = np.nan
+    return 0
 
 
 @callback(LOSSES_SIGNATURE)
@@ -177,3 +178,6 @@ RIGID_MOTION = {
     ENERGIES: energies,
     LOAD: load,
 }
+
+#: the same for trees whose mimic joints share coordinates
+DENSE_RIGID_MOTION = RIGID_MOTION | {ACCELERATE: accelerate_densely}
