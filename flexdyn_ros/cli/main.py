@@ -21,6 +21,7 @@ from flexdyn_ros.cli.simulate import simulate
 from flexdyn_ros.cli.terminal import messages
 from flexdyn_ros.cli.up import up
 from flexdyn_ros.cli.view import view
+from flexdyn_ros.cli.warm import warm
 from flexdyn_ros.errors import (
     DescriptionError,
     FlexdynError,
@@ -40,7 +41,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (check, simulate, expand, view, derive, schema, up, call):
+for command in (check, simulate, expand, view, derive, schema, up, call, warm):
     app.command()(command)
 
 

@@ -23,6 +23,8 @@ import numba
 from numba.core.caching import FunctionCache, UserProvidedCacheLocator
 from numba.core.runtime import rtsys
 
+from .cache_folder import cache_folder
+
 _SOURCES = Path(__file__).parent
 
 #: `from .rnea import ...`: the one form in which kernel modules import each other (a test checks that)
@@ -59,15 +61,6 @@ def source_key(module: str, folder: Path = _SOURCES) -> str:
         digest.update(name.encode())
         digest.update(_source(name, folder))
     return digest.hexdigest()[:16]
-
-
-def cache_folder() -> Path:
-    """Folder below which compiled kernels are kept: NUMBA_CACHE_DIR, or our corner of the user's cache."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    if chosen:
-        return Path(chosen) / "flexdyn_ros"
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "flexdyn_ros" / "kernels"
 
 
 @cache

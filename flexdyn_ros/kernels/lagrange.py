@@ -16,6 +16,7 @@ first) as quasi-velocity. Kernels are generic in the number type (float64, compl
 
 import numpy as np
 
+from .any_types import AnyTypes
 from .compiler import inner, kernel
 from .friction import dry_friction
 from .lagrange_affine import (
@@ -559,3 +560,7 @@ def add_modal_forces(m, q, v, h):
                 kl = pair + k * count + l
                 h[ELASTIC, m.I[m.mode_v + first + k]] += m.F[m.K + kl] * q[m.I[m.mode_q + first + l]]
                 h[DAMPING, m.I[m.mode_v + first + k]] += m.F[m.D + kl] * v[m.I[m.mode_v + first + l]]
+
+
+#: `lagrange_equations` as Python calls it, with real or complex numbers
+equations_of_lagrange = AnyTypes(lagrange_equations)

@@ -1,77 +1,205 @@
-"""Load every entry of the kernels, compiling those that are not in the cache yet: `python -m
-flexdyn_ros.kernels.warmup`.
+"""Load the entries of the kernels, compiling those that are not in the cache yet.
 
-After it, first calls cost milliseconds. Entries that are specialised lazily (kernels without a signature)
-are not here.
+    python -m flexdyn_ros.kernels.warmup [GROUP ...]
+
+GROUP is `start` (the default: what robots need to be loaded, asked and simulated), `demo` (what scripts/demo
+uses), `all`, or a pattern of names such as `continuum.*`. After it, first calls cost milliseconds. Entries
+that are left out compile at their first call. `flexdyn warm` does the same with a progress bar.
 """
 
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import pkgutil
+import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from fnmatch import fnmatchcase
 from multiprocessing import get_context
+from pathlib import Path
 
-import flexdyn_ros.kernels as package
-from flexdyn_ros.kernels.cache import cache_folder
-from flexdyn_ros.kernels.compiler import Entry
-from flexdyn_ros.kernels.motion import Callback
+from flexdyn_ros.kernels.cache_folder import cache_folder
 
-__all__ = ["entries", "load_entry", "warm_up"]
+__all__ = ["GROUPS", "WarmUpError", "entries", "load_entry", "names_of", "warm_up"]
+
+#: what few people call and what takes long: second formulations, exact derivatives of bending arms, trees on
+#: wheels that are not planar, mass matrices of mimic joints
+RARE = (
+    "coriolis.*",
+    "lagrange*",
+    "tree_wheels*",
+    "*.accelerate_densely",
+    "*.partial_dynamics_many",
+    "*.momenta_many",
+    "flexible.inverse_dynamics_derivatives_many",
+    "continuum.inverse_dynamics_derivatives_many",
+    "mobile.inverse_dynamics_derivatives_many",
+    "mobile.joint_forces_many",
+    "platform_verbs.balance_derivatives_many",
+    "platform_verbs.reactions_many",
+    "hydraulics_forces.report",
+)
+
+#: what scripts/demo loads: Canadarm2 with flexible and with rigid booms, simulated and slewed
+DEMO = (
+    "steppers.*",
+    "flexible_steps.*",
+    "rigid_steps.*",
+    "flexible.prepare_one",
+    "rigid.prepare_one",
+    "rigid.mass_matrix_one",
+    "rigid.integrate_many",
+)
+
+#: patterns of the names that a group takes, and of those that it leaves out
+GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "demo": (DEMO, RARE),
+    "start": (("*",), RARE),
+    "all": (("*",), ()),
+}
+
+#: entries that take longest to compile: they go first, so that no process is left alone with one at the end
+_LONGEST = ("flexible_steps.accelerate", "advance", "accelerate", "derivatives", "loaded", "many")
+
+_FOLDER = Path(__file__).parent
 
 
-def entries() -> Iterator[tuple[str, Entry | Callback]]:
+class WarmUpError(Exception):
+    """A kernel that could not be compiled, with its cause in one line."""
+
+
+def entries() -> Iterator[tuple[str, object]]:
     """Every Entry and Callback defined in a module of kernels/: its name MODULE.FUNCTION, and itself."""
-    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda info: info.name):
+    from flexdyn_ros.kernels.compiler import Entry
+    from flexdyn_ros.kernels.motion import Callback
+
+    for info in sorted(pkgutil.iter_modules([str(_FOLDER)]), key=lambda info: info.name):
         if info.name in ("warmup", "__main__"):
             continue
-        module = importlib.import_module(f"{package.__name__}.{info.name}")
+        module = importlib.import_module(f"flexdyn_ros.kernels.{info.name}")
         for name, value in vars(module).items():
             if isinstance(value, Entry | Callback) and value.function.__module__ == module.__name__:
                 yield f"{info.name}.{name}", value
 
 
-#: entries that take longest to compile: they go first, so that no process is left alone with one at the end
-_LONGEST = ("advance", "accelerate", "derivatives", "loaded", "many")
+def names_of(groups: Iterable[str]) -> list[str]:
+    """Names of the entries in groups (or of patterns), those that take longest first.
+
+    Raises
+    ------
+    WarmUpError
+        If a group is unknown and no name fits it as a pattern.
+    """
+    every = [name for name, _ in entries()]
+    chosen: set[str] = set()
+    for group in groups:
+        wanted, left_out = GROUPS.get(group, ((group,), ()))
+        fitting = {name for name in every if _fits(name, wanted) and not _fits(name, left_out)}
+        if not fitting:
+            known = ", ".join(GROUPS)
+            raise WarmUpError(f"no kernel fits {group!r}, expected {known} or a pattern such as 'rigid.*'")
+        chosen |= fitting
+    rank = {
+        name: next((i for i, word in enumerate(_LONGEST) if word in name), len(_LONGEST)) for name in every
+    }
+    return sorted(chosen, key=lambda name: (rank[name], name))
+
+
+def _fits(name: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def load_entry(name: str) -> float:
     """Load the entry MODULE.FUNCTION; returns the seconds it took."""
     module, function = name.split(".")
     begin = time.perf_counter()
-    getattr(importlib.import_module(f"{package.__name__}.{module}"), function).load()
+    getattr(importlib.import_module(f"flexdyn_ros.kernels.{module}"), function).load()
     return time.perf_counter() - begin
 
 
-def warm_up(report: Callable[[str, float, int, int], None] | None = None, processes: int = 1) -> float:
-    """Load all entries in so many processes; report(name, seconds, done, total) is called after each. Returns
-    the seconds taken.
+def _begin_worker() -> None:
+    """In a process that compiles: the parent reports and is interrupted; when it is gone, so is this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.getLogger("flexdyn_ros.kernels").setLevel(logging.ERROR)
+    _end_with_parent()
+
+
+def _end_with_parent() -> None:
+    from threading import Thread
+
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
+def warm_up(
+    report: Callable[[str, float, int, int], None] | None = None,
+    processes: int = 1,
+    groups: Iterable[str] = ("all",),
+) -> float:
+    """Load the entries of groups in so many processes; returns the seconds taken.
+
+    report(name, seconds, done, total) is called after each entry.
+
+    Raises
+    ------
+    WarmUpError
+        If a group is unknown or a kernel cannot be compiled.
     """
-    names = [name for name, _ in entries()]
-    names.sort(key=lambda name: next((i for i, word in enumerate(_LONGEST) if word in name), len(_LONGEST)))
+    names = names_of(groups)
     start = time.perf_counter()
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_begin_worker) as pool:
         running = {pool.submit(load_entry, name): name for name in names}
-        for done, future in enumerate(as_completed(running), 1):
-            if report is not None:
-                report(running[future], future.result(), done, len(names))
-            future.result()
+        try:
+            for done, future in enumerate(as_completed(running), 1):
+                seconds = _result(running[future], future)
+                if report is not None:
+                    report(running[future], seconds, done, len(names))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return time.perf_counter() - start
+
+
+def _result(name: str, future) -> float:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        raise WarmUpError(f"kernel {name} could not be compiled: a compiling process was ended") from None
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        cause = f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
+        raise WarmUpError(f"kernel {name} could not be compiled: {cause}") from error
 
 
 def main() -> int:
     """Warm up and print what took how long; with --quiet only the sum."""
+    groups = [word for word in sys.argv[1:] if not word.startswith("-")] or ["start"]
     quiet = "--quiet" in sys.argv[1:]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def report(name: str, seconds: float, done: int, total: int) -> None:
         sys.stdout.write(f"[{done:3d}/{total}] {name:50s} {seconds:7.2f} s\n")
         sys.stdout.flush()
 
-    seconds = warm_up(None if quiet else report, processes=min(os.cpu_count() or 1, 8))
+    try:
+        seconds = warm_up(None if quiet else report, min(os.cpu_count() or 1, 8), groups)
+    except WarmUpError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; what was compiled is kept\n")
+        return 130
     sys.stdout.write(f"kernels ready in {seconds:.1f} s, kept in {cache_folder()}\n")
     return 0
 

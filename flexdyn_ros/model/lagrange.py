@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from flexdyn_ros.kernels import lagrange_views as layout
 from flexdyn_ros.kernels import tree
-from flexdyn_ros.kernels.lagrange import lagrange_equations
+from flexdyn_ros.kernels.lagrange import equations_of_lagrange
 from flexdyn_ros.model.modal_integrals import ModalIntegrals
 from flexdyn_ros.model.modes import SectionFields
 
@@ -355,7 +355,7 @@ def equations(model: LagrangeModel, q: np.ndarray, v: np.ndarray) -> Equations:
     n, nv = len(qs), model.nv
     M, h, e = np.empty((n, nv, nv), dtype), np.empty((n, 4, nv), dtype), np.empty((n, 3), dtype)
     qs, vs = np.require(qs, requirements="W"), np.require(vs, requirements="W")  # one signature of the kernel
-    lagrange_equations(model.ints, model.floats, qs, vs, model.work(dtype), M, h, e)
+    equations_of_lagrange(model.ints, model.floats, qs, vs, model.work(dtype), M, h, e)
     h, e = h.reshape(*batch, 4, nv), e.reshape(*batch, 3)
     terms = (h[..., i, :] for i in range(4))
     return Equations(M.reshape(*batch, nv, nv), *terms, *(e[..., i] for i in range(3)))

@@ -144,3 +144,27 @@ print("numba.typed.typedlist" in sys.modules)
         for _ in range(2)
     ]
     assert answers[1].stdout.strip() == "False"
+
+
+def test_folders_of_caches_may_be_asked_for_within_each_other_and_by_several_threads():
+    import numba
+
+    from flexdyn_ros.kernels.cache import our_cache
+
+    def places():
+        return numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
+
+    before = places()
+    first, second = our_cache(), our_cache()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)  # as when two threads compile, the one that began first ends first
+    assert places() != before
+    second.__exit__(None, None, None)
+    assert places() == before
+
+
+def test_versions_of_python_share_no_compiled_kernels(monkeypatch):
+    key = source_key("rigid")
+    monkeypatch.setattr(sys.implementation, "cache_tag", "cpython-399")
+    assert source_key("rigid") != key

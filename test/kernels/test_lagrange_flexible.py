@@ -375,18 +375,18 @@ def test_evaluation_does_not_allocate():
     """Kernels write where they are told: repeated calls leave Numba's allocation counter alone."""
     from numba.core.runtime import _nrt_python, rtsys
 
-    from flexdyn_ros.kernels.lagrange import lagrange_equations
+    from flexdyn_ros.kernels.lagrange import equations_of_lagrange
 
     model = read_serial(flexible_tree(), **SHORTENED).model
     q, v = (np.ascontiguousarray(np.tile(x, (50, 1))) for x in tree_state(model.nv))
     n = model.nv
     M, h, e, w = np.empty((50, n, n)), np.empty((50, 4, n)), np.empty((50, 3)), model.work()
-    lagrange_equations(model.ints, model.floats, q[:1], v[:1], w, M[:1], h[:1], e[:1])
+    equations_of_lagrange(model.ints, model.floats, q[:1], v[:1], w, M[:1], h[:1], e[:1])
     _nrt_python.memsys_enable_stats()
     try:
         counts = [rtsys.get_allocation_stats().alloc]
         for n in (1, 50):
-            lagrange_equations(model.ints, model.floats, q[:n], v[:n], w, M[:n], h[:n], e[:n])
+            equations_of_lagrange(model.ints, model.floats, q[:n], v[:n], w, M[:n], h[:n], e[:n])
             counts.append(rtsys.get_allocation_stats().alloc)
     finally:
         _nrt_python.memsys_disable_stats()

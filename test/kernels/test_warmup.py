@@ -1,9 +1,14 @@
-"""The warm-up finds every entry of the kernels."""
+"""The warm-up finds every entry of the kernels, knows its groups, and says in one line what went wrong."""
 
 import re
+import subprocess
+import sys
+import time
 from pathlib import Path
 
-from flexdyn_ros.kernels import warmup
+import pytest
+
+from flexdyn_ros.kernels import cache, warmup
 
 
 def test_every_decorated_entry_is_found():
@@ -15,3 +20,67 @@ def test_every_decorated_entry_is_found():
             assert f"{path.stem}.{name}" in names
     assert "rigid.inverse_dynamics_one" in names
     assert "coriolis.coriolis_many" in names
+
+
+def test_groups_are_within_each_other_and_every_pattern_fits():
+    every = {name for name, _ in warmup.entries()}
+    groups = {group: set(warmup.names_of([group])) for group in warmup.GROUPS}
+    assert groups["demo"] < groups["start"] < groups["all"] == every
+    for pattern in (*warmup.RARE, *warmup.DEMO):
+        assert any(warmup._fits(name, (pattern,)) for name in every), pattern
+    assert set(warmup.names_of(["rigid.prepare_one", "demo"])) == groups["demo"]
+
+
+def test_what_a_robot_needs_to_move_is_compiled_at_the_start():
+    start = set(warmup.names_of(["start"]))
+    for module in ("rigid", "flexible", "continuum", "mobile", "platform_verbs"):
+        assert {
+            f"{module}.{verb}_one" for verb in ("inverse_dynamics", "forward_dynamics", "mass_matrix")
+        } <= start
+        assert f"{module}.inverse_dynamics_many" in start
+
+
+def test_an_unknown_group_is_refused_by_name():
+    with pytest.raises(warmup.WarmUpError, match=r"no kernel fits 'demos', expected demo, start, all"):
+        warmup.names_of(["demos"])
+
+
+def test_a_kernel_that_cannot_be_compiled_is_told_of_in_one_line():
+    run = subprocess.run(
+        [sys.executable, "-m", "flexdyn_ros.kernels.warmup", "nothing.*"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert run.stderr.splitlines() == [
+        "no kernel fits 'nothing.*', expected demo, start, all or a pattern such as 'rigid.*'"
+    ]
+
+
+def test_the_cause_of_a_failed_kernel_takes_one_line(monkeypatch):
+    class Failed:
+        def result(self):
+            raise TypeError("Failed in nopython mode pipeline\n\nFile x, line 3\nmany more")
+
+    with pytest.raises(
+        warmup.WarmUpError,
+        match=r"^kernel a\.b could not be compiled: TypeError: Failed in nopython mode pipeline$",
+    ):
+        warmup._result("a.b", Failed())
+
+
+def test_a_long_compilation_is_told_of_and_a_short_one_is_not(monkeypatch, caplog):
+    def some_kernel():
+        """Stands for a kernel that compiles."""
+
+    monkeypatch.setattr(cache, "PATIENCE", 0.05)
+    with cache.compiling(some_kernel):
+        time.sleep(0.3)
+    assert [record.getMessage() for record in caplog.records if "some_kernel" in record.getMessage()]
+    caplog.clear()
+    monkeypatch.setattr(cache, "PATIENCE", 5.0)
+    with cache.compiling(some_kernel):
+        pass
+    assert not caplog.records

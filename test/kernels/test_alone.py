@@ -1,0 +1,69 @@
+"""Every entry compiles by itself, from an empty cache in a fresh process: no order is needed."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import flexdyn_ros
+from flexdyn_ros.kernels import warmup
+
+KERNELS = Path(flexdyn_ros.__file__).parent / "kernels"
+NAMES = sorted(warmup.names_of(["all"]))
+#: in a module with several entries, the one that stands for those that share its callees
+PREFERRED = ("accelerate", "forward_dynamics_one", "advance")
+
+
+def representatives() -> list[str]:
+    """One entry of each module of kernels: those of a module are compiled from the same modules."""
+    chosen: dict[str, str] = {}
+    for name in sorted(NAMES, key=lambda name: (name.split(".")[1] not in PREFERRED, name)):
+        chosen.setdefault(name.split(".")[0], name)
+    return sorted(chosen.values())
+
+
+def compile_alone(name: str, cache: Path) -> None:
+    """Compile MODULE.FUNCTION in a process of its own that finds nothing compiled."""
+    code = f"from flexdyn_ros.kernels.warmup import load_entry; load_entry({name!r})"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=590,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    kept = {path.name.partition("-")[0] for path in (cache / "flexdyn_ros").rglob("*.nbi")}
+    assert name in kept
+
+
+def test_a_road_under_wheels_compiles_before_anything_else(tmp_path):
+    compile_alone("mobile.wheels_many", tmp_path)
+
+
+def test_no_kernel_takes_an_option_that_numba_keeps_to_itself():
+    decorated = re.compile(r"@(?:kernel|inner|leaf|entry|callback|njit|jit)\((?:[^()]|\([^()]*\))*\)")
+    found = [
+        (path.name, text)
+        for path in KERNELS.glob("*.py")
+        for text in decorated.findall(path.read_text())
+        if re.search(r"[(,]\s*_\w+\s*=", text)
+    ]
+    assert not found
+
+
+@pytest.mark.cold
+@pytest.mark.parametrize("name", representatives())
+def test_one_entry_of_each_module_compiles_alone(name, tmp_path):
+    compile_alone(name, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(NAMES) - set(representatives())))
+def test_every_other_entry_compiles_alone(name, tmp_path):
+    compile_alone(name, tmp_path)
