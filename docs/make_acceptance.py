@@ -2,12 +2,12 @@
 
     python docs/make_acceptance.py                    write the page
     python docs/make_acceptance.py --tests FILE       take the counts of tests from a JUnit file first
-    python docs/make_acceptance.py --run PATTERN ...  run the benchmarks of these names first, take their figures
+    python docs/make_acceptance.py --run PATTERN ...  run the benchmarks of these names first
 
-The JUnit file comes from `scripts/test --junitxml=FILE`. A row of acceptance.yaml has a requirement and either
-`tests` (files, or FILE::NAME with wildcards in NAME) or a benchmark: `command`, `name`, `read` (regular
-expressions of what it prints, each with one group) and `show` (the sentence that the groups are put into).
-`figure` and `date` are written by this program.
+The JUnit file comes from `scripts/test --junitxml=FILE`. A row of acceptance.yaml has a requirement and
+either `tests` (files, or FILE::NAME with wildcards in NAME) or a benchmark: `command`, `name`, `read`
+(regular expressions of what it prints, each with one group) and `show` (the sentence that the groups are put
+into). `figure` and `date` are written by this program.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ TABLE, PAGE = HERE / "acceptance.yaml", HERE / "acceptance.md"
 
 HEAD = """# What must hold, and what was measured
 
-Made by `docs/make_acceptance.py` from `docs/acceptance.yaml`: requirement, command that shows it, figure, date.
-Times of benchmarks are medians of one run on two shared cores; only ratios within one run mean much. The long log
-of earlier figures is in the history of this file.
+Made by `docs/make_acceptance.py` from `docs/acceptance.yaml`: requirement, command that shows it, figure,
+date. Times of benchmarks are medians of one run on two shared cores; only ratios within one run mean much. The
+long log of earlier figures is in the history of this file.
 """
 COLUMNS = ["| requirement | command | figure | date |", "| --- | --- | --- | --- |"]
 
