@@ -1,6 +1,6 @@
 """Frames per second of the viewer in a headless chromium that renders in software, and what a frame costs.
 
-    python benchmarks/bench_viewer.py [--robot canadarm2] [--seconds 10] [--picture FILE.png]
+    python benchmarks/bench_viewer.py [--robot canadarm2] [--seconds 10] [--picture FILE.png] [--quick]
 
 The page is 1280 x 720 and shows the first mode. Two figures: frames that the browser draws, and the processor
 time of the server per frame, which says what the library and viser take, whatever the machine renders with.
@@ -8,7 +8,6 @@ time of the server per frame, which says what the library and viser take, whatev
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -18,7 +17,8 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "test")]
 
-from browser import Page, browser  # noqa: E402
+import program  # noqa: E402
+from browser import Page, browser, found_chromium  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.view.viewer import QUALITIES, Viewer  # noqa: E402
@@ -33,17 +33,25 @@ def drawing_time(viewer: Viewer, frames: int = 100) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = program.parser(__doc__)
     parser.add_argument("--robot", default="canadarm2")
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--random", type=int, help="seed of a configuration to show instead of the mode")
     parser.add_argument("--quality", choices=tuple(QUALITIES), default="high")
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.seconds = 0.5
     viewer = Viewer(flexdyn_ros.load(arguments.robot), port=8600)
     if viewer.bends:
         viewer.play_mode(0)
-        print(f"a frame costs the server {1e3 * drawing_time(viewer):.2f} ms of processor time")
+        print(
+            f"a frame costs the server {1e3 * drawing_time(viewer, 5 if arguments.quick else 100):.2f} ms of processor time"
+        )
+    if found_chromium() is None or program.peer("playwright", "playwright") is None:
+        print("frames of a browser are not counted: that needs chromium and playwright", file=sys.stderr)
+        viewer.close()
+        return
     with browser() as chrome:
         page = Page(chrome, viewer.port, 1280, 720, path=QUALITIES[arguments.quality])
         # the page says that it is rendered in software; that would be in the picture
