@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -48,6 +49,8 @@ LARGEST_EXPONENT, LARGEST_CALL = 1.15, 5e-6
 #: seconds over which one time is taken
 LEAST = 0.01
 pin = program.peer("pinocchio", "pin")
+#: the sums over bodies, which a quick run leaves to the interpreter: compiling takes longer than all else
+compiled = (lambda function: function) if "--quick" in sys.argv else numba.njit(cache=True)
 
 
 def seconds_per_call(call: Callable[[], object], least: float) -> float:
@@ -162,7 +165,7 @@ def chain(n: int) -> str:
     return f'<robot name="chain_{n}">{"".join(links + joints + beams)}</robot>'
 
 
-@numba.njit(cache=True)
+@compiled
 def times(X, Y):
     """X Y, 4 by 4."""
     Z = np.zeros((4, 4))
@@ -173,7 +176,7 @@ def times(X, Y):
     return Z
 
 
-@numba.njit(cache=True)
+@compiled
 def transposed(X):
     """X^T."""
     Y = np.empty((4, 4))
@@ -183,7 +186,7 @@ def transposed(X):
     return Y
 
 
-@numba.njit(cache=True)
+@compiled
 def products(A, E):
     """(73): transforms Wt[j, i] from body j to body i, and W[j, i] from the distal frame of j to i > j."""
     n = len(A)
@@ -198,7 +201,7 @@ def products(A, E):
     return Wt, W
 
 
-@numba.njit(cache=True)
+@compiled
 def direct_sums(A, E, G):
     """(52), (56), (61) as they stand: every entry is a sum over the bodies outboard. O(n^3)."""
     n = len(A)
@@ -215,7 +218,7 @@ def direct_sums(A, E, G):
     return Ft, F, Phi
 
 
-@numba.njit(cache=True)
+@compiled
 def recursive_sums(A, E, G):
     """(76) to (81): the same from the tip inwards. O(n^2)."""
     n = len(A)
@@ -316,9 +319,11 @@ def show(beside: list[dict], links: list[dict], slopes: dict[str, float]) -> Non
     ):
         table.add_column(heading, justify="right")
     for row in beside:
+        peer = ["-", "-"]
+        if row["ratio"] is not None:
+            peer = [f"{1e6 * row['pinocchio']:.2f}", f"{row['ratio']:.2f}"]
         table.add_row(
-            row["stiffening"], f"{1e6 * row['inside']:.2f}",
-            *(("-", "-") if row["ratio"] is None else (f"{1e6 * row['pinocchio']:.2f}", f"{row['ratio']:.2f}")),
+            row["stiffening"], f"{1e6 * row['inside']:.2f}", *peer,
             f"{row['at_most']:g}", f"{1e6 * row['call_more']:.2f}",
         )  # fmt: skip
     console.print(table)

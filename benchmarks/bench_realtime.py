@@ -1,6 +1,7 @@
 """How well the simulator keeps real time: a 7-joint arm at 1 kHz, publishing at 100 Hz and at 1 kHz.
 
-    python benchmarks/bench_realtime.py [--robot ROBOT] [--set PATH=VALUE] [--seconds 60] [--rates 100 1000] [--quick]
+    python benchmarks/bench_realtime.py [--robot ROBOT] [--set PATH=VALUE] [--seconds 60] [--rates 100 1000]
+        [--quick]
 
 A wheeled arm on a random road of class C: --robot mobile_arm, and per --set one of road.kind=iso8608,
 road.class=C, road.amplitude=null and so on for offset, wavelength, phase, start.

@@ -1,6 +1,7 @@
 """Round trip of InverseDynamics against an empty service of the same message sizes, each in its own process.
 
-    python benchmarks/bench_service.py [--robot seven_joint_arm] [--calls 2000] [--samples 1] [--json] [--quick]
+    python benchmarks/bench_service.py [--robot seven_joint_arm] [--calls 2000] [--samples 1] [--json]
+        [--quick]
 
 The empty service has the same type, gets the same request and returns a response of the same size at once.
 Calls alternate, so that whatever else the machine does meets both alike.

@@ -2,8 +2,8 @@
 
     python benchmarks/bench_simulation.py [--repeat 7] [--quick]
 
-Medians, microseconds per step of 1 ms, one core. The method of platforms with cylinders, staggered, is timed by
-bench_hydraulics.py.
+Medians, microseconds per step of 1 ms, one core. The method of platforms with cylinders, staggered, is timed
+by bench_hydraulics.py.
 """
 
 from __future__ import annotations

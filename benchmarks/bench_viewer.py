@@ -40,26 +40,26 @@ def main() -> None:
     parser.add_argument("--random", type=int, help="seed of a configuration to show instead of the mode")
     parser.add_argument("--quality", choices=tuple(QUALITIES), default="high")
     arguments = parser.parse_args()
+    size = 1280, 720
     if arguments.quick:
-        arguments.seconds = 0.5
+        arguments.seconds, size = 0.2, (640, 360)
     viewer = Viewer(flexdyn_ros.load(arguments.robot), port=8600)
     if viewer.bends:
         viewer.play_mode(0)
-        print(
-            f"a frame costs the server {1e3 * drawing_time(viewer, 5 if arguments.quick else 100):.2f} ms of processor time"
-        )
+        spent = drawing_time(viewer, 5 if arguments.quick else 100)
+        print(f"a frame costs the server {1e3 * spent:.2f} ms of processor time")
     if found_chromium() is None or program.peer("playwright", "playwright") is None:
         print("frames of a browser are not counted: that needs chromium and playwright", file=sys.stderr)
         viewer.close()
         return
     with browser() as chrome:
-        page = Page(chrome, viewer.port, 1280, 720, path=QUALITIES[arguments.quality])
+        page = Page(chrome, viewer.port, *size, path=QUALITIES[arguments.quality])
         # the page says that it is rendered in software; that would be in the picture
         page.page.add_style_tag(content=".mantine-Notifications-root { display: none }")
         load = os.getloadavg()[0]
         rate = page.rate(arguments.seconds)
         print(
-            f"{arguments.robot}: {rate:.1f} frames/s at 1280 x 720, quality {arguments.quality}, "
+            f"{arguments.robot}: {rate:.1f} frames/s at {size[0]} x {size[1]}, quality {arguments.quality}, "
             f"load of the machine {load:.1f}"
         )
         if arguments.random is not None:
@@ -69,7 +69,7 @@ def main() -> None:
         if arguments.picture:
             viewer.panels._colouring.value = "moment" if viewer.bends else "none"
             viewer.restart_colours()
-        page.page.wait_for_timeout(1500)
+        page.page.wait_for_timeout(0 if arguments.quick else 1500)
         if arguments.picture:
             page.page.screenshot(path=str(arguments.picture), animations="disabled")
         print("errors in the console:", page.errors or "none")

@@ -3,7 +3,7 @@
 The kernels run as plain Python (NUMBA_DISABLE_JIT) over numbers that count. What is counted is what the
 source says, products with stored zeros and ones included: the kernels do not look at values. A sine-cosine
 pair counts as one function. Run from the repository root:
-python benchmarks/count_operations.py [--quick]; --quick counts the smallest arm only. Arms of
+python benchmarks/count_operations.py [--quick]; it counts the smallest arm only. Arms of
 example-robot-data, and one that comes with flexdyn_ros.
 """
 

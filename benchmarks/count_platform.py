@@ -1,7 +1,8 @@
 """Count the operations of a platform's inverse dynamics: the kernel's source runs over numbers that count.
 
 What is counted is what the source says, the 6 x 6 system included; divisions and square roots are counted
-apart. Run from the repository root: python benchmarks/count_platform.py [--json] [--quick]; --quick counts as much.
+apart. Run from the repository root: python benchmarks/count_platform.py [--json] [--quick], where --quick
+counts no less.
 """
 
 import json

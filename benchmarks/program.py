@@ -1,4 +1,4 @@
-"""What the programs of this folder have in common: the option --quick, and peers that may not be installed."""
+"""What the programs of this folder have in common: the option --quick, and peers that may be missing."""
 
 from __future__ import annotations
 
