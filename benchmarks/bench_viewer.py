@@ -42,7 +42,7 @@ def main() -> None:
     arguments = parser.parse_args()
     size = 1280, 720
     if arguments.quick:
-        arguments.seconds, size = 0.2, (640, 360)
+        arguments.seconds, size = 0.2, (400, 300)
     viewer = Viewer(flexdyn_ros.load(arguments.robot), port=8600)
     if viewer.bends:
         viewer.play_mode(0)

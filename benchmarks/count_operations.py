@@ -2,9 +2,8 @@
 
 The kernels run as plain Python (NUMBA_DISABLE_JIT) over numbers that count. What is counted is what the
 source says, products with stored zeros and ones included: the kernels do not look at values. A sine-cosine
-pair counts as one function. Run from the repository root:
-python benchmarks/count_operations.py [--quick]; it counts the smallest arm only. Arms of
-example-robot-data, and one that comes with flexdyn_ros.
+pair counts as one function. Arms of example-robot-data, and one that comes with flexdyn_ros; --quick counts
+the smallest only. Run from the repository root: python benchmarks/count_operations.py [--quick]
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Every program of benchmarks/ runs to its end with --quick, with the peers that are installed and without."""
+"""Every program of benchmarks/ runs to its end with --quick, with the peers that are installed or without."""
 
 import os
 import re

@@ -50,7 +50,7 @@ def guarded_server(visitors: Visitors, host: str, port: int, label: str) -> Any:
     """
     import viser
 
-    inside = import_module("viser.infra._infra")
+    inside: Any = import_module("viser.infra._infra")
     asked: list[str] = []
 
     def serve(handler: Callable[..., Awaitable[None]], *place: Any, **options: Any) -> Any:

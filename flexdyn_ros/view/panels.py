@@ -147,7 +147,7 @@ class Panels:
         turn.on_click(lambda _: viewer.tour())
         if viewer.bends:
             rest = gui.add_button("Static deflection")
-            rest.on_click(lambda _: self._attempt(self._sag))
+            rest.on_click(lambda _: self._shortly(self._sag))
         rows = viewer.robot.coordinates
         for title, chosen, is_open in (
             ("Joints", [c for c in rows if c.kind not in DEFORMATION], True),
@@ -197,12 +197,12 @@ class Panels:
         gui, viewer = self._gui, self._viewer
         self._locked = gui.add_checkbox("Joints locked", _has_more_than_joints(viewer.robot))
         find = gui.add_button("Find modes at this pose")
-        find.on_click(lambda _: self._attempt(viewer.find_modes))
+        find.on_click(lambda _: self._shortly(viewer.find_modes))
         self._mode_list = gui.add_dropdown("Mode", ["none"])
         self._amplitude = gui.add_slider("Amplitude", min=0.0, max=3.0, step=0.05, initial_value=1.0)
         self._mode_speed = gui.add_slider("Speed", min=0.1, max=3.0, step=0.05, initial_value=1.0)
         animate = gui.add_button("Animate")
-        animate.on_click(lambda _: self._attempt(self._animate))
+        animate.on_click(lambda _: self._shortly(self._animate))
         stop = gui.add_button("Stop")
         stop.on_click(lambda _: viewer.mode and viewer.pose(viewer.mode.q))
 
@@ -216,7 +216,7 @@ class Panels:
         run = gui.add_button("Simulate from this pose")
         run.on_click(lambda _: self._in_background(self._simulate))
         upload = gui.add_upload_button("Open a recording (.npz, .mcap)", mime_type=".npz,.mcap")
-        upload.on_upload(lambda event: self._attempt(lambda: self._open(event.target.value)))
+        upload.on_upload(lambda event: self._shortly(lambda: self._open(event.target.value)))
         self._play = gui.add_button("Play", disabled=True)
         self._play.on_click(lambda _: self._toggle())
         self._time = gui.add_slider(
@@ -291,7 +291,7 @@ class Panels:
         views = gui.add_button_group("View", tuple(PRESETS))
         views.on_click(lambda _: viewer.look_from(_choice(views, next(iter(PRESETS)))))
         shot = gui.add_button("Screenshot")
-        shot.on_click(lambda event: self._attempt(lambda: self._screenshot(event.client)))
+        shot.on_click(lambda event: self._shortly(lambda: self._screenshot(event.client)))
         movie = gui.add_button("Film")
         movie.on_click(lambda event: self._in_background(lambda: self._film(event.client)))
 
@@ -333,7 +333,7 @@ class Panels:
 
     # ---- work that may fail or take long ----
 
-    def _attempt(self, action: Callable[[], Any]) -> None:
+    def _shortly(self, action: Callable[[], Any]) -> None:
         """Do what takes a moment, unless as much as may be done at once is being done."""
         self._do(action, self._moments_left)
 
@@ -346,6 +346,13 @@ class Panels:
             self.tell("busy: wait for what was begun before")
             return
         try:
+            self._attempt(action)
+        finally:
+            places.release()
+
+    def _attempt(self, action: Callable[[], Any]) -> None:
+        """Do it; what fails is told on the page."""
+        try:
             action()
         except (FlexdynError, ValueError, OSError, TimeoutError) as error:
             self.tell(str(error))
@@ -353,8 +360,6 @@ class Panels:
             # files of visitors may hold anything
             _logger.exception("what the page asked for failed")
             self.tell(f"{type(error).__name__}: {error}")
-        finally:
-            places.release()
 
 
 def literal(text: str) -> str:

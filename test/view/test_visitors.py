@@ -515,3 +515,34 @@ def test_messages_that_the_guard_knows_are_messages_of_the_library():
     for kind, decoder in _DECODERS.items():
         theirs = {f for f in getattr(_messages, kind).__dataclass_fields__ if f != "excluded_self_client"}
         assert set(decoder.type.__struct_fields__) - {"type"} == theirs, kind
+
+
+def test_the_command_passes_hosts_on(monkeypatch):
+    from typer.testing import CliRunner
+
+    from flexdyn_ros.cli import view as command
+    from flexdyn_ros.cli.main import app
+
+    given = {}
+
+    def made(robot, **options):
+        given.update(options)
+        return SimpleNamespace(robot=robot, address="there", close=lambda: None)
+
+    monkeypatch.setattr("flexdyn_ros.view.viewer.Viewer", made)
+    monkeypatch.setattr(command, "_wait", lambda: None)
+    hosts = ["--allow-host", "robot-pc", "--allow-host", "localhost:9000"]
+    done = CliRunner().invoke(app, ["view", "seven_joint_arm", "--still", *hosts])
+    assert done.exit_code == 0, done.output
+    assert given["host"] == "127.0.0.1"
+    assert list(given["allow_hosts"]) == ["robot-pc", "localhost:9000"]
+
+
+def test_a_wrong_name_is_told_by_the_command():
+    from typer.testing import CliRunner
+
+    from flexdyn_ros.cli.main import app
+
+    done = CliRunner().invoke(app, ["view", "seven_joint_arm", "--still", "--allow-host", "http://robot"])
+    assert done.exit_code != 0
+    assert "expected NAME or NAME:PORT" in " ".join((done.output + str(done.exception)).split())
