@@ -22,8 +22,8 @@ PICTURES = {"matplotlib", "mpl_toolkits", "viser", "plotly", "pyvista"}
 #: modules that can listen on the network, and files of ours that use them: the server of the viewer, of which
 #: SECURITY.md tells; names of HTTP answers; a pair of sockets within a process, which signals write to
 LISTENERS = {
-    "aiohttp", "asyncio", "dask", "distributed", "http", "socket", "socketserver", "viser", "websockets", "xmlrpc",
-    "zmq",
+    "aiohttp", "asyncio", "dask", "distributed", "http", "socket", "socketserver", "viser", "websockets",
+    "xmlrpc", "zmq",
 }  # fmt: skip
 LISTENING = {"view/guarded_server.py", "view/visitors.py", "nodes/managed.py"}
 
