@@ -185,9 +185,9 @@ def visit(viewer, *, camera=True):
         f"ws://127.0.0.1:{viewer.port}", subprotocols=[PROTOCOL], max_size=None, compression=None
     ) as wire:
         if camera:
-            before = len(viewer.server.get_clients())
+            before = set(viewer.server.get_clients())
             wire.send(camera_message())
-            until(lambda: len(viewer.server.get_clients()) > before)
+            until(lambda: set(viewer.server.get_clients()) - before)
         yield wire
 
 
