@@ -37,7 +37,7 @@ def main() -> int:
     arguments = parser.parse_args()
     fused_seconds, delayed_seconds, moduli = 60.0, 2.0, MODULI
     if arguments.quick:
-        arguments.seconds, arguments.watch = 0.1, 0.5
+        arguments.seconds, arguments.watch = 0.1, 1.0
         fused_seconds, delayed_seconds, moduli = 0.5, 0.1, MODULI[:1]
     fused = steps_fused(round(fused_seconds / STEP))
     say(f"fused: {fused:.0f} steps/s of 1 ms, {1e6 / fused:.1f} us a step")

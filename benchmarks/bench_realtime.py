@@ -29,7 +29,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     if arguments.quick:
-        arguments.seconds, arguments.rates = 0.1, [1000.0]
+        arguments.seconds, arguments.rates = 1.0, [1000.0]
     results = [
         measure(arguments.robot, rate, arguments.seconds, arguments.options) for rate in arguments.rates
     ]
