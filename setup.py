@@ -5,7 +5,8 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 NAME = "flexdyn_ros"
-VIEW = ["matplotlib>=3.8", "viser>=1.0"]
+# viser: view/guarded_server.py reaches into it; msgspec and websockets come with it
+VIEW = ["matplotlib>=3.8", "msgspec>=0.18.6", "viser>=1.1,<1.2", "websockets>=13.1"]
 RECORD = ["mcap>=1.3", "rosbags>=0.11"]
 DISTRIBUTED = ["distributed>=2024.1"]
 DERIVE = ["sympy>=1.12"]
@@ -26,7 +27,7 @@ TEST = [
     "sympy>=1.12",
     *DOCS,
     "types-PyYAML",
-    "viser>=1.0",
+    "viser>=1.1,<1.2",
 ]
 BENCHMARK = ["pin>=3", "mujoco>=3", "exudyn>=1.9", "soromox>=0.5"]
 

@@ -1,7 +1,7 @@
 """Forward dynamics of soft arms: against soromox's constant-strain rods, against each other's models, over
 sections.
 
-    python benchmarks/bench_continuum.py [--states 4096] [--json]
+    python benchmarks/bench_continuum.py [--states 4096] [--json] [--quick]
 
 soromox (`pip install soromox`, JAX) is optional. One arm is set up in both, the preset bai2022: bending
 about two axes and stretch are free, shear and torsion locked, stiffness and damping 3/2 k r^2 and 3 k in
@@ -11,7 +11,6 @@ medians, in this process, processor time for ours and for theirs alike, one thre
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import time
@@ -22,10 +21,12 @@ from statistics import median
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
 import numpy as np
+import program
 
 import flexdyn_ros
 from flexdyn_ros.dynamics.threads import set_batch_threads
 
+ROUNDS = 15
 L, R, MASS, K, D = 0.15, 0.0125, 0.15, 1700.0, 15.0
 
 
@@ -44,11 +45,11 @@ def arm_of(n: int, length: float = L, mass: float = MASS, k: float = K, d: float
     return flexdyn_ros.load(text + "</robot>")
 
 
-def seconds(call: Callable[[], object], repeats: int, rounds: int = 15) -> float:
+def seconds(call: Callable[[], object], repeats: int, rounds: int | None = None) -> float:
     """Median processor time of one call."""
     call()
     found = []
-    for _ in range(rounds):
+    for _ in range(ROUNDS if rounds is None else min(rounds, ROUNDS)):
         begin = time.process_time()
         for _ in range(repeats):
             call()
@@ -193,12 +194,13 @@ def of_models(count: int) -> dict[str, float]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    global ROUNDS
+    parser = program.parser(__doc__)
     parser.add_argument("--states", type=int, default=4096)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    if arguments.quick:
+        ROUNDS, arguments.states = 1, 16
     set_batch_threads(1)
     result = {"growth": over_sections(arguments.states), "models": of_models(arguments.states)}
     try:

@@ -7,16 +7,17 @@ coordinates); Exudyn is given the three of the plane of motion only (18 coordina
 fall excites. Each side takes the longest of a list of steps at which its tip stays within 1 mm of its own
 converged answer; then both are timed in turns.
 
-python benchmarks/bench_exudyn.py [--turns N]        needs `pip install exudyn`
+    python benchmarks/bench_exudyn.py [--turns N] [--quick]        needs `pip install exudyn`
 """
 
 from __future__ import annotations
 
-import argparse
 import time
+from functools import partial
 from statistics import median
 
 import numpy as np
+import program
 
 import flexdyn_ros
 from flexdyn_ros.model.beams import beam_link
@@ -26,6 +27,8 @@ DURATION, LENGTH, LINE_MASS, PAYLOAD, GRAVITY = 2.0, 7.0, 30.0, 100.0, 9.81
 #: largest distance of the tip from the converged answer [m]
 ERROR = 1e-3
 STEPS = (0.02, 0.0125, 0.01, 0.008, 0.005, 0.004, 0.0025, 0.002, 0.001, 0.0005, 0.00025, 0.000125)
+#: of a quick run
+QUICK_STEPS = (0.01, 0.005, 0.002, 0.001)
 
 BOOM = """<flexdyn reference="{name}">
     <beam axis="1 0 0" length="7" mass_per_length="30" EIy="3.8e6" EIz="3.8e6" GJ="1.5e6"/>
@@ -50,11 +53,11 @@ def two_booms(bending_y: int = 3):
 # ---- ours ----
 
 
-def fall(robot, step: float) -> tuple[float, np.ndarray]:
+def fall(robot, step: float, duration: float = DURATION) -> tuple[float, np.ndarray]:
     """Seconds of wall time and the tip (3,) at the end."""
     begin = time.perf_counter()
     result = flexdyn_ros.simulate(
-        robot, DURATION, dt=step, method="rosenbrock", record=(), record_every=round(DURATION / step)
+        robot, duration, dt=step, method="rosenbrock", record=(), record_every=round(duration / step)
     )
     return time.perf_counter() - begin, robot.frames(result.q[-1], "boom_2/tip")[:3, 3]
 
@@ -153,19 +156,19 @@ class Booms:
         system.Assemble()
         return container, system, sensor
 
-    def fall(self, step: float) -> tuple[float, np.ndarray]:
+    def fall(self, step: float, duration: float = DURATION) -> tuple[float, np.ndarray]:
         """Seconds of wall time and the tip (3,) at the end."""
         import exudyn
 
         container, system, sensors = self.assemble()
         settings = exudyn.SimulationSettings()
-        settings.timeIntegration.numberOfSteps = round(DURATION / step)
-        settings.timeIntegration.endTime = DURATION
+        settings.timeIntegration.numberOfSteps = round(duration / step)
+        settings.timeIntegration.endTime = duration
         settings.timeIntegration.generalizedAlpha.spectralRadius = 0.8
         settings.timeIntegration.newton.useModifiedNewton = True
         settings.timeIntegration.verboseMode = 0
         settings.solutionSettings.writeSolutionToFile = False
-        settings.solutionSettings.sensorsWritePeriod = DURATION
+        settings.solutionSettings.sensorsWritePeriod = duration
         settings.linearSolverType = exudyn.LinearSolverType.EXUdense
         begin = time.perf_counter()
         system.SolveDynamic(settings)
@@ -178,12 +181,12 @@ class Booms:
 # ---- both ----
 
 
-def longest_step(fall) -> tuple[float, float, np.ndarray]:
+def longest_step(fall, steps: tuple[float, ...] = STEPS) -> tuple[float, float, np.ndarray]:
     """The longest step within the error, that error [m], and the converged tip (3,)."""
-    converged = fall(STEPS[-1])[1]
-    if np.linalg.norm(fall(STEPS[-2])[1] - converged) > 0.1 * ERROR:
+    converged = fall(steps[-1])[1]
+    if np.linalg.norm(fall(steps[-2])[1] - converged) > 0.1 * ERROR:
         raise SystemExit("not converged at the shortest step")
-    for step in STEPS:
+    for step in steps:
         error = float(np.linalg.norm(fall(step)[1] - converged))
         if error < ERROR:
             return step, error, converged
@@ -191,27 +194,33 @@ def longest_step(fall) -> tuple[float, float, np.ndarray]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = program.parser(__doc__)
     parser.add_argument("--turns", type=int, default=7)
     options = parser.parse_args()
     from rich.console import Console
     from rich.table import Table
 
-    robot, booms = two_booms(), Booms()
-    sides = {"flexdyn_ros": lambda step: fall(robot, step), "Exudyn": booms.fall}
-    chosen = {name: longest_step(side) for name, side in sides.items()}
+    duration, steps = DURATION, STEPS
+    if options.quick:
+        duration, steps, options.turns = 0.1, QUICK_STEPS, 1
+    sides = {"flexdyn_ros": partial(fall, two_booms(), duration=duration)}
+    if program.peer("exudyn", "exudyn"):
+        sides["Exudyn"] = partial(Booms().fall, duration=duration)
+    chosen = {name: longest_step(side, steps) for name, side in sides.items()}
     seconds: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(options.turns):
         for name, side in sides.items():
             seconds[name].append(side(chosen[name][0])[0])
-    table = Table(title="two 7 m booms, 2 s of free fall, tip within 1 mm")
+    table = Table(title=f"two 7 m booms, {duration:g} s of free fall, tip within 1 mm")
     for heading in ("", "step \\[ms]", "tip error \\[mm]", "wall time \\[s]", "real-time factor"):
         table.add_column(heading, justify="right" if heading else "left")
     for name, (step, error, _) in chosen.items():
         wall = median(seconds[name])
-        table.add_row(name, f"{1e3 * step:g}", f"{1e3 * error:.2f}", f"{wall:.4f}", f"{DURATION / wall:.1f}")
+        table.add_row(name, f"{1e3 * step:g}", f"{1e3 * error:.2f}", f"{wall:.4f}", f"{duration / wall:.1f}")
     console = Console()
     console.print(table)
+    if len(sides) == 1:
+        return
     ratio = median(b / a for a, b in zip(*seconds.values(), strict=True))
     apart = np.linalg.norm(chosen["flexdyn_ros"][2] - chosen["Exudyn"][2])
     console.print(

@@ -1,6 +1,6 @@
 """Forward dynamics of arms that bend: beside Pinocchio's rigid arm, and over the number of links.
 
-    python benchmarks/bench_flexible.py [--json] [--repeats 11]
+    python benchmarks/bench_flexible.py [--json] [--repeats 11] [--quick]
 
 First table: canadarm2 (5 joints, 18 modes) inside compiled code, that is one thread and 512 states per
 call, for each stiffening; the peer is Pinocchio's articulated-body algorithm on a rigid chain of 23
@@ -20,9 +20,9 @@ thread too.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -33,9 +33,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numba
 import numpy as np
-import pinocchio as pin
+import program
 from rich.console import Console
 from rich.table import Table
+from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
 from flexdyn_ros.dynamics.threads import set_batch_threads
@@ -45,9 +46,14 @@ LINKS = (10, 20, 40, 80)
 STIFFENING = ("none", "geometric", "full")
 LARGEST_RATIO = {"none": 2.0, "geometric": 3.0, "full": 3.0}
 LARGEST_EXPONENT, LARGEST_CALL = 1.15, 5e-6
+#: seconds over which one time is taken
+LEAST = 0.01
+pin = program.peer("pinocchio", "pin")
+#: the sums over bodies, which a quick run leaves to the interpreter: compiling takes longer than all else
+compiled = (lambda function: function) if "--quick" in sys.argv else numba.njit(cache=True)
 
 
-def seconds_per_call(call: Callable[[], object], least: float = 0.01) -> float:
+def seconds_per_call(call: Callable[[], object], least: float) -> float:
     """Mean processor time of one call, over at least `least` seconds."""
     calls, spent = 1, 0.0
     while True:
@@ -60,21 +66,21 @@ def seconds_per_call(call: Callable[[], object], least: float = 0.01) -> float:
         calls = max(2 * calls, int(calls * least / max(spent, 1e-9)))
 
 
-def interleaved(calls: dict[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
+def interleaved(calls: dict[str, Callable[[], object]], repeats: int, least: float) -> dict[str, list[float]]:
     """Seconds per call of each, the sides taking turns."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():
         call()
     for _ in range(repeats):
         for name, call in calls.items():
-            times[name].append(seconds_per_call(call))
+            times[name].append(seconds_per_call(call, least))
     return times
 
 
 # ---- beside Pinocchio ----
 
 
-def rigid_chain(n: int) -> pin.Model:
+def rigid_chain(n: int) -> Any:
     """Pinocchio's model of a chain of n revolute joints, axes z, y, x in turn."""
     model = pin.Model()
     joints = (pin.JointModelRZ, pin.JointModelRY, pin.JointModelRX)
@@ -88,7 +94,9 @@ def rigid_chain(n: int) -> pin.Model:
 
 
 def pinocchio_aba(n: int, rng: np.random.Generator) -> dict[str, Callable[[], object]]:
-    """Ways to compute BATCH forward dynamics of a rigid chain."""
+    """Ways to compute BATCH forward dynamics of a rigid chain; none without Pinocchio."""
+    if pin is None:
+        return {}
     model = rigid_chain(n)
     data = model.createData()
     q, v, tau = rng.uniform(-1.0, 1.0, (3, BATCH, n))
@@ -105,7 +113,7 @@ def pinocchio_aba(n: int, rng: np.random.Generator) -> dict[str, Callable[[], ob
     return ways
 
 
-def beside_pinocchio(repeats: int) -> list[dict]:
+def beside_pinocchio(repeats: int, least: float) -> list[dict]:
     """canadarm2 with each stiffening."""
     set_batch_threads(1)
     rows = []
@@ -119,7 +127,7 @@ def beside_pinocchio(repeats: int) -> list[dict]:
             "ours": partial(robot.forward_dynamics, q, v, tau, out=out),
             "call": partial(robot.forward_dynamics, q0, v0, tau0),
         }
-        times = interleaved(ours | pinocchio_aba(robot.nv, rng), repeats)
+        times = interleaved(ours | pinocchio_aba(robot.nv, rng), repeats, least)
         peers = [min(pair) for pair in zip(*(times[k] for k in times if k in ("loop", "batch")), strict=True)]
         inside = [t / BATCH for t in times["ours"]]
         peer = [t / BATCH for t in peers]
@@ -128,8 +136,8 @@ def beside_pinocchio(repeats: int) -> list[dict]:
                 "stiffening": stiffening,
                 "coordinates": robot.nv,
                 "inside": median(inside),
-                "pinocchio": median(peer),
-                "ratio": median(a / b for a, b in zip(inside, peer, strict=True)),
+                "pinocchio": median(peer) if peer else None,
+                "ratio": median(a / b for a, b in zip(inside, peer, strict=True)) if peer else None,
                 "at_most": LARGEST_RATIO[stiffening],
                 "call_more": median(c - i for c, i in zip(times["call"], inside, strict=True)),
             }
@@ -157,7 +165,7 @@ def chain(n: int) -> str:
     return f'<robot name="chain_{n}">{"".join(links + joints + beams)}</robot>'
 
 
-@numba.njit
+@compiled
 def times(X, Y):
     """X Y, 4 by 4."""
     Z = np.zeros((4, 4))
@@ -168,7 +176,7 @@ def times(X, Y):
     return Z
 
 
-@numba.njit
+@compiled
 def transposed(X):
     """X^T."""
     Y = np.empty((4, 4))
@@ -178,7 +186,7 @@ def transposed(X):
     return Y
 
 
-@numba.njit
+@compiled
 def products(A, E):
     """(73): transforms Wt[j, i] from body j to body i, and W[j, i] from the distal frame of j to i > j."""
     n = len(A)
@@ -193,7 +201,7 @@ def products(A, E):
     return Wt, W
 
 
-@numba.njit
+@compiled
 def direct_sums(A, E, G):
     """(52), (56), (61) as they stand: every entry is a sum over the bodies outboard. O(n^3)."""
     n = len(A)
@@ -210,7 +218,7 @@ def direct_sums(A, E, G):
     return Ft, F, Phi
 
 
-@numba.njit
+@compiled
 def recursive_sums(A, E, G):
     """(76) to (81): the same from the tip inwards. O(n^2)."""
     n = len(A)
@@ -237,7 +245,7 @@ def transforms(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray
 
     def transform(angles: np.ndarray, shift: np.ndarray) -> np.ndarray:
         T = np.eye(4)
-        T[1:, 1:], T[1:, 0] = pin.rpy.rpyToMatrix(*angles), shift
+        T[1:, 1:], T[1:, 0] = Rotation.from_euler("xyz", angles).as_matrix(), shift
         return T
 
     A = np.array([transform(np.array([0.0, x, y]), np.zeros(3)) for x, y in rng.uniform(-1, 1, (n, 2))])
@@ -247,11 +255,11 @@ def transforms(n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray
     return A, E, X @ X.transpose(0, 2, 1)
 
 
-def over_links(repeats: int) -> list[dict]:
+def over_links(numbers: tuple[int, ...], repeats: int, least: float) -> list[dict]:
     """Seconds of one evaluation by each method."""
     set_batch_threads(1)
     rows = []
-    for n in LINKS:
+    for n in numbers:
         rng = np.random.default_rng(n)
         calls: dict[str, Callable[[], object]] = {}
         robots = {
@@ -275,7 +283,7 @@ def over_links(repeats: int) -> list[dict]:
             assert np.allclose(direct, recursive, rtol=1e-10, atol=1e-9), "the two ways to sum differ"
         calls["sums, direct"] = partial(direct_sums, A, E, G)
         calls["sums, recursive"] = partial(recursive_sums, A, E, G)
-        found = interleaved(calls, repeats)
+        found = interleaved(calls, repeats, least)
         states = {"articulated": MANY, "recursive": FEW, "sums": 1}
         rows.append(
             {"links": n}
@@ -311,9 +319,12 @@ def show(beside: list[dict], links: list[dict], slopes: dict[str, float]) -> Non
     ):
         table.add_column(heading, justify="right")
     for row in beside:
+        peer = ["-", "-"]
+        if row["ratio"] is not None:
+            peer = [f"{1e6 * row['pinocchio']:.2f}", f"{row['ratio']:.2f}"]
         table.add_row(
-            row["stiffening"], f"{1e6 * row['inside']:.2f}", f"{1e6 * row['pinocchio']:.2f}",
-            f"{row['ratio']:.2f}", f"{row['at_most']:g}", f"{1e6 * row['call_more']:.2f}",
+            row["stiffening"], f"{1e6 * row['inside']:.2f}", *peer,
+            f"{row['at_most']:g}", f"{1e6 * row['call_more']:.2f}",
         )  # fmt: skip
     console.print(table)
     names = [name for name in links[0] if name != "links"]
@@ -336,13 +347,14 @@ def show(beside: list[dict], links: list[dict], slopes: dict[str, float]) -> Non
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = program.parser(__doc__)
     parser.add_argument("--json", action="store_true", help="machine-readable")
     parser.add_argument("--repeats", type=int, default=11)
     arguments = parser.parse_args()
-    beside, links = beside_pinocchio(arguments.repeats), over_links(arguments.repeats)
+    numbers, repeats, least = (2, 4), 1, 0.0
+    if not arguments.quick:
+        numbers, repeats, least = LINKS, arguments.repeats, LEAST
+    beside, links = beside_pinocchio(repeats, least), over_links(numbers, repeats, least)
     slopes = exponents(links)
     if arguments.json:
         print(json.dumps({"beside_pinocchio": beside, "over_links": links, "exponents": slopes}, indent=1))

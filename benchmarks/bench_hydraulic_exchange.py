@@ -1,6 +1,6 @@
 """Cylinders inside the simulator against cylinders in another process, in lockstep and running freely.
 
-    python benchmarks/bench_hydraulic_exchange.py [--seconds 10] [--watch 4]
+    python benchmarks/bench_hydraulic_exchange.py [--seconds 10] [--watch 4] [--quick]
 
 Needs ROS 2. Fused: steps of the compiled loop. Lockstep: the nodes simulator and hydraulic_actuators, one
 exchange of leg states and forces per step of 1 ms. Freely: both by their own clocks at 1 kHz, the platform
@@ -10,7 +10,6 @@ beside what a delay of one or two ticks does without processes. A mode grows unl
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import program
 
 import flexdyn_ros
 from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
@@ -31,21 +31,23 @@ NO_FRICTION = "platform.hydraulics.friction.coulomb=0.0", "platform.hydraulics.f
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = program.parser(__doc__)
     parser.add_argument("--seconds", type=float, default=10.0, help="simulated seconds in lockstep; 0: none")
     parser.add_argument("--watch", type=float, default=4.0, help="seconds that free runs are watched")
     arguments = parser.parse_args()
-    fused = steps_fused(round(60.0 / STEP))
+    fused_seconds, delayed_seconds, moduli = 60.0, 2.0, MODULI
+    if arguments.quick:
+        arguments.seconds, arguments.watch = 0.1, 1.0
+        fused_seconds, delayed_seconds, moduli = 0.5, 0.1, MODULI[:1]
+    fused = steps_fused(round(fused_seconds / STEP))
     say(f"fused: {fused:.0f} steps/s of 1 ms, {1e6 / fused:.1f} us a step")
     if arguments.seconds > 0.0:
         found = steps_in_lockstep(arguments.seconds)
         say(f"lockstep: {found:.0f} steps/s, {1e6 / found:.0f} us an exchange; fused {fused / found:.0f}x")
     say("freely at 1 kHz, closed valves, friction viscous only; rate of growth of the legs' speeds:")
-    for beta in MODULI:
+    for beta in moduli:
         rate, seen, fastest = free_run(beta, arguments.watch)
-        one, two = delayed(beta, 1), delayed(beta, 2)
+        one, two = (delayed(beta, ticks, delayed_seconds) for ticks in (1, 2))
         # a tick of delay more adds w^2 h / 2 to the rate of growth
         ticks = 1.0 + (rate - one) / (0.5 * fastest**2 * STEP)
         say(
@@ -97,7 +99,7 @@ def soft(beta: float):
     )
 
 
-def delayed(beta: float, ticks: int, seconds: float = 2.0) -> float:
+def delayed(beta: float, ticks: int, seconds: float) -> float:
     """Rate of growth [1/s] of the motion when forces reach the platform so many ticks late."""
     robot = soft(beta)
     hydraulics, rest = robot.hydraulics, np.zeros(6)

@@ -1,6 +1,6 @@
 """Cost of showing a robot that bends in rviz: processor time of markers and expanded joint states at 50 Hz.
 
-    python benchmarks/bench_markers.py [--robot canadarm2] [--seconds 10]
+    python benchmarks/bench_markers.py [--robot canadarm2] [--seconds 10] [--quick]
 
 One node does what simulator and state publisher do for the picture, and nothing else: expanded joint states
 (positions, velocities, efforts of all virtual joints), deflections read from bytes, meshes of about 3000
@@ -10,7 +10,6 @@ middleware included; another process hears both topics, so that messages really 
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -23,6 +22,7 @@ sys.path[:0] = [str(Path(__file__).parents[1])]
 os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 os.environ.setdefault("ROS_DOMAIN_ID", "87")
 
+import program  # noqa: E402
 import rclpy  # noqa: E402
 from builtin_interfaces.msg import Time  # noqa: E402
 from rclpy.serialization import serialize_message  # noqa: E402
@@ -113,16 +113,18 @@ def share(parts: list, seconds: float) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = program.parser(__doc__)
     parser.add_argument("--robot", default="canadarm2")
     parser.add_argument("--seconds", type=float, default=10.0)
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.seconds = 0.2
     rclpy.init()
     node = rclpy.create_node("bench_markers")
     show = Show(flexdyn_ros.load(arguments.robot), node)
     listener = subprocess.Popen([sys.executable, "-c", LISTENER])
     try:
-        time.sleep(3.0)
+        time.sleep(0.5 if arguments.quick else 3.0)
         rows = {
             "joint states": [show.joint_states],
             "mesh markers": [show.meshes],

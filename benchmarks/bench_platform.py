@@ -1,24 +1,24 @@
 """Speed of platform dynamics beside MuJoCo and Pinocchio, in one run on the same robot: calls from Python.
 
-    python benchmarks/bench_platform.py [--json] [--repeats 15] [--calls 2000]
+    python benchmarks/bench_platform.py [--json] [--repeats 15] [--calls 2000] [--quick]
 
 The robot is stewart_1t. Peers close its open tree by six constraints at the spherical joints: MuJoCo by
 `connect` equalities, timed over `mj_forward` (state to accelerations; no step in time), Pinocchio by
 `constraintDynamics` with six point contacts. Sides take turns; each figure is the median over the turns,
 each ratio (theirs / ours) the median of the ratios of one turn. Before timing, accelerations are compared;
-MuJoCo's constraints are soft, its difference is printed.
+MuJoCo's constraints are soft, its difference is printed. A peer that is not installed is left out.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 from statistics import median
 
 import numpy as np
-from bench_dynamics import compare, seconds_per_call
+import program
+from bench_dynamics import compare, pin, seconds_per_call
 from lxml import etree
 
 import flexdyn_ros
@@ -82,8 +82,6 @@ def mujoco_side(robot, q, v, tau):
 
 def pinocchio_side(robot, q, v, tau):
     """A callable that computes Pinocchio's accelerations, and the platform's."""
-    import pinocchio as pin
-
     root = etree.fromstring(robot.description.text.encode())
     oracle = ClosedTree(pin, etree.tostring(root, encoding="unicode"))
     a, _ = oracle.forward_dynamics(robot, q, v, tau)
@@ -103,56 +101,58 @@ def per_call(calls: int, repeats: int) -> list[dict]:
     q, v, a = robot.random(rng), rng.uniform(-0.5, 0.5, 6), rng.uniform(-1, 1, 6)
     tau = rng.uniform(1500.0, 3500.0, 6)
     own = robot.forward_dynamics(q, v, tau)
-    pin_call, pin_a = pinocchio_side(robot, q, v, tau)
-    assert np.abs(own - pin_a).max() < 1e-8 * np.abs(own).max(), "the two sides do not compute the same"
-    mujoco_call, mujoco_a = mujoco_side(robot, q, v, tau)
-    mujoco_call()
-    print(f"MuJoCo's accelerations differ by {np.abs(own - mujoco_a()).max() / np.abs(own).max():.1e}")
+    peers = {}
+    if program.peer("mujoco", "mujoco"):
+        peers["MuJoCo mj_forward"], mujoco_a = mujoco_side(robot, q, v, tau)
+        peers["MuJoCo mj_forward"]()
+        apart = np.abs(own - mujoco_a()).max() / np.abs(own).max()
+        print(f"MuJoCo's accelerations differ by {apart:.1e}", file=sys.stderr)
+    if pin is not None:
+        peers["Pinocchio constraintDynamics"], pin_a = pinocchio_side(robot, q, v, tau)
+        assert np.abs(own - pin_a).max() < 1e-8 * np.abs(own).max(), "the two sides do not compute the same"
 
     def forward():
         return robot.forward_dynamics(q, v, tau)
 
     rows = [
-        compare("forward dynamics, MuJoCo mj_forward", forward, mujoco_call, calls, repeats),
-        compare("forward dynamics, Pinocchio constraintDynamics", forward, pin_call, calls, repeats),
+        compare(f"forward dynamics, {name}", forward, theirs, calls, repeats)
+        for name, theirs in (peers or {"alone": None}).items()
     ]
 
     def inverse():
         return robot.inverse_dynamics(q, v, a)
 
-    inverse()
-    own_time = median(seconds_per_call(inverse, calls) for _ in range(repeats))
-    rows.append({"what": "inverse dynamics", "ours": own_time, "theirs": None, "ratio": None})
-    return rows
+    return [*rows, compare("inverse dynamics", inverse, None, calls, repeats)]
 
 
-def batched(repeats: int) -> list[dict]:
-    """BATCH states per call, one thread; seconds per state."""
+def batched(batch: int, repeats: int) -> list[dict]:
+    """States in one call, one thread; seconds per state."""
     robot = flexdyn_ros.load("stewart_1t")
     rng = np.random.default_rng(2)
-    q = np.repeat([robot.random(rng) for _ in range(64)], BATCH // 64, axis=0)
-    v, a = rng.uniform(-0.5, 0.5, (2, BATCH, 6))
+    q = np.repeat([robot.random(rng) for _ in range(64)], batch // 64, axis=0)
+    v, a = rng.uniform(-0.5, 0.5, (2, batch, 6))
     set_batch_threads(1)
     rows = []
     for name, verb in (("inverse", robot.inverse_dynamics), ("forward", robot.forward_dynamics)):
         verb(q, v, a)
-        seconds = median(seconds_per_call(lambda verb=verb: verb(q, v, a), 3) for _ in range(repeats)) / BATCH
+        seconds = median(seconds_per_call(lambda verb=verb: verb(q, v, a), 3) for _ in range(repeats)) / batch
         rows.append(
-            {"what": f"{name} dynamics, batch of {BATCH}", "ours": seconds, "theirs": None, "ratio": None}
+            {"what": f"{name} dynamics, batch of {batch}", "ours": seconds, "theirs": None, "ratio": None}
         )
     return rows
 
 
 def main() -> None:
     """Print a table, or JSON."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = program.parser(__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--calls", type=int, default=2000)
     options = parser.parse_args()
-    rows = per_call(options.calls, options.repeats) + batched(options.repeats)
+    batch = BATCH
+    if options.quick:
+        options.calls, options.repeats, batch = 2, 1, 64
+    rows = per_call(options.calls, options.repeats) + batched(batch, options.repeats)
     if options.json:
         print(json.dumps(rows))
         return

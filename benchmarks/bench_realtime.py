@@ -1,6 +1,7 @@
 """How well the simulator keeps real time: a 7-joint arm at 1 kHz, publishing at 100 Hz and at 1 kHz.
 
     python benchmarks/bench_realtime.py [--robot ROBOT] [--set PATH=VALUE] [--seconds 60] [--rates 100 1000]
+        [--quick]
 
 A wheeled arm on a random road of class C: --robot mobile_arm, and per --set one of road.kind=iso8608,
 road.class=C, road.amplitude=null and so on for offset, wavelength, phase, start.
@@ -11,23 +12,24 @@ Lateness is that of a tick's wake-up behind its time. Let the machine rest meanw
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import time
 
+import program
+
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = program.parser(__doc__)
     parser.add_argument("--robot", default="seven_joint_arm")
     parser.add_argument("--set", action="append", default=[], dest="options", metavar="PATH=VALUE")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--rates", type=float, nargs="+", default=[100.0, 1000.0])
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.seconds, arguments.rates = 1.0, [1000.0]
     results = [
         measure(arguments.robot, rate, arguments.seconds, arguments.options) for rate in arguments.rates
     ]

@@ -1,6 +1,7 @@
 """Round trip of InverseDynamics against an empty service of the same message sizes, each in its own process.
 
     python benchmarks/bench_service.py [--robot seven_joint_arm] [--calls 2000] [--samples 1] [--json]
+        [--quick]
 
 The empty service has the same type, gets the same request and returns a response of the same size at once.
 Calls alternate, so that whatever else the machine does meets both alike.
@@ -16,6 +17,7 @@ import time
 from array import array
 
 import numpy as np
+import program
 
 EMPTY = """
 import sys
@@ -61,14 +63,15 @@ def main() -> int:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = program.parser(__doc__)
     parser.add_argument("--robot", default="seven_joint_arm")
     parser.add_argument("--calls", type=int, default=2000)
     parser.add_argument("--samples", type=int, default=1)
     parser.add_argument("--json", action="store_true")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.calls = 10
+    return arguments
 
 
 def measure(robot, samples: int, calls: int, nodes: tuple[str, ...]) -> dict[str, np.ndarray]:

@@ -1,14 +1,15 @@
 """Seconds from `import flexdyn_ros` to the first inverse dynamics, in fresh processes, kernels in the cache.
 
-python benchmarks/bench_startup.py [--runs N] [ROBOT ...]
+python benchmarks/bench_startup.py [--runs N] [--quick] [ROBOT ...]
 """
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from statistics import median
+
+import program
 
 PROGRAM = """
 import sys, time
@@ -30,10 +31,12 @@ def first_answer(robot: str) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = program.parser(__doc__)
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("robots", nargs="*", default=list(ROBOTS), metavar="ROBOT")
     options = parser.parse_args()
+    if options.quick:
+        options.runs, options.robots = 1, options.robots[:1]
 
     from rich.console import Console
     from rich.progress import track

@@ -1,6 +1,6 @@
 """Frames per second of the viewer in a headless chromium that renders in software, and what a frame costs.
 
-    python benchmarks/bench_viewer.py [--robot canadarm2] [--seconds 10] [--picture FILE.png]
+    python benchmarks/bench_viewer.py [--robot canadarm2] [--seconds 10] [--picture FILE.png] [--quick]
 
 The page is 1280 x 720 and shows the first mode. Two figures: frames that the browser draws, and the processor
 time of the server per frame, which says what the library and viser take, whatever the machine renders with.
@@ -8,7 +8,6 @@ time of the server per frame, which says what the library and viser take, whatev
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -18,7 +17,8 @@ import numpy as np
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "test")]
 
-from browser import Page, browser  # noqa: E402
+import program  # noqa: E402
+from browser import Page, browser, found_chromium  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.view.viewer import QUALITIES, Viewer  # noqa: E402
@@ -33,25 +33,33 @@ def drawing_time(viewer: Viewer, frames: int = 100) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = program.parser(__doc__)
     parser.add_argument("--robot", default="canadarm2")
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--random", type=int, help="seed of a configuration to show instead of the mode")
     parser.add_argument("--quality", choices=tuple(QUALITIES), default="high")
     arguments = parser.parse_args()
+    size = 1280, 720
+    if arguments.quick:
+        arguments.seconds, size = 0.2, (400, 300)
     viewer = Viewer(flexdyn_ros.load(arguments.robot), port=8600)
     if viewer.bends:
         viewer.play_mode(0)
-        print(f"a frame costs the server {1e3 * drawing_time(viewer):.2f} ms of processor time")
+        spent = drawing_time(viewer, 5 if arguments.quick else 100)
+        print(f"a frame costs the server {1e3 * spent:.2f} ms of processor time")
+    if found_chromium() is None or program.peer("playwright", "playwright") is None:
+        print("frames of a browser are not counted: that needs chromium and playwright", file=sys.stderr)
+        viewer.close()
+        return
     with browser() as chrome:
-        page = Page(chrome, viewer.port, 1280, 720, path=QUALITIES[arguments.quality])
+        page = Page(chrome, viewer.port, *size, path=QUALITIES[arguments.quality])
         # the page says that it is rendered in software; that would be in the picture
         page.page.add_style_tag(content=".mantine-Notifications-root { display: none }")
         load = os.getloadavg()[0]
         rate = page.rate(arguments.seconds)
         print(
-            f"{arguments.robot}: {rate:.1f} frames/s at 1280 x 720, quality {arguments.quality}, "
+            f"{arguments.robot}: {rate:.1f} frames/s at {size[0]} x {size[1]}, quality {arguments.quality}, "
             f"load of the machine {load:.1f}"
         )
         if arguments.random is not None:
@@ -61,7 +69,7 @@ def main() -> None:
         if arguments.picture:
             viewer.panels._colouring.value = "moment" if viewer.bends else "none"
             viewer.restart_colours()
-        page.page.wait_for_timeout(1500)
+        page.page.wait_for_timeout(0 if arguments.quick else 1500)
         if arguments.picture:
             page.page.screenshot(path=str(arguments.picture), animations="disabled")
         print("errors in the console:", page.errors or "none")

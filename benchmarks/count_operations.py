@@ -2,17 +2,20 @@
 
 The kernels run as plain Python (NUMBA_DISABLE_JIT) over numbers that count. What is counted is what the
 source says, products with stored zeros and ones included: the kernels do not look at values. A sine-cosine
-pair counts as one function. Run from the repository root: python benchmarks/count_operations.py
+pair counts as one function. Arms of example-robot-data, and one that comes with flexdyn_ros; --quick counts
+the smallest only. Run from the repository root: python benchmarks/count_operations.py [--quick]
 """
 
 import os
 
 os.environ["NUMBA_DISABLE_JIT"] = "1"
 
+import sys
 import sysconfig
 from pathlib import Path
 
 import numpy as np
+import program
 
 from flexdyn_ros.dynamics.loading import load
 from flexdyn_ros.kernels import joints, lagrange, rnea, tree
@@ -25,6 +28,7 @@ ARMS = {
     "6 joints (UR5)": "ur_description/urdf/ur5_robot.urdf",
     "7 joints (Panda, fingers fixed)": "panda_description/urdf/panda.urdf",
 }
+SHIPPED = {"7 joints (seven_joint_arm)": "seven_joint_arm"}
 
 
 class Counting:
@@ -157,10 +161,17 @@ def count_lagrange(model, q, v, a):
 
 def main():
     """Print a table of counts."""
+    quick = program.parser(__doc__).parse_args().quick
+    arms = {label: ROBOTS / path for label, path in ARMS.items()} if ROBOTS.is_dir() else {}
+    if not arms:
+        print("example-robot-data is not installed: its arms are left out", file=sys.stderr)
+    sources = {label: locked(path) for label, path in arms.items()} | SHIPPED
+    if quick:
+        sources = dict(list(sources.items())[:1])
     print(f"{'arm':32} {'method':14} {'products':>9} {'sums':>7} {'sin-cos':>8} {'total':>7}")
     rng = np.random.default_rng(1)
-    for label, path in ARMS.items():
-        model = build_tree(load(locked(ROBOTS / path)).description).model
+    for label, source in sources.items():
+        model = build_tree(load(source).description).model
         q, v, a = rng.uniform(-1, 1, (3, model.nv))
         results = {}
         for method, count in (("Newton-Euler", count_newton_euler), ("Lagrange", count_lagrange)):

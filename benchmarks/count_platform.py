@@ -1,12 +1,13 @@
 """Count the operations of a platform's inverse dynamics: the kernel's source runs over numbers that count.
 
 What is counted is what the source says, the 6 x 6 system included; divisions and square roots are counted
-apart. Run from the repository root: python benchmarks/count_platform.py [--json]
+apart. Run from the repository root: python benchmarks/count_platform.py [--json] [--quick], where --quick
+counts no less.
 """
 
-import argparse
 import json
 
+import program
 from count_operations import Counting, counting  # switches Numba off
 
 import flexdyn_ros
@@ -37,7 +38,7 @@ def count(universal: int, axisymmetric: int) -> tuple[int, int, int, int]:
 
 def main() -> None:
     """Print a table of counts, or JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = program.parser(__doc__)
     parser.add_argument("--json", action="store_true")
     as_json = parser.parse_args().json
     found = {name: count(*flags[:2]) for name, flags in PATHS.items()}

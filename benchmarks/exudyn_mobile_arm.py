@@ -2,7 +2,9 @@
 
 Needs `pip install exudyn`. Masses, springs, road, drive and torques are those of urdf/mobile_arm.urdf with
 the exact suspension; wheels have no mass. The road is a symbolic user function, which Exudyn evaluates
-without Python.
+without Python. `bench_mobile.py --exudyn` compares; alone it prints where the tip is after 0.25 s:
+
+    python benchmarks/exudyn_mobile_arm.py [--quick]
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import program
 
 GRAVITY = 9.8
 CART, CART_INERTIA, SHOULDER = 20.0, 0.8915733333333333, 0.539
@@ -231,3 +234,21 @@ def road_force(stiffness, damping, wave, amplitude):
         return [0.0, -(stiffness * squeeze - damping * (velocity[1] - sinking)), 0.0]
 
     return force
+
+
+def main() -> None:
+    """Print the tip by models of several sizes."""
+    arguments = program.parser(__doc__).parse_args()
+    if program.peer("exudyn", "exudyn") is None:
+        return
+    duration, step, sizes = (0.01, 1e-3, (0, 1)) if arguments.quick else (0.25, 1e-3, (0, 2, 4, 8))
+    print(f"{'elements a link':>15s} {'x [m]':>10s} {'y [m]':>10s} {'processor [ms]':>15s}")
+    for elements in sizes:
+        angles, torques = (np.radians(-45.0), np.radians(120.0)), (45.0, -2.0)
+        arm = ExudynArm(Setting(0.2018, 0.0468, angles, torques, elements))
+        seconds, (x, y) = arm.run(step, duration)
+        print(f"{elements:15d} {x:10.5f} {y:10.5f} {1e3 * seconds:15.2f}")
+
+
+if __name__ == "__main__":
+    main()

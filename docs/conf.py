@@ -21,6 +21,7 @@ include_patterns = [
     "docs/**",
     "README.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     "examples/README.md",
     "benchmarks/README.md",
 ]

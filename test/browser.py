@@ -39,9 +39,14 @@ requestAnimationFrame(tick);
 """
 
 
+def found_chromium() -> str | None:
+    """Path of the browser, None where there is none."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
 def chromium() -> str:
     """Path of the browser; skips the test where there is none."""
-    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    path = found_chromium()
     if path is None:
         pytest.skip("no chromium on this machine; Debian, Ubuntu: apt install chromium")
     return path

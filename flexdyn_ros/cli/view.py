@@ -43,6 +43,10 @@ def view(
     host: Annotated[
         str, typer.Option("--host", help="address to listen on; 0.0.0.0: all machines may look")
     ] = "127.0.0.1",
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", help="name of a tunnel or proxy, NAME or NAME:PORT; may be repeated"),
+    ] = None,
     quality: Annotated[
         Quality, typer.Option("--quality", help="low: fewer pixels, where the browser renders in software")
     ] = Quality.high,
@@ -55,7 +59,7 @@ def view(
     an .mcap recording, which holds its robot."""
     loaded, run = _robot_and_run(robot, recording, config, settings, rigid)
     viewer = import_module("flexdyn_ros.view.viewer").Viewer(
-        loaded, host=host, port=port, quality=quality.value
+        loaded, host=host, port=port, quality=quality.value, allow_hosts=allow_host or ()
     )
     follower: Any = None
     try:

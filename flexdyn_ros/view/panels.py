@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import math
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -27,6 +30,14 @@ SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 FRAMES, MODE_FRAMES = 240, 32
 #: the slider of time is moved so often per second
 SLIDER_RATE = 10.0
+#: seconds of a run from the page
+SHORTEST, LONGEST = 0.01, 1000.0
+#: largest magnification
+MAGNIFICATION = 100.0
+#: what visitors may have done at once: pressed a button that takes a moment, or one that takes long
+MOMENTS, LONG_JOBS = 4, 1
+
+_logger = logging.getLogger(__name__)
 
 
 class Panels:
@@ -36,6 +47,9 @@ class Panels:
         self._viewer, self._gui = viewer, viewer.server.gui
         self._sliders: dict[int, Any] = {}
         self._moved = 0.0
+        self._sliding = threading.Lock()
+        self._moments_left = threading.BoundedSemaphore(MOMENTS)
+        self._long_jobs_left = threading.BoundedSemaphore(LONG_JOBS)
         gui = self._gui
         gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
         gui.set_panel_label(viewer.robot.name)
@@ -55,12 +69,12 @@ class Panels:
     @property
     def magnification(self) -> float:
         """Factor of all deformations."""
-        return float(self._magnification.value) if self._magnification is not None else 1.0
+        return 1.0 if self._magnification is None else _number(self._magnification, 1.0, MAGNIFICATION)
 
     @property
     def colouring(self) -> str:
         """What tubes are coloured by."""
-        return str(self._colouring.value)
+        return _choice(self._colouring, COLOURINGS[0])
 
     @property
     def joints_locked(self) -> bool:
@@ -70,24 +84,25 @@ class Panels:
     @property
     def mode_number(self) -> int:
         """The mode that is chosen, from 0."""
-        return self._mode_list.options.index(self._mode_list.value)
+        options = self._mode_list.options
+        return options.index(_choice(self._mode_list, options[0]))
 
     @property
     def mode_amplitude(self) -> float:
         """In shares of the size of the robot, about 1."""
-        return float(self._amplitude.value)
+        return _number(self._amplitude, 0.0, 3.0)
 
     @property
     def mode_speed(self) -> float:
         """Swings per default swing."""
-        return float(self._mode_speed.value)
+        return _number(self._mode_speed, 0.1, 3.0)
 
     # ---- what the viewer says ----
 
     def tell(self, text: str) -> None:
         """A line at the top."""
         self._viewer.message = text
-        self._status.content = _summary(self._viewer.robot) + f"\n\n*{text}*"
+        self._status.content = _summary(self._viewer.robot) + f"\n\n*{literal(text.strip())}*"
 
     def legend(self, html: str) -> None:
         """What the colours mean."""
@@ -112,7 +127,7 @@ class Panels:
         self._time.min, self._time.max, self._time.step = playback.start, playback.end, span / 1000.0
         self._time.disabled = self._play.disabled = False
         self._play.label = "Pause"
-        playback.speed = float(self._speed.value)
+        playback.speed = self._chosen_speed
         t = playback.trajectory
         self.tell(f"{t.method or 'recording'}: {len(t)} samples, {span:g} s")
 
@@ -132,7 +147,7 @@ class Panels:
         turn.on_click(lambda _: viewer.tour())
         if viewer.bends:
             rest = gui.add_button("Static deflection")
-            rest.on_click(lambda _: self._attempt(self._sag))
+            rest.on_click(lambda _: self._shortly(self._sag))
         rows = viewer.robot.coordinates
         for title, chosen, is_open in (
             ("Joints", [c for c in rows if c.kind not in DEFORMATION], True),
@@ -161,9 +176,11 @@ class Panels:
         if event.client is None:  # moved by us
             return
         x = np.zeros(self._viewer.robot.nv)
-        for index, slider in self._sliders.items():
-            x[index] = slider.value
-        self._viewer.pose(self._viewer.reach.configuration(x))
+        # events come on several threads: the last to show a pose must be one that read the last values
+        with self._sliding:
+            for index, slider in self._sliders.items():
+                x[index] = _number(slider, slider.min, slider.max)
+            self._viewer.pose(self._viewer.reach.configuration(x))
 
     def _take_pose(self, q: np.ndarray) -> None:
         for index, value in enumerate(self._viewer.reach.values(q).tolist()):
@@ -180,12 +197,12 @@ class Panels:
         gui, viewer = self._gui, self._viewer
         self._locked = gui.add_checkbox("Joints locked", _has_more_than_joints(viewer.robot))
         find = gui.add_button("Find modes at this pose")
-        find.on_click(lambda _: self._attempt(viewer.find_modes))
+        find.on_click(lambda _: self._shortly(viewer.find_modes))
         self._mode_list = gui.add_dropdown("Mode", ["none"])
         self._amplitude = gui.add_slider("Amplitude", min=0.0, max=3.0, step=0.05, initial_value=1.0)
         self._mode_speed = gui.add_slider("Speed", min=0.1, max=3.0, step=0.05, initial_value=1.0)
         animate = gui.add_button("Animate")
-        animate.on_click(lambda _: self._attempt(self._animate))
+        animate.on_click(lambda _: self._shortly(self._animate))
         stop = gui.add_button("Stop")
         stop.on_click(lambda _: viewer.mode and viewer.pose(viewer.mode.q))
 
@@ -195,11 +212,11 @@ class Panels:
 
     def _make_run(self) -> None:
         gui = self._gui
-        self._duration = gui.add_number("Duration [s]", 4.0, min=0.01, max=1000.0, step=0.5)
+        self._duration = gui.add_number("Duration [s]", 4.0, min=SHORTEST, max=LONGEST, step=0.5)
         run = gui.add_button("Simulate from this pose")
         run.on_click(lambda _: self._in_background(self._simulate))
         upload = gui.add_upload_button("Open a recording (.npz, .mcap)", mime_type=".npz,.mcap")
-        upload.on_upload(lambda event: self._attempt(lambda: self._open(event.target.value)))
+        upload.on_upload(lambda event: self._shortly(lambda: self._open(event.target.value)))
         self._play = gui.add_button("Play", disabled=True)
         self._play.on_click(lambda _: self._toggle())
         self._time = gui.add_slider(
@@ -210,7 +227,7 @@ class Panels:
         self._speed.on_update(self._change_speed)
 
     def _simulate(self) -> None:
-        viewer, duration = self._viewer, float(self._duration.value)
+        viewer, duration = self._viewer, _number(self._duration, SHORTEST, LONGEST)
         self.tell(f"simulating {duration:g} s ...")
         try:
             found = simulate(viewer.robot, duration, viewer.q, dt=min(2e-3, duration / 100.0))
@@ -224,8 +241,11 @@ class Panels:
 
     def _open(self, file: Any) -> None:
         """Play a file that came from the browser."""
+        kind = Path(file.name).suffix.lower()
+        if kind not in (".npz", ".mcap"):
+            raise FlexdynError(f"{file.name!r} is no recording; expected .npz or .mcap")
         with TemporaryDirectory() as folder:
-            path = Path(folder) / ("run" + Path(file.name).suffix)
+            path = Path(folder) / f"run{kind}"
             path.write_bytes(file.content)
             self._viewer.play(Trajectory.load(path, self._viewer.robot))
 
@@ -243,18 +263,22 @@ class Panels:
         playback.playing = False
         self._play.label = "Play"
         self._moved = time.monotonic() + 0.3  # leave the slider to the hand that moves it
-        self._viewer.show_time(float(self._time.value))
+        self._viewer.show_time(_number(self._time, playback.start, playback.end))
+
+    @property
+    def _chosen_speed(self) -> float:
+        return float(_choice(self._speed, "1"))
 
     def _change_speed(self, _: Any) -> None:
         if self._viewer.playback is not None:
-            self._viewer.playback.speed = float(self._speed.value)
+            self._viewer.playback.speed = self._chosen_speed
 
     def _make_look(self) -> None:
         gui, viewer = self._gui, self._viewer
         self._magnification: Any = None
         if viewer.bends:
             self._magnification = gui.add_slider(
-                "Magnification", min=1.0, max=100.0, step=1.0, initial_value=1.0
+                "Magnification", min=1.0, max=MAGNIFICATION, step=1.0, initial_value=1.0
             )
             self._magnification.on_update(lambda _: viewer.redraw())
         options = COLOURINGS if viewer.shown.tubes else COLOURINGS[:1]
@@ -265,9 +289,9 @@ class Panels:
             ghost = gui.add_checkbox("Undeformed centre lines", False)
             ghost.on_update(lambda _: self._show_ghost(bool(ghost.value)))
         views = gui.add_button_group("View", tuple(PRESETS))
-        views.on_click(lambda _: viewer.look_from(views.value))
+        views.on_click(lambda _: viewer.look_from(_choice(views, next(iter(PRESETS)))))
         shot = gui.add_button("Screenshot")
-        shot.on_click(lambda event: self._attempt(lambda: self._screenshot(event.client)))
+        shot.on_click(lambda event: self._shortly(lambda: self._screenshot(event.client)))
         movie = gui.add_button("Film")
         movie.on_click(lambda event: self._in_background(lambda: self._film(event.client)))
 
@@ -309,14 +333,49 @@ class Panels:
 
     # ---- work that may fail or take long ----
 
+    def _shortly(self, action: Callable[[], Any]) -> None:
+        """Do what takes a moment, unless as much as may be done at once is being done."""
+        self._do(action, self._moments_left)
+
+    def _in_background(self, action: Callable[[], Any]) -> None:
+        """Do what takes long, one at a time."""
+        threading.Thread(target=self._do, args=(action, self._long_jobs_left), daemon=True).start()
+
+    def _do(self, action: Callable[[], Any], places: threading.Semaphore) -> None:
+        if not places.acquire(blocking=False):
+            self.tell("busy: wait for what was begun before")
+            return
+        try:
+            self._attempt(action)
+        finally:
+            places.release()
+
     def _attempt(self, action: Callable[[], Any]) -> None:
+        """Do it; what fails is told on the page."""
         try:
             action()
         except (FlexdynError, ValueError, OSError, TimeoutError) as error:
             self.tell(str(error))
+        except Exception as error:
+            # files of visitors may hold anything
+            _logger.exception("what the page asked for failed")
+            self.tell(f"{type(error).__name__}: {error}")
 
-    def _in_background(self, action: Callable[[], Any]) -> None:
-        threading.Thread(target=self._attempt, args=(action,), daemon=True).start()
+
+def literal(text: str) -> str:
+    """Text that a page of Markdown shows as it is; else HTML in it would be obeyed, scripts too."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", " ".join(text.split()))
+
+
+def _number(handle: Any, low: float, high: float) -> float:
+    """The number of a control, within its limits, whatever a browser sent; low if it is none."""
+    value = float(handle.value)
+    return float(np.clip(value, low, high)) if math.isfinite(value) else low
+
+
+def _choice(handle: Any, default: str) -> str:
+    """What was chosen, or the default if a browser sent what is not offered."""
+    return str(handle.value) if handle.value in handle.options else default
 
 
 def _has_more_than_joints(robot: Any) -> bool:
@@ -324,4 +383,5 @@ def _has_more_than_joints(robot: Any) -> bool:
 
 
 def _summary(robot: Any) -> str:
-    return f"**{robot.name}**: {robot.kind}, {robot.nv} coordinates, {robot.mass:.4g} kg"
+    name = literal(robot.name)
+    return f"**{name}**: {robot.kind}, {robot.nv} coordinates, {robot.mass:.4g} kg"

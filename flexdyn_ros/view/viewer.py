@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -31,6 +32,8 @@ QUALITIES = {"high": "", "low": "/?fixedDpr=0.5"}
 #: seconds that the animation of a mode takes for one swing at speed 1
 SWING = 1.6
 
+_logger = logging.getLogger(__name__)
+
 
 class Viewer:
     """A page that shows a robot of any family; begins to serve at once.
@@ -43,6 +46,10 @@ class Viewer:
     quality : {"high", "low"}
         Low: the browser draws a quarter of the pixels and stretches them, for machines that render in
         software (see `address`).
+    allow_hosts : iterable of str
+        Further names, `NAME` or `NAME:PORT`, by which browsers reach the page, through a tunnel or a proxy.
+        Requests for other hosts than these, `host` and this machine, and web sockets of pages of other
+        servers are refused.
 
     Attributes
     ----------
@@ -59,15 +66,25 @@ class Viewer:
     ------
     MissingExtraError
         If viser is not installed.
+    FlexdynError
+        If a name in allow_hosts is none, or this version of viser does not let the viewer check who visits.
     """
 
     def __init__(
-        self, robot: Robot, *, host: str = "127.0.0.1", port: int = 8080, quality: str = "high"
+        self,
+        robot: Robot,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        quality: str = "high",
+        allow_hosts: Iterable[str] = (),
     ) -> None:
         try:
-            import viser
+            from flexdyn_ros.view.guarded_server import guarded_server
+            from flexdyn_ros.view.visitors import Visitors
         except ImportError:
             raise MissingExtraError("viser", "view") from None
+        visitors = Visitors(host, allow_hosts)
         self.robot = robot
         self.shown = ShownRobot(robot)
         self.reach = Reach(robot)
@@ -82,12 +99,13 @@ class Viewer:
         self._lock = threading.RLock()
         self._ending = threading.Event()
         self._fresh, self._dirty = True, True
-        self.server = viser.ViserServer(host=host, port=port, label=f"{robot.name} - flexdyn", verbose=False)
+        self.server = guarded_server(visitors, host, port, f"{robot.name} - flexdyn")
         self.port: int = self.server.get_port()
-        name = "localhost" if host in ("127.0.0.1", "0.0.0.0") else host
+        name = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::1", "::") else host
         self.address = f"http://{name}:{self.port}{QUALITIES[quality]}"
         self._make_scene()
         self.panels = Panels(self)
+        visitors.told = self.panels.tell
         self.plots = [
             LivePlot(self.server.gui, robot, quantity) for quantity in ("tip deflections", "energies")
         ]
@@ -218,8 +236,16 @@ class Viewer:
                     plotted = now
                     self._plot()
             except FlexdynError as error:
-                self.panels.tell(str(error))
-                self.source = "pose"
+                self._stand_still(str(error))
+            except Exception as error:
+                # a recording of anyone may hold anything; the picture must not stop for good
+                _logger.exception("the picture could not be drawn")
+                self._stand_still(f"{type(error).__name__}: {error}")
+
+    def _stand_still(self, text: str) -> None:
+        """Say what went wrong, in the neutral position."""
+        self.panels.tell(text)
+        self.pose(self.robot.neutral())
 
     def _advance(self, elapsed: float) -> None:
         """Go on by wall seconds."""

@@ -66,7 +66,10 @@ def test_tests_and_files_that_pages_name_exist():
         path.stem for path in (ROOT / "test").rglob("*.py")
     }
     wrong = []
-    for page in (*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"):
+    for page in (
+        *PAGES,
+        *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "benchmarks/README.md")),
+    ):
         text = page.read_text()
         files = re.findall(r"\b(?:test|benchmarks|examples|flexdyn_ros|scripts|urdf)/[a-z_0-9/]+\.py\b", text)
         wrong += [f"{name_of(page)}: {file}" for file in files if not (ROOT / file).is_file()]

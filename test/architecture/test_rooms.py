@@ -19,6 +19,13 @@ ROS = {
     "visualization_msgs",
 }  # fmt: skip
 PICTURES = {"matplotlib", "mpl_toolkits", "viser", "plotly", "pyvista"}
+#: modules that can listen on the network, and files of ours that use them: the server of the viewer, of which
+#: SECURITY.md tells; names of HTTP answers; a pair of sockets within a process, which signals write to
+LISTENERS = {
+    "aiohttp", "asyncio", "dask", "distributed", "http", "socket", "socketserver", "viser", "websockets",
+    "xmlrpc", "zmq",
+}  # fmt: skip
+LISTENING = {"view/guarded_server.py", "view/visitors.py", "nodes/managed.py"}
 
 
 def room_of(path):
@@ -78,6 +85,17 @@ def test_only_nodes_import_ros():
 
 def test_only_view_imports_plotting_libraries():
     assert not offences(PICTURES, "view")
+
+
+def test_only_the_viewer_listens_on_the_network():
+    """Another listener belongs into SECURITY.md first: where it listens, who may connect, what is bounded."""
+    listening = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in MODULES
+        for name, _, _ in imports_of(path)
+        if name.split(".")[0] in LISTENERS
+    }
+    assert listening == LISTENING
 
 
 def test_plotting_libraries_are_imported_where_they_are_used():

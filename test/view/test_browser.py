@@ -63,6 +63,13 @@ def test_a_slider_moves_the_geometry(page, viewer):
     assert not page.errors
 
 
+def test_html_in_a_message_is_text_on_the_page(page, viewer):
+    viewer.panels.tell("<img src=x onerror='window.owned=1'><script>window.owned=1</script> is no recording")
+    page.page.get_by_text("<script>window.owned=1</script> is no recording").wait_for()
+    assert page.page.evaluate("window.owned") is None
+    assert not page.errors
+
+
 def test_a_mode_is_animated_with_its_frequency(page, viewer):
     page.tab("Modes")
     page.press("Find modes at this pose")

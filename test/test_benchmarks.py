@@ -1,0 +1,90 @@
+"""Every program of benchmarks/ runs to its end with --quick, with the peers that are installed or without."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+#: what programs share; every other file is a program
+SHARED = {"program.py"}
+PROGRAMS = sorted(path.name for path in FOLDER.glob("*.py") if path.name not in SHARED)
+SOURCES = {name: (FOLDER / name).read_text() for name in PROGRAMS}
+#: modules that are compared with
+PEERS = ("pinocchio", "mujoco", "exudyn", "soromox", "jax")
+#: of those that have peers, what takes some seconds
+LONGER = {"bench_mobile.py", "bench_flexible.py", "bench_continuum.py"}
+
+
+def needs_ros(name):
+    return re.search(r"\brclpy\b|flexdyn_ros\.nodes", SOURCES[name]) is not None
+
+
+def run(name, *arguments, path=()):
+    """The finished program, which is given up after ten minutes."""
+    search = os.pathsep.join([*map(str, path), str(FOLDER.parent), os.environ.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, str(FOLDER / name), *arguments],
+        capture_output=True, text=True, timeout=590, check=False, cwd=FOLDER.parent,
+        env=os.environ | {"PYTHONPATH": search, "COLUMNS": "200"},
+    )  # fmt: skip
+
+
+def figures(done):
+    """Numbers that a program printed as its result; a word like nan or inf is none."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    assert not re.search(r"(?i)(?<![a-z])[-+]?(nan|inf)(?![a-z])", done.stdout), done.stdout
+    return re.findall(r"(?<![\w.])[-+]?\d+\.?\d*(?:e[-+]?\d+)?(?!\w)", done.stdout)
+
+
+def said_to_be_missing(done):
+    return re.findall(r"\w+(?= is not installed)", done.stderr + done.stdout)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.ros] if needs_ros(n) else []) for n in PROGRAMS]
+)
+def test_the_program_runs_to_its_end(name):
+    done = run(name, "--quick")
+    found = figures(done)
+    if not found and said_to_be_missing(done):
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert len(found) >= 2, done.stdout
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=[pytest.mark.slow] if n in LONGER else [])
+        for n in PROGRAMS
+        if re.search(r"program\.peer|soromox|from bench_dynamics", SOURCES[n]) and not needs_ros(n)
+        if n != "bench_viewer.py"  # its peer is the browser
+    ],
+)
+def test_a_peer_that_is_not_installed_is_left_out_and_named(name, tmp_path):
+    for peer in PEERS:
+        (tmp_path / f"{peer}.py").write_text(f"raise ImportError('no {peer}')\n")
+    done = run(name, "--quick", path=[tmp_path])
+    found = figures(done)
+    assert said_to_be_missing(done)
+    assert found or name == "exudyn_mobile_arm.py", done.stdout
+
+
+def test_all_programs_take_the_same_option_and_tell_what_they_do():
+    for name, source in SOURCES.items():
+        assert "program.parser(__doc__)" in source, name
+        assert "--quick]" in source.split('"""')[1], f"{name} does not tell of --quick"
+        assert 'if __name__ == "__main__":' in source, f"{name} is no program"
+    readme = (FOLDER / "README.md").read_text()
+    assert not [name for name in PROGRAMS if f"benchmarks/{name}" not in readme]
+
+
+def test_help_is_the_text_at_the_head_of_the_file():
+    done = run("bench_startup.py", "--help")
+    assert done.returncode == 0
+    assert "--quick" in done.stdout
+    assert SOURCES["bench_startup.py"].split('"""')[1].strip() in done.stdout
