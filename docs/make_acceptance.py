@@ -32,8 +32,8 @@ TABLE, PAGE = HERE / "acceptance.yaml", HERE / "acceptance.md"
 HEAD = """# What must hold, and what was measured
 
 Made by `docs/make_acceptance.py` from `docs/acceptance.yaml`: requirement, command that shows it, figure,
-date. Times of benchmarks are medians of one run on two shared cores; only ratios within one run mean much. The
-long log of earlier figures is in the history of this file.
+date. Times of benchmarks are medians of one run on two shared cores; only ratios within one run mean much.
+The long log of earlier figures is in the history of this file.
 """
 COLUMNS = ["| requirement | command | figure | date |", "| --- | --- | --- | --- |"]
 
