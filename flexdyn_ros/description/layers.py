@@ -8,6 +8,7 @@ from typing import Any
 from flexdyn_ros.description import settings, sources
 from flexdyn_ros.description.assembly import assemble
 from flexdyn_ros.description.blocks import Layer, place_of, read_blocks
+from flexdyn_ros.description.limits import FILE
 from flexdyn_ros.description.markup import Document
 from flexdyn_ros.description.merging import merge
 from flexdyn_ros.description.reader import parsed
@@ -16,15 +17,24 @@ from flexdyn_ros.description.statements import Place
 from flexdyn_ros.errors import DescriptionError
 
 
-def extend(robot: RobotDescription, doc: Document, config: Any, options: Any) -> RobotDescription:
-    """The robot with all that `<flexdyn>`, YAML and options say."""
+def extend(
+    robot: RobotDescription, doc: Document, config: Any, options: Any, options_place: str | None = "options"
+) -> RobotDescription:
+    """The robot with all that `<flexdyn>`, YAML and options say.
+
+    options_place: what stands for the file of the options; None if they are text of unknown origin.
+    """
     overrides: list[Override] = []
-    layer = _all_layers(doc, robot, config, options, overrides)
+    layer = _all_layers(doc, robot, config, (options, options_place), overrides)
     return assemble(robot, layer, tuple(overrides))
 
 
 def _all_layers(
-    doc: Document, robot: RobotDescription, config: Any, options: Any, overrides: list[Override]
+    doc: Document,
+    robot: RobotDescription,
+    config: Any,
+    said: tuple[Any, str | None],
+    overrides: list[Override],
 ) -> Layer:
     """URDF < `<flexdyn file>` < YAML < options, laid over each other."""
     known = {"link": {link.name for link in robot.links}, "joint": {joint.name for joint in robot.joints}}
@@ -34,8 +44,9 @@ def _all_layers(
         merge(layer, _file_layer(files, known, place_of(doc, doc.root)), overrides)
     for path in [config] if isinstance(config, (str, os.PathLike)) else config or []:
         merge(layer, settings.read_config(path, known), overrides)
+    options, options_place = said
     if options is not None:
-        merge(layer, settings.read_options(options, known), overrides)
+        merge(layer, settings.read_options(options, known, options_place), overrides)
     return layer
 
 
@@ -45,10 +56,11 @@ def _file_layer(files: list[tuple[str, Place]], known: dict[str, set[str]], wher
     layer = Layer("<flexdyn file>", where)
     for name, place in files:
         try:
-            path = sources.find_file(name, beside=place.file)
+            path = sources.find_reference(name, place.file)
         except DescriptionError as error:
             place.fail(error.message, "file", name, error.expected)
-        doc, _ = parsed(sources.read_bytes(path), str(path))
+        content = sources.read_bytes(path, FILE.size)
+        doc, _ = parsed(content, str(path), from_text=place.file is None)
         for element in doc.root:
             if element.tag != "flexdyn":
                 doc.fail(f"<{element.tag}> in a file of <flexdyn> blocks", element, value=str(element.tag),

@@ -21,11 +21,13 @@ _REQUIRED: Any = object()
 
 @dataclass(frozen=True)
 class Document:
-    """An XML document: its root, its file, and whether lines are those of the expanded xacro text."""
+    """An XML document: its root, its file (None for text), whether lines are those of the expanded xacro text,
+    and what xacro had to say."""
 
     root: Element
     file: str | None = None
     expanded: bool = False
+    messages: tuple[str, ...] = ()
 
     def fail(
         self,
@@ -67,15 +69,15 @@ def element_path(element: Element) -> str:
 
 
 def parse(text: str | bytes, file: str | None = None, *, expanded: bool = False) -> Document:
-    """Parse XML; DescriptionError with line if it is not well formed or declares entities."""
+    """Parse XML; DescriptionError with line if it is not well formed or declares a document type."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if not raw.strip():
         raise DescriptionError("the description is empty", file=file, expected="XML with root <robot>")
-    at = raw.find(b"<!ENTITY")
-    if at >= 0:
-        line = raw.count(b"\n", 0, at) + 1
-        message = "entity declarations are not accepted"
-        raise DescriptionError(message, file=file, line=line, element="<!ENTITY>")
+    for declared in (b"<!ENTITY", b"<!DOCTYPE"):
+        at = raw.find(declared)
+        if at >= 0 and not _is_commented(raw, at):
+            line = raw.count(b"\n", 0, at) + 1
+            _refuse_declarations(file, line)
     root = _tree(raw, file, "utf-8" if isinstance(text, str) else None)
     _drop_default_namespace(root)
     return Document(root, file, expanded)
@@ -115,10 +117,18 @@ def _parser(encoding: str | None, recover: bool = False) -> etree.XMLParser:
 def _checked(root: Element | None, file: str | None) -> Element:
     if root is None:
         raise DescriptionError("no XML element found", file=file, expected="XML with root <robot>")
-    internal: Any = root.getroottree().docinfo.internalDTD
-    if internal is not None and next(iter(internal.iterentities()), None) is not None:
-        raise DescriptionError("entity declarations are not accepted", file=file, element="<!DOCTYPE>")
+    if root.getroottree().docinfo.doctype:
+        _refuse_declarations(file, None)
     return root
+
+
+def _is_commented(raw: bytes, at: int) -> bool:
+    return raw.rfind(b"<!--", 0, at) > raw.rfind(b"-->", 0, at)
+
+
+def _refuse_declarations(file: str | None, line: int | None) -> NoReturn:
+    message = "document types and entity declarations are not accepted"
+    raise DescriptionError(message, file=file, line=line, element="<!DOCTYPE>", expected="XML without them")
 
 
 def _drop_default_namespace(root: Element) -> None:

@@ -94,7 +94,7 @@ def recorded_robot(path: str | PathLike) -> Robot:
             break
     if text is None:
         raise StateError(f"{path} holds no robot description; name the robot")
-    return load(text, options=options or None)
+    return load(text, options=options or None, origin="recording")
 
 
 def _of_topic(topics: dict[str, list[Any]], ending: str) -> list[Any]:

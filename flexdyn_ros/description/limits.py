@@ -1,0 +1,85 @@
+"""How large a description may be, checked before a tree is built of it, and once more on the tree.
+
+What is counted in the bytes (opening brackets, equals signs, `<link`) is never less than what the parser would
+make of them, so that the tree of whatever passes is bounded. libxml2 bounds the depth (256).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from flexdyn_ros.errors import DescriptionError
+
+#: letters of a name or of any other attribute, on which work is done that grows faster than its length
+MOST_LETTERS = 65_536
+LONGEST_NAME = 1000
+
+
+class Limits(NamedTuple):
+    """Most bytes, `<link>` elements, tags (start and end), and attributes."""
+
+    size: int
+    links: int
+    tags: int
+    attributes: int
+
+
+#: text that comes over a topic, as a parameter, from a service or a recording, or is given to `load`
+TEXT = Limits(10_000_000, 20_000, 1_000_000, 1_000_000)
+#: a file that the user has named
+FILE = Limits(50_000_000, 50_000, 3_000_000, 3_000_000)
+
+
+def limits_of(file: str | None) -> Limits:
+    """The limits of text (None) or of a file."""
+    return TEXT if file is None else FILE
+
+
+def screen(raw: bytes, file: str | None) -> None:
+    """Refuse bytes that are too many, or would make too large a tree.
+
+    Raises
+    ------
+    DescriptionError
+        With what was counted and how much is accepted.
+    """
+    limits = limits_of(file)
+    if len(raw) > limits.size:
+        _refuse(file, "the text is too large", len(raw), limits.size, "bytes")
+    if raw.count(b"<link ") + raw.count(b"<link\n") > limits.links:
+        _refuse(file, "too many links", raw.count(b"<link"), limits.links, "links")
+    if raw.count(b"<") > limits.tags:
+        _refuse(file, "too many elements", raw.count(b"<"), limits.tags, "tags")
+    if raw.count(b"=") > limits.attributes:
+        _refuse(file, "too many attributes", raw.count(b"="), limits.attributes, "attributes")
+
+
+def screen_tree(root: Any, raw: bytes, file: str | None) -> None:
+    """Refuse a tree with too many links, or with words that are too long to work on."""
+    limits = limits_of(file)
+    links = len(root.findall("link"))
+    if links > limits.links:
+        _refuse(file, "too many links", links, limits.links, "links")
+    if len(raw) <= LONGEST_NAME:
+        return
+    for path, most in ((f"//@name[string-length() > {LONGEST_NAME}]", LONGEST_NAME),
+                       (f"//@*[string-length() > {MOST_LETTERS}]", MOST_LETTERS)):  # fmt: skip
+        if len(raw) > most:
+            found = next(iter(root.xpath(path)), None)
+            if found is not None:
+                raise DescriptionError(
+                    f"an attribute of {len(found)} letters",
+                    file=file,
+                    line=found.getparent().sourceline,
+                    element=str(found.getparent().tag),
+                    attribute=found.attrname,
+                    value=found[:40] + "...",
+                    expected=f"at most {most} letters",
+                )
+
+
+def _refuse(file: str | None, message: str, count: int, most: int, what: str) -> None:
+    expected = f"at most {most} {what}"
+    if file is None:
+        expected += f" in text ({FILE.size if what == 'bytes' else getattr(FILE, what)} in a file)"
+    raise DescriptionError(message, file=file, value=f"{count} {what}", expected=expected)
