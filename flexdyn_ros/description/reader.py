@@ -9,6 +9,8 @@ from flexdyn_ros.description import limits, markup, sources, topology, urdf, xac
 from flexdyn_ros.description.markup import Document
 from flexdyn_ros.description.robot import RobotDescription
 
+_MOST_WARNINGS = 1000
+
 
 def read(
     source: Any,
@@ -53,7 +55,7 @@ def read(
         root=root,
         links=links,
         joints=joints,
-        warnings=tuple(warnings),
+        warnings=_shortened(warnings),
         file=doc.file,
         text=text,
     )
@@ -64,6 +66,14 @@ def read(
     from flexdyn_ros.description.layers import extend
 
     return extend(robot, doc, config, options, None if origin == "recording" else "options")
+
+
+def _shortened(warnings: list[str]) -> tuple[str, ...]:
+    """At most so many as somebody might read: nodes log each of them."""
+    more = len(warnings) - _MOST_WARNINGS
+    if more <= 0:
+        return tuple(warnings)
+    return (*warnings[:_MOST_WARNINGS], f"{more} more warnings of this kind are left out")
 
 
 def parsed(raw: str | bytes, file: str | None, *, from_text: bool = False) -> tuple[Document, str]:

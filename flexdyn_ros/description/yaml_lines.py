@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from flexdyn_ros.description.limits import MOST_YAML
 from flexdyn_ros.description.settings import Lines
 from flexdyn_ros.description.statements import Place
 
@@ -20,7 +21,7 @@ def load_yaml(file: Path) -> Any:
 
     place = Place(str(file), None, "yaml")
     try:
-        node = yaml.compose(read_bytes(file), Loader=yaml.SafeLoader)
+        node = yaml.compose(read_bytes(file, MOST_YAML), Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = None if mark is None else mark.line + 1
