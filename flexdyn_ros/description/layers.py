@@ -8,7 +8,7 @@ from typing import Any
 from flexdyn_ros.description import settings, sources
 from flexdyn_ros.description.assembly import assemble
 from flexdyn_ros.description.blocks import Layer, place_of, read_blocks
-from flexdyn_ros.description.limits import FILE
+from flexdyn_ros.description.limits import FILE, screen_flexible
 from flexdyn_ros.description.markup import Document
 from flexdyn_ros.description.merging import merge
 from flexdyn_ros.description.reader import parsed
@@ -26,7 +26,10 @@ def extend(
     """
     overrides: list[Override] = []
     layer = _all_layers(doc, robot, config, (options, options_place), overrides)
-    return assemble(robot, layer, tuple(overrides))
+    extended = assemble(robot, layer, tuple(overrides))
+    if robot.file is None:
+        screen_flexible(extended)
+    return extended
 
 
 def _all_layers(

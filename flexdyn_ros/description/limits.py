@@ -7,9 +7,12 @@ of them, so that the tree of whatever passes is bounded. libxml2 bounds the dept
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flexdyn_ros.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from flexdyn_ros.description.robot import RobotDescription
 
 #: letters of a name or of any other attribute, on which work is done that grows faster than its length
 MOST_LETTERS = 65_536
@@ -21,6 +24,12 @@ MOST_YAML = 1_000_000
 MOST_NUMBERS = 20_000_000
 #: rows of a table, also of one that is given in place
 MOST_ROWS = 100_000
+
+
+#: what text may ask for: modes of a link, and of the robot; finite elements; modes squared times elements (or the
+#: points of other bases); soft sections; wheels
+MODES_OF_LINK, MODES, ELEMENTS, EFFORT, SECTIONS, WHEELS = 40, 2000, 1000, 1_000_000, 100, 1000
+_POINTS = 5
 
 
 class Limits(NamedTuple):
@@ -87,6 +96,37 @@ def screen_tree(root: Any, raw: bytes, file: str | None) -> None:
                     value=found[:40] + "...",
                     expected=f"at most {most} letters",
                 )
+
+
+def screen_flexible(description: RobotDescription) -> None:
+    """Refuse text that asks for more modes, elements, sections or wheels than are prepared in about ten seconds.
+
+    A few words ask for them, and integrals over a link grow with the square of its modes: the size of the text
+    says nothing.
+    """
+    modes = elements = effort = 0
+    for link in description.flexible_links.values():
+        asked = link.modes
+        count = asked.axial + asked.bending_y + asked.bending_z + asked.torsion
+        points = asked.elements if asked.basis == "finite_element" else _POINTS
+        if count > MODES_OF_LINK:
+            _refuse_many(f"link '{link.link}': too many modes", count, MODES_OF_LINK, link.line)
+        modes, effort = modes + count, effort + points * count**2
+        elements += points if asked.basis == "finite_element" else 0
+    for what, number, most in (
+        ("modes", modes, MODES),
+        ("finite elements", elements, ELEMENTS),
+        ("modes squared times elements", effort, EFFORT),
+        ("soft sections", len(description.sections), SECTIONS),
+        ("wheels", len(description.wheels), WHEELS),
+    ):
+        if number > most:
+            _refuse_many(f"too many {what}", number, most, None)
+
+
+def _refuse_many(message: str, count: int, most: int, line: int | None) -> None:
+    expected = f"at most {most} in text (a file may have more)"
+    raise DescriptionError(message, line=line, element="robot/flexdyn", value=count, expected=expected)
 
 
 def _refuse(file: str | None, message: str, count: int, most: int, what: str) -> None:
