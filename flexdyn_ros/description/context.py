@@ -28,8 +28,8 @@ class Context:
         return next((joint for joint in self.joints.values() if joint.child == link), None)
 
     def find(self, said: Statement, attribute: str) -> str:
-        """Path of the file that an attribute names, relative to the file that says so; options name it for the
-        caller, relative to the URDF."""
+        """Path of the file that an attribute names, relative to the file that says so; options name it for
+        the caller, relative to the URDF."""
         place = said.values[attribute].place
         try:
             if place.file == "options":

@@ -116,8 +116,8 @@ def _free(name: str) -> str:
 
 
 def _mesh_file(name: str, origin: str | None) -> str | None:
-    """The path of a mesh; the name itself where a file names one that is not found; None where there is nothing
-    to open: no name, or text of unknown origin that names no file of a package."""
+    """The path of a mesh; the name itself where a file names one that is not found; None where there is
+    nothing to open: no name, or text of unknown origin that names no file of a package."""
     if not name:
         return None
     try:

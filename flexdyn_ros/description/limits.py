@@ -1,7 +1,7 @@
 """How large a description may be, checked before a tree is built of it, and once more on the tree.
 
-Opening brackets and equals signs in the bytes are never fewer than the tags and attributes that the parser makes
-of them, so that the tree of whatever passes is bounded. libxml2 bounds the depth (256).
+Opening brackets and equals signs in the bytes are never fewer than the tags and attributes that the parser
+makes of them, so that the tree of whatever passes is bounded. libxml2 bounds the depth (256).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ MOST_NUMBERS = 20_000_000
 MOST_ROWS = 100_000
 
 
-#: what text may ask for: modes of a link, and of the robot; finite elements; modes squared times elements (or the
-#: points of other bases); soft sections; wheels
+#: what text may ask for: modes of a link, and of the robot; finite elements; modes squared times elements
+#: (or the points of other bases); soft sections; wheels
 MODES_OF_LINK, MODES, ELEMENTS, EFFORT, SECTIONS, WHEELS = 40, 2000, 1000, 1_000_000, 100, 1000
 _POINTS = 5
 
@@ -99,10 +99,11 @@ def screen_tree(root: Any, raw: bytes, file: str | None) -> None:
 
 
 def screen_flexible(description: RobotDescription) -> None:
-    """Refuse text that asks for more modes, elements, sections or wheels than are prepared in about ten seconds.
+    """Refuse text that asks for more modes, elements, sections or wheels than are prepared in about ten
+    seconds.
 
-    A few words ask for them, and integrals over a link grow with the square of its modes: the size of the text
-    says nothing.
+    A few words ask for them, and integrals over a link grow with the square of its modes: the size of the
+    text says nothing.
     """
     modes = elements = effort = 0
     for link in description.flexible_links.values():

@@ -17,12 +17,17 @@ from flexdyn_ros.errors import DescriptionError
 Element = etree._Element
 Vec3 = tuple[float, float, float]
 _REQUIRED: Any = object()
+_DECLARATIONS = tuple(
+    word.encode(encoding)
+    for encoding in ("utf-8", "utf-16-le", "utf-16-be")
+    for word in ("<!ENTITY", "<!DOCTYPE")
+)
 
 
 @dataclass(frozen=True)
 class Document:
-    """An XML document: its root, its file (None for text), whether lines are those of the expanded xacro text,
-    and what xacro had to say."""
+    """An XML document: its root, its file (None for text), whether lines are those of the expanded xacro
+    text, and what xacro had to say."""
 
     root: Element
     file: str | None = None
@@ -73,7 +78,7 @@ def parse(text: str | bytes, file: str | None = None, *, expanded: bool = False)
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if not raw.strip():
         raise DescriptionError("the description is empty", file=file, expected="XML with root <robot>")
-    for declared in (b"<!ENTITY", b"<!DOCTYPE"):
+    for declared in _DECLARATIONS:
         at = raw.find(declared)
         if at >= 0 and not _is_commented(raw, at):
             line = raw.count(b"\n", 0, at) + 1
@@ -150,7 +155,7 @@ def decoded(raw: bytes, root: Element) -> str:
 
 def only_child(doc: Document, element: Element, tag: str, *, required: bool = False) -> Element | None:
     """The child of that tag, None if absent; more than one, or a missing required one, is refused."""
-    found = element.findall(tag)
+    found = list(element.iterchildren(tag))
     if len(found) > 1:
         doc.fail(f"more than one <{tag}>", found[1], expected=f"at most one <{tag}>")
     if not found:

@@ -79,8 +79,8 @@ def _shortened(warnings: list[str]) -> tuple[str, ...]:
 def parsed(raw: str | bytes, file: str | None, *, from_text: bool = False) -> tuple[Document, str]:
     """The parsed document and its text; the root is <robot>.
 
-    A file is expanded if it is xacro. Text (no file) never is, nor a file that text has named (from_text): they
-    are refused instead. Both are refused if they are larger than the limits of their origin.
+    A file is expanded if it is xacro. Text (no file) never is, nor a file that text has named (from_text):
+    they are refused instead. Both are refused if they are larger than the limits of their origin.
     """
     data = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
     limits.screen(data, file)

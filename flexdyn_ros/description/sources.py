@@ -1,8 +1,8 @@
 """Where a description comes from, and which files it may name.
 
 A source is either a *file*, which the user has named, or *text*: from a topic, a parameter, a service, a
-recording, or an object of another library. A file may name files beside itself. Text is data of unknown origin:
-it may name files inside packages only, and nothing in it is ever expanded or evaluated.
+recording, or an object of another library. A file may name files beside itself. Text is data of unknown
+origin: it may name files inside packages only, and nothing in it is ever expanded or evaluated.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def resolve(source: Any, origin: Origin = "any") -> tuple[str | bytes, str | Non
     """Text of a source and the file it came from (None for text); nothing is expanded yet.
 
     source: path, name of a shipped robot, `package://` or `file://` URI, XML text (begins with `<`), or a
-    urchin.URDF / urdfpy.URDF object. origin "text" or "recording": never the name of a file; "file": never text.
+    urchin.URDF / urdfpy.URDF object. origin "text" or "recording": never the name of a file; "file": never
+    text.
     """
     if origin not in get_args(Origin):
         raise DescriptionError("unknown origin", value=origin, expected=" or ".join(get_args(Origin)))
@@ -125,8 +126,8 @@ def shipped_files(name: str) -> Iterator[Path]:
 
 
 def _in_package(uri: str, beside: str | None) -> Path:
-    """The file of a `package://` URI. It lies in the share folder by its name: no `..`, no second root. Links in
-    that folder are followed, for `colcon build --symlink-install` fills it with them."""
+    """The file of a `package://` URI. It lies in the share folder by its name: no `..`, no second root.
+    Links in that folder are followed, for `colcon build --symlink-install` fills it with them."""
     package, _, rest = uri.removeprefix("package://").partition("/")
     parts = [part for part in rest.split("/") if part]
     if not _PACKAGE.fullmatch(package) or not parts or ".." in parts or "\0" in rest:

@@ -85,8 +85,8 @@ def _warn_of_typos(
 
 
 def _typo(word: str, known: Iterable[str], hints: Hints) -> str:
-    """The word of URDF that is nearly this one. Words of other tools come again and again; a text of hundreds of
-    thousands of different ones is not worth the time."""
+    """The word of URDF that is nearly this one. Words of other tools come again and again; a text of
+    hundreds of thousands of different ones is not worth the time."""
     hint = hints.get(word)
     if hint is None:
         hint = suggestion(word, known, 0.8) if len(hints) < _MOST_HINTS else ""

@@ -1,9 +1,9 @@
 """Expansions of xacro files, kept in memory and in the user's cache folder.
 
-An entry is used only if everything that the expansion depended on is as it was: the content of the file and of
-all it read, files that were missing, the results of wildcards, the variables of the environment that it asked for.
-A folder or entry that others could have written is left alone; an entry is text, which the reader checks as it
-does any other.
+An entry is used only if everything that the expansion depended on is as it was: the content of the file and
+of all it read, files that were missing, the results of wildcards, the variables of the environment that it
+asked for. A folder or entry that others could have written is left alone; an entry is text, which the reader
+checks as it does any other.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _name(path: str) -> str:
 
 
 def _folder() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(home) / "flexdyn_ros" / "xacro"
 
 
@@ -77,15 +77,15 @@ def _holds(inputs: dict[str, Any]) -> bool:
     return (
         all(_digest(path) == digest for path, digest in inputs["files"].items())
         and all(_hash_of(os.environ.get(name)) == digest for name, digest in variables)
-        and all(os.path.exists(path) == found for path, found in inputs["exists"].items())  # noqa: PTH110
-        and all(sorted(glob.glob(pattern)) == found for pattern, found in inputs["globs"].items())  # noqa: PTH207
-        and inputs["folder"] in (None, os.getcwd())  # noqa: PTH109
+        and all(os.path.exists(path) == found for path, found in inputs["exists"].items())
+        and all(sorted(glob.glob(pattern)) == found for pattern, found in inputs["globs"].items())
+        and inputs["folder"] in (None, os.getcwd())
     )
 
 
 def _digest(path: str) -> str | None:
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
+        with open(path, "rb") as file:
             return hashlib.sha256(file.read(FILE.size + 1)).hexdigest()
     except OSError:
         return None
@@ -112,7 +112,7 @@ def _read(file: Path) -> dict[str, Any] | None:
             complete = entry["version"] == _VERSION and isinstance(entry["text"], str)
             parts = [entry["inputs"][part] for part in ("files", "variables", "exists", "globs")]
             complete = complete and all(isinstance(part, dict) for part in parts)
-            entry["path"], entry["tool"], entry["messages"], entry["inputs"]["folder"]  # noqa: B018
+            entry["path"], entry["tool"], entry["messages"], entry["inputs"]["folder"]
         except (ValueError, KeyError, TypeError, RecursionError):
             return None
     return entry if complete else None

@@ -1,11 +1,14 @@
-"""The program that expands one xacro file. It runs in a process of its own and imports nothing of this package.
+"""The program that expands one xacro file.
 
-The request is one line of JSON on standard input, the answer one JSON object on standard output. Standard input
-stays open as long as the parent lives: when it closes, the system ends this process. What the expansion depends
-on (files, folders, variables of the environment) is told with the answer, so that it can be kept.
+It runs in a process of its own and imports nothing of this package.
 
-xacro evaluates Python expressions, and its own guard is weak. The file belongs to the user, so this is no prison;
-but an expression has no business with programs, sockets or files to write, and they are refused.
+The request is one line of JSON on standard input, the answer one JSON object on standard output. Standard
+input stays open as long as the parent lives: when it closes, the system ends this process. What the
+expansion depends on (files, folders, variables of the environment) is told with the answer, so that it can
+be kept.
+
+xacro evaluates Python expressions, and its own guard is weak. The file belongs to the user, so this is no
+prison; but an expression has no business with programs, sockets or files to write, and they are refused.
 """
 
 from __future__ import annotations
@@ -27,8 +30,8 @@ from typing import Any
 _FORBIDDEN = (
     "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.startfile", "pty.",
     "socket.", "ctypes.", "os.kill", "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown",
-    "os.link", "os.symlink", "os.truncate", "os.putenv", "os.unsetenv", "shutil.", "signal.", "urllib.", "ftplib.",
-    "http.", "smtplib.", "webbrowser.", "resource.",
+    "os.link", "os.symlink", "os.truncate", "os.putenv", "os.unsetenv", "shutil.", "signal.", "urllib.",
+    "ftplib.", "http.", "smtplib.", "webbrowser.", "resource.",
 )  # fmt: skip
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _EXPRESSION = re.compile(r"when evaluating expression '(.*)'", re.DOTALL)
@@ -80,7 +83,7 @@ class Inputs:
     def _digest(self, path: str) -> str | None:
         self._reading = True
         try:
-            with open(path, "rb") as file:  # noqa: PTH123  pathlib is not needed otherwise
+            with open(path, "rb") as file:
                 return _hash(file.read())
         except OSError:
             return None
@@ -148,6 +151,8 @@ def main() -> None:
     data = json.dumps(answer).encode()
     answers.write(data)
     answers.close()
+    # there is nothing to tidy up, and it would take as long as to start
+    os._exit(0)
 
 
 def expand(request: dict[str, Any]) -> dict[str, Any]:
@@ -160,7 +165,7 @@ def expand(request: dict[str, Any]) -> dict[str, Any]:
     with contextlib.suppress(ImportError):
         import ament_index_python.packages  # noqa: F401
     with contextlib.suppress(ImportError):
-        import xacro.substitution_args  # noqa: F401
+        import xacro.substitution_args
 
     inputs = Inputs()
     messages = io.StringIO()
@@ -178,7 +183,7 @@ def expand(request: dict[str, Any]) -> dict[str, Any]:
         except RecursionError:
             cause = "RecursionError: macros, includes or properties that call each other without end"
             return _failure(xacro, file, cause, messages)
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             # xacro raises what its Python expressions raise, so that anything may come
             return _failure(xacro, file, f"{type(_innermost(error)).__name__}: {error}", messages, error)
     if len(text) > request["largest"]:
@@ -217,7 +222,7 @@ def _line_of(cause: str, error: BaseException | None, file: str) -> int | None:
     else:
         return None
     try:
-        with open(file, encoding="utf-8", errors="replace") as source:  # noqa: PTH123
+        with open(file, encoding="utf-8", errors="replace") as source:
             text = source.read()
     except OSError:
         return None
@@ -244,7 +249,8 @@ def _set_limits(seconds: int, memory: int) -> None:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(what, (most, most))
     signal.alarm(seconds + 1)
-    # the parent's end of standard input closes when the parent goes away: then the system sends SIGIO, which ends us
+    # the parent's end of standard input closes when the parent goes away: then the system sends SIGIO, which
+    # ends us
     with contextlib.suppress(OSError, AttributeError):
         fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)

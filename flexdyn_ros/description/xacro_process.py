@@ -1,7 +1,7 @@
 """xacro in a process of its own, with limits of time and memory; its expansions kept by content.
 
-The process is `xacro_child.py`, run by an interpreter that reads no user settings. It ends when its time is up,
-when this process asks it to, and when this process goes away.
+The process is `xacro_child.py`, run by an interpreter that reads no user settings. It ends when its time is
+up, when this process asks it to, and when this process goes away.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def expand(file: str) -> Expansion:
     MissingExtraError
         If xacro is not installed.
     """
-    path = os.path.abspath(file)  # noqa: PTH100  links stay: they decide what lies beside the file
+    path = os.path.abspath(file)
     tool = _tool()
     kept = xacro_cache.find(path, tool)
     if kept is not None:
@@ -70,7 +70,7 @@ def _tool() -> str:
     found = importlib.util.find_spec("xacro")
     if found is None or found.origin is None:
         raise MissingExtraError("xacro", "xacro")
-    marks = [(name, os.stat(name)) for name in (found.origin, str(_CHILD))]  # noqa: PTH116
+    marks = [(name, os.stat(name)) for name in (found.origin, str(_CHILD))]
     return ", ".join(f"{name} {mark.st_size} {mark.st_mtime_ns}" for name, mark in marks)
 
 
@@ -86,14 +86,15 @@ def _run(path: str) -> dict[str, Any]:
         request = {
             "file": path,
             "environment": dict(os.environ),
-            "path": [folder for folder in sys.path if os.path.isabs(folder)],  # noqa: PTH117
+            "path": [folder for folder in sys.path if os.path.isabs(folder)],
             "seconds": SECONDS,
             "memory": MEMORY,
             "largest": FILE.size,
             "board": board,
         }
         child = subprocess.Popen(
-            # isolated, without site: no user settings, and nothing of a folder that happens to be the present one
+            # isolated, without site: no user settings, and nothing of a folder that happens to be the
+            # present one
             [sys.executable, "-I", "-S", "-B", str(_CHILD)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -102,10 +103,12 @@ def _run(path: str) -> dict[str, Any]:
             pass_fds=() if board is None else (board,),
             start_new_session=True,
         )
+        said_all = False
         try:
             data, is_late = _answer(child, request)
+            said_all = not is_late
         finally:
-            _end(child)
+            _end(child, said_all)
         return _understood(data, is_late, child.returncode, path, board)
     finally:
         if board is not None:
@@ -133,13 +136,13 @@ def _answer(child: subprocess.Popen[bytes], request: dict[str, Any]) -> tuple[by
     return bytes(data), True
 
 
-def _end(child: subprocess.Popen[bytes]) -> None:
+def _end(child: subprocess.Popen[bytes], said_all: bool) -> None:
     """End the process and whatever it may have started; wait for it."""
     import subprocess
 
     with suppress(subprocess.TimeoutExpired):
-        # it has said all that it will: let it end by itself, so that its exit code tells what ended it
-        child.wait(0.05)
+        # where it has closed its output, it ends by itself, and its exit code tells what ended it
+        child.wait(0.5 if said_all else 0.0)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()
@@ -151,7 +154,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 def _understood(data: bytes, is_late: bool, code: int, path: str, board: int | None) -> dict[str, Any]:
     """The answer as a mapping; errors for a process that was ended."""
-    if not is_late and code == 0:
+    if not is_late and data:
+        # a complete answer is one, however its process ended
         with suppress(ValueError):
             answer: dict[str, Any] = json.loads(data)
             return answer

@@ -31,9 +31,10 @@ def load(
     config : path of a YAML file, or several; later ones win
     options : mapping, nested or with dotted paths, e.g. {"formulation.flexible": False}; wins over everything
     name : replaces `<robot name>`
-    origin : "text" for text of unknown origin (from a topic, a parameter, a service), which is never taken for
-        the name of a file; "recording" if the options are such, too; "file" for the name of a file; "any" takes
-        for text what begins with `<`. Text is data: xacro in it is refused, it may name files of packages only,
+    origin : "text" for text of unknown origin (from a topic, a parameter, a service), never taken for the
+    name
+        of a file; "recording" if the options are such, too; "file" for the name of a file; "any" takes for
+        text what begins with `<`. Text is data: xacro in it is refused, it may name files of packages only,
         and is at most 10 MB with 20,000 links. A file is the user's own: xacro is expanded, in a process with
         limits, and it may name files beside itself; at most 50 MB with 50,000 links.
 

@@ -1,7 +1,7 @@
 """Arrays of `.npz` files from outside: sizes are checked before anything is read, and nothing is unpickled.
 
-A member of a few kilobytes may unpack to gigabytes, and its header may promise more than that. What the headers of
-the archive and of the arrays say is compared with the limit and with each other first.
+A member of a few kilobytes may unpack to gigabytes, and its header may promise more than that. What the
+headers of the archive and of the arrays say is compared with the limit and with each other first.
 """
 
 from __future__ import annotations

@@ -131,8 +131,8 @@ class Bag:
 def records(path: str | PathLike, *, most_bytes: int = MOST_BYTES) -> Iterator[tuple[str, Any]]:
     """What is in an MCAP file, in the order of writing: ("topic", message record) and ("", metadata record).
 
-    Ends without complaint where a file ends that was not closed. Chunks are unpacked one after the other, each
-    within a limit, whatever the file says of its size.
+    Ends without complaint where a file ends that was not closed. Chunks are unpacked one after the other,
+    each within a limit, whatever the file says of its size.
 
     Parameters
     ----------
@@ -190,8 +190,8 @@ class _Unreadable(Exception):
 
 
 class _Pieces:
-    """A file of which nothing is read that is larger than a record may be, or longer than the file: the sizes in
-    it are read before what they speak of."""
+    """A file of which nothing is read that is larger than a record may be, or longer than the file: the
+    sizes in it are read before what they speak of."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._file, self._left = file, size
@@ -208,7 +208,8 @@ class _Pieces:
 
 
 def _unpacked(chunk: Any) -> Any:
-    """The chunk without compression; what is in it may be as large as it says, and no larger than the limit."""
+    """The chunk without compression; what is in it may be as large as it says, and no larger than the
+    limit."""
     if chunk.uncompressed_size > LARGEST_CHUNK:
         size = chunk.uncompressed_size
         raise _Unreadable(f"a chunk of {size} bytes unpacked, at most {LARGEST_CHUNK} are accepted")

@@ -82,7 +82,7 @@ def read_trajectory(
 
 
 def recorded_robot(path: str | PathLike) -> Robot:
-    """The robot of a recording, from the description that was recorded with it: data, as text from a topic is.
+    """The robot of a recording, from the description recorded with it: data, as text from a topic is.
 
     Raises
     ------
