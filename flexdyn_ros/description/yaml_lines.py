@@ -20,8 +20,9 @@ def load_yaml(file: Path) -> Any:
     from flexdyn_ros.description.sources import read_bytes
 
     place = Place(str(file), None, "yaml")
+    content = read_bytes(file, MOST_YAML)
     try:
-        node = yaml.compose(read_bytes(file, MOST_YAML), Loader=yaml.SafeLoader)
+        node = yaml.compose(content, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = None if mark is None else mark.line + 1

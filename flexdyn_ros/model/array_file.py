@@ -103,6 +103,6 @@ def _header(file: IO[bytes], name: str) -> tuple[tuple[int, ...], bool, np.dtype
         shape, fortran_order, kind = read(file, max_header_size=_MOST_LETTERS)
     except ArrayFileError:
         raise
-    except (ValueError, SyntaxError, RecursionError, MemoryError) as error:
+    except Exception as error:  # noqa: BLE001  numpy's reader of literals runs into errors of many kinds
         raise ArrayFileError(f"{name} has no header of an array: {str(error)[:200]}") from None
     return shape, fortran_order, kind
