@@ -404,7 +404,10 @@ def test_the_viewer_opens_no_recording_larger_than_its_limit(bomb: Path) -> None
     ("content", "words"),
     [
         ("a: " + "x" * 1_000_001, "too large"),
-        ("[" * 100_000, "YAML"),
+        ("[" * 100_000, "too deep"),
+        ("- " * 100_000, "too deep"),
+        ("? " * 100_000, "too deep"),
+        ("a: [" + "1," * 450_000 + "]", "too large"),
         ("a: &a [*a]", "too large or too deep"),
         ("flexdyn: !!python/object/apply:os.system ['touch MARKER']", "flexdyn"),
         ("flexdyn: {gravity: !!python/name:os.system }", "gravity"),

@@ -111,6 +111,6 @@ def parse_options(entries: tuple[str, ...]) -> dict[str, Any]:
             raise ParameterError(f"parameter options has entry {entry!r}, expected path=value")
         try:
             options[path.strip()] = yaml.safe_load(text)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError, RecursionError):
             raise ParameterError(f"parameter options has entry {entry!r}, whose value is no YAML") from None
     return options
