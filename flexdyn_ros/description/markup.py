@@ -122,7 +122,8 @@ def _parser(encoding: str | None, recover: bool = False) -> etree.XMLParser:
 def _checked(root: Element | None, file: str | None) -> Element:
     if root is None:
         raise DescriptionError("no XML element found", file=file, expected="XML with root <robot>")
-    if root.getroottree().docinfo.doctype:
+    about: Any = root.getroottree().docinfo
+    if about.doctype:
         _refuse_declarations(file, None)
     return root
 

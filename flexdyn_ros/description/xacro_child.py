@@ -296,7 +296,7 @@ def _note_questions(inputs: Inputs) -> None:
             inputs.folder = working
         return inputs_of_folder(path)
 
-    os.path.abspath = absolute  # type: ignore[assignment]
+    os.path.abspath = absolute
 
 
 def _tell_expressions(xacro: Any, board: Board | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from flexdyn_ros.description.markup import Document, Element
 
@@ -35,12 +36,13 @@ def refuse_unexpanded(doc: Document, raw: bytes) -> None:
     """
     if not (b"$" in raw or b"&#" in raw or b"xacro" in raw or b"\0" in raw):
         return
-    for element in doc.root.xpath(f"(//*[{_IS_XACRO}])[1]"):
+    find: Any = doc.root.xpath
+    for element in find(f"(//*[{_IS_XACRO}])[1]"):
         doc.fail("xacro in text of unknown origin", element, value=_qualified(element), expected=_EXPECTED)
     message = "an expression in text of unknown origin"
-    for value in doc.root.xpath(f"(//@*[{_IS_EXPRESSION} or {_IS_XACRO}])[1]"):
+    for value in find(f"(//@*[{_IS_EXPRESSION} or {_IS_XACRO}])[1]"):
         doc.fail(message, value.getparent(), value.attrname, str(value)[:100], _EXPECTED)
-    for text in doc.root.xpath(f"(//text()[{_IS_EXPRESSION}])[1]"):
+    for text in find(f"(//text()[{_IS_EXPRESSION}])[1]"):
         doc.fail(message, text.getparent(), value=str(text).strip()[:100], expected=_EXPECTED)
 
 

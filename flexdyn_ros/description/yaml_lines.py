@@ -49,8 +49,10 @@ def _refuse_large(content: bytes, place: Place) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if count > 2 * _MOST_NODES or depth > _DEEPEST:
-            where = Place(place.file, event.start_mark.line + 1, place.element)
-            where.fail("the YAML tree is too large or too deep", expected="a small tree")
+            mark: Any = event.start_mark
+            Place(place.file, mark.line + 1, place.element).fail(
+                "the YAML tree is too large or too deep", expected="a small tree"
+            )
 
 
 class _Tree:

@@ -10,6 +10,7 @@ import struct
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -222,9 +223,8 @@ def _unpacked(chunk: Any) -> Any:
         except zstandard.ZstdError as error:
             raise _Unreadable(str(error)) from None
     elif chunk.compression == "lz4":
-        import lz4.frame
-
-        data = lz4.frame.LZ4FrameDecompressor().decompress(chunk.data, chunk.uncompressed_size + 1)
+        lz4: Any = import_module("lz4.frame")
+        data = lz4.LZ4FrameDecompressor().decompress(chunk.data, chunk.uncompressed_size + 1)
     else:
         return chunk
     if len(data) != chunk.uncompressed_size:

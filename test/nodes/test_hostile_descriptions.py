@@ -1,4 +1,5 @@
-"""A description that attacks a node is refused in time; the node stays alive, unconfigured, and obeys SIGINT."""
+"""A description that attacks a node is refused in time; the node stays alive, unconfigured, and obeys
+SIGINT."""
 
 import json
 import os
