@@ -13,21 +13,24 @@ from flexdyn_ros.description.markup import Document
 from flexdyn_ros.description.merging import merge
 from flexdyn_ros.description.reader import parsed
 from flexdyn_ros.description.robot import Override, RobotDescription
+from flexdyn_ros.description.sources import Origin
 from flexdyn_ros.description.statements import Place
 from flexdyn_ros.errors import DescriptionError
 
 
 def extend(
-    robot: RobotDescription, doc: Document, config: Any, options: Any, options_place: str | None = "options"
+    robot: RobotDescription, doc: Document, config: Any, options: Any, origin: Origin = "any"
 ) -> RobotDescription:
     """The robot with all that `<flexdyn>`, YAML and options say.
 
-    options_place: what stands for the file of the options; None if they are text of unknown origin.
+    origin "text" and "recording": it may ask for no more modes than are prepared in seconds; of a recording
+    the options are text of unknown origin, too.
     """
     overrides: list[Override] = []
+    options_place = None if origin == "recording" else "options"
     layer = _all_layers(doc, robot, config, (options, options_place), overrides)
     extended = assemble(robot, layer, tuple(overrides))
-    if robot.file is None:
+    if origin in ("text", "recording"):
         screen_flexible(extended)
     return extended
 

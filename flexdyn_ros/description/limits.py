@@ -82,25 +82,24 @@ def screen_tree(root: Any, raw: bytes, file: str | None) -> None:
         _refuse(file, "too many links", links, limits.links, "links")
     if len(raw) <= LONGEST_NAME:
         return
-    for path, most in ((f"//@name[string-length() > {LONGEST_NAME}]", LONGEST_NAME),
-                       (f"//@*[string-length() > {MOST_LETTERS}]", MOST_LETTERS)):  # fmt: skip
-        if len(raw) > most:
-            found = next(iter(root.xpath(path)), None)
-            if found is not None:
-                raise DescriptionError(
-                    f"an attribute of {len(found)} letters",
-                    file=file,
-                    line=found.getparent().sourceline,
-                    element=str(found.getparent().tag),
-                    attribute=found.attrname,
-                    value=found[:40] + "...",
-                    expected=f"at most {most} letters",
-                )
+    find: Any = root.xpath
+    too_long = f"name() = 'name' or string-length() > {MOST_LETTERS}"
+    for found in find(f"(//@*[string-length() > {LONGEST_NAME}][{too_long}])[1]"):
+        most = LONGEST_NAME if found.attrname == "name" else MOST_LETTERS
+        raise DescriptionError(
+            f"an attribute of {len(found)} letters",
+            file=file,
+            line=found.getparent().sourceline,
+            element=str(found.getparent().tag),
+            attribute=found.attrname,
+            value=found[:40] + "...",
+            expected=f"at most {most} letters",
+        )
 
 
 def screen_flexible(description: RobotDescription) -> None:
-    """Refuse text that asks for more modes, elements, sections or wheels than are prepared in about ten
-    seconds.
+    """Refuse text of unknown origin that asks for more modes, elements, sections or wheels than are prepared
+    in about ten seconds.
 
     A few words ask for them, and integrals over a link grow with the square of its modes: the size of the
     text says nothing.
@@ -126,7 +125,7 @@ def screen_flexible(description: RobotDescription) -> None:
 
 
 def _refuse_many(message: str, count: int, most: int, line: int | None) -> None:
-    expected = f"at most {most} in text (a file may have more)"
+    expected = f"at most {most} in text of unknown origin (a file may have more)"
     raise DescriptionError(message, line=line, element="robot/flexdyn", value=count, expected=expected)
 
 

@@ -65,7 +65,7 @@ def read(
     # imported here: a plain URDF needs none of it
     from flexdyn_ros.description.layers import extend
 
-    return extend(robot, doc, config, options, None if origin == "recording" else "options")
+    return extend(robot, doc, config, options, origin)
 
 
 def _shortened(warnings: list[str]) -> tuple[str, ...]:

@@ -60,6 +60,8 @@ def find_root(doc: Document, links: tuple[Link, ...], joints: tuple[Joint, ...])
 
 #: joints that mimic one another in a row: every one of them is followed to the end of the chain
 _LONGEST_CHAIN = 100
+#: prefixes of a name that are tried
+_MOST_PREFIXES = 20
 _WHAT = {"mimic": ("joint", "the name of a movable joint that does not mimic this one")}
 
 
@@ -111,7 +113,8 @@ def settle_mimic(doc: Document, joints: tuple[Joint, ...], warnings: list[str]) 
 
 
 def _completed(doc: Document, joint: Joint, leader: str, by_name: Mapping[str, Joint]) -> str:
-    prefixes = [joint.name[: i + 1] for i, letter in enumerate(joint.name) if letter in "_/"]
+    ends = [i + 1 for i, letter in enumerate(joint.name) if letter in "_/"][:_MOST_PREFIXES]
+    prefixes = [joint.name[:end] for end in ends]
     found = [prefix + leader for prefix in prefixes if prefix + leader in by_name]
     if len(found) != 1:
         _fail(doc, joint, f"there is no joint of that name{suggestion(leader, by_name)}", "mimic", leader)

@@ -70,18 +70,21 @@ def _warn_of_typos(
     element: Element, known: Mapping[str, tuple[str, ...]], warnings: list[str], hints: Hints
 ) -> None:
     """Warn of children and attributes that are nearly, but not quite, words of URDF."""
-    where = f"{element.tag} '{element.get('name')}'"
     for child in element:
         tag = str(child.tag)
         if tag not in known:
             hint = _typo(tag, known, hints)
             if hint:
-                warnings.append(f"{where}, line {line_of(child)}: <{tag}> is ignored{hint}")
+                warnings.append(f"{_where(element, child)}: <{tag}> is ignored{hint}")
             continue
-        for name in map(str, child.attrib if known[tag] else ()):
+        for name in map(str, child.keys() if known[tag] else ()):
             hint = "" if name in known[tag] else _typo(name, known[tag], hints)
             if hint:
-                warnings.append(f"{where}, line {line_of(child)}: '{name}' of <{tag}> is ignored{hint}")
+                warnings.append(f"{_where(element, child)}: '{name}' of <{tag}> is ignored{hint}")
+
+
+def _where(element: Element, child: Element) -> str:
+    return f"{element.tag} '{element.get('name')}', line {line_of(child)}"
 
 
 def _typo(word: str, known: Iterable[str], hints: Hints) -> str:

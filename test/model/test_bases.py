@@ -300,9 +300,9 @@ def test_an_imported_link_is_expanded_along_its_nodes(imported):
 
 
 def test_mass_of_an_imported_link_is_that_of_its_nodes(imported):
-    _, robot, data, _ = imported
+    _, robot, data, file = imported
     assert robot.mass == pytest.approx(3.0 + data["node_mass"].sum(), rel=1e-12)
-    rigid = flexdyn_ros.load(robot.description.text, options={"formulation.flexible": False})
+    rigid = flexdyn_ros.load(carrier_with(file), options={"formulation.flexible": False})
     assert rigid.mass == pytest.approx(robot.mass, rel=1e-12)
     assert rigid.mass_matrix(np.zeros(3)) == pytest.approx(
         robot.mass_matrix(robot.neutral())[np.ix_([0, 6, 7], [0, 6, 7])], rel=1e-12
