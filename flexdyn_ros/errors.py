@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from reprlib import Repr
 from typing import Any
 
 __all__ = [
@@ -19,6 +20,17 @@ __all__ = [
     "UnknownNameError",
     "UnsupportedError",
 ]
+
+
+#: values in messages: a list that holds itself a thousandfold, or a text of megabytes, is not written out
+_SHORT = Repr()
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 3, 1000, 1000, 100
+_SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = _SHORT.maxarray = 20
+
+
+def _shown(value: Any) -> str:
+    text = _SHORT.repr(value)
+    return text if len(text) <= _SHORT.maxother else text[: _SHORT.maxother] + "..."
 
 
 class FlexdynError(Exception):
@@ -69,7 +81,7 @@ class DescriptionError(FlexdynError, ValueError):
         where = f" in {self.element}" if self.element else ""
         if self.attribute:
             where += f", attribute '{self.attribute}'"
-        given = "" if self.value is None else f"; given {self.value!r}"
+        given = "" if self.value is None else f"; given {_shown(self.value)}"
         expected = f"; expected {self.expected}" if self.expected else ""
         return f"{place}{where}: {self.message}{given}{expected}"
 

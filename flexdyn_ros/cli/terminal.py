@@ -62,7 +62,7 @@ def options_of(settings: list[str] | None, rigid: bool) -> dict[str, Any]:
             )
         try:
             options[path.strip()] = yaml.safe_load(value)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError, RecursionError):
             raise typer.BadParameter(f"the value in {text!r} is not valid YAML", param_hint="--set") from None
     if rigid:
         options["formulation.flexible"] = False

@@ -50,7 +50,12 @@ def up(
     ]
     with tempfile.TemporaryDirectory(prefix="flexdyn_up_") as folder:
         parameters = Path(folder) / "robot.yaml"
-        shared: dict[str, object] = {"robot_description": description.text}
+        # a robot of a file is named, so that the nodes find what lies beside it: text may name packages only
+        shared: dict[str, object] = (
+            {"robot_description": description.text}
+            if description.file is None
+            else {"description_file": str(Path(description.file).resolve())}
+        )
         if config:
             shared["config_files"] = [str(path.resolve()) for path in config]
         if options:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from flexdyn_ros.description.context import Context
 from flexdyn_ros.description.elements import Table
+from flexdyn_ros.description.limits import MOST_NUMBERS, MOST_ROWS
 from flexdyn_ros.description.markup import as_float
 from flexdyn_ros.description.schema_link import SECTION_NUMBERS
 from flexdyn_ros.description.sources import read_bytes
@@ -34,6 +35,8 @@ def build_table(said: Statement, beam: Statement, context: Context) -> Table:
             what,
             f"two or more rows of {count} numbers",
         )
+    if len(numbers) > MOST_ROWS * count:
+        said.fail(f"{len(numbers) // count} rows", what, f"at most {MOST_ROWS} rows")
     rows = tuple(tuple(numbers[i : i + count]) for i in range(0, len(numbers), count))
     _check_rows(said, what, columns, rows)
     return Table(columns, rows, file)
@@ -63,7 +66,7 @@ def _check_rows(
     for before, after in pairwise(stations):
         if after < before:
             said.fail(f"station {after:g} comes after {before:g}", what, "rising stations")
-    if any(stations.count(station) > 2 for station in stations):
+    if any(first == third for first, third in zip(stations, stations[2:], strict=False)):
         said.fail("a station is given more than twice", what, "a station once, or twice for a step")
     for row in rows:
         for name, value in zip(columns[1:], row[1:], strict=True):
@@ -75,7 +78,7 @@ def _check_rows(
 
 def read_numbers(said: Statement, path: Path) -> tuple[float, ...]:
     """All numbers of a text file: blanks or commas between them, # begins a comment."""
-    text = read_bytes(path).decode("utf-8", "replace")
+    text = read_bytes(path, MOST_NUMBERS).decode("utf-8", "replace")
     numbers: list[float] = []
     for count, line in enumerate(text.splitlines(), 1):
         for word in line.partition("#")[0].replace(",", " ").split():

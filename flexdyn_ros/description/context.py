@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from flexdyn_ros.description.robot import Joint, Link
-from flexdyn_ros.description.sources import find_file
+from flexdyn_ros.description.sources import find_file, find_reference
 from flexdyn_ros.description.statements import Statement
 from flexdyn_ros.errors import DescriptionError
 
@@ -28,10 +28,12 @@ class Context:
         return next((joint for joint in self.joints.values() if joint.child == link), None)
 
     def find(self, said: Statement, attribute: str) -> str:
-        """Path of the file that an attribute names, relative to the file that says so."""
+        """Path of the file that an attribute names, relative to the file that says so; options name it for
+        the caller, relative to the URDF."""
         place = said.values[attribute].place
-        beside = self.file if place.file in (None, "options") else place.file
         try:
-            return str(find_file(said.get(attribute), beside=beside))
+            if place.file == "options":
+                return str(find_file(said.get(attribute), beside=self.file))
+            return str(find_reference(said.get(attribute), place.file))
         except DescriptionError as error:
             said.fail(error.message, attribute, error.expected)

@@ -10,7 +10,7 @@ from lxml import etree
 
 from flexdyn_ros.description import markup
 from flexdyn_ros.description.robot import RobotDescription
-from flexdyn_ros.description.sources import find_file
+from flexdyn_ros.description.sources import find_reference
 from flexdyn_ros.errors import DescriptionError, MissingExtraError
 
 _GEOMETRY = ("link", "joint", "material")
@@ -43,15 +43,17 @@ def as_urchin(robot: RobotDescription) -> Any:
         mesh = shape.find("geometry/mesh")
         if mesh is None:
             continue
-        if not mesh.get("filename", "").strip():
+        path = _mesh_file(mesh.get("filename", "").strip(), robot.file)
+        if path is None:
             _remove(shape)
         else:
-            mesh.set("filename", _mesh_file(mesh.get("filename", ""), robot.file))
+            mesh.set("filename", path)
     for texture in list(root.iter("texture")):
         path = _mesh_file(texture.get("filename", ""), robot.file)
-        texture.set("filename", path)
-        if not Path(path).is_file():
+        if path is None or not Path(path).is_file():
             _remove(texture)
+        else:
+            texture.set("filename", path)
     try:
         return urchin.URDF.load(_NamedBytes(root, robot.file), lazy_load_meshes=True)
     except Exception as error:
@@ -113,9 +115,12 @@ def _free(name: str) -> str:
     return "-1e9" if name == "lower" else "1e9"
 
 
-def _mesh_file(name: str, beside: str | None) -> str:
-    """The path of a mesh; the name itself where no such file is found."""
+def _mesh_file(name: str, origin: str | None) -> str | None:
+    """The path of a mesh; the name itself where a file names one that is not found; None where there is
+    nothing to open: no name, or text of unknown origin that names no file of a package."""
+    if not name:
+        return None
     try:
-        return str(find_file(name, beside=beside).resolve())
+        return str(find_reference(name, origin).resolve())
     except DescriptionError:
-        return name
+        return None if origin is None else name

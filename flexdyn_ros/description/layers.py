@@ -8,23 +8,39 @@ from typing import Any
 from flexdyn_ros.description import settings, sources
 from flexdyn_ros.description.assembly import assemble
 from flexdyn_ros.description.blocks import Layer, place_of, read_blocks
+from flexdyn_ros.description.limits import FILE, screen_flexible
 from flexdyn_ros.description.markup import Document
 from flexdyn_ros.description.merging import merge
 from flexdyn_ros.description.reader import parsed
 from flexdyn_ros.description.robot import Override, RobotDescription
+from flexdyn_ros.description.sources import Origin
 from flexdyn_ros.description.statements import Place
 from flexdyn_ros.errors import DescriptionError
 
 
-def extend(robot: RobotDescription, doc: Document, config: Any, options: Any) -> RobotDescription:
-    """The robot with all that `<flexdyn>`, YAML and options say."""
+def extend(
+    robot: RobotDescription, doc: Document, config: Any, options: Any, origin: Origin = "any"
+) -> RobotDescription:
+    """The robot with all that `<flexdyn>`, YAML and options say.
+
+    origin "text" and "recording": it may ask for no more modes than are prepared in seconds; of a recording
+    the options are text of unknown origin, too.
+    """
     overrides: list[Override] = []
-    layer = _all_layers(doc, robot, config, options, overrides)
-    return assemble(robot, layer, tuple(overrides))
+    options_place = None if origin == "recording" else "options"
+    layer = _all_layers(doc, robot, config, (options, options_place), overrides)
+    extended = assemble(robot, layer, tuple(overrides))
+    if origin in ("text", "recording"):
+        screen_flexible(extended)
+    return extended
 
 
 def _all_layers(
-    doc: Document, robot: RobotDescription, config: Any, options: Any, overrides: list[Override]
+    doc: Document,
+    robot: RobotDescription,
+    config: Any,
+    said: tuple[Any, str | None],
+    overrides: list[Override],
 ) -> Layer:
     """URDF < `<flexdyn file>` < YAML < options, laid over each other."""
     known = {"link": {link.name for link in robot.links}, "joint": {joint.name for joint in robot.joints}}
@@ -34,8 +50,9 @@ def _all_layers(
         merge(layer, _file_layer(files, known, place_of(doc, doc.root)), overrides)
     for path in [config] if isinstance(config, (str, os.PathLike)) else config or []:
         merge(layer, settings.read_config(path, known), overrides)
+    options, options_place = said
     if options is not None:
-        merge(layer, settings.read_options(options, known), overrides)
+        merge(layer, settings.read_options(options, known, options_place), overrides)
     return layer
 
 
@@ -45,10 +62,11 @@ def _file_layer(files: list[tuple[str, Place]], known: dict[str, set[str]], wher
     layer = Layer("<flexdyn file>", where)
     for name, place in files:
         try:
-            path = sources.find_file(name, beside=place.file)
+            path = sources.find_reference(name, place.file)
         except DescriptionError as error:
             place.fail(error.message, "file", name, error.expected)
-        doc, _ = parsed(sources.read_bytes(path), str(path))
+        content = sources.read_bytes(path, FILE.size)
+        doc, _ = parsed(content, str(path), from_text=place.file is None)
         for element in doc.root:
             if element.tag != "flexdyn":
                 doc.fail(f"<{element.tag}> in a file of <flexdyn> blocks", element, value=str(element.tag),

@@ -17,15 +17,22 @@ from flexdyn_ros.errors import DescriptionError
 Element = etree._Element
 Vec3 = tuple[float, float, float]
 _REQUIRED: Any = object()
+_DECLARATIONS = tuple(
+    word.encode(encoding)
+    for encoding in ("utf-8", "utf-16-le", "utf-16-be")
+    for word in ("<!ENTITY", "<!DOCTYPE")
+)
 
 
 @dataclass(frozen=True)
 class Document:
-    """An XML document: its root, its file, and whether lines are those of the expanded xacro text."""
+    """An XML document: its root, its file (None for text), whether lines are those of the expanded xacro
+    text, and what xacro had to say."""
 
     root: Element
     file: str | None = None
     expanded: bool = False
+    messages: tuple[str, ...] = ()
 
     def fail(
         self,
@@ -67,15 +74,15 @@ def element_path(element: Element) -> str:
 
 
 def parse(text: str | bytes, file: str | None = None, *, expanded: bool = False) -> Document:
-    """Parse XML; DescriptionError with line if it is not well formed or declares entities."""
+    """Parse XML; DescriptionError with line if it is not well formed or declares a document type."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     if not raw.strip():
         raise DescriptionError("the description is empty", file=file, expected="XML with root <robot>")
-    at = raw.find(b"<!ENTITY")
-    if at >= 0:
-        line = raw.count(b"\n", 0, at) + 1
-        message = "entity declarations are not accepted"
-        raise DescriptionError(message, file=file, line=line, element="<!ENTITY>")
+    for declared in _DECLARATIONS:
+        at = raw.find(declared)
+        if at >= 0 and not _is_commented(raw, at):
+            line = raw.count(b"\n", 0, at) + 1
+            _refuse_declarations(file, line)
     root = _tree(raw, file, "utf-8" if isinstance(text, str) else None)
     _drop_default_namespace(root)
     return Document(root, file, expanded)
@@ -115,10 +122,19 @@ def _parser(encoding: str | None, recover: bool = False) -> etree.XMLParser:
 def _checked(root: Element | None, file: str | None) -> Element:
     if root is None:
         raise DescriptionError("no XML element found", file=file, expected="XML with root <robot>")
-    internal: Any = root.getroottree().docinfo.internalDTD
-    if internal is not None and next(iter(internal.iterentities()), None) is not None:
-        raise DescriptionError("entity declarations are not accepted", file=file, element="<!DOCTYPE>")
+    about: Any = root.getroottree().docinfo
+    if about.doctype:
+        _refuse_declarations(file, None)
     return root
+
+
+def _is_commented(raw: bytes, at: int) -> bool:
+    return raw.rfind(b"<!--", 0, at) > raw.rfind(b"-->", 0, at)
+
+
+def _refuse_declarations(file: str | None, line: int | None) -> NoReturn:
+    message = "document types and entity declarations are not accepted"
+    raise DescriptionError(message, file=file, line=line, element="<!DOCTYPE>", expected="XML without them")
 
 
 def _drop_default_namespace(root: Element) -> None:
@@ -140,7 +156,7 @@ def decoded(raw: bytes, root: Element) -> str:
 
 def only_child(doc: Document, element: Element, tag: str, *, required: bool = False) -> Element | None:
     """The child of that tag, None if absent; more than one, or a missing required one, is refused."""
-    found = element.findall(tag)
+    found = list(element.iterchildren(tag))
     if len(found) > 1:
         doc.fail(f"more than one <{tag}>", found[1], expected=f"at most one <{tag}>")
     if not found:

@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from flexdyn_ros.description import markup, sources, topology, urdf
+from flexdyn_ros.description import limits, markup, sources, topology, urdf, xacro_text
 from flexdyn_ros.description.markup import Document
 from flexdyn_ros.description.robot import RobotDescription
 
+_MOST_WARNINGS = 1000
+
 
 def read(
-    source: Any, *, config: Any = None, options: Any = None, name: str | None = None
+    source: Any,
+    *,
+    config: Any = None,
+    options: Any = None,
+    name: str | None = None,
+    origin: sources.Origin = "any",
 ) -> RobotDescription:
     """Read a robot description: URDF with `<flexdyn>` elements, overridden by YAML files and options.
 
     Parameters
     ----------
     source
-        Path, `package://` URI, XML text, or a urchin.URDF / urdfpy.URDF object; xacro is expanded.
+        Path, `package://` URI, XML text, or a urchin.URDF / urdfpy.URDF object. A file that is xacro is
+        expanded, in a process with limits; text is data: xacro and expressions in it are refused, it names
+        files of packages only, and is at most 10 MB with 20,000 links (a file: 50 MB, 50,000 links).
     config
         Path of a YAML file, or a list of them; the later one wins.
     options
         Mapping, nested or with dotted paths, or a list of `path=value`; wins over all else.
     name
         Overrides the name of `<robot>`.
+    origin
+        "text": the source is text and never taken for the name of a file, as text from a topic must be;
+        "recording": both the text and the options are data of this kind; "file": the source names a file;
+        "any": text begins with `<`.
 
     Raises
     ------
     DescriptionError
         With file, line, element, attribute, value and what was expected.
     """
-    doc, text = parsed(*sources.resolve(source))
-    warnings: list[str] = []
+    doc, text = parsed(*sources.resolve(source, origin))
+    warnings: list[str] = [f"xacro: {message}" for message in doc.messages]
     links = urdf.read_links(doc, warnings)
     joints = urdf.read_joints(doc, warnings)
     root = topology.find_root(doc, links, joints)
@@ -41,7 +55,7 @@ def read(
         root=root,
         links=links,
         joints=joints,
-        warnings=tuple(warnings),
+        warnings=_shortened(warnings),
         file=doc.file,
         text=text,
     )
@@ -51,17 +65,40 @@ def read(
     # imported here: a plain URDF needs none of it
     from flexdyn_ros.description.layers import extend
 
-    return extend(robot, doc, config, options)
+    return extend(robot, doc, config, options, origin)
 
 
-def parsed(raw: str | bytes, file: str | None) -> tuple[Document, str]:
-    """The parsed document and its text, xacro expanded; the root is <robot>."""
-    from flexdyn_ros.description import xacro_text
+def _shortened(warnings: list[str]) -> tuple[str, ...]:
+    """At most so many as somebody might read: nodes log each of them."""
+    more = len(warnings) - _MOST_WARNINGS
+    if more <= 0:
+        return tuple(warnings)
+    return (*warnings[:_MOST_WARNINGS], f"{more} more warnings of this kind are left out")
 
-    expanded = xacro_text.needs_expansion(raw, file)
-    if expanded:
-        raw = xacro_text.expand(raw, file)
+
+def parsed(raw: str | bytes, file: str | None, *, from_text: bool = False) -> tuple[Document, str]:
+    """The parsed document and its text; the root is <robot>.
+
+    A file is expanded if it is xacro. Text (no file) never is, nor a file that text has named (from_text):
+    they are refused instead. Both are refused if they are larger than the limits of their origin.
+    """
+    data = raw.encode("utf-8", "surrogatepass") if isinstance(raw, str) else raw
+    limits.screen(data, file)
+    messages: tuple[str, ...] = ()
+    expanded = file is not None and xacro_text.needs_expansion(data, file)
+    if expanded and not from_text:
+        # imported here: a plain URDF needs none of it
+        from flexdyn_ros.description.xacro_process import expand
+
+        assert file is not None
+        raw, messages = expand(file)
+        data = raw.encode("utf-8", "surrogatepass")
+        limits.screen(data, file)
     doc = markup.parse(raw, file, expanded=expanded)
+    limits.screen_tree(doc.root, data, file)
+    if file is None or from_text:
+        xacro_text.refuse_unexpanded(doc, data)
     if doc.root.tag != "robot":
         doc.fail("the root element is not <robot>", doc.root, value=str(doc.root.tag), expected="<robot>")
+    doc = replace(doc, messages=messages)
     return doc, raw if isinstance(raw, str) else markup.decoded(raw, doc.root)

@@ -39,9 +39,10 @@ def read_config(path: str | os.PathLike[str], known: dict[str, set[str]]) -> Lay
     return read_tree(tree["flexdyn"], Path(file).name, where, known)
 
 
-def read_options(options: Any, known: dict[str, set[str]]) -> Layer:
-    """The layer that `options=` says: a mapping, nested or with dotted paths, or a list of `path=value`."""
-    where = Place("options", None, "flexdyn")
+def read_options(options: Any, known: dict[str, set[str]], place: str | None = "options") -> Layer:
+    """The layer that `options=` says: a mapping, nested or with dotted paths, or a list of `path=value`;
+    place None marks them as text of unknown origin."""
+    where = Place(place, None, "flexdyn")
     if isinstance(options, (list, tuple)):
         options = dict(_split(item, where) for item in options)
     if not isinstance(options, Mapping):

@@ -1,31 +1,47 @@
-"""Where a description comes from: path, package:// URI, XML text, xacro, or a URDF object of urchin or
-urdfpy."""
+"""Where a description comes from, and which files it may name.
+
+A source is either a *file*, which the user has named, or *text*: from a topic, a parameter, a service, a
+recording, or an object of another library. A file may name files beside itself. Text is data of unknown
+origin: it may name files inside packages only, and nothing in it is ever expanded or evaluated.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
+from flexdyn_ros.description.limits import FILE
 from flexdyn_ros.errors import DescriptionError
 
+#: what a source may be: "any" decides by its first letter, the others by what the caller knows
+Origin = Literal["any", "text", "recording", "file"]
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
-def resolve(source: Any) -> tuple[str | bytes, str | None]:
+
+def resolve(source: Any, origin: Origin = "any") -> tuple[str | bytes, str | None]:
     """Text of a source and the file it came from (None for text); nothing is expanded yet.
 
     source: path, name of a shipped robot, `package://` or `file://` URI, XML text (begins with `<`), or a
-    urchin.URDF / urdfpy.URDF
-    object.
+    urchin.URDF / urdfpy.URDF object. origin "text" or "recording": never the name of a file; "file": never
+    text.
     """
-    if isinstance(source, (str, bytes)) and is_text(source):
+    if origin not in get_args(Origin):
+        raise DescriptionError("unknown origin", value=origin, expected=" or ".join(get_args(Origin)))
+    is_data = origin in ("text", "recording")
+    if isinstance(source, (str, bytes)) and origin != "file" and is_text(source):
         return source, None
-    if isinstance(source, (str, os.PathLike)):
+    if is_data and isinstance(source, (str, bytes)):
+        message = "not the text of a description (the name of a file is not accepted here)"
+        raise DescriptionError(message, value=source[:80], expected="XML text, which begins with <")
+    if isinstance(source, (str, os.PathLike)) and not is_data:
         path = find_file(os.fspath(source), shipped=True)
-        return read_bytes(path), str(path)
+        return read_bytes(path, FILE.size), str(path)
     if isinstance(source, bytes):
         raise DescriptionError("bytes that are not XML", value=source[:40], expected="XML text")
-    if hasattr(source, "links") and hasattr(source, "joints"):
+    if hasattr(source, "links") and hasattr(source, "joints") and origin == "any":
         from flexdyn_ros.description.objects import urdf_text
 
         return urdf_text(source), None
@@ -42,16 +58,23 @@ def is_text(source: str | bytes) -> bool:
     return source.lstrip("\ufeff \t\r\n")[:1] in ("<", "")
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, most: int) -> bytes:
+    """The content of a regular file of at most so many bytes."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(most + 1)
     except OSError as error:
         raise DescriptionError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    if len(content) > most:
+        size = path.stat().st_size
+        raise DescriptionError("the file is too large", file=str(path), value=f"{size} bytes",
+                               expected=f"at most {most} bytes")  # fmt: skip
+    return content
 
 
 def find_file(name: str, *, beside: str | None = None, shipped: bool = False) -> Path:
-    """The file that a path, `package://` or `file://` URI names; relative to the file `beside` if that is
-    given; with `shipped` also that of a robot that comes with this package."""
+    """The file that the user names by a path, `package://` or `file://` URI; relative to the file `beside` if
+    that is given; with `shipped` also that of a robot that comes with this package."""
     if name.startswith("package://"):
         return _in_package(name, beside)
     path = Path(name.removeprefix("file://"))
@@ -73,6 +96,21 @@ def find_file(name: str, *, beside: str | None = None, shipped: bool = False) ->
     raise DescriptionError("no such file", file=beside or shown, value=shown, expected=expected)
 
 
+def find_reference(name: str, origin: str | None) -> Path:
+    """The file that a description names: mesh, table, modes, blocks.
+
+    origin: the file that says so, which may name what it likes, relative to itself; None for text, which may
+    name `package://` files only.
+    """
+    if origin is None and not name.startswith("package://"):
+        raise DescriptionError(
+            "text of unknown origin names a file outside packages",
+            value=name if len(name) < 200 else name[:200] + "...",
+            expected="package://PACKAGE/FILE; or save the text as a file and load that",
+        )
+    return find_file(name, beside=origin)
+
+
 def shipped_names() -> list[str]:
     """Names of the robots that come with this package."""
     files = (path.name for share in own_share() for path in (share / "urdf").glob("*.urdf*"))
@@ -88,11 +126,22 @@ def shipped_files(name: str) -> Iterator[Path]:
 
 
 def _in_package(uri: str, beside: str | None) -> Path:
+    """The file of a `package://` URI. It lies in the share folder by its name: no `..`, no second root.
+    Links in that folder are followed, for `colcon build --symlink-install` fills it with them."""
     package, _, rest = uri.removeprefix("package://").partition("/")
+    parts = [part for part in rest.split("/") if part]
+    if not _PACKAGE.fullmatch(package) or not parts or ".." in parts or "\0" in rest:
+        shown = uri if len(uri) < 200 else uri[:200] + "..."
+        message = "not the name of a file in a package"
+        expected = "package://PACKAGE/FOLDER/FILE without '..'"
+        raise DescriptionError(message, file=beside, value=shown, expected=expected)
     searched: list[str] = []
     for share in package_folders(package, beside):
-        if (share / rest).is_file():
-            return share / rest
+        try:
+            if share.joinpath(*parts).is_file():
+                return share.joinpath(*parts)
+        except OSError:
+            pass
         searched.append(str(share))
     places = "in " + ", ".join(searched) if searched else "and the package itself was not found"
     message = f"no such file, {places}"

@@ -58,6 +58,10 @@ def find_root(doc: Document, links: tuple[Link, ...], joints: tuple[Joint, ...])
     return roots[0]
 
 
+#: joints that mimic one another in a row: every one of them is followed to the end of the chain
+_LONGEST_CHAIN = 100
+#: prefixes of a name that are tried
+_MOST_PREFIXES = 20
 _WHAT = {"mimic": ("joint", "the name of a movable joint that does not mimic this one")}
 
 
@@ -109,7 +113,8 @@ def settle_mimic(doc: Document, joints: tuple[Joint, ...], warnings: list[str]) 
 
 
 def _completed(doc: Document, joint: Joint, leader: str, by_name: Mapping[str, Joint]) -> str:
-    prefixes = [joint.name[: i + 1] for i, letter in enumerate(joint.name) if letter in "_/"]
+    ends = [i + 1 for i, letter in enumerate(joint.name) if letter in "_/"][:_MOST_PREFIXES]
+    prefixes = [joint.name[:end] for end in ends]
     found = [prefix + leader for prefix in prefixes if prefix + leader in by_name]
     if len(found) != 1:
         _fail(doc, joint, f"there is no joint of that name{suggestion(leader, by_name)}", "mimic", leader)
@@ -119,12 +124,14 @@ def _completed(doc: Document, joint: Joint, leader: str, by_name: Mapping[str, J
 def _check_chains(doc: Document, by_name: Mapping[str, Joint]) -> None:
     settled: set[str] = set()
     for joint in by_name.values():
-        chain: list[str] = []
+        chain: dict[str, None] = {}
         at = joint
         while at.mimic is not None and at.name not in settled:
             if at.name in chain:
                 _fail(doc, at, "mimic joints form a circle", "mimic", at.mimic.joint)
-            chain.append(at.name)
+            if len(chain) == _LONGEST_CHAIN:
+                _fail(doc, at, f"a chain of more than {_LONGEST_CHAIN} mimic joints", "mimic", at.mimic.joint)
+            chain[at.name] = None
             leader = by_name[at.mimic.joint]
             if leader.type in ("fixed", "floating", "planar"):
                 _fail(doc, at, f"a {leader.type} joint cannot be mimicked", "mimic", at.mimic.joint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import hypot, inf
 from typing import NoReturn
 
@@ -27,17 +27,21 @@ _IN_JOINT = {
     "safety_controller": (),
 }
 Inertia = tuple[float, float, float, float, float, float]
+Hints = dict[str, str]
+#: unknown words that are compared with those of URDF
+_MOST_HINTS = 500
 
 
 def read_links(doc: Document, warnings: list[str]) -> tuple[Link, ...]:
     """All `<link>` children of `<robot>`, in file order; repeated names refused."""
     links: dict[str, Link] = {}
+    hints: Hints = {}
     for element in doc.root.findall("link"):
         name = _new_name(doc, element, links)
         inertial = only_child(doc, element, "inertial")
         values = None if inertial is None else _read_inertial(doc, name, inertial, warnings)
         links[name] = Link(name, values, line_of(element))
-        _warn_of_typos(element, _IN_LINK, warnings)
+        _warn_of_typos(element, _IN_LINK, warnings, hints)
     if not links:
         doc.fail("the robot has no links", doc.root, expected="at least one <link>")
     return tuple(links.values())
@@ -46,10 +50,11 @@ def read_links(doc: Document, warnings: list[str]) -> tuple[Link, ...]:
 def read_joints(doc: Document, warnings: list[str]) -> tuple[Joint, ...]:
     """All `<joint>` children of `<robot>`, in file order; repeated names refused."""
     joints: dict[str, Joint] = {}
+    hints: Hints = {}
     for element in doc.root.findall("joint"):
         name = _new_name(doc, element, joints)
         joints[name] = _read_joint(doc, name, element, warnings)
-        _warn_of_typos(element, _IN_JOINT, warnings)
+        _warn_of_typos(element, _IN_JOINT, warnings, hints)
     return tuple(joints.values())
 
 
@@ -61,20 +66,35 @@ def _new_name(doc: Document, element: Element, known: dict) -> str:
     return name
 
 
-def _warn_of_typos(element: Element, known: Mapping[str, tuple[str, ...]], warnings: list[str]) -> None:
+def _warn_of_typos(
+    element: Element, known: Mapping[str, tuple[str, ...]], warnings: list[str], hints: Hints
+) -> None:
     """Warn of children and attributes that are nearly, but not quite, words of URDF."""
-    where = f"{element.tag} '{element.get('name')}'"
     for child in element:
         tag = str(child.tag)
         if tag not in known:
-            hint = suggestion(tag, known, 0.8)
+            hint = _typo(tag, known, hints)
             if hint:
-                warnings.append(f"{where}, line {line_of(child)}: <{tag}> is ignored{hint}")
+                warnings.append(f"{_where(element, child)}: <{tag}> is ignored{hint}")
             continue
-        for name in map(str, child.attrib if known[tag] else ()):
-            hint = "" if name in known[tag] else suggestion(name, known[tag], 0.8)
+        for name in map(str, child.keys() if known[tag] else ()):
+            hint = "" if name in known[tag] else _typo(name, known[tag], hints)
             if hint:
-                warnings.append(f"{where}, line {line_of(child)}: '{name}' of <{tag}> is ignored{hint}")
+                warnings.append(f"{_where(element, child)}: '{name}' of <{tag}> is ignored{hint}")
+
+
+def _where(element: Element, child: Element) -> str:
+    return f"{element.tag} '{element.get('name')}', line {line_of(child)}"
+
+
+def _typo(word: str, known: Iterable[str], hints: Hints) -> str:
+    """The word of URDF that is nearly this one. Words of other tools come again and again; a text of
+    hundreds of thousands of different ones is not worth the time."""
+    hint = hints.get(word)
+    if hint is None:
+        hint = suggestion(word, known, 0.8) if len(hints) < _MOST_HINTS else ""
+        hints[word] = hint
+    return hint
 
 
 def _read_inertial(doc: Document, link: str, element: Element, warnings: list[str]) -> Inertial | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 from flexdyn_ros.description.markup import as_float
 from flexdyn_ros.description.vocabulary import Attribute
 
+#: words that are compared to find one that is near: the comparison is slow
+_LONGEST_WORD, _MOST_WORDS = 64, 1000
 _STATIONS = {"root": 0.0, "tip": 1.0}
 
 
@@ -20,7 +23,10 @@ class WrongValue(ValueError):
 
 def suggestion(word: str, known: Iterable[str], nearness: float = 0.6) -> str:
     """` (did you mean ...?)`, or nothing if no known word is near."""
-    found = get_close_matches(word, list(known), n=2, cutoff=nearness)
+    if len(word) > _LONGEST_WORD:
+        return ""
+    some = [name for name in islice(known, _MOST_WORDS) if len(name) <= _LONGEST_WORD]
+    found = get_close_matches(word, some, n=2, cutoff=nearness)
     return f" (did you mean {' or '.join(repr(near) for near in found)}?)" if found else ""
 
 

@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any
 
 from flexdyn_ros.description import RobotDescription, read
+from flexdyn_ros.description.sources import Origin
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.dynamics.tree_robot import TreeRobot
 from flexdyn_ros.model.elastic import is_elastic
@@ -20,6 +21,7 @@ def load(
     config: str | PathLike | Sequence[str | PathLike] | None = None,
     options: Mapping[str, Any] | None = None,
     name: str | None = None,
+    origin: Origin = "any",
 ) -> Robot:
     """Load a robot.
 
@@ -29,6 +31,12 @@ def load(
     config : path of a YAML file, or several; later ones win
     options : mapping, nested or with dotted paths, e.g. {"formulation.flexible": False}; wins over everything
     name : replaces `<robot name>`
+    origin : "text" for text of unknown origin (from a topic, a parameter, a service), never taken for the
+    name
+        of a file; "recording" if the options are such, too; "file" for the name of a file; "any" takes for
+        text what begins with `<`. Text is data: xacro in it is refused, it may name files of packages only,
+        and is at most 10 MB with 20,000 links. A file is the user's own: xacro is expanded, in a process with
+        limits, and it may name files beside itself; at most 50 MB with 50,000 links.
 
     Raises
     ------
@@ -37,7 +45,7 @@ def load(
     UnsupportedError
         If the description is right but asks for a family or formulation that is not computed.
     """
-    robot = from_description(read(source, config=config, options=options, name=name))
+    robot = from_description(read(source, config=config, options=options, name=name, origin=origin))
     if hasattr(robot, "keep_urdf") and hasattr(source, "links") and hasattr(source, "joints"):
         robot.keep_urdf(source)
     return robot

@@ -28,7 +28,6 @@ may lie beside its node by no more than a thousandth of the link's size: a file 
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
@@ -38,6 +37,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements import FlexibleLink
 from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.model.array_file import ArrayFileError, read_arrays
 from flexdyn_ros.model.beams import beam_frame
 from flexdyn_ros.model.link_mass import MassBalance, StationBody, settle_mass
 from flexdyn_ros.model.modal_integrals import ModalIntegrals
@@ -49,6 +49,8 @@ __all__ = ["ImportedLink", "NodeStation", "imported_link", "shortening_of_slopes
 
 #: a child joint may be this far from its node, as a fraction of the link's size
 BESIDE = 1e-3
+#: arrays of a file of modes together; the largest, `shortening`, has nodes times modes squared numbers
+MOST_BYTES = 1 << 29
 #: greatest motion of the root node, as a fraction of the greatest of all nodes
 ROOT_MOTION = 1e-9
 
@@ -269,9 +271,8 @@ class _Import:
 
     def _read(self) -> dict[str, np.ndarray]:
         try:
-            with np.load(self.path, allow_pickle=False) as file:
-                data = {key: file[key] for key in file.files}
-        except (OSError, ValueError, zipfile.BadZipFile, AttributeError) as error:
+            data = read_arrays(self.path, most_bytes=MOST_BYTES)
+        except (OSError, ArrayFileError) as error:
             self.refuse(f"imported modes cannot be read: {error}", None, self.path, "a .npz file of numpy")
         known = {**_NEEDED, **_OPTIONAL}
         for key in data:

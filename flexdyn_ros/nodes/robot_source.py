@@ -11,6 +11,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 
 import flexdyn_ros
+from flexdyn_ros.description.sources import Origin
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.nodes.declaration import ParameterError
 from flexdyn_ros.nodes.robot_parameters import RobotParameters
@@ -42,12 +43,17 @@ def load_robot(node: Any, parameters: RobotParameters, name: str | None = None) 
     ------
     FlexdynError, ParameterError
     """
-    source = parameters.robot_description or parameters.description_file or _from_topic(node, parameters)
+    # what comes as text is data: it is never taken for the name of a file, and xacro in it is refused
+    origin: Origin = "text"
+    source = parameters.robot_description
+    if not source and parameters.description_file:
+        source, origin = parameters.description_file, "file"
     robot = flexdyn_ros.load(
-        source,
+        source or _from_topic(node, parameters),
         config=list(parameters.config_files) or None,
         options=parse_options(parameters.options) or None,
         name=name,
+        origin=origin,
     )
     return LoadedRobot(robot, robot.description.text)
 
@@ -105,6 +111,6 @@ def parse_options(entries: tuple[str, ...]) -> dict[str, Any]:
             raise ParameterError(f"parameter options has entry {entry!r}, expected path=value")
         try:
             options[path.strip()] = yaml.safe_load(text)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError, RecursionError):
             raise ParameterError(f"parameter options has entry {entry!r}, whose value is no YAML") from None
     return options

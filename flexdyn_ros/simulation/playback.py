@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
@@ -13,7 +14,7 @@ from flexdyn_ros.dynamics.loading import load
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.dynamics.results import Energy
 from flexdyn_ros.errors import DimensionError, StateError
-from flexdyn_ros.simulation.bag import records
+from flexdyn_ros.simulation.bag import MOST_BYTES, records
 from flexdyn_ros.simulation.cdr import Layout
 from flexdyn_ros.simulation.recorded_types import STATE, types
 from flexdyn_ros.simulation.recording import ROBOT_NOTE, RUN_NOTE, energy_layout, state_layout
@@ -22,7 +23,9 @@ from flexdyn_ros.simulation.trajectory import Event, Trajectory
 __all__ = ["read_trajectory", "recorded_robot"]
 
 
-def read_trajectory(path: str | PathLike, robot: Robot | None = None) -> Trajectory:
+def read_trajectory(
+    path: str | PathLike, robot: Robot | None = None, *, most_bytes: int = MOST_BYTES
+) -> Trajectory:
     """The trajectory in a recording of ours, or in any MCAP file with a `.../state` topic of DynamicsState.
 
     Numbers are those that were written, bit for bit; times are known to the nanosecond. What a recording
@@ -33,17 +36,19 @@ def read_trajectory(path: str | PathLike, robot: Robot | None = None) -> Traject
     path : path
     robot : Robot, optional
         For `frames` and `deflections` of the trajectory.
+    most_bytes : int
+        What the recording may take in memory, unpacked.
 
     Raises
     ------
     StateError
-        If the file is no MCAP file or holds no states.
+        If the file is no MCAP file, is damaged, too large, or holds no states.
     DimensionError
         If the robot has other coordinates, or the states are not all of one robot.
     """
     topics: dict[str, list[Any]] = defaultdict(list)
     notes: dict[str, dict[str, str]] = {}
-    for topic, record in records(path):
+    for topic, record in records(path, most_bytes=most_bytes):
         if topic:
             topics[topic].append(record.data)
         else:
@@ -51,7 +56,7 @@ def read_trajectory(path: str | PathLike, robot: Robot | None = None) -> Traject
     states = _of_topic(topics, "/state")
     if not states:
         raise StateError(f"{path} holds no states: no topic that ends in /state")
-    first = types().deserialize_cdr(states[0], STATE)
+    first = _decoded(states[0], STATE, path)
     names = (tuple(first.position_names), tuple(first.velocity_names), tuple(first.effort_names))
     if robot is not None and (robot.q_names, robot.v_names) != names[:2]:
         raise DimensionError(f"the coordinates of {robot.name!r} are not those of the recording {path}")
@@ -71,30 +76,50 @@ def read_trajectory(path: str | PathLike, robot: Robot | None = None) -> Traject
         v_names=names[1],
         effort_names=names[2],
         robot=robot,
-        **_units(notes.get(ROBOT_NOTE, {}), names),
-        **_run(notes.get(RUN_NOTE), len(rows)),
+        **_understood(path, _units, notes.get(ROBOT_NOTE, {}), names),
+        **_understood(path, _run, notes.get(RUN_NOTE), len(rows)),
     )
 
 
 def recorded_robot(path: str | PathLike) -> Robot:
-    """The robot of a recording, from the description that was recorded with it.
+    """The robot of a recording, from the description recorded with it: data, as text from a topic is.
 
     Raises
     ------
     StateError
-        If the file is no MCAP file or holds no description.
+        If the file is no MCAP file, is damaged, or holds no description.
+    DescriptionError
+        If the description is wrong, is xacro, or names files outside packages.
     """
     text, options = None, {}
     for topic, record in records(path):
         if topic.endswith("/robot_description") and "/expanded/" not in topic and text is None:
-            text = types().deserialize_cdr(record.data, "std_msgs/msg/String").data
+            text = _decoded(record.data, "std_msgs/msg/String", path).data
         elif not topic and record.name == ROBOT_NOTE:
-            options = json.loads(record.metadata.get("options", "{}"))
+            options = _understood(path, json.loads, record.metadata.get("options", "{}"))
         if text is not None and options:
             break
     if text is None:
         raise StateError(f"{path} holds no robot description; name the robot")
-    return load(text, options=options or None)
+    return load(text, options=options or None, origin="recording")
+
+
+def _decoded(message: bytes, kind: str, path: str | PathLike) -> Any:
+    """A message of a kind that is known here; definitions in the recording are not used."""
+    try:
+        return types().deserialize_cdr(message, kind)
+    except Exception as error:  # noqa: BLE001  the decoder trusts its bytes, and runs into anything
+        cause = f"{type(error).__name__}: {error}"
+        raise StateError(f"{path} holds a message that is no {kind}: {cause}") from None
+
+
+def _understood(path: str | PathLike, read: Callable[..., Any], *arguments: Any) -> Any:
+    """What is in a note of a recording."""
+    try:
+        return read(*arguments)
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        cause = f"{type(error).__name__}: {str(error)[:200]}"
+        raise StateError(f"{path} holds a note that cannot be read: {cause}") from None
 
 
 def _of_topic(topics: dict[str, list[Any]], ending: str) -> list[Any]:

@@ -12,6 +12,8 @@ import numpy as np
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.dynamics.results import Energy
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.model.array_file import read_arrays
+from flexdyn_ros.simulation.bag import MOST_BYTES
 
 if TYPE_CHECKING:
     from flexdyn_ros.dynamics.hydraulics import HydraulicState
@@ -190,7 +192,9 @@ class Trajectory:
             np.savez_compressed(file, allow_pickle=False, file_version=np.array(FILE_VERSION), **content)
 
     @classmethod
-    def load(cls, path: str | PathLike, robot: Robot | None = None) -> Trajectory:
+    def load(
+        cls, path: str | PathLike, robot: Robot | None = None, *, most_bytes: int = MOST_BYTES
+    ) -> Trajectory:
         """Read what `save` or `to_bag` wrote, or the simulator node recorded.
 
         Parameters
@@ -199,32 +203,53 @@ class Trajectory:
             A file whose name ends in .mcap is read as a recording.
         robot : Robot, optional
             For `frames` and `deflections`.
+        most_bytes : int
+            What the file may take in memory, unpacked; nothing in it is executed or unpickled.
 
         Raises
         ------
         StateError
-            If the file is no trajectory of a version that is known.
+            If the file is no trajectory of a version that is known, or too large.
         DimensionError
             If the robot has other coordinates.
         """
         if Path(path).suffix.lower() == ".mcap":
             from flexdyn_ros.simulation.playback import read_trajectory
 
-            return read_trajectory(path, robot)
+            return read_trajectory(path, robot, most_bytes=most_bytes)
         try:
-            with np.load(path, allow_pickle=False) as file:
-                content = {name: file[name] for name in file.files}
+            content = read_arrays(path, most_bytes=most_bytes)
             version = int(content["file_version"])
-        except (ValueError, KeyError, EOFError, TypeError, AttributeError) as error:
-            raise StateError(f"{path} is no saved trajectory") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise StateError(f"{path} is no saved trajectory: {error}") from error
         if version != FILE_VERSION:
             raise StateError(f"{path} is of version {version}, expected {FILE_VERSION}")
+        try:
+            return cls._of(content, robot, path)
+        except DimensionError:
+            raise
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+            raise StateError(f"{path} is no saved trajectory: {type(error).__name__}: {error}") from error
+
+    @classmethod
+    def _of(cls, content: dict[str, np.ndarray], robot: Robot | None, path: str | PathLike) -> Trajectory:
+        """The trajectory of arrays that `save` may have written."""
         status, dt, wall_time = content["numbers"].tolist()
         names: dict[str, Any] = {name: tuple(content[name].tolist()) for name in _NAMES}
         if robot is not None and (robot.q_names != names["q_names"] or robot.v_names != names["v_names"]):
             raise DimensionError(
                 f"the coordinates of {robot.name!r} are not those of the trajectory in {path}"
             )
+        samples = len(content["t"])
+        for name, columns in (("q", "q_names"), ("v", "v_names"), ("tau", "effort_names")):
+            if content[name].shape != (samples, len(names[columns])):
+                raise ValueError(f"{name} has shape {content[name].shape}, not one of {samples} samples")
+        if any(content[name].shape != (samples,) for name in ("t", "work", "dissipated", "saturated")):
+            raise ValueError(f"an array is not one of {samples} samples")
+        if any(
+            content[name].dtype.kind not in "fiu" for name in ("t", "q", "v", "tau", "work", "dissipated")
+        ):
+            raise ValueError("an array does not hold numbers")
         events = zip(
             *(content[f"event_{part}"] for part in ("time", "name", "terminal", "q", "v")), strict=True
         )

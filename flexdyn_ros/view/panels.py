@@ -28,6 +28,8 @@ __all__ = ["Panels"]
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 #: frames of a film: at most so many, and of a mode one swing
 FRAMES, MODE_FRAMES = 240, 32
+#: bytes that a recording from the browser may take in memory, unpacked
+UPLOAD = 1 << 28
 #: the slider of time is moved so often per second
 SLIDER_RATE = 10.0
 #: seconds of a run from the page
@@ -247,7 +249,7 @@ class Panels:
         with TemporaryDirectory() as folder:
             path = Path(folder) / f"run{kind}"
             path.write_bytes(file.content)
-            self._viewer.play(Trajectory.load(path, self._viewer.robot))
+            self._viewer.play(Trajectory.load(path, self._viewer.robot, most_bytes=UPLOAD))
 
     def _toggle(self) -> None:
         playback = self._viewer.playback

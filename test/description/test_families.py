@@ -31,7 +31,14 @@ def with_beam(beam: str, modes: str = '<modes bending_z="3"/>') -> str:
     return PENDULUM.replace(BEAM, beam).replace('<modes bending_z="3"/>', modes)
 
 
-def refused(text: str, message: str, attribute: str | None = None, **more: object) -> DescriptionError:
+def saved(folder: Path, text: str) -> Path:
+    """The text as a file, which may name files beside it."""
+    file = folder / "robot.urdf"
+    file.write_text(text)
+    return file
+
+
+def refused(text: str | Path, message: str, attribute: str | None = None, **more: object) -> DescriptionError:
     with pytest.raises(DescriptionError, match=message) as caught:
         read(text, **more)
     assert caught.value.attribute == attribute
@@ -99,7 +106,8 @@ def test_drives_of_every_type(tmp_path: Path) -> None:
     refused(with_drive('<drive type="profile"/>'), "no points", "file")
     file = tmp_path / "x.txt"
     file.write_text("0 zero")
-    error = refused(with_drive(f'<drive type="profile" file="{file}"/>'), "line 1: 'zero'", "file")
+    text = with_drive(f'<drive type="profile" file="{file}"/>')
+    error = refused(saved(tmp_path, text), "line 1: 'zero'", "file")
     assert "drive" in error.element
 
 
@@ -163,15 +171,12 @@ def test_imported_modes_stand_alone(tmp_path: Path) -> None:
     file = tmp_path / "boom.npz"
     file.write_bytes(b"")
     modes = f'<modes file="{file}"/>'
-    link = read(with_beam("", modes)).flexible_links["boom"]
+    link = read(saved(tmp_path, with_beam("", modes))).flexible_links["boom"]
     assert (link.beam, link.modes.file) == (None, str(file))
-    assert read(with_beam('<beam axis="0 0 1" length="1"/>', modes)).flexible_links["boom"].beam.axis == (
-        0,
-        0,
-        1,
-    )
-    refused(with_beam('<beam EIy="1"/>', modes), "exclude section data", "EIy")
-    refused(with_beam('<beam><rod radius="1"/></beam>', modes), "exclude section data")
+    turned = read(saved(tmp_path, with_beam('<beam axis="0 0 1" length="1"/>', modes)))
+    assert turned.flexible_links["boom"].beam.axis == (0, 0, 1)
+    refused(saved(tmp_path, with_beam('<beam EIy="1"/>', modes)), "exclude section data", "EIy")
+    refused(saved(tmp_path, with_beam('<beam><rod radius="1"/></beam>', modes)), "exclude section data")
     refused(with_beam("", f'<modes file="{file}" axial="1"/>'), "exclude each other", "axial")
 
 

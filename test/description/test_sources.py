@@ -89,17 +89,17 @@ def test_folder_is_refused(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_xacro_text_and_macro(tmp_path: Path) -> None:
+def test_a_xacro_file_is_known_by_its_name_or_its_namespace(tmp_path: Path) -> None:
     pytest.importorskip("xacro")
     text = TEXT.replace("<robot ", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ')
     text = text.replace('<link name="base"/>', '<xacro:property name="L" value="1.5"/><link name="base"/>')
     text = text.replace('xyz="1.5 0 0"', 'xyz="${L} 0 0"')
-    assert read(text).joint("tool_mount").xyz == (1.5, 0, 0)
-    file = tmp_path / "p.urdf.xacro"
-    file.write_text(text)
-    robot = read(file)
-    assert robot.joint("tool_mount").xyz == (1.5, 0, 0)
-    assert "${" not in robot.text
+    for name in ("p.urdf.xacro", "p.urdf"):
+        file = tmp_path / name
+        file.write_text(text)
+        robot = read(file)
+        assert robot.joint("tool_mount").xyz == (1.5, 0, 0)
+        assert "${" not in robot.text
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,14 @@ def test_xacro_that_does_not_expand_is_refused(body: str, tmp_path: Path) -> Non
     assert caught.value.file == str(file)
 
 
-def test_unexpanded_placeholder_is_refused() -> None:
+def test_unexpanded_placeholder_is_refused(tmp_path: Path) -> None:
+    text = TEXT.replace('xyz="1.5 0 0"', 'xyz="${L} 0 0"')
+    with pytest.raises(DescriptionError, match="an expression in text"):
+        read(text)
+    file = tmp_path / "p.urdf"
+    file.write_text(text)
     with pytest.raises(DescriptionError, match="not a vector"):
-        read(TEXT.replace('xyz="1.5 0 0"', 'xyz="${L} 0 0"'))
+        read(file)
 
 
 def test_urchin_object() -> None:

@@ -174,12 +174,19 @@ def carrier(inside):
   <flexdyn reference="beam">{inside}</flexdyn></robot>"""
 
 
+def carrier_with(file, change=lambda text: text):
+    """A file of the carrier beside a file of modes: text may name files of packages only."""
+    urdf = file.with_suffix(".urdf")
+    urdf.write_text(change(carrier(FILE.format(file.name))))
+    return urdf
+
+
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory):
     beam, data = nodes_of(carrier(BEAM + '<attach joint="middle" station="0.5"/>'))
     file = tmp_path_factory.mktemp("modes") / "beam.npz"
     np.savez(file, **data)
-    return beam, flexdyn_ros.load(carrier(FILE.format(file))), data, file
+    return beam, flexdyn_ros.load(carrier_with(file)), data, file
 
 
 def test_imported_modes_of_a_beam_are_the_beam(imported):
@@ -211,7 +218,7 @@ def shortening(imported, tmp_path_factory):
 
 @pytest.mark.parametrize("stiffening", ["none", "geometric", "full"])
 def test_imported_modes_that_shorten_stiffen_as_the_beam(shortening, stiffening):
-    texts = carrier(BEAM + '<attach joint="middle" station="0.5"/>'), carrier(FILE.format(shortening))
+    texts = carrier(BEAM + '<attach joint="middle" station="0.5"/>'), carrier_with(shortening)
     beam, robot = (flexdyn_ros.load(t, options={"formulation.stiffening": stiffening}) for t in texts)
     assert robot.warnings == beam.warnings
     q, v, a = bent_state(beam, 2)
@@ -231,9 +238,9 @@ def test_imported_modes_that_shorten_stiffen_as_the_beam(shortening, stiffening)
 @pytest.mark.parametrize("stiffening", ["none", "geometric", "full"])
 @pytest.mark.parametrize("shortens", [False, True])
 def test_imported_modes_by_both_methods(imported, shortening, shortens, stiffening):
-    text = carrier(FILE.format(shortening if shortens else imported[3]))
+    urdf = carrier_with(shortening if shortens else imported[3])
     robot, second = (
-        flexdyn_ros.load(text, options={"formulation.stiffening": stiffening, "formulation.method": method})
+        flexdyn_ros.load(urdf, options={"formulation.stiffening": stiffening, "formulation.method": method})
         for method in ("articulated", "lagrange")
     )
     q, v, _ = bent_state(robot, 4)
@@ -248,12 +255,16 @@ def test_imported_modes_off_the_axis_by_both_methods(imported, tmp_path):
     data = dict(imported[2])
     x = data["nodes"][:, 0] / 10.0
     data["nodes"] = data["nodes"] + np.outer(x, [0.0, 0.3, -0.2])
-    text = carrier(FILE.format(tmp_path / "bent.npz"))
-    text = text.replace('xyz="10 0 0"', 'xyz="10 0.3 -0.2"').replace('xyz="5 0 0"', 'xyz="5 0.15 -0.1"')
+    urdf = carrier_with(
+        tmp_path / "bent.npz",
+        lambda text: text.replace('xyz="10 0 0"', 'xyz="10 0.3 -0.2"').replace(
+            'xyz="5 0 0"', 'xyz="5 0.15 -0.1"'
+        ),
+    )
     data["shortening"] = shortening_of_slopes(data["nodes"], data["rotation"])
     np.savez(tmp_path / "bent.npz", **data)
     robot, second = (
-        flexdyn_ros.load(text, options={"formulation.method": method})
+        flexdyn_ros.load(urdf, options={"formulation.method": method})
         for method in ("articulated", "lagrange")
     )
     q, v, _ = bent_state(robot, 5)
@@ -265,7 +276,7 @@ def test_imported_modes_off_the_axis_by_both_methods(imported, tmp_path):
 def test_imported_modes_without_shortening_are_warned_of(imported):
     _, robot, _, file = imported
     assert any("'shortening'" in text and "not stiffened" in text for text in robot.warnings)
-    quiet = flexdyn_ros.load(carrier(FILE.format(file)), options={"formulation.stiffening": "none"})
+    quiet = flexdyn_ros.load(carrier_with(file), options={"formulation.stiffening": "none"})
     assert not any("shortening" in text for text in quiet.warnings)
 
 
@@ -289,9 +300,9 @@ def test_an_imported_link_is_expanded_along_its_nodes(imported):
 
 
 def test_mass_of_an_imported_link_is_that_of_its_nodes(imported):
-    _, robot, data, _ = imported
+    _, robot, data, file = imported
     assert robot.mass == pytest.approx(3.0 + data["node_mass"].sum(), rel=1e-12)
-    rigid = flexdyn_ros.load(robot.description.text, options={"formulation.flexible": False})
+    rigid = flexdyn_ros.load(carrier_with(file), options={"formulation.flexible": False})
     assert rigid.mass == pytest.approx(robot.mass, rel=1e-12)
     assert rigid.mass_matrix(np.zeros(3)) == pytest.approx(
         robot.mass_matrix(robot.neutral())[np.ix_([0, 6, 7], [0, 6, 7])], rel=1e-12
@@ -329,6 +340,6 @@ def test_a_wrong_file_of_modes_is_refused_with_the_array(imported, tmp_path, cha
     file = tmp_path / "wrong.npz"
     np.savez(file, **data)
     with pytest.raises(DescriptionError, match=words) as error:
-        flexdyn_ros.load(carrier(FILE.format(file)))
+        flexdyn_ros.load(carrier_with(file))
     assert "link 'beam'" in str(error.value)
     assert error.value.expected

@@ -1,0 +1,320 @@
+"""The program that expands one xacro file.
+
+It runs in a process of its own and imports nothing of this package.
+
+The request is one line of JSON on standard input, the answer one JSON object on standard output. Standard
+input stays open as long as the parent lives: when it closes, the system ends this process. What the
+expansion depends on (files, folders, variables of the environment) is told with the answer, so that it can
+be kept.
+
+xacro evaluates Python expressions, and its own guard is weak. The file belongs to the user, so this is no
+prison; but an expression has no business with programs, sockets or files to write, and they are refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import io
+import json
+import mmap
+import os
+import re
+import resource
+import signal
+import sys
+from typing import Any
+
+#: events of the interpreter that are refused, by their beginning
+_FORBIDDEN = (
+    "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.startfile", "pty.",
+    "socket.", "ctypes.", "os.kill", "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown",
+    "os.link", "os.symlink", "os.truncate", "os.putenv", "os.unsetenv", "shutil.", "signal.", "urllib.",
+    "ftplib.", "http.", "smtplib.", "webbrowser.", "resource.",
+)  # fmt: skip
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_EXPRESSION = re.compile(r"when evaluating expression '(.*)'", re.DOTALL)
+_MACRO = re.compile(r"unknown macro name: (\S+)")
+#: bytes of messages that are handed on
+_MESSAGES = 10_000
+
+
+class Refused(Exception):
+    """The expansion tried what no expansion needs."""
+
+
+class Inputs:
+    """What the expansion depends on, noted as it is asked for."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str | None] = {}
+        self.exists: dict[str, bool] = {}
+        self.globs: dict[str, list[str]] = {}
+        self.variables: dict[str, str | None] = {}
+        self.folder: str | None = None
+        #: False where something was asked for that cannot be noted
+        self.known = True
+        self._reading = False
+
+    def opened(self, name: Any) -> None:
+        if self._reading or not isinstance(name, (str, bytes)):
+            return
+        path = os.path.abspath(os.fsdecode(name))
+        if path not in self.files and not path.endswith((".py", ".pyc", ".so")):
+            self.files[path] = self._digest(path)
+
+    def settled(self) -> dict[str, Any] | None:
+        """All of it; None if it cannot be relied on, as when a file changed meanwhile."""
+        same = all(self._digest(path) == digest for path, digest in self.files.items())
+        if not (self.known and same):
+            return None
+        return {
+            "files": self.files,
+            "exists": self.exists,
+            "globs": self.globs,
+            "variables": {
+                name: None if value is None else _hash(os.fsencode(value))
+                for name, value in self.variables.items()
+            },
+            "folder": self.folder,
+        }
+
+    def _digest(self, path: str) -> str | None:
+        self._reading = True
+        try:
+            with open(path, "rb") as file:
+                return _hash(file.read())
+        except OSError:
+            return None
+        finally:
+            self._reading = False
+
+
+class Environment(dict):
+    """The user's environment, which notes what is asked for."""
+
+    def __init__(self, values: dict[str, str], inputs: Inputs) -> None:
+        super().__init__(values)
+        self._inputs = inputs
+
+    def __getitem__(self, name: str) -> str:
+        self._inputs.variables[name] = super().get(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self._inputs.variables[name] = super().get(name)
+        return super().get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        self._inputs.variables[str(name)] = super().get(str(name))
+        return super().__contains__(name)
+
+    def __iter__(self) -> Any:
+        self._inputs.known = False
+        return super().__iter__()
+
+    def keys(self) -> Any:
+        self._inputs.known = False
+        return super().keys()
+
+    def items(self) -> Any:
+        self._inputs.known = False
+        return super().items()
+
+    def values(self) -> Any:
+        self._inputs.known = False
+        return super().values()
+
+
+class Board:
+    """A page of memory that the parent sees: the file and the expression that are worked on."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._page = mmap.mmap(descriptor, 4096)
+
+    def write(self, file: str, expression: str) -> None:
+        text = f"{file}\0{expression}".encode("utf-8", "replace")[:4000]
+        self._page[: len(text) + 2] = text + b"\0\0"
+
+
+def main() -> None:
+    answers = os.fdopen(os.dup(1), "wb")
+    request = json.loads(sys.stdin.buffer.readline())
+    _set_limits(request["seconds"], request["memory"])
+    # nothing that the expansion prints reaches the parent's output
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    sys.path.extend(request["path"])
+    answer = expand(request)
+    data = json.dumps(answer).encode()
+    answers.write(data)
+    answers.close()
+    # there is nothing to tidy up, and it would take as long as to start
+    os._exit(0)
+
+
+def expand(request: dict[str, Any]) -> dict[str, Any]:
+    """The answer: text and inputs, or an error with file, line and cause; messages in both."""
+    import glob
+
+    import xacro
+    import yaml  # noqa: F401  before the guard stands
+
+    with contextlib.suppress(ImportError):
+        import ament_index_python.packages  # noqa: F401
+    with contextlib.suppress(ImportError):
+        import xacro.substitution_args
+
+    inputs = Inputs()
+    messages = io.StringIO()
+    os.environ = Environment(request["environment"], inputs)  # type: ignore[assignment]  # noqa: B003
+    _note_questions(inputs)
+    board = None if request["board"] is None else Board(request["board"])
+    _tell_expressions(xacro, board)
+    sys.addaudithook(_guard(inputs, glob))
+    file = request["file"]
+    with contextlib.redirect_stderr(messages), contextlib.redirect_stdout(messages):
+        try:
+            text = xacro.process_file(file).toprettyxml(indent="  ")
+        except MemoryError:
+            return _failure(xacro, file, "MemoryError: it needs too much memory", messages)
+        except RecursionError:
+            cause = "RecursionError: macros, includes or properties that call each other without end"
+            return _failure(xacro, file, cause, messages)
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            # xacro raises what its Python expressions raise, so that anything may come
+            return _failure(xacro, file, f"{type(_innermost(error)).__name__}: {error}", messages, error)
+    if len(text) > request["largest"]:
+        return _failure(xacro, file, f"the expanded text has {len(text)} letters, "
+                        f"at most {request['largest']} are accepted", messages)  # fmt: skip
+    return {"text": text, "inputs": inputs.settled(), "messages": _lines(messages)}
+
+
+def _failure(
+    xacro: Any, file: str, cause: str, messages: io.StringIO, error: BaseException | None = None
+) -> dict[str, Any]:
+    place = next((name for name in reversed(xacro.filestack or []) if name), file)
+    line = getattr(error, "lineno", None)
+    cause = cause[:_MESSAGES]
+    if line is None:
+        line = _line_of(cause, _innermost(error), place)
+    return {"error": cause, "file": place, "line": line, "messages": _lines(messages)}
+
+
+def _innermost(error: BaseException | None) -> BaseException | None:
+    """What went wrong at first: xacro wraps it, and its text may be empty, as that of MemoryError is."""
+    while getattr(error, "exc", None) is not None:
+        error = error.exc  # type: ignore[union-attr]
+    return error
+
+
+def _line_of(cause: str, error: BaseException | None, file: str) -> int | None:
+    """Line of the expression, macro or included file that an error names: xacro itself forgets lines."""
+    expression, macro = _EXPRESSION.search(cause), _MACRO.search(cause)
+    if expression is not None:
+        sought = expression.group(1)
+    elif macro is not None:
+        sought = f"<{macro.group(1)}"
+    elif isinstance(error, OSError) and isinstance(error.filename, str):
+        sought = os.path.basename(error.filename)
+    else:
+        return None
+    try:
+        with open(file, encoding="utf-8", errors="replace") as source:
+            text = source.read()
+    except OSError:
+        return None
+    at = text.find(sought)
+    return None if at < 0 else text.count("\n", 0, at) + 1
+
+
+def _lines(messages: io.StringIO) -> list[str]:
+    return [line for line in messages.getvalue()[:_MESSAGES].splitlines() if line.strip()]
+
+
+# ---- limits and guards ----
+
+
+def _set_limits(seconds: int, memory: int) -> None:
+    """Bounds that the system keeps, whatever the interpreter is busy with."""
+    for what, most in (
+        (resource.RLIMIT_CPU, seconds + 1),
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, 0),
+    ):
+        # a system that does not know a limit still has the others
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(what, (most, most))
+    signal.alarm(seconds + 1)
+    # the parent's end of standard input closes when the parent goes away: then the system sends SIGIO, which
+    # ends us
+    with contextlib.suppress(OSError, AttributeError):
+        fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _guard(inputs: Inputs, glob: Any) -> Any:
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, mode, flags = arguments
+            if (isinstance(mode, str) and set(mode) & set("wax+")) or (flags or 0) & _WRITING:
+                raise Refused(f"xacro may not write files: {path}")
+            inputs.opened(path)
+        elif event == "glob.glob":
+            pattern = os.path.abspath(arguments[0])
+            if pattern not in inputs.globs:
+                inputs.globs[pattern] = []
+                inputs.globs[pattern] = sorted(glob.glob(pattern))
+        elif event.startswith(_FORBIDDEN):
+            raise Refused(f"xacro may not do this: {event} {arguments!r:.200}")
+
+    return hook
+
+
+def _note_questions(inputs: Inputs) -> None:
+    """Note which paths are asked for, and the working directory."""
+
+    def noting(ask: Any) -> Any:
+        def asked(path: Any) -> bool:
+            found: bool = ask(path)
+            if isinstance(path, (str, bytes)):
+                inputs.exists[os.path.abspath(os.fsdecode(path))] = found
+            return found
+
+        return asked
+
+    for name in ("exists", "isfile", "isdir"):
+        setattr(os.path, name, noting(getattr(os.path, name)))
+    working = os.getcwd()
+    inputs_of_folder = os.path.abspath
+
+    def absolute(path: Any) -> Any:
+        if not os.path.isabs(path):
+            inputs.folder = working
+        return inputs_of_folder(path)
+
+    os.path.abspath = absolute
+
+
+def _tell_expressions(xacro: Any, board: Board | None) -> None:
+    """Write each expression on the board before it is evaluated: where it hangs, the parent says so."""
+    if board is None:
+        return
+    evaluate = xacro.safe_eval
+
+    def told(expression: str, *scopes: Any) -> Any:
+        board.write((xacro.filestack or [""])[-1] or "", expression)
+        return evaluate(expression, *scopes)
+
+    xacro.safe_eval = told
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+if __name__ == "__main__":
+    main()
