@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 
 import numba
 from numba import njit
@@ -11,19 +12,22 @@ from .cache import compiling, our_cache
 from .compiler import _one_at_a_time
 
 
-class AnyTypes:
-    """A kernel as Python calls it: compiled, and kept, for every combination of types that comes."""
+def any_types(function: Callable) -> Callable:
+    """Decorate a function that Python calls: compiled, and kept, for every combination of types that comes.
 
-    def __init__(self, function: Callable) -> None:
-        self.function = function
-        with our_cache():
-            self._dispatcher = njit(function, cache=True, error_model="numpy")
-        self._known: set[tuple] = set()
+    It must be a function of its own that calls a kernel: what is kept of a kernel has no way in.
+    """
+    with our_cache():
+        dispatcher = njit(function, cache=True, error_model="numpy")
+    known: set[tuple] = set()
 
-    def __call__(self, *arguments):
+    @wraps(function)
+    def called(*arguments):
         types = tuple(numba.typeof(argument) for argument in arguments)
-        if types not in self._known and not numba.config.DISABLE_JIT:
-            with _one_at_a_time, compiling(self.function):
-                self._dispatcher.compile(types)
-            self._known.add(types)
-        return self._dispatcher(*arguments)
+        if types not in known and not numba.config.DISABLE_JIT:
+            with _one_at_a_time, compiling(function):
+                dispatcher.compile(types)
+            known.add(types)
+        return dispatcher(*arguments)
+
+    return called

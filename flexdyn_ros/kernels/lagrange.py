@@ -16,7 +16,7 @@ first) as quasi-velocity. Kernels are generic in the number type (float64, compl
 
 import numpy as np
 
-from .any_types import AnyTypes
+from .any_types import any_types
 from .compiler import inner, kernel
 from .friction import dry_friction
 from .lagrange_affine import (
@@ -562,5 +562,7 @@ def add_modal_forces(m, q, v, h):
                 h[DAMPING, m.I[m.mode_v + first + k]] += m.F[m.D + kl] * v[m.I[m.mode_v + first + l]]
 
 
-#: `lagrange_equations` as Python calls it, with real or complex numbers
-equations_of_lagrange = AnyTypes(lagrange_equations)
+@any_types
+def equations_of_lagrange(ints, floats, qs, vs, w, M, h, e):
+    """`lagrange_equations` as Python calls it, with real or complex numbers."""
+    lagrange_equations(ints, floats, qs, vs, w, M, h, e)
