@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from rclpy.handle import InvalidHandle
+from rclpy.exceptions import InvalidHandle
+from rclpy.qos import QoSProfile
 from rclpy.task import Future
 
 from flexdyn_ros.nodes.fair_queue import SHORT, FairQueue, Job, QueueFullError
@@ -26,6 +27,9 @@ __all__ = ["RequestDesk"]
 
 #: seconds of work that a request may take in the thread that spins
 AT_ONCE = 0.002
+#: requests that wait for the thread that spins: many clients may ask at once, and with rclpy's 10 what comes
+#: beyond is lost without a word
+QUEUE = QoSProfile(depth=1000)
 #: seconds after which a request whose client was never seen is given up: a server may come to know a client
 #: after its request
 UNSEEN = 2.0
@@ -64,7 +68,11 @@ class RequestDesk:
     def open(self, service: Service, callback_group: Any) -> Any:
         """Make the ROS service; the caller destroys it."""
         made = self._node.create_service(
-            service.type, f"~/{service.name}", self._callback(service), callback_group=callback_group
+            service.type,
+            f"~/{service.name}",
+            self._callback(service),
+            qos_profile=QUEUE,
+            callback_group=callback_group,
         )
         # the executor of rclpy sends what a callback returns by this function
         made.send_response = partial(self._send, made, made.send_response)
@@ -118,7 +126,7 @@ class RequestDesk:
         executor = self._node.executor
         done: Future = Future(executor=executor)
         if samples > 1 and self._is_readable:
-            response = LargeResponse(service.type)
+            response = LargeResponse(service.type.Response)
         work = answering(service, self._robots, request, response, self._settings.max_samples)
 
         def finish(result: Any) -> None:
@@ -178,7 +186,7 @@ class _Awaited:
 
 
 class _Costs:
-    """Seconds of work of requests answered so far, by service, robot and order of magnitude of the samples."""
+    """Seconds of work of requests answered so far, by service, robot and magnitude of the samples."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, int], float] = {}

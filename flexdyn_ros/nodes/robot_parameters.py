@@ -52,7 +52,7 @@ class DynamicsServerParameters(RobotParameters, LifecycleParameters):
     )
     max_samples: int = parameter(100000, "largest number of samples in one request", low=1, high=100_000_000)
     max_seconds: float = parameter(
-        30.0,
+        60.0,
         "largest work on one request, in processor time; a request that would take more is refused",
         unit="s",
         low=0.001,

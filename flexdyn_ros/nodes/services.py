@@ -303,9 +303,7 @@ def inverse_kinematics(robot: Any, request: Any, response: Any, max_samples: int
     if not 1 <= n <= max_samples:
         raise RequestError(f"poses has {n} entries, expected 1 to {max_samples}")
     if request.twists and len(request.twists) != n:
-        raise RequestError(
-            f"twists has {len(request.twists)} entries, expected {n} (as poses) or none"
-        )
+        raise RequestError(f"twists has {len(request.twists)} entries, expected {n} (as poses) or none")
     poses, twists = request.poses, request.twists
 
     def matrices(part: slice) -> np.ndarray:

@@ -39,8 +39,8 @@ class _EndedError(Exception):
 class SimulateAction:
     """Serves goals; each ends with a result whose `success` and `message` say what became of it.
 
-    A wrong goal, one too many, and a run that fails are aborted with a message, a cancelled one is canceled with
-    one: the other fields are then empty.
+    A wrong goal, one too many, and a run that fails are aborted with a message, a cancelled one is canceled
+    with one: the other fields are then empty.
 
     Parameters
     ----------
@@ -210,8 +210,9 @@ def run_of(robots: Mapping[str, Any], goal: Any) -> Callable[[Callable[[float], 
     if not numbers <= LARGEST_RESULT:
         longest = (LARGEST_RESULT // (1 + robot.nq + robot.nv) - 1) * step
         raise RequestError(
-            f"duration is {goal.duration:g} s, {ceil(min(goal.duration / step, 1e18))} steps of {step:g} s whose"
-            f" result would hold over {LARGEST_RESULT} numbers, expected at most {longest:g} s or a longer dt"
+            f"duration is {goal.duration:g} s, {ceil(min(goal.duration / step, 1e18))} steps of {step:g} s"
+            f" whose result would hold over {LARGEST_RESULT} numbers, expected at most {longest:g} s or a"
+            " longer dt"
         )
     given: dict[str, Any] = {}
     for field, name, width in (

@@ -115,7 +115,7 @@ def run_adaptive(plan: Plan) -> Trajectory:
         times, y = plan.times, system.y0
         last = times.size - 1
         # without a control law nothing jumps, and one run takes all; a bar wants to move
-        stride = 1 if plan.control is not None else max(1, last // 100) if plan.progress is True else max(1, last)
+        stride = 1 if plan.control is not None else max(1, last // 100 if plan.progress is True else last)
         for first in range(0, max(last, 1), stride):
             end = min(first + stride, last)
             q, v = system.state(y)
