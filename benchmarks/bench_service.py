@@ -7,8 +7,8 @@ The empty service has the same type, gets the same request and returns a respons
 Calls alternate, so that whatever else the machine does meets both alike.
 
 --behind-long-requests: the same call, due every 10 ms whether or not the one before has been answered, while
-another process asks for 3,000 deflections, for energies of 3,000 states with static deflections, for modes, and
-for a simulation of 100 s, all the time. Latency counts from when a call is due.
+another process asks for 3,000 deflections, energies of 3,000 states with static deflections, modes, and a
+simulation of 100 s, all the time. Latency counts from when a call is due.
 """
 
 from __future__ import annotations

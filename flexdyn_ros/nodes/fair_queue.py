@@ -90,7 +90,9 @@ class Job:
             if self._reason:
                 self._progress = self._work.throw(StoppedError(self._told(self._reason)))
             elif before is None:
-                self._progress = next(self._work)
+                before = self._progress = next(self._work)
+                if self._clock() - begin < SLICE:
+                    self._progress = self._work.send(self._size)
             else:
                 self._progress = self._work.send(self._size)
             took = self._clock() - begin
@@ -112,10 +114,10 @@ class Job:
         """Size of the next slice from the time that this one took."""
         now = self._progress
         assert now is not None
-        if before is None or before.what != now.what:
+        n = now.done - before.done if before is not None and before.what == now.what else 0
+        if before is None or n <= 0:
             self._size, self._measured = 1, [0, 0.0]
             return
-        n = now.done - before.done
         if before.done > 0:
             # the first slice also pays for what is done once
             self._measured[0] += n
