@@ -1,4 +1,4 @@
-"""Responses as the memory that ROS reads: the messages that rclpy makes, without an object for each number."""
+"""Responses as the memory that ROS reads: the messages that rclpy makes, without an object per number."""
 
 import ctypes
 import time
