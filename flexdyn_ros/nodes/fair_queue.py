@@ -165,10 +165,11 @@ class FairQueue:
     most_jobs, most_samples : int
         Bounds of what may wait; a job of more samples is taken when no other is there.
     threads : int
-        How many jobs are worked on at a time; 0: none, `work_once` is called by the owner.
+        How many jobs are worked on at a time, one of them a short one: a single sample of a large robot may
+        take seconds, and cannot be cut. 0: none, `work_once` is called by the owner.
     """
 
-    def __init__(self, most_jobs: int, most_samples: int, threads: int = 2) -> None:
+    def __init__(self, most_jobs: int, most_samples: int, threads: int = 3) -> None:
         self._most_jobs, self._most_samples = most_jobs, most_samples
         self._short: deque[Job] = deque()
         self._long: deque[Job] = deque()
@@ -178,7 +179,8 @@ class FairQueue:
         self._changed = threading.Condition()
         self._closed = False
         self._threads = [
-            threading.Thread(target=self._run, name=f"worker {i}", daemon=True) for i in range(threads)
+            threading.Thread(target=self._run, args=(0 < i == threads - 1,), name=f"worker {i}", daemon=True)
+            for i in range(threads)
         ]
         for thread in self._threads:
             thread.start()
@@ -239,10 +241,10 @@ class FairQueue:
         self._work_on(job)
         return True
 
-    def _run(self) -> None:
+    def _run(self, only_short: bool) -> None:
         while True:
             with self._changed:
-                while (job := self._next()) is None:
+                while (job := self._next(only_short)) is None:
                     if self._closed:
                         return
                     self._changed.wait()
@@ -261,10 +263,12 @@ class FairQueue:
 
     def _line_up(self, job: Job) -> None:
         (self._long if job.is_long else self._short).append(job)
-        self._changed.notify()
+        self._changed.notify_all()
 
-    def _next(self) -> Job | None:
+    def _next(self, only_short: bool = False) -> Job | None:
         """The job whose turn it is, taken out of the line."""
+        if only_short:
+            return self._short.popleft() if self._short else None
         if self._short and not (self._long and self._passed_over >= SHORT_SLICES):
             self._passed_over = self._passed_over + 1 if self._long else 0
             return self._short.popleft()

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from math import inf
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
@@ -30,6 +31,8 @@ AT_ONCE = 0.002
 #: requests that wait for the thread that spins: many clients may ask at once, and with rclpy's 10 what comes
 #: beyond is lost without a word
 QUEUE = QoSProfile(depth=1000)
+#: services that answer more samples than this at once answer one sample quickly, whatever the robot
+QUICKEST = 100
 #: seconds after which a request whose client was never seen is given up: a server may come to know a client
 #: after its request
 UNSEEN = 2.0
@@ -119,7 +122,9 @@ class RequestDesk:
     def _is_quick(self, service: Service, request: Any, samples: int) -> bool:
         if samples > service.quick or getattr(request, "unlisted", 0) == STATIC:
             return False
-        return self._costs.of(service, request, samples, 0.0) <= AT_ONCE
+        # what a request costs is learnt in the queue, unless it is cheap for every robot
+        unknown = 0.0 if samples == 1 and service.quick > QUICKEST else inf
+        return self._costs.of(service, request, samples, unknown) <= AT_ONCE
 
     def _queued(self, service: Service, request: Any, response: Any, samples: int) -> Future:
         """The response of the queue, in the future."""

@@ -223,6 +223,24 @@ def test_what_one_request_runs_into_ends_no_other():
     assert str(results[0]) == "it is broken"
 
 
+def test_a_sample_that_cannot_be_cut_holds_up_no_short_request():
+    queue = FairQueue(100, 10**9)
+    gate, answered = threading.Event(), threading.Event()
+
+    def stuck():
+        yield Progress(0, 1)
+        assert gate.wait(60.0)
+
+    for _ in range(5):
+        queue.push(Job(stuck(), lambda result: None, is_long=True))
+    try:
+        queue.push(Job(in_slices(1, lambda part: (np.zeros(1),)), lambda result: answered.set()))
+        assert answered.wait(30.0)
+    finally:
+        gate.set()
+        queue.close("over", patience=30.0)
+
+
 def test_threads_work_and_end_and_refuse_what_waits():
     queue = FairQueue(100, 10**9, threads=2)
     is_over = threading.Event()
