@@ -174,7 +174,7 @@ def test_a_simulation_is_that_of_the_library(client, robot, method):
     rng = np.random.default_rng(2)
     q, v, tau = robot.neutral(), 0.01 * rng.standard_normal(robot.nv), rng.standard_normal(robot.nu)
     dt = 1e-5 if method == "rk4" else 0.0
-    duration = {"rk4": 5e-4, "bdf": 2e-3}.get(method, 0.02)
+    duration = {"rk4": 5e-4, "bdf": 2e-4}.get(method, 0.02)
     fields = {"positions": doubles(q), "velocities": doubles(v), "efforts": doubles(tau)}
     status, found = Goal(client, duration=duration, dt=dt, method=method, **fields).result()
     assert found.success, found.message
