@@ -55,7 +55,9 @@ class _System:
 
     def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
         """dy/dt; NaN where the dynamics has no answer, so that the integrator takes a smaller step."""
-        self.progress.reach(t)
+        if self.plan.method != "lsoda":
+            # the compiled lsoda passes over what a function raises that it calls
+            self.progress.reach(t)
         q, v = self.state(y)
         if self.plan.wrenches is not None:
             self.motion.set_wrenches(self.plan.wrenches(t, q.copy(), v.copy()))
@@ -93,6 +95,8 @@ class _System:
         first = self.robot.nq
 
         def function(t: float, y: np.ndarray) -> float:
+            # asked after every step
+            self.progress.reach(t)
             return float((np.abs(y[first:-2]) / self.bounds).max(initial=0.0)) - 1.0
 
         function.terminal, function.direction = True, 1.0  # type: ignore[attr-defined]
