@@ -169,7 +169,7 @@ class FairQueue:
         take seconds, and cannot be cut. 0: none, `work_once` is called by the owner.
     """
 
-    def __init__(self, most_jobs: int, most_samples: int, threads: int = 3) -> None:
+    def __init__(self, most_jobs: int, most_samples: int, threads: int = 2) -> None:
         self._most_jobs, self._most_samples = most_jobs, most_samples
         self._short: deque[Job] = deque()
         self._long: deque[Job] = deque()
