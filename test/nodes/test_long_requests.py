@@ -95,8 +95,8 @@ def test_short_requests_are_answered_while_long_ones_are_worked_on(client, robot
                 waits.append(time.monotonic() - begin)
         patient.call(srv.ListRobots, f"{NODE}/list_robots")
         assert not any(future.done() for future in long), "the long ones were there all the time"
-    # milliseconds where a core is idle (benchmarks/bench_service.py --behind-long-requests); once, all but
-    # the first kind waited for the long ones before them, over a minute
+    # benchmarks/bench_service.py --behind-long-requests measures the p99; once, all but the first kind waited
+    # for the long ones before them, over a minute
     assert np.median(waits) < 2.0, waits
     assert max(waits) < 15.0, waits
 
@@ -204,7 +204,7 @@ def test_a_long_simulation_tells_how_far_it_is_and_is_cancelled(client, robot):
     begin = time.monotonic()
     goal.cancel()
     status, found = goal.result()
-    # a tenth of a second where a core is idle
+    # the run looks every 20 ms; the machine may be busy
     assert time.monotonic() - begin < 10.0
     assert status == GoalStatus.STATUS_CANCELED
     assert found == Simulate.Result(success=False, message=found.message)
