@@ -1,10 +1,15 @@
 """Round trip of InverseDynamics against an empty service of the same message sizes, each in its own process.
 
     python benchmarks/bench_service.py [--robot seven_joint_arm] [--calls 2000] [--samples 1] [--json]
-        [--quick]
+    python benchmarks/bench_service.py --behind-long-requests [--robot canadarm2] [--calls 2000] [--json]
+    (--quick: both parts)
 
 The empty service has the same type, gets the same request and returns a response of the same size at once.
 Calls alternate, so that whatever else the machine does meets both alike.
+
+--behind-long-requests: the same call, due every 10 ms whether or not the one before has been answered, while
+another process asks for 3,000 deflections, energies of 3,000 states with static deflections, modes, and a
+simulation of 100 s, all the time. Latency counts from when a call is due.
 """
 
 from __future__ import annotations
@@ -38,8 +43,57 @@ except BaseException:
 """
 
 
+#: seconds between two calls while long requests are worked on
+EVERY = 0.01
+#: asks for long requests, as many of each kind at a time as named, and tells what became of them
+LONG = """
+import sys
+from array import array
+import rclpy
+from rclpy.action import ActionClient
+import flexdyn_ros
+from flexdyn_interfaces import srv
+from flexdyn_interfaces.action import Simulate
+robot = flexdyn_ros.load("{robot}")
+rigid = [c.name for c in robot.coordinates if "/" not in c.name]
+n = 3000
+q, v = array("d", robot.neutral().tolist()), array("d", bytes(8 * n * robot.nv))
+some = array("d", [q[robot.q_names.index(name)] for name in rigid]) * n
+requests = {{
+    "deflections": srv.Deflections.Request(samples=n, positions=q * n),
+    "compute_energy": srv.ComputeEnergy.Request(
+        samples=n, names=rigid, unlisted=2, positions=some, velocities=v
+    ),
+    "modes": srv.Modes.Request(samples=1, positions=q, locked=["joints"]),
+}}
+kinds = {{"deflections": srv.Deflections, "compute_energy": srv.ComputeEnergy, "modes": srv.Modes}}
+rclpy.init()
+node = rclpy.create_node("long")
+runs = ActionClient(node, Simulate, "/dynamics_server/simulate")
+clients = {{name: node.create_client(kind, "/dynamics_server/" + name) for name, kind in kinds.items()}}
+for client in clients.values():
+    client.wait_for_service()
+runs.wait_for_server()
+runs.send_goal_async(Simulate.Goal(duration=100.0))
+def ask(name):
+    def answered(future):
+        print(name, future.result().success, future.result().message, flush=True)
+        ask(name)
+    clients[name].call_async(requests[name]).add_done_callback(answered)
+for name in clients:
+    ask(name)
+print("asked", flush=True)
+try:
+    rclpy.spin(node)
+except BaseException:
+    sys.exit(0)
+"""
+
+
 def main() -> int:
     arguments = parse()
+    if arguments.behind_long_requests:
+        return behind_long_requests(arguments)
     import flexdyn_ros
 
     robot = flexdyn_ros.load(arguments.robot)
@@ -59,7 +113,7 @@ def main() -> int:
             except subprocess.TimeoutExpired:
                 process.kill()
     report(times, arguments)
-    return 0
+    return behind_long_requests(arguments) if arguments.quick else 0
 
 
 def parse() -> argparse.Namespace:
@@ -67,6 +121,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--robot", default="seven_joint_arm")
     parser.add_argument("--calls", type=int, default=2000)
     parser.add_argument("--samples", type=int, default=1)
+    parser.add_argument("--behind-long-requests", action="store_true")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     if arguments.quick:
@@ -104,6 +159,102 @@ def measure(robot, samples: int, calls: int, nodes: tuple[str, ...]) -> dict[str
                 raise SystemExit(future.result().message)
     rclpy.shutdown()
     return {name: np.array(values[calls // 10 :]) for name, values in times.items()}
+
+
+def behind_long_requests(arguments: argparse.Namespace) -> int:
+    """Latency of single calls while long requests are worked on, and without them."""
+    import flexdyn_ros
+
+    name = "canadarm2" if arguments.robot == "seven_joint_arm" else arguments.robot
+    robot = flexdyn_ros.load(name)
+    server = [sys.executable, "-m", "flexdyn_ros.nodes.dynamics_server", "--ros-args"]
+    processes = [subprocess.Popen([*server, "-p", f"description_file:={name}"])]
+    figures: dict[str, dict[str, float]] = {}
+    try:
+        with Caller(robot) as caller:
+            figures["alone"] = latencies(caller, arguments.calls)
+            long = [sys.executable, "-c", LONG.format(robot=name)]
+            processes.append(subprocess.Popen(long, stdout=subprocess.PIPE, text=True))
+            while "asked" not in processes[-1].stdout.readline():
+                pass
+            figures["behind_long_requests"] = latencies(caller, arguments.calls)
+    finally:
+        for process in reversed(processes):
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+    answers = processes[-1].stdout.read().splitlines() if len(processes) == 2 else []
+    if arguments.json:
+        print(json.dumps({"robot": name, "long_requests_answered": len(answers)} | figures))
+        return 0
+    print(f"{name}, one call of InverseDynamics every {1e3 * EVERY:g} ms, {arguments.calls} calls")
+    for case, f in figures.items():
+        print(
+            f"  {case:22s} median {f['median_ms']:7.2f} ms   p99 {f['p99_ms']:7.2f} ms   longest"
+            f" {f['longest_ms']:7.2f} ms"
+        )
+    print(f"  long requests answered meanwhile: {len(answers)} (p99 must be at most 50 ms on an idle core)")
+    for answer in sorted(set(answers)):
+        print(f"    {answers.count(answer)} x {answer}")
+    return 0
+
+
+class Caller:
+    """Calls InverseDynamics of one sample."""
+
+    def __init__(self, robot) -> None:
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+        from rclpy.qos import QoSProfile
+
+        from flexdyn_interfaces.srv import InverseDynamics
+
+        rclpy.init()
+        node = rclpy.create_node("bench_service")
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(node)
+        # rclpy keeps 10 answers by default, and loses those beyond
+        self.client = node.create_client(
+            InverseDynamics, "/dynamics_server/inverse_dynamics", qos_profile=QoSProfile(depth=1000)
+        )
+        if not self.client.wait_for_service(600.0):
+            raise SystemExit("the server does not answer")
+        q, v = array("d", robot.neutral().tolist()), array("d", bytes(8 * robot.nv))
+        self.request = InverseDynamics.Request(samples=1, positions=q, velocities=v, accelerations=v)
+
+    def __enter__(self) -> Caller:
+        return self
+
+    def __exit__(self, *_) -> None:
+        import rclpy
+
+        rclpy.shutdown()
+
+
+def latencies(caller: Caller, calls: int) -> dict[str, float]:
+    """Time from when a call is due until its answer is there, calls being due at equal intervals."""
+    took: list[float] = []
+    start = time.perf_counter() + EVERY
+    sent = 0
+    while len(took) < calls:
+        now = time.perf_counter()
+        due = start + sent * EVERY
+        if sent < calls and now >= due:
+            future = caller.client.call_async(caller.request)
+            future.add_done_callback(lambda _, due=due: took.append(time.perf_counter() - due))
+            sent += 1
+        else:
+            caller.executor.spin_once(timeout_sec=max(0.0, min(due - now, EVERY)))
+        if now > start + calls * EVERY + 60.0:
+            raise SystemExit(f"{calls - len(took)} of {calls} calls were not answered")
+    ms = 1e3 * np.array(took[calls // 10 :])
+    return {
+        "median_ms": float(np.median(ms)),
+        "p99_ms": float(np.percentile(ms, 99)),
+        "longest_ms": float(ms.max()),
+    }
 
 
 def report(times: dict[str, np.ndarray], arguments: argparse.Namespace) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "pose_message",
     "poses_from_matrices",
     "quaternion_of",
+    "quaternions_of",
     "rows_of_jacobian",
     "seconds_of",
     "time_message",
@@ -100,6 +101,28 @@ def quaternion_of(R: np.ndarray) -> tuple[float, float, float, float]:
         x, y, z, w = (c + g) / s, (f + h) / s, 0.25 * s, (d - b) / s
     n = copysign(sqrt(x * x + y * y + z * z + w * w), w if w else 1.0)
     return x / n, y / n, z / n, w / n
+
+
+def quaternions_of(R: np.ndarray) -> np.ndarray:
+    """Unit quaternions (n, 4), x y z w, of rotation matrices (n, 3, 3), as `quaternion_of` for each."""
+    a, e, i = R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]
+    h_f, c_g, d_b = R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]
+    d_b2, c_g2, h_f2 = R[:, 1, 0] + R[:, 0, 1], R[:, 0, 2] + R[:, 2, 0], R[:, 2, 1] + R[:, 1, 2]
+    cases = (
+        (1.0 + a + e + i, (h_f, c_g, d_b, None)),
+        (1.0 + a - e - i, (None, d_b2, c_g2, h_f)),
+        (1.0 + e - a - i, (d_b2, None, h_f2, c_g)),
+        (1.0 + i - a - e, (c_g2, h_f2, None, d_b)),
+    )
+    largest = np.where(a + e + i > 0.0, 0, np.where((a >= e) & (a >= i), 1, np.where(e >= i, 2, 3)))
+    found = np.empty((len(R), 4))
+    for case, (square, parts) in enumerate(cases):
+        rows = largest == case
+        s = 2.0 * np.sqrt(square[rows])
+        for k, part in enumerate(parts):
+            found[rows, k] = 0.25 * s if part is None else part[rows] / s
+    n = np.sqrt(np.einsum("ij,ij->i", found, found))
+    return found / np.copysign(n, np.where(found[:, 3] != 0.0, found[:, 3], 1.0))[:, None]
 
 
 def pose_message(T: np.ndarray) -> Pose:

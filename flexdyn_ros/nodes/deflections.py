@@ -11,8 +11,9 @@ from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
 from flexdyn_ros.model.bending_frames import bending_frames
 from flexdyn_ros.nodes.conversions import doubles, vector_message
 from flexdyn_ros.nodes.number_message import NumberMessage
+from flexdyn_ros.nodes.response_memory import Memory, layout
 
-__all__ = ["DeflectionMessage", "deflection_message"]
+__all__ = ["DeflectionMessage", "DeflectionRows", "deflection_message"]
 
 _KNOWN: WeakKeyDictionary[Any, dict[str, tuple[str, float]]] = WeakKeyDictionary()
 
@@ -25,6 +26,35 @@ def deflection_message(robot: Any, bent: dict[str, Any], row: tuple[int, ...] = 
         robot=robot.name,
         links=[_link(name, *frames[name], d, row) for name, d in bent.items()],
     )
+
+
+class DeflectionRows:
+    """LinkDeflections of n samples, from what `robot.deflections` answered."""
+
+    def __init__(self, robot: Any, bent: dict[str, Any], samples: int) -> None:
+        self._robot, self._bent, self._samples = robot, bent, samples
+
+    def messages(self) -> list[LinkDeflections]:
+        """As messages."""
+        return [deflection_message(self._robot, self._bent, (i,)) for i in range(self._samples)]
+
+    def memory(self, memory: Memory) -> np.ndarray:
+        """As an array (samples,) of their C structures."""
+        frames = _frames_of(self._robot)
+        links = np.zeros((self._samples, len(self._bent)), layout(LinkDeflection))
+        for column, (name, d) in zip(links.T, self._bent.items(), strict=True):
+            frame, length = frames[name]
+            column["link"], column["frame_id"] = memory.text(name), memory.text(frame)
+            column["length"] = length
+            column["stations"] = memory.sequence(np.ascontiguousarray(d.station, np.float64))
+            for source, field in DeflectionMessage.FIELDS:
+                values = np.ascontiguousarray(getattr(d, source), np.float64)
+                column[field] = memory.sequences(values, 1)
+        found = np.zeros(self._samples, layout(LinkDeflections))
+        found["header"]["frame_id"] = memory.text("")
+        found["robot"] = memory.text(self._robot.name)
+        found["links"] = memory.sequences(links, 1)
+        return found
 
 
 class DeflectionMessage:

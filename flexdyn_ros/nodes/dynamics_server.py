@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.task import Future
 from std_msgs.msg import String
 
 from flexdyn_interfaces import srv
 from flexdyn_ros.nodes.declaration import ParameterError, declare
 from flexdyn_ros.nodes.managed import ManagedNode, run
+from flexdyn_ros.nodes.request_desk import RequestDesk
 from flexdyn_ros.nodes.robot_parameters import DynamicsServerParameters, RobotParameters
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
-from flexdyn_ros.nodes.services import SERVICES, Service, answer
+from flexdyn_ros.nodes.services import SERVICES
+from flexdyn_ros.nodes.simulate_action import SimulateAction
 from flexdyn_ros.nodes.warm import warm_up
 
 __all__ = ["DynamicsServer", "main"]
 
 
-class DynamicsServer(ManagedNode):
-    """Answers requests about robots; a long one is computed by a thread of its own, so that it holds up no
-    other.
+#: seconds for which a thread may keep the interpreter while another waits: a request that comes while others
+#: are worked on waits for a few of these
+SWITCH = 0.0005
 
-    The thread that spins is the only one that touches ROS: a handler that takes long awaits a future.
-    """
+
+class DynamicsServer(ManagedNode):
+    """Answers requests about robots, quick ones at once and others in turn (nodes/request_desk.py), and
+    simulates them (nodes/simulate_action.py)."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__("dynamics_server", **options)
         self._settings = declare(self, DynamicsServerParameters)
         self._sources = self._declare_robots()
         self._robots: dict[str, Any] = {}
-        self._pool = ThreadPoolExecutor(2, thread_name_prefix="solve")
+        self._desk: RequestDesk | None = None
+        self._simulate: SimulateAction | None = None
         self._served = self._refused = 0
         self._last_refusal = ""
         self._made: list[Any] = []
@@ -60,32 +64,55 @@ class DynamicsServer(ManagedNode):
                 self.get_logger().warning(f"{robot.name}: {warning}")
             warm_up(robot)
         group = ReentrantCallbackGroup()
+        self._desk = RequestDesk(self, self._robots, self._settings, self._count)
         self._made = [
-            self.create_service(srv.ListRobots, "~/list_robots", self._on_list, callback_group=group)
+            self.create_service(srv.ListRobots, "~/list_robots", self._on_list, callback_group=group),
+            *(self._desk.open(service, group) for service in SERVICES),
         ]
-        for service in SERVICES:
-            self._made.append(
-                self.create_service(
-                    service.type, f"~/{service.name}", self._on_request(service), callback_group=group
-                )
-            )
+        self._simulate = SimulateAction(self, self._robots, self._settings.max_simulations, self._count)
+        self._look = self.create_timer(0.2, self._desk.look_for_clients)
         self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
         self._health = self.create_timer(1.0, self._report)
         self._description = None
         if self._settings.publish_description:
             self._description = self.create_publisher(String, "robot_description", LATCHED)
             self._description.publish(String(data=loaded[0].text))
+        # what was loaded stays: no collection of garbage, during which no thread runs, looks at it again
+        gc.collect()
+        gc.freeze()
         names = ", ".join(f"{r.name} ({r.kind}, {r.nv} coordinates)" for r in self._robots.values())
         self.get_logger().info(f"ready: {names}")
 
+    def start(self) -> None:
+        if self._simulate is not None:
+            self._simulate.resume()
+
+    def stop(self) -> None:
+        if self._simulate is not None:
+            self._simulate.pause("stopped because the server was deactivated")
+
     def clear(self) -> None:
+        self._close("stopped because the server is cleaned up")
         for service in self._made:
             self.destroy_service(service)
+        self.destroy_timer(self._look)
         self.destroy_timer(self._health)
         self.destroy_publisher(self._diagnostics)
         if self._description is not None:
             self.destroy_publisher(self._description)
         self._made, self._robots = [], {}
+
+    def destroy_node(self) -> None:
+        self._close("stopped because the server ends")
+        super().destroy_node()
+
+    def _close(self, reason: str) -> None:
+        """End the work on requests and goals, and their threads."""
+        if self._desk is not None:
+            self._desk.close(reason)
+        if self._simulate is not None:
+            self._simulate.close(reason)
+        self._desk = self._simulate = None
 
     # ---- requests ----
 
@@ -95,42 +122,21 @@ class DynamicsServer(ManagedNode):
         response.kinds = [robot.kind for robot in self._robots.values()]
         return response
 
-    def _on_request(self, service: Service) -> Any:
-        """The callback of a service: at once what is quick, in the pool what is not."""
-        limit = self._settings.max_samples
-
-        async def callback(request: Any, response: Any) -> Any:
-            if getattr(request, "samples", 1) > service.quick or getattr(request, "unlisted", 0):
-                result = await self._in_pool(service, request, response)
-            else:
-                result = answer(service, self._robots, request, response, limit)
-            self._count(service, result)
-            return result
-
-        return callback
-
-    def _in_pool(self, service: Service, request: Any, response: Any) -> Future:
-        done: Future = Future(executor=self.executor)
-        executor = self.executor
-
-        def work() -> None:
-            done.set_result(answer(service, self._robots, request, response, self._settings.max_samples))
-            if executor is not None:
-                executor.wake()
-
-        self._pool.submit(work)
-        return done
-
-    def _count(self, service: Service, response: Any) -> None:
+    def _count(self, name: str, response: Any) -> None:
         if response.success:
             self._served += 1
             return
         self._refused += 1
-        self._last_refusal = f"{service.name}: {response.message}"[:500]
+        self._last_refusal = f"{name}: {response.message}"[:500]
         self.get_logger().warning(f"refused {self._last_refusal}", throttle_duration_sec=1.0)
 
     def _report(self) -> None:
-        values = {"served": self._served, "refused": self._refused, "last_refusal": self._last_refusal}
+        values = {
+            "served": self._served,
+            "refused": self._refused,
+            "last_refusal": self._last_refusal,
+            "waiting": len(self._desk.queue) if self._desk is not None else 0,
+        }
         status = DiagnosticStatus(
             level=DiagnosticStatus.OK,
             name=f"{self.get_name()}: requests",
@@ -144,6 +150,7 @@ class DynamicsServer(ManagedNode):
 
 def main(args: list[str] | None = None) -> None:
     """Entry point."""
+    sys.setswitchinterval(SWITCH)
     sys.exit(run(DynamicsServer, args))
 
 

@@ -3,16 +3,18 @@ field."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.nodes.conversions import numbers_of, wrench_vector
+from flexdyn_ros.nodes.slices import Progress, in_slices
 
 __all__ = [
     "LARGEST_RESULT",
+    "STATIC",
     "RequestError",
     "check_result_size",
     "column",
@@ -48,8 +50,11 @@ def robot_of(robots: Mapping[str, Any], name: str) -> Any:
     return next(iter(robots.values()))
 
 
-def read_states(robot: Any, request: Any, fields: Sequence[str], max_samples: int) -> tuple[np.ndarray, ...]:
-    """Positions (samples, nq), in the robot's order, and the other fields (samples, nv or nu) of a request.
+def read_states(
+    robot: Any, request: Any, fields: Sequence[str], max_samples: int
+) -> Generator[Progress, int, tuple[np.ndarray, ...]]:
+    """Positions (samples, nq), in the robot's order, and the other fields (samples, nv or nu) of a request;
+    in slices, since static deflections may have to be found.
 
     Raises
     ------
@@ -60,10 +65,11 @@ def read_states(robot: Any, request: Any, fields: Sequence[str], max_samples: in
         raise RequestError(f"samples is {samples}, expected 1 to {max_samples} (parameter max_samples)")
     if request.unlisted not in (REFUSE, ZERO, STATIC):
         raise RequestError(f"unlisted is {request.unlisted}, expected 0 (REFUSE), 1 (ZERO) or 2 (STATIC)")
-    rows = [_positions(robot, request, samples)]
-    for field in fields:
-        rows.append(column(request, field, samples, robot.nu if field == "efforts" else robot.nv))
-    return tuple(rows)
+    positions, static = _positions(robot, request, samples)
+    rows = [column(request, field, samples, robot.nu if field == "efforts" else robot.nv) for field in fields]
+    if static:
+        yield from _bend(robot, positions, static)
+    return positions, *rows
 
 
 def column(request: Any, field: str, samples: int, width: int) -> np.ndarray:
@@ -79,9 +85,11 @@ def column(request: Any, field: str, samples: int, width: int) -> np.ndarray:
     return values.reshape(samples, width)
 
 
-def _positions(robot: Any, request: Any, samples: int) -> np.ndarray:
+def _positions(robot: Any, request: Any, samples: int) -> tuple[np.ndarray, list[str]]:
+    """Positions in the robot's order, and the names of coordinates whose static deflection is still to be
+    found."""
     if not request.names:
-        return column(request, "positions", samples, robot.nq)
+        return column(request, "positions", samples, robot.nq), []
     names = list(request.names)
     order = {name: i for i, name in enumerate(robot.q_names)}
     for name in names:
@@ -95,13 +103,12 @@ def _positions(robot: Any, request: Any, samples: int) -> np.ndarray:
     positions = np.empty((samples, robot.nq))
     positions[:, [order[name] for name in names]] = given
     if missing:
-        _fill(robot, request.unlisted, missing, order, positions)
-    return positions
+        _check_missing(robot, request.unlisted, missing)
+        positions[:, [order[name] for name in missing]] = 0.0
+    return positions, missing if request.unlisted == STATIC else []
 
 
-def _fill(
-    robot: Any, unlisted: int, missing: list[str], order: Mapping[str, int], positions: np.ndarray
-) -> None:
+def _check_missing(robot: Any, unlisted: int, missing: list[str]) -> None:
     """Coordinates that names leaves out: only modal ones may be missing, and only if the request says what
     they are."""
     kinds = {c.name: c.kind for c in robot.coordinates}
@@ -109,11 +116,20 @@ def _fill(
     if rigid or unlisted == REFUSE:
         some = ", ".join((rigid or missing)[:8])
         raise RequestError(f"names lacks {some}, expected all of the robot's {robot.nq} position_names")
-    positions[:, [order[name] for name in missing]] = 0.0
-    if unlisted == STATIC:
-        held = [c.name for c in robot.coordinates if c.name not in set(missing)]
-        for row in positions:
+
+
+def _bend(
+    robot: Any, positions: np.ndarray, missing: list[str]
+) -> Generator[Progress, int, tuple[np.ndarray, ...]]:
+    """Put the static deflection under gravity into the missing coordinates of every row."""
+    held = [c.name for c in robot.coordinates if c.name not in set(missing)]
+
+    def bend(part: slice) -> tuple[np.ndarray, ...]:
+        for row in positions[part]:
             row[:] = robot.static_equilibrium(row, hold=held).q
+        return ()
+
+    return (yield from in_slices(len(positions), bend, "static deflections"))
 
 
 def read_wrenches(robot: Any, messages: Sequence[Any], q: np.ndarray) -> dict[str, np.ndarray] | None:

@@ -51,3 +51,19 @@ class DynamicsServerParameters(RobotParameters, LifecycleParameters):
         False, "publish the user's own description, latched, on robot_description (of the first robot)"
     )
     max_samples: int = parameter(100000, "largest number of samples in one request", low=1, high=100_000_000)
+    max_seconds: float = parameter(
+        60.0,
+        "largest work on one request, in processor time; a request that would take more is refused",
+        unit="s",
+        low=0.001,
+        high=86400.0,
+    )
+    max_waiting: int = parameter(
+        64, "largest number of requests that are worked on in turn; more are refused", low=1, high=10000
+    )
+    max_waiting_samples: int = parameter(
+        200000, "largest number of samples of all these requests together", low=1, high=100_000_000
+    )
+    max_simulations: int = parameter(
+        8, "largest number of goals of the action ~/simulate that wait; more are refused", low=1, high=1000
+    )

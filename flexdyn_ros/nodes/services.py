@@ -1,12 +1,13 @@
 """The verbs as services: each function reads a request, asks the robot, and fills the response; no ROS node.
 
-A function here takes (robot, request, response, max_samples) and raises for anything that is wrong; `answer`
-turns what it raises into success=false and a message.
+A function here takes (robot, request, response, max_samples) and raises for anything that is wrong;
+`answering` turns what it raises into success=false and a message. One that has samples is a generator of
+slices (nodes/slices.py). The response is a message, or a LargeResponse, which takes arrays as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,13 +20,11 @@ from flexdyn_ros.nodes.conversions import (
     doubles,
     matrix_from_pose,
     numbers_of,
-    pose_message,
-    poses_from_matrices,
     quaternion_of,
     rows_of_jacobian,
     vector_message,
 )
-from flexdyn_ros.nodes.deflections import deflection_message
+from flexdyn_ros.nodes.deflections import DeflectionRows
 from flexdyn_ros.nodes.requests import (
     RequestError,
     check_result_size,
@@ -34,10 +33,14 @@ from flexdyn_ros.nodes.requests import (
     read_wrenches,
     robot_of,
 )
+from flexdyn_ros.nodes.response_memory import LargeResponse, PoseRows
+from flexdyn_ros.nodes.slices import Progress, Work, done_at_once, in_slices
 
-__all__ = ["SERVICES", "Service", "answer"]
+__all__ = ["SERVICES", "Service", "answer", "answering", "refusal", "samples_of"]
 
-Handler = Callable[[Any, Any, Any, int], None]
+#: slices of a request that has samples
+Steps = Generator[Progress, int, None]
+Handler = Callable[[Any, Any, Any, int], Steps | None]
 
 
 class Service(NamedTuple):
@@ -49,24 +52,45 @@ class Service(NamedTuple):
     quick: int = 512
 
 
+def samples_of(request: Any) -> int:
+    """Samples that a request asks for, whatever the field is called."""
+    if hasattr(request, "samples"):
+        return int(request.samples)
+    if hasattr(request, "lengths"):
+        return max(1, len(request.lengths) // 6)
+    return max(1, len(getattr(request, "poses", ())))
+
+
 def answer(service: Service, robots: Mapping[str, Any], request: Any, response: Any, max_samples: int) -> Any:
-    """The response to a request; success=false and a message for whatever is wrong with it. Never raises."""
+    """The response to a request, computed in one go; see `answering`."""
+    return done_at_once(answering(service, robots, request, response, max_samples))
+
+
+def answering(
+    service: Service, robots: Mapping[str, Any], request: Any, response: Any, max_samples: int
+) -> Work:
+    """Slices of the work on a request, which return the response; success=false and a message for whatever is
+    wrong with it. Raises nothing."""
     try:
-        service.handler(robot_of(robots, request.robot), request, response, max_samples)
-    except (FlexdynError, RequestError) as error:
-        return _refusal(service, str(error))
-    except MemoryError:
-        return _refusal(service, "not enough memory for this request, expected fewer samples")
+        steps = service.handler(robot_of(robots, request.robot), request, response, max_samples)
+        if steps is not None:
+            yield from steps
     except Exception as error:  # noqa: BLE001  a request must never end the server
-        return _refusal(service, f"internal error: {type(error).__name__}: {error}")
+        return refusal(service, error)
     response.success = True
     return response
 
 
-def _refusal(service: Service, message: str) -> Any:
+def refusal(service: Service, error: Exception) -> Any:
+    """The response that says what is wrong."""
     response = service.type.Response()
     response.success = False
-    response.message = message
+    if isinstance(error, FlexdynError | RequestError):
+        response.message = str(error)
+    elif isinstance(error, MemoryError):
+        response.message = "not enough memory for this request, expected fewer samples"
+    else:
+        response.message = f"internal error: {type(error).__name__}: {error}"
     return response
 
 
@@ -88,9 +112,18 @@ def _good(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _fill_matrix(response: Any, values: np.ndarray) -> None:
+def _put(response: Any, **fields: Any) -> None:
+    """Set fields of a response to arrays of numbers, or to rows of messages."""
+    for name, value in fields.items():
+        if isinstance(response, LargeResponse):
+            setattr(response, name, value)
+        else:
+            setattr(response, name, doubles(value) if isinstance(value, np.ndarray) else value.messages())
+
+
+def _put_matrix(response: Any, values: np.ndarray) -> None:
     response.rows, response.cols = values.shape[1:]
-    response.values = doubles(values)
+    _put(response, values=values)
 
 
 # ---- what the robot is ----
@@ -114,110 +147,139 @@ def describe_robot(robot: Any, request: Any, response: Any, max_samples: int) ->
 # ---- dynamics ----
 
 
-def mass_matrix(robot: Any, request: Any, response: Any, max_samples: int) -> None:
+def mass_matrix(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
     check_result_size(request.samples, robot.nv * robot.nv)
-    (q,) = read_states(robot, request, (), max_samples)
-    _fill_matrix(response, _good(robot.mass_matrix(q)))
+    (q,) = yield from read_states(robot, request, (), max_samples)
+    (M,) = yield from in_slices(len(q), lambda part: (robot.mass_matrix(q[part]),))
+    _put_matrix(response, _good(M))
 
 
-def actuation_matrix(robot: Any, request: Any, response: Any, max_samples: int) -> None:
+def actuation_matrix(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
     check_result_size(request.samples, robot.nv * robot.nu)
-    (q,) = read_states(robot, request, (), max_samples)
-    _fill_matrix(response, _good(robot.actuation_matrix(q)))
+    (q,) = yield from read_states(robot, request, (), max_samples)
+    (B,) = yield from in_slices(len(q), lambda part: (robot.actuation_matrix(q[part]),))
+    _put_matrix(response, _good(B))
 
 
-def bias_forces(robot: Any, request: Any, response: Any, max_samples: int) -> None:
-    q, v = read_states(robot, request, ("velocities",), max_samples)
-    terms = robot.bias_terms(q, v)
-    response.values = doubles(_good(robot.bias_forces(q, v)))
-    response.velocity, response.gravity = doubles(terms.velocity), doubles(terms.gravity)
-    response.elastic, response.damping = doubles(terms.elastic), doubles(terms.damping)
-    response.external = doubles(terms.external)
+def bias_forces(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+    q, v = yield from read_states(robot, request, ("velocities",), max_samples)
+
+    def compute(part: slice) -> tuple[np.ndarray, ...]:
+        terms = robot.bias_terms(q[part], v[part])
+        whole = robot.bias_forces(q[part], v[part])
+        return whole, terms.velocity, terms.gravity, terms.elastic, terms.damping, terms.external
+
+    h, velocity, gravity, elastic, damping, external = yield from in_slices(len(q), compute)
+    _put(response, values=_good(h), velocity=velocity, gravity=gravity)
+    _put(response, elastic=elastic, damping=damping, external=external)
 
 
-def inverse_dynamics(robot: Any, request: Any, response: Any, max_samples: int) -> None:
-    q, v, a = read_states(robot, request, ("velocities", "accelerations"), max_samples)
-    wrenches = read_wrenches(robot, request.wrenches, q) if request.wrenches else None
-    if request.free_unactuated:
-        tau = robot.inverse_dynamics(q, v, a, wrenches, unactuated="free")
-    elif len(q) == 1 and wrenches is None:
+def inverse_dynamics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+    q, v, a = yield from read_states(robot, request, ("velocities", "accelerations"), max_samples)
+
+    def compute(part: slice) -> tuple[np.ndarray, ...]:
+        loads = read_wrenches(robot, request.wrenches, q[part])
+        if request.free_unactuated:
+            return (robot.inverse_dynamics(q[part], v[part], a[part], loads, unactuated="free"),)
+        return (robot.inverse_dynamics(q[part], v[part], a[part], loads),)
+
+    if len(q) == 1 and not request.wrenches and not request.free_unactuated:
         tau = robot.inverse_dynamics(q[0], v[0], a[0])[None]
     else:
-        tau = robot.inverse_dynamics(q, v, a, wrenches)
-    response.efforts = doubles(_good(tau))
+        (tau,) = yield from in_slices(len(q), compute)
+    _put(response, efforts=_good(tau))
 
 
-def forward_dynamics(robot: Any, request: Any, response: Any, max_samples: int) -> None:
-    q, v, tau = read_states(robot, request, ("velocities", "efforts"), max_samples)
-    wrenches = read_wrenches(robot, request.wrenches, q) if request.wrenches else None
+def forward_dynamics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+    q, v, tau = yield from read_states(robot, request, ("velocities", "efforts"), max_samples)
     names = [c.name for c in robot.coordinates if c.prescribed]
-    prescribed = None
-    if len(request.prescribed):
-        given = column(request, "prescribed", len(q), len(names))
-        prescribed = {name: given[:, i] for i, name in enumerate(names)}
-    if len(q) == 1 and wrenches is None and prescribed is None:
+    given = column(request, "prescribed", len(q), len(names)) if len(request.prescribed) else None
+
+    def compute(part: slice) -> tuple[np.ndarray, ...]:
+        prescribed = None if given is None else {name: given[part, i] for i, name in enumerate(names)}
+        loads = read_wrenches(robot, request.wrenches, q[part])
+        return (robot.forward_dynamics(q[part], v[part], tau[part], loads, prescribed=prescribed),)
+
+    if len(q) == 1 and not request.wrenches and given is None:
         a = robot.forward_dynamics(q[0], v[0], tau[0])[None]
     else:
-        a = robot.forward_dynamics(q, v, tau, wrenches, prescribed=prescribed)
-    response.accelerations = doubles(_good(a))
+        (a,) = yield from in_slices(len(q), compute)
+    _put(response, accelerations=_good(a))
 
 
-def compute_energy(robot: Any, request: Any, response: Any, max_samples: int) -> None:
-    q, v = read_states(robot, request, ("velocities",), max_samples)
-    energy = robot.energy(q, v)
-    response.kinetic = doubles(_good(energy.kinetic))
-    response.gravity, response.elastic = doubles(_good(energy.gravity)), doubles(_good(energy.elastic))
+def compute_energy(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+    q, v = yield from read_states(robot, request, ("velocities",), max_samples)
+
+    def compute(part: slice) -> tuple[np.ndarray, ...]:
+        energy = robot.energy(q[part], v[part])
+        return energy.kinetic, energy.gravity, energy.elastic
+
+    kinetic, gravity, elastic = yield from in_slices(len(q), compute)
+    _put(response, kinetic=_good(kinetic), gravity=_good(gravity), elastic=_good(elastic))
 
 
-def linearize(robot: Any, request: Any, response: Any, max_samples: int) -> None:
+def linearize(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
     check_result_size(request.samples, 2 * robot.nv * (2 * robot.nv + robot.nu))
-    q, v, tau = read_states(robot, request, ("velocities", "efforts"), max_samples)
-    A, B = robot.linearize(q, v, tau)
+    q, v, tau = yield from read_states(robot, request, ("velocities", "efforts"), max_samples)
+    A, B = yield from in_slices(len(q), lambda part: robot.linearize(q[part], v[part], tau[part]))
     response.rows, response.cols_a, response.cols_b = A.shape[-2], A.shape[-1], B.shape[-1]
-    response.a, response.b = doubles(_good(A)), doubles(_good(B))
+    _put(response, a=_good(A), b=_good(B))
 
 
 # ---- kinematics ----
 
 
-def frames(robot: Any, request: Any, response: Any, max_samples: int) -> None:
-    (q,) = read_states(robot, request, (), max_samples)
+def frames(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+    (q,) = yield from read_states(robot, request, (), max_samples)
     names = list(request.frames) or list(robot.frame_names)
     check_result_size(request.samples, 7 * len(names))
-    response.poses = poses_from_matrices(_good(robot.frames(q, names)))
+    (T,) = yield from in_slices(len(q), lambda part: (robot.frames(q[part], names),))
+    _put(response, poses=PoseRows(_good(T)))
 
 
-def jacobian(robot: Any, request: Any, response: Any, max_samples: int) -> None:
+def jacobian(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
     check_result_size(request.samples, 6 * robot.nv)
-    (q,) = read_states(robot, request, (), max_samples)
-    _fill_matrix(response, rows_of_jacobian(_good(robot.jacobian(q, request.frame))))
+    (q,) = yield from read_states(robot, request, (), max_samples)
+
+    def compute(part: slice) -> tuple[np.ndarray, ...]:
+        return (rows_of_jacobian(robot.jacobian(q[part], request.frame)),)
+
+    (J,) = yield from in_slices(len(q), compute)
+    _put_matrix(response, _good(J))
 
 
-def deflections(robot: Any, request: Any, response: Any, max_samples: int) -> None:
-    (q,) = read_states(robot, request, (), max_samples)
+def deflections(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+    (q,) = yield from read_states(robot, request, (), max_samples)
     stations = numbers_of(request.stations)
     wrong = stations[~((stations >= 0.0) & (stations <= 1.0))]
     if wrong.size:
         raise RequestError(f"stations holds {wrong[0]}, expected fractions of the length from 0 to 1")
     check_result_size(request.samples, 16 * max(21, len(stations)))
-    bent = robot.deflections(q, stations if len(stations) else None)
-    response.deflections = [deflection_message(robot, bent, (i,)) for i in range(len(q))]
+    asked = stations if len(stations) else None
+    known: dict[str, Any] = {}
+
+    def compute(part: slice) -> tuple[np.ndarray, ...]:
+        known.update(robot.deflections(q[part], asked))
+        return tuple(values for bent in known.values() for values in bent[1:])
+
+    found = iter((yield from in_slices(len(q), compute)))
+    bent = {link: type(d)(d.station, *(next(found) for _ in d[1:])) for link, d in known.items()}
+    _put(response, deflections=DeflectionRows(robot, bent, len(q)))
 
 
 # ---- about one configuration ----
 
 
-def modes(robot: Any, request: Any, response: Any, max_samples: int) -> None:
+def modes(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
     if request.samples != 1:
         raise RequestError(f"samples is {request.samples}, expected 1")
-    (q,) = read_states(robot, request, (), max_samples)
+    (q,) = yield from read_states(robot, request, (), max_samples)
     locked = "joints" if list(request.locked) == ["joints"] else tuple(request.locked)
     found = _verb(robot, "modes")(q[0], lock=locked)
     count = len(found.frequency) if request.count == 0 else min(request.count, len(found.frequency))
-    response.frequencies = doubles(found.frequency[:count])
-    response.damping_ratios = doubles(found.damping_ratio[:count])
+    _put(response, frequencies=found.frequency[:count], damping_ratios=found.damping_ratio[:count])
     response.rows, response.cols = found.shape.shape[0], count
-    response.shapes = doubles(found.shape[:, :count])
+    _put(response, shapes=found.shape[:, :count])
     response.unstable = bool(found.unstable)
 
 
@@ -228,45 +290,61 @@ def static_equilibrium(robot: Any, request: Any, response: Any, max_samples: int
     loads = {frame: w.reshape(-1, 6)[0] for frame, w in wrenches.items()} if wrenches else None
     held = "joints" if list(request.held) == ["joints"] else tuple(request.held)
     found = _verb(robot, "static_equilibrium")(q0, hold=held, tau=tau, wrenches=loads)
-    response.positions, response.efforts = doubles(found.q), doubles(found.tau)
+    _put(response, positions=found.q, efforts=found.tau)
     response.residual, response.stable = float(found.residual), bool(found.stable)
 
 
 # ---- platform and soft arm ----
 
 
-def inverse_kinematics(robot: Any, request: Any, response: Any, max_samples: int) -> None:
+def inverse_kinematics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
     solve = _verb(robot, "inverse_kinematics")
-    if not request.poses or len(request.poses) > max_samples:
-        raise RequestError(f"poses has {len(request.poses)} entries, expected 1 to {max_samples}")
-    if request.twists and len(request.twists) != len(request.poses):
-        raise RequestError(
-            f"twists has {len(request.twists)} entries, expected {len(request.poses)} (as poses) or none"
-        )
-    targets = np.stack([_matrix(pose, f"poses[{i}]") for i, pose in enumerate(request.poses)])
+    n = len(request.poses)
+    if not 1 <= n <= max_samples:
+        raise RequestError(f"poses has {n} entries, expected 1 to {max_samples}")
+    if request.twists and len(request.twists) != n:
+        raise RequestError(f"twists has {len(request.twists)} entries, expected {n} (as poses) or none")
+    poses, twists = request.poses, request.twists
+
+    def matrices(part: slice) -> np.ndarray:
+        return np.stack([_matrix(poses[i], f"poses[{i}]") for i in range(part.start, part.stop)])
+
+    def lengths(part: slice) -> tuple[np.ndarray, ...]:
+        if not twists:
+            return (solve(_poses(matrices(part)), None).length,)
+        v = np.stack([_twist(twists[i], f"twists[{i}]") for i in range(part.start, part.stop)])
+        legs = solve(_poses(matrices(part)), v)
+        return legs.length, legs.rate
+
+    def positions(part: slice) -> tuple[np.ndarray, ...]:
+        found = solve(matrices(part))
+        return found.q, np.broadcast_to(found.converged, part.stop - part.start)
+
     if robot.kind == "platform":
-        twists = [_twist(twist, f"twists[{i}]") for i, twist in enumerate(request.twists)]
-        legs = solve(_poses(targets), np.stack(twists) if twists else None)
-        response.lengths = doubles(_good(legs.length))
-        response.rates = doubles(_good(legs.rate)) if twists else doubles([])
-        response.converged = [True] * len(targets)
+        length, *rate = yield from in_slices(n, lengths)
+        _put(response, lengths=_good(length), rates=_good(rate[0]) if rate else np.zeros(0))
+        response.converged = [True] * n
         return
-    found = solve(targets)
-    response.positions = doubles(_good(found.q))
-    response.converged = [bool(c) for c in np.broadcast_to(found.converged, len(targets))]
+    q, converged = yield from in_slices(n, positions)
+    _put(response, positions=_good(q))
+    response.converged = converged.tolist()
 
 
-def forward_kinematics(robot: Any, request: Any, response: Any, max_samples: int) -> None:
+def forward_kinematics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
     solve = _verb(robot, "forward_kinematics")
     samples = len(request.lengths) // 6
     if not 1 <= samples <= max_samples:
         raise RequestError(f"lengths has {len(request.lengths)} numbers, expected 6 to {6 * max_samples}")
     lengths = column(request, "lengths", samples, 6)
     guess = _poses(_matrix(request.guess, "guess")[None])[0] if request.use_guess else None
-    found = solve(lengths, guess, strict=False)
-    response.poses = [pose_message(T) for T in robot.frames(found.q, robot.description.platform.link)]
-    response.converged = [bool(c) for c in found.converged]
-    response.residuals = doubles(found.residual)
+
+    def compute(part: slice) -> tuple[np.ndarray, ...]:
+        found = solve(lengths[part], guess, strict=False)
+        return robot.frames(found.q, robot.description.platform.link), found.converged, found.residual
+
+    T, converged, residual = yield from in_slices(samples, compute)
+    _put(response, poses=PoseRows(T), residuals=residual)
+    response.converged = converged.tolist()
 
 
 def _poses(T: np.ndarray) -> np.ndarray:
@@ -295,7 +373,7 @@ def _matrix(pose: Any, field: str) -> np.ndarray:
 
 #: every service of a robot; ListRobots is the server's own
 SERVICES: tuple[Service, ...] = (
-    Service("describe_robot", srv.DescribeRobot, describe_robot),
+    Service("describe_robot", srv.DescribeRobot, describe_robot, quick=0),
     Service("mass_matrix", srv.MassMatrix, mass_matrix),
     Service("actuation_matrix", srv.ActuationMatrix, actuation_matrix),
     Service("bias_forces", srv.BiasForces, bias_forces),

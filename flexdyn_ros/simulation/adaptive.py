@@ -27,9 +27,9 @@ class _System:
     length, so that what is normalised away is the error of the integrator alone.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, progress: Progress) -> None:
         limits = "spring" if plan.limits == "spring" else "report"
-        self.plan, self.robot = plan, plan.robot
+        self.plan, self.robot, self.progress = plan, plan.robot, progress
         self.motion: Rates = rates_of(plan.robot, limits=limits, saturate=plan.saturate)
         self.motion.set_efforts(plan.effort)
         self.motion.set_wrenches(plan.loads)
@@ -55,6 +55,9 @@ class _System:
 
     def derivative(self, t: float, y: np.ndarray) -> np.ndarray:
         """dy/dt; NaN where the dynamics has no answer, so that the integrator takes a smaller step."""
+        if self.plan.method != "lsoda":
+            # the compiled lsoda passes over what a function raises that it calls
+            self.progress.reach(t)
         q, v = self.state(y)
         if self.plan.wrenches is not None:
             self.motion.set_wrenches(self.plan.wrenches(t, q.copy(), v.copy()))
@@ -92,6 +95,8 @@ class _System:
         first = self.robot.nq
 
         def function(t: float, y: np.ndarray) -> float:
+            # asked after every step
+            self.progress.reach(t)
             return float((np.abs(y[first:-2]) / self.bounds).max(initial=0.0)) - 1.0
 
         function.terminal, function.direction = True, 1.0  # type: ignore[attr-defined]
@@ -109,12 +114,12 @@ class _System:
 
 def run_adaptive(plan: Plan) -> Trajectory:
     """Carry out a plan by scipy's integrator; restarted at each dt where a control law holds its efforts."""
-    system, record = _System(plan), Record(plan)
-    times, y = plan.times, system.y0
     with Progress(plan) as progress:
+        system, record = _System(plan, progress), Record(plan)
+        times, y = plan.times, system.y0
         last = times.size - 1
         # without a control law nothing jumps, and one run takes all; a bar wants to move
-        stride = 1 if plan.control is not None else max(1, last // 100) if plan.progress else max(1, last)
+        stride = 1 if plan.control is not None else max(1, last // 100 if plan.progress is True else last)
         for first in range(0, max(last, 1), stride):
             end = min(first + stride, last)
             q, v = system.state(y)

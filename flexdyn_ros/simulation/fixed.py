@@ -76,9 +76,9 @@ def _roll(plan: Plan, stepper: Stepper, record: Record, progress: Progress) -> T
     """All whole samples in compiled chunks, then what is left of the duration."""
     roll = kernels.roll.load()
     whole = (plan.times.size - 1 - _has_short_step(plan)) // plan.stride + 1
-    rows = max(2, CHUNK // plan.stride)
     first = 0
     while first < whole:
+        rows = max(2, progress.chunk(CHUNK) // plan.stride)
         # a chunk begins with the last sample of the one before it
         begin, end = max(0, first - 1), min(whole, first + rows)
         views = [array[begin:end] for array in (record.q, record.v, record.tau, record.account)]
@@ -117,7 +117,7 @@ def _roll_and_look(plan: Plan, stepper: Stepper, record: Record, progress: Progr
     while i < last:
         _anchor(plan, stepper, i)
         before = stepper.snapshot()
-        n = min(length, last - i, ANCHORED - i % ANCHORED)
+        n = min(progress.chunk(length), last - i, ANCHORED - i % ANCHORED)
         status, done = rows.roll(i, n)
         found = rows.first_event(done)
         if found is not None:

@@ -56,7 +56,7 @@ class Plan:
     limits: str
     saturate: bool
     record: tuple[str, ...]
-    progress: bool
+    progress: bool | Callable[[float], object]
 
     @property
     def samples(self) -> np.ndarray:
@@ -99,7 +99,7 @@ def make_plan(
     saturate: bool,
     record_every: int,
     record: Sequence[str] | str,
-    progress: bool,
+    progress: bool | Callable[[float], object],
 ) -> Plan:
     """Check the arguments of `simulate`.
 
@@ -158,7 +158,7 @@ def make_plan(
         limits=limits,
         saturate=bool(saturate),
         record=names,
-        progress=bool(progress),
+        progress=progress if callable(progress) else bool(progress),
     )
     plan.effort = plan.within_limits(plan.effort)
     return plan

@@ -1,7 +1,10 @@
-"""A progress bar for simulations that take a while; rich is imported only when one is asked for."""
+"""How far a simulation is: a progress bar, rich being imported only when one is asked for, or a function that
+is told, and that ends the simulation by raising."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 from flexdyn_ros.errors import MissingExtraError
@@ -10,13 +13,24 @@ from flexdyn_ros.simulation.plan import Plan
 __all__ = ["Progress"]
 
 
+#: seconds between two calls of a function that is told of the progress
+TOLD = 0.02
+#: steps of the first compiled chunk for such a function
+FIRST_CHUNK = 16
+
+
 class Progress:
-    """Context manager; `show(i)` moves the bar to step i of the plan."""
+    """Context manager; `show(i)` moves the bar to step i of the plan, or tells its time."""
 
     def __init__(self, plan: Plan) -> None:
-        self._steps = plan.times.size - 1
+        self._steps, self._times = plan.times.size - 1, plan.times
         self._task: Any = None
-        self._bar: Any = self._make(plan) if plan.progress else None
+        self._tell: Callable[[float], object] | None = plan.progress if callable(plan.progress) else None
+        self._bar: Any = self._make(plan) if plan.progress and self._tell is None else None
+        #: what was told, and when
+        self._reached, self._told = float(plan.times[0]), 0.0
+        #: steps of the chunk under way, and when it began
+        self._chunk, self._began = 0, 0.0
         self._every = max(1, self._steps // 200)
 
     def _make(self, plan: Plan) -> Any:
@@ -45,7 +59,33 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
 
+    def chunk(self, most: int) -> int:
+        """Steps of the next compiled chunk: `most`, or as many as are made between two calls of the function
+        that is told."""
+        if self._tell is None:
+            return most
+        now, before = time.monotonic(), self._chunk
+        if before:
+            wanted = before * TOLD / max(now - self._began, 1e-6)
+            self._chunk = max(1, min(4 * before, int(wanted)))
+        else:
+            self._chunk = FIRST_CHUNK
+        self._began = now
+        return min(most, self._chunk)
+
+    def reach(self, t: float) -> None:
+        """Tell that the time t [s] is reached, if it is time to tell."""
+        if self._tell is None:
+            return
+        self._reached = max(self._reached, t)
+        now = time.monotonic()
+        if now - self._told >= TOLD:
+            self._told = now
+            self._tell(self._reached)
+
     def show(self, step: int) -> None:
         """Move the bar."""
+        if self._tell is not None:
+            self.reach(float(self._times[step]))
         if self._bar is not None and (step % self._every == 0 or step == self._steps):
             self._bar.update(self._task, completed=step)

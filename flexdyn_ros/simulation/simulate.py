@@ -39,7 +39,7 @@ def simulate(
     saturate: bool = False,
     record_every: int = 1,
     record: Sequence[str] | str = ("energy",),
-    progress: bool = False,
+    progress: bool | Callable[[float], object] = False,
 ) -> Trajectory:
     """Simulate a robot.
 
@@ -84,8 +84,10 @@ def simulate(
         Steps per sample.
     record : sequence of {"energy", "hydraulics"}
         What to record beside the state, efforts and work.
-    progress : bool
-        Show a progress bar (needs rich).
+    progress : bool, or callable (t)
+        Show a progress bar (needs rich). A callable is told some fifty times a second of wall time how far
+        the simulation is [s]; what it raises ends the simulation and is passed on, which is how one is
+        cancelled. What is computed does not depend on it.
 
     Returns
     -------

@@ -1,0 +1,49 @@
+"""A function that is told how far a simulation is hears of it in time, changes nothing, and ends it."""
+
+import numpy as np
+import pytest
+
+import flexdyn_ros
+
+#: one for each way in which steps are made: compiled, compiled with events afterwards, one by one, adaptive
+WAYS = [
+    ("seven_joint_arm", {}),
+    ("flexible_two_link", {"record_every": 7}),
+    ("mobile_arm", {}),
+    ("seven_joint_arm", {"control": lambda t, q, v: np.zeros(7)}),
+    ("seven_joint_arm", {"method": "dop853"}),
+    ("seven_joint_arm", {"method": "lsoda"}),
+]
+
+
+class EndedError(Exception):
+    """Raised by the function that is told."""
+
+
+@pytest.mark.parametrize(("name", "options"), WAYS)
+def test_the_function_that_is_told_changes_nothing(name, options):
+    robot = flexdyn_ros.load(name)
+    told, duration = [], 0.05 if "method" in options else 0.5
+    found = flexdyn_ros.simulate(robot, duration, progress=told.append, **options)
+    expected = flexdyn_ros.simulate(robot, duration, **options)
+    for key in ("t", "q", "v", "tau", "work", "dissipated"):
+        np.testing.assert_array_equal(getattr(found, key), getattr(expected, key), err_msg=key)
+    assert told
+    assert told == sorted(told)
+    assert told[0] >= 0.0
+    assert told[-1] <= duration
+
+
+@pytest.mark.parametrize(("name", "options"), WAYS)
+def test_what_it_raises_ends_the_simulation_soon(name, options):
+    robot = flexdyn_ros.load(name)
+    told = []
+
+    def tell(t):
+        told.append(t)
+        if len(told) > 2:
+            raise EndedError
+
+    with pytest.raises(EndedError):
+        flexdyn_ros.simulate(robot, 300.0, progress=tell, **options)
+    assert told[-1] < 250.0
