@@ -42,7 +42,8 @@ def main() -> int:
         progress.fail(error.cause, error.remedy)
         return error.code
     except OSError as error:
-        progress.fail(f"{error.filename or environment.root}: {error.strerror}", "remedy: make room, or make it writable")
+        where = error.filename or environment.root
+        progress.fail(f"{where}: {error.strerror}", "remedy: make room there, or make it writable")
         return 1
     except Interrupted as signalled:
         progress.say("interrupted; what is done stays done, the same command goes on from here")

@@ -10,7 +10,7 @@ from provision.errors import SetupError
 
 @dataclass(frozen=True)
 class Cause:
-    """A failure that is known by its output: pattern, cause and remedy; `{0}` is the pattern's first group."""
+    """A failure known by its output: pattern, cause and remedy; `{0}` is the first group of the pattern."""
 
     pattern: str
     cause: str
@@ -37,17 +37,21 @@ KNOWN = (
     Cause(
         r"kernel (\S+ could not be compiled: .*)",
         "kernel {0}",
-        "if a cache was copied here, empty it (NUMBA_CACHE_DIR=FOLDER names another); else report it with the log",
+        "NUMBA_CACHE_DIR=FOLDER starts an empty cache; if it fails there too, report it with the log",
     ),
-    Cause(UNREACHABLE, "the package index cannot be reached", "check the connection, HTTPS_PROXY and `pip config`"),
     Cause(
-        r"(?:No matching distribution found for|Could not find a version that satisfies the requirement) ([^\s(]+)",
+        UNREACHABLE,
+        "the package index cannot be reached",
+        "check the connection, HTTPS_PROXY and `pip config`, then run the same command again",
+    ),
+    Cause(
+        r"No matching distribution found for ([^\s(]+)",
         "the package index has no {0} for this Python and machine",
         "ROS 2 wheels exist for x86-64 Linux, Python 3.11 to 3.13; elsewhere source a ROS 2 installation",
     ),
     Cause(r"(?:fatal error: |cannot find )Python\.h", "Python.h was not found", HEADERS),
-    Cause(r"No CMAKE_(?:C|CXX)_COMPILER could be found|CMAKE_CXX_COMPILER not set", "there is no C++ compiler", COMPILER),
-    Cause(r"No module named '?(?:ensurepip|venv)\b|ensurepip is not available", "this Python has no venv module", VENV),
+    Cause(r"No CMAKE_(?:C|CXX)_COMPILER could be found", "there is no C++ compiler", COMPILER),
+    Cause(r"No module named '?(?:ensurepip|venv)\b|ensurepip is not", "this Python has no venv module", VENV),
     Cause(
         r"(?:Read-only file system|Permission denied|os error 30|os error 13)[^'\n]*'?([^'\n]*)",
         "something cannot be written: {0}",
@@ -59,11 +63,11 @@ KNOWN = (
         "close other programs; 2 GB free are enough",
     ),
     Cause(
-        r"(?:No such file or directory|command not found)\W+(cmake|ninja|colcon)\b|(?:cmake|ninja|colcon): (?:command )?not found",
+        r"No such file or directory: (cmake|ninja|colcon)\b",
         "{0} was not found",
         PACKAGES_OF_THE_SYSTEM.format("cmake ninja-build", "cmake ninja-build"),
     ),
-)  # fmt: skip
+)
 
 
 def explain(output: str, code: int, hint: str) -> SetupError:

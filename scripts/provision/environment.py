@@ -63,7 +63,7 @@ class Environment:
 
     @cached_property
     def version(self) -> str:
-        """X.Y of the environment's Python, as in pyvenv.cfg; before there is one, of the one that makes it."""
+        """X.Y of the environment's Python, as in pyvenv.cfg; before that, of the Python that makes it."""
         try:
             lines = (self.venv / "pyvenv.cfg").read_text().splitlines()
         except OSError:

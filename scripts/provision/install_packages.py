@@ -60,7 +60,8 @@ def main(python: str, requirement: str, *arguments: str) -> int:
         if subprocess.run(command, env={**os.environ, **settings_of_uv(listed)}, check=False).returncode == 0:
             return 0
         print("uv did not succeed; pip is tried", flush=True)
-    return subprocess.run([python, "-m", "pip", "install", "--no-compile", *arguments], check=False).returncode
+    command = [python, "-m", "pip", "install", "--no-compile", *arguments]
+    return subprocess.run(command, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a set-up says while it works: on standard error only, so that the output of a command stays its own."""
+"""What a set-up says while it works: on standard error, so that the output of a command stays its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from provision.lock import duration
 #: seconds of silence: of a quiet set-up, and between two lines about a long step
 SILENCE, AGAIN = 2.0, 30.0
 #: `[ 12/50] flexible_aba.advance  3.1 s`, as ninja and the kernels' warm-up count
-COUNT = re.compile(r"^\[\s*(\d+)/(\d+)\]\s+(\S+)", re.MULTILINE)
+COUNT = re.compile(r"^\[\s*(\d+)/(\d+)\]\s+(\S+(?: \S+)*)", re.MULTILINE)
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Running:
 
 
 class Progress:
-    """Lines when steps begin and end; on a terminal one live line besides, elsewhere a line every half minute.
+    """Lines when steps begin and end; on a terminal one live line, elsewhere a line every half minute.
 
     A quiet one says nothing in its first two seconds of work, and nothing of what is over by then.
     """
@@ -57,7 +57,7 @@ class Progress:
         counts = COUNT.findall(output)
         if counts:
             done, total, name = counts[-1]
-            self._running[step].detail = f"{done}/{total} {name.rsplit('/', 1)[-1][:40]}"
+            self._running[step].detail = f"{done}/{total} {name.rsplit('/', 1)[-1][-40:]}"
         return f"{step} {self._running[step].detail}".strip()
 
     @property
@@ -78,8 +78,8 @@ class Progress:
                 running.told = now
                 self.say(f"{step} {running.detail} ({duration(now - running.began)})".replace("  ", " "))
         if self._live and self._running:
-            parts = [f"{step} {run.detail} {duration(now - run.began)}" for step, run in self._running.items()]
-            line = "setup: " + " | ".join(" ".join(part.split()) for part in parts)
+            parts = [[step, run.detail, duration(now - run.began)] for step, run in self._running.items()]
+            line = "setup: " + " | ".join(" ".join(filter(None, part)) for part in parts)
             width = shutil.get_terminal_size().columns - 1
             self._stream.write("\r\x1b[K" + line[:width])
             self._stream.flush()

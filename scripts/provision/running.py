@@ -17,8 +17,8 @@ from provision.errors import SetupError
 from provision.lock import Lock
 from provision.progress import AGAIN, Progress
 
-PAUSE = 0.1  # s between two looks
-TELL_WAITING = 1.0  # s after which a wait for a lock is told
+PAUSE = 0.05  # s between two looks
+TELL_WAITING = 0.5  # s after which a wait for a lock is told
 PR_SET_PDEATHSIG = 1
 _library = ctypes.CDLL(None, use_errno=True)
 
@@ -82,7 +82,7 @@ class Job:
         self._commands = iter(step.commands())
 
     def is_over(self) -> bool:
-        """Go on to the next command if one has ended; True after the last. Raises SetupError if one failed."""
+        """Go on to the next command if one has ended; True after the last. SetupError if one failed."""
         while True:
             if self._process is not None:
                 pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
@@ -121,8 +121,12 @@ class Job:
         _library.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
         os.nice(self.step.niceness)
 
-    def output(self) -> str:
-        return self.log.read_text(errors="replace")
+    def output(self, last: int | None = None) -> str:
+        """What the commands printed, or the last so many bytes of it."""
+        with self.log.open("rb") as file:
+            if last is not None:
+                file.seek(max(0, self.log.stat().st_size - last))
+            return file.read().decode(errors="replace")
 
     def stop(self) -> None:
         """End the command and everything that it started."""
@@ -225,7 +229,7 @@ class Run:
             if is_over:
                 self._finish(job)
             else:
-                job.step.lock.note(self._progress.hear(job.step.name, job.output()[-4000:]))
+                job.step.lock.note(self._progress.hear(job.step.name, job.output(4000)))
 
     def _finish(self, job: Job) -> None:
         seconds = time.monotonic() - job.began
@@ -248,4 +252,5 @@ class Run:
         where = ""
         if log is not None:
             where = f" (log: {log.relative_to(self._folder) if log.is_relative_to(self._folder) else log})"
-        return SetupError(f"step '{step.name}' failed: {error.cause}{where}", f"remedy: {error.remedy}", error.code)
+        cause = f"step '{step.name}' failed: {error.cause}{where}"
+        return SetupError(cause, f"remedy: {error.remedy}", error.code)

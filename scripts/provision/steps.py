@@ -71,18 +71,21 @@ class Wheels(Recipe):
     def steps(self) -> list[Step]:
         version = self.environment.version
         hashed = self.environment.hash_of
-        lists = {name: f"scripts/requirements{name}.txt" for name in ("-kernels", "", "-ros", "-test", "-colcon")}
+        names = ("-kernels", "", "-ros", "-test", "-colcon")
+        lists = {name: f"scripts/requirements{name}.txt" for name in names}
+        numbers = f"{hashed(lists['-kernels'])}-{version}"
         ros = f"{hashed(lists['-ros'])}-{version}"
-        library = f"{hashed(lists['-kernels'], lists[''])}-{ros}"
+        library = f"{hashed(lists[''])}-{numbers}-{ros}"
         interfaces = f"{hashed('flexdyn_interfaces')}-{ros}"
+        package = f"{hashed('setup.py', 'setup.cfg')}-{version}"
         fallback = f"{hashed('fallback', 'flexdyn_interfaces/cmake')}-{ros}"
         return [
             self.venv(),
-            self.packages("kernel-packages", f"{hashed(lists['-kernels'])}-{version}", lists["-kernels"], after="venv"),
+            self.packages("kernel-packages", numbers, lists["-kernels"], after="venv"),
             self.packages("packages", library, lists["-ros"], lists[""], after="kernel-packages"),
             self.step("interfaces", interfaces, self.build_interfaces, after=("packages",)),
-            self.step("tf2_msgs", fallback, self.build_tf2_msgs, after=("interfaces",)),
-            self.step("package", f"{hashed('setup.py', 'setup.cfg')}-{version}", self.install_package, after=("packages",)),
+            self.step("tf2_msgs", fallback, self.build_tf2_msgs, after=("packages",)),
+            self.step("package", package, self.install_package, after=("packages",)),
             # the library's own once more: all versions have to agree
             self.packages(
                 "test-packages",
@@ -103,7 +106,7 @@ class Wheels(Recipe):
                 self.check_compiler()  # before a minute of downloads, not after
             yield [*installer, *requirements]
 
-        return self.step(name, key, commands, after=(after,), hint="the log names the package that was refused")
+        return self.step(name, key, commands, after=(after,), hint="the log names the package")
 
     def install_package(self) -> Iterator[list[str]]:
         options = ["--no-deps", "--no-build-isolation", "--editable"]
@@ -112,12 +115,12 @@ class Wheels(Recipe):
     def check_compiler(self) -> None:
         compiler = os.environ.get("CXX", "c++")
         if shutil.which(shlex.split(compiler)[0]) is None:
-            raise SetupError(f"no C++ compiler ({compiler}) was found; the ROS 2 messages are compiled", COMPILER)
-        code = "import pathlib, sysconfig; print(pathlib.Path(sysconfig.get_paths()['include'], 'Python.h').is_file())"
+            raise SetupError(f"there is no C++ compiler ({compiler}); ROS 2 messages are compiled", COMPILER)
+        code = "import sysconfig; print(sysconfig.get_paths()['include'])"
         maker = str(self.environment.maker)
-        found = subprocess.run([maker, "-I", "-c", code], capture_output=True, text=True, check=False)
-        if found.stdout.strip() == "False":
-            raise SetupError(f"Python.h of {maker} was not found; the ROS 2 messages are compiled against it", HEADERS)
+        include = subprocess.run([maker, "-I", "-c", code], capture_output=True, text=True, check=False)
+        if include.returncode == 0 and not Path(include.stdout.strip(), "Python.h").is_file():
+            raise SetupError(f"Python.h of {maker} was not found; ROS 2 messages need it", HEADERS)
 
     def build(self, folder: str) -> Iterator[list[str]]:
         """Configure, compile and install a package of interfaces, as far as Python nodes need it."""
@@ -126,9 +129,10 @@ class Wheels(Recipe):
         target = self.environment.build / Path(folder).name
         shutil.rmtree(target, ignore_errors=True)
         yield [
-            "cmake", "-G", "Ninja", "-S", folder, "-B", str(target), "-DBUILD_TESTING=OFF", "-DFLEXDYN_PYTHON_ONLY=ON",
-            "-DCMAKE_C_FLAGS=-O1", "-DCMAKE_CXX_FLAGS=-O1",
-            f"-DCMAKE_PREFIX_PATH={venv}", f"-DCMAKE_INSTALL_PREFIX={venv}", f"-DPython3_EXECUTABLE={self.python}",
+            "cmake", "-G", "Ninja", "-S", folder, "-B", str(target),
+            "-DBUILD_TESTING=OFF", "-DFLEXDYN_PYTHON_ONLY=ON", "-DCMAKE_C_FLAGS=-O1", "-DCMAKE_CXX_FLAGS=-O1",
+            f"-DCMAKE_PREFIX_PATH={venv}", f"-DCMAKE_INSTALL_PREFIX={venv}",
+            f"-DPython3_EXECUTABLE={self.python}",
         ]  # fmt: skip
         yield ["cmake", "--build", str(target), "--target", "install"]
 
@@ -153,17 +157,21 @@ class Installation(Recipe):
         hashed = self.environment.hash_of
         library = f"{hashed('scripts/requirements-kernels.txt', 'scripts/requirements.txt')}-{version}"
         test = f"{hashed('scripts/requirements-test.txt')}-{library}"
-        sources = ("flexdyn_interfaces", "setup.py", "setup.cfg", "package.xml", "flexdyn_ros", "launch", "config", "urdf", "rviz")  # fmt: skip
+        sources = (
+            "flexdyn_interfaces", "setup.py", "setup.cfg", "package.xml",
+            "flexdyn_ros", "launch", "config", "urdf", "rviz",
+        )  # fmt: skip
+        built = f"{hashed(*sources)}-{library}"
         missing = "if ROS packages are missing: rosdep install --from-paths . flexdyn_interfaces --ignore-src"
         return [
             self.venv(),
             self.step("kernel-packages", library, lambda: self.install("-kernels", ""), after=("venv",)),
             self.step("test-packages", test, lambda: self.install("-test"), after=("kernel-packages",)),
-            self.step("colcon", f"{hashed(*sources)}-{library}", self.build, after=("kernel-packages",), hint=missing),
+            self.step("colcon", built, self.build, after=("kernel-packages",), hint=missing),
         ]
 
     def install(self, *lists: str) -> Iterator[list[str]]:
-        """The installation's numpy stays: its message packages were compiled for it; launch_testing wants pytest < 9."""
+        """The installation's numpy stays, messages were compiled for it; launch_testing wants pytest < 9."""
         numpy = [self.python, "-c", "import numpy; print(f'numpy=={numpy.__version__}')"]
         found = subprocess.run(numpy, capture_output=True, text=True, check=False).stdout
         constraints = self.environment.venv / "constraints.txt"
