@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from xdist.scheduler import LoadFileScheduling
 
@@ -15,6 +16,10 @@ class SerialLast(LoadFileScheduling):
 
     One process then runs them, while the others have ended.
     """
+
+    def __init__(self, config, log=None) -> None:
+        super().__init__(config, log)
+        self._is_kept = cache(self._is_kept)  # asked after every test
 
     def _is_kept(self, scope: str) -> bool:
         path = self.config.rootpath / scope

@@ -362,7 +362,8 @@ def test_another_python_has_an_environment_of_its_own(repository, other_python):
 
 def test_a_shell_changes_from_one_python_to_another_and_back(repository, other_python):
     code = f"""
-    source scripts/env; FLEXDYN_PYTHON={other_python}; source scripts/env; echo $PATH | tr : '\\n' | grep -c '[.]venv'
+    source scripts/env; FLEXDYN_PYTHON={other_python}; source scripts/env
+    echo $PATH | tr : '\\n' | grep -c '[.]venv'
     echo ${{PATH%%:*}}; unset FLEXDYN_PYTHON; source scripts/env; echo ${{PATH%%:*}}"""
     number, there, back = repository.shell(code).split()
     assert int(number) == 1
