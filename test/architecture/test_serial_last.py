@@ -36,23 +36,14 @@ def times(folder, ordinary, marked):
     ):
         for i, count in enumerate(counts):
             (folder / f"test_{kind}_{i}.py").write_text(FILE.format(mark=mark, count=count, name=kind))
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        "2",
-        "--dist",
-        "loadfile",
-        "-p",
-        "no:cacheprovider",
-    ]
+    arguments = (
+        f"-q -p xdist -p no:cacheprovider -n 2 --dist loadfile -c {os.devnull} --rootdir {folder} {folder}"
+    )
+    alone = {"PYTHONPATH": str(TEST), "TIMES": str(folder / "times"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     run = subprocess.run(
-        [*command, "-c", os.devnull, "--rootdir", str(folder), str(folder)],
+        [sys.executable, "-m", "pytest", *arguments.split()],
         cwd=folder,
-        env=os.environ
-        | {"PYTHONPATH": str(TEST), "TIMES": str(folder / "times"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        env=os.environ | alone,
         capture_output=True,
         text=True,
         timeout=120,
@@ -68,7 +59,7 @@ def times(folder, ordinary, marked):
 
 
 @pytest.mark.parametrize(
-    ("ordinary", "marked"), [((3, 1, 2, 1), (2, 1)), ((1,), (1,)), ((), (2, 2))], ids=str
+    ("ordinary", "marked"), [((3, 1, 2, 1), (2, 1)), ((1,), (2,))], ids=str
 )
 def test_marked_files_run_after_all_others_and_one_at_a_time(ordinary, marked, tmp_path):
     found = times(tmp_path, ordinary, marked)
