@@ -57,7 +57,7 @@ class Progress:
         counts = COUNT.findall(output)
         if counts:
             done, total, name = counts[-1]
-            self._running[step].detail = f"{done}/{total} {name.rsplit('/', 1)[-1][-40:]}"
+            self._running[step].detail = f"{done}/{total} {name.rsplit('/', 1)[-1][:40]}"
         return f"{step} {self._running[step].detail}".strip()
 
     @property

@@ -58,9 +58,7 @@ def times(folder, ordinary, marked):
     return found
 
 
-@pytest.mark.parametrize(
-    ("ordinary", "marked"), [((3, 1, 2, 1), (2, 1)), ((1,), (2,))], ids=str
-)
+@pytest.mark.parametrize(("ordinary", "marked"), [((3, 1, 2, 1), (2, 1)), ((1,), (2,))], ids=str)
 def test_marked_files_run_after_all_others_and_one_at_a_time(ordinary, marked, tmp_path):
     found = times(tmp_path, ordinary, marked)
     assert len(found["ordinary"]) == sum(ordinary)
