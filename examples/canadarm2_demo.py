@@ -4,8 +4,8 @@ ground_drop: released from rest under 9.81 m/s2 with torque, rate and position l
 Zhang (2009). orbit_slew: no gravity, published torque and rate limits on, slewed by the nodes `input_shaper`
 and `pd_controller`. These send positions and velocities to the servos of the joints: the undamped booms
 cannot be held by torques that another process computes from samples, at no rate up to 1 kHz
-(`control.sampled_feedback`). Every simulator and controller is a process of its own. Writes pictures, arrays
-and tables to out/demo and ends by itself.
+(`control.sampled_feedback`). Every simulator and controller is a process of its own. Writes pictures and
+arrays to out/demo, the picture of the drop before the slew begins, and ends by itself.
 
     canadarm2_demo.py [--scenario ground_drop|orbit_slew] [--speed SIMULATED_SECONDS_PER_SECOND]
 """
@@ -27,7 +27,7 @@ os.environ.setdefault("ROS_DOMAIN_ID", str(40 + os.getpid() % 60))
 
 import numpy as np
 import rclpy
-from canadarm2_report import JOINTS, Run, draw, print_tables
+from canadarm2_report import JOINTS, Run, draw, print_tables, save
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
@@ -311,6 +311,10 @@ class Director(Node):
                 20.0,
             )
 
+    def runs(self, scenario: str) -> dict[str, Run]:
+        """What was recorded of a scenario that is over."""
+        return {name: r.run() for name, r in self.recorders.items() if r.arm.scenario == scenario}
+
     def watch(self, chosen: list[Recorder], show: Callable[[float], None]) -> None:
         """Until everything is recorded."""
 
@@ -356,6 +360,7 @@ def main() -> None:
     asked = arguments()
     OUT.mkdir(parents=True, exist_ok=True)
     arms = [arm for arm in ARMS if asked.scenario in (None, arm.scenario)]
+    runs: dict[str, Run] = {}
     nodes = [node for arm in arms for node in start_arm(arm, asked.speed)]
     rclpy.init()
     director = Director(arms, asked.speed)
@@ -377,20 +382,26 @@ def main() -> None:
                 if asked.scenario in (None, name):
                     task = progress.add_task(f"{name} \\[s]", total=length)
                     scenario(lambda t, task=task: progress.update(task, completed=t))
+                    runs |= director.runs(name)
+                    tell(f"picture: {shown(draw(name, runs, OUT))}", begun)
     except (KeyboardInterrupt, ExternalShutdownException):
         raise SystemExit(130) from None
     finally:
         director.executor_.shutdown()
         rclpy.try_shutdown()
         end_nodes(nodes)
-    runs = {name: recorder.run() for name, recorder in director.recorders.items()}
     print_tables(console, runs)
-    files = draw(runs, OUT)
-    here = Path.cwd()
-    shown = (path.relative_to(here) if path.is_relative_to(here) else path for path in files)
-    console.print(
-        "files: " + "  ".join(map(str, shown)) + f"   ({time.monotonic() - begun:.0f} s)", soft_wrap=True
-    )
+    tell(f"arrays: {shown(save(runs, OUT))}", begun)
+
+
+def shown(path: Path) -> Path:
+    """A path as seen from the working directory."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def tell(text: str, begun: float) -> None:
+    """A line with the seconds since the start."""
+    console.print(f"{text}   ({time.monotonic() - begun:.0f} s)", soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -199,30 +199,30 @@ def _slew_table(console: Console, shaped: Run, unshaped: Run, rigid: Run) -> Non
     )
 
 
-def draw(runs: Mapping[str, Run], folder: Path) -> list[Path]:
-    """Pictures and arrays of the scenarios; the files written."""
-    files = []
-    if "drop_flexible" in runs:
-        drop = draw_motion(
+def draw(scenario: str, runs: Mapping[str, Run], folder: Path) -> Path:
+    """Picture of a scenario; its file."""
+    if scenario == "ground_drop":
+        return draw_motion(
             folder / "ground_drop.png",
             "Canadarm2 released on the ground: flexible booms against rigid ones",
             runs["drop_flexible"],
             runs["drop_rigid"],
         )
-        files.append(drop)
-    if "slew_flexible" in runs:
-        slew = draw_motion(
-            folder / "orbit_slew.png",
-            "Canadarm2 slewed in orbit by its joint servos, with and without input shaping",
-            runs["slew_flexible"],
-            runs["slew_rigid"],
-            runs["slew_unshaped"],
-            ("flexible, shaped", "rigid, shaped", "flexible, unshaped"),
-        )
-        files.append(slew)
-    files.append(folder / "canadarm2.npz")
+    return draw_motion(
+        folder / "orbit_slew.png",
+        "Canadarm2 slewed in orbit by its joint servos, with and without input shaping",
+        runs["slew_flexible"],
+        runs["slew_rigid"],
+        runs["slew_unshaped"],
+        ("flexible, shaped", "rigid, shaped", "flexible, unshaped"),
+    )
+
+
+def save(runs: Mapping[str, Run], folder: Path) -> Path:
+    """Arrays of all motions in one file; its path."""
+    path = folder / "canadarm2.npz"
     arrays = {
         f"{name}_{key}": getattr(run, key) for name, run in runs.items() for key in ("t", "q", "v", "tau")
     }
-    np.savez_compressed(files[-1], **arrays, names=list(flexdyn_ros.load("canadarm2").v_names))
-    return files
+    np.savez_compressed(path, **arrays, names=list(flexdyn_ros.load("canadarm2").v_names))
+    return path

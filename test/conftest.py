@@ -44,3 +44,13 @@ def pytest_collection_modifyitems(items):
         skip = pytest.mark.skip(reason=f"ROS 2 cannot be imported here ({error})")
         for item in marked:
             item.add_marker(skip)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Tests in real time run while nothing else does."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from serial_last import SerialLast
+
+    return SerialLast(config, log)

@@ -6,8 +6,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "flexdyn_ros"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
@@ -67,18 +65,6 @@ def offences(forbidden, allowed_room):
     ]
 
 
-def test_rooms_import_only_from_rooms_below():
-    """The layers of pyproject.toml, checked by import-linter over the whole import graph."""
-    pytest.importorskip("importlinter")
-    # a process of its own: the linter silences the loggers of the process that it runs in
-    command = "from importlinter.cli import lint_imports_command as run; run()"
-    arguments = ["--config", str(ROOT / "pyproject.toml"), "--no-cache"]
-    done = subprocess.run(
-        [sys.executable, "-c", command, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_only_nodes_import_ros():
     assert not offences(ROS, "nodes")
 
@@ -123,7 +109,6 @@ def test_kernels_import_numpy_numba_and_kernels_only():
 
 def test_the_library_imports_without_ros(tmp_path):
     """`import flexdyn_ros` leaves no ROS and no plotting module behind."""
-    import subprocess
 
     code = "import sys, flexdyn_ros; print(*{name.split('.')[0] for name in sys.modules})"
     run = subprocess.run(

@@ -1,0 +1,211 @@
+"""The steps of a set-up, with a ROS 2 installation (home 1) and with the wheels of ROS 2 (home 2)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from provision.causes import COMPILER, HEADERS, VENV
+from provision.environment import Environment
+from provision.errors import SetupError
+from provision.lock import Lock
+from provision.running import Step
+
+HERE = Path(__file__).parent
+#: which kernels are compiled beforehand; the others when they are first called
+GROUPS = {"demo": "demo", "use": "start", "test": "start"}
+#: what takes the longest chain of commands goes first; the kernels take what it leaves
+KERNELS_LEAVE = 5
+
+
+def steps(environment: Environment, purpose: str, holder: str) -> list[Step]:
+    """What has to be there for a purpose: demo, use or test. `holder` is told to set-ups that wait."""
+    lock = Lock(environment.logs / "lock", holder)
+    if environment.home == 1:
+        found = Installation(environment, lock).steps()
+    else:
+        found = Wheels(environment, lock).steps()
+    chosen = [step for step in found if purpose == "test" or step.name != "test-packages"]
+    return [*chosen, kernels(environment, GROUPS[purpose], holder)]
+
+
+class Recipe:
+    """What both homes have in common."""
+
+    #: options of `python -m venv`
+    venv_options: tuple[str, ...] = ()
+
+    def __init__(self, environment: Environment, lock: Lock) -> None:
+        self.environment = environment
+        self.lock = lock
+        self.python = str(environment.python)
+
+    def step(self, name: str, key: str, commands, **options) -> Step:
+        """A step of this environment; its key depends on the Python and on the folder too."""
+        return Step(name, self.environment.stamps / name, key, commands, self.lock, **options)
+
+    def venv(self) -> Step:
+        key = f"{self.environment.venv} of {self.environment.maker}, home {self.environment.home}"
+        hint = "another Python can be named: FLEXDYN_PYTHON=/path/to/python"
+        return self.step("venv", key, self.make_venv, hint=hint, renews_all=True)
+
+    def make_venv(self) -> Iterator[list[str]]:
+        try:
+            import ensurepip  # noqa: F401
+            import venv  # noqa: F401
+        except ImportError:
+            raise SetupError(f"{sys.executable} has no venv or no ensurepip", VENV) from None
+        shutil.rmtree(self.environment.venv, ignore_errors=True)
+        yield [sys.executable, "-m", "venv", *self.venv_options, str(self.environment.venv)]
+
+
+class Wheels(Recipe):
+    """No ROS 2 installation: its wheels, and the interfaces compiled into the virtual environment."""
+
+    def steps(self) -> list[Step]:
+        version = self.environment.version
+        hashed = self.environment.hash_of
+        names = ("-kernels", "", "-ros", "-test", "-colcon")
+        lists = {name: f"scripts/requirements{name}.txt" for name in names}
+        numbers = f"{hashed(lists['-kernels'])}-{version}"
+        ros = f"{hashed(lists['-ros'])}-{version}"
+        library = f"{hashed(lists[''])}-{numbers}-{ros}"
+        interfaces = f"{hashed('flexdyn_interfaces')}-{ros}"
+        package = f"{hashed('setup.py', 'setup.cfg')}-{version}"
+        fallback = f"{hashed('fallback', 'flexdyn_interfaces/cmake')}-{ros}"
+        return [
+            self.venv(),
+            self.packages("kernel-packages", numbers, lists["-kernels"], after="venv"),
+            self.packages("packages", library, lists["-ros"], lists[""], after="kernel-packages"),
+            self.step("interfaces", interfaces, self.build_interfaces, after=("packages",)),
+            self.step("tf2_msgs", fallback, self.build_tf2_msgs, after=("packages",)),
+            self.step("package", package, self.install_package, after=("packages",)),
+            # the library's own once more: all versions have to agree
+            self.packages(
+                "test-packages",
+                f"{hashed(lists['-test'], lists['-colcon'])}-{library}",
+                *(lists[name] for name in ("-ros", "", "-test", "-colcon")),
+                after="package",
+            ),
+        ]  # fmt: skip
+
+    def packages(self, name: str, key: str, *lists: str, after: str) -> Step:
+        uv = re.search(r"^uv==\S+", (self.environment.root / "scripts/requirements-uv.txt").read_text(), re.M)
+        assert uv is not None
+        installer = [sys.executable, str(HERE / "install_packages.py"), self.python, uv[0]]
+        requirements = [word for path in lists for word in ("-r", path)]
+
+        def commands() -> Iterator[list[str]]:
+            if name == "packages" and not (self.environment.stamps / "interfaces").exists():
+                self.check_compiler()  # before a minute of downloads, not after
+            yield [*installer, *requirements]
+
+        return self.step(name, key, commands, after=(after,), hint="the log names the package")
+
+    def install_package(self) -> Iterator[list[str]]:
+        options = ["--no-deps", "--no-build-isolation", "--editable"]
+        yield [self.python, "-m", "pip", "install", *options, "."]
+
+    def check_compiler(self) -> None:
+        compiler = os.environ.get("CXX", "c++")
+        if shutil.which(shlex.split(compiler)[0]) is None:
+            raise SetupError(f"there is no C++ compiler ({compiler}); ROS 2 messages are compiled", COMPILER)
+        code = "import sysconfig; print(sysconfig.get_paths()['include'])"
+        maker = str(self.environment.maker)
+        include = subprocess.run([maker, "-I", "-c", code], capture_output=True, text=True, check=False)
+        if include.returncode == 0 and not Path(include.stdout.strip(), "Python.h").is_file():
+            raise SetupError(f"Python.h of {maker} was not found; ROS 2 messages need it", HEADERS)
+
+    def build(self, folder: str) -> Iterator[list[str]]:
+        """Configure, compile and install a package of interfaces, as far as Python nodes need it."""
+        self.check_compiler()
+        venv = self.environment.venv
+        target = self.environment.build / Path(folder).name
+        shutil.rmtree(target, ignore_errors=True)
+        yield [
+            "cmake", "-G", "Ninja", "-S", folder, "-B", str(target),
+            "-DBUILD_TESTING=OFF", "-DFLEXDYN_PYTHON_ONLY=ON", "-DCMAKE_C_FLAGS=-O1", "-DCMAKE_CXX_FLAGS=-O1",
+            f"-DCMAKE_PREFIX_PATH={venv}", f"-DCMAKE_INSTALL_PREFIX={venv}",
+            f"-DPython3_EXECUTABLE={self.python}",
+        ]  # fmt: skip
+        yield ["cmake", "--build", str(target), "--target", "install"]
+
+    def build_interfaces(self) -> Iterator[list[str]]:
+        yield from self.build("flexdyn_interfaces")
+
+    def build_tf2_msgs(self) -> Iterator[list[str]]:
+        own = self.environment.stamps / "own_tf2_msgs"
+        there = [self.python, "-c", "import tf2_msgs.msg"]
+        if own.exists() or subprocess.run(there, capture_output=True, check=False).returncode != 0:
+            yield from self.build("fallback/tf2_msgs")
+            own.touch()
+
+
+class Installation(Recipe):
+    """A ROS 2 installation is sourced: colcon builds both packages with the virtual environment's Python."""
+
+    venv_options = ("--system-site-packages",)
+
+    def steps(self) -> list[Step]:
+        version = self.environment.version
+        hashed = self.environment.hash_of
+        library = f"{hashed('scripts/requirements-kernels.txt', 'scripts/requirements.txt')}-{version}"
+        test = f"{hashed('scripts/requirements-test.txt')}-{library}"
+        sources = (
+            "flexdyn_interfaces", "setup.py", "setup.cfg", "package.xml",
+            "flexdyn_ros", "launch", "config", "urdf", "rviz",
+        )  # fmt: skip
+        built = f"{hashed(*sources)}-{library}"
+        missing = "if ROS packages are missing: rosdep install --from-paths . flexdyn_interfaces --ignore-src"
+        return [
+            self.venv(),
+            self.step("kernel-packages", library, lambda: self.install("-kernels", ""), after=("venv",)),
+            self.step("test-packages", test, lambda: self.install("-test"), after=("kernel-packages",)),
+            self.step("colcon", built, self.build, after=("kernel-packages",), hint=missing),
+        ]
+
+    def install(self, *lists: str) -> Iterator[list[str]]:
+        """The installation's numpy stays, messages were compiled for it; launch_testing wants pytest < 9."""
+        numpy = [self.python, "-c", "import numpy; print(f'numpy=={numpy.__version__}')"]
+        found = subprocess.run(numpy, capture_output=True, text=True, check=False).stdout
+        constraints = self.environment.venv / "constraints.txt"
+        constraints.write_text(f"{found}pytest<9\n")
+        wanted = []
+        for name in lists:
+            text = (self.environment.root / f"scripts/requirements{name}.txt").read_text()
+            wanted += [line.partition("==")[0] for line in text.splitlines() if line and line[0] not in "#-"]
+        options = ["--no-compile", "-c", str(constraints)]
+        yield [self.python, "-m", "pip", "install", *options, *wanted]
+
+    def build(self) -> Iterator[list[str]]:
+        there = [self.python, "-m", "colcon", "--help"]
+        if subprocess.run(there, capture_output=True, check=False).returncode != 0:
+            distribution = os.environ.get("ROS_DISTRO", "")
+            remedy = "Debian, Ubuntu: apt install python3-colcon-common-extensions"
+            raise SetupError(f"ROS {distribution} is sourced, but colcon is missing", remedy)
+        yield [self.python, "-m", "colcon", "build", "--event-handlers", "console_direct+"]
+
+
+def kernels(environment: Environment, group: str, holder: str) -> Step:
+    """Compiled kernels. Their stamp and their lock lie in the cache, so that every cache has its own."""
+    sources = environment.hash_of("flexdyn_ros/kernels", "scripts/requirements-kernels.txt")
+    key = f"{sources}-{environment.version}"
+    command = [str(environment.python), "-m", "flexdyn_ros.kernels.warmup", group]
+    path = os.pathsep.join([str(environment.root), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return Step(
+        "kernels",
+        environment.cache / "ready" / f"{group}-{key}",
+        key,
+        lambda: iter([command]),
+        Lock(environment.cache / "ready" / "lock", holder),
+        after=("venv", "kernel-packages"),
+        hint="NUMBA_CACHE_DIR=FOLDER starts an empty cache",
+        niceness=KERNELS_LEAVE,
+        environment={"PYTHONPATH": path},
+    )

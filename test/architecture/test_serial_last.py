@@ -1,0 +1,68 @@
+"""Tests in real time run last and alone where processes share the tests."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TEST = Path(__file__).parents[1]
+CONFTEST = """
+def pytest_xdist_make_scheduler(config, log):
+    from serial_last import SerialLast
+    return SerialLast(config, log)
+"""
+#: writes when it began and when it ended
+FILE = """
+import os, time, pytest
+{mark}
+@pytest.mark.parametrize("number", range({count}))
+def test_it(number):
+    begin = time.monotonic()
+    time.sleep(0.03)
+    with open(os.environ["TIMES"], "a") as file:
+        file.write(f"{name} {{begin}} {{time.monotonic()}}\\n")
+"""
+
+
+def times(folder, ordinary, marked):
+    """{kind: [(begin, end)]} of a run of files with so many tests."""
+    pytest.importorskip("xdist")
+    (folder / "conftest.py").write_text(CONFTEST)
+    for kind, mark, counts in (
+        ("ordinary", "", ordinary),
+        ("alone", "pytestmark = pytest.mark.realtime", marked),
+    ):
+        for i, count in enumerate(counts):
+            (folder / f"test_{kind}_{i}.py").write_text(FILE.format(mark=mark, count=count, name=kind))
+    arguments = (
+        f"-q -p xdist -p no:cacheprovider -n 2 --dist loadfile -c {os.devnull} --rootdir {folder} {folder}"
+    )
+    alone = {"PYTHONPATH": str(TEST), "TIMES": str(folder / "times"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments.split()],
+        cwd=folder,
+        env=os.environ | alone,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert f"{sum(ordinary) + sum(marked)} passed" in run.stdout.splitlines()[-1]
+    found = {"ordinary": [], "alone": []}
+    for line in (folder / "times").read_text().splitlines():
+        kind, begin, end = line.split()
+        found[kind].append((float(begin), float(end)))
+    return found
+
+
+@pytest.mark.parametrize(("ordinary", "marked"), [((3, 1, 2, 1), (2, 1)), ((1,), (2,))], ids=str)
+def test_marked_files_run_after_all_others_and_one_at_a_time(ordinary, marked, tmp_path):
+    found = times(tmp_path, ordinary, marked)
+    assert len(found["ordinary"]) == sum(ordinary)
+    if ordinary:
+        assert min(found["alone"])[0] >= max(end for _, end in found["ordinary"])
+    alone = sorted(found["alone"])
+    assert all(after[0] >= before[1] for before, after in zip(alone, alone[1:]))

@@ -1,0 +1,392 @@
+"""scripts/setup and scripts/run: what they do, and what they say when they wait, take long, or fail."""
+
+import os
+import pty
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fake_repository import FakeRepository, is_alive
+
+pytestmark = pytest.mark.realtime
+
+
+@pytest.fixture
+def repository(tmp_path):
+    (tmp_path / "home").mkdir()
+    return FakeRepository(tmp_path / "flexdyn", tmp_path / "home")
+
+
+def until(condition, patience=30.0):
+    """Wait for a condition; AssertionError if it never holds."""
+    deadline = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def at_the_gate(repository, script, *arguments, **variables):
+    """A script that has come to the command which waits."""
+    process = repository.start(script, *arguments, **variables)
+    until(lambda: repository.waiting() is not None)
+    return process
+
+
+def finish(repository, process):
+    """Let a script go on; what it said on standard error, after it succeeded."""
+    repository.open_gate()
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    return errors
+
+
+def kernel_calls(repository):
+    return [call.rpartition(" ")[2] for call in repository.calls("kernels.warmup")]
+
+
+# ---- what is done ----
+
+
+def test_what_was_made_is_not_made_again(repository):
+    assert repository.run("setup").returncode == 0
+    assert repository.calls()
+    assert "ready" in repository.run("setup").stderr
+    assert repository.calls() == []
+
+
+def test_the_demo_fetches_no_test_packages_and_compiles_its_own_kernels_only(repository):
+    assert repository.run("setup", "--demo").returncode == 0
+    calls = repository.calls()
+    assert not [call for call in calls if "requirements-test" in call or "colcon" in call]
+    assert [call for call in calls if "kernels.warmup" in call] == [
+        "python -m flexdyn_ros.kernels.warmup demo"
+    ]
+    assert repository.run("setup", "--test").returncode == 0
+    calls = repository.calls()
+    assert len([call for call in calls if "requirements-test" in call]) == 1
+    assert len(calls) == 2  # and the kernels that tests start with
+
+
+def test_kernels_begin_to_compile_before_the_wheels_of_ros_are_fetched(repository):
+    at = {"FAKE_WAITS": "requirements-ros"}
+    process = at_the_gate(repository, "setup", **at)
+    until(lambda: "kernels.warmup" in repository.calls_file.read_text())
+    finish(repository, process)
+
+
+def test_two_caches_keep_their_stamps(repository, tmp_path):
+    for name in ("one", "two", "one", "two"):
+        assert repository.run("setup", NUMBA_CACHE_DIR=str(tmp_path / name)).returncode == 0
+    assert kernel_calls(repository) == ["start", "start"]
+
+
+def test_kernels_are_compiled_again_where_the_cache_was_emptied(repository, tmp_path):
+    repository.run("setup", NUMBA_CACHE_DIR=str(tmp_path / "one"))
+    shutil.rmtree(tmp_path / "one")
+    repository.calls()
+    repository.run("setup", NUMBA_CACHE_DIR=str(tmp_path / "one"))
+    assert kernel_calls(repository) == ["start"]
+
+
+def test_kernels_are_compiled_again_where_their_sources_changed(repository):
+    repository.run("setup")
+    repository.calls()
+    (repository.folder / "flexdyn_ros" / "kernels" / "c.py").write_text("c = 1\n")
+    repository.run("setup")
+    assert kernel_calls(repository) == ["start"]
+
+
+def test_an_interrupted_set_up_goes_on_where_it_was(repository):
+    process = at_the_gate(repository, "setup", FAKE_WAITS="kernels.warmup")
+    child = repository.waiting()
+    until(lambda: (repository.folder / ".venv" / "flexdyn" / "interfaces").exists())
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1].startswith("setup: interrupted; what is done stays done")
+    assert "Traceback" not in errors
+    until(lambda: not is_alive(child))
+    repository.calls()
+    assert repository.run("setup").returncode == 0
+    assert not [call for call in repository.calls() if "requirements-kernels" in call or "cmake" in call]
+
+
+def test_pip_installs_what_uv_could_not(repository):
+    assert repository.run("setup", FAKE_FAILS="uv pip", FAKE_OUTPUT="no such index").returncode == 0
+    calls = repository.calls("requirements-ros")
+    assert [call.split()[0] for call in calls] == ["uv", "python"]
+
+
+def test_uv_is_given_the_settings_of_pip(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
+    from provision.install_packages import settings_of_uv
+
+    for variable in ("UV_DEFAULT_INDEX", "UV_INDEX", "UV_FIND_LINKS", "SSL_CERT_FILE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("UV_INDEX", "mine")
+    found = settings_of_uv(
+        "global.index-url='https://index.example/simple'\nglobal.extra-index-url='https://a https://b'\n"
+        ":env:.find-links='/wheels /more'\ninstall.cert='/ca.pem'\nfreeze.timeout='10'\nglobal.colour='red'\n"
+    )
+    assert found == {
+        "UV_INDEX_STRATEGY": "unsafe-best-match",
+        "UV_DEFAULT_INDEX": "https://index.example/simple",
+        "UV_FIND_LINKS": "/wheels,/more",
+        "SSL_CERT_FILE": "/ca.pem",
+    }
+
+
+# ---- what it says ----
+
+
+def test_nothing_is_said_where_nothing_is_to_be_done(repository):
+    repository.run("setup")
+    done = repository.run("run", "echo", "hello")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "hello\n", "")
+
+
+def test_a_quiet_set_up_tells_of_a_first_compile_on_standard_error_only(repository):
+    repository.run("setup", "--test")
+    (repository.folder / "flexdyn_ros" / "kernels" / "c.py").write_text("c = 1\n")
+    process = at_the_gate(repository, "run", "echo", "hello", FAKE_WAITS="kernels.warmup")
+    began = time.monotonic()
+    assert process.stderr.readline() == "setup: kernels ...\n"
+    assert 1.0 < time.monotonic() - began < 10.0
+    repository.open_gate()
+    output, errors = process.communicate(timeout=30)
+    assert output == "hello\n"
+    assert [line.split(" (")[0] for line in errors.splitlines()][-1] == "setup: ready"
+
+
+def test_a_terminal_shows_step_and_count_as_they_go_on(repository):
+    ours, theirs = pty.openpty()
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(theirs, 2)
+        variables = repository.environment | {"FAKE_WAITS": "kernels.warmup", "TERM": "xterm"}
+        script = str(repository.folder / "scripts" / "setup")
+        os.execve(script, [script], variables)
+    os.close(theirs)
+    shown = b""
+    try:
+        while b"kernels 1/2 first_kernel" not in shown:
+            shown += os.read(ours, 4096)
+        assert b"\r\x1b[K" in shown
+    finally:
+        repository.open_gate()
+        while True:
+            try:
+                if not os.read(ours, 4096):
+                    break
+            except OSError:  # the other side is closed
+                break
+        os.close(ours)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_a_waiting_set_up_says_within_two_seconds_what_it_waits_for(repository):
+    holder = at_the_gate(repository, "demo", "--speed", "2", FAKE_WAITS="cmake")
+    began = time.monotonic()
+    waiting = repository.start("run", "true")
+    line = waiting.stderr.readline()
+    assert time.monotonic() - began < 2.0
+    assert line.startswith("setup: waits for process ")
+    assert "(scripts/demo --speed 2), at step '" in line
+    status = Path(f"/proc/{int(line.split()[4])}/status").read_text()
+    assert f"PPid:\t{holder.pid}\n" in status
+    repository.open_gate()
+    for process in (holder, waiting):
+        process.communicate(timeout=60)
+    assert waiting.returncode == 0
+
+
+def test_a_killed_set_up_leaves_nothing_behind_that_keeps_others_waiting(repository):
+    holder = at_the_gate(repository, "setup", FAKE_WAITS="cmake")
+    child = repository.waiting()
+    holder.kill()
+    holder.communicate()
+    until(lambda: not is_alive(child))
+    done = repository.run("setup")
+    assert done.returncode == 0
+    assert "waits for" not in done.stderr
+
+
+def test_a_child_that_outlives_its_set_up_does_not_hold_the_lock(repository):
+    """The lock's file is not open in commands, which ended set-ups may leave behind."""
+    process = at_the_gate(repository, "setup", FAKE_WAITS="cmake")
+    opened = {os.readlink(link) for link in Path(f"/proc/{repository.waiting()}/fd").iterdir()}
+    assert not [path for path in opened if path.endswith("/lock")]
+    finish(repository, process)
+
+
+def test_set_ups_with_caches_of_their_own_do_not_wait_for_each_other(repository, tmp_path):
+    repository.run("setup", "--test")
+    first = at_the_gate(
+        repository, "setup", NUMBA_CACHE_DIR=str(tmp_path / "one"), FAKE_WAITS="kernels.warmup"
+    )
+    done = repository.run("setup", NUMBA_CACHE_DIR=str(tmp_path / "two"))
+    assert done.returncode == 0
+    assert "waits for" not in done.stderr
+    finish(repository, first)
+
+
+# ---- how it fails ----
+
+FAILURES = {
+    "network": (
+        "requirements-ros", "error: Failed to fetch: https://index.example\n  dns error", "packages",
+        "the package index cannot be reached", "check the connection",
+    ),
+    "no such version": (
+        "requirements-ros", "ERROR: No matching distribution found for ros-rclpy==9.1.2", "packages",
+        "the package index has no ros-rclpy==9.1.2 for this Python and machine", "x86-64 Linux",
+    ),
+    "disk full": (
+        "requirements-kernels", "ERROR: Could not install packages: [Errno 28] No space left on device",
+        "kernel-packages", "the disk is full", "free some 3 GB",
+    ),
+    "no compiler": (
+        "cmake -G", "CMake Error: No CMAKE_CXX_COMPILER could be found.", "interfaces",
+        "there is no C++ compiler", "apt install g++",
+    ),
+    "no headers": (
+        "cmake --build", "a.c:1:10: fatal error: Python.h: No such file or directory", "interfaces",
+        "Python.h was not found", "apt install python3-dev",
+    ),
+    "kernel": (
+        "kernels.warmup", "Traceback\nkernel aba.run could not be compiled: LoweringError: no", "kernels",
+        "kernel aba.run could not be compiled: LoweringError: no", "NUMBA_CACHE_DIR",
+    ),
+    "something else": (
+        "cmake --build", "ninja: error: build stopped: it rained\nlast words", "interfaces",
+        "ninja: error: build stopped: it rained", "the log tells more",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failed_step_tells_cause_and_remedy_in_two_lines(repository, name):
+    words, output, step, cause, remedy = FAILURES[name]
+    steps_beside = {"FAKE_FAILS": words, "FAKE_OUTPUT": output}
+    done = repository.run("setup", "--quiet", **steps_beside)
+    assert done.returncode == 1
+    first, second = done.stderr.splitlines()
+    assert first == f"setup: step '{step}' failed: {cause} (log: build/setup/{step}.log)"
+    assert second.startswith("setup: remedy: ")
+    assert remedy in second
+    assert output in (repository.folder / "build" / "setup" / f"{step}.log").read_text()
+
+
+def test_a_missing_compiler_is_told_before_the_download(repository):
+    (repository.folder / ".venv" / "bin" / "c++").unlink()
+    done = repository.run("setup", "--quiet", CXX="no-such-compiler")
+    cause = "there is no C++ compiler (no-such-compiler); ROS 2 messages are compiled"
+    assert cause in done.stderr.splitlines()[0]
+    assert "apt install g++" in done.stderr.splitlines()[1]
+    assert not repository.calls("requirements-ros")
+
+
+def test_a_missing_cmake_is_named(repository):
+    (repository.folder / ".venv" / "bin" / "cmake").unlink()
+    done = repository.run(
+        "setup", "--quiet", PATH=f"{Path(sys.executable).resolve().parent}:{tools(repository)}"
+    )
+    assert "cmake was not found" in done.stderr.splitlines()[0]
+    assert len(done.stderr.splitlines()) == 2
+
+
+def tools(repository):
+    """A folder with what the scripts call, and no cmake."""
+    folder = repository.folder / "tools"
+    folder.mkdir()
+    for name in ("bash", "env", "dirname", "sed", "sleep"):
+        where = next(Path(path) / name for path in ("/usr/bin", "/bin") if (Path(path) / name).exists())
+        (folder / name).symlink_to(where)
+    return folder
+
+
+def test_a_cache_that_cannot_be_written_is_named(repository, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    done = repository.run("setup", "--quiet", NUMBA_CACHE_DIR=str(tmp_path / "file"))
+    assert done.returncode == 1
+    first, second = done.stderr.splitlines()
+    assert f"{tmp_path / 'file'}/flexdyn_ros/ready cannot be written" in first
+    assert "NUMBA_CACHE_DIR=FOLDER" in second
+
+
+def test_a_python_that_is_none_is_told_with_what_helps(repository):
+    done = repository.run("setup", FLEXDYN_PYTHON="/bin/false")
+    assert done.returncode == 1
+    first, second = done.stderr.splitlines()
+    assert first == "setup: FLEXDYN_PYTHON=/bin/false is not a Python >= 3.11"
+    assert "remedy:" in second
+
+
+def test_a_command_that_is_not_there_is_told_with_what_brings_it(repository):
+    done = repository.run("run", "no-such-command")
+    assert done.returncode == 127
+    assert "scripts/setup --test" in done.stderr
+
+
+# ---- other Pythons ----
+
+
+@pytest.fixture
+def other_python(tmp_path):
+    """A Python that says it is 3.99."""
+    path = tmp_path / "python3.99"
+    path.write_text("#!/bin/sh\necho 3.99\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_another_python_has_an_environment_of_its_own(repository, other_python):
+    asked = {"FLEXDYN_PYTHON": other_python}
+    code = "source scripts/env; echo $flexdyn_venv $flexdyn_python $AMENT_PREFIX_PATH ${PATH%%:*}"
+    venv = repository.folder / ".venv-3.99"
+    assert repository.shell(code, **asked) == f"{venv} {venv}/bin/python {venv} {venv}/bin"
+    default = repository.folder / ".venv"
+    assert repository.shell(code).split()[0] == str(default)
+    # one of the default version is not another one
+    same = repository.shell(
+        "source scripts/env; FLEXDYN_PYTHON=$(flexdyn_find_python); source scripts/env; echo $flexdyn_venv"
+    )
+    assert same == str(default)
+
+
+def test_a_shell_changes_from_one_python_to_another_and_back(repository, other_python):
+    code = f"""
+    source scripts/env; FLEXDYN_PYTHON={other_python}; source scripts/env
+    echo $PATH | tr : '\\n' | grep -c '[.]venv'
+    echo ${{PATH%%:*}}; unset FLEXDYN_PYTHON; source scripts/env; echo ${{PATH%%:*}}"""
+    number, there, back = repository.shell(code).split()
+    assert int(number) == 1
+    assert there == f"{repository.folder}/.venv-3.99/bin"
+    assert back == f"{repository.folder}/.venv/bin"
+
+
+def test_environments_share_no_build_folders_and_no_stamps_of_kernels(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
+    from provision.environment import Environment
+    from provision.steps import steps
+
+    for name in ("requirements-uv.txt", "requirements-kernels.txt"):
+        (tmp_path / "scripts").mkdir(exist_ok=True)
+        (tmp_path / "scripts" / name).write_text("uv==1\n")
+    for name in (".venv", ".venv-3.99"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pyvenv.cfg").write_text(
+            f"version = {'3.11.2' if name == '.venv' else '3.99.0'}\n"
+        )
+    default, other = (Environment(tmp_path, tmp_path / name, 2) for name in (".venv", ".venv-3.99"))
+    assert default.logs == tmp_path / "build" / "setup"
+    assert other.logs == tmp_path / "build" / "3.99" / "setup"
+    for one, two in zip(steps(default, "test", ""), steps(other, "test", ""), strict=True):
+        assert one.stamp != two.stamp
+        assert one.name == two.name

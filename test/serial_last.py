@@ -1,0 +1,59 @@
+"""Sharing tests between processes: a file goes to one of them, real-time tests come last and alone."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from xdist.scheduler import LoadFileScheduling
+
+#: `pytest.mark.realtime`, as a mark of one test or of the whole file
+_MARK = re.compile(r"\bmark\.realtime\b")
+
+
+class SerialLast(LoadFileScheduling):
+    """As `--dist loadfile`, but files with a test marked `realtime` are kept back until all others are done.
+
+    One process then runs them, while the others have ended.
+    """
+
+    def __init__(self, config, log=None) -> None:
+        super().__init__(config, log)
+        self._is_kept = cache(self._is_kept)  # asked after every test
+
+    def _is_kept(self, scope: str) -> bool:
+        path = self.config.rootpath / scope
+        return path.is_file() and _MARK.search(path.read_text()) is not None
+
+    def _only_kept_are_left(self) -> bool:
+        """Put the files kept back behind the others; True if there is nothing but them."""
+        for scope in [scope for scope in self.workqueue if self._is_kept(scope)]:
+            self.workqueue.move_to_end(scope)
+        return bool(self.workqueue) and self._is_kept(next(iter(self.workqueue)))
+
+    def _assign_work_unit(self, node) -> None:
+        if self._only_kept_are_left():
+            self._wind_down()
+        elif self.workqueue:
+            super()._assign_work_unit(node)
+
+    def _reschedule(self, node) -> None:
+        super()._reschedule(node)
+        if self._only_kept_are_left():
+            self._wind_down()
+
+    def _wind_down(self) -> None:
+        """Let one process stay, and give it what was kept back once the others are done.
+
+        A process begins a test only when it knows the next one, or that there is none: the one that stays may
+        have a last test open until then.
+        """
+        staying = [node for node in self.nodes if not node.shutting_down]
+        for node in staying[1:]:
+            node.shutdown()
+        others = [work for node, work in self.assigned_work.items() if node not in staying[:1]]
+        if not staying or any(self._pending_of(work) for work in others):
+            return
+        while self.workqueue:
+            super()._assign_work_unit(staying[0])
+        staying[0].shutdown()
