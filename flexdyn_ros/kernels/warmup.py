@@ -27,8 +27,8 @@ from flexdyn_ros.kernels.cache_folder import cache_folder
 
 __all__ = ["GROUPS", "WarmUpError", "entries", "load_entry", "names_of", "warm_up"]
 
-#: what few people call and what takes long: second formulations, exact derivatives of bending arms, trees on
-#: wheels that are not planar, mass matrices of mimic joints
+#: what few people call and what takes long: second formulations, exact derivatives of soft, wheeled and
+#: hydraulic robots, trees on wheels that are not planar, mass matrices of mimic joints
 RARE = (
     "coriolis.*",
     "lagrange*",
@@ -36,7 +36,6 @@ RARE = (
     "*.accelerate_densely",
     "*.partial_dynamics_many",
     "*.momenta_many",
-    "flexible.inverse_dynamics_derivatives_many",
     "continuum.inverse_dynamics_derivatives_many",
     "mobile.inverse_dynamics_derivatives_many",
     "mobile.joint_forces_many",
@@ -45,15 +44,30 @@ RARE = (
     "hydraulics_forces.report",
 )
 
-#: what scripts/demo loads: Canadarm2 with flexible and with rigid booms, simulated and slewed
+#: what scripts/demo calls: Canadarm2 with flexible and with rigid booms, simulated and slewed
 DEMO = (
     "steppers.*",
     "flexible_steps.*",
     "rigid_steps.*",
+    "expanded.bent_frames",
     "flexible.prepare_one",
+    "flexible.inverse_dynamics_one",
+    "flexible.forward_dynamics_one",
+    "flexible.mass_matrix_one",
+    "flexible.mass_matrix_many",
+    "flexible.bias_terms_many",
+    "flexible.energy_many",
+    "flexible.inverse_dynamics_derivatives_many",
     "rigid.prepare_one",
+    "rigid.inverse_dynamics_one",
+    "rigid.forward_dynamics_one",
     "rigid.mass_matrix_one",
+    "rigid.mass_matrix_many",
+    "rigid.bias_terms_many",
+    "rigid.energy_many",
+    "rigid.difference_many",
     "rigid.integrate_many",
+    "rigid.inverse_dynamics_derivatives_many",
 )
 
 #: patterns of the names that a group takes, and of those that it leaves out

@@ -37,7 +37,6 @@ from flexdyn_ros.nodes.start_state import initial_state, servo_gains
 from flexdyn_ros.nodes.states import read_payload, read_state
 from flexdyn_ros.nodes.steps import LARGEST_STEP, Steps
 from flexdyn_ros.nodes.telemetry import Telemetry
-from flexdyn_ros.nodes.warm import warm_up
 
 __all__ = ["Simulator", "main"]
 
@@ -91,7 +90,6 @@ class Simulator(ManagedNode):
             raise ParameterError(str(error)) from None
         stepping = {"dt": settings.step, "method": settings.method}
         stepping |= {"limits": settings.limits, "saturate": settings.saturate}
-        warm_up(robot)
         drive = None
         if is_platform:
             hydraulics = hydraulics_of(robot, settings.hydraulics)
@@ -104,6 +102,7 @@ class Simulator(ManagedNode):
                 stepping |= {"limits": "report", "saturate": False}
         self._simulation = Simulation(robot, book, q0, v0, stiffness, damping, drive, **stepping)
         self._simulation.stepper.advance(1)
+        robot.energy(q0, v0)
         self._simulation.reset()
         self._telemetry = Telemetry(
             self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds
