@@ -17,8 +17,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from fnmatch import fnmatchcase
 from multiprocessing import get_context
 from pathlib import Path
@@ -172,17 +173,55 @@ def warm_up(
     """
     names = names_of(groups)
     start = time.perf_counter()
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_begin_worker) as pool:
-        running = {pool.submit(load_entry, name): name for name in names}
-        try:
-            for done, future in enumerate(as_completed(running), 1):
-                seconds = _result(running[future], future)
+    shares = _Shares(names)
+    with ExitStack() as ending:
+        pools = [_one_process(ending) for _ in range(max(1, min(processes, len(names))))]
+        running = {
+            pool.submit(load_entry, name): (pool, name) for pool in pools if (name := shares.next(pool))
+        }
+        done = 0
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                pool, name = running.pop(future)
+                seconds, done = _result(name, future), done + 1
                 if report is not None:
-                    report(running[future], seconds, done, len(names))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+                    report(name, seconds, done, len(names))
+                if following := shares.next(pool):
+                    running[pool.submit(load_entry, following)] = pool, following
     return time.perf_counter() - start
+
+
+def _one_process(ending: ExitStack) -> ProcessPoolExecutor:
+    pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_begin_worker)
+    ending.callback(pool.shutdown, wait=True, cancel_futures=True)
+    return pool
+
+
+class _Shares:
+    """Which process compiles what.
+
+    The entries of a module share their callees, so that one process takes them all; one that has nothing else
+    to do helps another.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._waiting: dict[str, list[str]] = {}
+        for name in names:
+            self._waiting.setdefault(name.partition(".")[0], []).append(name)
+        self._taken: dict[object, str] = {}
+
+    def next(self, process: object) -> str | None:
+        """The entry that a process compiles next; None when all are taken."""
+        module = self._taken.get(process)
+        if not self._waiting.get(module or ""):
+            taken = set(self._taken.values())
+            left = {name: len(entries) for name, entries in self._waiting.items() if entries}
+            free = [name for name in left if name not in taken]
+            module = free[0] if free else max(left, key=lambda name: left[name], default=None)
+            if module is None:
+                return None
+            self._taken[process] = module
+        return self._waiting[module or ""].pop(0)
 
 
 def _result(name: str, future) -> float:

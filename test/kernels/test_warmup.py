@@ -84,3 +84,14 @@ def test_a_long_compilation_is_told_of_and_a_short_one_is_not(monkeypatch, caplo
     with cache.compiling(some_kernel):
         pass
     assert not caplog.records
+
+
+def test_a_process_keeps_to_a_module_and_helps_when_none_is_left():
+    shares = warmup._Shares(["a.1", "b.1", "a.2", "a.3", "c.1"])
+    first, second = "first", "second"
+    assert [shares.next(first), shares.next(second)] == ["a.1", "b.1"]
+    assert shares.next(second) == "c.1"
+    assert shares.next(second) == "a.2"
+    assert shares.next(first) == "a.3"
+    assert shares.next(first) is None
+    assert shares.next(second) is None
