@@ -1,15 +1,15 @@
 """Round trip of InverseDynamics against an empty service of the same message sizes, each in its own process.
 
     python benchmarks/bench_service.py [--robot seven_joint_arm] [--calls 2000] [--samples 1] [--json]
+        [--quick]
     python benchmarks/bench_service.py --behind-long-requests [--robot canadarm2] [--calls 2000] [--json]
-    (--quick: both parts)
 
 The empty service has the same type, gets the same request and returns a response of the same size at once.
 Calls alternate, so that whatever else the machine does meets both alike.
 
 --behind-long-requests: the same call, due every 10 ms whether or not the one before has been answered, while
 another process asks for 3,000 deflections, energies of 3,000 states with static deflections, modes, and a
-simulation of 100 s, all the time. Latency counts from when a call is due.
+simulation of 100 s, all the time. Latency counts from when a call is due. --quick runs both parts.
 """
 
 from __future__ import annotations
