@@ -7,7 +7,8 @@
 The JUnit file comes from `scripts/test --junitxml=FILE`. A row of acceptance.yaml has a requirement and
 either `tests` (files, or FILE::NAME with wildcards in NAME) or a benchmark: `command`, `name`, `read`
 (regular expressions of what it prints, each with one group) and `show` (the sentence that the groups are put
-into). `figure` and `date` are written by this program.
+into). `figure` and `date` are written by this program; a benchmark without `read`
+keeps what was written by hand.
 """
 
 from __future__ import annotations
