@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from typing import Any
 
@@ -77,9 +76,6 @@ class DynamicsServer(ManagedNode):
         if self._settings.publish_description:
             self._description = self.create_publisher(String, "robot_description", LATCHED)
             self._description.publish(String(data=loaded[0].text))
-        # what was loaded stays: no collection of garbage, during which no thread runs, looks at it again
-        gc.collect()
-        gc.freeze()
         names = ", ".join(f"{r.name} ({r.kind}, {r.nv} coordinates)" for r in self._robots.values())
         self.get_logger().info(f"ready: {names}")
 
