@@ -3,9 +3,9 @@
     python -m flexdyn_ros.kernels.warmup [GROUP ...]
 
 GROUP is `start` (the default: rigid and flexible trees, asked for one state and simulated), `demo` (what
-scripts/demo uses), `common` (all families, without what few people call), `all`, or a pattern of names such as
-`continuum.*`. After it, first calls cost milliseconds. Entries that are left out compile at their first call.
-`flexdyn warm` does the same with a progress bar.
+scripts/demo uses), `common` (all families, without what few people call), `all`, or a pattern of names such
+as `continuum.*`. After it, first calls cost milliseconds. Entries that are left out compile at their first
+call. `flexdyn warm` does the same with a progress bar.
 """
 
 from __future__ import annotations

@@ -48,7 +48,8 @@ def test_what_every_family_needs_to_move_is_common():
 
 
 def test_an_unknown_group_is_refused_by_name():
-    with pytest.raises(warmup.WarmUpError, match=r"no kernel fits 'demos', expected demo, start, common, all"):
+    expected = r"no kernel fits 'demos', expected demo, start, common, all"
+    with pytest.raises(warmup.WarmUpError, match=expected):
         warmup.names_of(["demos"])
 
 

@@ -1,4 +1,4 @@
-"""Long work in turns: no more at a time than there are places, in the order of asking, and none left behind."""
+"""Long work in turns: no more at a time than there are places, in the order of asking."""
 
 import os
 import threading
