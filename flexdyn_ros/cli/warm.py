@@ -17,7 +17,7 @@ def warm(
     groups: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[GROUP]...", help="all (default), start, demo, or a pattern such as 'continuum.*'"
+            metavar="[GROUP]...", help="all (default), common, start, demo, or a pattern like 'continuum.*'"
         ),
     ] = None,
     processes: Annotated[

@@ -2,9 +2,10 @@
 
     python -m flexdyn_ros.kernels.warmup [GROUP ...]
 
-GROUP is `start` (the default: what robots need to be loaded, asked and simulated), `demo` (what scripts/demo
-uses), `all`, or a pattern of names such as `continuum.*`. After it, first calls cost milliseconds. Entries
-that are left out compile at their first call. `flexdyn warm` does the same with a progress bar.
+GROUP is `start` (the default: rigid and flexible trees, asked for one state and simulated), `demo` (what
+scripts/demo uses), `common` (all families, without what few people call), `all`, or a pattern of names such
+as `continuum.*`. After it, first calls cost milliseconds. Entries that are left out compile at their first
+call. `flexdyn warm` does the same with a progress bar.
 """
 
 from __future__ import annotations
@@ -71,10 +72,21 @@ DEMO = (
     "rigid.inverse_dynamics_derivatives_many",
 )
 
+#: what everybody waits for: at most five minutes of processor time. Batches, wrenches and the other families
+#: compile when they are first called
+START = (
+    *DEMO,
+    "rigid.frames_many",
+    "rigid.jacobian_many",
+    "flexible.frames_many",
+    "flexible.jacobian_many",
+)
+
 #: patterns of the names that a group takes, and of those that it leaves out
 GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "demo": (DEMO, RARE),
-    "start": (("*",), RARE),
+    "start": (START, RARE),
+    "common": (("*",), RARE),
     "all": (("*",), ()),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -10,6 +11,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import String
 
 from flexdyn_interfaces import srv
+from flexdyn_ros.dynamics.threads import set_batch_threads
 from flexdyn_ros.nodes.declaration import ParameterError, declare
 from flexdyn_ros.nodes.managed import ManagedNode, run
 from flexdyn_ros.nodes.request_desk import RequestDesk
@@ -17,6 +19,7 @@ from flexdyn_ros.nodes.robot_parameters import DynamicsServerParameters, RobotPa
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
 from flexdyn_ros.nodes.services import SERVICES
 from flexdyn_ros.nodes.simulate_action import SimulateAction
+from flexdyn_ros.nodes.turns import Turns, cores_for_long_work
 from flexdyn_ros.nodes.warm import warm_up
 
 __all__ = ["DynamicsServer", "main"]
@@ -63,12 +66,15 @@ class DynamicsServer(ManagedNode):
                 self.get_logger().warning(f"{robot.name}: {warning}")
             warm_up(robot)
         group = ReentrantCallbackGroup()
-        self._desk = RequestDesk(self, self._robots, self._settings, self._count)
+        turns = Turns(cores_for_long_work())
+        self._desk = RequestDesk(self, self._robots, self._settings, turns, self._count)
         self._made = [
             self.create_service(srv.ListRobots, "~/list_robots", self._on_list, callback_group=group),
             *(self._desk.open(service, group) for service in SERVICES),
         ]
-        self._simulate = SimulateAction(self, self._robots, self._settings.max_simulations, self._count)
+        self._simulate = SimulateAction(
+            self, self._robots, self._settings.max_simulations, turns, self._count
+        )
         self._look = self.create_timer(0.2, self._desk.look_for_clients)
         self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
         self._health = self.create_timer(1.0, self._report)
@@ -147,6 +153,8 @@ class DynamicsServer(ManagedNode):
 def main(args: list[str] | None = None) -> None:
     """Entry point."""
     sys.setswitchinterval(SWITCH)
+    if "FLEXDYN_THREADS" not in os.environ:
+        set_batch_threads(cores_for_long_work())
     sys.exit(run(DynamicsServer, args))
 
 

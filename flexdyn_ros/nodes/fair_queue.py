@@ -6,11 +6,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import nullcontext
 from math import inf
 from typing import Any
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.slices import Progress, Work
+from flexdyn_ros.nodes.turns import Turns
 
 __all__ = ["SLICE", "FairQueue", "Job", "QueueFullError", "StoppedError"]
 
@@ -167,10 +169,15 @@ class FairQueue:
     threads : int
         How many jobs are worked on at a time, one of them a short one: a single sample of a large robot may
         take seconds, and cannot be cut. 0: none, `work_once` is called by the owner.
+    turns : Turns, optional
+        Taken for each slice of a long job.
     """
 
-    def __init__(self, most_jobs: int, most_samples: int, threads: int = 2) -> None:
+    def __init__(
+        self, most_jobs: int, most_samples: int, threads: int = 2, turns: Turns | None = None
+    ) -> None:
         self._most_jobs, self._most_samples = most_jobs, most_samples
+        self._turns = turns
         self._short: deque[Job] = deque()
         self._long: deque[Job] = deque()
         #: all that are not over, those at work among them
@@ -253,7 +260,8 @@ class FairQueue:
     def _work_on(self, job: Job) -> None:
         is_over = True
         try:
-            is_over = job.advance()
+            with self._turns if self._turns is not None and job.is_long else nullcontext():
+                is_over = job.advance()
         finally:
             with self._changed:
                 if is_over:

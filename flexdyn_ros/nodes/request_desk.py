@@ -23,6 +23,7 @@ from flexdyn_ros.nodes.requests import STATIC
 from flexdyn_ros.nodes.response_memory import LargeResponse, request_id, send
 from flexdyn_ros.nodes.robot_parameters import DynamicsServerParameters
 from flexdyn_ros.nodes.services import Service, answer, answering, refusal, samples_of
+from flexdyn_ros.nodes.turns import Turns
 
 __all__ = ["RequestDesk"]
 
@@ -47,6 +48,8 @@ class RequestDesk:
     robots : mapping
         From names to robots.
     settings : DynamicsServerParameters
+    turns : Turns
+        Taken for long work.
     count : callable
         Called with the name of a service and its response for everything that is answered.
     """
@@ -56,10 +59,11 @@ class RequestDesk:
         node: Any,
         robots: Mapping[str, Any],
         settings: DynamicsServerParameters,
+        turns: Turns,
         count: Callable[[str, Any], None],
     ) -> None:
         self._node, self._robots, self._settings, self._count = node, robots, settings, count
-        self.queue = FairQueue(settings.max_waiting, settings.max_waiting_samples)
+        self.queue = FairQueue(settings.max_waiting, settings.max_waiting_samples, turns=turns)
         self._sender = ThreadPoolExecutor(1, thread_name_prefix="send")
         self._costs = _Costs()
         #: jobs under way, by the full name of their service: since when, whether a client was seen

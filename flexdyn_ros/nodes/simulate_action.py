@@ -23,6 +23,7 @@ from flexdyn_interfaces.action import Simulate
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.conversions import doubles
 from flexdyn_ros.nodes.requests import LARGEST_RESULT, RequestError, column, robot_of
+from flexdyn_ros.nodes.turns import Turns
 
 __all__ = ["SimulateAction", "run_of"]
 
@@ -49,14 +50,22 @@ class SimulateAction:
         From names to robots.
     most : int
         Goals that may wait or run.
+    turns : Turns
+        Taken while a run computes.
     count : callable
         Called with "simulate" and the result of every goal.
     """
 
     def __init__(
-        self, node: Any, robots: Mapping[str, Any], most: int, count: Callable[[str, Any], None]
+        self,
+        node: Any,
+        robots: Mapping[str, Any],
+        most: int,
+        turns: Turns,
+        count: Callable[[str, Any], None],
     ) -> None:
         self._node, self._robots, self._most, self._count = node, robots, most, count
+        self._turns = turns
         #: runs that are not over, by the identity of their goal
         self._runs: dict[bytes, _Run] = {}
         #: why no goal is taken now; empty: goals are taken
@@ -145,7 +154,8 @@ class SimulateAction:
 
     def _work(self) -> None:
         while (run := self._line.get()) is not None:
-            run.work()
+            with self._turns:
+                run.work(self._turns)
 
 
 class _Run:
@@ -169,12 +179,19 @@ class _Run:
         """End it soon, whichever thread asks."""
         self._reason = self._reason or reason
 
-    def work(self) -> None:
-        """Simulate, and pass on the result."""
+    def work(self, turns: Turns) -> None:
+        """Simulate, and pass on the result; whenever it has come further, the next one has its turn."""
+
+        def reach(t: float) -> None:
+            self.time = t
+            turns.pass_on()
+            if self._reason:
+                raise _EndedError
+
         self.began = time.monotonic()
         try:
-            self._reach(0.0)
-            result = _result(self.simulate(self._reach))
+            reach(0.0)
+            result = _result(self.simulate(reach))
         except _EndedError:
             result = _nothing(f"{self._reason} at t = {self.time:.6g} s")
         except FlexdynError as error:
@@ -185,11 +202,6 @@ class _Run:
             result = _nothing(f"internal error: {type(error).__name__}: {error}")
         self.done.set_result(result)
         self.wake()
-
-    def _reach(self, t: float) -> None:
-        self.time = t
-        if self._reason:
-            raise _EndedError
 
 
 def run_of(robots: Mapping[str, Any], goal: Any) -> Callable[[Callable[[float], None]], Any]:

@@ -19,7 +19,7 @@ from provision.running import Step
 
 HERE = Path(__file__).parent
 #: which kernels are compiled beforehand; the others when they are first called
-GROUPS = {"demo": "demo", "use": "start", "test": "start"}
+GROUPS = {"demo": "demo", "use": "start", "test": "common"}
 #: what takes the longest chain of commands goes first; the kernels take what it leaves
 KERNELS_LEAVE = 5
 

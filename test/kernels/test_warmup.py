@@ -25,23 +25,31 @@ def test_every_decorated_entry_is_found():
 def test_groups_are_within_each_other_and_every_pattern_fits():
     every = {name for name, _ in warmup.entries()}
     groups = {group: set(warmup.names_of([group])) for group in warmup.GROUPS}
-    assert groups["demo"] < groups["start"] < groups["all"] == every
-    for pattern in (*warmup.RARE, *warmup.DEMO):
+    assert groups["demo"] < groups["start"] < groups["common"] < groups["all"] == every
+    for pattern in (*warmup.RARE, *warmup.START):
         assert any(warmup._fits(name, (pattern,)) for name in every), pattern
     assert set(warmup.names_of(["rigid.prepare_one", "demo"])) == groups["demo"]
 
 
-def test_what_a_robot_needs_to_move_is_compiled_at_the_start():
+ONE_STATE = ("inverse_dynamics_one", "forward_dynamics_one", "mass_matrix_one")
+
+
+def test_what_trees_need_to_move_is_compiled_at_the_start():
     start = set(warmup.names_of(["start"]))
+    for module in ("rigid", "flexible"):
+        assert {f"{module}.{verb}" for verb in (*ONE_STATE, "frames_many", "energy_many")} <= start
+        assert f"{module}_steps.accelerate" in start
+
+
+def test_what_every_family_needs_to_move_is_common():
+    common = set(warmup.names_of(["common"]))
     for module in ("rigid", "flexible", "continuum", "mobile", "platform_verbs"):
-        assert {
-            f"{module}.{verb}_one" for verb in ("inverse_dynamics", "forward_dynamics", "mass_matrix")
-        } <= start
-        assert f"{module}.inverse_dynamics_many" in start
+        assert {f"{module}.{verb}" for verb in (*ONE_STATE, "inverse_dynamics_many")} <= common
 
 
 def test_an_unknown_group_is_refused_by_name():
-    with pytest.raises(warmup.WarmUpError, match=r"no kernel fits 'demos', expected demo, start, all"):
+    expected = r"no kernel fits 'demos', expected demo, start, common, all"
+    with pytest.raises(warmup.WarmUpError, match=expected):
         warmup.names_of(["demos"])
 
 
@@ -55,7 +63,7 @@ def test_a_kernel_that_cannot_be_compiled_is_told_of_in_one_line():
     )
     assert run.returncode == 1
     assert run.stderr.splitlines() == [
-        "no kernel fits 'nothing.*', expected demo, start, all or a pattern such as 'rigid.*'"
+        "no kernel fits 'nothing.*', expected demo, start, common, all or a pattern such as 'rigid.*'"
     ]
 
 
