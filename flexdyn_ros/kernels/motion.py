@@ -60,6 +60,12 @@ ACTUATE_SIGNATURE = f"{_I}({_I}, {_I}, {_I}, {_F}, {_F}, {_I}, {_I}, {_I}, {_I})
 SUPPLY_SIGNATURE = f"{_F}({_I}, {_I})"
 
 
+#: (t, q, v): before each evaluation of a run with error control, what follows time and state without breaks:
+#: efforts, wrenches, accelerations of prescribed coordinates are written into the memory of the steps. Not 0
+#: ends the run. No function of the family: its address travels in the header of the steps. Optional
+PROVIDE_SIGNATURE = f"{_I}({_F}, {_I}, {_I})"
+
+
 class Callback:
     """A kernel with a C address, compiled (or read from the cache) when the address is first asked for."""
 
@@ -186,6 +192,7 @@ call_observe = _caller(OBSERVE_SIGNATURE)
 call_exert = _caller(EXERT_SIGNATURE)
 call_actuate = _caller(ACTUATE_SIGNATURE)
 call_supply = _caller(SUPPLY_SIGNATURE)
+call_provide = _caller(PROVIDE_SIGNATURE)
 
 
 @kernel(forceinline=True)

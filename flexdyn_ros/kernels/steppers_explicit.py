@@ -7,6 +7,8 @@ accelerations before and after (velocity Verlet): symmetric in time, of order tw
 
 from __future__ import annotations
 
+import numpy as np
+
 from .compiler import kernel
 from .manifold import move
 from .steppers_forces import actuate, explicit_rates
@@ -17,19 +19,24 @@ from .steppers_memory import DISSIPATED, WORK_DONE, open_chart, open_steps
 def chart_rate(chart, theta, v, out):
     """Rate of theta in q = q0 (+) theta when the velocity is v.
 
-    For turns that is dexp^-1, here up to the second order in theta.
-
-    Hairer, Lubich & Wanner 2006, section III.4: w - [theta, w]/2 + [theta, [theta, w]]/12.
+    For turns that is dexp^-1 (Iserles, Munthe-Kaas, Norsett & Zanna 2000, appendix B): w - [theta, w]/2 + c
+    [theta, [theta, w]] with c = (1 - x cot x) / |theta|^2, x = |theta|/2.
     """
     for i in range(chart.nv):
         out[i] = v[i]
     for b in range(1, chart.nb):
         i = chart.v_index[b]
         x, y, z = theta[i], theta[i + 1], theta[i + 2]
+        s = x * x + y * y + z * z
+        if s < 1e-2:
+            c = (1.0 + s / 60.0 * (1.0 + s / 42.0 * (1.0 + s / 40.0))) / 12.0
+        else:
+            half = 0.5 * np.sqrt(s)
+            c = (1.0 - half / np.tan(half)) / s
         ux, uy, uz = y * v[i + 2] - z * v[i + 1], z * v[i] - x * v[i + 2], x * v[i + 1] - y * v[i]
-        out[i] += -0.5 * ux + (y * uz - z * uy) / 12.0
-        out[i + 1] += -0.5 * uy + (z * ux - x * uz) / 12.0
-        out[i + 2] += -0.5 * uz + (x * uy - y * ux) / 12.0
+        out[i] += -0.5 * ux + c * (y * uz - z * uy)
+        out[i + 1] += -0.5 * uy + c * (z * ux - x * uz)
+        out[i + 2] += -0.5 * uz + c * (x * uy - y * ux)
 
 
 @kernel

@@ -25,11 +25,13 @@ from .motion import (
     call_load,
     call_losses,
     call_observe,
+    call_provide,
     call_supply,
     table_at,
 )
 from .steppers_memory import (
     S_ACTUATOR,
+    S_PROVIDE,
     S_ROBOT,
     S_SATURATE,
     S_STOPS,
@@ -198,12 +200,23 @@ def actuate(steps, t, h, a):
 
 
 @kernel
+def provide(steps, t, q, v):
+    """Let whoever follows time and state write efforts, wrenches and prescribed accelerations; 0 if it could."""
+    function = header_of(steps)[S_PROVIDE]
+    return 0 if function == 0 else call_provide(function, (t, address_of(q), address_of(v)))
+
+
+@kernel
 def explicit_rates(steps, t, q, v, a, effort, rates):
     """Motion at (q, v) with nothing implicit; for explicit methods and integrators outside.
 
     Writes a (nv,), effort (nu,) = drive and servo after clipping, rates = (power of efforts, wrenches and
     surroundings, power taken by the family's resistance, stops and scaled masses) [W]; marks memory.clipped.
     """
+    if provide(steps, t, q, v) != 0:
+        a[:] = np.nan
+        rates[0] = rates[1] = np.nan
+        return
     head = header_of(steps)
     memory = open_steps(steps)
     gather_wrenches(steps, q)

@@ -15,7 +15,7 @@ from .memory import floats_at, ints_at
 SEMI_IMPLICIT_EULER, RK4, ROSENBROCK, STAGGERED = 0, 1, 2, 3
 
 #: int64 words of the header that an address points to
-STEP_HEADER = 16
+STEP_HEADER = 17
 (
     S_NQ,
     S_NV,
@@ -33,6 +33,7 @@ STEP_HEADER = 16
     S_TABLE,
     S_ACTUATOR,
     S_FREE,
+    S_PROVIDE,
 ) = range(STEP_HEADER)
 
 # rows of StepMemory.account

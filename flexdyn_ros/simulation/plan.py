@@ -17,10 +17,12 @@ from flexdyn_ros.simulation.drive import Drive, drive_of, initial_motion
 from flexdyn_ros.simulation.events import Watch, limit_watch, watches
 from flexdyn_ros.simulation.valves import ValveOpenings, command_mode
 
-__all__ = ["ADAPTIVE", "FIXED", "Plan", "make_plan"]
+__all__ = ["ADAPTIVE", "CONTROLLED", "FIXED", "Plan", "make_plan"]
 
 FIXED = ("semi_implicit_euler", "rk4", "scaled_rk4", "rosenbrock", "staggered")
 ADAPTIVE = {"dop853": "DOP853", "bdf": "BDF", "radau": "Radau", "lsoda": "LSODA"}
+#: methods with error control that are compiled, for robots that have compiled steps
+CONTROLLED = ("dop853",)
 _LIMITS = ("report", "spring", "stop")
 _RECORDS = ("energy", "hydraulics")
 

@@ -12,8 +12,9 @@ from flexdyn_ros.dynamics.mobile_judgement import TOO_FAST, Softening
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import FlexdynWarning
 from flexdyn_ros.simulation.adaptive import run_adaptive
+from flexdyn_ros.simulation.controlled import run_controlled
 from flexdyn_ros.simulation.fixed import run_fixed
-from flexdyn_ros.simulation.plan import ADAPTIVE, make_plan
+from flexdyn_ros.simulation.plan import ADAPTIVE, CONTROLLED, make_plan
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.simulation.valves import ValveOpenings
 
@@ -129,7 +130,10 @@ def simulate(
         record=record,
         progress=progress,
     )
-    run = run_adaptive(plan) if method in ADAPTIVE else run_fixed(plan)
+    if method in CONTROLLED and robot.motion is not None:
+        run = run_controlled(plan)
+    else:
+        run = run_adaptive(plan) if method in ADAPTIVE else run_fixed(plan)
     _warn_of_softening(run)
     return run
 

@@ -174,7 +174,7 @@ class Stepper:
         self.stop_stiffness, self.stop_damping = _watched(w["stop_stiffness"]), _watched(w["stop_damping"])
         self.added_mass = _watched(w["scaled"])
         self.tau, self.target_q, self.target_v = w["tau"], w["target_q"], w["target_v"]
-        self.given = w["given"]
+        self.given, self.drive = w["given"], w["drive"]
         self._account = w["account"]
 
     # ---- what it shows ----
@@ -245,6 +245,11 @@ class Stepper:
     def restore(self, snapshot: Any) -> None:
         """Go back to a snapshot; wrenches, t and steps stay."""
         self._workspace.restore(snapshot)
+
+    def ask_at_every_evaluation(self, address: int) -> None:
+        """Address of a C function (t, q, v) that writes what follows time and state (kernels/motion.py:
+        PROVIDE); 0: none."""
+        self._workspace.set_provider(address)
 
     def set_efforts(self, tau: np.ndarray) -> None:
         """Commanded effort (nu,) from now on [N m, N]."""

@@ -19,6 +19,7 @@ from flexdyn_ros.kernels.steppers_memory import (
     S_NQ,
     S_NU,
     S_NV,
+    S_PROVIDE,
     S_ROBOT,
     S_SATURATE,
     S_STOPS,
@@ -111,6 +112,10 @@ class Workspace:
         """Forget the forces of actuators that lag behind their commands."""
         if self.motion.lag is not None:
             self.actuators[:] = self.motion.lag.memory()
+
+    def set_provider(self, address: int) -> None:
+        """C function that is asked before every evaluation; 0: none."""
+        self._header[S_PROVIDE] = address
 
     def set_method(self, method: int) -> None:
         """Choose among the methods of kernels/steppers_memory.py."""

@@ -1,0 +1,282 @@
+"""Runs with error control by compiled steps (kernels/steppers_controlled.py)."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import SimulationError
+from flexdyn_ros.kernels import steppers_controlled as kernels
+from flexdyn_ros.simulation.events import Watch, root_between
+from flexdyn_ros.simulation.plan import Plan
+from flexdyn_ros.simulation.progress import Progress
+from flexdyn_ros.simulation.record import Record
+from flexdyn_ros.simulation.stepper import FAILURES, Stepper
+from flexdyn_ros.simulation.trajectory import Event, Trajectory
+
+__all__ = ["run_controlled"]
+
+_FAILURES = FAILURES | {
+    kernels.TOO_SMALL: "the step that the tolerances ask for became smaller than the resolution of the time"
+}
+#: steps between two looks at the clock where somebody is told of the progress
+CHUNK = 200
+#: shares of a step at which events are looked for: several zeros in a step are told apart by them
+LOOKS = (0.25, 0.5, 0.75, 1.0)
+
+_Provide = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, ctypes.c_int64, ctypes.c_int64)
+
+
+class _Provider:
+    """What follows time and state without breaks, asked at every evaluation: wrenches, prescribed motion, forces
+    that lag behind their commands."""
+
+    def __init__(self, plan: Plan, stepper: Stepper) -> None:
+        self._plan, self._stepper, robot = plan, stepper, plan.robot
+        self._lag = None if robot.motion is None else robot.motion.lag
+        self._held = float(plan.times[0]), plan.effort, np.zeros(robot.nu)
+        self._sizes = robot.nq, robot.nv
+        #: what a callable raised
+        self.error: BaseException | None = None
+        self._function = _Provide(self._answer)
+        if plan.wrenches is not None or plan.drive is not None or self._lag is not None:
+            stepper.ask_at_every_evaluation(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
+
+    def command(self, t: float, tau: np.ndarray) -> None:
+        """Efforts (nu,) that are commanded from t on."""
+        if self._lag is not None:
+            since, held, force = self._held
+            self._held = t, tau, self._lag.after(t - since, held, force)
+        self._stepper.set_efforts(tau)
+
+    def _answer(self, t: float, q: int, v: int) -> int:
+        if self.error is not None:
+            return 1
+        try:
+            self._provide(t, _copied(q, self._sizes[0]), _copied(v, self._sizes[1]))
+        except BaseException as error:  # noqa: BLE001  nothing may pass through compiled code; raised after it
+            self.error = error
+            return 1
+        return 0
+
+    def _provide(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        plan = self._plan
+        if plan.wrenches is not None:
+            self._stepper.set_wrenches(plan.wrenches(t, q, v))
+        if plan.drive is not None:
+            self._stepper.given[plan.drive.v_index] = plan.drive.at(t)[2]
+        if self._lag is not None:
+            since, held, force = self._held
+            self._stepper.drive[:] = self._lag.after(t - since, held, force)
+
+
+def _copied(address: int, size: int) -> np.ndarray:
+    return np.ctypeslib.as_array((ctypes.c_double * size).from_address(address)).copy()
+
+
+class _Run:
+    """A run under way: the stepper, its work memory and its samples."""
+
+    def __init__(self, plan: Plan, progress: Progress) -> None:
+        robot, springs = plan.robot, plan.limits == "spring"
+        self.plan, self.progress, self.record = plan, progress, Record(plan)
+        self.stepper = Stepper(
+            robot,
+            plan.dt,
+            "rk4",
+            q0=plan.q0,
+            v0=plan.v0,
+            t0=float(plan.times[0]),
+            limits="spring" if springs else "report",
+            saturate=plan.saturate,
+        )
+        self.provider = _Provider(plan, self.stepper)
+        self.stepper.set_wrenches(plan.loads)
+        width = 2 * robot.nv + 2
+        self._work = np.zeros((kernels.WORK_ROWS, width))
+        self._control = np.zeros(kernels.CONTROL)
+        self._control[[kernels.RTOL, kernels.LARGEST]] = plan.rtol, np.inf
+        self._scale = np.full(2 * robot.nv, plan.atol)
+        self._path = np.empty((CHUNK, robot.nq)), np.empty((CHUNK, robot.nv))
+        self._advance = kernels.run_to.load()
+        #: steps that are made one by one, because there is an event in them
+        self._careful = 0
+        self.t = float(plan.times[0])
+        #: values of the watches at t
+        self._values: list[float] = []
+
+    # ---- samples ----
+
+    def begin(self) -> None:
+        """The first sample."""
+        self.stepper.look_again()
+        self._raise_what_was_raised()
+        account = self.stepper.work, self.stepper.dissipated
+        self.record.add(self.t, self.stepper.q, self.stepper.v, self.stepper.effort, *account, False)
+        self._values = [watch.value(self.t, *self._state()) for watch in self.plan.watches]
+
+    def _state(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.stepper.q.copy(), self.stepper.v.copy()
+
+    def _rows(self, last: int) -> list[np.ndarray]:
+        """Rows of the record up to the sample `last` that are still to be filled."""
+        record = self.record
+        return [array[record.count : last] for array in (record.q, record.v, record.tau, record.account)]
+
+    # ---- motion ----
+
+    def go(self, end: float, sample_times: np.ndarray) -> Event | None:
+        """Move to `end`, with the samples in between; the terminal event that ended it."""
+        first = self.record.count
+        in_chunks = all(watch.many is not None for watch in self.plan.watches)
+        while self.t < end:
+            wanted = sample_times[self.record.count - first :]
+            if not self.plan.watches:
+                self._keep(wanted, *self._run(end, wanted, CHUNK if self.plan.progress else 0))
+            elif in_chunks and self._careful == 0:
+                self._run_and_look(end, wanted)
+            else:
+                self._careful = max(0, self._careful - 1)
+                begin = self.t
+                status, written = self._run(end, wanted, 1)
+                event = self._look(begin, wanted[:written])
+                if event is not None:
+                    return event
+                self._keep(wanted, status, written)
+            self.progress.reach(self.t)
+        return None
+
+    def _run(self, end: float, wanted: np.ndarray, most: int) -> tuple[int, int]:
+        """Steps towards `end`, at most so many; their status and the number of samples written."""
+        result = self._advance(
+            self.stepper._steps,
+            self.t,
+            end,
+            most,
+            self._control,
+            self._scale,
+            self._work,
+            wanted,
+            *self._rows(self.record.count + wanted.size),
+            *(path[:most] for path in self._path),
+        )
+        self._raise_what_was_raised()
+        self.t = float(self._control[kernels.TIME])
+        return result & 7, result >> 3
+
+    def _keep(self, wanted: np.ndarray, status: int, written: int) -> None:
+        """Take the samples written into the record."""
+        record = self.record
+        record.t[record.count : record.count + written] = wanted[:written]
+        record.count += written
+        if status not in (kernels.DONE, kernels.STEPPED):
+            raise _failure(self, _FAILURES[status])
+
+    def _run_and_look(self, end: float, wanted: np.ndarray) -> None:
+        """A chunk of steps; where there is an event in it, nothing but the number of steps to look into."""
+        before = self.stepper.snapshot(), self._control.copy(), self.t
+        taken = self._control[kernels.ACCEPTED]
+        status, written = self._run(end, wanted, CHUNK)
+        n = int(self._control[kernels.ACCEPTED] - taken)
+        # fresh views, the same for all watches: they tell rows apart by identity
+        q, v = (path[:n] for path in self._path)
+        found, values = [], []
+        for watch, g0 in zip(self.plan.watches, self._values, strict=True):
+            assert watch.many is not None
+            g = np.concatenate([[g0], watch.many(q, v)])
+            found += [i for i in range(n) if watch.crossed(g[i], g[i + 1])][:1]
+            values.append(float(g[-1]))
+        if found:
+            self.stepper.restore(before[0])
+            self._control[:], self.t = before[1:]
+            self._careful = min(found) + 1
+            return
+        self._values = values
+        self._keep(wanted, status, written)
+
+    def _raise_what_was_raised(self) -> None:
+        if self.provider.error is not None:
+            raise self.provider.error
+
+    # ---- events ----
+
+    def _look(self, begin: float, sampled: np.ndarray) -> Event | None:
+        """Note the events of the step from `begin` to t; at a terminal one the record ends there."""
+        h = self.t - begin
+        q, v = self._state()
+
+        def at(share: float) -> tuple[np.ndarray, np.ndarray]:
+            kernels.look_back(self.stepper._steps, share, self._work, q, v)
+            return q.copy(), v.copy()
+
+        found: list[tuple[float, Watch]] = []
+        before, values = 0.0, self._values
+        for share in LOOKS:
+            state = at(share) if share < 1.0 else self._state()
+            new = [watch.value(begin + share * h, *state) for watch in self.plan.watches]
+            for watch, g0, g1 in zip(self.plan.watches, values, new, strict=True):
+                if watch.crossed(g0, g1):
+                    value = _on_path(watch, at, begin, h)
+                    root = share if g1 == 0.0 else root_between(value, before, share, g0, g1)
+                    found.append((root, watch))
+            before, values = share, new
+        self._values = values
+        for share, watch in sorted(found, key=lambda pair: pair[0]):
+            state = at(share)
+            event = Event(begin + share * h, watch.name(state[0]), watch.terminal, *state)
+            self.record.events.append(event)
+            if watch.terminal:
+                self._end_at(event, share, sampled)
+                return event
+        return None
+
+    def _end_at(self, event: Event, share: float, sampled: np.ndarray) -> None:
+        """Keep the samples before the event, and add one there."""
+        record = self.record
+        kept = int(np.count_nonzero(sampled < event.time))
+        record.t[record.count : record.count + kept] = sampled[:kept]
+        record.count += kept
+        rows = record.q, record.v, record.tau, record.account
+        kernels.sample_back(self.stepper._steps, event.time, share, self._work, record.count, *rows)
+        record.t[record.count] = event.time
+        record.count += 1
+        self.t = event.time
+
+
+def _on_path(watch: Watch, at: Callable[[float], Any], begin: float, h: float) -> Callable[[float], float]:
+    """Value of a watch at a share of the step."""
+    return lambda share: watch.value(begin + share * h, *at(share))
+
+
+def run_controlled(plan: Plan) -> Trajectory:
+    """Carry out a plan with error control; a control law is asked at every dt, where a step ends."""
+    with Progress(plan) as progress:
+        run = _Run(plan, progress)
+        times, last = plan.times, plan.times.size - 1
+        samples = plan.samples
+        stride = 1 if plan.control is not None else max(1, last)
+        for first in range(0, max(last, 1), stride):
+            end = min(first + stride, last)
+            tau = plan.command(float(times[first]), *run._state())
+            run.provider.command(float(times[first]), tau)
+            if first == 0:
+                run.begin()
+            elif run.record.t[run.record.count - 1] == times[first]:
+                run.stepper.look_again()
+                run.record.tau[run.record.count - 1] = run.stepper.effort
+            event = run.go(float(times[end]), times[samples[(samples > first) & (samples <= end)]])
+            if event is not None:
+                message = f"stopped by event {event.name!r} at t = {event.time:.9g} s"
+                return run.record.finish(1, message, plan.method)
+            progress.show(end)
+    return run.record.finish(0, f"reached t = {times[-1]:g} s", plan.method)
+
+
+def _failure(run: _Run, why: str) -> SimulationError:
+    record = run.record
+    t = record.t[record.count - 1]
+    message = f"{why} after t = {t:.6g} s (robot {run.plan.robot.name!r}, method {run.plan.method})"
+    return SimulationError(message, record.finish(-1, message, run.plan.method))
