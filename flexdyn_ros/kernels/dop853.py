@@ -1,8 +1,8 @@
 """Coefficients of the embedded Runge-Kutta pair of order 8 with errors of order 5 and 3, and of its
 interpolation of order 7.
 
-Dormand & Prince 1981, in the form of Hairer, Norsett & Wanner 1993, Solving Ordinary Differential Equations I,
-section II.10 (their code DOP853); the numbers are those that SciPy carries, rounded to doubles.
+Dormand & Prince 1981, in the form of Hairer, Norsett & Wanner 1993, Solving Ordinary Differential Equations
+I, section II.10 (their code DOP853); the numbers are those that SciPy carries, rounded to doubles.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs with error control: an embedded Runge-Kutta pair of order 8 that chooses its own steps.
 
-The pair of Dormand & Prince (kernels/dop853.py) moves the state in the tangent space of the point where a step
-begins (Munthe-Kaas 1999), with work and dissipated energy as two more states. Samples come from its
+The pair of Dormand & Prince (kernels/dop853.py) moves the state in the tangent space of the point where a
+step begins (Munthe-Kaas 1999), with work and dissipated energy as two more states. Samples come from its
 interpolation of order 7, so that they do not shorten the steps. Estimate and choice of the step are those of
 Hairer, Norsett & Wanner 1993, sections II.4 and II.10.
 """
@@ -21,9 +21,10 @@ _V = "float64[::1]"
 _M = "float64[:,::1]"
 
 #: places in the numbers of a run: relative tolerance; the step to begin with (0: found by the run), the
-#: largest one; time reached; accepted and rejected steps, evaluations, steps in a row that stability bounds
-CONTROL = 8
-RTOL, STEP, LARGEST, TIME, ACCEPTED, REJECTED, EVALUATIONS, BOUND = range(CONTROL)
+#: largest one; time reached; accepted and rejected steps, evaluations, steps in a row that stability bounds;
+#: the column that an extrapolation aims at
+CONTROL = 9
+RTOL, STEP, LARGEST, TIME, ACCEPTED, REJECTED, EVALUATIONS, BOUND, COLUMN = range(CONTROL)
 
 #: how a call ends, beside kernels/steppers.py: the step became too small; a step is made, as asked for
 DONE, NOT_FINITE, DIVERGED, TOO_SMALL, STEPPED = range(5)

@@ -201,7 +201,7 @@ def actuate(steps, t, h, a):
 
 @kernel
 def provide(steps, t, q, v):
-    """Let whoever follows time and state write efforts, wrenches and prescribed accelerations; 0 if it could."""
+    """Let whoever follows time and state write efforts, wrenches, given accelerations; 0 if that was done."""
     function = header_of(steps)[S_PROVIDE]
     return 0 if function == 0 else call_provide(function, (t, address_of(q), address_of(v)))
 

@@ -10,11 +10,13 @@ import numpy as np
 
 from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.kernels import steppers_controlled as kernels
+from flexdyn_ros.kernels import steppers_extrapolated
 from flexdyn_ros.simulation.events import Watch, root_between
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.stepper import FAILURES, Stepper
+from flexdyn_ros.simulation.stiffness import own_rates
 from flexdyn_ros.simulation.trajectory import Event, Trajectory
 
 __all__ = ["run_controlled"]
@@ -31,8 +33,8 @@ _Provide = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, ctypes.c_int64, cty
 
 
 class _Provider:
-    """What follows time and state without breaks, asked at every evaluation: wrenches, prescribed motion, forces
-    that lag behind their commands."""
+    """What follows time and state without breaks, asked at every evaluation: wrenches, prescribed motion,
+    forces that lag behind their commands."""
 
     def __init__(self, plan: Plan, stepper: Stepper) -> None:
         self._plan, self._stepper, robot = plan, stepper, plan.robot
@@ -86,7 +88,7 @@ class _Run:
         self.stepper = Stepper(
             robot,
             plan.dt,
-            "rk4",
+            "rosenbrock" if plan.method == "extrapolated" else "rk4",
             q0=plan.q0,
             v0=plan.v0,
             t0=float(plan.times[0]),
@@ -99,9 +101,12 @@ class _Run:
         self._work = np.zeros((kernels.WORK_ROWS, width))
         self._control = np.zeros(kernels.CONTROL)
         self._control[[kernels.RTOL, kernels.LARGEST]] = plan.rtol, np.inf
-        self._scale = np.full(2 * robot.nv, plan.atol)
+        self._scale = plan.atol * np.concatenate([np.ones(robot.nv), own_rates(robot, plan.q0)])
         self._path = np.empty((CHUNK, robot.nq)), np.empty((CHUNK, robot.nv))
-        self._advance = kernels.run_to.load()
+        self._interpolates = plan.method != "extrapolated"
+        self._advance = (kernels if self._interpolates else steppers_extrapolated).run_to.load()
+        #: where the step that is looked into began: snapshot, control numbers, time
+        self._before: Any = None
         #: steps that are made one by one, because there is an event in them
         self._careful = 0
         self.t = float(plan.times[0])
@@ -141,6 +146,7 @@ class _Run:
             else:
                 self._careful = max(0, self._careful - 1)
                 begin = self.t
+                self._before = self.stepper.snapshot(), self._control.copy(), begin
                 status, written = self._run(end, wanted, 1)
                 event = self._look(begin, wanted[:written])
                 if event is not None:
@@ -190,8 +196,7 @@ class _Run:
             found += [i for i in range(n) if watch.crossed(g[i], g[i + 1])][:1]
             values.append(float(g[-1]))
         if found:
-            self.stepper.restore(before[0])
-            self._control[:], self.t = before[1:]
+            self._go_back(before)
             self._careful = min(found) + 1
             return
         self._values = values
@@ -206,16 +211,21 @@ class _Run:
     def _look(self, begin: float, sampled: np.ndarray) -> Event | None:
         """Note the events of the step from `begin` to t; at a terminal one the record ends there."""
         h = self.t - begin
+        end = self._state()
         q, v = self._state()
 
         def at(share: float) -> tuple[np.ndarray, np.ndarray]:
+            if not self._interpolates:
+                return self._state_at(begin + share * h)
             kernels.look_back(self.stepper._steps, share, self._work, q, v)
             return q.copy(), v.copy()
+
+        after = self.stepper.snapshot(), self._control.copy(), self.t
 
         found: list[tuple[float, Watch]] = []
         before, values = 0.0, self._values
         for share in LOOKS:
-            state = at(share) if share < 1.0 else self._state()
+            state = at(share) if share < 1.0 else end
             new = [watch.value(begin + share * h, *state) for watch in self.plan.watches]
             for watch, g0, g1 in zip(self.plan.watches, values, new, strict=True):
                 if watch.crossed(g0, g1):
@@ -224,6 +234,7 @@ class _Run:
                     found.append((root, watch))
             before, values = share, new
         self._values = values
+        self._go_back(after)
         for share, watch in sorted(found, key=lambda pair: pair[0]):
             state = at(share)
             event = Event(begin + share * h, watch.name(state[0]), watch.terminal, *state)
@@ -231,7 +242,20 @@ class _Run:
             if watch.terminal:
                 self._end_at(event, share, sampled)
                 return event
+        self._go_back(after)
         return None
+
+    def _go_back(self, moment: Any) -> None:
+        """State, control numbers and time of a moment."""
+        self.stepper.restore(moment[0])
+        self._control[:], self.t = moment[1:]
+
+    def _state_at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """State at a time within the step made last, by shorter steps from its start; it stays there."""
+        self._go_back(self._before)
+        if t > self.t:
+            self._run(t, np.zeros(0), 0)
+        return self._state()
 
     def _end_at(self, event: Event, share: float, sampled: np.ndarray) -> None:
         """Keep the samples before the event, and add one there."""
@@ -239,10 +263,17 @@ class _Run:
         kept = int(np.count_nonzero(sampled < event.time))
         record.t[record.count : record.count + kept] = sampled[:kept]
         record.count += kept
-        rows = record.q, record.v, record.tau, record.account
-        kernels.sample_back(self.stepper._steps, event.time, share, self._work, record.count, *rows)
-        record.t[record.count] = event.time
-        record.count += 1
+        if self._interpolates:
+            rows = record.q, record.v, record.tau, record.account
+            kernels.sample_back(self.stepper._steps, event.time, share, self._work, record.count, *rows)
+            record.t[record.count] = event.time
+            record.count += 1
+        else:
+            self._state_at(event.time)
+            self.stepper.look_again()
+            stepper = self.stepper
+            account = stepper.work, stepper.dissipated, stepper.any_saturated
+            record.add(event.time, stepper.q, stepper.v, stepper.effort, *account)
         self.t = event.time
 
 

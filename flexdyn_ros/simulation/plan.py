@@ -22,7 +22,7 @@ __all__ = ["ADAPTIVE", "CONTROLLED", "FIXED", "Plan", "make_plan"]
 FIXED = ("semi_implicit_euler", "rk4", "scaled_rk4", "rosenbrock", "staggered")
 ADAPTIVE = {"dop853": "DOP853", "bdf": "BDF", "radau": "Radau", "lsoda": "LSODA"}
 #: methods with error control that are compiled, for robots that have compiled steps
-CONTROLLED = ("dop853",)
+CONTROLLED = ("dop853", "extrapolated")
 _LIMITS = ("report", "spring", "stop")
 _RECORDS = ("energy", "hydraulics")
 
@@ -113,8 +113,8 @@ def make_plan(
     control = control.openings if isinstance(control, ValveOpenings) else control
     drive = drive_of(robot, prescribed)
     still = initial_motion(robot, drive, float(t0))
-    if method not in ("auto", *FIXED, *ADAPTIVE):
-        raise UnknownNameError("method", method, ("auto", *FIXED, *ADAPTIVE))
+    if method not in ("auto", *FIXED, *CONTROLLED, *ADAPTIVE):
+        raise UnknownNameError("method", method, ("auto", *FIXED, *CONTROLLED, *ADAPTIVE))
     if limits not in _LIMITS:
         raise UnknownNameError("value of limits", limits, _LIMITS)
     if int(record_every) != record_every or record_every < 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdyn_ros.dynamics.mobile_judgement import TOO_FAST, Softening
 from flexdyn_ros.dynamics.protocol import Robot
-from flexdyn_ros.errors import FlexdynWarning
+from flexdyn_ros.errors import FlexdynWarning, UnsupportedError
 from flexdyn_ros.simulation.adaptive import run_adaptive
 from flexdyn_ros.simulation.controlled import run_controlled
 from flexdyn_ros.simulation.fixed import run_fixed
@@ -56,21 +56,25 @@ def simulate(
     method : str
         Fixed steps, compiled: "semi_implicit_euler" (order 1), "rk4" (4), "scaled_rk4" (rk4 with added masses
         on modes of flexible links that are too fast for dt, see simulation/mass_scaling.py; rk4 itself where
-        there are none), "rosenbrock" (2, linearly implicit, L-stable, for stiff joints and links). Adaptive,
-        by scipy: "dop853", "bdf", "radau", "lsoda". "auto": rosenbrock where links bend; for rigid trees rk4,
-        or rosenbrock where joint springs, damping, friction or stops are too fast for rk4 at this dt; dop853
-        where only the method lagrange has the equations. For platforms with hydraulics "staggered": cylinders
-        and platform in turn, in the time-symmetric order of section 8.3 of the parallel specification (2);
-        there cylinders make the forces that control asks for (clipped to the effort limits if `saturate`),
-        with the other methods control acts on the rods.
+        there are none), "rosenbrock" (2, linearly implicit, L-stable, for stiff joints and links). With error
+        control, compiled: "dop853" (order 8), "extrapolated" (linearly implicit Euler steps, of variable
+        order, for stiff robots; its steps end at every sample). By scipy, which asks Python for every
+        evaluation: "bdf", "radau", "lsoda", and "dop853" where only the method lagrange has the equations.
+        "auto": rosenbrock where links bend; for rigid trees rk4, or rosenbrock where joint springs, damping,
+        friction or stops are too fast for rk4 at this dt; dop853 where only the method lagrange has the
+        equations. For platforms with hydraulics "staggered": cylinders and platform in turn, in the
+        time-symmetric order of section 8.3 of the parallel specification (2); there cylinders make the forces
+        that control asks for (clipped to the effort limits if `saturate`), with the other methods control
+        acts on the rods.
     rtol, atol : float
-        Tolerances of the adaptive methods.
+        Tolerances of the methods with error control. Compiled, atol holds for positions, and for speeds times
+        the rate at which a coordinate would oscillate by itself (at least 1/s).
     control : (nu,) array, or callable (t, q, v) -> (nu,), optional
         Efforts [N m, N]; a callable is asked at every dt and its answer held. Of a platform with hydraulics
         also `ValveOpenings`; None: closed valves.
     wrenches : mapping from frame name to (6,), or callable (t, q, v) -> mapping, optional
         (moment; force) in world axes at the frame's origin [N m, N]; a callable is asked at every dt and its
-        answer held (by the adaptive methods: whenever they evaluate).
+        answer held (by the methods with error control: whenever they evaluate).
     prescribed : callable t -> (x, v, a), optional
         Motion of the prescribed coordinates; refused for robots that have none.
     events : callable g(t, q, v) or several, optional
@@ -132,6 +136,11 @@ def simulate(
     )
     if method in CONTROLLED and robot.motion is not None:
         run = run_controlled(plan)
+    elif method in CONTROLLED and method not in ADAPTIVE:
+        raise UnsupportedError(
+            f"robot {robot.name!r} has no compiled steps with this formulation, which the method {method}"
+            " takes; dop853, bdf, radau and lsoda move it"
+        )
     else:
         run = run_adaptive(plan) if method in ADAPTIVE else run_fixed(plan)
     _warn_of_softening(run)

@@ -10,7 +10,7 @@ import numpy as np
 from flexdyn_ros.dynamics.motion import Motion
 from flexdyn_ros.dynamics.protocol import Robot
 
-__all__ = ["fastest_rate", "speed_bounds", "stops_at"]
+__all__ = ["fastest_rate", "own_rates", "speed_bounds", "stops_at"]
 
 #: default stop: the effort limit is reached this far beyond the limit [rad or m] ...
 STOP_DEPTH = {"rad": 0.01, "m": 0.002}
@@ -96,3 +96,23 @@ def speed_bounds(robot: Robot, q: np.ndarray, v: np.ndarray, M: np.ndarray) -> n
     scale = max(1.0, float(0.5 * v @ M @ v), robot.mass * float(np.linalg.norm(robot.gravity)))
     inertia = np.maximum(np.diagonal(M), 1e-12)
     return np.sqrt(2.0 * DIVERGENCE * scale / inertia)
+
+
+def own_rates(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Rate [1/s] (nv,) at which each coordinate would oscillate at q with all others free, and at least 1/s.
+
+    w^2 = K_ii (M^-1)_ii: an error of the coordinate becomes one of its speed w times as large.
+    """
+    rates = np.ones(robot.nv)
+    motion = robot.motion
+    if motion is None:
+        return rates
+    stiffness = np.zeros(robot.nv)
+    for v, K, _ in motion.modal:
+        stiffness[v] = np.diagonal(K)
+    if motion.drives_coordinates:
+        stiffness = np.maximum(stiffness, motion.stiffness)
+    if not stiffness.any():
+        return rates
+    flexibility = np.diagonal(_inverse(robot.mass_matrix(q)))
+    return np.maximum(rates, np.sqrt(np.maximum(stiffness * flexibility, 0.0)))
