@@ -202,6 +202,6 @@ def test_rates_of_a_turn_are_those_of_its_exponential(size):
 
 
 def test_a_robot_without_compiled_steps_is_refused_by_name():
-    robot = flexdyn_ros.load("flexible_two_link", method="lagrange")
+    robot = flexdyn_ros.load("flexible_two_link", options={"formulation.method": "lagrange"})
     with pytest.raises(UnsupportedError, match=r"'flexible_two_link'.*extrapolated"):
         flexdyn_ros.simulate(robot, 0.1, method="extrapolated")
