@@ -222,7 +222,10 @@ class Simulator(ManagedNode):
             try:
                 self._platform.take_forces(message)
             except CommandError as error:
-                self._tell_rejection(error)
+                if self._simulation.drive.disagreement:
+                    self.get_logger().error(str(error), throttle_duration_sec=10.0)
+                else:
+                    self._tell_rejection(error)
             return
         self._take(self._simulation.book.take_joint_state, message)
 

@@ -14,7 +14,9 @@ pytest.importorskip("flexdyn_interfaces")
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, Transform
 from node_process import Client
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 import flexdyn_ros
@@ -133,6 +135,40 @@ def test_up_moves_a_hydraulic_platform(domain, log):
     finally:
         code = end(process)
     assert code == 0, log.read_text()
+
+
+@pytest.mark.slow
+def test_up_starts_cylinders_of_their_own_and_their_time_goes_on_without_commands(domain, log):
+    process = up(log, "stewart_1t", "--no-server", "--namespace", "apart", "--hydraulics", "external")
+    try:
+        with Client("up_external") as client:
+            client.listen(Clock, "/clock")
+
+            def time():
+                message = client.last.get("/clock")
+                return 0.0 if message is None else message.clock.sec + 1e-9 * message.clock.nanosec
+
+            def goes_on():
+                client.last.pop("/clock", None)
+                client.until(lambda: time() > 0.0, "no time", 200.0)
+                before = time()
+                client.until(lambda: time() > before + 0.1, "time stands still", 60.0)
+
+            goes_on()
+            before = time()
+            for node in ("simulator", "hydraulic_actuators", "simulator"):
+                assert client.call(Trigger, f"/apart/{node}/reset").success
+                goes_on()
+            assert time() < before + 30.0
+    finally:
+        code = end(process)
+    assert code == 0, log.read_text()
+
+
+def test_up_refuses_cylinders_for_a_robot_without_them(log):
+    process = up(log, "seven_joint_arm", "--hydraulics", "external")
+    assert process.wait(120.0) == 2
+    assert "has no <hydraulics>" in log.read_text()
 
 
 def told(client):
