@@ -8,10 +8,11 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from flexdyn_ros.nodes.pace import Pace
+from flexdyn_ros.nodes.recorder import Recorder
 from flexdyn_ros.nodes.simulation import Simulation
 from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters
 
-__all__ = ["simulator_health"]
+__all__ = ["recording_health", "simulator_health"]
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
@@ -105,6 +106,17 @@ def _limits_status(node: str, simulation: Simulation) -> DiagnosticStatus:
         "above_velocity_limit": ", ".join(fast),
     }
     return _status(level, f"{node}: limits", "; ".join(parts) or "within limits", values)
+
+
+def recording_health(node: str, recorder: Recorder) -> DiagnosticStatus:
+    """Status NODE: recording. ERROR when the recording has ended early or messages are missing in it."""
+    level, message = OK, f"recording to {recorder.path}"
+    if recorder.failure:
+        level, message = ERROR, recorder.failure
+    elif recorder.lost:
+        level, message = ERROR, f"{recorder.lost} messages are missing: {recorder.path} is written too slowly"
+    values = {"written": recorder.written, "lost": recorder.lost}
+    return _status(level, f"{node}: recording", message, values)
 
 
 def _status(level: bytes, name: str, message: str, values: Mapping[str, Any]) -> DiagnosticStatus:

@@ -59,6 +59,10 @@ class ManagedNode(LifecycleNode):
     def clear(self) -> None:
         """Forget what `setup` made; `setup` may follow."""
 
+    def finish(self) -> bool:
+        """Close what must be closed before the process ends; False if something of it was lost."""
+        return True
+
     def _start_by_itself(self) -> None:
         self.destroy_timer(self._autostart_timer)
         if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
@@ -123,10 +127,11 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
     executor.create_task(lambda: None)
     spinner.join()
     node.stop()
+    is_whole = node.finish()
     rclpy.try_shutdown()
     for failure in failures:
         traceback.print_exception(failure)
-    return 1 if failures else 0
+    return 0 if is_whole and not failures else 1
 
 
 def _listen_to_signals() -> socket.socket:

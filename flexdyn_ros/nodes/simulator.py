@@ -24,7 +24,7 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.commands import CommandBook, CommandError
 from flexdyn_ros.nodes.conversions import duration_seconds, wrench_vector
 from flexdyn_ros.nodes.declaration import ParameterError, declare
-from flexdyn_ros.nodes.health import simulator_health
+from flexdyn_ros.nodes.health import recording_health, simulator_health
 from flexdyn_ros.nodes.managed import ManagedNode, run
 from flexdyn_ros.nodes.pace import Pace
 from flexdyn_ros.nodes.platform_drive import Legs, PlatformDrive
@@ -62,6 +62,7 @@ class Simulator(ManagedNode):
         self._made: list[tuple[Any, Any]] = []
         self._pace: Any = None
         self._user_paused = False
+        self._has_lost_records = False
         self._platform: PlatformTopics | None = None
 
     # ---- life cycle ----
@@ -143,9 +144,19 @@ class Simulator(ManagedNode):
         for publisher in [*self._telemetry.publishers, self._diagnostics]:
             self.destroy_publisher(publisher)
         self.destroy_timer(self._health)
-        self._telemetry.close()
+        self._close_recording()
         self._steps.close()
         self._made, self._pace = [], None
+
+    def finish(self) -> bool:
+        if self._made:
+            self._close_recording()
+        return not self._has_lost_records
+
+    def _close_recording(self) -> None:
+        self._telemetry.close()
+        recorder = self._telemetry.recorder
+        self._has_lost_records |= recorder is not None and bool(recorder.failure or recorder.lost)
 
     def _publish_descriptions(self, text: str) -> None:
         """The user's own description and the expanded one, kept for whoever comes later."""
@@ -396,6 +407,8 @@ class Simulator(ManagedNode):
             statuses = simulator_health(self.get_name(), self._simulation, self._pace, self._settings)
             if self._platform is not None:
                 statuses.append(self._platform.status(self.get_name()))
+        if self._telemetry.recorder is not None:
+            statuses.append(recording_health(self.get_name(), self._telemetry.recorder))
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)

@@ -51,10 +51,11 @@ class Telemetry:
         self._simulation, self._settings, self._now = simulation, settings, now
         self._expanded = flexdyn_ros.expand(robot)
         self.expanded_text = self._expanded.urdf
-        self._recorder = Recorder(settings.record_file, robot) if settings.record_file else None
+        self.recorder: Recorder | None = None
         make = node.create_lifecycle_publisher
-        if self._recorder is not None:
-            make = self._recorder.maker(make)
+        if settings.record_file:
+            self.recorder = Recorder(settings.record_file, robot, lambda text: node.get_logger().error(text))
+            make = self.recorder.maker(make)
         self._joints = make(JointState, "joint_states", 10)
         self._state = make(DynamicsState, "~/state", 10)
         self._energy = make(Energy, "~/energy", 10)
@@ -78,8 +79,8 @@ class Telemetry:
 
     def close(self) -> None:
         """End the recording, if there is one."""
-        if self._recorder is not None:
-            self._recorder.close()
+        if self.recorder is not None:
+            self.recorder.close()
 
     def restart(self) -> None:
         """Publish at once at the next tick."""
