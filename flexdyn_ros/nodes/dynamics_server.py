@@ -13,7 +13,7 @@ from std_msgs.msg import String
 from flexdyn_interfaces import srv
 from flexdyn_ros.dynamics.threads import set_batch_threads
 from flexdyn_ros.nodes.declaration import ParameterError, declare
-from flexdyn_ros.nodes.managed import ManagedNode, run
+from flexdyn_ros.nodes.managed import INACTIVE, ManagedNode, run
 from flexdyn_ros.nodes.request_desk import RequestDesk
 from flexdyn_ros.nodes.robot_parameters import DynamicsServerParameters, RobotParameters
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
@@ -119,6 +119,9 @@ class DynamicsServer(ManagedNode):
     # ---- requests ----
 
     def _on_list(self, request: Any, response: Any) -> Any:
+        if not self.is_active:
+            response.success, response.message = False, INACTIVE
+            return response
         response.success = True
         response.names = list(self._robots)
         response.kinds = [robot.kind for robot in self._robots.values()]

@@ -48,7 +48,7 @@ def _simulation_status(
     behind = 0.0 < report.recent_factor < 0.95 * settings.real_time_factor
     level, message = OK, "paused" if pace.paused else "running"
     if simulation.fault:
-        level, message = ERROR, f"{simulation.fault}; waits for reset or set_state"
+        level, message = ERROR, f"{simulation.fault}; waits for reset or set_dynamics_state"
     elif behind and not pace.paused:
         level, message = WARN, f"slower than asked for: {report.recent_factor:.3f} of real time"
     stepper = simulation.stepper

@@ -19,7 +19,8 @@ from rclpy.qos import QoSProfile
 from rclpy.task import Future
 
 from flexdyn_ros.nodes.fair_queue import SHORT, FairQueue, Job, QueueFullError
-from flexdyn_ros.nodes.requests import STATIC
+from flexdyn_ros.nodes.managed import INACTIVE
+from flexdyn_ros.nodes.requests import STATIC, RequestError
 from flexdyn_ros.nodes.response_memory import LargeResponse, request_id, send
 from flexdyn_ros.nodes.robot_parameters import DynamicsServerParameters
 from flexdyn_ros.nodes.services import Service, answer, answering, refusal, samples_of
@@ -110,6 +111,10 @@ class RequestDesk:
         limit = self._settings.max_samples
 
         async def callback(request: Any, response: Any) -> Any:
+            if not self._node.is_active:
+                result = refusal(service, RequestError(INACTIVE))
+                self._count(service.name, result)
+                return result
             samples = samples_of(request)
             if self._is_quick(service, request, samples):
                 begin = time.thread_time()

@@ -25,7 +25,7 @@ from flexdyn_ros.nodes.commands import CommandBook, CommandError
 from flexdyn_ros.nodes.conversions import duration_seconds, wrench_vector
 from flexdyn_ros.nodes.declaration import ParameterError, declare
 from flexdyn_ros.nodes.health import recording_health, simulator_health
-from flexdyn_ros.nodes.managed import ManagedNode, run
+from flexdyn_ros.nodes.managed import INACTIVE, ManagedNode, run
 from flexdyn_ros.nodes.pace import Pace
 from flexdyn_ros.nodes.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.nodes.platform_topics import PlatformTopics, hydraulics_of
@@ -34,7 +34,7 @@ from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
 from flexdyn_ros.nodes.simulation import Load, Simulation
 from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters
 from flexdyn_ros.nodes.start_state import initial_state, servo_gains
-from flexdyn_ros.nodes.states import read_payload, read_state
+from flexdyn_ros.nodes.states import check_state, read_payload, read_state
 from flexdyn_ros.nodes.steps import LARGEST_STEP, Steps
 from flexdyn_ros.nodes.telemetry import Telemetry
 
@@ -42,11 +42,6 @@ __all__ = ["Simulator", "main"]
 
 #: input at high rate: any publisher satisfies it, the newest counts
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-#: a lifecycle node answers ~/get_state itself, which here is the state of the simulation: that of the life
-#: cycle moves to
-#: ~/lifecycle/get_state, and ours, made under another name, takes its place (rules are applied once, not in
-#: chains)
-NAMES = ["--ros-args", "-r", "~/get_state:=~/lifecycle/get_state", "-r", "~/simulation_state:=~/get_state"]
 
 
 class Simulator(ManagedNode):
@@ -57,7 +52,7 @@ class Simulator(ManagedNode):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__("simulator", cli_args=[*NAMES, *options.pop("cli_args", [])], **options)
+        super().__init__("simulator", **options)
         self._settings = declare(self, SimulatorParameters)
         self._made: list[tuple[Any, Any]] = []
         self._pace: Any = None
@@ -135,6 +130,7 @@ class Simulator(ManagedNode):
 
     def stop(self) -> None:
         if self._pace is not None:
+            self._steps.end("deactivation or shutdown")
             self._paused_at_start = self._pace.paused
             self._pace.stop()
 
@@ -203,8 +199,8 @@ class Simulator(ManagedNode):
             (Trigger, "pause", self._on_pause),
             (Trigger, "resume", self._on_resume),
             (srv.Step, "step", self._on_step),
-            (srv.GetState, "simulation_state", self._on_get_state),
-            (srv.SetState, "set_state", self._on_set_state),
+            (srv.GetState, "get_dynamics_state", self._on_get_dynamics_state),
+            (srv.SetState, "set_dynamics_state", self._on_set_dynamics_state),
             (srv.ApplyWrench, "apply_wrench", self._on_apply_wrench),
             (srv.SetPayload, "set_payload", self._on_set_payload),
         ):
@@ -222,7 +218,7 @@ class Simulator(ManagedNode):
         telemetry.publish_due()
         if not good:
             self.get_logger().error(
-                f"stopped: {simulation.fault}; the last good state is kept until reset or set_state"
+                f"stopped: {simulation.fault}; the last good state is kept until reset or set_dynamics_state"
             )
         return good
 
@@ -285,29 +281,34 @@ class Simulator(ManagedNode):
     # ---- services ----
 
     def _on_reset(self, request: Any, response: Any) -> Any:
+        self._steps.end("reset")
         with self._pace.between_ticks():
             self._simulation.reset()
             self._telemetry.restart()
             self._telemetry.publish_now()
-        if not self._user_paused:
-            self._pace.resume()
+        self._go_on()
         response.success, response.message = True, "initial state at time 0"
         return response
 
+    def _go_on(self) -> None:
+        """Run, unless the user paused; once the node is active again, if it is not."""
+        self._paused_at_start = self._user_paused
+        if self.is_active and not self._user_paused:
+            self._pace.resume()
+
     def _on_pause(self, request: Any, response: Any) -> Any:
-        self._user_paused = True
+        self._steps.end("pause")
+        self._user_paused = self._paused_at_start = True
         self._pace.pause()
         with self._pace.between_ticks():
             response.success, response.message = True, f"paused at {self._simulation.stepper.t:.6f} s"
         return response
 
     def _on_resume(self, request: Any, response: Any) -> Any:
-        if self._simulation.fault:
-            response.success = False
-            response.message = (
-                f"stopped by a fault, expected reset or set_state first: {self._simulation.fault}"
-            )
-            return response
+        try:
+            self._check_readiness()
+        except RequestError as error:
+            return _refuse(response, error)
         self._user_paused = False
         self._pace.resume()
         response.success, response.message = True, f"running from {self._simulation.stepper.t:.6f} s"
@@ -319,10 +320,7 @@ class Simulator(ManagedNode):
             self._check_robot(request.robot)
             if not 1 <= request.steps <= LARGEST_STEP:
                 raise RequestError(f"steps is {request.steps}, expected 1 to {LARGEST_STEP}")
-            if self._simulation.fault:
-                raise RequestError(
-                    f"stopped by a fault, expected reset or set_state first: {self._simulation.fault}"
-                )
+            self._check_readiness()
             self._user_paused = True
             self._pace.pause()
             self._take_efforts(request.efforts)
@@ -344,7 +342,7 @@ class Simulator(ManagedNode):
         with self._pace.between_ticks():
             self._simulation.book.take_efforts(np.array(efforts))
 
-    def _on_get_state(self, request: Any, response: Any) -> Any:
+    def _on_get_dynamics_state(self, request: Any, response: Any) -> Any:
         try:
             self._check_robot(request.robot)
         except RequestError as error:
@@ -354,17 +352,17 @@ class Simulator(ManagedNode):
         response.success = True
         return response
 
-    def _on_set_state(self, request: Any, response: Any) -> Any:
+    def _on_set_dynamics_state(self, request: Any, response: Any) -> Any:
         try:
             self._check_robot(request.robot)
             q, v = read_state(self._simulation.robot, request.state)
+            check_state(self._simulation.robot, q, v)
             with self._pace.between_ticks():
                 self._simulation.set_state(q, v)
                 self._telemetry.publish_now()
         except (FlexdynError, RequestError) as error:
             return _refuse(response, error)
-        if not self._user_paused:
-            self._pace.resume()
+        self._go_on()
         response.success = True
         return response
 
@@ -395,6 +393,14 @@ class Simulator(ManagedNode):
             return _refuse(response, error)
         response.success = True
         return response
+
+    def _check_readiness(self) -> None:
+        if not self.is_active:
+            raise RequestError(INACTIVE)
+        if self._simulation.fault:
+            raise RequestError(
+                f"stopped by a fault, expected reset or set_dynamics_state first: {self._simulation.fault}"
+            )
 
     def _check_robot(self, name: str) -> None:
         if name not in ("", self._simulation.robot.name):

@@ -264,7 +264,9 @@ def test_dropped_delayed_and_repeated_forces_change_nothing_and_a_killed_node_is
         seen = status(client, "simulator: legs")
         assert seen.level in (b"\x01", 1)
         assert "time stands still" in seen.message
-        assert client.call(srv.GetState, f"{SPACE}/simulator/get_state").state.header.stamp.sec == int(before)
+        assert client.call(
+            srv.GetState, f"{SPACE}/simulator/get_dynamics_state"
+        ).state.header.stamp.sec == int(before)
         with actuators(tmp_path, "raw_forces", "again.txt") as cylinders:
             cylinders.wait_for_text("ready")
             client.listen(PoseStamped, f"{SPACE}/simulator/platform_pose")

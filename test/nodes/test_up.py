@@ -85,7 +85,7 @@ def test_up_brings_an_arm_that_bends(domain, log):
             robot = flexdyn_ros.load("canadarm2", options={"gravity": [0, 0, 0]})
             expected = robot.modes(robot.neutral(), lock="joints").frequency
             assert list(modes.frequencies) == pytest.approx(expected.tolist(), rel=1e-9)
-            state = client.call(GetState, "/arm/simulator/get_state").state
+            state = client.call(GetState, "/arm/simulator/get_dynamics_state").state
         assert len(state.positions) == 23
         # nothing pulls at it in orbit
         assert max(map(abs, state.positions)) < 1e-9
