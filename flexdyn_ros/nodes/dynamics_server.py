@@ -14,6 +14,7 @@ from flexdyn_interfaces import srv
 from flexdyn_ros.dynamics.threads import set_batch_threads
 from flexdyn_ros.nodes.declaration import ParameterError, declare
 from flexdyn_ros.nodes.managed import INACTIVE, ManagedNode, run
+from flexdyn_ros.nodes.queues import REQUESTS
 from flexdyn_ros.nodes.request_desk import RequestDesk
 from flexdyn_ros.nodes.robot_parameters import DynamicsServerParameters, RobotParameters
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
@@ -69,7 +70,9 @@ class DynamicsServer(ManagedNode):
         turns = Turns(cores_for_long_work())
         self._desk = RequestDesk(self, self._robots, self._settings, turns, self._count)
         self._made = [
-            self.create_service(srv.ListRobots, "~/list_robots", self._on_list, callback_group=group),
+            self.create_service(
+                srv.ListRobots, "~/list_robots", self._on_list, qos_profile=REQUESTS, callback_group=group
+            ),
             *(self._desk.open(service, group) for service in SERVICES),
         ]
         self._simulate = SimulateAction(

@@ -22,11 +22,11 @@ from flexdyn_ros.nodes.hydraulic_messages import disagreement, fill_hydraulic_st
 from flexdyn_ros.nodes.hydraulic_parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.hydraulic_policy import Actuation, Limits, ranges_of
 from flexdyn_ros.nodes.managed import ManagedNode, run
+from flexdyn_ros.nodes.queues import NEWEST, REQUESTS
 from flexdyn_ros.nodes.robot_source import load_robot
 
 __all__ = ["HydraulicActuators", "main"]
 
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 LAST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 
 
@@ -84,7 +84,7 @@ class HydraulicActuators(ManagedNode):
             (Trigger, "reset", self._on_reset),
             (SetBool, "enable", self._on_enable),
         ):
-            service = self.create_service(kind, f"~/{name}", answer)
+            service = self.create_service(kind, f"~/{name}", answer, qos_profile=REQUESTS)
             self._made.append((self.destroy_service, service))
         timers = [self.create_timer(1.0, self._report)]
         if not self._settings.lockstep:

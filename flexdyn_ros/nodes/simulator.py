@@ -13,7 +13,6 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
@@ -29,6 +28,7 @@ from flexdyn_ros.nodes.managed import INACTIVE, ManagedNode, run
 from flexdyn_ros.nodes.pace import Pace
 from flexdyn_ros.nodes.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.nodes.platform_topics import PlatformTopics, hydraulics_of
+from flexdyn_ros.nodes.queues import COMMANDS, REQUESTS
 from flexdyn_ros.nodes.requests import RequestError
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
 from flexdyn_ros.nodes.simulation import Load, Simulation
@@ -39,9 +39,6 @@ from flexdyn_ros.nodes.steps import LARGEST_STEP, Steps
 from flexdyn_ros.nodes.telemetry import Telemetry
 
 __all__ = ["Simulator", "main"]
-
-#: input at high rate: any publisher satisfies it, the newest counts
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class Simulator(ManagedNode):
@@ -166,10 +163,10 @@ class Simulator(ManagedNode):
 
     def _listen(self) -> None:
         for kind, topic, callback, qos in (
-            (JointState, "joint_commands", self._on_joint_commands, NEWEST),
-            (Float64MultiArray, "~/commands", self._on_array, NEWEST),
+            (JointState, "joint_commands", self._on_joint_commands, COMMANDS),
+            (Float64MultiArray, "~/commands", self._on_array, COMMANDS),
             (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
-            (WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST),
+            (WrenchStamped, "~/external_wrench", self._on_wrench, COMMANDS),
         ):
             self._made.append(
                 (self.destroy_subscription, self.create_subscription(kind, topic, callback, qos))
@@ -177,7 +174,7 @@ class Simulator(ManagedNode):
 
         for extra in self._telemetry.extras:
             for kind, topic, take in extra.inputs:
-                heard = self.create_subscription(kind, topic, self._between_ticks(take), NEWEST)
+                heard = self.create_subscription(kind, topic, self._between_ticks(take), COMMANDS)
                 self._made.append((self.destroy_subscription, heard))
 
     def _between_ticks(self, take: Callable[[Any, Simulation], None]) -> Callable[[Any], None]:
@@ -204,7 +201,9 @@ class Simulator(ManagedNode):
             (srv.ApplyWrench, "apply_wrench", self._on_apply_wrench),
             (srv.SetPayload, "set_payload", self._on_set_payload),
         ):
-            service = self.create_service(kind, f"~/{name}", callback, callback_group=group)
+            service = self.create_service(
+                kind, f"~/{name}", callback, qos_profile=REQUESTS, callback_group=group
+            )
             self._made.append((self.destroy_service, service))
 
     # ---- the pace ----

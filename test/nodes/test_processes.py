@@ -354,6 +354,39 @@ def test_a_position_command_is_reached_on_the_remapped_topic(running, client):
     client.until(reached, "the position was not reached")
 
 
+def test_two_publishers_do_not_lose_each_others_commands(running, client):
+    both = [client.node.create_publisher(JointState, "/lab/orders", 100) for _ in range(2)]
+    halves = [JointState(name=names, effort=[0.0] * len(names)) for names in (JOINTS[:3], JOINTS[3:])]
+
+    def accepted():
+        values = health(client, "simulator: commands").values
+        return int(next(pair.value for pair in values if pair.key == "accepted"))
+
+    client.until(lambda: all(p.get_subscription_count() > 0 for p in both), "the topic is not found")
+    # the other side may come to know a publisher later
+    for publisher, half in zip(both, halves, strict=True):
+        goal = accepted() + 1
+        client.repeat(lambda p=publisher, h=half: p.publish(h), lambda g=goal: accepted() >= g, "not taken")
+    before = accepted()
+    for _ in range(25):
+        for publisher, half in zip(both, halves, strict=True):
+            publisher.publish(half)
+    client.until(lambda: accepted() >= before + 50, "commands are lost", 20.0)
+    for publisher in both:
+        client.node.destroy_publisher(publisher)
+
+
+def test_many_requests_at_once_are_all_answered(running, client):
+    kind, name = srv.GetState, "/lab/simulator/get_dynamics_state"
+    deep = client.node.create_client(kind, name, qos_profile=QoSProfile(depth=1000))
+    client.until(deep.service_is_ready, "no service")
+    one = deep.call_async(kind.Request())
+    client.repeat(lambda: deep.call_async(kind.Request()), one.done, "no answer")
+    futures = [deep.call_async(kind.Request()) for _ in range(300)]
+    client.until(lambda: all(future.done() for future in futures), "requests are lost", 20.0)
+    client.node.destroy_client(deep)
+
+
 def test_an_array_and_a_trajectory_are_followed(running, client):
     client.listen(JointState, "/lab/joint_states")
     point = JointTrajectoryPoint(positions=(np.array(Q0) - 0.05).tolist())
