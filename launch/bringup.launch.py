@@ -8,6 +8,7 @@
 from launch.actions import DeclareLaunchArgument, GroupAction
 from launch.conditions import IfCondition
 from launch.substitutions import (
+    AndSubstitution,
     Command,
     FindExecutable,
     LaunchConfiguration,
@@ -39,6 +40,13 @@ def generate_launch_description():
     expanded = ParameterValue(
         Command([FindExecutable(name="flexdyn"), " expand ", value("robot")]), value_type=str
     )
+    # a simulator that makes no clock may follow that of another one
+    follows = AndSubstitution(NotSubstitution(value("use_clock")), value("use_sim_time"))
+    clock = {
+        "use_clock": ParameterValue(value("use_clock"), value_type=bool),
+        "use_sim_time": ParameterValue(follows, value_type=bool),
+    }
+    frames = {"frame_prefix": ParameterValue(value("frame_prefix"), value_type=str)}
     return LaunchDescription(
         [
             argument("robot", "seven_joint_arm", "name of a shipped robot, path, or package:// URI"),
@@ -60,9 +68,16 @@ def generate_launch_description():
             argument(
                 "use_sim_time",
                 "true",
-                "nodes other than the simulator, which makes the clock, take their time from /clock",
+                "nodes take their time from /clock, but for the simulator that makes it",
                 ["true", "false"],
             ),
+            argument(
+                "use_clock",
+                "true",
+                "the simulator publishes /clock: of several robots one alone",
+                ["true", "false"],
+            ),
+            argument("frame_prefix", "", "put before the names of the robot's frames, as in left/"),
             argument("log_level", "info", "debug, info, warn, error or fatal"),
             GroupAction(
                 [
@@ -72,7 +87,7 @@ def generate_launch_description():
                         executable="simulator",
                         name="simulator",
                         output="screen",
-                        parameters=[params, robot],
+                        parameters=[params, robot, clock, frames],
                         ros_arguments=log,
                         condition=IfCondition(value("simulator")),
                     ),
@@ -90,7 +105,7 @@ def generate_launch_description():
                         executable="state_publisher",
                         name="state_publisher",
                         output="screen",
-                        parameters=[params, robot, {"use_sim_time": value("use_sim_time")}, own_tf],
+                        parameters=[params, robot, {"use_sim_time": value("use_sim_time")}, own_tf, frames],
                         ros_arguments=log,
                     ),
                     Node(
@@ -98,7 +113,10 @@ def generate_launch_description():
                         executable="robot_state_publisher",
                         name="robot_state_publisher",
                         output="screen",
-                        parameters=[{"use_sim_time": value("use_sim_time"), "robot_description": expanded}],
+                        parameters=[
+                            {"use_sim_time": value("use_sim_time"), "robot_description": expanded},
+                            frames,
+                        ],
                         remappings=[("robot_description", "robot_state_publisher/robot_description")],
                         ros_arguments=log,
                         condition=IfCondition(value("robot_state_publisher")),

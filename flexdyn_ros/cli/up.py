@@ -52,6 +52,15 @@ def up(
             "the node hydraulic_actuators, which is started as well, or nowhere",
         ),
     ] = None,
+    use_clock: Annotated[
+        bool, typer.Option("--use-clock/--no-clock", help="publish /clock: of several robots one alone")
+    ] = True,
+    use_sim_time: Annotated[
+        bool, typer.Option("--use-sim-time", help="nodes that make no /clock take their time from it")
+    ] = False,
+    frame_prefix: Annotated[
+        str, typer.Option("--frame-prefix", help="put before the names of the robot's frames, as in left/")
+    ] = "",
     params_file: Annotated[
         Path | None, typer.Option("--params-file", exists=True, help="ROS parameters for the nodes")
     ] = None,
@@ -82,9 +91,19 @@ def up(
             shared["config_files"] = [str(path.resolve()) for path in config]
         if options:
             shared["options"] = options
-        text = {"/**": {"ros__parameters": shared}}
+        simulator: dict[str, object] = {"use_sim_time": use_sim_time and not use_clock}
+        shown: dict[str, object] = {}
+        if use_sim_time:
+            shared["use_sim_time"] = True
+        if not use_clock:
+            simulator["use_clock"] = False
         if hydraulics is not None:
-            text["/**/simulator"] = {"ros__parameters": {"hydraulics": hydraulics.value}}
+            simulator["hydraulics"] = hydraulics.value
+        if frame_prefix:
+            simulator["frame_prefix"] = shown["frame_prefix"] = frame_prefix
+        text = {"/**": {"ros__parameters": shared}, "/**/simulator": {"ros__parameters": simulator}}
+        if shown:
+            text["/**/state_publisher"] = {"ros__parameters": shown}
         parameters.write_text(yaml.safe_dump(text), encoding="utf-8")
         nodes = [*([] if no_server else ["dynamics_server"]), "simulator", "state_publisher"]
         if hydraulics is Cylinders.EXTERNAL:

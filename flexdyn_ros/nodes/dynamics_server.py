@@ -13,6 +13,7 @@ from std_msgs.msg import String
 from flexdyn_interfaces import srv
 from flexdyn_ros.dynamics.threads import set_batch_threads
 from flexdyn_ros.nodes.declaration import ParameterError, declare
+from flexdyn_ros.nodes.health import clock_health
 from flexdyn_ros.nodes.managed import INACTIVE, ManagedNode, run
 from flexdyn_ros.nodes.queues import REQUESTS
 from flexdyn_ros.nodes.request_desk import RequestDesk
@@ -151,7 +152,7 @@ class DynamicsServer(ManagedNode):
             message="answering",
             values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
         )
-        message = DiagnosticArray(status=[status])
+        message = DiagnosticArray(status=[status, clock_health(self)])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
 

@@ -12,7 +12,7 @@ from flexdyn_ros.nodes.recorder import Recorder
 from flexdyn_ros.nodes.simulation import Simulation
 from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters
 
-__all__ = ["recording_health", "simulator_health"]
+__all__ = ["clock_health", "recording_health", "simulator_health"]
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
@@ -106,6 +106,20 @@ def _limits_status(node: str, simulation: Simulation) -> DiagnosticStatus:
         "above_velocity_limit": ", ".join(fast),
     }
     return _status(level, f"{node}: limits", "; ".join(parts) or "within limits", values)
+
+
+def clock_health(node: Any) -> DiagnosticStatus:
+    """Status NODE: clock. ERROR if several publish /clock: for all who use it time then jumps to and fro."""
+    found = node.get_publishers_info_by_topic(node.resolve_topic_name("/clock"))
+    names = sorted(f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in found)
+    level, message = OK, f"/clock is published by {names[0]}" if names else "nobody publishes /clock"
+    if len(names) > 1:
+        level = ERROR
+        message = (
+            f"{len(names)} publishers on /clock: {', '.join(names)}; expected at most one: "
+            "set use_clock false at the others"
+        )
+    return _status(level, f"{node.get_name()}: clock", message, {"publishers": len(names)})
 
 
 def recording_health(node: str, recorder: Recorder) -> DiagnosticStatus:

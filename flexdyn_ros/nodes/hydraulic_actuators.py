@@ -17,6 +17,7 @@ from flexdyn_ros.dynamics.hydraulics import Hydraulics
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.nodes.conversions import doubles
 from flexdyn_ros.nodes.declaration import declare
+from flexdyn_ros.nodes.health import clock_health
 from flexdyn_ros.nodes.hydraulic_health import hydraulic_health
 from flexdyn_ros.nodes.hydraulic_messages import disagreement, fill_hydraulic_state, pace_word
 from flexdyn_ros.nodes.hydraulic_parameters import HydraulicActuatorsParameters
@@ -232,9 +233,8 @@ class HydraulicActuators(ManagedNode):
         return response
 
     def _report(self) -> None:
-        message = DiagnosticArray(
-            status=[hydraulic_health(self.get_name(), self._actuation, self._disagreement)]
-        )
+        legs = hydraulic_health(self.get_name(), self._actuation, self._disagreement)
+        message = DiagnosticArray(status=[legs, clock_health(self)])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
 

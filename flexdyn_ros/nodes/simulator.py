@@ -23,7 +23,7 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.commands import CommandBook, CommandError
 from flexdyn_ros.nodes.conversions import duration_seconds, wrench_vector
 from flexdyn_ros.nodes.declaration import ParameterError, declare
-from flexdyn_ros.nodes.health import recording_health, simulator_health
+from flexdyn_ros.nodes.health import clock_health, recording_health, simulator_health
 from flexdyn_ros.nodes.managed import INACTIVE, ManagedNode, run
 from flexdyn_ros.nodes.pace import Pace
 from flexdyn_ros.nodes.platform_drive import Legs, PlatformDrive
@@ -257,7 +257,8 @@ class Simulator(ManagedNode):
     def _on_wrench(self, message: WrenchStamped) -> None:
         """At and in header.frame_id; until replaced."""
         try:
-            self._load(message.header.frame_id, message.header.frame_id, message.wrench, inf)
+            frame = message.header.frame_id.removeprefix(self._settings.frame_prefix)
+            self._load(frame, frame, message.wrench, inf)
         except (FlexdynError, RequestError) as error:
             book = self._simulation.book
             book.rejected += 1
@@ -414,6 +415,7 @@ class Simulator(ManagedNode):
                 statuses.append(self._platform.status(self.get_name()))
         if self._telemetry.recorder is not None:
             statuses.append(recording_health(self.get_name(), self._telemetry.recorder))
+        statuses.append(clock_health(self))
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)

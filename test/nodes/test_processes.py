@@ -3,6 +3,7 @@
 import itertools
 import re
 import signal
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -597,6 +598,14 @@ def test_malformed_messages_leave_the_simulator_answering(running, client):
 
 
 # ---- beginning and ending; these come last, since they end the nodes above ----
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_node_that_still_imports_ends_with_exit_code_zero(number, logs):
+    with NodeProcess("simulator", "-r", "__ns:=/early", log=logs / f"early_{number}.txt") as node:
+        # the interpreter has begun our code by then, and imports for longer
+        time.sleep(0.8)
+        assert node.end(number) == 0, node.text()
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from node_process import Client
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 import flexdyn_ros
@@ -163,6 +164,47 @@ def test_up_starts_cylinders_of_their_own_and_their_time_goes_on_without_command
     finally:
         code = end(process)
     assert code == 0, log.read_text()
+
+
+@pytest.mark.slow
+def test_the_page_about_several_robots_brings_up_two_with_one_clock_and_frames_of_their_own(domain, tmp_path):
+    text = (ROOT / "docs" / "several_robots.md").read_text()
+    lines = [line.split()[2:] for line in text.splitlines() if line.startswith("flexdyn up ")]
+    assert len(lines) == 2
+    both = [up(tmp_path / f"{i}.txt", *words) for i, words in enumerate(lines)]
+    frames, stamps, clocks, levels = set(), {"left": [], "right": []}, [], {}
+    try:
+        with Client("several") as client:
+            for side in stamps:
+                client.call(GetState, f"/{side}/simulator/get_dynamics_state")
+                client.node.create_subscription(
+                    JointState,
+                    f"/{side}/joint_states",
+                    lambda m, s=stamps[side]: s.append(m.header.stamp.sec),
+                    10,
+                )
+            client.node.create_subscription(Clock, "/clock", lambda m: clocks.append(m.clock), 100)
+            client.node.create_subscription(
+                TFMessage, "/tf", lambda m: frames.update(t.child_frame_id for t in m.transforms), 100
+            )
+            client.node.create_subscription(
+                DiagnosticArray, "/diagnostics",
+                lambda m: levels.update({s.name: s.level for s in m.status if "clock" in s.name}), 10,
+            )  # fmt: skip
+            client.until(lambda: min(map(len, stamps.values())) > 300 and levels, "no joint states")
+            times = [c.sec + 1e-9 * c.nanosec for c in clocks]
+            assert times == sorted(times)
+            assert abs(stamps["left"][-1] - stamps["right"][-1]) <= 1
+            sides = {frame.split("/")[0] for frame in frames}
+            assert sides == {"left", "right"}
+            assert set(levels.values()) == {b"\x00"}
+            # a third one that makes a clock as well is noticed
+            third = up(tmp_path / "third.txt", "seven_joint_arm", "--namespace", "third", "--no-server")
+            both.append(third)
+            client.until(lambda: b"\x02" in levels.values(), "two clocks are not noticed")
+    finally:
+        codes = [end(process) for process in both]
+    assert codes == [0, 0, 0]
 
 
 def test_up_refuses_cylinders_for_a_robot_without_them(log):
