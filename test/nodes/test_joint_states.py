@@ -7,9 +7,9 @@ rclpy = pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.msg")
 
 from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-import flexdyn_ros  # noqa: E402
 from flexdyn_ros.nodes.simulator import Simulator  # noqa: E402
 
 
@@ -25,10 +25,8 @@ def test_joint_states_hold_the_real_joints_alone_when_asked(real_only):
         sent = []
         node._telemetry._joints.publish = sent.append
         node._telemetry.publish_now()
-        message = sent[-1]
-        assert isinstance(message, JointState)
-        robot = flexdyn_ros.load("flexible_two_link")
-        real = [c.name for c in robot.coordinates if c.kind in ("revolute", "prismatic")]
+        message = deserialize_message(bytes(sent[-1]), JointState)
+        real = ["shoulder", "elbow"]
         assert set(real) <= set(message.name)
         assert (list(message.name) == real) == real_only
         for numbers in (message.position, message.velocity, message.effort):
