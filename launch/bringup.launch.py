@@ -5,12 +5,14 @@
 `robot` is the name of a shipped robot, a path or a package:// URI.
 """
 
+import shlex
+import sys
+
 from launch.actions import DeclareLaunchArgument, GroupAction
 from launch.conditions import IfCondition
 from launch.substitutions import (
     AndSubstitution,
     Command,
-    FindExecutable,
     LaunchConfiguration,
     NotSubstitution,
     PathJoinSubstitution,
@@ -37,9 +39,11 @@ def generate_launch_description():
     params = value("params_file")
     # beside robot_state_publisher ours makes the markers alone
     own_tf = {"publish_tf": ParameterValue(NotSubstitution(value("robot_state_publisher")), value_type=bool)}
-    expanded = ParameterValue(
-        Command([FindExecutable(name="flexdyn"), " expand ", value("robot")]), value_type=str
-    )
+    # by the interpreter that runs this: colcon puts the command `flexdyn` where no PATH leads; what it warns
+    # of is no reason to fail
+    flexdyn = [shlex.quote(sys.executable), " -m flexdyn_ros.cli.main"]
+    expand = Command([*flexdyn, " expand ", value("robot")], on_stderr="warn")
+    expanded = ParameterValue(expand, value_type=str)
     # a simulator that makes no clock may follow that of another one
     follows = AndSubstitution(NotSubstitution(value("use_clock")), value("use_sim_time"))
     clock = {
