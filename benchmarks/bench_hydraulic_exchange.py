@@ -244,7 +244,7 @@ def free_run(beta: float, seconds: float) -> tuple[float, str, float]:
     quoted = ", ".join(f"'{option}'" for option in options(beta))
     with Nodes(False, ["-p", "thread_priority:=0"], ["-p", f"options:=[{quoted}]"]) as nodes:
         nodes.tell_closed_valves()
-        nodes.call(srv.GetState, "simulator/get_state")
+        nodes.call(srv.GetState, "simulator/get_dynamics_state")
         nodes.node.create_subscription(JointState, f"{SPACE}/leg_states", keep, 10)
         kick = ExternalWrench(frame="platform", wrench=Wrench(force=Vector3(x=600.0, y=300.0, z=500.0)))
         brief = Duration(nanosec=20_000_000)

@@ -115,7 +115,7 @@ class Driver(Node):
         self.create_subscription(DiagnosticArray, "/diagnostics", self.on_diagnostics, 10)
         self.inverse_dynamics = self.create_client(InverseDynamics, "dynamics_server/inverse_dynamics")
         self.reset = self.create_client(Trigger, "simulator/reset")
-        self.state = self.create_client(GetState, "simulator/get_state")
+        self.state = self.create_client(GetState, "simulator/get_dynamics_state")
         self.record: Record | None = None
         self.law: Callable[[float, np.ndarray, np.ndarray], None] = self.hold
         self.start: float | None = None

@@ -5,11 +5,14 @@
 `robot` is the name of a shipped robot, a path or a package:// URI.
 """
 
+import shlex
+import sys
+
 from launch.actions import DeclareLaunchArgument, GroupAction
 from launch.conditions import IfCondition
 from launch.substitutions import (
+    AndSubstitution,
     Command,
-    FindExecutable,
     LaunchConfiguration,
     NotSubstitution,
     PathJoinSubstitution,
@@ -36,9 +39,18 @@ def generate_launch_description():
     params = value("params_file")
     # beside robot_state_publisher ours makes the markers alone
     own_tf = {"publish_tf": ParameterValue(NotSubstitution(value("robot_state_publisher")), value_type=bool)}
-    expanded = ParameterValue(
-        Command([FindExecutable(name="flexdyn"), " expand ", value("robot")]), value_type=str
-    )
+    # by the interpreter that runs this: colcon puts the command `flexdyn` where no PATH leads; what it warns
+    # of is no reason to fail
+    flexdyn = [shlex.quote(sys.executable), " -m flexdyn_ros.cli.main"]
+    expand = Command([*flexdyn, " expand ", value("robot")], on_stderr="warn")
+    expanded = ParameterValue(expand, value_type=str)
+    # a simulator that makes no clock may follow that of another one
+    follows = AndSubstitution(NotSubstitution(value("use_clock")), value("use_sim_time"))
+    clock = {
+        "use_clock": ParameterValue(value("use_clock"), value_type=bool),
+        "use_sim_time": ParameterValue(follows, value_type=bool),
+    }
+    frames = {"frame_prefix": ParameterValue(value("frame_prefix"), value_type=str)}
     return LaunchDescription(
         [
             argument("robot", "seven_joint_arm", "name of a shipped robot, path, or package:// URI"),
@@ -60,9 +72,16 @@ def generate_launch_description():
             argument(
                 "use_sim_time",
                 "true",
-                "nodes other than the simulator, which makes the clock, take their time from /clock",
+                "nodes take their time from /clock, but for the simulator that makes it",
                 ["true", "false"],
             ),
+            argument(
+                "use_clock",
+                "true",
+                "the simulator publishes /clock: of several robots one alone",
+                ["true", "false"],
+            ),
+            argument("frame_prefix", "", "put before the names of the robot's frames, as in left/"),
             argument("log_level", "info", "debug, info, warn, error or fatal"),
             GroupAction(
                 [
@@ -72,7 +91,7 @@ def generate_launch_description():
                         executable="simulator",
                         name="simulator",
                         output="screen",
-                        parameters=[params, robot],
+                        parameters=[params, robot, clock, frames],
                         ros_arguments=log,
                         condition=IfCondition(value("simulator")),
                     ),
@@ -90,7 +109,7 @@ def generate_launch_description():
                         executable="state_publisher",
                         name="state_publisher",
                         output="screen",
-                        parameters=[params, robot, {"use_sim_time": value("use_sim_time")}, own_tf],
+                        parameters=[params, robot, {"use_sim_time": value("use_sim_time")}, own_tf, frames],
                         ros_arguments=log,
                     ),
                     Node(
@@ -98,7 +117,10 @@ def generate_launch_description():
                         executable="robot_state_publisher",
                         name="robot_state_publisher",
                         output="screen",
-                        parameters=[{"use_sim_time": value("use_sim_time"), "robot_description": expanded}],
+                        parameters=[
+                            {"use_sim_time": value("use_sim_time"), "robot_description": expanded},
+                            frames,
+                        ],
                         remappings=[("robot_description", "robot_state_publisher/robot_description")],
                         ros_arguments=log,
                         condition=IfCondition(value("robot_state_publisher")),

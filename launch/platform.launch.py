@@ -8,8 +8,15 @@ hydraulic_actuators is not started; with external they run in that node, in lock
 
 from launch.actions import DeclareLaunchArgument, GroupAction
 from launch.conditions import IfCondition
-from launch.substitutions import EqualsSubstitution, LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import (
+    AndSubstitution,
+    EqualsSubstitution,
+    LaunchConfiguration,
+    NotSubstitution,
+    PathJoinSubstitution,
+)
 from launch_ros.actions import Node, PushRosNamespace
+from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
@@ -29,6 +36,13 @@ def generate_launch_description():
     robot = {"description_file": value("robot")}
     params = value("params_file")
     on_clock = {"use_sim_time": value("use_sim_time")}
+    # a simulator that makes no clock may follow that of another one
+    follows = AndSubstitution(NotSubstitution(value("use_clock")), value("use_sim_time"))
+    clock = {
+        "use_clock": ParameterValue(value("use_clock"), value_type=bool),
+        "use_sim_time": ParameterValue(follows, value_type=bool),
+    }
+    frames = {"frame_prefix": ParameterValue(value("frame_prefix"), value_type=str)}
     is_external = EqualsSubstitution(value("hydraulics"), "external")
 
     def node(executable, *more, **options):
@@ -57,13 +71,20 @@ def generate_launch_description():
             argument("server", "true", "start the dynamics server", ["true", "false"]),
             *rviz_arguments(),
             argument("use_sim_time", "true", "nodes take their time from /clock", ["true", "false"]),
+            argument(
+                "use_clock",
+                "true",
+                "the simulator publishes /clock: of several robots one alone",
+                ["true", "false"],
+            ),
+            argument("frame_prefix", "", "put before the names of the robot's frames, as in left/"),
             argument("log_level", "info", "debug, info, warn, error or fatal"),
             GroupAction(
                 [
                     PushRosNamespace(value("namespace")),
-                    node("simulator", {"hydraulics": value("hydraulics")}),
+                    node("simulator", {"hydraulics": value("hydraulics")}, clock, frames),
                     node("dynamics_server", on_clock, condition=IfCondition(value("server"))),
-                    node("state_publisher", on_clock),
+                    node("state_publisher", on_clock, frames),
                     node(
                         "hydraulic_actuators",
                         remappings=[("~/leg_state", "leg_states"), ("~/leg_force", "joint_commands")],

@@ -41,6 +41,17 @@ def generate_launch_description():
                 choices=["true", "false"],
             ),
             DeclareLaunchArgument(
+                "use_clock",
+                default_value="true",
+                description="publish /clock: of several robots one alone",
+                choices=["true", "false"],
+            ),
+            DeclareLaunchArgument(
+                "frame_prefix",
+                default_value="",
+                description="put before the names of the robot's frames, as in left/",
+            ),
+            DeclareLaunchArgument(
                 "log_level", default_value="info", description="debug, info, warn, error or fatal"
             ),
             *rviz_arguments(),
@@ -56,6 +67,8 @@ def generate_launch_description():
                     {
                         "description_file": value("robot"),
                         "real_time_factor": ParameterValue(value("real_time_factor"), value_type=float),
+                        "use_clock": ParameterValue(value("use_clock"), value_type=bool),
+                        "frame_prefix": ParameterValue(value("frame_prefix"), value_type=str),
                         "start_paused": ParameterValue(value("start_paused"), value_type=bool),
                     },
                 ],

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,16 @@ __all__ = ["up"]
 
 #: seconds that nodes get to end by themselves before they are killed
 GRACE = 5.0
+#: topics of nodes that are not connected by their names
+REMAPPED = {"hydraulic_actuators": {"~/leg_state": "leg_states", "~/leg_force": "joint_commands"}}
+
+
+class Cylinders(StrEnum):
+    """Where the cylinders of a platform are computed."""
+
+    FUSED = "fused"
+    EXTERNAL = "external"
+    NONE = "none"
 
 
 def up(
@@ -33,6 +44,23 @@ def up(
     namespace: Annotated[str, typer.Option("--namespace", help="namespace of all nodes")] = "",
     rviz: Annotated[bool, typer.Option("--rviz", help="start rviz2 as well, where there is one")] = False,
     no_server: Annotated[bool, typer.Option("--no-server", help="leave the dynamics server out")] = False,
+    hydraulics: Annotated[
+        Cylinders | None,
+        typer.Option(
+            "--hydraulics",
+            help="where the cylinders of a platform are computed: in the simulator's steps (its default), by "
+            "the node hydraulic_actuators, which is started as well, or nowhere",
+        ),
+    ] = None,
+    use_clock: Annotated[
+        bool, typer.Option("--use-clock/--no-clock", help="publish /clock: of several robots one alone")
+    ] = True,
+    use_sim_time: Annotated[
+        bool, typer.Option("--use-sim-time", help="nodes that make no /clock take their time from it")
+    ] = False,
+    frame_prefix: Annotated[
+        str, typer.Option("--frame-prefix", help="put before the names of the robot's frames, as in left/")
+    ] = "",
     params_file: Annotated[
         Path | None, typer.Option("--params-file", exists=True, help="ROS parameters for the nodes")
     ] = None,
@@ -43,7 +71,10 @@ def up(
     """Start the nodes of a robot; Ctrl-C ends them."""
     if importlib.util.find_spec("rclpy") is None:
         raise MissingExtraError("rclpy", "ros")
-    description = load_robot(robot, config, settings, rigid).description
+    loaded = load_robot(robot, config, settings, rigid)
+    description = loaded.description
+    if hydraulics is not None and getattr(loaded, "hydraulics", None) is None:
+        raise typer.BadParameter(f"robot '{description.name}' has no <hydraulics>", param_hint="--hydraulics")
     options = [
         f"{path}={yaml.safe_dump(value, default_flow_style=True).strip()}"
         for path, value in options_of(settings, rigid).items()
@@ -60,16 +91,26 @@ def up(
             shared["config_files"] = [str(path.resolve()) for path in config]
         if options:
             shared["options"] = options
-        parameters.write_text(yaml.safe_dump({"/**": {"ros__parameters": shared}}), encoding="utf-8")
-        nodes = (
-            ["simulator", "state_publisher"]
-            if no_server
-            else ["dynamics_server", "simulator", "state_publisher"]
-        )
-        commands = {
-            node: _command(node, namespace, [parameters, *([params_file] if params_file else [])])
-            for node in nodes
-        }
+        simulator: dict[str, object] = {"use_sim_time": use_sim_time and not use_clock}
+        shown: dict[str, object] = {}
+        if use_sim_time:
+            shared["use_sim_time"] = True
+        if not use_clock:
+            simulator["use_clock"] = False
+        if hydraulics is not None:
+            simulator["hydraulics"] = hydraulics.value
+        if frame_prefix:
+            simulator["frame_prefix"] = shown["frame_prefix"] = frame_prefix
+        text = {"/**": {"ros__parameters": shared}, "/**/simulator": {"ros__parameters": simulator}}
+        if shown:
+            text["/**/state_publisher"] = {"ros__parameters": shown}
+        parameters.write_text(yaml.safe_dump(text), encoding="utf-8")
+        nodes = [*([] if no_server else ["dynamics_server"]), "simulator", "state_publisher"]
+        if hydraulics is Cylinders.EXTERNAL:
+            nodes.append("hydraulic_actuators")
+        # what the command line says wins over the file
+        files = [*([params_file] if params_file else []), parameters]
+        commands = {node: _command(node, namespace, files) for node in nodes}
         if rviz:
             commands["rviz2"] = _rviz_command(namespace, description)
         raise typer.Exit(_watch(commands))
@@ -79,6 +120,8 @@ def _command(node: str, namespace: str, files: list[Path]) -> list[str]:
     command = [sys.executable, "-m", f"flexdyn_ros.nodes.{node}", "--ros-args"]
     if namespace:
         command += ["-r", f"__ns:=/{namespace.strip('/')}"]
+    for private, topic in REMAPPED.get(node, {}).items():
+        command += ["-r", f"{private}:={topic}"]
     for file in files:
         command += ["--params-file", str(file.resolve())]
     return command

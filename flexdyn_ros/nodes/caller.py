@@ -19,9 +19,11 @@ __all__ = ["call"]
 
 #: services with types that are not ours
 STANDARD = {"reset": Trigger, "pause": Trigger, "resume": Trigger, "enable": SetBool}
+#: services of ours whose names are not those of their types
+NAMED = {"get_dynamics_state": services.GetState, "set_dynamics_state": services.SetState}
 #: nodes that own services other than the dynamics server's
 OWNERS = dict.fromkeys(
-    ("get_state", "set_state", "step", "apply_wrench", "set_payload", "reset", "pause", "resume"), "simulator"
+    (*NAMED, "step", "apply_wrench", "set_payload", "reset", "pause", "resume"), "simulator"
 ) | {"enable": "hydraulic_actuators"}
 
 
@@ -30,9 +32,9 @@ def types() -> dict[str, Any]:
     ours = {
         re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): getattr(services, name)
         for name in dir(services)
-        if name[0].isupper()
+        if name[0].isupper() and getattr(services, name) not in NAMED.values()
     }
-    return ours | STANDARD
+    return ours | NAMED | STANDARD
 
 
 def call(name: str, fields: Mapping[str, Any], namespace: str = "", timeout: float = 5.0) -> dict[str, Any]:

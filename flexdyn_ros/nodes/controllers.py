@@ -15,6 +15,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flexdyn_ros.control.closed_loop import joint_inertia
+from flexdyn_ros.control.gravity_stiffness import holding_stiffness
 from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
 from flexdyn_ros.errors import FlexdynError
@@ -62,7 +63,8 @@ class Gains:
     """Position and velocity gains by coordinate, given as parameters gains.JOINT.p and .d, or derived.
 
     derived: (w^2, 2 zeta w) with w = `bandwidth`, zeta = `damping_ratio`; times the joint's inertia if
-    `of_inertia`.
+    `of_inertia`. To the stiffness of a robot all of whose coordinates have actuators that is added which its
+    weight asks for, and the damping is that of the sum.
     """
 
     def __init__(
@@ -74,12 +76,32 @@ class Gains:
             if value < 0.0 and value != -1.0:
                 raise ParameterError(f"parameter gains.{name} is {value}, expected at least 0, or -1")
         self._robot, self._joints, self._settings, self._of_inertia = robot, joints, settings, of_inertia
+        #: every coordinate has an actuator, as in a rigid arm
+        self._is_driven = robot.nq == robot.nv and all(c.actuated for c in robot.coordinates)
+        self._holding: np.ndarray | None = None
 
     def about(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """P and D (nv,) about q (nq,); zero for coordinates that are not controlled."""
         w = self._settings.bandwidth or self._default_bandwidth(q)
-        inertia = joint_inertia(self._robot, q) if self._of_inertia else np.ones(self._robot.nv)
-        return self._or_given(inertia * w**2, 2.0 * self._settings.damping_ratio * w * inertia)
+        zeta = self._settings.damping_ratio
+        if not self._of_inertia:
+            ones = np.ones(self._robot.nv)
+            return self._or_given(ones * w**2, 2.0 * zeta * w * ones)
+        inertia = joint_inertia(self._robot, q)
+        stiffness = inertia * w**2
+        if self._is_driven:
+            if self._holding is None:
+                self._holding = holding_stiffness(self._robot, q)
+            stiffness += self._holding
+        return self._or_given(stiffness, 2.0 * zeta * np.sqrt(stiffness * inertia))
+
+    def derived(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """P and D (nv,) about q (nq,) as they are where none are given."""
+        given, self._given = self._given, dict.fromkeys(self._given, -1.0)
+        try:
+            return self.about(q)
+        finally:
+            self._given = given
 
     def of_servos(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """P and D (nv,) that the servos of the robot have: as given, else as our simulator derives them."""

@@ -13,7 +13,9 @@ from std_msgs.msg import String
 from flexdyn_interfaces import srv
 from flexdyn_ros.dynamics.threads import set_batch_threads
 from flexdyn_ros.nodes.declaration import ParameterError, declare
-from flexdyn_ros.nodes.managed import ManagedNode, run
+from flexdyn_ros.nodes.health import clock_health
+from flexdyn_ros.nodes.managed import INACTIVE, ManagedNode, run
+from flexdyn_ros.nodes.queues import REQUESTS
 from flexdyn_ros.nodes.request_desk import RequestDesk
 from flexdyn_ros.nodes.robot_parameters import DynamicsServerParameters, RobotParameters
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
@@ -69,7 +71,9 @@ class DynamicsServer(ManagedNode):
         turns = Turns(cores_for_long_work())
         self._desk = RequestDesk(self, self._robots, self._settings, turns, self._count)
         self._made = [
-            self.create_service(srv.ListRobots, "~/list_robots", self._on_list, callback_group=group),
+            self.create_service(
+                srv.ListRobots, "~/list_robots", self._on_list, qos_profile=REQUESTS, callback_group=group
+            ),
             *(self._desk.open(service, group) for service in SERVICES),
         ]
         self._simulate = SimulateAction(
@@ -119,6 +123,9 @@ class DynamicsServer(ManagedNode):
     # ---- requests ----
 
     def _on_list(self, request: Any, response: Any) -> Any:
+        if not self.is_active:
+            response.success, response.message = False, INACTIVE
+            return response
         response.success = True
         response.names = list(self._robots)
         response.kinds = [robot.kind for robot in self._robots.values()]
@@ -145,7 +152,7 @@ class DynamicsServer(ManagedNode):
             message="answering",
             values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
         )
-        message = DiagnosticArray(status=[status])
+        message = DiagnosticArray(status=[status, clock_health(self)])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
 

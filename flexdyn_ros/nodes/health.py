@@ -8,10 +8,11 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from flexdyn_ros.nodes.pace import Pace
+from flexdyn_ros.nodes.recorder import Recorder
 from flexdyn_ros.nodes.simulation import Simulation
 from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters
 
-__all__ = ["simulator_health"]
+__all__ = ["clock_health", "recording_health", "simulator_health"]
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
@@ -47,7 +48,7 @@ def _simulation_status(
     behind = 0.0 < report.recent_factor < 0.95 * settings.real_time_factor
     level, message = OK, "paused" if pace.paused else "running"
     if simulation.fault:
-        level, message = ERROR, f"{simulation.fault}; waits for reset or set_state"
+        level, message = ERROR, f"{simulation.fault}; waits for reset or set_dynamics_state"
     elif behind and not pace.paused:
         level, message = WARN, f"slower than asked for: {report.recent_factor:.3f} of real time"
     stepper = simulation.stepper
@@ -105,6 +106,31 @@ def _limits_status(node: str, simulation: Simulation) -> DiagnosticStatus:
         "above_velocity_limit": ", ".join(fast),
     }
     return _status(level, f"{node}: limits", "; ".join(parts) or "within limits", values)
+
+
+def clock_health(node: Any) -> DiagnosticStatus:
+    """Status NODE: clock. ERROR if several publish /clock: for all who use it time then jumps to and fro."""
+    found = node.get_publishers_info_by_topic(node.resolve_topic_name("/clock"))
+    names = sorted(f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in found)
+    level, message = OK, f"/clock is published by {names[0]}" if names else "nobody publishes /clock"
+    if len(names) > 1:
+        level = ERROR
+        message = (
+            f"{len(names)} publishers on /clock: {', '.join(names)}; expected at most one: "
+            "set use_clock false at the others"
+        )
+    return _status(level, f"{node.get_name()}: clock", message, {"publishers": len(names)})
+
+
+def recording_health(node: str, recorder: Recorder) -> DiagnosticStatus:
+    """Status NODE: recording. ERROR when the recording has ended early or messages are missing in it."""
+    level, message = OK, f"recording to {recorder.path}"
+    if recorder.failure:
+        level, message = ERROR, recorder.failure
+    elif recorder.lost:
+        level, message = ERROR, f"{recorder.lost} messages are missing: {recorder.path} is written too slowly"
+    values = {"written": recorder.written, "lost": recorder.lost}
+    return _status(level, f"{node}: recording", message, values)
 
 
 def _status(level: bytes, name: str, message: str, values: Mapping[str, Any]) -> DiagnosticStatus:

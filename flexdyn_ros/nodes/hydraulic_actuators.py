@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,17 @@ from flexdyn_ros.dynamics.hydraulics import Hydraulics
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.nodes.conversions import doubles
 from flexdyn_ros.nodes.declaration import declare
+from flexdyn_ros.nodes.health import clock_health
 from flexdyn_ros.nodes.hydraulic_health import hydraulic_health
-from flexdyn_ros.nodes.hydraulic_messages import fill_hydraulic_state
+from flexdyn_ros.nodes.hydraulic_messages import disagreement, fill_hydraulic_state, pace_word
 from flexdyn_ros.nodes.hydraulic_parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.hydraulic_policy import Actuation, Limits, ranges_of
 from flexdyn_ros.nodes.managed import ManagedNode, run
+from flexdyn_ros.nodes.queues import NEWEST, REQUESTS
 from flexdyn_ros.nodes.robot_source import load_robot
 
 __all__ = ["HydraulicActuators", "main"]
 
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 LAST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 
 
@@ -47,7 +49,7 @@ class HydraulicActuators(ManagedNode):
             raise UnsupportedError(f"robot '{description.name}' has no <hydraulics>; a <platform> may have")
         limits = Limits(
             settings.rate_hz, settings.command_timeout, settings.state_timeout,
-            settings.on_stale_command, settings.lower_opening, settings.p_initial,
+            settings.on_stale_command, settings.lower_opening, settings.p_initial, settings.lockstep,
         )  # fmt: skip
         self._actuation = Actuation(
             hydraulics, ranges_of(description, hydraulics, settings.max_velocity), limits
@@ -56,8 +58,10 @@ class HydraulicActuators(ManagedNode):
         n = len(hydraulics.names)
         self._force = JointState(name=list(hydraulics.names), position=[0.0] * n, velocity=[0.0] * n)
         self._state = HydraulicState(names=list(hydraulics.names))
-        self._answered: tuple[int, int] | None = None
+        self._force.header.frame_id = pace_word(settings.lockstep)
+        self._forget_time()
         self._said: tuple[str, ...] = ()
+        self._disagreement = ""
         self._publish()
         self._listen()
         self._active = False
@@ -81,7 +85,7 @@ class HydraulicActuators(ManagedNode):
             (Trigger, "reset", self._on_reset),
             (SetBool, "enable", self._on_enable),
         ):
-            service = self.create_service(kind, f"~/{name}", answer)
+            service = self.create_service(kind, f"~/{name}", answer, qos_profile=REQUESTS)
             self._made.append((self.destroy_service, service))
         timers = [self.create_timer(1.0, self._report)]
         if not self._settings.lockstep:
@@ -108,23 +112,40 @@ class HydraulicActuators(ManagedNode):
     # ---- inputs ----
 
     def _now(self) -> float:
-        """Seconds of the node's clock; in lockstep, of the last leg state."""
-        if self._settings.lockstep and self._answered is not None:
-            return self._answered[0] + 1e-9 * self._answered[1]
+        """Seconds of the node's clock; in lockstep, of the last leg state, and inf before the first."""
+        if self._settings.lockstep:
+            return inf if self._stamp is None else self._stamp[0] + 1e-9 * self._stamp[1]
         return self.get_clock().now().nanoseconds * 1e-9
+
+    def _forget_time(self) -> None:
+        """Lockstep: no leg state has come yet."""
+        self._stamp: tuple[int, int] | None = None
+        self._legs: tuple[Any, Any] | None = None
+        self._is_answered = False
 
     def _on_command(self, message: HydraulicCommand) -> None:
         if not self._actuation.take_command(message, self._now()):
             self._tell_rejection("command")
-        elif self._settings.lockstep and self._answered is not None and self._actuation.counters.ticks == 0:
-            self._tick_in_lockstep()
 
     def _on_leg_state(self, message: JointState) -> None:
+        self._note_disagreement(message.header.frame_id)
         if not self._settings.lockstep:
             if not self._actuation.take_leg_state(message, self._now()):
                 self._tell_rejection("leg state")
             return
         self._follow(message)
+
+    def _note_disagreement(self, word: str) -> None:
+        """Say at once, and once, that the simulator runs by the other rule."""
+        found = disagreement(word, "simulator", self._settings.lockstep)
+        if found == self._disagreement:
+            return
+        self._disagreement = found
+        if found:
+            self.get_logger().error(found)
+        else:
+            self.get_logger().info("simulator and actuators agree about lockstep")
+        self._report()
 
     def _tell_rejection(self, what: str) -> None:
         last = self._actuation.counters.last_rejection
@@ -137,23 +158,30 @@ class HydraulicActuators(ManagedNode):
             self._send(self._actuation.tick(self._now()))
 
     def _follow(self, message: JointState) -> None:
-        """Lockstep: one period per leg state; one that comes again is answered with the same force."""
-        stamp = (message.header.stamp.sec, message.header.stamp.nanosec)
-        if stamp == self._answered and self._actuation.counters.ticks:
-            self._actuation.counters.repeated += 1
-            self._send(True)
+        """Lockstep: one period per leg state; one that comes again is answered with the same force.
+
+        Time that goes back, or legs that are elsewhere at the same time, mean that the simulator was reset,
+        set to another state, or started again: the cylinders are filled anew, commands are forgotten.
+        """
+        if not self._active:
             return
-        if self._answered is not None and stamp < self._answered:
+        stamp = (message.header.stamp.sec, message.header.stamp.nanosec)
+        legs = (message.position, message.velocity)
+        if stamp == self._stamp and legs == self._legs:
+            if self._is_answered:
+                self._actuation.counters.repeated += 1
+                self._send(True)
+                return
+        elif self._stamp is not None and stamp <= self._stamp:
             self._actuation.go_back()
-        if not self._actuation.take_leg_state(message, stamp[0] + 1e-9 * stamp[1]):
+            self._forget_time()
+        now = stamp[0] + 1e-9 * stamp[1]
+        if not self._actuation.take_leg_state(message, now):
             self._tell_rejection("leg state")
             return
-        self._answered = stamp
-        self._tick_in_lockstep()
-
-    def _tick_in_lockstep(self) -> None:
-        if self._active:
-            self._send(self._actuation.tick_in_lockstep(self._now()))
+        self._stamp, self._legs = stamp, legs
+        self._is_answered = self._actuation.tick_in_lockstep(now)
+        self._send(self._is_answered)
 
     def _send(self, has_force: bool) -> None:
         """Publish what the last tick gave; the force carries the time of the leg state it answers."""
@@ -162,8 +190,8 @@ class HydraulicActuators(ManagedNode):
         if cylinders is None or self._actuation.is_waiting:
             return
         stamp = self.get_clock().now().to_msg()
-        if self._settings.lockstep and self._answered is not None:
-            stamp.sec, stamp.nanosec = self._answered
+        if self._settings.lockstep and self._stamp is not None:
+            stamp.sec, stamp.nanosec = self._stamp
         if has_force:
             force = self._force
             force.header.stamp = stamp
@@ -191,7 +219,7 @@ class HydraulicActuators(ManagedNode):
 
     def _on_reset(self, request: Any, response: Any) -> Any:
         self._actuation.reset()
-        self._answered = None
+        self._forget_time()
         response.success, response.message = True, "valves closed, waiting for leg state and command"
         self.get_logger().info(f"reset: {response.message}")
         return response
@@ -205,7 +233,8 @@ class HydraulicActuators(ManagedNode):
         return response
 
     def _report(self) -> None:
-        message = DiagnosticArray(status=[hydraulic_health(self.get_name(), self._actuation)])
+        legs = hydraulic_health(self.get_name(), self._actuation, self._disagreement)
+        message = DiagnosticArray(status=[legs, clock_health(self)])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
 

@@ -9,17 +9,18 @@ from flexdyn_ros.nodes.hydraulic_policy import Actuation
 __all__ = ["hydraulic_health"]
 
 
-def hydraulic_health(node: str, actuation: Actuation) -> DiagnosticStatus:
-    """Status NODE: legs. ERROR after a fault or without leg states, WARN for what is stale or refused."""
+def hydraulic_health(node: str, actuation: Actuation, disagreement: str = "") -> DiagnosticStatus:
+    """Status NODE: legs. ERROR after a fault, without leg states or when the simulator disagrees about
+    lockstep, WARN for what is stale or refused."""
     counters = actuation.counters
     conditions = actuation.conditions()
     level, message = DiagnosticStatus.OK, "running"
-    if actuation.fault or any("no leg state" in condition for condition in conditions):
+    if disagreement or actuation.fault or any("no leg state" in condition for condition in conditions):
         level = DiagnosticStatus.ERROR
     elif conditions or counters.rejected:
         level = DiagnosticStatus.WARN
-    if conditions:
-        message = "; ".join(conditions)
+    if disagreement or conditions:
+        message = "; ".join([disagreement, *conditions] if disagreement else conditions)
     elif counters.rejected:
         message = f"{counters.rejected} refused, last: {counters.last_rejection}"
     values = {

@@ -8,7 +8,7 @@ from typing import Any
 from flexdyn_ros.dynamics.hydraulics import Cylinders
 from flexdyn_ros.nodes.conversions import doubles
 
-__all__ = ["fill_hydraulic_state"]
+__all__ = ["disagreement", "fill_hydraulic_state", "pace_word"]
 
 #: fields of the message that are fields of the state as well
 FIELDS = (
@@ -24,6 +24,23 @@ FIELDS = (
     "valve_command",
     "stroke",
 )
+
+
+def pace_word(lockstep: bool) -> str:
+    """What header.frame_id of leg states and leg forces says, which have no frame: how the sender's time goes
+    on."""
+    return "lockstep" if lockstep else "free_running"
+
+
+def disagreement(word: str, other: str, lockstep: bool) -> str:
+    """What is wrong if the other side's word is not ours; empty if it is, or if it says nothing."""
+    if word not in ("lockstep", "free_running") or word == pace_word(lockstep):
+        return ""
+    theirs, ours = (str(x).lower() for x in (not lockstep, lockstep))
+    return (
+        f"parameter lockstep is {ours} here and {theirs} at the {other}, expected the same: "
+        "forces have no effect until both agree"
+    )
 
 
 def fill_hydraulic_state(message: Any, cylinders: Cylinders) -> None:

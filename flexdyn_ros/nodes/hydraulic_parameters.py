@@ -18,9 +18,9 @@ class HydraulicActuatorsParameters(RobotParameters, LifecycleParameters):
         1000.0, "rate of the ticks; in lockstep one over the period", unit="Hz", low=1.0, high=20000.0
     )
     lockstep: bool = parameter(
-        False,
-        "tick once per leg state, by exactly one period, and answer repeated ones with the same force: "
-        "for a simulator with hydraulics external and lockstep",
+        True,
+        "tick once per leg state, by exactly one period, and answer repeated ones with the same force, as "
+        "the simulator's parameter of this name asks for; false: tick by the node's clock",
     )
     command_timeout: float = parameter(
         0.1, "age at which a command is stale", unit="s", low=1e-3, high=3600.0

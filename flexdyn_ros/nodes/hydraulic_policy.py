@@ -30,7 +30,11 @@ CLOSING_TIME, CLOCK_JUMP = 0.05, 0.1
 
 @dataclass(frozen=True)
 class Limits:
-    """Rate of the ticks [Hz], ages [s], and what is done when a command is too old."""
+    """Rate of the ticks [Hz], ages [s], and what is done when a command is too old.
+
+    lockstep: time goes by the leg states; legs without any command yet keep their valves closed, so that time
+    goes on. By a clock of its own, nothing is sent before the first command.
+    """
 
     rate: float = 1000.0
     command_timeout: float = 0.1
@@ -38,6 +42,7 @@ class Limits:
     on_stale_command: str = "close"
     lower_opening: float = -0.05
     p_initial: float = 0.0
+    lockstep: bool = False
 
 
 @dataclass
@@ -128,7 +133,10 @@ class Actuation:
         return True
 
     def take_command(self, message: Any, now: float) -> bool:
-        """Keep a HydraulicCommand; False if it is refused."""
+        """Keep a HydraulicCommand; False if it is refused.
+
+        now is inf where time has not begun (lockstep before the first leg state): it ages from then on.
+        """
         try:
             self._order = read_command(message, self.ranges)
         except InputError as error:
@@ -158,16 +166,17 @@ class Actuation:
         if self.fault:
             return (f"fault: {self.fault}; valves closed until reset",)
         if self.is_waiting:
-            missing = [
-                name
-                for name, given in (("leg state", self._lengths), ("command", self._order))
-                if given is None
-            ]
+            wanted = {"leg state": self._lengths}
+            if not self.limits.lockstep:
+                wanted["command"] = self._order
+            missing = [name for name, given in wanted.items() if given is None]
             return (f"waiting for {' and '.join(missing)}",)
         told = []
         if self._state_age.stale:
             told.append("no leg state: valves closed, no force published")
-        if self._command_age.stale:
+        if self._order is None:
+            told.append("no command yet: valves closed")
+        elif self._command_age.stale:
             told.append(f"no command: {self.limits.on_stale_command}")
         if not self.enabled:
             told.append("disabled: valves closed")
@@ -175,8 +184,8 @@ class Actuation:
 
     @property
     def is_waiting(self) -> bool:
-        """Nothing valid came yet from one of the two."""
-        return self._lengths is None or self._order is None
+        """Nothing valid came yet of what is needed: a leg state, and a command where time goes on without."""
+        return self._lengths is None or (self._order is None and not self.limits.lockstep)
 
     # ---- services ----
 
@@ -226,6 +235,7 @@ class Actuation:
         """
         if self.is_waiting:
             return False
+        self._command_age.time = min(self._command_age.time, now)
         return self._advance(now, 1.0 / self.limits.rate, 0.0)
 
     def _advance(self, now: float, dt: float, age: float) -> bool:
@@ -259,21 +269,21 @@ class Actuation:
 
     def _told(self, now: float, blind: bool) -> tuple[bool, np.ndarray]:
         """What the valves do now: the command while it is fresh, else close, or lower."""
-        assert self._order is not None
         assert self.cylinders is not None
-        stale = now - self._command_age.time > self.limits.command_timeout
-        self.counters.stale_commands += stale and not self._command_age.stale
+        stale = self._order is None or now - self._command_age.time > self.limits.command_timeout
+        self.counters.stale_commands += self._order is not None and stale and not self._command_age.stale
         self._command_age.stale = stale
         if blind:
             self._closing_since = None
             return False, np.zeros_like(self._rates)
-        if not stale and self.enabled:
+        if self._order is not None and not stale and self.enabled:
             self._closing_since = None
             return self._order.force, self._order.values
         if self._closing_since is None:
             self._closing_since, self._closing_from = now, self.cylinders["valve_command"].copy()
         share = min(max((now - self._closing_since) / CLOSING_TIME, 0.0), 1.0)
-        lowers = self.enabled and self.limits.on_stale_command == "lower"
+        has_order = self._order is not None
+        lowers = has_order and self.enabled and self.limits.on_stale_command == "lower"
         end = self.limits.lower_opening if lowers else 0.0
         return False, self._closing_from + share * (end - self._closing_from)
 

@@ -21,7 +21,10 @@ from rclpy.signals import SignalHandlerOptions
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.declaration import ParameterError
 
-__all__ = ["ManagedNode", "run"]
+__all__ = ["INACTIVE", "ManagedNode", "run"]
+
+#: why a service that needs an active node refuses
+INACTIVE = "the node is not active, expected an active one (lifecycle transition activate)"
 
 #: seconds that a node may take to end before the process ends without it
 PATIENCE = 5.0
@@ -37,6 +40,8 @@ class ManagedNode(LifecycleNode):
 
     def __init__(self, name: str, autostart: bool | None = None, **options: Any) -> None:
         super().__init__(name, **options)
+        #: between activation and deactivation: what a managed node offers, it offers then
+        self.is_active = False
         self._autostart_timer = None
         if autostart is None:
             from flexdyn_ros.nodes.declaration import declare
@@ -59,6 +64,10 @@ class ManagedNode(LifecycleNode):
     def clear(self) -> None:
         """Forget what `setup` made; `setup` may follow."""
 
+    def finish(self) -> bool:
+        """Close what must be closed before the process ends; False if something of it was lost."""
+        return True
+
     def _start_by_itself(self) -> None:
         self.destroy_timer(self._autostart_timer)
         if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
@@ -70,9 +79,12 @@ class ManagedNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         if super().on_activate(state) != TransitionCallbackReturn.SUCCESS:
             return TransitionCallbackReturn.FAILURE
-        return self._attempt(self.start, "activate")
+        result = self._attempt(self.start, "activate")
+        self.is_active = result == TransitionCallbackReturn.SUCCESS
+        return result
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.is_active = False
         result = self._attempt(self.stop, "deactivate")
         super().on_deactivate(state)
         return result
@@ -81,6 +93,7 @@ class ManagedNode(LifecycleNode):
         return self._attempt(self.clear, "clean up")
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.is_active = False
         return self._attempt(self.stop, "shut down")
 
     def _attempt(self, action: Callable[[], None], what: str) -> TransitionCallbackReturn:
@@ -123,10 +136,11 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
     executor.create_task(lambda: None)
     spinner.join()
     node.stop()
+    is_whole = node.finish()
     rclpy.try_shutdown()
     for failure in failures:
         traceback.print_exception(failure)
-    return 1 if failures else 0
+    return 0 if is_whole and not failures else 1
 
 
 def _listen_to_signals() -> socket.socket:

@@ -22,6 +22,7 @@ class WheelTopics:
     """`~/wheels`, `~/wheels/NAME/wrench`; `~/speed_command` for bases whose motion is prescribed."""
 
     def __init__(self, setting: Any) -> None:
+        self._prefix = setting.settings.frame_prefix
         from flexdyn_ros.nodes.families import Input
 
         self._simulation: Simulation = setting.simulation
@@ -62,7 +63,7 @@ class WheelTopics:
         self._wheels.publish(message)
         for publisher, name, force in zip(self._wrenches, robot.wheel_names, wheels.normal, strict=True):
             wrench = WrenchStamped()
-            wrench.header.stamp, wrench.header.frame_id = stamp, f"{name}/wheel"
+            wrench.header.stamp, wrench.header.frame_id = stamp, f"{self._prefix}{name}/wheel"
             wrench.wrench.force.z = float(force)
             publisher.publish(wrench)
 

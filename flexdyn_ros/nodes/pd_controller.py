@@ -68,13 +68,12 @@ class PdLaw:
         """As `command_interface` says; "auto": efforts, unless the robot bends and feedback by samples would
         shake it."""
         asked = self.settings.command_interface
-        if asked == "position" or self._shape.is_rigid:
-            return asked == "position"
-        bent, tau = self._shape(q)
-        period = 1.0 / self.settings.state_rate_hz
-        growth = max(
-            sampled_growth(self.robot, bent, self.P, self.D, period, share * period, tau) for share in DELAYS
-        )
+        if asked == "position":
+            return True
+        if self._shape.is_rigid:
+            self._warn_of_growth(q)
+            return False
+        growth = self._growth(q, self.P, self.D)
         if growth < 0.0:
             return False
         text = (
@@ -86,6 +85,31 @@ class PdLaw:
             return False
         self._log.info(f"{text}: positions and velocities go to the servos of the robot")
         return True
+
+    def _growth(self, q: np.ndarray, P: np.ndarray, D: np.ndarray) -> float:
+        """Rate [1/s] of the least stable motion about rest at q, by samples and with the worst delay."""
+        bent, tau = self._shape(q)
+        period = 1.0 / self.settings.state_rate_hz
+        return max(sampled_growth(self.robot, bent, P, D, period, share * period, tau) for share in DELAYS)
+
+    def _warn_of_growth(self, q: np.ndarray) -> None:
+        """Say that the closed loop of a rigid robot is unstable, and which gains would do."""
+        growth = self._growth(q, self.P, self.D)
+        if growth < 0.0:
+            return
+        P, D = self.gains.derived(q)
+        names = [c.name for c in self.robot.coordinates]
+        others = ", ".join(
+            f"{name}.p {p:.3g}, {name}.d {d:.3g}"
+            for name, p, d, p0, d0 in zip(names, P, D, self.P, self.D, strict=True)
+            if (p, d) != (p0, d0)
+        )
+        would_do = others and self._growth(q, P, D) < 0.0
+        advice = f"gains that hold it: {others}" if would_do else "lower the bandwidth or raise state_rate_hz"
+        self._log.warning(
+            f"feedback sampled at {self.settings.state_rate_hz:g} Hz does not hold {self.robot.name}: "
+            f"motion about its position grows by {growth:.3g} per second; {advice}"
+        )
 
     def shaper(self, q: np.ndarray) -> Shaper | None:
         return None

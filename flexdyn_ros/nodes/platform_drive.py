@@ -56,17 +56,21 @@ class ForceGate:
     """Leg forces from another process: which are fresh. Callbacks write, the loop reads.
 
     A force is fresh if its stamp is later than that of the last one taken, or if it has none (zero) and
-    differs from the last one; so repeated and delayed messages change nothing.
+    differs from the last one; so repeated and delayed messages change nothing. After `forget` time may begin
+    anew: forces that answer the time before, still on their way, are not taken.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
         self._arrived = threading.Event()
+        self._last = self.asked = self._before = -1
         self.forget()
 
     def forget(self) -> None:
         """Start over, at another time."""
-        self._last = -1
+        #: latest stamp of forces for the time before, and time [ns] of the leg state that was sent last
+        self._before = max(self._before, self._last, self.asked)
+        self._last = self.asked = -1
         self._force: np.ndarray | None = None
         self._arrived.clear()
         self.taken = self.late = 0
@@ -80,6 +84,9 @@ class ForceGate:
         force = np.array([efforts[name] for name in self._names])
         if not np.isfinite(force).all():
             raise ValueError(f"leg forces hold {force[~np.isfinite(force)][0]}, expected finite numbers")
+        if self.asked < stamp <= self._before:
+            self.late += 1
+            return
         is_repeated = self._force is not None and np.array_equal(force, self._force)
         if stamp <= self._last and (stamp != 0 or is_repeated):
             self.late += 1
@@ -137,6 +144,8 @@ class PlatformDrive:
         self.fused: FusedHydraulics | None = None
         self.waiting_since: float | None = None
         self.stale = False
+        #: what is wrong if the other process runs by the other rule
+        self.disagreement = ""
         self._sent = -inf
         self._path: PosePath | None = None
         self._law: Any = None
@@ -149,7 +158,7 @@ class PlatformDrive:
         self.forget()
         self.robot = stepper.robot
         self.gate.forget()
-        self._sent, self.waiting_since, self.stale = -inf, None, False
+        self._sent, self.waiting_since, self.stale, self.disagreement = -inf, None, False, ""
         rest = np.zeros(6)
         if self.hydraulics == "fused":
             self.fused = FusedHydraulics(stepper, "valve")

@@ -7,13 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.conversions import duration_seconds, seconds_of
 from flexdyn_ros.nodes.trajectory import TrajectoryError
 
-__all__ = ["PosePath", "read_pose_path"]
+__all__ = ["PosePath", "check_reach", "read_pose_path"]
 
 #: how far the length of a quaternion may be from one
 QUATERNION = 1e-3
+#: poses that are looked at between two points, and in all
+LOOKS_PER_POINT, MOST_LOOKS = 8, 4000
+#: how far a margin may be below zero, or below that of the pose at the start [m, rad]
+SLACK = 1e-6
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,47 @@ def read_pose_path(message: Any, robot: Any, now: float, q: np.ndarray, v: np.nd
         ]
     )
     return PosePath(robot, times, poses, coefficients)
+
+
+def check_reach(path: PosePath) -> None:
+    """Refuse a path on which a leg leaves its stroke, a joint its limits, legs touch, or the platform passes
+    a singularity. A pose that is beyond a limit at the start may stay as far beyond, not farther.
+
+    Raises
+    ------
+    TrajectoryError
+    """
+    robot, spans = path.robot, len(path.times) - 1
+    looks = max(1, min(LOOKS_PER_POINT, MOST_LOOKS // spans))
+    shares = np.arange(1, looks + 1) / looks
+    between = (path.times[:-1, None] + np.diff(path.times)[:, None] * shares).ravel()
+    times = np.concatenate((path.times[:1], between))
+    try:
+        q = np.stack([path(t)[0] for t in times])
+        margins, legs = robot.workspace_margins(q), robot.inverse_kinematics(q)
+    except FlexdynError as error:
+        raise TrajectoryError(f"the points cannot be reached: {error}") from None
+    kinds = {
+        "a universal joint is beyond its limits": margins.angle,
+        "a spherical joint is beyond its limit": margins.ball,
+        "legs touch": margins.interference,
+        "the platform passes a singularity": margins.determinant * np.sign(margins.determinant[0]),
+    }
+    strokes = np.array([leg.stroke for leg in robot.legs])
+    room = np.minimum(legs.stroke, strokes - legs.stroke)
+    kinds |= {name: room[:, i] for i, name in enumerate(robot.effort_names)}
+    beyond = {what: margin < min(0.0, margin[0]) - SLACK for what, margin in kinds.items()}
+    found = [(int(np.argmax(rows)), what) for what, rows in beyond.items() if rows.any()]
+    if not found:
+        return
+    at, what = min(found)
+    if what in robot.effort_names:
+        i = robot.effort_names.index(what)
+        low = legs.length[at, i] - legs.stroke[at, i]
+        what = (
+            f"{what} would be {legs.length[at, i]:.4g} m long, expected {low:.4g} to {low + strokes[i]:.4g} m"
+        )
+    raise TrajectoryError(f"the path cannot be followed: {times[at] - times[0]:.3g} s from now {what}")
 
 
 def _pose(point: Any, i: int) -> np.ndarray:

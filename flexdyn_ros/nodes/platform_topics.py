@@ -15,11 +15,11 @@ from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
 from flexdyn_ros.nodes.commands import CommandError
 from flexdyn_ros.nodes.conversions import doubles, time_message
 from flexdyn_ros.nodes.hydraulic_inputs import InputError, read_command
-from flexdyn_ros.nodes.hydraulic_messages import fill_hydraulic_state
+from flexdyn_ros.nodes.hydraulic_messages import disagreement, fill_hydraulic_state, pace_word
 from flexdyn_ros.nodes.hydraulic_policy import ranges_of
 from flexdyn_ros.nodes.inputs import Input
 from flexdyn_ros.nodes.platform_drive import PlatformDrive
-from flexdyn_ros.nodes.platform_path import read_pose_path
+from flexdyn_ros.nodes.platform_path import check_reach, read_pose_path
 from flexdyn_ros.nodes.simulation import BANDWIDTH, REACH
 from flexdyn_ros.nodes.trajectory import TrajectoryError
 
@@ -71,6 +71,7 @@ class PlatformTopics:
             )
         if self.drive.hydraulics == "external":
             self.drive.send = self.publish_legs
+            self._leg_message.header.frame_id = pace_word(self.drive.lockstep)
 
     # ---- out ----
 
@@ -97,7 +98,9 @@ class PlatformTopics:
         stepper = self._simulation.stepper
         legs = self._simulation.robot.inverse_kinematics(stepper.q.copy(), stepper.v.copy())
         message = self._leg_message
-        message.header.stamp = time_message(round(stepper.t * 1e9))
+        nanoseconds = round(stepper.t * 1e9)
+        message.header.stamp = time_message(nanoseconds)
+        self.drive.gate.asked = nanoseconds
         message.position, message.velocity = doubles(legs.length), doubles(legs.rate)
         message.effort = doubles(stepper.tau if self.drive.hydraulics == "external" else stepper.effort)
         self._legs.publish(message)
@@ -110,7 +113,13 @@ class PlatformTopics:
         Raises
         ------
         CommandError
+            If they are malformed, or that process disagrees about lockstep.
         """
+        self.drive.disagreement = disagreement(
+            message.header.frame_id, "hydraulic actuators", self.drive.lockstep
+        )
+        if self.drive.disagreement:
+            raise self._refused(ValueError(self.drive.disagreement))
         if len(message.effort) != len(message.name):
             raise self._refused(
                 ValueError(f"effort has {len(message.effort)} numbers, expected {len(message.name)}")
@@ -127,6 +136,7 @@ class PlatformTopics:
             if self.drive.hydraulics == "external":
                 raise TrajectoryError("a platform whose forces come from outside follows no trajectory")
             path = read_pose_path(message, simulation.robot, stepper.t, stepper.q.copy(), stepper.v.copy())
+            check_reach(path)
         except TrajectoryError as error:
             raise self._refused(error) from None
         simulation.book.accepted += 1
@@ -155,6 +165,8 @@ class PlatformTopics:
         waiting = 0.0 if drive.waiting_since is None else time.monotonic() - drive.waiting_since
         if drive.hydraulics == "external" and drive.lockstep and waiting > 0.1:
             level, text = DiagnosticStatus.WARN, f"no leg forces for {waiting:.1f} s: time stands still"
+        if drive.disagreement:
+            level, text = DiagnosticStatus.ERROR, drive.disagreement
         elif drive.stale:
             level = DiagnosticStatus.ERROR if drive.hydraulics == "external" else DiagnosticStatus.WARN
             text = (

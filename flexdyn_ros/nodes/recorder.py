@@ -21,6 +21,8 @@ __all__ = ["Recorder"]
 
 #: chunks are small, so that little is lost when the process dies
 CHUNK = 1 << 16
+#: bytes that may wait to be written; what comes while so many wait is left out
+MOST_WAITING = 1 << 26
 #: topics that players make themselves
 LEFT_OUT = ("/clock",)
 
@@ -34,6 +36,15 @@ class Recorder:
         File to write; folders are made.
     robot : Robot
         Its description is recorded.
+    tell : callable(str)
+        Told once, from the writing thread, when the recording fails.
+
+    Attributes
+    ----------
+    failure : str
+        Why the recording ended early; empty if it did not. What was written until then stays readable.
+    written, lost : int
+        Messages in the file, and those left out because the disk is too slow.
 
     Raises
     ------
@@ -43,14 +54,23 @@ class Recorder:
         If mcap or rosbags is not installed.
     """
 
-    def __init__(self, path: str, robot: Any) -> None:
+    def __init__(self, path: str, robot: Any, tell: Callable[[str], None] = lambda text: None) -> None:
         file = Path(path).expanduser()
+        self.path, self._tell = str(file), tell
+        self.failure, self.written, self.lost = "", 0, 0
+        # bytes that were put in and taken out of the queue: each has one writer
+        self._put = self._taken = 0
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             self._bag = Bag(file, chunk_size=CHUNK)
         except OSError as error:
             raise ParameterError(f"parameter record_file: {error}") from None
-        note_robot(self._bag, robot)
+        try:
+            note_robot(self._bag, robot)
+            self._bag.flush()
+        except OSError as error:
+            self._bag.abandon()
+            raise ParameterError(f"parameter record_file: {path}: {error}") from None
         self._queue: SimpleQueue[tuple[int, bytes, int] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="recorder", daemon=True)
         self._thread.start()
@@ -69,11 +89,15 @@ class Recorder:
         return make_recorded
 
     def close(self) -> None:
-        """Write what is waiting and the index; again does nothing."""
+        """Write what is waiting and the index; again does nothing. `failure` says whether that went well."""
         if self._thread.is_alive():
             self._queue.put(None)
             self._thread.join()
-        self._bag.close()
+        if not self.failure:
+            try:
+                self._bag.close()
+            except OSError as error:
+                self._fail(error)
         atexit.unregister(self.close)
 
     def _listen(self, publisher: Any, kind: Any) -> None:
@@ -83,14 +107,35 @@ class Recorder:
         def publish_and_record(message: Any) -> None:
             publish(message)
             if publisher.is_activated:
-                data = message if isinstance(message, bytes) else serialize_message(message)
-                self._queue.put((channel, data, _nanoseconds(message)))
+                self._keep(channel, message)
 
         publisher.publish = publish_and_record
 
+    def _keep(self, channel: int, message: Any) -> None:
+        if self.failure:
+            return
+        if self._put - self._taken > MOST_WAITING:
+            self.lost += 1
+            return
+        data = message if isinstance(message, bytes) else serialize_message(message)
+        self._put += len(data)
+        self._queue.put((channel, data, _nanoseconds(message)))
+
     def _write(self) -> None:
-        while (item := self._queue.get()) is not None:
-            self._bag.write(*item)
+        try:
+            while (item := self._queue.get()) is not None:
+                self._taken += len(item[1])
+                self._bag.write(*item)
+                self.written += 1
+        except Exception as error:  # noqa: BLE001  whatever ends the recording is told
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """End the recording; the simulation goes on."""
+        self.failure = f"recording to {self.path} ended: {error}"
+        self._bag.abandon()
+        self._queue = SimpleQueue()
+        self._tell(self.failure)
 
 
 def _type_name(kind: Any) -> str:

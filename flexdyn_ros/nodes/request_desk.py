@@ -15,11 +15,12 @@ from math import inf
 from typing import Any
 
 from rclpy.exceptions import InvalidHandle
-from rclpy.qos import QoSProfile
 from rclpy.task import Future
 
 from flexdyn_ros.nodes.fair_queue import SHORT, FairQueue, Job, QueueFullError
-from flexdyn_ros.nodes.requests import STATIC
+from flexdyn_ros.nodes.managed import INACTIVE
+from flexdyn_ros.nodes.queues import REQUESTS
+from flexdyn_ros.nodes.requests import STATIC, RequestError
 from flexdyn_ros.nodes.response_memory import LargeResponse, request_id, send
 from flexdyn_ros.nodes.robot_parameters import DynamicsServerParameters
 from flexdyn_ros.nodes.services import Service, answer, answering, refusal, samples_of
@@ -29,9 +30,6 @@ __all__ = ["RequestDesk"]
 
 #: seconds of work that a request may take in the thread that spins
 AT_ONCE = 0.002
-#: requests that wait for the thread that spins: many clients may ask at once, and with rclpy's 10 what comes
-#: beyond is lost without a word
-QUEUE = QoSProfile(depth=1000)
 #: services that answer more samples than this at once answer one sample quickly, whatever the robot
 QUICKEST = 100
 #: seconds after which a request whose client was never seen is given up: a server may come to know a client
@@ -78,7 +76,7 @@ class RequestDesk:
             service.type,
             f"~/{service.name}",
             self._callback(service),
-            qos_profile=QUEUE,
+            qos_profile=REQUESTS,
             callback_group=callback_group,
         )
         # the executor of rclpy sends what a callback returns by this function
@@ -110,6 +108,10 @@ class RequestDesk:
         limit = self._settings.max_samples
 
         async def callback(request: Any, response: Any) -> Any:
+            if not self._node.is_active:
+                result = refusal(service, RequestError(INACTIVE))
+                self._count(service.name, result)
+                return result
             samples = samples_of(request)
             if self._is_quick(service, request, samples):
                 begin = time.thread_time()

@@ -13,7 +13,6 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.callback_groups import ReentrantCallbackGroup
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
@@ -24,29 +23,22 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.commands import CommandBook, CommandError
 from flexdyn_ros.nodes.conversions import duration_seconds, wrench_vector
 from flexdyn_ros.nodes.declaration import ParameterError, declare
-from flexdyn_ros.nodes.health import simulator_health
-from flexdyn_ros.nodes.managed import ManagedNode, run
+from flexdyn_ros.nodes.health import clock_health, recording_health, simulator_health
+from flexdyn_ros.nodes.managed import INACTIVE, ManagedNode, run
 from flexdyn_ros.nodes.pace import Pace
 from flexdyn_ros.nodes.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.nodes.platform_topics import PlatformTopics, hydraulics_of
+from flexdyn_ros.nodes.queues import COMMANDS, REQUESTS
 from flexdyn_ros.nodes.requests import RequestError
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
 from flexdyn_ros.nodes.simulation import Load, Simulation
 from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters
 from flexdyn_ros.nodes.start_state import initial_state, servo_gains
-from flexdyn_ros.nodes.states import read_payload, read_state
+from flexdyn_ros.nodes.states import check_state, read_payload, read_state
 from flexdyn_ros.nodes.steps import LARGEST_STEP, Steps
 from flexdyn_ros.nodes.telemetry import Telemetry
 
 __all__ = ["Simulator", "main"]
-
-#: input at high rate: any publisher satisfies it, the newest counts
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-#: a lifecycle node answers ~/get_state itself, which here is the state of the simulation: that of the life
-#: cycle moves to
-#: ~/lifecycle/get_state, and ours, made under another name, takes its place (rules are applied once, not in
-#: chains)
-NAMES = ["--ros-args", "-r", "~/get_state:=~/lifecycle/get_state", "-r", "~/simulation_state:=~/get_state"]
 
 
 class Simulator(ManagedNode):
@@ -57,11 +49,12 @@ class Simulator(ManagedNode):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__("simulator", cli_args=[*NAMES, *options.pop("cli_args", [])], **options)
+        super().__init__("simulator", **options)
         self._settings = declare(self, SimulatorParameters)
         self._made: list[tuple[Any, Any]] = []
         self._pace: Any = None
         self._user_paused = False
+        self._has_lost_records = False
         self._platform: PlatformTopics | None = None
 
     # ---- life cycle ----
@@ -134,6 +127,7 @@ class Simulator(ManagedNode):
 
     def stop(self) -> None:
         if self._pace is not None:
+            self._steps.end("deactivation or shutdown")
             self._paused_at_start = self._pace.paused
             self._pace.stop()
 
@@ -143,9 +137,19 @@ class Simulator(ManagedNode):
         for publisher in [*self._telemetry.publishers, self._diagnostics]:
             self.destroy_publisher(publisher)
         self.destroy_timer(self._health)
-        self._telemetry.close()
+        self._close_recording()
         self._steps.close()
         self._made, self._pace = [], None
+
+    def finish(self) -> bool:
+        if self._made:
+            self._close_recording()
+        return not self._has_lost_records
+
+    def _close_recording(self) -> None:
+        self._telemetry.close()
+        recorder = self._telemetry.recorder
+        self._has_lost_records |= recorder is not None and bool(recorder.failure or recorder.lost)
 
     def _publish_descriptions(self, text: str) -> None:
         """The user's own description and the expanded one, kept for whoever comes later."""
@@ -159,10 +163,10 @@ class Simulator(ManagedNode):
 
     def _listen(self) -> None:
         for kind, topic, callback, qos in (
-            (JointState, "joint_commands", self._on_joint_commands, NEWEST),
-            (Float64MultiArray, "~/commands", self._on_array, NEWEST),
+            (JointState, "joint_commands", self._on_joint_commands, COMMANDS),
+            (Float64MultiArray, "~/commands", self._on_array, COMMANDS),
             (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
-            (WrenchStamped, "~/external_wrench", self._on_wrench, NEWEST),
+            (WrenchStamped, "~/external_wrench", self._on_wrench, COMMANDS),
         ):
             self._made.append(
                 (self.destroy_subscription, self.create_subscription(kind, topic, callback, qos))
@@ -170,7 +174,7 @@ class Simulator(ManagedNode):
 
         for extra in self._telemetry.extras:
             for kind, topic, take in extra.inputs:
-                heard = self.create_subscription(kind, topic, self._between_ticks(take), NEWEST)
+                heard = self.create_subscription(kind, topic, self._between_ticks(take), COMMANDS)
                 self._made.append((self.destroy_subscription, heard))
 
     def _between_ticks(self, take: Callable[[Any, Simulation], None]) -> Callable[[Any], None]:
@@ -192,12 +196,14 @@ class Simulator(ManagedNode):
             (Trigger, "pause", self._on_pause),
             (Trigger, "resume", self._on_resume),
             (srv.Step, "step", self._on_step),
-            (srv.GetState, "simulation_state", self._on_get_state),
-            (srv.SetState, "set_state", self._on_set_state),
+            (srv.GetState, "get_dynamics_state", self._on_get_dynamics_state),
+            (srv.SetState, "set_dynamics_state", self._on_set_dynamics_state),
             (srv.ApplyWrench, "apply_wrench", self._on_apply_wrench),
             (srv.SetPayload, "set_payload", self._on_set_payload),
         ):
-            service = self.create_service(kind, f"~/{name}", callback, callback_group=group)
+            service = self.create_service(
+                kind, f"~/{name}", callback, qos_profile=REQUESTS, callback_group=group
+            )
             self._made.append((self.destroy_service, service))
 
     # ---- the pace ----
@@ -211,7 +217,7 @@ class Simulator(ManagedNode):
         telemetry.publish_due()
         if not good:
             self.get_logger().error(
-                f"stopped: {simulation.fault}; the last good state is kept until reset or set_state"
+                f"stopped: {simulation.fault}; the last good state is kept until reset or set_dynamics_state"
             )
         return good
 
@@ -222,7 +228,10 @@ class Simulator(ManagedNode):
             try:
                 self._platform.take_forces(message)
             except CommandError as error:
-                self._tell_rejection(error)
+                if self._simulation.drive.disagreement:
+                    self.get_logger().error(str(error), throttle_duration_sec=10.0)
+                else:
+                    self._tell_rejection(error)
             return
         self._take(self._simulation.book.take_joint_state, message)
 
@@ -248,7 +257,8 @@ class Simulator(ManagedNode):
     def _on_wrench(self, message: WrenchStamped) -> None:
         """At and in header.frame_id; until replaced."""
         try:
-            self._load(message.header.frame_id, message.header.frame_id, message.wrench, inf)
+            frame = message.header.frame_id.removeprefix(self._settings.frame_prefix)
+            self._load(frame, frame, message.wrench, inf)
         except (FlexdynError, RequestError) as error:
             book = self._simulation.book
             book.rejected += 1
@@ -271,29 +281,34 @@ class Simulator(ManagedNode):
     # ---- services ----
 
     def _on_reset(self, request: Any, response: Any) -> Any:
+        self._steps.end("reset")
         with self._pace.between_ticks():
             self._simulation.reset()
             self._telemetry.restart()
             self._telemetry.publish_now()
-        if not self._user_paused:
-            self._pace.resume()
+        self._go_on()
         response.success, response.message = True, "initial state at time 0"
         return response
 
+    def _go_on(self) -> None:
+        """Run, unless the user paused; once the node is active again, if it is not."""
+        self._paused_at_start = self._user_paused
+        if self.is_active and not self._user_paused:
+            self._pace.resume()
+
     def _on_pause(self, request: Any, response: Any) -> Any:
-        self._user_paused = True
+        self._steps.end("pause")
+        self._user_paused = self._paused_at_start = True
         self._pace.pause()
         with self._pace.between_ticks():
             response.success, response.message = True, f"paused at {self._simulation.stepper.t:.6f} s"
         return response
 
     def _on_resume(self, request: Any, response: Any) -> Any:
-        if self._simulation.fault:
-            response.success = False
-            response.message = (
-                f"stopped by a fault, expected reset or set_state first: {self._simulation.fault}"
-            )
-            return response
+        try:
+            self._check_readiness()
+        except RequestError as error:
+            return _refuse(response, error)
         self._user_paused = False
         self._pace.resume()
         response.success, response.message = True, f"running from {self._simulation.stepper.t:.6f} s"
@@ -305,10 +320,7 @@ class Simulator(ManagedNode):
             self._check_robot(request.robot)
             if not 1 <= request.steps <= LARGEST_STEP:
                 raise RequestError(f"steps is {request.steps}, expected 1 to {LARGEST_STEP}")
-            if self._simulation.fault:
-                raise RequestError(
-                    f"stopped by a fault, expected reset or set_state first: {self._simulation.fault}"
-                )
+            self._check_readiness()
             self._user_paused = True
             self._pace.pause()
             self._take_efforts(request.efforts)
@@ -330,7 +342,7 @@ class Simulator(ManagedNode):
         with self._pace.between_ticks():
             self._simulation.book.take_efforts(np.array(efforts))
 
-    def _on_get_state(self, request: Any, response: Any) -> Any:
+    def _on_get_dynamics_state(self, request: Any, response: Any) -> Any:
         try:
             self._check_robot(request.robot)
         except RequestError as error:
@@ -340,17 +352,17 @@ class Simulator(ManagedNode):
         response.success = True
         return response
 
-    def _on_set_state(self, request: Any, response: Any) -> Any:
+    def _on_set_dynamics_state(self, request: Any, response: Any) -> Any:
         try:
             self._check_robot(request.robot)
             q, v = read_state(self._simulation.robot, request.state)
+            check_state(self._simulation.robot, q, v)
             with self._pace.between_ticks():
                 self._simulation.set_state(q, v)
                 self._telemetry.publish_now()
         except (FlexdynError, RequestError) as error:
             return _refuse(response, error)
-        if not self._user_paused:
-            self._pace.resume()
+        self._go_on()
         response.success = True
         return response
 
@@ -382,6 +394,14 @@ class Simulator(ManagedNode):
         response.success = True
         return response
 
+    def _check_readiness(self) -> None:
+        if not self.is_active:
+            raise RequestError(INACTIVE)
+        if self._simulation.fault:
+            raise RequestError(
+                f"stopped by a fault, expected reset or set_dynamics_state first: {self._simulation.fault}"
+            )
+
     def _check_robot(self, name: str) -> None:
         if name not in ("", self._simulation.robot.name):
             raise RequestError(f"unknown robot {name!r}, expected {self._simulation.robot.name!r} or nothing")
@@ -393,6 +413,9 @@ class Simulator(ManagedNode):
             statuses = simulator_health(self.get_name(), self._simulation, self._pace, self._settings)
             if self._platform is not None:
                 statuses.append(self._platform.status(self.get_name()))
+        if self._telemetry.recorder is not None:
+            statuses.append(recording_health(self.get_name(), self._telemetry.recorder))
+        statuses.append(clock_health(self))
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)

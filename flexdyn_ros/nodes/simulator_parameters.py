@@ -50,6 +50,16 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
     use_clock: bool = parameter(
         True, "publish /clock and stamp messages with simulated time; false: stamp with the node's clock"
     )
+    frame_prefix: str = parameter(
+        "",
+        "put before every frame name of the robot in /tf, odom and wrenches, for several robots; world and "
+        "odom are shared, ~/external_wrench takes frames with and without it",
+    )
+    real_joints_only: bool = parameter(
+        False,
+        "joint_states holds the joints of the robot's own URDF only, not those by which the expanded robot "
+        "shows how links bend",
+    )
     joints: tuple[str, ...] = parameter(
         (), "order of ~/commands; empty: all actuated coordinates in the robot's order"
     )

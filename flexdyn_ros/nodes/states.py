@@ -10,8 +10,12 @@ import numpy as np
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.nodes.conversions import numbers_of
 from flexdyn_ros.nodes.requests import RequestError
+from flexdyn_ros.simulation.stiffness import speed_bounds
 
-__all__ = ["read_payload", "read_state"]
+__all__ = ["check_state", "read_payload", "read_state"]
+
+#: larger positions are none: at 1e9 rad a turn is known to a ten-millionth only
+LARGEST_POSITION = 1e9
 
 
 def read_state(robot: Any, state: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -30,6 +34,35 @@ def read_state(robot: Any, state: Any) -> tuple[np.ndarray, np.ndarray]:
     if len(state.efforts) not in (0, robot.nu):
         raise RequestError(f"state.efforts has {len(state.efforts)} numbers, expected {robot.nu} or none")
     return q, v
+
+
+def check_state(robot: Any, q: np.ndarray, v: np.ndarray) -> None:
+    """Refuse a state q (nq,), v (nv,) in which nothing can be computed: positions beyond any sense, energies
+    that are not finite, speeds at which a simulation counts as diverged.
+
+    Raises
+    ------
+    RequestError, StateError
+    """
+    far = np.flatnonzero(np.abs(q) > LARGEST_POSITION)
+    if far.size:
+        name, value = robot.q_names[far[0]], q[far[0]]
+        raise RequestError(
+            f"state.positions: {name} is {value:g}, expected at most {LARGEST_POSITION:g} in magnitude"
+        )
+    rest = np.zeros(robot.nv)
+    with np.errstate(over="ignore", invalid="ignore"):
+        bound = speed_bounds(robot, q, rest, robot.mass_matrix(q))
+        fast = np.flatnonzero(~(np.abs(v) <= bound))
+        if fast.size:
+            name, value = robot.v_names[fast[0]], v[fast[0]]
+            raise RequestError(
+                f"state.velocities: {name} is {value:g}, expected at most {bound[fast[0]]:.3g} in magnitude: "
+                "beyond, a simulation counts as diverged"
+            )
+        total = float(robot.energy(q, v).total)
+    if not np.isfinite(total):
+        raise RequestError(f"state has an energy of {total} J, expected a finite one")
 
 
 def _ordered(

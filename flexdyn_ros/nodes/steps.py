@@ -43,10 +43,18 @@ class Steps:
         self._tick, self._publish = tick, publish
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="steps")
         self._stalled = False
+        # how many times steps were ended, and why the last time
+        self._ends, self._reason = 0, ""
 
     def close(self) -> None:
         """No more steps."""
+        self.end("cleanup")
         self._pool.shutdown(wait=False)
+
+    def end(self, reason: str) -> None:
+        """End the steps that are under way or wait, soon; whichever thread asks."""
+        self._reason = reason
+        self._ends += 1
 
     async def advance(self, steps: int, node: Any) -> None:
         """Advance, at once or in a thread while the executor of `node` goes on.
@@ -54,12 +62,15 @@ class Steps:
         Raises
         ------
         RequestError
-            If the steps ended early: by a fault, or for want of the forces of another process.
+            If the steps ended early: by a fault, for want of the forces of another process, or told to.
         """
+        ends = self._ends
         if steps <= STEPS_PER_TURN and not self._waits:
             self._advance(steps)
         else:
-            await self._advance_in_pool(steps, node)
+            left = await self._advance_in_pool(steps, node, ends)
+            if left > 0 and self._ends != ends:
+                raise RequestError(f"ended by {self._reason} after {steps - left} of {steps} steps")
         if self._simulation.fault:
             raise RequestError(self._simulation.fault)
         if self._stalled:
@@ -79,12 +90,18 @@ class Steps:
                     return
             self._publish()
 
-    def _advance_with_others(self, steps: int) -> None:
+    def _take_turn(self, steps: int, ends: int) -> None:
+        if self._waits:
+            self._advance_with_others(steps, ends)
+        else:
+            self._advance(steps)
+
+    def _advance_with_others(self, steps: int, ends: int) -> None:
         """Advance as leg forces come. The lock is given back between ticks: who waits for it may be the
         executor, which has to bring the forces."""
         stepper = self._simulation.stepper
         goal, deadline = stepper.steps + steps, time.monotonic() + LONGEST_WAIT
-        while stepper.steps < goal and not self._stalled:
+        while stepper.steps < goal and not self._stalled and self._ends == ends:
             before = stepper.steps
             with self._pace.between_ticks():
                 if not self._tick(1):
@@ -97,16 +114,23 @@ class Steps:
         with self._pace.between_ticks():
             self._publish()
 
-    def _advance_in_pool(self, steps: int, node: Any) -> Future:
+    def _advance_in_pool(self, steps: int, node: Any, ends: int) -> Future:
+        """The steps that are left when it is over, in the future."""
         executor, context = node.executor, node.context
         done: Future = Future(executor=executor)
 
         def work() -> None:
             left, self._stalled = steps, False
-            while left > 0 and not (self._stalled or self._simulation.fault) and context.ok():
-                (self._advance_with_others if self._waits else self._advance)(min(left, STEPS_PER_TURN))
-                left -= STEPS_PER_TURN
-            done.set_result(None)
+            stepper = self._simulation.stepper
+            while left > 0 and self._ends == ends and not (self._stalled or self._simulation.fault):
+                if not context.ok():
+                    break
+                before = stepper.steps
+                self._take_turn(min(left, STEPS_PER_TURN), ends)
+                left -= stepper.steps - before
+                # a lock is not fair: let those in who wait for it
+                time.sleep(2e-5)
+            done.set_result(left)
             if executor is not None:
                 executor.wake()
 

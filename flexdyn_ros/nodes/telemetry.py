@@ -51,14 +51,16 @@ class Telemetry:
         self._simulation, self._settings, self._now = simulation, settings, now
         self._expanded = flexdyn_ros.expand(robot)
         self.expanded_text = self._expanded.urdf
-        self._recorder = Recorder(settings.record_file, robot) if settings.record_file else None
+        self.recorder: Recorder | None = None
         make = node.create_lifecycle_publisher
-        if self._recorder is not None:
-            make = self._recorder.maker(make)
+        if settings.record_file:
+            self.recorder = Recorder(settings.record_file, robot, lambda text: node.get_logger().error(text))
+            make = self.recorder.maker(make)
         self._joints = make(JointState, "joint_states", 10)
         self._state = make(DynamicsState, "~/state", 10)
         self._energy = make(Energy, "~/energy", 10)
         self._clock = make(Clock, "/clock", QoSProfile(depth=1)) if settings.use_clock else None
+        self._prefix = settings.frame_prefix
         self._root = robot.description.root
         self._odometry: Any
         moves = robot.description.base.type in ("floating", "planar")
@@ -70,7 +72,11 @@ class Telemetry:
         everything = [self._joints, self._state, self._energy, self._clock, self._odometry, self._transforms]
         everything += [*self._wrenches, *(p for extra in self.extras for p in extra.publishers)]
         self.publishers = [publisher for publisher in everything if publisher is not None]
-        self._joint_message = joint_state_message(self._expanded.joint_names)
+        names = self._expanded.joint_names
+        own = {joint.name for joint in robot.description.joints}
+        shown = [i for i, name in enumerate(names) if name in own or not settings.real_joints_only]
+        self._shown = np.array(shown, dtype=np.int64)
+        self._joint_message = joint_state_message([names[i] for i in shown])
         self._state_message = state_message(self.state())
         self._fast_interval = 1.0 / settings.publish_rate_hz
         self._slow_interval = 1.0 / settings.deflection_rate_hz
@@ -78,8 +84,8 @@ class Telemetry:
 
     def close(self) -> None:
         """End the recording, if there is one."""
-        if self._recorder is not None:
-            self._recorder.close()
+        if self.recorder is not None:
+            self.recorder.close()
 
     def restart(self) -> None:
         """Publish at once at the next tick."""
@@ -128,8 +134,9 @@ class Telemetry:
         if self._clock is not None:
             self._clock.publish(Clock(clock=stamp))
         position, velocity, effort = self._joint_message.numbers
-        position[:], velocity[:] = self._expanded.joint_state(s.q, s.v)
-        effort[:] = self._expanded.joint_efforts(s.effort)
+        q, v = self._expanded.joint_state(s.q, s.v)
+        position[:], velocity[:] = q[self._shown], v[self._shown]
+        effort[:] = self._expanded.joint_efforts(s.effort)[self._shown]
         self._joints.publish(self._joint_message.stamped(stamp))
         for field, values in zip(self._state_message.numbers, (s.q, s.v, s.a, s.effort), strict=True):
             field[:] = values
@@ -145,13 +152,15 @@ class Telemetry:
         T = robot.frames(s.q, self._root)
         V = robot.jacobian(s.q, self._root) @ s.v
         R = T[:3, :3].T
-        odometry = Odometry(child_frame_id=self._root)
+        odometry = Odometry(child_frame_id=self._prefix + self._root)
         odometry.header.stamp, odometry.header.frame_id = stamp, "odom"
         odometry.pose.pose = pose_message(T)
         odometry.twist.twist = twist_message(np.concatenate((R @ V[:3], R @ V[3:])))
         self._odometry.publish(odometry)
         if self._transforms is not None:
-            transform = TransformStamped(child_frame_id=self._root, transform=transform_message(T))
+            transform = TransformStamped(
+                child_frame_id=self._prefix + self._root, transform=transform_message(T)
+            )
             transform.header = odometry.header
             self._transforms.publish(TFMessage(transforms=[transform]))
 
@@ -175,7 +184,7 @@ class Telemetry:
             w = self._reactions(s.q, s.v, s.a, self._simulation.loads())
             for publisher, link, row in zip(self._wrenches, self._reactions.links, w, strict=True):
                 wrench = WrenchStamped(wrench=wrench_message(row))
-                wrench.header.stamp, wrench.header.frame_id = stamp, link
+                wrench.header.stamp, wrench.header.frame_id = stamp, self._prefix + link
                 publisher.publish(wrench)
 
 

@@ -6,6 +6,7 @@ Needs no ROS. What was written stays readable when the process dies: data go to 
 
 from __future__ import annotations
 
+import os
 import struct
 import time
 from collections.abc import Iterator, Mapping
@@ -109,8 +110,13 @@ class Bag:
         self._writer.add_message(channel, stamp, data, stamp, sequence)
         now = time.monotonic()
         if now - self._flushed > self._interval:
-            self._writer.flush()
+            self.flush()
             self._flushed = now
+
+    def flush(self) -> None:
+        """Hand all messages to the system. Raises OSError if they cannot be written."""
+        self._writer.flush()
+        self._file.flush()
 
     def note(self, name: str, content: Mapping[str, str]) -> None:
         """Append a metadata record: named texts about the recording."""
@@ -120,6 +126,15 @@ class Bag:
         """Write the index and close the file; again does nothing."""
         if not self._file.closed:
             self._writer.finish()
+            self._file.close()
+
+    def abandon(self) -> None:
+        """Close the file as it is, after writing failed: without an index, readable as far as it goes."""
+        if not self._file.closed:
+            # what is still in buffers has no place to go
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._file.fileno())
+            os.close(nowhere)
             self._file.close()
 
     def __enter__(self) -> Bag:

@@ -24,6 +24,7 @@ NAMES = {
     "launch.actions": ["DeclareLaunchArgument", "GroupAction", "OpaqueFunction"],
     "launch.conditions": ["IfCondition", "UnlessCondition"],
     "launch.substitutions": [
+        "AndSubstitution",
         "Command",
         "EqualsSubstitution",
         "FindExecutable",

@@ -1,6 +1,9 @@
 """Launch files name executables, parameters, arguments and files that exist."""
 
+import os
 import re
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +12,7 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from launch_recorder import ROOT, of_kind, recorded, walk
+from launch_recorder import ROOT, Record, of_kind, recorded, walk
 
 FILES = sorted((ROOT / "launch").glob("*.launch.py"))
 OTHERS = {
@@ -152,20 +155,69 @@ def test_ros2_control_example_names_the_joints_of_the_arm_and_our_topics():
     assert controllers["arm_controller"]["ros__parameters"]["joints"] == list(robot.v_names)
 
 
-@pytest.mark.ros
-def test_bringup_comes_up_under_real_launch():
-    pytest.importorskip(
-        "launch_ros", reason="launch_ros is not installed: launch files are checked without running them"
-    )
-    pytest.importorskip("launch_testing", reason="launch_testing is not installed")
-    from launch.actions import IncludeLaunchDescription, TimerAction
+def test_the_command_that_expands_the_robot_needs_no_path(monkeypatch):
+    description = recorded(ROOT / "launch" / "bringup.launch.py", monkeypatch)
+    (command,) = of_kind(description, "Command")
+    words = ["seven_joint_arm" if isinstance(part, Record) else part for part in command.args[0]]
+    variables = {name: text for name, text in os.environ.items() if name != "PATH"}
+    done = subprocess.run(
+        shlex.split("".join(words)), cwd="/", env=variables | {"PATH": "", "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.lstrip().startswith("<")
+    assert "<robot" in done.stdout
+    # what is said beside it is no reason to fail
+    assert command.kwargs["on_stderr"] in ("warn", "ignore", "capture")
+
+
+def brought_up(robot, seconds):
+    """Nodes that said that they are ready, and those that ended, with code, before they were told to; launch
+    itself returns 0 whatever becomes of its nodes."""
+    from launch.actions import IncludeLaunchDescription, RegisterEventHandler, Shutdown, TimerAction
+    from launch.event_handlers import OnProcessExit, OnProcessIO, OnShutdown
     from launch.launch_description_sources import PythonLaunchDescriptionSource
 
     import launch
 
+    said, ended, told = {}, [], []
+
+    def hear(event):
+        said[event.process_name] = said.get(event.process_name, b"") + event.text
+
+    def note_end(event, context):
+        if not told:
+            ended.append((event.process_name, event.returncode))
+
+    def note_shutdown(event, context):
+        told.append(event)
+
+    handlers = [
+        OnProcessIO(on_stdout=hear, on_stderr=hear),
+        OnProcessExit(on_exit=note_end),
+        OnShutdown(on_shutdown=note_shutdown),
+    ]
     source = PythonLaunchDescriptionSource(str(ROOT / "launch" / "bringup.launch.py"))
-    include = IncludeLaunchDescription(source, launch_arguments={"robot": "seven_joint_arm"}.items())
-    end = TimerAction(period=15.0, actions=[launch.actions.Shutdown(reason="enough seen")])
+    include = IncludeLaunchDescription(source, launch_arguments={"robot": robot}.items())
+    end = TimerAction(period=seconds, actions=[Shutdown(reason="enough seen")])
     service = launch.LaunchService()
-    service.include_launch_description(launch.LaunchDescription([include, end]))
-    assert service.run() == 0
+    service.include_launch_description(
+        launch.LaunchDescription([*map(RegisterEventHandler, handlers), include, end])
+    )
+    service.run()
+    ready = {name.rpartition("-")[0] for name, text in said.items() if b"]: ready: " in text}
+    return ready, ended
+
+
+@pytest.mark.ros
+@pytest.mark.slow
+def test_bringup_comes_up_and_stays_under_real_launch():
+    pytest.importorskip(
+        "launch_ros", reason="launch_ros is not installed: launch files are checked without running them"
+    )
+    ready, ended = brought_up("seven_joint_arm", 60.0)
+    assert ready == {"simulator", "dynamics_server", "state_publisher"}
+    assert not ended
+    # the same test notices a robot that does not exist
+    ready, _ = brought_up("no_such_robot", 30.0)
+    assert not ready

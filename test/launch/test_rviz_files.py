@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 import flexdyn_ros
+from flexdyn_ros.description import read
 from flexdyn_ros.description.rviz_configuration import rviz_configuration, rviz_family
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -86,10 +87,10 @@ def kind(display):
 def test_there_is_a_file_for_every_family():
     assert [file.stem for file in FILES] == list(ROBOTS)
     for family, name in ROBOTS.items():
-        description = flexdyn_ros.description.read(name)
+        description = read(name)
         assert rviz_family(description) == family
         assert rviz_configuration(description) == ROOT / "rviz" / f"{family}.rviz"
-    rigid = flexdyn_ros.description.read("canadarm2", options={"formulation.flexible": False})
+    rigid = read("canadarm2", options={"formulation.flexible": False})
     assert rviz_family(rigid) == "tree"
 
 

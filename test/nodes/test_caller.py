@@ -50,7 +50,7 @@ def test_values_that_do_not_fit_are_named(fields, complaint):
 
 
 def test_every_service_is_known_by_its_name():
-    assert types()["set_state"] is SetState
+    assert types()["set_dynamics_state"] is SetState
     assert {"mass_matrix", "inverse_dynamics", "list_robots", "step", "reset", "enable"} <= set(types())
     with pytest.raises(UnknownNameError, match="mass_matrx"):
         call("mass_matrx", {})

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EXECUTABLES = dict(re.findall(r'"(\w+) = ([\w.]+):main"', (ROOT / "setup.py").read_text()))
+EXECUTABLES = dict(re.findall(r'"(\w+) = ([\w.]+):\w+"', (ROOT / "setup.py").read_text()))
 LEFT_BEHIND = shutil.ignore_patterns(
     ".git", ".venv*", "build", "install", "log", "out", "__pycache__", ".*_cache"
 )

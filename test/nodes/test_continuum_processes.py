@@ -135,7 +135,7 @@ def test_a_wrench_anywhere_on_the_arm_moves_it_as_in_the_library(simulator, clie
         return abs(q[0] - q[1]) > 1e-6
 
     client.insist(WrenchStamped, f"{NODE}/external_wrench", message, pulled, "the wrench does nothing", 5.0)
-    q0 = client.call(srv.GetState, f"{NODE}/get_state").state
+    q0 = client.call(srv.GetState, f"{NODE}/get_dynamics_state").state
     q, _ = step(client, 20)
     R = robot.frames(numbers_of(q0.positions), "section_1@0.5")[:3, :3]
     # in the axes of the slice, which turns little meanwhile

@@ -60,7 +60,7 @@ def status(client):
 
 
 def test_the_node_waits_answers_refuses_stops_and_resumes(tmp_path, client):
-    with node(tmp_path, "state_timeout:=0.3", "command_timeout:=0.5") as process:
+    with node(tmp_path, "lockstep:=false", "state_timeout:=0.3", "command_timeout:=0.5") as process:
         process.wait_for_text("ready")
         assert status(client).message == "waiting for leg state and command"
         assert client.count.get(FORCE, 0) == 0

@@ -291,3 +291,36 @@ def test_ranges_come_from_the_description():
     ranges = ranges_of(read("stewart_1t"), hydraulics, 2.0)
     np.testing.assert_allclose(ranges.longest, 1.7)
     np.testing.assert_allclose(ranges.largest_force, 25e3)
+
+
+# ---- lockstep: time goes by the leg states ----
+
+
+def in_lockstep(bench, ticks, begin=0, **state):
+    """Whether each leg state of a clock that begins at so many milliseconds is answered."""
+    told = []
+    for k in range(begin, begin + ticks):
+        bench.actuation.take_leg_state(legs(**state), 1e-3 * k)
+        told.append(bench.actuation.tick_in_lockstep(1e-3 * k))
+    return told
+
+
+def test_in_lockstep_a_command_that_came_before_the_first_leg_state_gets_stale():
+    bench = Bench(lockstep=True)
+    assert bench.actuation.take_command(order(np.full(6, 0.3)), np.inf)
+    assert all(in_lockstep(bench, 100))
+    np.testing.assert_allclose(bench.field("valve_command"), 0.3)
+    assert all(in_lockstep(bench, 60, begin=100))
+    np.testing.assert_array_equal(bench.field("valve_command"), 0.0)
+    assert bench.flags() & STALE_COMMAND
+    assert bench.actuation.counters.stale_commands == 1
+
+
+def test_in_lockstep_legs_without_a_command_hold_with_closed_valves():
+    bench = Bench(lockstep=True, on_stale_command="lower")
+    assert in_lockstep(bench, 1, force=2260.0) == [True]
+    # one tick of leakage between the chambers has passed
+    np.testing.assert_allclose(bench.field("force"), 2260.0, rtol=1e-2)
+    assert all(in_lockstep(bench, 50, begin=1))
+    np.testing.assert_array_equal(bench.field("valve_command"), 0.0)
+    assert bench.actuation.conditions() == ("no command yet: valves closed",)

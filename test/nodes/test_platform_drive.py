@@ -1,11 +1,18 @@
-"""Which leg forces of another process are fresh."""
+"""Which leg forces of another process are fresh, and which paths of the pose can be followed."""
 
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.ros
 pytest.importorskip("rclpy")
 
+from geometry_msgs.msg import Transform  # noqa: E402
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint  # noqa: E402
+
+import flexdyn_ros  # noqa: E402
 from flexdyn_ros.nodes.platform_drive import ForceGate  # noqa: E402
+from flexdyn_ros.nodes.platform_path import check_reach, read_pose_path  # noqa: E402
+from flexdyn_ros.nodes.trajectory import TrajectoryError  # noqa: E402
 
 NAMES = ("a", "b")
 
@@ -42,3 +49,56 @@ def test_malformed_forces_are_refused_whole():
     with pytest.raises(ValueError, match="finite"):
         gate.take(1, forces(float("nan")))
     assert gate.fresh(0.0) is None
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return flexdyn_ros.load("stewart_1t")
+
+
+def path(robot, *heights, sideways=0.0, start=None):
+    """Through poses so far above home [m], one second apart, the last one so far aside."""
+    home = robot.neutral()
+    message = MultiDOFJointTrajectory(joint_names=["platform"])
+    for k, height in enumerate(heights):
+        target = Transform()
+        target.translation.x = home[0] + sideways * (k == len(heights) - 1)
+        target.translation.y, target.translation.z, target.rotation.w = home[1], home[2] + height, 1.0
+        point = MultiDOFJointTrajectoryPoint(transforms=[target])
+        point.time_from_start.sec = k + 1
+        message.points.append(point)
+    return read_pose_path(message, robot, 0.0, home if start is None else start, np.zeros(6))
+
+
+def test_a_path_within_the_strokes_is_taken(robot):
+    check_reach(path(robot, 0.1, -0.1, 0.0, sideways=0.1))
+
+
+def test_a_path_beyond_the_strokes_is_refused_with_leg_length_and_range(robot):
+    with pytest.raises(
+        TrajectoryError, match=r"s from now leg_\d would be 1\.[78]\d* m long, expected 1.1 to 1.7 m"
+    ):
+        check_reach(path(robot, 0.1, 2.0))
+    with pytest.raises(TrajectoryError, match="cannot be followed"):
+        check_reach(path(robot, 0.0, sideways=1.5))
+
+
+def test_what_lies_between_two_points_is_looked_at_as_well(robot):
+    # a spline through these points with speeds swings beyond the stroke
+    swinging = path(robot, 0.25, 0.25)
+    check_reach(swinging)
+    coefficients = swinging.coefficients.copy()
+    h = 1.0
+    # the same ends with a bump of 0.2 m between them
+    coefficients[1, 2:4, 5] += 1.6 / h**2 * 1.0, -1.6 / h**3
+    with pytest.raises(TrajectoryError, match="leg_"):
+        check_reach(type(swinging)(robot, swinging.times, swinging.poses, coefficients))
+
+
+def test_a_platform_beyond_its_stroke_may_come_back_but_not_go_on(robot):
+    low = robot.neutral()
+    while robot.workspace_margins(low).stroke > -1e-3:
+        low[2] -= 1e-3
+    check_reach(path(robot, 0.0, start=low))
+    with pytest.raises(TrajectoryError):
+        check_reach(path(robot, low[2] - robot.neutral()[2] - 0.05, start=low))

@@ -264,7 +264,9 @@ def test_dropped_delayed_and_repeated_forces_change_nothing_and_a_killed_node_is
         seen = status(client, "simulator: legs")
         assert seen.level in (b"\x01", 1)
         assert "time stands still" in seen.message
-        assert client.call(srv.GetState, f"{SPACE}/simulator/get_state").state.header.stamp.sec == int(before)
+        assert client.call(
+            srv.GetState, f"{SPACE}/simulator/get_dynamics_state"
+        ).state.header.stamp.sec == int(before)
         with actuators(tmp_path, "raw_forces", "again.txt") as cylinders:
             cylinders.wait_for_text("ready")
             client.listen(PoseStamped, f"{SPACE}/simulator/platform_pose")
@@ -339,3 +341,62 @@ def test_a_platform_with_fused_cylinders_follows_a_trajectory_and_commands(tmp_p
         client.insist(JointState, f"{SPACE}/joint_commands", lengths, reached, "no servo", 0.05)
         assert "legs" in status(client, "simulator: legs").name
         assert plant.end(signal.SIGINT) == 0
+
+
+# ---- lockstep through restarts ----
+
+
+def advances(client):
+    """Whether simulated time goes on; waits until it does."""
+    topic = f"{SPACE}/simulator/platform_pose"
+    first = client.next(topic).header.stamp
+    client.until(lambda: client.next(topic).header.stamp != first, "time stands still")
+    return True
+
+
+@pytest.mark.slow
+def test_either_process_may_start_again_and_time_goes_on(tmp_path, client):
+    client.listen(PoseStamped, f"{SPACE}/simulator/platform_pose")
+    with actuators(tmp_path) as cylinders:
+        with simulator(tmp_path, "hydraulics:=external") as plant:
+            assert advances(client)
+            assert client.call(Trigger, f"{SPACE}/simulator/reset").success
+            assert advances(client)
+            cylinders.process.kill()
+            cylinders.process.wait()
+            with actuators(tmp_path, log="second.txt") as second:
+                assert advances(client)
+                assert second.end(signal.SIGINT) == 0
+            plant.process.kill()
+            plant.process.wait()
+        with actuators(tmp_path, log="third.txt") as third:
+            with simulator(tmp_path, "hydraulics:=external") as plant:
+                assert advances(client)
+                plant.process.kill()
+                plant.process.wait()
+            with simulator(tmp_path, "hydraulics:=external") as plant:
+                assert advances(client)
+                assert plant.end(signal.SIGINT) == 0
+            assert third.end(signal.SIGINT) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lockstep", ["true", "false"])
+def test_processes_that_disagree_about_lockstep_say_so_within_a_second(tmp_path, client, lockstep):
+    with (
+        simulator(tmp_path, "hydraulics:=external", f"lockstep:={lockstep}") as plant,
+        NodeProcess(
+            "hydraulic_actuators", "-r", f"__ns:={SPACE}", "-p", "description_file:=stewart_1t",
+            "-p", f"lockstep:={'false' if lockstep == 'true' else 'true'}",
+            "-r", "~/leg_state:=leg_states", "-r", "~/leg_force:=joint_commands",
+            log=tmp_path / "other.txt",
+        ) as cylinders,
+    ):  # fmt: skip
+        plant.wait_for_text("ready")
+        cylinders.wait_for_text("ready")
+        begin = time.monotonic()
+        cylinders.wait_for_text("expected the same: forces have no effect")
+        assert time.monotonic() - begin < 1.0
+        seen = status(client, "hydraulic_actuators: legs")
+        assert seen.level in (b"\x02", 2)
+        assert "parameter lockstep is" in seen.message

@@ -1,7 +1,9 @@
 """Nodes in processes of their own: they answer, survive, hold, and end with exit code 0."""
 
 import itertools
+import re
 import signal
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -92,7 +94,7 @@ def call_trigger(client, name):
 
 
 def state_now(client):
-    return client.call(srv.GetState, "/lab/simulator/get_state").state
+    return client.call(srv.GetState, "/lab/simulator/get_dynamics_state").state
 
 
 def health(client, name):
@@ -239,16 +241,16 @@ def test_a_state_is_saved_and_restored(running, client):
     client.call(srv.Step, "/lab/simulator/step", steps=100)
     saved = state_now(client)
     client.call(srv.Step, "/lab/simulator/step", steps=100)
-    found = client.call(srv.SetState, "/lab/simulator/set_state", state=saved)
+    found = client.call(srv.SetState, "/lab/simulator/set_dynamics_state", state=saved)
     assert found.success, found.message
     state = state_now(client)
     assert (state.positions, state.velocities) == (saved.positions, saved.velocities)
 
 
 def test_divergence_stops_at_the_last_good_state_and_waits_for_reset(running, client):
-    state = state_now(client)
-    state.velocities = doubles(np.full(7, 1e100))
-    assert client.call(srv.SetState, "/lab/simulator/set_state", state=state).success
+    wrench = ExternalWrench(frame="tool0")
+    wrench.wrench.force.x = 1e200
+    client.call(srv.ApplyWrench, "/lab/simulator/apply_wrench", wrench=wrench)
     client.until(lambda: health(client, "simulator: simulation").level == DiagnosticStatus.ERROR, "no ERROR")
     held = state_now(client)
     assert np.isfinite(held.positions).all()
@@ -258,6 +260,71 @@ def test_divergence_stops_at_the_last_good_state_and_waits_for_reset(running, cl
     client.until(
         lambda: health(client, "simulator: simulation").level != DiagnosticStatus.ERROR, "still ERROR"
     )
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("positions", 1e300), ("velocities", 1e300), ("velocities", 1e12)]
+)
+def test_a_state_in_which_nothing_can_be_computed_is_refused(running, client, field, value):
+    state = state_now(client)
+    setattr(state, field, doubles([value, *getattr(state, field)[1:]]))
+    found = client.call(srv.SetState, "/lab/simulator/set_dynamics_state", state=state)
+    assert not found.success
+    assert found.message.startswith(f"state.{field}: {JOINTS[0]} is {value:g}, expected at most")
+    assert np.isfinite(state_now(client).positions).all()
+
+
+def test_the_life_cycle_is_asked_where_every_tool_asks(running, client):
+    from lifecycle_msgs.msg import State
+    from lifecycle_msgs.srv import GetState
+
+    found = client.call(GetState, "/lab/simulator/get_state")
+    assert found.current_state.id == State.PRIMARY_STATE_ACTIVE
+
+
+@pytest.mark.parametrize("ending", ["pause", "reset"])
+def test_a_long_step_ends_when_it_is_told_to(running, client, ending):
+    assert not client.call(srv.Step, "/lab/simulator/step", steps=0).success
+    call_trigger(client, "pause")
+    future = client.ask(srv.Step, "/lab/simulator/step", steps=10_000_000)
+    before = state_now(client).header.stamp
+    client.until(lambda: state_now(client).header.stamp != before, "no step")
+    assert call_trigger(client, ending).success
+    client.until(future.done, "the step goes on", 10.0)
+    assert not future.result().success
+    assert re.match(rf"ended by {ending} after \d+ of 10000000 steps", future.result().message)
+    held = state_now(client).header.stamp
+    assert client.call(srv.Step, "/lab/simulator/step", steps=1).success
+    assert state_now(client).header.stamp.nanosec == held.nanosec + 1_000_000
+
+
+def test_an_inactive_node_refuses_and_says_why(running, server, client):
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState
+
+    asked = {
+        "simulator": [(Trigger, "resume", {}), (srv.Step, "step", {"steps": 1})],
+        "dynamics_server": [
+            (srv.ListRobots, "list_robots", {}),
+            (srv.MassMatrix, "mass_matrix", {"samples": 1, "positions": [0.0] * 7}),
+        ],
+    }
+    for node, calls in asked.items():
+        change = f"/lab/{node}/change_state"
+        inactive = Transition(id=Transition.TRANSITION_DEACTIVATE)
+        assert client.call(ChangeState, change, transition=inactive).success
+        try:
+            before = state_now(client).header.stamp
+            for kind, name, fields in calls:
+                found = client.call(kind, f"/lab/{node}/{name}", **fields)
+                assert not found.success
+                assert "the node is not active" in found.message
+            if node == "simulator":
+                assert state_now(client).header.stamp == before
+        finally:
+            active = Transition(id=Transition.TRANSITION_ACTIVATE)
+            assert client.call(ChangeState, change, transition=active).success
+        assert client.call(*calls[-1][:1], f"/lab/{node}/{calls[-1][1]}", **calls[-1][2]).success
 
 
 def test_a_payload_is_refused_while_running_and_taken_while_paused(running, client, robot):
@@ -286,6 +353,39 @@ def test_a_position_command_is_reached_on_the_remapped_topic(running, client):
         return np.abs(positions(client) - target).max() < 2e-3
 
     client.until(reached, "the position was not reached")
+
+
+def test_two_publishers_do_not_lose_each_others_commands(running, client):
+    both = [client.node.create_publisher(JointState, "/lab/orders", 100) for _ in range(2)]
+    halves = [JointState(name=names, effort=[0.0] * len(names)) for names in (JOINTS[:3], JOINTS[3:])]
+
+    def accepted():
+        values = health(client, "simulator: commands").values
+        return int(next(pair.value for pair in values if pair.key == "accepted"))
+
+    client.until(lambda: all(p.get_subscription_count() > 0 for p in both), "the topic is not found")
+    # the other side may come to know a publisher later
+    for publisher, half in zip(both, halves, strict=True):
+        goal = accepted() + 1
+        client.repeat(lambda p=publisher, h=half: p.publish(h), lambda g=goal: accepted() >= g, "not taken")
+    before = accepted()
+    for _ in range(25):
+        for publisher, half in zip(both, halves, strict=True):
+            publisher.publish(half)
+    client.until(lambda: accepted() >= before + 50, "commands are lost", 20.0)
+    for publisher in both:
+        client.node.destroy_publisher(publisher)
+
+
+def test_many_requests_at_once_are_all_answered(running, client):
+    kind, name = srv.GetState, "/lab/simulator/get_dynamics_state"
+    deep = client.node.create_client(kind, name, qos_profile=QoSProfile(depth=1000))
+    client.until(deep.service_is_ready, "no service")
+    one = deep.call_async(kind.Request())
+    client.repeat(lambda: deep.call_async(kind.Request()), one.done, "no answer")
+    futures = [deep.call_async(kind.Request()) for _ in range(300)]
+    client.until(lambda: all(future.done() for future in futures), "requests are lost", 20.0)
+    client.node.destroy_client(deep)
 
 
 def test_an_array_and_a_trajectory_are_followed(running, client):
@@ -430,8 +530,8 @@ def test_malformed_requests_leave_the_server_answering(server, client):
 
 SIMULATOR_SERVICES = {
     "step": srv.Step,
-    "get_state": srv.GetState,
-    "set_state": srv.SetState,
+    "get_dynamics_state": srv.GetState,
+    "set_dynamics_state": srv.SetState,
     "apply_wrench": srv.ApplyWrench,
     "set_payload": srv.SetPayload,
 }
@@ -491,13 +591,21 @@ def test_malformed_messages_leave_the_simulator_answering(running, client):
     for kind, topic, message in examples(messages(), 300):
         client.publish(kind, topic, message)
         # an answer between two messages: none of them is lost in a queue of depth 1
-        assert client.call(srv.GetState, "/lab/simulator/get_state").success
+        assert client.call(srv.GetState, "/lab/simulator/get_dynamics_state").success
     assert running.alive
     assert call_trigger(client, "reset").success
     assert np.isfinite(state_now(client).positions).all()
 
 
 # ---- beginning and ending; these come last, since they end the nodes above ----
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_node_that_still_imports_ends_with_exit_code_zero(number, logs):
+    with NodeProcess("simulator", "-r", "__ns:=/early", log=logs / f"early_{number}.txt") as node:
+        # the interpreter has begun our code by then, and imports for longer
+        time.sleep(0.8)
+        assert node.end(number) == 0, node.text()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,10 @@
 """The recorder of the simulator: what was published is in the file, whether the node ends or dies."""
 
+import resource
 import signal
+import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,11 +14,16 @@ pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.srv")
 pytest.importorskip("mcap")
 
-from node_process import NodeProcess  # noqa: E402
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from node_process import Client, NodeProcess  # noqa: E402
 from pendulums import double_pendulum  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
 
+from flexdyn_interfaces.srv import Step  # noqa: E402
 from flexdyn_ros import Trajectory  # noqa: E402
-from flexdyn_ros.simulation.bag import records  # noqa: E402
+from flexdyn_ros.nodes.declaration import ParameterError  # noqa: E402
+from flexdyn_ros.nodes.recorder import Recorder  # noqa: E402
+from flexdyn_ros.simulation.bag import Bag, records  # noqa: E402
 from flexdyn_ros.simulation.playback import recorded_robot  # noqa: E402
 
 
@@ -57,6 +65,94 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path):
     with simulator(tmp_path, tmp_path / "file" / "run.mcap") as node:
         node.wait_for_text("parameter record_file")
         assert node.end(signal.SIGINT) == 0
+
+
+def test_a_device_that_takes_nothing_is_refused():
+    with pytest.raises(ParameterError, match=r"parameter record_file: /dev/full: \[Errno 28\]"):
+        Recorder("/dev/full", double_pendulum())
+
+
+def test_a_recording_that_fails_is_told_once_and_stays_readable(tmp_path, monkeypatch):
+    told = []
+    recorder = Recorder(str(tmp_path / "run.mcap"), double_pendulum(), told.append)
+    publisher = SimpleNamespace(topic_name="/joint_states", is_activated=True, publish=lambda message: None)
+    recorder.maker(lambda *_: publisher)(JointState, "joint_states", 10)
+    for _ in range(5):
+        publisher.publish(JointState(name=["shoulder"], position=[1.0], velocity=[0.0], effort=[0.0]))
+    deadline = time.monotonic() + 30.0
+    while recorder.written < 5:
+        assert time.monotonic() < deadline
+    recorder._bag.flush()
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Bag, "write", fail)
+    while not told:
+        publisher.publish(JointState())
+        assert time.monotonic() < deadline
+    for _ in range(1000):
+        publisher.publish(JointState())
+    recorder.close()
+    assert len(told) == 1
+    assert "No space left on device" in recorder.failure
+    # at most the order to end
+    assert recorder._queue.qsize() <= 1
+    assert [topic for topic, _ in records(tmp_path / "run.mcap")].count("/joint_states") == 5
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_told_within_two_seconds_and_by_the_exit_code(tmp_path):
+    path = tmp_path / "run.mcap"
+    with Client("recorder_client") as client, simulator(tmp_path, path) as node:
+        node.wait_for_text("ready")
+        client.listen(DiagnosticArray, "/diagnostics")
+        client.until(lambda: path.stat().st_size > 30_000, "nothing is written")
+        # a limit in the middle of a chunk; to the writer it is a disk that is full
+        size = path.stat().st_size + 100
+        resource.prlimit(node.process.pid, resource.RLIMIT_FSIZE, (size, size))
+        begin = time.monotonic()
+
+        def status():
+            found = client.last["/diagnostics"].status if "/diagnostics" in client.last else []
+            return next((s for s in found if s.name == "simulator: recording"), None)
+
+        client.until(lambda: status() is not None and status().level == b"\x02", "no error", 30.0)
+        assert time.monotonic() - begin < 3.0, "two seconds, and one for a busy machine"
+        assert "run.mcap ended: [Errno" in status().message
+        written = path.stat().st_size
+        assert written <= size
+        # the simulation goes on, and the file is left alone
+        assert not client.call(Step, "/simulator/step", steps=0).success
+        assert client.call(Step, "/simulator/step", steps=10).success
+        assert node.end(signal.SIGINT) == 1
+    assert path.stat().st_size == written
+    assert len(Trajectory.load(path, recorded_robot(path))) > 20
+
+
+def test_what_waits_to_be_written_is_bounded(tmp_path, monkeypatch):
+    gate = threading.Event()
+    monkeypatch.setattr("flexdyn_ros.nodes.recorder.MOST_WAITING", 10_000)
+    write = Bag.write
+
+    def slowly(self, *item):
+        if threading.current_thread().name == "recorder":
+            gate.wait()
+        write(self, *item)
+
+    monkeypatch.setattr(Bag, "write", slowly)
+    recorder = Recorder(str(tmp_path / "run.mcap"), double_pendulum())
+    publisher = SimpleNamespace(topic_name="/joint_states", is_activated=True, publish=lambda message: None)
+    recorder.maker(lambda *_: publisher)(JointState, "joint_states", 10)
+    message = JointState(name=["shoulder"], position=[0.0] * 100, velocity=[0.0] * 100, effort=[0.0] * 100)
+    for _ in range(100):
+        publisher.publish(message)
+    assert recorder._put - recorder._taken < 20_000
+    gate.set()
+    recorder.close()
+    assert recorder.lost > 80
+    assert recorder.written == 100 - recorder.lost
+    assert not recorder.failure
 
 
 @pytest.mark.slow

@@ -14,7 +14,10 @@ pytest.importorskip("flexdyn_interfaces")
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, Transform
 from node_process import Client
+from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 import flexdyn_ros
@@ -83,7 +86,7 @@ def test_up_brings_an_arm_that_bends(domain, log):
             robot = flexdyn_ros.load("canadarm2", options={"gravity": [0, 0, 0]})
             expected = robot.modes(robot.neutral(), lock="joints").frequency
             assert list(modes.frequencies) == pytest.approx(expected.tolist(), rel=1e-9)
-            state = client.call(GetState, "/arm/simulator/get_state").state
+            state = client.call(GetState, "/arm/simulator/get_dynamics_state").state
         assert len(state.positions) == 23
         # nothing pulls at it in orbit
         assert max(map(abs, state.positions)) < 1e-9
@@ -133,6 +136,81 @@ def test_up_moves_a_hydraulic_platform(domain, log):
     finally:
         code = end(process)
     assert code == 0, log.read_text()
+
+
+@pytest.mark.slow
+def test_up_starts_cylinders_of_their_own_and_their_time_goes_on_without_commands(domain, log):
+    process = up(log, "stewart_1t", "--no-server", "--namespace", "apart", "--hydraulics", "external")
+    try:
+        with Client("up_external") as client:
+            client.listen(Clock, "/clock")
+
+            def time():
+                message = client.last.get("/clock")
+                return 0.0 if message is None else message.clock.sec + 1e-9 * message.clock.nanosec
+
+            def goes_on():
+                client.last.pop("/clock", None)
+                client.until(lambda: time() > 0.0, "no time", 200.0)
+                before = time()
+                client.until(lambda: time() > before + 0.1, "time stands still", 60.0)
+
+            goes_on()
+            before = time()
+            for node in ("simulator", "hydraulic_actuators", "simulator"):
+                assert client.call(Trigger, f"/apart/{node}/reset").success
+                goes_on()
+            assert time() < before + 30.0
+    finally:
+        code = end(process)
+    assert code == 0, log.read_text()
+
+
+@pytest.mark.slow
+def test_the_page_about_several_robots_brings_up_two_with_one_clock_and_frames_of_their_own(domain, tmp_path):
+    text = (ROOT / "docs" / "several_robots.md").read_text()
+    lines = [line.split()[2:] for line in text.splitlines() if line.startswith("flexdyn up ")]
+    assert len(lines) == 2
+    both = [up(tmp_path / f"{i}.txt", *words) for i, words in enumerate(lines)]
+    frames, stamps, clocks, levels = set(), {"left": [], "right": []}, [], {}
+    try:
+        with Client("several") as client:
+            for side in stamps:
+                client.call(GetState, f"/{side}/simulator/get_dynamics_state")
+                client.node.create_subscription(
+                    JointState,
+                    f"/{side}/joint_states",
+                    lambda m, s=stamps[side]: s.append(m.header.stamp.sec),
+                    10,
+                )
+            client.node.create_subscription(Clock, "/clock", lambda m: clocks.append(m.clock), 100)
+            client.node.create_subscription(
+                TFMessage, "/tf", lambda m: frames.update(t.child_frame_id for t in m.transforms), 100
+            )
+            client.node.create_subscription(
+                DiagnosticArray, "/diagnostics",
+                lambda m: levels.update({s.name: s.level for s in m.status if "clock" in s.name}), 10,
+            )  # fmt: skip
+            client.until(lambda: min(map(len, stamps.values())) > 300 and levels, "no joint states")
+            times = [c.sec + 1e-9 * c.nanosec for c in clocks]
+            assert times == sorted(times)
+            assert abs(stamps["left"][-1] - stamps["right"][-1]) <= 1
+            sides = {frame.split("/")[0] for frame in frames}
+            assert sides == {"left", "right"}
+            assert set(levels.values()) == {b"\x00"}
+            # a third one that makes a clock as well is noticed
+            third = up(tmp_path / "third.txt", "seven_joint_arm", "--namespace", "third", "--no-server")
+            both.append(third)
+            client.until(lambda: b"\x02" in levels.values(), "two clocks are not noticed")
+    finally:
+        codes = [end(process) for process in both]
+    assert codes == [0, 0, 0]
+
+
+def test_up_refuses_cylinders_for_a_robot_without_them(log):
+    process = up(log, "seven_joint_arm", "--hydraulics", "external")
+    assert process.wait(120.0) == 2
+    assert "has no <hydraulics>" in log.read_text()
 
 
 def told(client):

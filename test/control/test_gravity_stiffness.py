@@ -1,0 +1,85 @@
+"""Default gains of `pd_controller` hold the default robot up, and others are judged."""
+
+import numpy as np
+import pytest
+
+import flexdyn_ros
+from flexdyn_ros.control.closed_loop import joint_inertia
+from flexdyn_ros.control.gravity_stiffness import holding_stiffness
+from flexdyn_ros.control.pd import pd
+from flexdyn_ros.control.sampled_feedback import sampled_growth
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return flexdyn_ros.load("seven_joint_arm")
+
+
+def tilting(robot, q):
+    """dg/dq (nv, nv) by differences of the holding efforts."""
+    rest, h = np.zeros(robot.nv), 1e-6
+    columns = [
+        robot.inverse_dynamics(q + h * e, rest, rest) - robot.inverse_dynamics(q - h * e, rest, rest)
+        for e in np.eye(robot.nv)
+    ]
+    K = np.stack(columns, axis=-1) / (2.0 * h)
+    return 0.5 * (K + K.T)
+
+
+def test_the_stiffness_holds_the_arm_in_every_posture(robot):
+    P = holding_stiffness(robot, robot.neutral())
+    rng = np.random.default_rng(7)
+    assert np.linalg.eigvalsh(tilting(robot, robot.neutral()))[0] < -10.0, "upright it tips over by itself"
+    for q in (robot.neutral(), *(robot.random(rng) for _ in range(30))):
+        # a posture that was not looked at may ask for a little more, which the inertial part covers
+        assert np.linalg.eigvalsh(np.diag(P + 100.0 * joint_inertia(robot, q)) + tilting(robot, q))[0] > 0.0
+
+
+def test_the_default_robot_stands_upright_within_its_limits(robot):
+    for c in robot.coordinates:
+        assert c.lower < robot.neutral()[c.q_index] < c.upper, c.name
+
+
+def test_the_default_gains_hold_the_upright_arm_and_those_without_weight_do_not(robot):
+    q, rest = robot.neutral(), np.zeros(robot.nv)
+    inertia = joint_inertia(robot, q)
+    tau = robot.inverse_dynamics(q, rest, rest)
+    P = 100.0 * inertia + holding_stiffness(robot, q)
+    D = 2.0 * np.sqrt(P * inertia)
+    assert max(sampled_growth(robot, q, P, D, 0.01, delay, tau) for delay in (0.0, 0.005, 0.01)) < 0.0
+    assert sampled_growth(robot, q, 100.0 * inertia, 20.0 * inertia, 0.01, 0.0, tau) > 0.1
+    run = flexdyn_ros.simulate(
+        robot, 10.0, q0=q - 0.05 * (np.arange(7) != 3) - 0.1 * (np.arange(7) == 3), dt=1e-3,
+        control=pd(robot, q, P, D),
+    )  # fmt: skip
+    assert abs(run.q[-1]).max() < 0.08
+    assert abs(run.v[-1]).max() < 0.02
+
+
+def node_with(capfd, **gains):
+    rclpy = pytest.importorskip("rclpy")
+    pytest.importorskip("flexdyn_interfaces.msg")
+    from rclpy.parameter import Parameter
+
+    from flexdyn_ros.nodes.pd_controller import make_node
+
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    given = {"description_file": "seven_joint_arm", "autostart": False} | gains
+    overrides = [Parameter(name, value=value) for name, value in given.items()]
+    node = make_node(context=context, parameter_overrides=overrides)
+    try:
+        node.setup()
+        node.clear()
+    finally:
+        node.destroy_node()
+        context.try_shutdown()
+    return capfd.readouterr().err
+
+
+@pytest.mark.ros
+def test_the_node_warns_of_gains_that_do_not_hold_and_names_those_that_would(capfd):
+    assert "does not hold" not in node_with(capfd)
+    told = node_with(capfd, **{"gains.shoulder_pitch.p": 1.0})
+    assert "does not hold seven_joint_arm: motion about its position grows by" in told
+    assert "gains that hold it: shoulder_pitch.p " in told

@@ -1,0 +1,135 @@
+"""`hydraulic_actuators` in lockstep through resets and restarts, and beside a simulator that disagrees."""
+
+import pytest
+
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(900)]
+rclpy = pytest.importorskip("rclpy")
+pytest.importorskip("flexdyn_interfaces.msg")
+
+from rclpy.parameter import Parameter  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
+
+from flexdyn_interfaces.msg import HydraulicCommand  # noqa: E402
+from flexdyn_ros.nodes.conversions import time_message  # noqa: E402
+from flexdyn_ros.nodes.hydraulic_actuators import HydraulicActuators  # noqa: E402
+from flexdyn_ros.nodes.platform_drive import ForceGate  # noqa: E402
+
+NAMES = [f"leg_{i}" for i in range(1, 7)]
+MILLISECOND = 1_000_000
+
+
+class Cylinders:
+    """The node without an executor: the test calls what topics would call, and keeps what it sends."""
+
+    def __init__(self, node):
+        self.node, self.forces, self.reports = node, [], []
+        node._force_out.publish = lambda m: self.forces.append(m.header.stamp)
+        node._state_out.publish = lambda m: None
+        node._diagnostics.publish = lambda m: self.reports.append(m.status[0].level)
+
+    @property
+    def valve(self):
+        return float(self.node._actuation.cylinders["valve_command"][0])
+
+    def see(self, milliseconds, length=1.4, word=""):
+        """Number of forces that answer a leg state."""
+        before = len(self.forces)
+        state = JointState(name=NAMES, position=[length] * 6, velocity=[0.0] * 6, effort=[2260.0] * 6)
+        state.header.stamp, state.header.frame_id = time_message(milliseconds * MILLISECOND), word
+        self.node._on_leg_state(state)
+        return len(self.forces) - before
+
+    def tell(self, opening):
+        self.node._on_command(HydraulicCommand(mode=HydraulicCommand.VALVE, values=[opening] * 6))
+
+
+@pytest.fixture
+def cylinders():
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    made = [Parameter("description_file", value="stewart_1t"), Parameter("autostart", value=False)]
+    node = HydraulicActuators(context=context, parameter_overrides=made)
+    node.setup()
+    node.start()
+    yield Cylinders(node)
+    node.clear()
+    node.destroy_node()
+    context.try_shutdown()
+
+
+def test_a_command_that_came_before_the_simulator_does_not_drive_the_legs_for_good(cylinders):
+    cylinders.tell(0.3)
+    assert all(cylinders.see(k) == 1 for k in range(90))
+    assert cylinders.valve == 0.3
+    assert all(cylinders.see(k) == 1 for k in range(90, 200))
+    assert cylinders.valve == 0.0
+
+
+def test_a_simulator_that_begins_again_is_answered_without_a_new_command(cylinders):
+    cylinders.tell(0.3)
+    assert all(cylinders.see(k) == 1 for k in range(5000, 5050))
+    # reset, or another process: the commands before are over
+    assert cylinders.see(0) == 1
+    assert cylinders.see(0) == 1
+    assert cylinders.see(1) == 1
+    assert cylinders.valve == 0.0
+    cylinders.tell(0.2)
+    assert cylinders.see(2) == 1
+    assert cylinders.valve == 0.2
+
+
+def test_legs_that_are_elsewhere_at_the_same_time_fill_the_cylinders_anew(cylinders):
+    cylinders.tell(0.3)
+    for k in range(50):
+        cylinders.see(k)
+    first = cylinders.node._actuation.cylinders
+    assert cylinders.see(49) == 1
+    assert cylinders.node._actuation.cylinders is first
+    assert cylinders.see(49, length=1.5) == 1
+    assert cylinders.node._actuation.cylinders is not first
+    assert cylinders.valve == 0.0
+
+
+def test_the_next_leg_state_after_a_reset_of_the_node_is_answered(cylinders):
+    cylinders.tell(0.3)
+    for k in range(50):
+        cylinders.see(k)
+    assert cylinders.node._on_reset(None, Trigger.Response()).success
+    assert cylinders.see(49) == 1
+    assert cylinders.valve == 0.0
+
+
+def test_a_simulator_that_runs_freely_is_told_at_once(cylinders):
+    assert cylinders.see(0, word="lockstep") == 1
+    assert not cylinders.reports
+    cylinders.see(1, word="free_running")
+    assert [ord(level) for level in cylinders.reports] == [2]
+    assert "lockstep is true here and false at the simulator" in cylinders.node._disagreement
+    cylinders.see(2, word="free_running")
+    assert len(cylinders.reports) == 1
+    cylinders.see(3, word="lockstep")
+    assert not cylinders.node._disagreement
+
+
+def test_forces_for_the_time_before_a_reset_do_not_block_those_after_it():
+    gate = ForceGate(("a",))
+    for k in range(3):
+        gate.asked = 1000 + k
+        gate.take(1000 + k, {"a": float(k)})
+        assert gate.fresh(0.0) is not None
+    gate.asked = 1003
+    gate.forget()
+    gate.asked = 0
+    # the answer to the last question before the reset comes now
+    gate.take(1003, {"a": 9.0})
+    assert gate.fresh(0.0) is None
+    for k in range(3):
+        gate.asked = k
+        gate.take(k, {"a": float(k)})
+        assert gate.fresh(0.0) is not None
+    # senders with a clock of their own are heard after a reset as before
+    gate.forget()
+    gate.asked = 0
+    gate.take(5000, {"a": 1.0})
+    assert gate.fresh(0.0) is not None
