@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.dynamics.arguments import by_name, numbers
+from flexdyn_ros.dynamics.efforts import scattered_efforts
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.simulation.contact import contact_watches
@@ -69,8 +70,8 @@ class Plan:
         """What `control` says at a state, checked (nu,)."""
         if self.control is None:
             return self.effort
-        found = _vector(self.control(t, q.copy(), v.copy()), f"control at t = {t:g} s", self.robot.nu)
-        return self.within_limits(found)
+        found = self.control(t, q.copy(), v.copy())
+        return self.within_limits(_efforts(self.robot, found, f"control at t = {t:g} s"))
 
     def within_limits(self, command: np.ndarray) -> np.ndarray:
         """A command (nu,), clipped if it asks cylinders for forces; the stepper clips other efforts."""
@@ -131,7 +132,7 @@ def make_plan(
         watch = limit_watch(robot)
         all_watches += [watch] if watch else []
     all_watches += contact_watches(robot)
-    held = None if control is None or callable(control) else _vector(control, "control", robot.nu)
+    held = None if control is None or callable(control) else _efforts(robot, control, "control")
     q = still[0] if q0 is None else _vector(q0, "q0", robot.nq)
     v = still[1] if v0 is None else _vector(v0, "v0", robot.nv)
     if drive is not None:
@@ -180,6 +181,27 @@ def _positive(value: float, name: str) -> float:
     if not (isfinite(value) and value > 0.0):
         raise StateError(f"{name} is {value}, expected a positive number")
     return float(value)
+
+
+def _efforts(robot: Robot, value: Any, name: str) -> np.ndarray:
+    """tau (nu,) of what a control says: (nu,), (na,) in the order of the actuators, or a mapping of names."""
+    if not isinstance(value, Mapping):
+        array = numbers(value, name)
+        if array.shape == (robot.nu,):
+            return _vector(array, name, robot.nu)
+        if array.shape != (len(robot.actuators),):
+            raise DimensionError(
+                f"{name} has shape {array.shape}, expected ({robot.nu},), as many as effort_names, "
+                f"or ({len(robot.actuators)},), as many as actuators"
+                if len(robot.actuators) != robot.nu
+                else f"{name} has shape {array.shape}, expected ({robot.nu},)"
+            )
+        value = array
+    places = {name: i for i, name in enumerate(robot.effort_names)}
+    tau = scattered_efforts(value, robot.actuators, places, robot.nu, name)
+    if tau.shape != (robot.nu,):
+        raise DimensionError(f"{name} holds arrays, expected one number for each actuator")
+    return tau
 
 
 def _vector(value: Any, name: str, size: int) -> np.ndarray:
