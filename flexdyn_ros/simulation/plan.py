@@ -15,7 +15,7 @@ from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.simulation.contact import contact_watches
 from flexdyn_ros.simulation.drive import Drive, drive_of, initial_motion
-from flexdyn_ros.simulation.events import Watch, limit_watch, watches
+from flexdyn_ros.simulation.events import Watch, judge_start, limit_watch, watches
 from flexdyn_ros.simulation.valves import ValveOpenings, command_mode
 
 __all__ = ["ADAPTIVE", "FIXED", "Plan", "make_plan"]
@@ -135,6 +135,7 @@ def make_plan(
     held = None if control is None or callable(control) else _efforts(robot, control, "control")
     q = still[0] if q0 is None else _vector(q0, "q0", robot.nq)
     v = still[1] if v0 is None else _vector(v0, "v0", robot.nv)
+    judge_start(robot, q)
     if drive is not None:
         q[drive.q_index], v[drive.v_index] = still[0][drive.q_index], still[1][drive.v_index]
     plan = Plan(
