@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros import errors
-from flexdyn_ros.dynamics.loading import load
-from flexdyn_ros.dynamics.protocol import Robot
 
 if TYPE_CHECKING:
     from flexdyn_ros.dynamics.checking import Report, check
+    from flexdyn_ros.dynamics.loading import load
+    from flexdyn_ros.dynamics.protocol import Robot
     from flexdyn_ros.model.expanded import Expanded, expand
     from flexdyn_ros.simulation.simulate import simulate
     from flexdyn_ros.simulation.trajectory import Trajectory
@@ -30,9 +30,11 @@ __version__ = "0.1.0"
 _LAZY = {
     "Expanded": "flexdyn_ros.model.expanded",
     "Report": "flexdyn_ros.dynamics.checking",
+    "Robot": "flexdyn_ros.dynamics.protocol",
     "Trajectory": "flexdyn_ros.simulation.trajectory",
     "check": "flexdyn_ros.dynamics.checking",
     "expand": "flexdyn_ros.model.expanded",
+    "load": "flexdyn_ros.dynamics.loading",
     "simulate": "flexdyn_ros.simulation.simulate",
 }
 

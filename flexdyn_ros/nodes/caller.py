@@ -30,7 +30,7 @@ def types() -> dict[str, Any]:
     ours = {
         re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): getattr(services, name)
         for name in dir(services)
-        if name[0].isupper()
+        if name[0].isupper() and hasattr(getattr(services, name), "Request")
     }
     return ours | STANDARD
 

@@ -136,6 +136,8 @@ def make_plan(
     q = still[0] if q0 is None else _vector(q0, "q0", robot.nq)
     v = still[1] if v0 is None else _vector(v0, "v0", robot.nv)
     judge_start(robot, q)
+    if v0 is not None:
+        _refuse_other_speed(robot, v, still[1], float(t0))
     if drive is not None:
         q[drive.q_index], v[drive.v_index] = still[0][drive.q_index], still[1][drive.v_index]
     plan = Plan(
@@ -164,6 +166,17 @@ def make_plan(
     )
     plan.effort = plan.within_limits(plan.effort)
     return plan
+
+
+def _refuse_other_speed(robot: Robot, v: np.ndarray, still: np.ndarray, t0: float) -> None:
+    """StateError where a start v (nv,) contradicts the speed in `still` of what is prescribed at t0."""
+    for c in robot.coordinates:
+        given, said = float(v[c.v_index]), float(still[c.v_index])
+        if c.prescribed and abs(given - said) > 1e-9 * max(1.0, abs(said)):
+            raise StateError(
+                f"v0 of '{c.name}' is {given:g}, but its motion is prescribed: expected {said:g} {c.unit}/s "
+                f"at t = {t0:g} s, or v0=None, or another speed by prescribed= or <drive>"
+            )
 
 
 def _times(duration: float, t0: float, dt: float) -> np.ndarray:
