@@ -185,7 +185,10 @@ def _times(duration: float, t0: float, dt: float) -> np.ndarray:
         raise StateError(f"duration is {duration}, expected a number of seconds, at least 0")
     if not isfinite(t0):
         raise StateError(f"t0 is {t0}, expected a finite number")
-    steps = ceil(duration / dt * (1.0 - 1e-12) - 1e-9)
+    whole = round(duration / dt)
+    # a last step that would be rounding of the others is none: they end a millionth of a step aside
+    near = whole > 0 and abs(duration / dt - whole) <= 1e-6
+    steps = whole if near else ceil(duration / dt)
     times = t0 + dt * np.arange(steps + 1)
     times[-1] = t0 + duration
     return times

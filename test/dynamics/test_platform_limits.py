@@ -185,3 +185,20 @@ def test_rest_of_a_platform_that_nothing_carries_is_refused_with_the_remedy(elec
         electric.static_equilibrium(hold=hold)
     found = electric.static_equilibrium(hold=electric.v_names)
     assert found.tau == pytest.approx(electric.inverse_dynamics(electric.neutral(), STILL, STILL))
+
+
+@pytest.mark.parametrize(("share", "flagged"), [(1.3, True), (0.8, False), (-0.8, False), (-1.3, True)])
+@pytest.mark.parametrize("rate", [-1e-3, 0.0, 1e-3])
+def test_forces_beyond_reach_are_flagged_on_both_sides(share, flagged, rate):
+    cylinders = flexdyn_ros.load("stewart_1t").hydraulics
+    column = cylinders.model.column
+    high = column("bore_area") * (column("supply") - column("atmosphere"))
+    high -= column("rod_area") * (column("tank") - column("atmosphere"))
+    low = column("bore_area") * (column("tank") - column("atmosphere"))
+    low -= column("rod_area") * (column("supply") - column("atmosphere"))
+    force = share * (high if share > 0 else -low)
+    home = cylinders.model.home
+    state = cylinders.initial(np.zeros(6), home)
+    after = cylinders.step(state, home, np.full(6, rate), force, 1e-3, mode="force")
+    assert ((after.flags & 512) != 0).tolist() == [flagged] * 6
+    assert ((cylinders.initial(force, home).flags & 512) != 0).tolist() == [flagged] * 6
