@@ -92,6 +92,7 @@ class Modes:
     elements: int = 20
     boundary: str = "clamped-free"
     file: str | None = None
+    shapes: str | None = None
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def _step_within(
     while free.any():
         G = J[:, free]
         missing = reached - J[:, ~free] @ (moved - at)[~free]
-        size = max(np.linalg.norm(G, ord=2), 1e-300)
+        size = max(float(np.linalg.norm(G, ord=2)), 1e-300)
         step = np.linalg.solve(G.T @ G + damping * size**2 * np.eye(int(free.sum())), G.T @ missing)
         wanted = moved.copy()
         wanted[free] = at[free] + step

@@ -87,7 +87,7 @@ class Bounds:
 
     def __init__(self, robot: Robot) -> None:
         self._robot: Any = robot
-        self._of_legs = hasattr(robot, "leg_limits")
+        self._of_legs = hasattr(self._robot, "leg_limits")
         if self._of_legs:
             names, lower, upper = self._robot.leg_limits
             self._chosen = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
