@@ -117,8 +117,9 @@ class UnknownNameError(FlexdynError, LookupError):
         near = get_close_matches(str(name), self.known, n=3, cutoff=0.5)
         hint = near or list(self.known[:8])
         more = "" if near or len(self.known) <= 8 else f", ... ({len(self.known)} in all)"
-        label = "near names" if near else "known names"
-        tail = f"; {label}: {', '.join(hint)}{more}" if hint else ""
+        tail = f"; known names: {', '.join(hint)}{more}" if hint else ""
+        if near:
+            tail = f"; did you mean {' or '.join(near)}?"
         super().__init__(f"unknown {what} {name!r}{tail}")
 
     def __reduce__(self) -> tuple[Any, ...]:

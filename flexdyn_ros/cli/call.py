@@ -5,18 +5,31 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 import yaml
 
 from flexdyn_ros.cli.terminal import Json, messages, print_json
 from flexdyn_ros.errors import MissingExtraError
 
-__all__ = ["call"]
+__all__ = ["call", "fields_of", "shown"]
+
+
+def _complete_service(incomplete: str) -> list[str]:
+    try:
+        known = import_module("flexdyn_ros.nodes.caller").types()
+    except ImportError:
+        return []
+    return sorted(name for name in known if name.startswith(incomplete))
 
 
 def call(
     service: Annotated[
-        str, typer.Argument(help="name in snake case: mass_matrix; with its node if need be: simulator/reset")
+        str,
+        typer.Argument(
+            help="name in snake case: mass_matrix; with its node if need be: simulator/reset",
+            autocompletion=_complete_service,
+        ),
     ],
     request: Annotated[
         str, typer.Argument(metavar="YAML", help="fields of the request, for example '{samples: 1}'")
@@ -30,17 +43,52 @@ def call(
         ask = import_module("flexdyn_ros.nodes.caller").call
     except ImportError:
         raise MissingExtraError("rclpy", "ros") from None
-    answer = ask(service, _fields(request), namespace, timeout)
+    answer = ask(service, fields_of(request), namespace, timeout)
     if as_json:
         print_json(answer)
     else:
-        print(yaml.safe_dump(answer, sort_keys=False, default_flow_style=None, width=100).rstrip())
+        print(shown(answer))
     if answer.get("success") is False:
         messages.print(f"[bold red]error:[/] {answer.get('message', '')}", highlight=False, markup=True)
         raise typer.Exit(1)
 
 
-def _fields(text: str) -> dict[str, Any]:
+def shown(answer: dict[str, Any]) -> str:
+    """The fields of an answer as YAML, those that are matrices row by row below them."""
+    matrices = {name: size for name in answer if (size := _size_of(name, answer)) is not None}
+    sizes = {"rows", *(f"cols_{name}" for name in matrices), "cols"} if matrices else set()
+    rest = {name: value for name, value in answer.items() if name not in matrices and name not in sizes}
+    parts = [yaml.safe_dump(rest, sort_keys=False, default_flow_style=None, width=100).rstrip()]
+    for name, (rows, cols) in matrices.items():
+        stack = np.reshape(answer[name], (-1, rows, cols))
+        for i, matrix in enumerate(stack):
+            which = f", sample {i}" if len(stack) > 1 else ""
+            parts.append(f"{name} ({rows} x {cols}{which}):\n{_matrix_text(matrix)}")
+    return "\n".join(parts)
+
+
+def _size_of(name: str, answer: dict[str, Any]) -> tuple[int, int] | None:
+    """Rows and columns of a field that holds matrices: its columns are in cols_NAME or cols."""
+    rows, cols = answer.get("rows", 0), answer.get(f"cols_{name}", answer.get("cols", 0))
+    values = answer[name]
+    is_vector = name in ("frequencies", "damping_ratios")
+    if not isinstance(values, list) or not values or is_vector or not rows or not cols:
+        return None
+    return (rows, cols) if len(values) % (rows * cols) == 0 else None
+
+
+def _matrix_text(matrix: np.ndarray) -> str:
+    """One line a row, columns aligned; entries that are rounding beside the largest one as 0."""
+    floor = 1e-14 * np.abs(matrix).max(initial=0.0)
+    cells = [["0" if abs(x) <= floor else f"{x:.6g}" for x in row] for row in matrix.tolist()]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in cells
+    )
+
+
+def fields_of(text: str) -> dict[str, Any]:
+    """Fields of a message or request from YAML text."""
     try:
         fields = yaml.safe_load(text)
     except yaml.YAMLError as error:

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from math import isinf
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from flexdyn_ros.cli.terminal import Config, Json, Rigid, RobotName, Settings, options_of, print_json, tables
+from flexdyn_ros.cli.terminal import (
+    Config,
+    Json,
+    Rigid,
+    RobotName,
+    Settings,
+    complain,
+    options_of,
+    print_json,
+    tables,
+)
+from flexdyn_ros.description.reader import find_mistakes
 from flexdyn_ros.dynamics.checking import Report
 from flexdyn_ros.dynamics.checking import check as report_on
+from flexdyn_ros.errors import DescriptionError
 
 __all__ = ["check"]
 
@@ -28,13 +40,25 @@ def check(
 ) -> None:
     """Read a robot and print bodies, coordinates, masses, overrides, first modes and warnings."""
     options = options_of(settings, rigid)
-    found = report_on(robot, config=config or None, options=options or None, modes=modes)
+    try:
+        found = report_on(robot, config=config or None, options=options or None, modes=modes)
+    except DescriptionError as error:
+        _tell_all(error, find_mistakes(robot, config=config or None, options=options or None))
     if as_json:
         print_json(asdict(found))
     else:
         _print(found)
     if strict and found.warnings:
         raise typer.Exit(1)
+
+
+def _tell_all(first: DescriptionError, mistakes: list[DescriptionError]) -> NoReturn:
+    """Every mistake in a line of its own but the last, which ends the command as errors do."""
+    if len(mistakes) < 2:
+        raise first
+    for mistake in mistakes[:-1]:
+        complain(str(mistake))
+    raise mistakes[-1]
 
 
 def _print(found: Report) -> None:
@@ -69,6 +93,10 @@ def _print(found: Report) -> None:
         limits = [_limit(x) for x in (c.lower, c.upper, c.velocity_limit, c.effort_limit)]
         coordinates.add_row(escape(c.name), c.kind, c.unit, *limits, "yes" if c.actuated else "no")
     tables.print(coordinates)
+    tables.print(
+        f"driven by {len(found.actuators)} actuators: {escape(', '.join(found.actuators)) or 'none'}",
+        highlight=False,
+    )
     if found.overrides:
         overrides = Table("path", "was", "is", "source", title="Overrides", title_justify="left")
         for o in found.overrides:

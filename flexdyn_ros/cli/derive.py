@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from flexdyn_ros.cli.terminal import Config, Json, RobotName, Settings, options_of, print_json, tables
+from flexdyn_ros.cli.terminal import Config, Json, Rigid, RobotName, Settings, options_of, print_json, tables
 from flexdyn_ros.derivation import Derivation
 from flexdyn_ros.derivation import derive as derivation_of
 from flexdyn_ros.description import read
@@ -39,14 +39,23 @@ def derive(
     symbols: Annotated[
         bool, typer.Option("--symbols/--numbers", help="parameters as symbols or as their numbers")
     ] = True,
+    steps: Annotated[
+        bool,
+        typer.Option("--steps", help="what the methods compute on the way: omega, v', F, N, f, n; K, U, L"),
+    ] = False,
     config: Config = None,
     settings: Settings = None,
+    rigid: Rigid = False,
     as_json: Json = False,
 ) -> None:
     """Print tau = M a + c + g of an arm of up to three coordinates, with operation counts."""
-    description = read(robot, config=config or None, options=options_of(settings, False) or None)
+    if steps and form is Form.python:
+        raise typer.BadParameter("steps are printed as text or latex", param_hint="--steps")
+    description = read(robot, config=config or None, options=options_of(settings, rigid) or None)
     methods = [m for m in Method if m is not Method.both] if method is Method.both else [method]
-    derivations = {m.value: derivation_of(description, m.value, symbolic=symbols) for m in methods}
+    derivations = {
+        m.value: derivation_of(description, m.value, symbolic=symbols, steps=steps) for m in methods
+    }
     if as_json:
         print_json({name: _plain(d) for name, d in derivations.items()})
         return
@@ -66,6 +75,7 @@ def _plain(d: Derivation) -> dict[str, Any]:
         "parameters": {name: p.value for name, p in d.parameters.items()},
         "counts": {name: count._asdict() for name, count in d.counts._asdict().items()},
         "notes": d.notes,
+        "steps": {step.name: [str(x) for x in step.value] for step in d.steps},
     }
 
 

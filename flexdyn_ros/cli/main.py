@@ -7,21 +7,9 @@ interrupted.
 from __future__ import annotations
 
 import sys
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from flexdyn_ros import __version__
-from flexdyn_ros.cli.call import call
-from flexdyn_ros.cli.check import check
-from flexdyn_ros.cli.derive import derive
-from flexdyn_ros.cli.expand import expand
-from flexdyn_ros.cli.schema import schema
-from flexdyn_ros.cli.simulate import simulate
-from flexdyn_ros.cli.terminal import messages
-from flexdyn_ros.cli.up import up
-from flexdyn_ros.cli.view import view
-from flexdyn_ros.cli.warm import warm
 from flexdyn_ros.errors import (
     DescriptionError,
     FlexdynError,
@@ -30,34 +18,18 @@ from flexdyn_ros.errors import (
     UnsupportedError,
 )
 
-__all__ = ["app", "main"]
+__all__ = ["main"]
 
 FAILED, USAGE, REFUSED, MISSING, INTERRUPTED = 1, 2, 3, 4, 130
 
-app = typer.Typer(
-    name="flexdyn",
-    help="Dynamics of robots that bend. ROBOT is a path, a package:// URI or the name of a shipped robot.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-for command in (check, simulate, expand, view, derive, schema, up, call, warm):
-    app.command()(command)
 
+def __getattr__(name: str) -> Any:
+    # imported when somebody asks: the version is printed without it
+    if name == "app":
+        from flexdyn_ros.cli.commands import app
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(f"flexdyn_ros {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def without_command(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version")
-    ] = False,
-) -> None:
-    """Options without a command."""
+        return app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def exit_code(error: BaseException) -> int:
@@ -75,18 +47,19 @@ def exit_code(error: BaseException) -> int:
 
 def main() -> None:
     """Entry point: runs the command, turns errors into one clear line and an exit code."""
+    if sys.argv[1:] == ["--version"]:
+        print(f"flexdyn_ros {__version__}")
+        sys.exit(0)
     try:
-        app()
+        from flexdyn_ros.cli.commands import app
+
+        app(prog_name="flexdyn")
     except (FlexdynError, OSError, MemoryError, KeyboardInterrupt) as error:
+        from flexdyn_ros.cli.terminal import complain
+
         interrupted = isinstance(error, KeyboardInterrupt)
-        text = "interrupted" if interrupted else str(error) or type(error).__name__
-        messages.print(f"[bold red]error:[/] {_plain(text)}", highlight=False, soft_wrap=True)
+        complain("interrupted" if interrupted else str(error) or type(error).__name__)
         sys.exit(exit_code(error))
-
-
-def _plain(text: str) -> str:
-    """Text in which brackets mean brackets to rich."""
-    return text.replace("[", "\\[")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from flexdyn_ros.cli.starts import start_of
 from flexdyn_ros.cli.terminal import (
     Config,
     Json,
@@ -24,7 +25,8 @@ from flexdyn_ros.cli.terminal import (
     tables,
 )
 from flexdyn_ros.dynamics.protocol import Robot
-from flexdyn_ros.errors import SimulationError
+from flexdyn_ros.errors import SimulationError, UnknownNameError
+from flexdyn_ros.simulation.plan import ADAPTIVE, FIXED
 from flexdyn_ros.simulation.simulate import simulate as run
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.simulation.valves import command_mode
@@ -32,13 +34,45 @@ from flexdyn_ros.simulation.valves import command_mode
 __all__ = ["simulate"]
 
 _Pairs = list[str] | None
+METHODS = ("auto", *FIXED, *ADAPTIVE)
+
+
+def _complete_method(incomplete: str) -> list[str]:
+    return [name for name in METHODS if name.startswith(incomplete)]
+
+
+def _complete_start(incomplete: str) -> list[str]:
+    return [word for word in ("rest", "neutral") if word.startswith(incomplete)]
 
 
 def simulate(
     robot: RobotName,
     duration: Annotated[float, typer.Option("--duration", min=0.0, help="seconds")] = 5.0,
-    dt: Annotated[float, typer.Option("--dt", help="step [s]")] = 1e-3,
-    method: Annotated[str, typer.Option("--method", help="integrator; auto chooses")] = "auto",
+    dt: Annotated[
+        float | None, typer.Option("--dt", help="fixed step, or step of the output [s]", show_default="1e-3")
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option("--method", help=f"one of {', '.join(METHODS)}", autocompletion=_complete_method),
+    ] = "auto",
+    start: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="rest|neutral|FILE",
+            help="where to start: at rest under gravity, all actuators held unless --hold says which; at the "
+            "description's own start; or where a trajectory ended, .npz or .mcap",
+            autocompletion=_complete_start,
+        ),
+    ] = "neutral",
+    hold: Annotated[
+        str | None,
+        typer.Option(
+            "--hold",
+            metavar="NAMES|all|none",
+            help="constant efforts that carry the weight where it starts, of these actuators: a,b,c",
+        ),
+    ] = None,
     q: Annotated[
         _Pairs, typer.Option("--q", metavar="NAME=VALUE", help="initial position; repeatable")
     ] = None,
@@ -46,7 +80,8 @@ def simulate(
         _Pairs, typer.Option("--v", metavar="NAME=VALUE", help="initial velocity; repeatable")
     ] = None,
     tau: Annotated[
-        _Pairs, typer.Option("--tau", metavar="NAME=VALUE", help="constant effort; repeatable")
+        _Pairs,
+        typer.Option("--tau", metavar="NAME=VALUE", help="constant effort, instead of --hold's; repeatable"),
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="write a picture")] = None,
     beside_rigid: Annotated[
@@ -62,28 +97,29 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Simulate a robot and print a table of what it did; optionally a picture and files."""
-    if not 0.0 < dt < inf:
+    if dt is not None and not 0.0 < dt < inf:
         raise typer.BadParameter(f"{dt} is not positive and finite", param_hint="--dt")
     if not 0.0 <= duration < inf:
         raise typer.BadParameter(f"{duration} is not finite", param_hint="--duration")
     files = {"plot": plot, "save": save, "to_csv": csv, "to_bag": bag}
+    _check_files(files)
+    if method not in METHODS:
+        raise UnknownNameError("method", method, METHODS)
     loaded = load_robot(robot, config, settings, rigid)
-    q0, v0, held = loaded.neutral(), np.zeros(loaded.nv), np.zeros(loaded.nu)
-    for array, texts, names, option in (
-        (q0, q, loaded.q_names, "--q"),
-        (v0, v, loaded.v_names, "--v"),
-        (held, tau, loaded.effort_names, "--tau"),
-    ):
-        for index, value in named_numbers(texts, names, option).items():
-            array[index] = value
+    begin = start_of(loaded, start, hold, q, v)
+    efforts = begin.tau.copy()
+    for index, value in named_numbers(tau, loaded.effort_names, "--tau").items():
+        efforts[index] = value
     shown = not quiet and not as_json
     # cylinders that are told nothing keep their valves closed, which is not the same as no force
-    control = held if tau else None
+    control = efforts if tau or efforts.any() else None
     has_cylinders = command_mode(loaded, method, control) != "direct"
+    options: dict[str, Any] = {"method": method, "t0": begin.t} | ({} if dt is None else {"dt": dt})
     record = ("energy", "hydraulics") if has_cylinders else ("energy",)
-    options: dict[str, Any] = {"method": method, "control": control, "record": record}
     try:
-        result = run(loaded, duration, q0, v0, dt=dt, progress=shown, **options)
+        result = run(
+            loaded, duration, begin.q, begin.v, control=control, record=record, progress=shown, **options
+        )
     except SimulationError as error:
         if error.trajectory is not None:
             _write(error.trajectory, files, quiet)
@@ -91,7 +127,7 @@ def simulate(
     overlay = None
     if beside_rigid and plot is not None:
         twin = load_robot(robot, config, settings, rigid=True)
-        overlay = {"rigid": _twin_run(twin, result, q0, v0, held, method)}
+        overlay = {"rigid": _twin_run(twin, result, efforts, options)}
     _write(result, files, quiet or as_json, overlay)
     if as_json:
         print_json(_summary(result))
@@ -99,9 +135,27 @@ def simulate(
         _print(result, loaded.coordinates)
 
 
-def _twin_run(
-    twin: Robot, result: Trajectory, q0: np.ndarray, v0: np.ndarray, held: np.ndarray, method: str
-) -> Trajectory:
+def _check_files(files: dict[str, Path | None]) -> None:
+    """Refuse before the run what could not be written after it."""
+    plot = files["plot"]
+    if plot is not None:
+        from flexdyn_ros.view.plots import picture_formats
+
+        known = picture_formats()
+        if plot.suffix.lower().removeprefix(".") not in known:
+            raise typer.BadParameter(
+                f"{str(plot)!r} ends in {plot.suffix or 'nothing'!r}, expected one of "
+                f"{', '.join('.' + name for name in known)}",
+                param_hint="--plot",
+            )
+    for path in files.values():
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_dir():
+                raise typer.BadParameter(f"{str(path)!r} is a folder, expected the name of a file")
+
+
+def _twin_run(twin: Robot, result: Trajectory, efforts: np.ndarray, options: dict[str, Any]) -> Trajectory:
     """The rigid twin from the same state under the same efforts, as far as it has the same coordinates."""
 
     def of_twin(values: np.ndarray, names: tuple[str, ...], own: tuple[str, ...]) -> np.ndarray:
@@ -111,11 +165,10 @@ def _twin_run(
     return run(
         twin,
         float(result.t[-1] - result.t[0]),
-        of_twin(q0, result.q_names, twin.q_names),
-        of_twin(v0, result.v_names, twin.v_names),
-        dt=result.dt,
-        method=method,
-        control=of_twin(held, result.effort_names, twin.effort_names),
+        of_twin(result.q[0], result.q_names, twin.q_names),
+        of_twin(result.v[0], result.v_names, twin.v_names),
+        control=of_twin(efforts, result.effort_names, twin.effort_names),
+        **options,
     )
 
 
@@ -126,7 +179,6 @@ def _write(
     for method, path in files.items():
         if path is None:
             continue
-        path.parent.mkdir(parents=True, exist_ok=True)
         getattr(result, method)(path, **options.get(method, {}))
         if not quiet:
             messages.print(f"wrote {escape(str(path))}", highlight=False)

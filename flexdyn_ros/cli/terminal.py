@@ -6,7 +6,7 @@ import json
 import sys
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -14,8 +14,11 @@ import yaml
 from rich.console import Console
 from rich.markup import escape
 
-from flexdyn_ros.dynamics.loading import load
-from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.description.sources import shipped_names
+from flexdyn_ros.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from flexdyn_ros.dynamics.protocol import Robot
 
 __all__ = [
     "Config",
@@ -23,6 +26,7 @@ __all__ = [
     "Rigid",
     "RobotName",
     "Settings",
+    "complain",
     "load_robot",
     "messages",
     "named_numbers",
@@ -38,8 +42,17 @@ WIDE = 200
 tables = Console(width=None if sys.stdout.isatty() else WIDE)
 messages = Console(stderr=True)
 
+
+def complete_robot(incomplete: str) -> list[str]:
+    """Names of shipped robots that begin like that; the shell completes paths by itself."""
+    return [name for name in shipped_names() if name.startswith(incomplete)]
+
+
 RobotName = Annotated[
-    str, typer.Argument(metavar="ROBOT", help="path, package:// URI or name of a shipped robot")
+    str,
+    typer.Argument(
+        metavar="ROBOT", help="path, package:// URI or name of a shipped robot", autocompletion=complete_robot
+    ),
 ]
 Config = Annotated[
     list[Path] | None, typer.Option("--config", help="YAML file that overrides the description; repeatable")
@@ -71,6 +84,8 @@ def options_of(settings: list[str] | None, rigid: bool) -> dict[str, Any]:
 
 def load_robot(robot: str, config: list[Path] | None, settings: list[str] | None, rigid: bool) -> Robot:
     """Load the robot that the shared options describe."""
+    from flexdyn_ros.dynamics.loading import load
+
     return load(robot, config=config or None, options=options_of(settings, rigid) or None)
 
 
@@ -80,7 +95,7 @@ def named_numbers(texts: list[str] | None, names: tuple[str, ...], option: str) 
     for text in texts or ():
         name, _, value = text.partition("=")
         if name not in names:
-            raise typer.BadParameter(f"{name!r} is none of {', '.join(names)}", param_hint=option)
+            raise typer.BadParameter(str(UnknownNameError("name", name, names)), param_hint=option)
         try:
             number = float(value)
         except ValueError:
@@ -89,6 +104,12 @@ def named_numbers(texts: list[str] | None, names: tuple[str, ...], option: str) 
             raise typer.BadParameter(f"{text!r} is not a finite number", param_hint=option)
         result[names.index(name)] = number
     return result
+
+
+def complain(text: str) -> None:
+    """An error as one line on stderr."""
+    plain = text.replace("[", "\\[")
+    messages.print(f"[bold red]error:[/] {plain}", highlight=False, soft_wrap=True)
 
 
 def write_text(text: str, output: Path | None) -> None:

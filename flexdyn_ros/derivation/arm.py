@@ -115,7 +115,8 @@ class _Reader:
         flexible = d.formulation.flexible and (d.flexible_links or any(j.elasticity for j in d.joints))
         if d.kind != "tree" or flexible:
             raise UnsupportedError(
-                "closed forms are derived for rigid trees; see options={'formulation.flexible': False}"
+                f"closed forms are derived for rigid trees, and '{d.name}' is none: derive its rigid twin, "
+                "with --rigid in a terminal, or loaded with options={'formulation.flexible': False}"
             )
         if d.base.type != "fixed":
             raise UnsupportedError(f"closed forms are derived for a fixed base, not for a {d.base.type} one")

@@ -11,13 +11,13 @@ from flexdyn_ros.derivation import rendering
 from flexdyn_ros.derivation.algebra import Matrix, Vector, add, apply, mul, plus
 from flexdyn_ros.derivation.arithmetic import Expressions, Polynomials, State, Symbols, counting_state
 from flexdyn_ros.derivation.arm import SNAP, Arm, Parameter, read_arm
-from flexdyn_ros.derivation.lagrange import lagrange
+from flexdyn_ros.derivation.lagrange import lagrange, potential
 from flexdyn_ros.derivation.newton_euler import gather, newton_euler
 from flexdyn_ros.derivation.operations import Counter, Operations, Tally, count_expressions
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import MissingExtraError
 
-__all__ = ["METHODS", "Counts", "Derivation", "derive"]
+__all__ = ["METHODS", "Counts", "Derivation", "Step", "derive"]
 
 METHODS = ("newton_euler", "lagrange")
 
@@ -38,6 +38,15 @@ class Counts(NamedTuple):
     closed_shared: Operations
 
 
+class Step(NamedTuple):
+    """Something that a method computes on the way: its name, such as `omega_1`, what it is, and its sympy
+    expressions, one, or three in the axes of the body."""
+
+    name: str
+    meaning: str
+    value: tuple
+
+
 @dataclass(frozen=True)
 class Derivation:
     """Equations of motion of a robot in closed form.
@@ -49,6 +58,7 @@ class Derivation:
     parameters : by symbol name, with value, unit and meaning; empty if numbers were kept
     counts : operations
     notes : what was rounded or left out
+    steps : what the method computes on the way, if it was asked for
     """
 
     robot: str
@@ -63,6 +73,7 @@ class Derivation:
     parameters: Mapping[str, Parameter]
     counts: Counts
     notes: tuple[str, ...]
+    steps: tuple[Step, ...] = ()
 
     @property
     def tau(self) -> Any:
@@ -93,7 +104,11 @@ class Derivation:
 
 
 def derive(
-    description: RobotDescription, method: str = "newton_euler", *, symbolic: bool = True
+    description: RobotDescription,
+    method: str = "newton_euler",
+    *,
+    symbolic: bool = True,
+    steps: bool = False,
 ) -> Derivation:
     """Derive the equations of motion of an arm of one to three coordinates.
 
@@ -105,6 +120,10 @@ def derive(
         The recursion with angular velocities and accelerations, or energies and derivatives of transforms.
     symbolic : bool
         Masses, lengths and inertias as symbols (values in `parameters`), or as the description's numbers.
+    steps : bool
+        Also what the method computes on the way: angular velocity omega and acceleration omega', acceleration
+        v' of the origin, force F and moment N of inertia, force f and moment n from the joint, of every body
+        in its axes; kinetic energy K, potential U and L = K - U.
 
     Raises
     ------
@@ -136,6 +155,53 @@ def derive(
         parameters={p.name: p for p in plain.parameters} if symbolic else {},
         counts=_count(description, plain, names, method, symbolic, snap, (M, c, g)),
         notes=plain.notes,
+        steps=_steps(description, plain, names, method, symbolic, snap) if steps else (),
+    )
+
+
+MEANINGS = {
+    "omega": "angular velocity",
+    "omega'": "angular acceleration",
+    "v'": "acceleration of the origin, gravity as an upward acceleration of the base",
+    "F": "mass times acceleration of the centre of mass",
+    "N": "rate of the angular momentum about the centre of mass",
+    "f": "force from the joint",
+    "n": "moment from the joint, about the origin",
+}
+
+
+def _steps(
+    description: RobotDescription, plain: Arm, names: Symbols, method: str, symbolic: bool, snap: float
+) -> tuple[Step, ...]:
+    """What the method computes on the way, in collected form."""
+    numbers = Polynomials(plain, names, symbolic)
+    arm = read_arm(description, numbers.dress, snap=snap)
+    state = numbers.state(arm)
+
+    def tidy(x: Any) -> Any:
+        return rendering.tidy(numbers.expression(x))
+
+    if method == "newton_euler":
+        found: list[Step] = []
+
+        def tell(name: str, body: int, vector: Vector) -> None:
+            meaning = f"{MEANINGS[name]}, axes of the body on joint {arm.joints[body].name}"
+            found.append(Step(f"{name}_{body + 1}", meaning, tuple(tidy(x) for x in vector)))
+
+        newton_euler(arm, state.angles, state.rates, state.accelerations, arm.gravity, tell)
+        return tuple(found)
+    from sympy import Rational
+
+    terms = lagrange(arm, state.angles, state.rates, arm.gravity)
+    n = len(arm.joints)
+    rates = [mul(r, r) for r in state.v]
+    pairs = [mul(terms.M[i][j], mul(state.rates[i], state.rates[j])) for i in range(n) for j in range(n)]
+    twice = add(*pairs, *(mul(J, x) for J, x in zip(arm.rotors, rates, strict=True)))
+    K, U = Rational(1, 2) * tidy(twice), tidy(potential(arm, state.angles, arm.gravity))
+    return (
+        Step("K", "kinetic energy [J]", (K,)),
+        Step("U", "potential of gravity, 0 at the base's origin [J]", (U,)),
+        Step("L", "K - U; d/dt dL/dv - dL/dq = tau", (K - U,)),
     )
 
 

@@ -26,7 +26,7 @@ from flexdyn_ros.derivation.algebra import (
 from flexdyn_ros.derivation.arm import Arm, Joint
 from flexdyn_ros.derivation.rotation import Angle, rotation_about, rotation_derivatives
 
-__all__ = ["LagrangeTerms", "lagrange"]
+__all__ = ["LagrangeTerms", "lagrange", "potential"]
 
 
 class LagrangeTerms(NamedTuple):
@@ -39,7 +39,7 @@ class LagrangeTerms(NamedTuple):
 
 def lagrange(arm: Arm, angles: Sequence[Angle], v: Vector, gravity: Vector) -> LagrangeTerms:
     """Terms of Lagrange's equations; arguments as newton_euler."""
-    W, WW = _derivatives_of_transforms(arm, angles)
+    _, W, WW = _derivatives_of_transforms(arm, angles)
     n = len(arm.joints)
     # W_hi P, used by M and by its derivatives
     WP = [{i: product(W[h][i], arm.joints[h].pseudo_inertia) for i in W[h]} for h in range(n)]
@@ -65,6 +65,15 @@ def lagrange(arm: Arm, angles: Sequence[Angle], v: Vector, gravity: Vector) -> L
     return LagrangeTerms(M, c, g)
 
 
+def potential(arm: Arm, angles: Sequence[Angle], gravity: Vector) -> Any:
+    """Potential of gravity U = -sum g.p m, 0 at the base's origin; arguments as newton_euler."""
+    U: Any = 0
+    for T, joint in zip(_derivatives_of_transforms(arm, angles)[0], arm.joints, strict=True):
+        # first moments of the body in base axes
+        U = add(U, negative(dot(gravity, apply(T, [row[0] for row in joint.pseudo_inertia]))))
+    return U
+
+
 def _pair(i: int, j: int) -> tuple[int, int]:
     return (i, j) if i >= j else (j, i)
 
@@ -85,8 +94,9 @@ def _velocity_term(slopes: dict, v: Vector, i: int) -> Any:
 
 def _derivatives_of_transforms(
     arm: Arm, angles: Sequence[Angle]
-) -> tuple[list[dict[int, Matrix]], list[dict[tuple[int, int], Matrix]]]:
-    """First derivatives {i: (3, 4)} and second ones {(i, j): (3, 4)} of the transform of every body."""
+) -> tuple[list[Matrix], list[dict[int, Matrix]], list[dict[tuple[int, int], Matrix]]]:
+    """Transforms (3, 4), their first derivatives {i: (3, 4)} and second ones {(i, j): (3, 4)}, of every
+    body."""
     T: list[Matrix] = []
     first: list[dict[int, Matrix]] = []
     second: list[dict[tuple[int, int], Matrix]] = []
@@ -100,7 +110,7 @@ def _derivatives_of_transforms(
         seconds = {pair: _chain(X, A, 1) for pair, X in WW.items()}
         seconds |= {(h, i): _chain(X, dA, 0) for i, X in W.items()}
         second.append({**seconds, (h, h): _chain(below, ddA, 0)})
-    return first, second
+    return T, first, second
 
 
 def _joint_transforms(joint: Joint, angle: Angle) -> tuple[Matrix, Matrix, Matrix]:

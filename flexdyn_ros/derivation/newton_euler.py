@@ -6,7 +6,7 @@ Vectors: angular velocity and acceleration, acceleration of the origin, force, m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from flexdyn_ros.derivation.algebra import (
     Matrix,
@@ -27,19 +27,32 @@ from flexdyn_ros.derivation.rotation import Angle, rotation_about
 
 __all__ = ["gather", "newton_euler"]
 
+#: is told the name of a vector, the number of its body, and the vector (3,)
+Tell = Callable[[str, int, Vector], None]
 Turn = tuple[Matrix, Vector]  # rotation {body} -> {parent}, origin in the parent
 Motion = tuple[Vector, Vector, Vector]  # w, wd, vd
 
 
-def newton_euler(arm: Arm, angles: Sequence[Angle], v: Vector, a: Vector, gravity: Vector) -> Vector:
+def newton_euler(
+    arm: Arm,
+    angles: Sequence[Angle],
+    v: Vector,
+    a: Vector,
+    gravity: Vector,
+    tell: Tell | None = None,
+) -> Vector:
     """Efforts per joint, without rotors.
 
     angles: position of each joint (sine and cosine, or displacement); v, a: rate and acceleration of each
-    joint; gravity (3,): acceleration of free fall, base axes.
+    joint; gravity (3,): acceleration of free fall, base axes. tell: is told every vector on the way.
     """
     turns = [_placement(joint, angle) for joint, angle in zip(arm.joints, angles, strict=True)]
     motion = _outward(arm, turns, v, a, gravity)
-    return _inward(arm, turns, motion)
+    if tell is not None:
+        for i, vectors in enumerate(motion):
+            for name, vector in zip(("omega", "omega'", "v'"), vectors, strict=True):
+                tell(name, i, vector)
+    return _inward(arm, turns, motion, tell)
 
 
 def _placement(joint: Joint, angle: Angle) -> Turn:
@@ -71,7 +84,7 @@ def _outward(arm: Arm, turns: list[Turn], v: Vector, a: Vector, gravity: Vector)
     return motion
 
 
-def _inward(arm: Arm, turns: list[Turn], motion: list[Motion]) -> Vector:
+def _inward(arm: Arm, turns: list[Turn], motion: list[Motion], tell: Tell | None) -> Vector:
     """Forces and moments from the tips to the base, projected on the joint axes."""
     n = len(arm.joints)
     force, moment = [[0, 0, 0] for _ in range(n)], [[0, 0, 0] for _ in range(n)]
@@ -83,6 +96,9 @@ def _inward(arm: Arm, turns: list[Turn], motion: list[Motion]) -> Vector:
         N = plus(apply(I, wd), cross(w, apply(I, w)))
         force[i] = plus(force[i], F)
         moment[i] = plus(moment[i], N, cross(c, F))
+        if tell is not None:
+            for name, vector in (("F", F), ("N", N), ("f", force[i]), ("n", moment[i])):
+                tell(name, i, vector)
         tau[i] = dot(joint.axis, moment[i] if joint.revolute else force[i])
         if joint.parent >= 0:
             R, P = turns[i]

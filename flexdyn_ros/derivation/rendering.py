@@ -52,6 +52,10 @@ def text(d: Derivation) -> str:
     for i, name in enumerate(d.coordinates, start=1):
         lines.append(f"  q{i}, v{i}, a{i}: position, rate, acceleration of joint {name}")
     lines.append("")
+    for step in d.steps:
+        shown = ", ".join(str(_number(x)) for x in step.value)
+        lines.append(f"  {step.name} = {shown if len(step.value) == 1 else f'({shown})'}   # {step.meaning}")
+    lines += [""] if d.steps else []
     for letter, index, expression in _entries(d):
         name = f"{letter}[{','.join(map(str, index))}]"
         if letter == "M" and index[0] != index[1]:
@@ -93,6 +97,7 @@ def plain(d: Derivation) -> dict[str, Any]:
         "parameters": {name: p._asdict() for name, p in d.parameters.items()},
         "counts": {name: count._asdict() for name, count in d.counts._asdict().items()},
         "notes": list(d.notes),
+        "steps": {step.name: [str(_number(x)) for x in step.value] for step in d.steps},
     }
 
 
@@ -108,12 +113,24 @@ def _symbol_names(d: Derivation) -> dict[Any, str]:
     return names
 
 
+def _latex_name(step: str) -> str:
+    """omega'_1 as LaTeX writes it."""
+    head, _, number = step.partition("_")
+    letter = r"\omega" if head.startswith("omega") else head.rstrip("'")
+    letter = rf"\dot {letter}" if head.endswith("'") else letter
+    return f"{letter}_{{{number}}}" if number else letter
+
+
 def latex(d: Derivation) -> str:
     """A LaTeX display."""
     import sympy
 
     names = _symbol_names(d)
     rows = []
+    for step in d.steps:
+        shown = [sympy.latex(_number(x), symbol_names=names) for x in step.value]
+        right = shown[0] if len(shown) == 1 else r"\begin{bmatrix}" + r" \\ ".join(shown) + r"\end{bmatrix}"
+        rows.append(f"  {_latex_name(step.name)} &= {right}")
     for letter, index, expression in _entries(d):
         left = f"{letter}_{{{''.join(map(str, index))}}}"
         if letter == "M" and index[0] != index[1]:

@@ -9,6 +9,7 @@ from flexdyn_ros.description import build_joints, build_links, build_robot, form
 from flexdyn_ros.description.blocks import Layer
 from flexdyn_ros.description.context import Context
 from flexdyn_ros.description.elements import Section
+from flexdyn_ros.description.mistakes import end_of_stage, part
 from flexdyn_ros.description.robot import Joint, Override, RobotDescription
 from flexdyn_ros.description.statements import Statement
 
@@ -26,7 +27,10 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
         file=robot.file,
         warnings=list(robot.warnings),
     )
-    flexible = {name: build_links.build_link(name, said, context) for name, said in layer.links.items()}
+    flexible = {}
+    for name, said in layer.links.items():
+        with part():
+            flexible[name] = build_links.build_link(name, said, context)
     flexible_links = {name: link for name, link in flexible.items() if link is not None}
     extended = _extended_joints(layer, context)
     sections = _sections(layer, context)
@@ -66,10 +70,12 @@ def _platform(layer: Layer, context: Context) -> Platform | None:
 
 
 def _extended_joints(layer: Layer, context: Context) -> dict[str, tuple[Joint, Statement]]:
-    return {
-        name: (build_joints.build_joint(context.joints[name], said), said)
-        for name, said in layer.joints.items()
-    }
+    found = {}
+    for name, said in layer.joints.items():
+        with part():
+            found[name] = (build_joints.build_joint(context.joints[name], said), said)
+    end_of_stage()
+    return found
 
 
 def _sections(layer: Layer, context: Context) -> tuple[Section, ...]:

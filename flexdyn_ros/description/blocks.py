@@ -7,6 +7,7 @@ from typing import Any
 from flexdyn_ros.description import schema
 from flexdyn_ros.description.markup import Document, element_path, line_of
 from flexdyn_ros.description.markup import Element as Xml
+from flexdyn_ros.description.mistakes import part
 from flexdyn_ros.description.statements import Place, Statement
 from flexdyn_ros.description.values import expected, suggestion
 from flexdyn_ros.description.vocabulary import Element
@@ -35,15 +36,16 @@ def read_blocks(doc: Document, known: dict[str, set[str]], layer: Layer) -> list
     """Add the blocks of a document to a layer; returns the files that it names, with the place of each."""
     files: list[tuple[str, Place]] = []
     for block in doc.root.findall("flexdyn"):
-        place = place_of(doc, block)
-        _check_block(block, place)
-        if block.get("file") is not None:
-            files.append((block.get("file", ""), place))
-            continue
-        reference = block.get("reference")
-        if reference is not None:
-            _check_reference(reference, known, place)
-        _read_block(doc, block, reference, known, layer)
+        with part():
+            place = place_of(doc, block)
+            _check_block(block, place)
+            if block.get("file") is not None:
+                files.append((block.get("file", ""), place))
+                continue
+            reference = block.get("reference")
+            if reference is not None:
+                _check_reference(reference, known, place)
+            _read_block(doc, block, reference, known, layer)
     _refuse_nested(doc)
     return files
 
@@ -83,16 +85,19 @@ def _read_block(doc: Document, block: Xml, reference: str | None, known: Any, la
     first: Element | None = None
     _refuse_text(doc, block)
     for element in block:
-        place = place_of(doc, element)
-        scope = _scope_of(str(element.tag), reference, place)
-        if scope is not schema.ROBOT:
-            if reference not in known[scope.name]:
-                kinds = f"<{element.tag}> belongs to {scope.meaning}, but no {scope.name} has this name"
-                place_of(doc, block).fail(kinds, "reference", reference, f"the name of a {scope.name}")
-            if first is not None and first is not scope:
-                place.fail("link and joint elements in one block", None, element.tag, "one block for each")
-            first = scope
-        _read_child(doc, element, layer.part(scope, reference or "", place_of(doc, block)))
+        with part():
+            place = place_of(doc, element)
+            scope = _scope_of(str(element.tag), reference, place)
+            if scope is not schema.ROBOT:
+                if reference not in known[scope.name]:
+                    kinds = f"<{element.tag}> belongs to {scope.meaning}, but no {scope.name} has this name"
+                    place_of(doc, block).fail(kinds, "reference", reference, f"the name of a {scope.name}")
+                if first is not None and first is not scope:
+                    place.fail(
+                        "link and joint elements in one block", None, element.tag, "one block for each"
+                    )
+                first = scope
+            _read_child(doc, element, layer.part(scope, reference or "", place_of(doc, block)))
 
 
 def _scope_of(tag: str, reference: str | None, place: Place) -> Element:
@@ -123,7 +128,8 @@ def _read_child(doc: Document, element: Xml, parent: Statement) -> None:
     _read_attributes(element, statement)
     _read_text(doc, element, statement)
     for child in element:
-        _read_child(doc, child, statement)
+        with part():
+            _read_child(doc, child, statement)
     siblings = parent.children.setdefault(tag, {})
     key = key_of(statement, len(siblings))
     if key in siblings:
@@ -148,12 +154,13 @@ def key_of(statement: Statement, count: int) -> Any:
 def _read_attributes(element: Xml, statement: Statement) -> None:
     rule, place = statement.element, statement.place
     for name, raw in attributes_of(element).items():
-        attribute = rule.attribute(name)
-        if attribute is None:
-            known = [each.name for each in rule.attributes]
-            message = f"unknown attribute '{name}' of <{rule.name}>{suggestion(name, known)}"
-            place.fail(message, name, raw, f"one of {', '.join(known)}" if known else "no attributes")
-        statement.set(attribute, raw, place)
+        with part():
+            attribute = rule.attribute(name)
+            if attribute is None:
+                known = [each.name for each in rule.attributes]
+                message = f"unknown attribute '{name}' of <{rule.name}>{suggestion(name, known)}"
+                place.fail(message, name, raw, f"one of {', '.join(known)}" if known else "no attributes")
+            statement.set(attribute, raw, place)
 
 
 def _read_text(doc: Document, element: Xml, statement: Statement) -> None:

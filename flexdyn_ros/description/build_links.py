@@ -82,6 +82,11 @@ def _modes(said: Statement, context: Context) -> Modes:
         values["file"] = context.find(said, "file")
     elif not any(values[field] for field in _FIELDS):
         said.fail("no modes are asked for", None, "at least one number > 0 of " + ", ".join(_FIELDS))
+    if values["shapes"] is not None:
+        others = [name for name in ("basis", "elements", "boundary") if name in said.values]
+        if others:
+            said.fail(f"'shapes' and '{others[0]}' exclude each other", others[0], "only one of them")
+        values["shapes"] = context.find(said, "shapes")
     most = max(values[field] for field in _FIELDS)
     if values["basis"] == "finite_element" and most > values["elements"]:
         said.fail(f"{most} modes need as many finite elements", "elements", f"at least {most}")

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from flexdyn_ros.errors import StateError
+
 Vec3 = tuple[float, float, float]
 
 
@@ -90,6 +92,7 @@ class Modes:
     elements: int = 20
     boundary: str = "clamped-free"
     file: str | None = None
+    shapes: str | None = None
 
 
 @dataclass(frozen=True)
@@ -261,6 +264,16 @@ class Road:
     points: tuple[tuple[float, float], ...] = ()
     file: str | None = None
     function: Callable[[float], Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """StateError for a function that pickle cannot find again by its name."""
+        name = getattr(self.function, "__qualname__", "")
+        if "<" in name:
+            raise StateError(
+                f"the road of this robot is the function '{name}', which cannot be pickled: expected a "
+                "function at the top level of a module, or a road of another kind, as a table"
+            )
+        return dict(self.__dict__)
 
 
 @dataclass(frozen=True)

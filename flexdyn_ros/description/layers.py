@@ -11,6 +11,7 @@ from flexdyn_ros.description.blocks import Layer, place_of, read_blocks
 from flexdyn_ros.description.limits import FILE, screen_flexible
 from flexdyn_ros.description.markup import Document
 from flexdyn_ros.description.merging import merge
+from flexdyn_ros.description.mistakes import end_of_stage
 from flexdyn_ros.description.reader import parsed
 from flexdyn_ros.description.robot import Override, RobotDescription
 from flexdyn_ros.description.sources import Origin
@@ -53,6 +54,7 @@ def _all_layers(
     options, options_place = said
     if options is not None:
         merge(layer, settings.read_options(options, known, options_place), overrides)
+    end_of_stage()
     return layer
 
 

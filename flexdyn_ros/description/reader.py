@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from flexdyn_ros.description import limits, markup, sources, topology, urdf, xacro_text
+from flexdyn_ros.description import limits, markup, mistakes, sources, topology, urdf, xacro_text
 from flexdyn_ros.description.markup import Document
 from flexdyn_ros.description.robot import RobotDescription
+from flexdyn_ros.errors import DescriptionError
 
 _MOST_WARNINGS = 1000
 
@@ -48,6 +49,7 @@ def read(
     warnings: list[str] = [f"xacro: {message}" for message in doc.messages]
     links = urdf.read_links(doc, warnings)
     joints = urdf.read_joints(doc, warnings)
+    _look_ahead(doc)
     root = topology.find_root(doc, links, joints)
     joints = topology.settle_mimic(doc, joints, warnings)
     robot = RobotDescription(
@@ -66,6 +68,30 @@ def read(
     from flexdyn_ros.description.layers import extend
 
     return extend(robot, doc, config, options, origin)
+
+
+def _look_ahead(doc: Document) -> None:
+    """While mistakes are collected and some were found: those of the `<flexdyn>` blocks too; then give up."""
+    if not mistakes.any_found():
+        return
+    from flexdyn_ros.description.blocks import Layer, place_of, read_blocks
+
+    known = {tag: {str(e.get("name")) for e in doc.root.findall(tag)} for tag in ("link", "joint")}
+    with mistakes.part():
+        read_blocks(doc, known, Layer("urdf", place_of(doc, doc.root)))
+    mistakes.end_of_stage()
+
+
+def find_mistakes(source: Any, **options: Any) -> list[DescriptionError]:
+    """All mistakes of a description, in the order of their lines, as far as it can be read; arguments as of
+    `read`.
+
+    What the first look shows: elements, values, names, each part by itself. Only where these are right, what
+    they are together.
+    """
+    with mistakes.collected() as found:
+        read(source, **options)
+    return sorted(found, key=lambda error: (error.file or "", error.line or 0))
 
 
 def _shortened(warnings: list[str]) -> tuple[str, ...]:

@@ -120,6 +120,11 @@ MODES = Element(
             "end conditions of the shape functions",
             shown="clamped-free",
         ),
+        Attribute(
+            "shapes",
+            "file",
+            "own shape functions (.npz), polynomials; excludes basis and boundary",
+        ),
         Attribute("file", "file", "imported modes (.npz); excludes all else here"),
     ),
 )

@@ -118,7 +118,7 @@ ROAD = Element(
         positive(
             "length", "m", "length of bump or step", only=_of("bump", "step"), needed=_of("bump", "step")
         ),
-        number("grade", "-", "rise over run", only=_of("slope"), needed=_of("slope")),
+        number("grade", "-", "rise over run; level before the start", only=_of("slope"), needed=_of("slope")),
         choice("class", "A B C D E", "road class of ISO 8608", only=_of("iso8608"), needed=_of("iso8608")),
         integer("seed", "of the phases: same seed, same road", shown="0", least=0, only=_of("iso8608")),
         integer("lines", "number of spectral lines", shown="500", least=2, most=100000, only=_of("iso8608")),

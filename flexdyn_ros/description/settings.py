@@ -10,6 +10,7 @@ from typing import Any
 
 from flexdyn_ros.description import schema
 from flexdyn_ros.description.blocks import Layer
+from flexdyn_ros.description.mistakes import part
 from flexdyn_ros.description.statements import DELETED, Place, Statement, Value
 from flexdyn_ros.description.values import suggestion
 from flexdyn_ros.description.vocabulary import Element
@@ -66,7 +67,8 @@ def read_tree(tree: Any, source: str, where: Place, known: dict[str, set[str]]) 
     if tree is None:
         return layer
     for path, value, place in _items(tree, where):
-        _read_path(path, value, place, layer, known)
+        with part():
+            _read_path(path, value, place, layer, known)
     return layer
 
 

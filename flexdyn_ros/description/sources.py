@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from flexdyn_ros.description.limits import FILE
+from flexdyn_ros.description.values import suggestion
 from flexdyn_ros.errors import DescriptionError
 
 #: what a source may be: "any" decides by its first letter, the others by what the caller knows
@@ -90,10 +91,20 @@ def find_file(name: str, *, beside: str | None = None, shipped: bool = False) ->
         if found is not None:
             return found
     shown = name if len(name) < 200 else name[:200] + "..."
-    expected = "the name of a file that exists"
+    message, expected = "no such file", "the name of a file that exists"
+    if _is_folder(path):
+        message, expected = "a folder, not a file", "the name of a file"
     if shipped:
+        message += suggestion(name, shipped_names(), 0.6)
         expected += f", or of a shipped robot ({', '.join(shipped_names()) or 'none found'})"
-    raise DescriptionError("no such file", file=beside or shown, value=shown, expected=expected)
+    raise DescriptionError(message, file=beside or shown, value=shown, expected=expected)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def find_reference(name: str, origin: str | None) -> Path:

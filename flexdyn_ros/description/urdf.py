@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from flexdyn_ros.description.inertia import judge_inertia
 from flexdyn_ros.description.markup import Document, Element, line_of, name_of, number, only_child, vector
+from flexdyn_ros.description.mistakes import part
 from flexdyn_ros.description.robot import Inertial, Joint, Limit, Link, Mimic
 from flexdyn_ros.description.values import suggestion
 
@@ -37,11 +38,14 @@ def read_links(doc: Document, warnings: list[str]) -> tuple[Link, ...]:
     links: dict[str, Link] = {}
     hints: Hints = {}
     for element in doc.root.findall("link"):
-        name = _new_name(doc, element, links)
-        inertial = only_child(doc, element, "inertial")
-        values = None if inertial is None else _read_inertial(doc, name, inertial, warnings)
-        links[name] = Link(name, values, line_of(element))
-        _warn_of_typos(element, _IN_LINK, warnings, hints)
+        with part():
+            name = _new_name(doc, element, links)
+            # a link whose inertia is wrong is there all the same
+            links[name] = Link(name, None, line_of(element))
+            inertial = only_child(doc, element, "inertial")
+            values = None if inertial is None else _read_inertial(doc, name, inertial, warnings)
+            links[name] = Link(name, values, line_of(element))
+            _warn_of_typos(element, _IN_LINK, warnings, hints)
     if not links:
         doc.fail("the robot has no links", doc.root, expected="at least one <link>")
     return tuple(links.values())
@@ -52,9 +56,10 @@ def read_joints(doc: Document, warnings: list[str]) -> tuple[Joint, ...]:
     joints: dict[str, Joint] = {}
     hints: Hints = {}
     for element in doc.root.findall("joint"):
-        name = _new_name(doc, element, joints)
-        joints[name] = _read_joint(doc, name, element, warnings)
-        _warn_of_typos(element, _IN_JOINT, warnings, hints)
+        with part():
+            name = _new_name(doc, element, joints)
+            joints[name] = _read_joint(doc, name, element, warnings)
+            _warn_of_typos(element, _IN_JOINT, warnings, hints)
     return tuple(joints.values())
 
 

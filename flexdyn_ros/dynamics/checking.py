@@ -49,6 +49,8 @@ class Report:
     bodies : tuple of Body
         One per link, in the order of the file.
     coordinates : tuple of Coordinate
+    actuators : tuple of str
+        Names of what drives the robot.
     overrides : tuple of Override
         Values that a file, YAML or an option put in place of earlier ones.
     flexible : tuple of FlexibleLinkReport
@@ -79,6 +81,7 @@ class Report:
     nu: int
     bodies: tuple[Body, ...]
     coordinates: tuple[Coordinate, ...]
+    actuators: tuple[str, ...]
     overrides: tuple[Override, ...]
     flexible: tuple[FlexibleLinkReport, ...]
     modes_free: tuple[ModeReport, ...]
@@ -129,6 +132,7 @@ def check(
         nu=robot.nu,
         bodies=tuple(_body(robot, link.name) for link in description.links),
         coordinates=robot.coordinates,
+        actuators=robot.actuators,
         overrides=description.overrides,
         flexible=links,
         modes_free=free,

@@ -40,30 +40,57 @@ def reach_by_steps(
     jacobian: Callable[[np.ndarray], np.ndarray],
     target: np.ndarray,
     q: np.ndarray,
+    limits: tuple[np.ndarray, np.ndarray],
 ) -> Solution:
-    """Levenberg-Marquardt steps from q (nq,) to a point (3,) or pose (4, 4) of the tip.
+    """Levenberg-Marquardt steps from q (nq,) to a point (3,) or pose (4, 4) of the tip, within limits (nq,).
+
+    Actuators that a step would take beyond an end of their stroke stay there, and the others make the step.
 
     pose(q) is (4, 4), jacobian(q) (6, nq), both in world axes. Positions count in metres, turns in radians
     times the size of a step of the arm, so that neither outweighs the other by units.
     """
     whole = target.ndim == 2
-    at, reached = q, _deviation(pose(q), target, whole)
+    at = np.clip(q, *limits)
+    reached = _deviation(pose(at), target, whole)
     damping, done = 1e-3, 0
     while done < MOST_ITERATIONS and np.abs(reached).max() > TOLERANCE:
         done += 1
         J = jacobian(at)
         J = J if whole else J[3:]
-        size = np.linalg.norm(J, ord=2)
-        step = np.linalg.solve(J.T @ J + damping * size**2 * np.eye(len(at)), J.T @ reached)
-        trial = _deviation(pose(at + step), target, whole)
+        moved = _step_within(J, reached, at, damping, limits)
+        trial = _deviation(pose(moved), target, whole)
         if trial @ trial < reached @ reached:
-            at, reached, damping = at + step, trial, max(damping * 0.1, 1e-16)
+            at, reached, damping = moved, trial, max(damping * 0.1, 1e-16)
         else:
             damping *= 10.0
             if damping > 1e8:
                 break
     residual = float(np.abs(reached).max())
     return Solution(at, np.array(residual < ACCEPTED), np.array(done), np.array(residual))
+
+
+def _step_within(
+    J: np.ndarray,
+    reached: np.ndarray,
+    at: np.ndarray,
+    damping: float,
+    limits: tuple[np.ndarray, np.ndarray],
+) -> np.ndarray:
+    """q after a damped step; those that would leave the limits stop there, the others make up for it."""
+    free, moved = np.ones(len(at), dtype=bool), at.copy()
+    while free.any():
+        G = J[:, free]
+        missing = reached - J[:, ~free] @ (moved - at)[~free]
+        size = max(float(np.linalg.norm(G, ord=2)), 1e-300)
+        step = np.linalg.solve(G.T @ G + damping * size**2 * np.eye(int(free.sum())), G.T @ missing)
+        wanted = moved.copy()
+        wanted[free] = at[free] + step
+        moved = np.clip(wanted, *limits)
+        beyond = free & (wanted != moved)
+        if not beyond.any():
+            break
+        free &= ~beyond
+    return moved
 
 
 def _deviation(pose: np.ndarray, target: np.ndarray, whole: bool) -> np.ndarray:

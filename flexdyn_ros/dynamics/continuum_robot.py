@@ -30,7 +30,7 @@ from flexdyn_ros.kernels import continuum as kernels
 from flexdyn_ros.model.continuum import ATMOSPHERE, PackedArm, SectionFrame, build_arm, carry_payloads
 from flexdyn_ros.model.payload import Payload
 from flexdyn_ros.model.placement import IDENTITY
-from flexdyn_ros.model.stations import section_of
+from flexdyn_ros.model.stations import section_of, word_for
 
 if TYPE_CHECKING:
     from flexdyn_ros.dynamics.motion import Motion
@@ -144,7 +144,7 @@ class ContinuumRobot(DirectVerbs):
         """Length changes that bring the distal end of the last section, before its plate, to a target.
 
         One section and a point: closed form, whatever q0. Else damped least squares from q0 (neutral() if
-        omitted; a straight arm on its own axis cannot tell where to bend). Strokes are not judged here.
+        omitted; a straight arm on its own axis cannot tell where to bend), within the strokes.
 
         Parameters
         ----------
@@ -154,7 +154,8 @@ class ContinuumRobot(DirectVerbs):
         Returns
         -------
         Solution
-            converged: the largest deviation, `residual` [m, rad], is below 1e-9.
+            converged: the largest deviation, `residual` [m, rad], is below 1e-9, and no actuator leaves its
+            stroke (one section and a point: the only q that reaches it may).
         """
         wanted = numbers(target, "target")
         whole = wanted.ndim >= 2 and wanted.shape[-2:] == (4, 4)
@@ -169,7 +170,11 @@ class ContinuumRobot(DirectVerbs):
         name = f"{self.section_names[-1]}/tip"
         found = [
             reach_by_steps(
-                lambda q: self.frames(q, name), lambda q: self.jacobian(q, name), each, start.copy()
+                lambda q: self.frames(q, name),
+                lambda q: self.jacobian(q, name),
+                each,
+                start.copy(),
+                self._strokes,
             )
             for each in wanted.reshape(-1, *tail)
         ]
@@ -187,7 +192,16 @@ class ContinuumRobot(DirectVerbs):
         q = reach_point(self._arm.sections[0], (target - base.p) @ base.R)
         reached = self.pose(q, [1.0])[..., 0, :3, 3]
         residual = np.abs(reached - target).max(axis=-1)
-        return Solution(q, residual < ACCEPTED, np.zeros(residual.shape, dtype=np.int64)[()], residual)
+        lower, upper = self._strokes
+        inside = ((q >= lower - ACCEPTED) & (q <= upper + ACCEPTED)).all(axis=-1)
+        converged = (residual < ACCEPTED) & inside
+        return Solution(q, converged, np.zeros(residual.shape, dtype=np.int64)[()], residual)
+
+    @cached_property
+    def _strokes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Shortest and longest length changes (nq,) of the actuators [m]."""
+        c = self.coordinates
+        return np.array([x.lower for x in c]), np.array([x.upper for x in c])
 
     def pose(self, q: np.ndarray, s: Any) -> np.ndarray:
         """Poses (..., k, 4, 4) of slices in the world, s (k,) in [0, n].
@@ -319,7 +333,8 @@ class ContinuumRobot(DirectVerbs):
                     section, eta = name.removesuffix(end), at
             if section in self.section_names and eta is not None:
                 return SectionFrame(name, self.section_names.index(section), eta, IDENTITY)
-        raise UnknownNameError("frame", name, (*self.frame_names, *(f"{s}@0.5" for s in self.section_names)))
+        known = (*self.frame_names, *(f"{s}@0.5" for s in self.section_names))
+        raise UnknownNameError(word_for(name, self.section_names), name, known)
 
     def _poses(self, q: np.ndarray, frames: list[SectionFrame]) -> np.ndarray:
         """(..., k, 4, 4) in the world."""

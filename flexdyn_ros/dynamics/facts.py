@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.dynamics.efforts import scattered_efforts
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.model.coordinates import Coordinate
 from flexdyn_ros.model.payload import Payload, check_payload
@@ -85,6 +86,36 @@ class RobotFacts(ABC):
             return self._v_index[name]
         except (KeyError, TypeError):
             raise UnknownNameError("coordinate", name, self.v_names) from None
+
+    @cached_property
+    def actuators(self) -> tuple[str, ...]:
+        """Names of what drives the robot, in the order of `effort_names`: driven joints, motors, legs, soft
+        actuators.
+
+        Modes, bases, hubs, joints of effort limit 0 and coordinates of prescribed motion are none.
+        """
+        if self.effort_names != self.v_names:
+            return self.effort_names
+        return tuple(c.name for c in self.coordinates if c.actuated and not c.prescribed)
+
+    def efforts(self, u: Any) -> np.ndarray:
+        """tau (..., nu) of what the actuators do; 0 where nothing drives.
+
+        Parameters
+        ----------
+        u : (..., na) array in the order of `actuators`, or mapping from their names to (...) [N m, N]
+            Actuators that a mapping leaves out do nothing.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError
+            For another shape, NaN or infinity, a name that is no actuator.
+        """
+        return scattered_efforts(u, self.actuators, self._effort_index, self.nu)
+
+    @cached_property
+    def _effort_index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.effort_names)}
 
     @cached_property
     def _v_index(self) -> dict[str, int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdyn_ros.dynamics.arguments import Rows, by_name, check_out, explain_status, finite_number
 from flexdyn_ros.dynamics.derived_verbs import RobotVerbs
-from flexdyn_ros.dynamics.platform_margins import margins_of
+from flexdyn_ros.dynamics.platform_margins import ball_motion, margins_of
 from flexdyn_ros.dynamics.platform_pose import complain, refusals, turn_between
 from flexdyn_ros.dynamics.platform_reactions import leg_loads
 from flexdyn_ros.dynamics.platform_results import Legs, LegStates, Margins, Pose, Reactions
@@ -19,7 +19,7 @@ from flexdyn_ros.dynamics.wrenches import rows_with_wrenches, wrench_rows
 from flexdyn_ros.errors import DimensionError, UnknownNameError, UnsupportedError
 from flexdyn_ros.kernels import platform_kinematics as columns
 from flexdyn_ros.kernels import platform_verbs as kernels
-from flexdyn_ros.model.platform_tables import LegFacts, PlatformTables
+from flexdyn_ros.model.platform_tables import LegFacts, PlatformTables, near_limits
 from flexdyn_ros.model.tree import Frame
 
 __all__ = ["LegVerbs"]
@@ -168,6 +168,29 @@ class LegVerbs(RobotVerbs):
             np.concatenate([angles, strokes[..., None]], axis=-1),
             np.concatenate([turning, rates[..., None]], axis=-1),
         )
+
+    @cached_property
+    def leg_limits(self) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
+        """What limits the legs, k of them: names, lower and upper limits (k,) [rad, m].
+
+        Of each leg both angles of the universal joint and the stroke, by the names of the URDF's joints, and
+        the angle of the spherical joint, `LEG/ball`, by which the leg has left its direction at home;
+        infinite where there is none.
+        """
+        names = tuple(name for leg in self.legs for name in (*leg.joints, f"{leg.name}/ball"))
+        limits = np.array(
+            [(*leg.angle_limits, (0.0, leg.stroke), (-np.inf, leg.ball_limit)) for leg in self.legs]
+        ).reshape(-1, 2)
+        return names, limits[:, 0], limits[:, 1]
+
+    def limited_motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where the legs are, (..., k), and how fast that changes, in the order of `leg_limits`."""
+        angles = np.array([leg.angle_limits for leg in self.legs])
+        position, rate = self.leg_joints(q, v)
+        position[..., :2] = near_limits(position[..., :2], angles)
+        ball, turning = ball_motion(self._tables, self.inverse_kinematics(q, v), np.asarray(q), np.asarray(v))
+        both = [np.concatenate([x, y[..., None]], axis=-1) for x, y in ((position, ball), (rate, turning))]
+        return both[0].reshape(*ball.shape[:-1], -1), both[1].reshape(*ball.shape[:-1], -1)
 
     def joint_reactions(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None

@@ -6,9 +6,9 @@ import numpy as np
 
 from flexdyn_ros.dynamics.platform_results import Legs, Margins
 from flexdyn_ros.model.platform_checks import LARGEST_K
-from flexdyn_ros.model.platform_tables import PlatformTables
+from flexdyn_ros.model.platform_tables import PlatformTables, beyond_limits
 
-__all__ = ["MASK_BITS", "WARN_AT", "homogeneous", "margins_of"]
+__all__ = ["MASK_BITS", "WARN_AT", "ball_motion", "homogeneous", "margins_of"]
 
 #: what each bit of `Margins.mask` says
 MASK_BITS = {
@@ -59,31 +59,53 @@ def margins_of(tables: PlatformTables, q: np.ndarray, legs: Legs, J: np.ndarray,
 def _angle_margin(tables: PlatformTables, legs: Legs) -> np.ndarray:
     limits = np.array([leg.angle_limits for leg in tables.legs])
     offsets = np.array([leg.offset for leg in tables.legs])
-    inside = np.minimum(legs.angles - limits[..., 0], limits[..., 1] - legs.angles).min((-2, -1))
+    inside = -beyond_limits(legs.angles, limits).max((-2, -1))
     # the second angle, counted from where the leg is perpendicular to the base-fixed axis, has the sine u.s
     tilt = np.arcsin(np.clip(np.abs(np.sin(legs.angles[..., 1] + offsets)), 0.0, 1.0))
     return np.minimum(inside, np.arcsin(LARGEST_K) - tilt.max(-1))
 
 
 def _ball_margin(tables: PlatformTables, q: np.ndarray, legs: Legs) -> np.ndarray:
-    home = np.array([leg.home_direction for leg in tables.legs])
     limit = np.array([leg.ball_limit for leg in tables.legs])
-    turned = np.einsum("nij,kj->nki", _rotations(q), home)
+    return (limit - _ball_angles(tables, legs, _rotations(q))[0]).min(-1)
+
+
+def ball_motion(
+    tables: PlatformTables, legs: Legs, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Angles (..., 6) of the spherical joints from home, and their rates, at poses q (..., 7) with twists v
+    (..., 6) and the legs there."""
+    R = _rotations(q)
+    angle, turned = _ball_angles(tables, legs, R)
+    arms = np.einsum("...ij,kj->...ki", R, tables.anchors)
+    w, s = v[..., None, :3], legs.direction
+    point = v[..., None, 3:] + np.cross(w, arms)
+    swing = (point - s * (point * s).sum(-1, keepdims=True)) / legs.length[..., None]
+    slope = (np.cross(w, turned) * s).sum(-1) + (turned * swing).sum(-1)
+    sine = np.sin(angle)
+    return angle, np.where(sine > 1e-9, -slope / np.maximum(sine, 1e-9), 0.0)
+
+
+def _ball_angles(tables: PlatformTables, legs: Legs, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Angles (..., 6) of the legs from their directions at home, and those directions (..., 6, 3) turned with
+    the platform by R (..., 3, 3)."""
+    home = np.array([leg.home_direction for leg in tables.legs])
+    turned = np.einsum("...ij,kj->...ki", R, home)
     cross = np.linalg.norm(np.cross(turned, legs.direction), axis=-1)
-    angle = np.arctan2(cross, (turned * legs.direction).sum(-1))
-    return (limit - angle).min(-1)
+    return np.arctan2(cross, (turned * legs.direction).sum(-1)), turned
 
 
 def _rotations(q: np.ndarray) -> np.ndarray:
-    """Rotation matrices (n, 3, 3) of the quaternions of q (n, 7)."""
-    x, y, z, w = q[:, 3:].T
-    return np.array(
+    """Rotation matrices (..., 3, 3) of the quaternions of q (..., 7)."""
+    x, y, z, w = np.moveaxis(q[..., 3:], -1, 0)
+    rows = np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
             [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
             [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
         ]
-    ).transpose(2, 0, 1)
+    )
+    return np.moveaxis(rows, (0, 1), (-2, -1))
 
 
 def _clearance(tables: PlatformTables, legs: Legs) -> np.ndarray:

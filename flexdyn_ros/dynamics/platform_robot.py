@@ -23,7 +23,7 @@ from flexdyn_ros.dynamics.platform_margins import homogeneous
 from flexdyn_ros.dynamics.results import Equilibrium
 from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.dynamics.wrenches import rows_with_wrenches, wrench_rows
-from flexdyn_ros.errors import SingularityError
+from flexdyn_ros.errors import SingularityError, StateError, UnsupportedError
 from flexdyn_ros.kernels import platform_verbs as kernels
 from flexdyn_ros.kernels import rigid
 from flexdyn_ros.model.packed_platform import PackedPlatform, pose_manifold
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["PlatformRobot"]
 
 _empty = np.empty
+#: number of the first body of the first leg, its cross, and how many bodies a leg has
+FIRST_LEG_BODY, BODIES_OF_LEG = 2, 3
 #: smallest singular value of the homogeneous Jacobian at which inverse dynamics still answers
 SINGULAR_BELOW = 1e-6
 
@@ -51,6 +53,8 @@ class PlatformRobot(LegVerbs):
     """
 
     kind = "platform"
+    #: the servo-hydraulic cylinders of the legs; None without `<hydraulics>`
+    hydraulics: Hydraulics | None
 
     def __init__(self, description: RobotDescription, payloads: tuple[Payload, ...] = ()) -> None:
         self._payloads = payloads
@@ -70,6 +74,7 @@ class PlatformRobot(LegVerbs):
         self._packed = PackedPlatform(self._tables)
         self._address = self._packed.address
         check_reach(description, self._tables, self._packed)
+        self.hydraulics = _cylinders_of(description)
         self._manifold = pose_manifold(self.gravity)
         self._take_shortcuts(kernels)
         self._complete = True
@@ -91,7 +96,13 @@ class PlatformRobot(LegVerbs):
         return np.array(limits)
 
     def _check_carrier(self, frame: str) -> None:
-        self._frame(frame)
+        body = self._frame(frame).body
+        if body >= FIRST_LEG_BODY and (body - FIRST_LEG_BODY) % BODIES_OF_LEG == 0:
+            raise UnsupportedError(
+                f"frame '{frame}' belongs to the cross of a universal joint, which is massless in the "
+                "equations: no payload can be fixed to it; fix it to the cylinder, which turns about the "
+                "same point"
+            )
 
     def _carrying(self, frame: str, payloads: tuple[Payload, ...]) -> PlatformRobot:
         return PlatformRobot(self.description, payloads)
@@ -123,17 +134,6 @@ class PlatformRobot(LegVerbs):
     def _place(self, wanted: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
         """Where wrenches on frames act, for the fixed steps."""
         return self.motion, *self._points(dict.fromkeys(wanted))
-
-    @cached_property
-    def hydraulics(self) -> Hydraulics | None:
-        """The servo-hydraulic cylinders of the legs; None if not every leg has `<hydraulics>`."""
-        from flexdyn_ros.dynamics.hydraulics import Hydraulics
-
-        platform = self.description.platform
-        assert platform is not None
-        if any(leg.hydraulics is None for leg in platform.legs):
-            return None
-        return Hydraulics.of(self.description)
 
     # ---- rows of the verbs ----
 
@@ -272,6 +272,13 @@ class PlatformRobot(LegVerbs):
         self, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None
     ) -> Equilibrium:
         still = np.zeros(6)
+        if not tau.any() and not wrenches and self.gravity.any() and not held.all():
+            free = ", ".join(name for name, stays in zip(self.v_names, held, strict=True) if not stays)
+            raise StateError(
+                f"static_equilibrium of platform '{self.name}' leaves {free} free, and nothing carries them: "
+                "the legs are no springs and tau is 0; expected leg forces tau, or hold=robot.v_names, which "
+                "gives the leg forces that hold this pose ('joints' are none of a platform's coordinates)"
+            )
 
         def weight(q: np.ndarray) -> np.ndarray:
             rows = rows_with_wrenches(wrenches, q=(q, 7))
@@ -324,3 +331,14 @@ class PlatformRobot(LegVerbs):
         if status:
             explain_status(status, {"q": q} if status % 8 == 3 else {shown: q})
         refuse_nonfinite(data)
+
+
+def _cylinders_of(description: RobotDescription) -> Hydraulics | None:
+    """The cylinders, if a leg has any; DescriptionError if only some have, or their numbers have no
+    answer."""
+    assert description.platform is not None
+    if all(leg.hydraulics is None for leg in description.platform.legs):
+        return None
+    from flexdyn_ros.dynamics.hydraulics import Hydraulics
+
+    return Hydraulics.of(description)

@@ -27,6 +27,7 @@ from flexdyn_ros.kernels.compiler import LANES
 from flexdyn_ros.kernels.coriolis import coriolis_many
 from flexdyn_ros.model.packed import PackedTree
 from flexdyn_ros.model.payload import Payload, carry
+from flexdyn_ros.model.stations import word_for
 from flexdyn_ros.model.tree import Frame, RigidTree, build_tree
 
 if TYPE_CHECKING:
@@ -330,7 +331,8 @@ class TreeRobot(DirectVerbs):
         try:
             return self._tree.frames[name]
         except (KeyError, TypeError):
-            raise UnknownNameError("frame", name, self.frame_names) from None
+            bent = self.description.flexible_links
+            raise UnknownNameError(word_for(name, bent), name, self.frame_names) from None
 
     def _points(self, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         """Bodies (k,) and points (k, 3) in them at which the wrenches act."""

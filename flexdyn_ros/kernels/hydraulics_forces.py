@@ -144,16 +144,19 @@ def note_rate(P, X, v, dt):
 
 @kernel
 def is_beyond_reach(P, F, v):
-    """Whether the fully open valve cannot hold the hydraulic force F at this speed.
+    """Whether the fully open valve, one way or the other, cannot hold the hydraulic force F at this speed.
 
     Steady flow through both edges: F = A1 p1 - A2 p2 - .. with p1 = p_s - (A1 v/K1)^2, p2 = p_t + (A2 v/K2)^2
-    on the way out, and supply and tank exchanged on the way in.
+    where the valve drives the piston on its way out, and supply and tank exchanged on the way in. Where it
+    brakes, the chamber that empties is above supply by as much; the one that fills is near tank pressure.
     """
-    left = hydraulic_force(P, P[SUPPLY], P[TANK]) - F
+    largest = hydraulic_force(P, P[SUPPLY], P[TANK])
+    least = hydraulic_force(P, P[TANK], P[SUPPLY])
+    bore, rod = P[AREA_1] ** 3 / P[VALVE_1] ** 2 * v * v, P[AREA_2] ** 3 / P[VALVE_2] ** 2 * v * v
+    above, below = F - largest, least - F
     if v < 0.0:
-        left = F - hydraulic_force(P, P[TANK], P[SUPPLY])
-    loss = P[AREA_1] ** 3 / P[VALVE_1] ** 2 + P[AREA_2] ** 3 / P[VALVE_2] ** 2
-    return left < loss * v * v
+        return above > bore or below > -bore - rod
+    return above > -bore - rod or below > rod
 
 
 @kernel

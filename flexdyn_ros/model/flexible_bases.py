@@ -21,6 +21,7 @@ from flexdyn_ros.model.mode_shapes import (
     torsion_shape,
 )
 from flexdyn_ros.model.modes import FIELDS, Mode
+from flexdyn_ros.model.own_shapes import own_shapes
 
 __all__ = ["chosen_modes", "own_frequencies"]
 
@@ -41,6 +42,8 @@ def chosen_modes(link: BeamLink, hung: np.ndarray, rotary: str = "consistent") -
     if modes.boundary in ("pinned-pinned", "free-free"):
         _refuse_free_root(link)
     counts = {name: getattr(modes, name) for name in FIELDS}
+    if modes.shapes is not None:
+        return own_shapes(link.element, modes.shapes)
     if modes.basis == "finite_element":
         return tuple(
             Mode(name, shape)

@@ -137,8 +137,22 @@ def _refuse(description: RobotDescription, link: FlexibleLink, balance: MassBala
         line=link.line,
         element="inertial",
         value=float(balance.T[0, 0]),
-        expected='a lower density, mass_per_length, <body> elements, or <remainder station="none"/>',
+        expected=_remedy(balance),
     )
+
+
+def _remedy(balance: MassBalance) -> str:
+    """What would fit: `<inertial>` stands for the whole link, beam and bodies (payloads too) included."""
+    whole, parts = balance.T[0, 0], balance.B[0, 0] + balance.P[0, 0]
+    named = f"beam and bodies, {balance.B[0, 0]:.6g} + {balance.P[0, 0]:.6g} kg"
+    if whole < parts * (1.0 - 1e-9):
+        text = f"an <inertial> of the whole link, which includes {named}, so at least {parts:.6g} kg, "
+        text += "of which the rest is the remainder; "
+        return text + "or no <inertial>, so that beam and bodies alone count; or a lighter beam or body"
+    text = f"an <inertial> of {named}, and what else there is, at their places; or no <inertial>"
+    if abs(balance.R[0, 0]) <= 0.01 * whole:
+        text += ', or <remainder station="none"/>, so that beam and bodies alone count'
+    return text
 
 
 def _whole(inertial: Any, frame: Placement) -> np.ndarray:

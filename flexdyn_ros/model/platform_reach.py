@@ -13,7 +13,7 @@ from flexdyn_ros.kernels.platform_kinematics import ANGLES, MOTION_COLUMNS
 from flexdyn_ros.kernels.platform_verbs import find_pose_many, leg_jacobian_many, legs_many
 from flexdyn_ros.model.packed_platform import PackedPlatform
 from flexdyn_ros.model.platform_checks import LARGEST_K
-from flexdyn_ros.model.platform_tables import LegFacts, PlatformTables
+from flexdyn_ros.model.platform_tables import LegFacts, PlatformTables, beyond_limits
 
 __all__ = ["check_reach", "limits_keep_clear"]
 
@@ -107,7 +107,7 @@ class _Reach:
         table, still = np.empty((len(q), 6, MOTION_COLUMNS)), np.zeros((len(q), 6))
         legs_many(self._packed.address, q, still, still, table)
         angles = table[..., ANGLES : ANGLES + 2]
-        inside = (angles >= self._limits[..., 0]) & (angles <= self._limits[..., 1])
+        inside = beyond_limits(angles, self._limits) <= 0.0
         found = (residual < 1e-9) & (np.linalg.det(J) * self._side > 0.0) & np.all(inside, axis=(1, 2))
         k = np.abs(np.einsum("nij,ij->ni", J[:, :, 3:], self._tables.axes))
         return np.where(found[:, None], k, -1.0), q

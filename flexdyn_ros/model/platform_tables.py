@@ -23,8 +23,10 @@ from flexdyn_ros.model.placement import Placement, RigidInertia
 from flexdyn_ros.model.platform_checks import check_axis, check_mechanism
 from flexdyn_ros.model.tree import Frame, RigidTree, build_tree
 
-__all__ = ["LegFacts", "PlatformTables", "build_platform_tables"]
+__all__ = ["LegFacts", "PlatformTables", "beyond_limits", "build_platform_tables", "near_limits"]
 
+#: angle by which home may be beyond a limit that it touches [rad]
+ANGLE_ROUNDING = 1e-9
 #: differences that a leg may show and still count as axisymmetric, relative to its largest inertia or m c
 ROUND = 1e-9
 
@@ -60,6 +62,7 @@ class PlatformTables:
     universal, axisymmetric : bool, as in `PlatformModel`
     legs : tuple of LegFacts, in the order of the description
     feet, axes : (6, 3) centres and base-fixed axes of the universal joints, world [m, -]
+    anchors : (6, 3) upper joints, platform axes [m]
     frames : mapping from link name to Frame, bodies as in kernels/platform_kinematics.py
     neutral : (7,) pose at home, world
     reach : root-mean-square distance of the upper joints from the platform's origin [m]
@@ -74,6 +77,7 @@ class PlatformTables:
     legs: tuple[LegFacts, ...]
     feet: np.ndarray
     axes: np.ndarray
+    anchors: np.ndarray
     frames: dict[str, Frame]
     neutral: np.ndarray
     reach: float
@@ -149,6 +153,7 @@ def build_platform_tables(description: RobotDescription, payloads: Sequence[Payl
         legs=tuple(legs),
         feet=blocks[:, at.BASE_JOINT : at.BASE_JOINT + 3],
         axes=blocks[:, at.AXIS : at.AXIS + 3],
+        anchors=anchors,
         frames={name: frames[name] for name in tree.frames},
         neutral=np.concatenate([home.p, _quaternion(home.R)]),
         reach=reach,
@@ -157,9 +162,9 @@ def build_platform_tables(description: RobotDescription, payloads: Sequence[Payl
 
 
 def _coordinates(link: str) -> tuple[Coordinate, ...]:
-    """Six coordinates of the pose; the legs drive them all."""
+    """Six coordinates of the pose; the legs drive them all, none is driven by itself."""
     return tuple(
-        Coordinate(f"platform/{name}", "platform", unit, i - 3 if i >= 3 else -1, i, link)
+        Coordinate(f"platform/{name}", "platform", unit, i - 3 if i >= 3 else -1, i, link, actuated=False)
         for i, (name, unit) in enumerate(zip(TWIST_NAMES, TWIST_UNITS, strict=True))
     )
 
@@ -197,7 +202,8 @@ def _place_leg(
     direction = home.R @ np.asarray(leg.anchor) + home.p - foot.p
     direction /= np.linalg.norm(direction)
     check_axis(description, leg, u1, float(u @ direction))
-    sign = _nearer_sign(direction, u, y0, offset)
+    limits = np.array([_limits(u1), _limits(u2)])
+    sign = _legal_sign(description, parts, _postures(direction, u, y0, offset), limits)
     block[at.BASE_JOINT : at.BASE_JOINT + 3] = foot.p
     block[at.PLATFORM_JOINT : at.PLATFORM_JOINT + 3] = leg.anchor
     block[at.AXIS : at.AXIS + 3] = u
@@ -213,7 +219,7 @@ def _place_leg(
         stroke=slider.limit.upper,
         effort_limit=slider.limit.effort,
         velocity_limit=slider.limit.velocity,
-        angle_limits=np.array([_limits(u1), _limits(u2)]),
+        angle_limits=limits,
         home_direction=home.R.T @ direction,
         ball_limit=inf if leg.ball_limit is None else leg.ball_limit,
         diameter=0.0 if leg.diameter is None else leg.diameter,
@@ -227,16 +233,66 @@ def _limits(joint: Joint) -> tuple[float, float]:
     return (-inf, inf) if joint.type == "continuous" else (joint.limit.lower, joint.limit.upper)
 
 
-def _nearer_sign(s: np.ndarray, u: np.ndarray, y0: np.ndarray, offset: float) -> float:
-    """Which of the two attitudes of the cross: that with the smaller angles at home."""
+def _postures(s: np.ndarray, u: np.ndarray, y0: np.ndarray, offset: float) -> dict[float, np.ndarray]:
+    """Both angles of the universal joint at home [rad] in either attitude of the cross, by its sign; the one
+    with the smaller angles first."""
     k = float(u @ s)
     y = np.cross(s, u) / np.sqrt(1.0 - k * k)
-    sums = []
+    found = {}
     for sign in (1.0, -1.0):
         first = atan2(sign * (y @ np.cross(u, y0)), sign * (y @ y0))
         second = (atan2(k, sign * np.sqrt(1.0 - k * k)) - offset + pi) % (2.0 * pi) - pi
-        sums.append(hypot(first, second))
-    return 1.0 if sums[0] <= sums[1] else -1.0
+        found[sign] = np.array([first, second])
+    return dict(sorted(found.items(), key=lambda item: hypot(*item[1])))
+
+
+def _legal_sign(
+    description: RobotDescription, parts: _LegParts, postures: dict[float, np.ndarray], limits: np.ndarray
+) -> float:
+    """The first attitude of the cross whose angles at home are within the limits (2, 2).
+
+    Raises
+    ------
+    DescriptionError
+        If both violate them: home is no pose of this mechanism.
+    """
+    # a limit that home touches to rounding holds
+    beyond = {sign: beyond_limits(angles, limits) > ANGLE_ROUNDING for sign, angles in postures.items()}
+    for sign, wrong in beyond.items():
+        if not wrong.any():
+            return sign
+    leg, joints = parts.leg, (parts.u1, parts.u2)
+    shown = " or ".join(
+        ", ".join(f"{joint.name} = {angle:.4g}" for joint, angle in zip(joints, angles, strict=True))
+        for angles in postures.values()
+    )
+    i = int(np.argmax(next(iter(beyond.values()))))
+    raise DescriptionError(
+        f"the home pose of leg '{leg.name}' violates the limits of its universal joint in both postures",
+        file=description.file,
+        line=joints[i].line,
+        element=f"joint '{joints[i].name}'",
+        attribute="limit",
+        value=f"{shown} rad at home",
+        expected=" and ".join(
+            f"{joint.name} within {low:g}..{high:g} rad"
+            for joint, (low, high) in zip(joints, limits.tolist(), strict=True)
+        ),
+    )
+
+
+def beyond_limits(angles: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """How far angles (..., 2) of universal joints are outside limits (..., 2, 2) [rad]; negative inside."""
+    near = near_limits(angles, limits)
+    return np.maximum(limits[..., 0] - near, near - limits[..., 1])
+
+
+def near_limits(angles: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Angles (..., 2) plus the whole turns that bring them nearest to the middle of limits (..., 2, 2)
+    [rad]."""
+    both = np.isfinite(limits).all(axis=-1)
+    middle = np.where(both, np.where(both[..., None], limits, 0.0).mean(axis=-1), 0.0)
+    return angles - 2.0 * np.pi * np.round((angles - middle) / (2.0 * np.pi))
 
 
 # ---- bodies ----

@@ -19,6 +19,8 @@ LOG = logging.getLogger("flexdyn_ros.roads")
 #: displacement density Gd(n0) of the classes, geometric means [m3], at n0 = 0.1 cycle/m (ISO 8608)
 ISO_DENSITY = {"A": 16e-6, "B": 64e-6, "C": 256e-6, "D": 1024e-6, "E": 4096e-6}
 ISO_REFERENCE = 0.1
+#: a power of two, so that the straight piece is straight to the last bit [m]
+SLOPE_LENGTH = 2.0**23
 
 
 def iso_waves(
@@ -107,7 +109,10 @@ def _numbers(road: Road) -> tuple[int, Any, int]:
     if road.kind == "step":
         return layout.STEP, [road.start, road.height, road.length], 0
     if road.kind == "slope":
-        return layout.SLOPE, [road.start, road.grade, 0.0], 0
+        # a table of one straight piece: level before its start, and so long that nobody reaches its end
+        X = np.array([road.start, road.start + SLOPE_LENGTH])
+        rise = float(road.grade or 0.0)
+        return layout.TABLE, np.concatenate([X, [0.0, rise * (X[1] - X[0])], [rise, rise]]), 2
     if road.kind == "callable":
         return layout.CALLABLE, [0.0], 0
     return layout.FLAT, [0.0, 0.0, 0.0], 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["section_of", "station_of"]
+from collections.abc import Iterable
+
+__all__ = ["section_of", "station_of", "word_for"]
 
 
 def station_of(text: str) -> float | None:
@@ -20,3 +22,11 @@ def section_of(name: str) -> tuple[str, float | None]:
     body, sign, text = name.rpartition("@")
     station = station_of(text) if sign else None
     return ("", None) if station is None else (body, station)
+
+
+def word_for(name: object, bodies: Iterable[str]) -> str:
+    """What an unknown frame is called in an error: a frame, or a station beside those of a bent body."""
+    body, sign, _ = str(name).rpartition("@")
+    if sign and body in set(bodies):
+        return "station, expected 0 (root) to 1 (tip), in frame"
+    return "frame"

@@ -32,7 +32,9 @@ def types() -> dict[str, Any]:
     ours = {
         re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): getattr(services, name)
         for name in dir(services)
-        if name[0].isupper() and getattr(services, name) not in NAMED.values()
+        if name[0].isupper()
+        and hasattr(getattr(services, name), "Request")
+        and getattr(services, name) not in NAMED.values()
     }
     return ours | NAMED | STANDARD
 

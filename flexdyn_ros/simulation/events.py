@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.dynamics.protocol import Robot
-from flexdyn_ros.errors import StateError
+from flexdyn_ros.errors import FlexdynWarning, StateError
 from flexdyn_ros.simulation.trajectory import Event
 
-__all__ = ["Watch", "limit_watch", "limits_passed", "root_between", "watches"]
+__all__ = ["Watch", "judge_start", "limit_watch", "limits_passed", "root_between", "watches"]
+
+#: length by which a leg may start outside its stroke unnoticed [m], and share of the stroke that is too much
+START_ROUNDING, FAR_OUTSIDE = 1e-9, 0.1
 
 
 @dataclass(frozen=True)
@@ -71,33 +75,66 @@ def _always(name: str) -> Callable[[np.ndarray], str]:
     return lambda q: name
 
 
-def _bounded(robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[str, ...]]:
-    """Indices in q and v, lower and upper limits, and names of the coordinates that have limits."""
-    limited = [
-        c for c in robot.coordinates if c.q_index >= 0 and (np.isfinite(c.lower) or np.isfinite(c.upper))
-    ]
-    return (
-        np.array([c.q_index for c in limited], dtype=np.int64),
-        np.array([c.v_index for c in limited], dtype=np.int64),
-        np.array([c.lower for c in limited]),
-        np.array([c.upper for c in limited]),
-        tuple(c.name for c in limited),
-    )
+class Bounds:
+    """What of a robot has position limits: coordinates; strokes and joint angles of a platform's legs.
+
+    Attributes
+    ----------
+    names : tuple of str
+    lower, upper : (k,) arrays
+        [rad, m].
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot: Any = robot
+        self._of_legs = hasattr(self._robot, "leg_limits")
+        if self._of_legs:
+            names, lower, upper = self._robot.leg_limits
+            self._chosen = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
+            self.names = tuple(names[i] for i in self._chosen)
+            self.lower, self.upper = lower[self._chosen], upper[self._chosen]
+            return
+        limited = [
+            c for c in robot.coordinates if c.q_index >= 0 and (np.isfinite(c.lower) or np.isfinite(c.upper))
+        ]
+        self.names = tuple(c.name for c in limited)
+        self.lower, self.upper = np.array([c.lower for c in limited]), np.array([c.upper for c in limited])
+        self._chosen = np.array([c.q_index for c in limited], dtype=np.int64)
+        self._rates = np.array([c.v_index for c in limited], dtype=np.int64)
+
+    def motion(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and rates (..., k) of what has limits."""
+        if self._of_legs:
+            position, rate = self._robot.limited_motion(q, v)
+            return position[..., self._chosen], rate[..., self._chosen]
+        return q[..., self._chosen], v[..., self._rates]
+
+    def at_bound(self, q: np.ndarray, i: int, bound: float) -> np.ndarray:
+        """q with its i-th limited coordinate put exactly on a bound; legs have none."""
+        if not self._of_legs:
+            q[self._chosen[i]] = bound
+        return q
 
 
 def limit_watch(robot: Robot) -> Watch | None:
     """A terminal watch on all position limits together; None if the robot has none."""
-    iq, _, lower, upper, names = _bounded(robot)
-    if not names:
+    bounds = Bounds(robot)
+    if not bounds.names:
         return None
+    lower, upper = bounds.lower, bounds.upper
+
+    def margins(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        x = bounds.motion(q, v)[0]
+        return np.minimum(x - lower, upper - x).min(axis=-1)
 
     def margin(t: float, q: np.ndarray, v: np.ndarray) -> float:
-        return float(min((q[iq] - lower).min(), (upper - q[iq]).min()))
+        return float(margins(q, v))
 
     def name(q: np.ndarray) -> str:
-        below, above = q[iq] - lower, upper - q[iq]
+        x = bounds.motion(q, np.zeros(robot.nv))[0]
+        below, above = x - lower, upper - x
         i = int(np.argmin(np.minimum(below, above)))
-        return f"limit/{names[i]}/{'lower' if below[i] < above[i] else 'upper'}"
+        return f"limit/{bounds.names[i]}/{'lower' if below[i] < above[i] else 'upper'}"
 
     return Watch(margin, name, True, -1.0)
 
@@ -106,25 +143,56 @@ def limits_passed(robot: Robot, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> 
     """Where the samples leave position limits, between samples by the cubic through positions and
     velocities.
     """
-    iq, iv, lower, upper, names = _bounded(robot)
+    bounds = Bounds(robot)
     events: list[Event] = []
-    if t.size == 0:
+    if t.size == 0 or not bounds.names:
         return events
-    for i, name in enumerate(names):
-        for bound, sign, side in ((upper[i], 1.0, "upper"), (lower[i], -1.0, "lower")):
-            beyond = sign * (q[:, iq[i]] - bound) > 0.0
+    x, rate = bounds.motion(q, v)
+    for i, name in enumerate(bounds.names):
+        for bound, sign, side in ((bounds.upper[i], 1.0, "upper"), (bounds.lower[i], -1.0, "lower")):
+            beyond = sign * (x[:, i] - bound) > 0.0
             if beyond[0]:
                 events.append(Event(float(t[0]), f"limit/{name}/{side}", False, q[0].copy(), v[0].copy()))
             for s in np.flatnonzero(beyond[1:] & ~beyond[:-1]):
-                share = _crossing(t[s : s + 2], q[s : s + 2, iq[i]] - bound, v[s : s + 2, iv[i]])
+                share = _crossing(t[s : s + 2], x[s : s + 2, i] - bound, rate[s : s + 2, i])
                 step = robot.difference(q[s], q[s + 1])
-                at_q = robot.integrate(q[s], step, share)
-                at_q[iq[i]] = bound
+                at_q = bounds.at_bound(robot.integrate(q[s], step, share), i, bound)
                 at_v = v[s] + share * (v[s + 1] - v[s])
                 events.append(
                     Event(float(t[s] + share * (t[s + 1] - t[s])), f"limit/{name}/{side}", False, at_q, at_v)
                 )
     return sorted(events, key=lambda event: event.time)
+
+
+def judge_start(robot: Robot, q: np.ndarray) -> None:
+    """Judge whether a start (nq,) of a platform lies within the strokes of its legs.
+
+    Raises
+    ------
+    StateError
+        If a rod is out of its cylinder, or beyond its bottom, by more than a tenth of the stroke.
+
+    Warns
+    -----
+    FlexdynWarning
+        If it is so by less.
+    """
+    if not hasattr(robot, "leg_limits"):
+        return
+    found: Any = robot
+    strokes = np.array([leg.stroke for leg in found.legs])
+    used = found.inverse_kinematics(q).stroke
+    beyond = np.maximum(-used, used - strokes)
+    wrong = np.flatnonzero(beyond > START_ROUNDING)
+    if not wrong.size:
+        return
+    legs = "; ".join(
+        f"leg '{found.legs[i].name}' uses {used[i]:.4g} m, expected 0 to {strokes[i]:g} m" for i in wrong
+    )
+    text = f"platform '{robot.name}' starts outside its strokes: {legs}"
+    if (beyond[wrong] > FAR_OUTSIDE * strokes[wrong]).any():
+        raise StateError(text)
+    warnings.warn(text, FlexdynWarning, 4)
 
 
 def _crossing(t: np.ndarray, x: np.ndarray, v: np.ndarray) -> float:

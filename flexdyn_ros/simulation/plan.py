@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.dynamics.arguments import by_name, numbers
+from flexdyn_ros.dynamics.efforts import scattered_efforts
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.simulation.contact import contact_watches
 from flexdyn_ros.simulation.drive import Drive, drive_of, initial_motion
-from flexdyn_ros.simulation.events import Watch, limit_watch, watches
+from flexdyn_ros.simulation.events import Watch, judge_start, limit_watch, watches
 from flexdyn_ros.simulation.valves import ValveOpenings, command_mode
 
 __all__ = ["ADAPTIVE", "CONTROLLED", "FIXED", "Plan", "make_plan"]
@@ -71,8 +72,8 @@ class Plan:
         """What `control` says at a state, checked (nu,)."""
         if self.control is None:
             return self.effort
-        found = _vector(self.control(t, q.copy(), v.copy()), f"control at t = {t:g} s", self.robot.nu)
-        return self.within_limits(found)
+        found = self.control(t, q.copy(), v.copy())
+        return self.within_limits(_efforts(self.robot, found, f"control at t = {t:g} s"))
 
     def within_limits(self, command: np.ndarray) -> np.ndarray:
         """A command (nu,), clipped if it asks cylinders for forces; the stepper clips other efforts."""
@@ -133,9 +134,12 @@ def make_plan(
         watch = limit_watch(robot)
         all_watches += [watch] if watch else []
     all_watches += contact_watches(robot)
-    held = None if control is None or callable(control) else _vector(control, "control", robot.nu)
+    held = None if control is None or callable(control) else _efforts(robot, control, "control")
     q = still[0] if q0 is None else _vector(q0, "q0", robot.nq)
     v = still[1] if v0 is None else _vector(v0, "v0", robot.nv)
+    judge_start(robot, q)
+    if v0 is not None:
+        _refuse_other_speed(robot, v, still[1], float(t0))
     if drive is not None:
         q[drive.q_index], v[drive.v_index] = still[0][drive.q_index], still[1][drive.v_index]
     plan = Plan(
@@ -166,13 +170,27 @@ def make_plan(
     return plan
 
 
+def _refuse_other_speed(robot: Robot, v: np.ndarray, still: np.ndarray, t0: float) -> None:
+    """StateError where a start v (nv,) contradicts the speed in `still` of what is prescribed at t0."""
+    for c in robot.coordinates:
+        given, said = float(v[c.v_index]), float(still[c.v_index])
+        if c.prescribed and abs(given - said) > 1e-9 * max(1.0, abs(said)):
+            raise StateError(
+                f"v0 of '{c.name}' is {given:g}, but its motion is prescribed: expected {said:g} {c.unit}/s "
+                f"at t = {t0:g} s, or v0=None, or another speed by prescribed= or <drive>"
+            )
+
+
 def _times(duration: float, t0: float, dt: float) -> np.ndarray:
     _positive(dt, "dt")
     if not (isfinite(duration) and duration >= 0.0):
         raise StateError(f"duration is {duration}, expected a number of seconds, at least 0")
     if not isfinite(t0):
         raise StateError(f"t0 is {t0}, expected a finite number")
-    steps = ceil(duration / dt * (1.0 - 1e-12) - 1e-9)
+    whole = round(duration / dt)
+    # a last step that would be rounding of the others is none: they end a millionth of a step aside
+    near = whole > 0 and abs(duration / dt - whole) <= 1e-6
+    steps = whole if near else ceil(duration / dt)
     times = t0 + dt * np.arange(steps + 1)
     times[-1] = t0 + duration
     return times
@@ -182,6 +200,27 @@ def _positive(value: float, name: str) -> float:
     if not (isfinite(value) and value > 0.0):
         raise StateError(f"{name} is {value}, expected a positive number")
     return float(value)
+
+
+def _efforts(robot: Robot, value: Any, name: str) -> np.ndarray:
+    """tau (nu,) of what a control says: (nu,), (na,) in the order of the actuators, or a mapping of names."""
+    if not isinstance(value, Mapping):
+        array = numbers(value, name)
+        if array.shape == (robot.nu,):
+            return _vector(array, name, robot.nu)
+        if array.shape != (len(robot.actuators),):
+            raise DimensionError(
+                f"{name} has shape {array.shape}, expected ({robot.nu},), as many as effort_names, "
+                f"or ({len(robot.actuators)},), as many as actuators"
+                if len(robot.actuators) != robot.nu
+                else f"{name} has shape {array.shape}, expected ({robot.nu},)"
+            )
+        value = array
+    places = {name: i for i, name in enumerate(robot.effort_names)}
+    tau = scattered_efforts(value, robot.actuators, places, robot.nu, name)
+    if tau.shape != (robot.nu,):
+        raise DimensionError(f"{name} holds arrays, expected one number for each actuator")
+    return tau
 
 
 def _vector(value: Any, name: str, size: int) -> np.ndarray:

@@ -32,7 +32,11 @@ def simulate(
     method: str = "auto",
     rtol: float = 1e-8,
     atol: float = 1e-10,
-    control: np.ndarray | Callable[[float, np.ndarray, np.ndarray], Any] | ValveOpenings | None = None,
+    control: np.ndarray
+    | Mapping[str, float]
+    | Callable[[float, np.ndarray, np.ndarray], Any]
+    | ValveOpenings
+    | None = None,
     wrenches: Mapping[str, Any] | Callable[[float, np.ndarray, np.ndarray], Any] | None = None,
     prescribed: Callable[[float], tuple[Any, Any, Any]] | None = None,
     events: Callable[..., float] | Sequence[Callable[..., float]] = (),
@@ -69,8 +73,9 @@ def simulate(
     rtol, atol : float
         Tolerances of the methods with error control. Compiled, atol holds for positions, and for speeds times
         the rate at which a coordinate would oscillate by itself (at least 1/s).
-    control : (nu,) array, or callable (t, q, v) -> (nu,), optional
-        Efforts [N m, N]; a callable is asked at every dt and its answer held. Of a platform with hydraulics
+    control : (nu,) or (na,) array, mapping from name to number, or callable (t, q, v) -> any, optional
+        Efforts [N m, N]: of all `effort_names`, of the `actuators` in their order, or of those named; a
+        callable is asked at every dt and its answer held. Of a platform with hydraulics
         also `ValveOpenings`; None: closed valves.
     wrenches : mapping from frame name to (6,), or callable (t, q, v) -> mapping, optional
         (moment; force) in world axes at the frame's origin [N m, N]; a callable is asked at every dt and its

@@ -12,7 +12,7 @@ from flexdyn_ros.errors import MissingExtraError, UnknownNameError
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.spectra import modal_frequencies, spectra, tip_deflections
 
-__all__ = ["plot_trajectory"]
+__all__ = ["picture_formats", "plot_trajectory"]
 
 PANELS = ("position", "velocity", "deflection", "effort", "hydraulics", "energy", "balance", "spectrum")
 #: those that are drawn unless others are asked for; of robots that bend also deflection and spectrum
@@ -23,17 +23,28 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 STYLES = ("-", ":", "-.")
 #: parts of the names of coordinates that deform a link
 MODAL = ("/axial/", "/bending_", "/torsion/", "/mode/")
+#: values that count as zero [SI], and the least height of an axes beside the values in it
+NOTHING, LEAST_HEIGHT = 1e-12, 1e-6
+#: least height of the energy balance beside the largest kinetic energy
+BALANCE_SCALE = 1e-9
 #: entries of a legend; more lines than that are drawn without a name each
 LEGEND_ROWS = 16
 
 
 class _Panel(NamedTuple):
-    """One axes: title, label of the ordinate, lines as (name, values), over time or over frequencies [Hz]."""
+    """One axes: title, label of the ordinate, lines as (name, values), over time or over frequencies [Hz];
+    least height of the ordinate, so that rounding is drawn as what it is."""
 
     title: str
     label: str
     lines: list[tuple[str, np.ndarray]]
     frequency: np.ndarray | None = None
+    least: float = 0.0
+
+    @property
+    def largest(self) -> float:
+        """Largest absolute value of all lines."""
+        return max((float(np.abs(values).max(initial=0.0)) for _, values in self.lines), default=0.0)
 
 
 def plot_trajectory(
@@ -56,7 +67,8 @@ def plot_trajectory(
     panels : sequence of {"position", "velocity", "deflection", "effort", "hydraulics", "energy", "balance",
             "spectrum"}
         balance is energy - work + dissipated less its first value; deflection and spectrum need the robot and
-        the spectrum marks its frequencies of vibration. What was not recorded is left out. Default: all, but
+        the spectrum marks its frequencies of vibration with free joints. What was not recorded, or stays
+            zero to rounding, is left out. Default: all, but
         deflection and spectrum only of robots that bend.
     coordinates : sequence of names, optional
         Only these, of q_names, v_names and effort_names.
@@ -83,6 +95,9 @@ def plot_trajectory(
     if panels is None:
         panels = PANELS if tip_deflections(trajectory) else USUAL
     drawn = [panel for name in panels for panel in _panels(trajectory, name, coordinates)]
+    # what stays zero, to rounding, is not drawn as if it moved
+    still = [panel for panel in drawn if max(panel.largest, panel.least) <= NOTHING]
+    drawn = [panel for panel in drawn if all(panel is not other for other in still)] or drawn[:1]
     others = {
         word: [panel for name in panels for panel in _panels(other, name, None)]
         for word, other in (overlay or {}).items()
@@ -101,15 +116,33 @@ def plot_trajectory(
     for i, panel in enumerate(drawn):
         last = i == len(drawn) - 1 or (i + 1) % rows == 0
         if panel.frequency is not None:
-            flat[i].set_xlabel("frequency [Hz]")
+            flat[i].set_xlabel("frequency [Hz]; dashed: modes with free joints")
         elif last or drawn[i + 1].frequency is not None:
             flat[i].set_xlabel("time [s]")
         else:
             flat[i].tick_params(labelbottom=False)
     figure.suptitle(title or _title(trajectory), fontsize=13, fontweight="bold")
+    if still:
+        zero = ", ".join(dict.fromkeys(panel.label for panel in still))
+        figure.supxlabel(f"zero throughout: {zero}", fontsize=9, x=0.01, ha="left")
     if path is not None:
         figure.savefig(path, dpi=dpi)
     return figure
+
+
+def picture_formats() -> tuple[str, ...]:
+    """Endings of the pictures that can be written, without their dots.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    """
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise MissingExtraError("matplotlib", "view") from None
+    return tuple(sorted(FigureCanvasBase.get_supported_filetypes()))
 
 
 def _title(trajectory: Trajectory) -> str:
@@ -142,8 +175,7 @@ def _panels(trajectory: Trajectory, quantity: str, coordinates: Sequence[str] | 
             others = [(names[i], values[:, i]) for i in of_unit if i not in modal]
             if others:
                 found.append(_Panel(kind.capitalize(), f"{kind} [{unit}]", others))
-            # rates of modes hide everything else; who wants to see them names them
-            if modal and (quantity != "velocity" or coordinates is not None):
+            if modal:
                 lines = [(names[i], values[:, i]) for i in modal]
                 found.append(_Panel(f"Modal {kind}", f"modal {kind} [{unit}]", lines))
         return found
@@ -164,7 +196,9 @@ def _panels(trajectory: Trajectory, quantity: str, coordinates: Sequence[str] | 
     if t.energy is None:
         return []
     if quantity == "balance":
-        return [_Panel("Energy balance", "change of E - W + D [J]", [("E - W + D", t.balance())])]
+        least = BALANCE_SCALE * float(np.abs(t.energy.kinetic).max(initial=0.0))
+        lines = [("E - W + D", t.balance())]
+        return [_Panel("Energy balance", "change of E - W + D [J]", lines, None, least)]
     parts = [("kinetic", t.energy.kinetic), ("gravity", t.energy.gravity), ("elastic", t.energy.elastic)]
     parts += [("total", t.energy.total), ("work", t.work), ("dissipated", t.dissipated)]
     return [_Panel("Energy", "energy [J]", [(name, values) for name, values in parts if values.any()])]
@@ -207,7 +241,17 @@ def _draw(ax: Any, panel: _Panel, trajectory: Trajectory) -> None:
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     if panel.frequency is None:
+        _keep_height(ax, panel)
         ax.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4), useMathText=True)
+
+
+def _keep_height(ax: Any, panel: _Panel) -> None:
+    """At least the panel's least height, and a millionth of its values: rounding is no motion."""
+    low, high = ax.get_ylim()
+    height = max(panel.least, LEAST_HEIGHT * panel.largest, NOTHING)
+    if high - low < height:
+        middle = 0.5 * (low + high)
+        ax.set_ylim(middle - 0.5 * height, middle + 0.5 * height)
 
 
 def _add_legend(ax: Any, panel: _Panel) -> None:
@@ -258,7 +302,7 @@ def _mark_modes(ax: Any, panel: _Panel, frequencies: np.ndarray) -> None:
     for f in frequencies:
         ax.axvline(f, color="0.45", lw=0.9, ls="--", zorder=0)
         # figures of neighbours are not written over each other
-        if f - shown > 0.045 * highest or not shown:
+        if f - shown > 0.08 * highest or not shown:
             ax.text(
                 f, 1.01, f"{f:.3g}", transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=7
             )

@@ -65,15 +65,16 @@ def spectra(trajectory: Trajectory) -> Spectrum | None:
 
 def modal_frequencies(trajectory: Trajectory) -> np.ndarray:
     """The lowest frequencies of vibration [Hz] about the middle of the motion, up to half the rate of the
-    samples; joints locked where something else can move. Empty without robot."""
+    samples, all joints free as in the run. Empty without robot."""
     robot, t = trajectory.robot, trajectory.t
     if robot is None or t.size < 2:
         return np.zeros(0)
-    bends = any(c.kind not in ("joint", "base") for c in robot.coordinates)
     try:
-        found = robot.modes(trajectory.q[t.size // 2], lock="joints" if bends else ())
+        found = robot.modes(trajectory.q[t.size // 2])
     except FlexdynError:
         return np.zeros(0)
-    highest = 0.5 * (t.size - 1) / (t[-1] - t[0])
+    # slower ones do not swing once in the run
+    lowest = 1.0 / (t[-1] - t[0])
+    highest = 0.5 * (t.size - 1) * lowest
     frequency = found.frequency
-    return frequency[(frequency > 1e-6) & (frequency < highest)][:MARKED]
+    return frequency[(frequency > lowest) & (frequency < highest)][:MARKED]

@@ -208,8 +208,8 @@ def test_numbers_that_are_not_finite_are_named(arm, free):
 def test_unknown_names_are_told_with_near_ones(arm):
     z = np.zeros(2)
     for call, message in (
-        (lambda: arm.index("elbw"), "coordinate 'elbw'; near names: elbow"),
-        (lambda: arm.frames(z, "tpi"), "frame 'tpi'; near names: tip"),
+        (lambda: arm.index("elbw"), "coordinate 'elbw'; did you mean elbow"),
+        (lambda: arm.frames(z, "tpi"), "frame 'tpi'; did you mean tip"),
         (lambda: arm.jacobian(z, "hand"), "frame 'hand'"),
         (lambda: arm.inverse_dynamics(z, z, z, {"hand": np.zeros(6)}), "frame 'hand'"),
         (lambda: arm.forward_dynamics(z, z, prescribed={"knee": 0.0}), "coordinate 'knee'"),

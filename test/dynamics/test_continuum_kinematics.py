@@ -275,3 +275,26 @@ def test_pressures_follow_from_forces():
     limit = arm.coordinates[0].effort_limit
     assert limit == pytest.approx(1e-4 * (6e5 - 101325.0))
     assert arm.pressures(np.zeros(3), np.full(3, limit)) == pytest.approx(np.full(3, 6e5))
+
+
+def test_inverse_kinematics_stays_within_the_strokes_and_says_where_it_cannot_reach():
+    arm = flexdyn_ros.load("soft_arm_3")
+    low = np.array([c.lower for c in arm.coordinates])
+    high = np.array([c.upper for c in arm.coordinates])
+    rng = np.random.default_rng(5)
+    # near the ends of the strokes a free search leaves them
+    q = low + (high - low) * rng.choice([0.02, 0.5, 0.98], (8, arm.nq))
+    tip = f"{arm.section_names[-1]}/tip"
+    targets = arm.frames(q, tip)[:, :3, 3]
+    found = arm.inverse_kinematics(targets, 0.5 * (low + high))
+    assert found.converged.all()
+    assert ((found.q >= low) & (found.q <= high)).all()
+    assert np.abs(arm.frames(found.q, tip)[:, :3, 3] - targets).max() < 1e-9
+    far = arm.inverse_kinematics(targets[0] * 10.0)
+    assert not far.converged
+    assert ((far.q >= low) & (far.q <= high)).all()
+    one = flexdyn_ros.load("soft_arm")
+    length = one._arm.sections[0].length
+    base = one.frames(one.neutral(), f"{one.section_names[0]}/base")
+    stretched = one.inverse_kinematics(base[:3, 3] + base[:3, :3] @ [0.0, 0.0, 3.0 * length])
+    assert not stretched.converged

@@ -1,5 +1,7 @@
 """Roads: heights, slopes, and the statistics of ISO 8608."""
 
+import pickle
+
 import numpy as np
 import pytest
 from mobile_arms import chain
@@ -9,6 +11,11 @@ from flexdyn_ros.description.elements import Road, Wave
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.kernels.road import road_at
 from flexdyn_ros.model.roads import PackedRoad, enveloped, iso_road, iso_waves
+
+
+def level(X):
+    return 0.0, 0.0
+
 
 ROADS = [
     Road("sine", start=0.2, amplitude=0.03, wavelength=0.4, phase=1.0, offset=0.03),
@@ -32,6 +39,26 @@ def test_slope_and_curvature_are_derivatives(road):
         assert np.isfinite(z)
         assert dz == pytest.approx((above[0] - below[0]) / (2 * h), abs=1e-8)
         assert ddz == pytest.approx((above[1] - below[1]) / (2 * h), abs=1e-5)
+
+
+def test_a_slope_is_level_before_its_start_and_straight_behind_it():
+    packed = PackedRoad(Road("slope", start=0.5, grade=0.1))
+    assert road_at(packed.address, -3.0) == (0.0, 0.0, 0.0)
+    assert road_at(packed.address, 0.5) == (0.0, 0.0, 0.0)
+    for X in (0.6, 7.0, 1234.5):
+        z, slope, bend = road_at(packed.address, X)
+        assert z == pytest.approx(0.1 * (X - 0.5), rel=1e-9)
+        assert slope == pytest.approx(0.1, rel=1e-12)
+        assert abs(bend) < 1e-12
+
+
+def test_a_road_that_is_a_lambda_is_refused_by_name_when_pickled():
+    robot = flexdyn_ros.load("mobile_arm", options={"road": lambda X: (0.0, 0.0)})
+    with pytest.raises(StateError, match=r"road of this robot is the function '.*<lambda>'.*top level"):
+        pickle.dumps(robot)
+    named = flexdyn_ros.load("mobile_arm", options={"road": level})
+    again = pickle.loads(pickle.dumps(named))
+    assert again.description.road.function is level
 
 
 def test_table_goes_through_its_points_and_on_level_beyond_them():

@@ -1,0 +1,66 @@
+"""The commands of `flexdyn`, each imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from flexdyn_ros import __version__
+
+__all__ = ["COMMANDS", "app"]
+
+#: each is a function of the module of its name
+COMMANDS = ("check", "simulate", "expand", "view", "derive", "schema", "up", "call", "pub", "warm")
+
+
+class _Commands(dict[str, Any]):
+    """The commands by name, made when they are asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(dict.fromkeys(COMMANDS))
+
+    def __getitem__(self, name: str) -> Any:
+        if super().__getitem__(name) is None:
+            single = typer.Typer(add_completion=False)
+            single.command(name)(getattr(import_module(f"flexdyn_ros.cli.{name}"), name))
+            self[name] = typer.main.get_command(single)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        found: Any = super().get(name, default)
+        return self[name] if found is None and name in self else found
+
+
+class _Lazy(TyperGroup):
+    """Commands whose modules are imported when they are asked for."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = _Commands()
+
+
+app = typer.Typer(
+    name="flexdyn",
+    cls=_Lazy,
+    help="Dynamics of robots that bend. ROBOT is a path, a package:// URI or the name of a shipped robot.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"flexdyn_ros {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def without_command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
+    """Options without a command."""

@@ -1,0 +1,108 @@
+"""Where `flexdyn simulate` starts: state, time, and the efforts that carry the weight there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import typer
+
+from flexdyn_ros.cli.terminal import named_numbers
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.simulation.drive import drive_of, initial_motion
+from flexdyn_ros.simulation.trajectory import Trajectory
+
+__all__ = ["Start", "start_of"]
+
+
+class Start(NamedTuple):
+    """q (nq,), v (nv,), None for the description's own; tau (nu,) of what is held [N m, N]; time t [s]."""
+
+    q: np.ndarray | None
+    v: np.ndarray | None
+    tau: np.ndarray
+    t: float
+
+
+def start_of(
+    robot: Robot, source: str, hold: str | None, q_texts: list[str] | None, v_texts: list[str] | None
+) -> Start:
+    """The start that --from, --hold, --q and --v say.
+
+    Parameters
+    ----------
+    source : "neutral", "rest", or the name of a saved trajectory
+    hold : names of actuators with commas between them, "all", "none"; None: all at rest, else none
+    q_texts, v_texts : NAME=VALUE texts, which replace single numbers of that start
+
+    Raises
+    ------
+    ConvergenceError
+        If there is no rest near the start.
+    DimensionError, StateError, UnknownNameError
+        If a trajectory is none of this robot's, or held names are none of its actuators.
+    """
+    positions = named_numbers(q_texts, robot.q_names, "--q")
+    speeds = named_numbers(v_texts, robot.v_names, "--v")
+    q, v, t = _named_state(robot, source)
+    if positions or source == "rest":
+        q = _replaced(initial_motion(robot, drive_of(robot, None), t)[0] if q is None else q, positions)
+    if speeds:
+        v = _replaced(initial_motion(robot, drive_of(robot, None), t)[1] if v is None else v, speeds)
+    held = _held_names(robot, hold, source)
+    tau = np.zeros(robot.nu)
+    if source == "rest":
+        q, tau = _rest(robot, q, held)
+    elif held:
+        start = initial_motion(robot, drive_of(robot, None), t)[0] if q is None else q
+        tau = _carried(robot, start, held)
+    return Start(q, v, tau, t)
+
+
+def _named_state(robot: Robot, source: str) -> tuple[np.ndarray | None, np.ndarray | None, float]:
+    """Position, velocity and time that --from names; None where it names none."""
+    if source in ("neutral", "rest"):
+        return None, None, 0.0
+    if not Path(source).is_file():
+        raise typer.BadParameter(
+            f"{source!r} is no file, expected rest, neutral, or a trajectory (.npz, .mcap)",
+            param_hint="--from",
+        )
+    run = Trajectory.load(source, robot)
+    return run.q[-1].copy(), run.v[-1].copy(), float(run.t[-1])
+
+
+def _replaced(values: np.ndarray, numbers: dict[int, float]) -> np.ndarray:
+    values = values.copy()
+    for index, number in numbers.items():
+        values[index] = number
+    return values
+
+
+def _held_names(robot: Robot, hold: str | None, source: str) -> tuple[str, ...]:
+    """The actuators that are held."""
+    if hold is None:
+        hold = "all" if source == "rest" else "none"
+    if hold in ("all", "none"):
+        return robot.actuators if hold == "all" else ()
+    names = tuple(name.strip() for name in hold.split(",") if name.strip())
+    for name in names:
+        if name not in robot.actuators:
+            raise UnknownNameError("actuator in --hold", name, ("all", "none", *robot.actuators))
+    return names
+
+
+def _rest(robot: Robot, q: np.ndarray | None, held: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Position of rest near q, and the efforts of what is held; legs that are held keep the pose."""
+    by_legs = robot.effort_names != robot.v_names
+    found = robot.static_equilibrium(q, hold=robot.v_names if by_legs and held else held)
+    return found.q, np.where(np.isin(robot.effort_names, held), found.tau, 0.0)
+
+
+def _carried(robot: Robot, q: np.ndarray, held: tuple[str, ...]) -> np.ndarray:
+    """Efforts of what is held against gravity and springs at q, everything at rest there."""
+    still = np.zeros(robot.nv)
+    tau = robot.inverse_dynamics(q, still, still)
+    return np.where(np.isin(robot.effort_names, held), tau, 0.0)

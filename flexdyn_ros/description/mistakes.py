@@ -1,0 +1,55 @@
+"""All mistakes of a description, not the first alone.
+
+A reader that finds a mistake raises a DescriptionError. Parts that do not depend on each other are read
+within `part()`: while mistakes are collected, such an error is kept and the next part is read; else it goes
+on up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from flexdyn_ros.errors import DescriptionError
+
+__all__ = ["any_found", "collected", "end_of_stage", "part"]
+
+_found: ContextVar[list[DescriptionError] | None] = ContextVar("mistakes", default=None)
+
+
+@contextmanager
+def part() -> Iterator[None]:
+    """Around what may be wrong without making the rest unreadable."""
+    try:
+        yield
+    except DescriptionError as error:
+        found = _found.get()
+        if found is None:
+            raise
+        found.append(error)
+
+
+def any_found() -> bool:
+    """Whether mistakes are collected, and some have been."""
+    return bool(_found.get())
+
+
+def end_of_stage() -> None:
+    """Give up here if parts before were wrong: what follows needs them all."""
+    found = _found.get()
+    if found:
+        raise found.pop()
+
+
+@contextmanager
+def collected() -> Iterator[list[DescriptionError]]:
+    """Collect mistakes inside; the last one that nothing can follow is among them, and is not raised."""
+    found: list[DescriptionError] = []
+    token = _found.set(found)
+    try:
+        yield found
+    except DescriptionError as error:
+        found.append(error)
+    finally:
+        _found.reset(token)
