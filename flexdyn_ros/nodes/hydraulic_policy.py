@@ -166,10 +166,9 @@ class Actuation:
         if self.fault:
             return (f"fault: {self.fault}; valves closed until reset",)
         if self.is_waiting:
-            wanted = {"leg state": self._lengths}
-            if not self.limits.lockstep:
-                wanted["command"] = self._order
-            missing = [name for name, given in wanted.items() if given is None]
+            missing = ["leg state"] if self._lengths is None else []
+            if self._order is None and not self.limits.lockstep:
+                missing.append("command")
             return (f"waiting for {' and '.join(missing)}",)
         told = []
         if self._state_age.stale:

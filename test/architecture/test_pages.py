@@ -138,7 +138,7 @@ def judge_flexdyn(words: list[str], files: set[str], about: str) -> None:
         judge_robot(robot, files, about)
     # files that a click option wants to exist are not there yet
     given = [word for word in words[1:] if word.startswith("--")]
-    known = {option for parameter in sub.params for option in parameter.opts}
+    known = {option for one in sub.params for option in (*one.opts, *one.secondary_opts)}
     assert {word.split("=")[0] for word in given} <= known, about
 
 
