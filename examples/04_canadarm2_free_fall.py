@@ -199,8 +199,8 @@ def formulations(console: Console, folder: Path, formats: Sequence[str]) -> None
         f"Source and ours agree within {apart[early].max():.2f} rad/s up to 2 s, where bending turns the tip "
         f"of {BOOM} by at most {slope[early].max():.3f} rad, and part by {apart.max():.2f} rad/s after the "
         "arm whips round. Each change is small before the whip, which multiplies it: an affine frame, 1 + "
-        "the skew matrix of the slopes, is longer than a rotation by slope^2/2 and stretches what hangs on it; "
-        "a boom of the source does not get shorter as it bends; its sections have another rotary inertia.",
+        "the skew matrix of the slopes, is longer than a rotation by slope^2/2 and stretches what hangs on "
+        "it; a boom of the source does not get shorter as it bends; its sections have another rotary inertia.",
         highlight=False,
     )
 
