@@ -200,7 +200,7 @@ def formulations(console: Console, folder: Path, formats: Sequence[str]) -> None
         f"of {BOOM} by at most {slope[early].max():.3f} rad, and part by {apart.max():.2f} rad/s after the "
         "arm whips round. Each change is small before the whip, which multiplies it: an affine frame, 1 + "
         "the skew matrix of the slopes, is longer than a rotation by slope^2/2 and stretches what hangs on "
-        "it; a boom of the source does not get shorter as it bends; its sections have another rotary inertia.",
+        "it; a boom of the source does not get shorter as it bends; its sections turn with another inertia.",
         highlight=False,
     )
 
