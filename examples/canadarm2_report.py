@@ -16,6 +16,8 @@ import flexdyn_ros
 JOINTS = ("shoulder_pitch", "elbow_pitch", "wrist_pitch", "wrist_yaw", "wrist_roll")
 BOOM = "boom_2"
 BLUE, RED, GREEN = "#0072B2", "#D55E00", "#009E73"
+#: bending along y and z: colours that no arm has
+Y_COLOUR, Z_COLOUR = "#CC79A7", "#E69F00"
 #: seconds after the end of the slew, shaped or not, in which what still swings is measured
 SETTLED = (15.5, 24.0)
 
@@ -66,8 +68,10 @@ def tip_motion(robot: Any, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray
     }  # fmt: skip
 
 
-def axes_of(count: int, columns: int = 3) -> tuple[Any, Sequence[Any]]:
-    """A figure with `count` panels."""
+def axes_of(
+    count: int, columns: int = 3, size: tuple[float, float] = (4.6, 2.9)
+) -> tuple[Any, Sequence[Any]]:
+    """A figure with `count` panels of that size [inch]."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -77,7 +81,7 @@ def axes_of(count: int, columns: int = 3) -> tuple[Any, Sequence[Any]]:
     figure, axes = plt.subplots(
         rows,
         columns,
-        figsize=(4.6 * columns, 2.9 * rows),
+        figsize=(size[0] * columns, size[1] * rows),
         constrained_layout=True,
         sharex=True,
         squeeze=False,
@@ -115,10 +119,10 @@ def draw_motion(
     for axis, (first, second, name) in zip(axes[5:], panels, strict=True):
         if beside is not None and other is not None:
             axis.plot(other.t, beside[second or first], color=GREEN, lw=1.0, alpha=0.8)
-        axis.plot(flexible.t, tip[first], color="black" if second else BLUE, lw=0.9)
+        axis.plot(flexible.t, tip[first], color=Y_COLOUR if second else BLUE, lw=1.1)
         if second:
-            axis.plot(flexible.t, tip[second], color=BLUE, lw=1.1)
-            name += "  black y, blue z"
+            axis.plot(flexible.t, tip[second], color=Z_COLOUR, lw=1.1)
+            name += "  purple y, orange z"
         axis.set_title(name, fontsize=10)
     figure.suptitle(title, fontsize=12)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=3, frameon=False)

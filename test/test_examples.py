@@ -30,6 +30,22 @@ def test_the_page_lists_every_example():
     assert [name for name in EXAMPLES if name not in page] == []
 
 
+def test_the_study_of_canadarm2_draws_one_figure_by_one_command_with_its_numbers(tmp_path):
+    study = "examples/04_canadarm2_free_fall.py"
+    told = run([study, "--help"], timeout=60)
+    assert told.returncode == 0, told.stderr
+    assert "formulations" in told.stdout
+    # nothing was simulated
+    assert "rad/s" not in told.stdout
+    done = run([study, "8", "--format", "svg", "--folder", str(tmp_path / "out")])
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["figure_08.csv", "figure_08.svg"]
+    lines = (tmp_path / "out" / "figure_08.csv").read_text().splitlines()
+    assert lines[0] == "time [s],z [m/s],y [m/s]"
+    assert float(lines[-1].split(",")[0]) == pytest.approx(3.0)
+    assert run([study, "11"], timeout=60).returncode == 2
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_example_runs_and_draws(name):
     picture = ROOT / "out" / "examples" / (Path(name).stem + ".png")

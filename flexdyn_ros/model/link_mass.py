@@ -148,7 +148,10 @@ def _remedy(balance: MassBalance) -> str:
     if whole < parts * (1.0 - 1e-9):
         text = f"an <inertial> of the whole link, which includes {named}, so at least {parts:.6g} kg, "
         text += "of which the rest is the remainder; "
-        return text + "or no <inertial>, so that beam and bodies alone count; or a lighter beam or body"
+        return (
+            text + "or no <inertial>, so that beam and bodies alone count; "
+            "or a lighter beam (density, mass_per_length) or body"
+        )
     text = f"an <inertial> of {named}, and what else there is, at their places; or no <inertial>"
     if abs(balance.R[0, 0]) <= 0.01 * whole:
         text += ', or <remainder station="none"/>, so that beam and bodies alone count'

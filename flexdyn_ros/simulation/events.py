@@ -87,9 +87,10 @@ class Bounds:
 
     def __init__(self, robot: Robot) -> None:
         self._robot: Any = robot
-        self._of_legs = hasattr(self._robot, "leg_limits")
-        if self._of_legs:
-            names, lower, upper = self._robot.leg_limits
+        of_legs = getattr(robot, "leg_limits", None)
+        self._of_legs = of_legs is not None
+        if of_legs is not None:
+            names, lower, upper = of_legs
             self._chosen = np.flatnonzero(np.isfinite(lower) | np.isfinite(upper))
             self.names = tuple(names[i] for i in self._chosen)
             self.lower, self.upper = lower[self._chosen], upper[self._chosen]

@@ -85,7 +85,7 @@ def test_source_that_is_nothing_is_refused(source) -> None:
 
 
 def test_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DescriptionError, match="no such file"):
+    with pytest.raises(DescriptionError, match="a folder, not a file"):
         read(tmp_path)
 
 
