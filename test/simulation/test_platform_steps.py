@@ -328,8 +328,14 @@ def test_recorded_cylinders_are_saved_loaded_and_written_as_columns(robot, tmp_p
     assert "leg_3.pressure_bore" in run.columns
     np.testing.assert_array_equal(run["leg_3.pressure_bore"], run.hydraulics.pressure_bore[:, 2])
     pytest.importorskip("matplotlib")
-    titles = [ax.get_title("left") or ax.get_title() for ax in run.plot(tmp_path / "run.png").axes]
-    assert {"Bore side", "Rod side", "Valves"} <= set(titles)
+    figure = run.plot(tmp_path / "run.png")
+    titles = [ax.get_title("left") or ax.get_title() for ax in figure.axes]
+    assert {"Bore side", "Rod side"} <= set(titles)
+    # the valves stay shut: that is said, not drawn
+    assert "spool" in figure.get_supxlabel()
+    opened = simulate(robot, 0.05, control=ValveOpenings(np.full(6, 0.1)), record="hydraulics")
+    drawn = opened.plot(tmp_path / "opened.png").axes
+    assert "Valves" in [ax.get_title("left") or ax.get_title() for ax in drawn]
 
 
 def test_a_terminal_event_stops_platform_and_cylinders_together(robot):
