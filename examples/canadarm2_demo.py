@@ -46,7 +46,8 @@ from flexdyn_interfaces.msg import DynamicsState, Energy
 
 ROBOT = "canadarm2"
 RELEASE = (-0.6, 1.0, -0.4, 0.3, 0.0)
-DROP, SLEW = 8.0, 24.0  # seconds simulated
+# seconds simulated. After some 3 s the drop says little: three, four and five modes a boom part (example 04)
+DROP, SLEW = 3.0, 24.0
 RATE = {"ground_drop": 100.0, "orbit_slew": 50.0}  # states, and with them commands, per simulated second
 RISE, CRUISE = 2.0, 8.0  # seconds in which the slew speeds up (and slows down), and goes on evenly
 SPEEDS = (0.040, -0.045, 0.030, 0.020, 0.030)  # rad/s of the joints then; their limit is 0.0698

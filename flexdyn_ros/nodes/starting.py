@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
+from importlib import import_module
 
 __all__ = [
     "computed_torque",
@@ -27,50 +29,20 @@ def end_at_signals() -> None:
         signal.signal(number, lambda *_: os._exit(0))
 
 
-def dynamics_server() -> None:
-    end_at_signals()
-    from flexdyn_ros.nodes.dynamics_server import main
+def _node(name: str) -> Callable[[], None]:
+    """The executable of the node in `nodes/NAME.py`."""
 
-    main()
+    def start() -> None:
+        end_at_signals()
+        import_module(f"flexdyn_ros.nodes.{name}").main()
 
-
-def simulator() -> None:
-    end_at_signals()
-    from flexdyn_ros.nodes.simulator import main
-
-    main()
+    return start
 
 
-def hydraulic_actuators() -> None:
-    end_at_signals()
-    from flexdyn_ros.nodes.hydraulic_actuators import main
-
-    main()
-
-
-def state_publisher() -> None:
-    end_at_signals()
-    from flexdyn_ros.nodes.state_publisher import main
-
-    main()
-
-
-def pd_controller() -> None:
-    end_at_signals()
-    from flexdyn_ros.nodes.pd_controller import main
-
-    main()
-
-
-def computed_torque() -> None:
-    end_at_signals()
-    from flexdyn_ros.nodes.computed_torque import main
-
-    main()
-
-
-def input_shaper() -> None:
-    end_at_signals()
-    from flexdyn_ros.nodes.input_shaper import main
-
-    main()
+computed_torque = _node("computed_torque")
+dynamics_server = _node("dynamics_server")
+hydraulic_actuators = _node("hydraulic_actuators")
+input_shaper = _node("input_shaper")
+pd_controller = _node("pd_controller")
+simulator = _node("simulator")
+state_publisher = _node("state_publisher")
