@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,10 +16,10 @@ __all__ = ["call", "fields_of", "shown"]
 
 def _complete_service(incomplete: str) -> list[str]:
     try:
-        known = import_module("flexdyn_ros.nodes.caller").types()
+        from flexdyn_ros.nodes.caller import types
     except ImportError:
         return []
-    return sorted(name for name in known if name.startswith(incomplete))
+    return sorted(name for name in types() if name.startswith(incomplete))
 
 
 def call(
@@ -40,7 +39,7 @@ def call(
 ) -> None:
     """Ask a service of a running server or simulator; exit code 1 if it answers with success=false."""
     try:
-        ask = import_module("flexdyn_ros.nodes.caller").call
+        from flexdyn_ros.nodes.caller import call as ask
     except ImportError:
         raise MissingExtraError("rclpy", "ros") from None
     answer = ask(service, fields_of(request), namespace, timeout)

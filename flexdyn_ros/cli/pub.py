@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -31,7 +30,7 @@ def pub(
 ) -> None:
     """Publish a message on a topic once somebody listens; exit code 1 if nobody does."""
     try:
-        publish = import_module("flexdyn_ros.nodes.publisher").publish
+        from flexdyn_ros.nodes.publisher import publish
     except ImportError:
         raise MissingExtraError("rclpy", "ros") from None
     heard = publish(topic, fields_of(message), kind, namespace, times=times, rate=rate, timeout=timeout)

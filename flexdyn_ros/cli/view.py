@@ -6,7 +6,6 @@ import signal
 import threading
 import webbrowser
 from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,10 +56,10 @@ def view(
 ) -> None:
     """Show a robot in a browser page: poses, modes, simulations, recordings or live topics. ROBOT may also be
     an .mcap recording, which holds its robot."""
+    from flexdyn_ros.view.viewer import Viewer
+
     loaded, run = _robot_and_run(robot, recording, config, settings, rigid)
-    viewer = import_module("flexdyn_ros.view.viewer").Viewer(
-        loaded, host=host, port=port, quality=quality.value, allow_hosts=allow_host or ()
-    )
+    viewer = Viewer(loaded, host=host, port=port, quality=quality.value, allow_hosts=allow_host or ())
     follower: Any = None
     try:
         messages.print(f"{loaded.name} at {viewer.address}; Ctrl-C ends", highlight=False)
@@ -110,9 +109,10 @@ def _begin(viewer: Any) -> None:
 
 def _follower() -> Any:
     try:
-        return import_module("flexdyn_ros.nodes.follower").Follower
+        from flexdyn_ros.nodes.follower import Follower
     except ImportError:
         raise MissingExtraError("rclpy", "ros") from None
+    return Follower
 
 
 def _wait() -> None:
