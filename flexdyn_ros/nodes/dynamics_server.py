@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from math import inf
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -30,6 +32,8 @@ __all__ = ["DynamicsServer", "main"]
 #: seconds for which a thread may keep the interpreter while another waits: a request that comes while others
 #: are worked on waits for a few of these
 SWITCH = 0.0005
+#: seconds between two refusals of a service that are logged
+WARNED_EVERY = 1.0
 
 
 class DynamicsServer(ManagedNode):
@@ -45,6 +49,8 @@ class DynamicsServer(ManagedNode):
         self._simulate: SimulateAction | None = None
         self._served = self._refused = 0
         self._last_refusal = ""
+        #: when a refusal of a service was logged last [s]
+        self._warned: dict[str, float] = {}
         self._made: list[Any] = []
 
     def _declare_robots(self) -> dict[str | None, DynamicsServerParameters]:
@@ -137,7 +143,11 @@ class DynamicsServer(ManagedNode):
             return
         self._refused += 1
         self._last_refusal = f"{name}: {response.message}"[:500]
-        self.get_logger().warning(f"refused {self._last_refusal}", throttle_duration_sec=1.0)
+        # a flood at one service must not silence the others
+        now = time.monotonic()
+        if now - self._warned.get(name, -inf) >= WARNED_EVERY:
+            self._warned[name] = now
+            self.get_logger().warning(f"refused {self._last_refusal}")
 
     def _report(self) -> None:
         values = {
