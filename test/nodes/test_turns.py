@@ -29,7 +29,7 @@ class Workers:
             self.inside -= 1
 
     def run(self, names, pieces):
-        threads = [threading.Thread(target=self.work, args=(name, pieces)) for name in names]
+        threads = [threading.Thread(target=self.work, args=(name, pieces), daemon=True) for name in names]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -80,8 +80,9 @@ def test_an_error_inside_leaves_the_place_free():
                 raise ValueError
         except ValueError:
             pass
-    with turns:
-        pass
+    after = Workers(turns)
+    after.run("a", 1)
+    assert after.order == ["a"]
 
 
 def test_a_core_is_left_where_there_are_several(monkeypatch):

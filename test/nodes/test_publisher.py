@@ -1,0 +1,57 @@
+"""`flexdyn pub` between two participants: the message arrives, and what cannot be sent is refused by name."""
+
+import threading
+
+import pytest
+
+pytestmark = pytest.mark.ros
+rclpy = pytest.importorskip("rclpy")
+
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
+
+from flexdyn_ros.errors import FlexdynError  # noqa: E402
+from flexdyn_ros.nodes.publisher import publish  # noqa: E402
+
+
+@pytest.fixture
+def heard():
+    """What a listener to /pub_test/words has heard."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node("pub_listener", context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    words, ended = [], threading.Event()
+    node.create_subscription(String, "/pub_test/words", lambda message: words.append(message.data), 10)
+
+    def spin():
+        while not ended.is_set():
+            executor.spin_once(timeout_sec=0.05)
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    yield words
+    ended.set()
+    thread.join(10.0)
+    executor.shutdown()
+    node.destroy_node()
+    context.try_shutdown()
+
+
+def test_a_message_is_heard_as_often_as_it_is_sent(heard):
+    assert publish("words", {"data": "hello"}, namespace="pub_test", times=3, rate=50.0) == 1
+    assert heard == ["hello"] * 3
+
+
+def test_what_does_not_fit_the_listener_is_refused(heard):
+    with pytest.raises(FlexdynError, match="dat"):
+        publish("/pub_test/words", {"dat": "hello"})
+    with pytest.raises(FlexdynError, match="std_msgs/msg/String, not std_msgs/msg/Bool"):
+        publish("/pub_test/words", {}, "std_msgs/msg/Bool", timeout=0.5)
+    assert heard == []
+
+
+def test_nobody_who_listens_is_told():
+    with pytest.raises(FlexdynError, match="nobody listens to /pub_test/silence"):
+        publish("/pub_test/silence", {}, timeout=0.2)
