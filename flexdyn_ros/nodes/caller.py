@@ -7,13 +7,12 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import SetBool, Trigger
 
 import flexdyn_interfaces.srv as services
 from flexdyn_ros.errors import FlexdynError, UnknownNameError
 from flexdyn_ros.nodes.message_values import fill, plain
+from flexdyn_ros.nodes.short_lived import short_lived_node
 
 __all__ = ["call"]
 
@@ -76,12 +75,7 @@ def call(name: str, fields: Mapping[str, Any], namespace: str = "", timeout: flo
 
 
 def _ask(kind: Any, topic: str, request: Any, timeout: float) -> Any:
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    node = rclpy.create_node("flexdyn_call", context=context)
-    executor = SingleThreadedExecutor(context=context)
-    executor.add_node(node)
-    try:
+    with short_lived_node("flexdyn_call") as (node, executor):
         client = node.create_client(kind, topic)
         if not client.wait_for_service(timeout):
             raise FlexdynError(f"no service {topic} within {timeout:g} s")
@@ -96,7 +90,3 @@ def _ask(kind: Any, topic: str, request: Any, timeout: float) -> Any:
             if waited > 0.25 * timeout and len(futures) == 1 and kind is not services.Step:
                 futures.append(client.call_async(request))
         raise FlexdynError(f"no answer of {topic} within {timeout:g} s")
-    finally:
-        executor.shutdown()
-        node.destroy_node()
-        context.try_shutdown()

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.message_values import fill
+from flexdyn_ros.nodes.short_lived import short_lived_node
 
 __all__ = ["publish"]
 
@@ -54,12 +53,7 @@ def publish(
         If nobody listens, the type is not known, or a field does not fit.
     """
     name = "/" + "/".join(part.strip("/") for part in (namespace, topic) if part.strip("/"))
-    context = rclpy.Context()
-    rclpy.init(context=context)
-    node = rclpy.create_node("flexdyn_pub", context=context)
-    executor = SingleThreadedExecutor(context=context)
-    executor.add_node(node)
-    try:
+    with short_lived_node("flexdyn_pub") as (node, executor):
         listener = _listener(node, executor, name, kind, timeout)
         message_type = _type_of(listener.topic_type)
         message = message_type()
@@ -86,10 +80,6 @@ def publish(
         count = int(publisher.get_subscription_count())
         time.sleep(LINGER)
         return count
-    finally:
-        executor.shutdown()
-        node.destroy_node()
-        context.try_shutdown()
 
 
 def _listener(node: Any, executor: Any, topic: str, kind: str, timeout: float) -> Any:

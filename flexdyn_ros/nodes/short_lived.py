@@ -1,0 +1,28 @@
+"""A node that lives for one command of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+
+__all__ = ["short_lived_node"]
+
+
+@contextmanager
+def short_lived_node(name: str) -> Iterator[tuple[Any, SingleThreadedExecutor]]:
+    """A node in a context of its own, and the executor that spins it; both are gone afterwards."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node(name, context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    try:
+        yield node, executor
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()
