@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.dynamics.loading import load
     from flexdyn_ros.dynamics.protocol import Robot
     from flexdyn_ros.model.expanded import Expanded, expand
+    from flexdyn_ros.simulation.continuous import continuous
     from flexdyn_ros.simulation.simulate import simulate
     from flexdyn_ros.simulation.trajectory import Trajectory
 
@@ -18,6 +19,7 @@ __all__ = [
     "Robot",
     "Trajectory",
     "check",
+    "continuous",
     "errors",
     "expand",
     "load",
@@ -33,6 +35,7 @@ _LAZY = {
     "Robot": "flexdyn_ros.dynamics.protocol",
     "Trajectory": "flexdyn_ros.simulation.trajectory",
     "check": "flexdyn_ros.dynamics.checking",
+    "continuous": "flexdyn_ros.simulation.continuous",
     "expand": "flexdyn_ros.model.expanded",
     "load": "flexdyn_ros.dynamics.loading",
     "simulate": "flexdyn_ros.simulation.simulate",

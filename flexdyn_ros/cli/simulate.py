@@ -26,7 +26,7 @@ from flexdyn_ros.cli.terminal import (
 )
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import SimulationError, UnknownNameError
-from flexdyn_ros.simulation.plan import ADAPTIVE, FIXED
+from flexdyn_ros.simulation.plan import METHODS
 from flexdyn_ros.simulation.simulate import simulate as run
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.simulation.valves import command_mode
@@ -34,7 +34,6 @@ from flexdyn_ros.simulation.valves import command_mode
 __all__ = ["simulate"]
 
 _Pairs = list[str] | None
-METHODS = ("auto", *FIXED, *ADAPTIVE)
 
 
 def _complete_method(incomplete: str) -> list[str]:
@@ -49,8 +48,15 @@ def simulate(
     robot: RobotName,
     duration: Annotated[float, typer.Option("--duration", min=0.0, help="seconds")] = 5.0,
     dt: Annotated[
-        float | None, typer.Option("--dt", help="fixed step, or step of the output [s]", show_default="1e-3")
+        float | None,
+        typer.Option("--dt", help="fixed step [s]; without it the run chooses its steps by --rtol"),
     ] = None,
+    sample: Annotated[
+        float | None, typer.Option("--sample", help="time between samples [s]", show_default="1e-3, or dt")
+    ] = None,
+    rtol: Annotated[
+        float, typer.Option("--rtol", help="relative tolerance of a run that chooses its steps")
+    ] = 1e-6,
     method: Annotated[
         str,
         typer.Option("--method", help=f"one of {', '.join(METHODS)}", autocompletion=_complete_method),
@@ -99,6 +105,10 @@ def simulate(
     """Simulate a robot and print a table of what it did; optionally a picture and files."""
     if dt is not None and not 0.0 < dt < inf:
         raise typer.BadParameter(f"{dt} is not positive and finite", param_hint="--dt")
+    if sample is not None and not 0.0 < sample < inf:
+        raise typer.BadParameter(f"{sample} is not positive and finite", param_hint="--sample")
+    if not 0.0 < rtol < 1.0:
+        raise typer.BadParameter(f"{rtol} is not between 0 and 1", param_hint="--rtol")
     if not 0.0 <= duration < inf:
         raise typer.BadParameter(f"{duration} is not finite", param_hint="--duration")
     files = {"plot": plot, "save": save, "to_csv": csv, "to_bag": bag}
@@ -114,7 +124,7 @@ def simulate(
     # cylinders that are told nothing keep their valves closed, which is not the same as no force
     control = efforts if tau or efforts.any() else None
     has_cylinders = command_mode(loaded, method, control) != "direct"
-    options: dict[str, Any] = {"method": method, "t0": begin.t} | ({} if dt is None else {"dt": dt})
+    options: dict[str, Any] = {"method": method, "t0": begin.t, "dt": dt, "sample": sample, "rtol": rtol}
     record = ("energy", "hydraulics") if has_cylinders else ("energy",)
     try:
         result = run(
@@ -187,7 +197,6 @@ def _write(
 def _summary(result: Trajectory) -> dict[str, Any]:
     energy = result.energy
     assert energy is not None  # simulate records it unless told otherwise
-    balance = energy.total - result.work + result.dissipated
     return {
         "robot": result.robot_name,
         "method": result.method,
@@ -197,7 +206,9 @@ def _summary(result: Trajectory) -> dict[str, Any]:
         "simulated_time": result.t[-1] - result.t[0],
         "wall_time": result.wall_time,
         "real_time_factor": (result.t[-1] - result.t[0]) / max(result.wall_time, 1e-9),
-        "energy_balance_error": float(np.max(np.abs(balance - balance[0]))),
+        "energy_balance_error": float(np.max(np.abs(result.balance()))),
+        "balance_error": result.balance_error,
+        "warnings": list(result.warnings),
         "peak_kinetic_energy": float(np.max(energy.kinetic)),
         "events": len(result.events),
         "q_final": result.q[-1],
@@ -228,8 +239,9 @@ def _print(result: Trajectory, coordinates: Any) -> None:
         )
     tables.print(table)
     s = _summary(result)
+    taken = "at" if result.is_fixed else "with samples every"
     tables.print(
-        f"{s['message'] or 'done'}: {s['simulated_time']:g} s by {s['method']} at {s['dt']:g} s in "
+        f"{s['message'] or 'done'}: {s['simulated_time']:g} s by {s['method']} {taken} {s['dt']:g} s in "
         f"{s['wall_time']:.3g} s (real-time factor {s['real_time_factor']:.3g}); "
         f"energy balance off by {s['energy_balance_error']:.3g} J "
         f"of {s['peak_kinetic_energy']:.3g} J peak kinetic energy",

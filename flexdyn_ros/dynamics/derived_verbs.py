@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,9 +13,10 @@ from flexdyn_ros.dynamics.arguments import Rows, check_out
 from flexdyn_ros.dynamics.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.dynamics.modes import chosen_coordinates, modes_of
 from flexdyn_ros.dynamics.results import Equilibrium, Linearization, Modes
+from flexdyn_ros.dynamics.small_deflections import beyond_linear, warning_of
 from flexdyn_ros.dynamics.verbs import StateVerbs
 from flexdyn_ros.dynamics.wrenches import flat_wrenches, rows_with_wrenches
-from flexdyn_ros.errors import DimensionError
+from flexdyn_ros.errors import DimensionError, FlexdynWarning
 
 __all__ = ["DirectVerbs", "RobotVerbs"]
 
@@ -93,12 +95,18 @@ class RobotVerbs(StateVerbs):
         Raises
         ------
         DimensionError, StateError, UnknownNameError, SingularityError
+
+        Warns
+        -----
+        FlexdynWarning
+            Where q bends links further than the linear beam holds.
         """
         locked = chosen_coordinates(lock, self.coordinates, "lock") | self._prescribed
         M = self.mass_matrix(q)
         sizes = {"v": self.nv, "a": self.nv, "tau": self.nu}
         still = {name: (np.zeros(size), size) for name, size in sizes.items()}
         K, D = self._springs_rows(Rows({"q": (q, self.nq), **still}))
+        _warn_of_large_deflections(self, np.asarray(q, dtype=np.float64))
         return modes_of(M, K.reshape(M.shape), D.reshape(M.shape), locked)
 
     def static_equilibrium(
@@ -130,6 +138,11 @@ class RobotVerbs(StateVerbs):
         Raises
         ------
         DimensionError, StateError, UnknownNameError, ConvergenceError
+
+        Warns
+        -----
+        FlexdynWarning
+            Where links bend further than the linear beam holds.
         """
         held = chosen_coordinates(hold, self.coordinates, "hold") | self._prescribed
         tau = np.zeros(self.nu) if tau is None else tau
@@ -139,7 +152,16 @@ class RobotVerbs(StateVerbs):
             raise DimensionError(f"static_equilibrium takes single states, got a batch of shape {rows.shape}")
         start, effort = rows.take("q0"), rows.take("tau")
         self._check({"q": start, "tau": effort})
-        return self._rest(start[0].copy(), effort[0], held, wrenches)
+        found = self._rest(start[0].copy(), effort[0], held, wrenches)
+        _warn_of_large_deflections(self, found.q)
+        return found
+
+
+def _warn_of_large_deflections(robot: Any, q: np.ndarray) -> None:
+    """Warn the caller of a verb where links bend too far at rows of q (..., nq)."""
+    found = beyond_linear(robot, q.reshape(-1, robot.nq))
+    if found:
+        warnings.warn(f"robot {robot.name!r}: {warning_of(found)}", FlexdynWarning, 3)
 
 
 class DirectVerbs(RobotVerbs):

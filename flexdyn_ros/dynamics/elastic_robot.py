@@ -14,6 +14,7 @@ from flexdyn_ros.dynamics.derived_verbs import DirectVerbs
 from flexdyn_ros.dynamics.motion import Motion
 from flexdyn_ros.dynamics.partial import partial_motion
 from flexdyn_ros.dynamics.results import Deflection
+from flexdyn_ros.dynamics.small_deflections import Tip
 from flexdyn_ros.dynamics.tree_robot import TreeRobot
 from flexdyn_ros.dynamics.wrenches import flat_wrenches
 from flexdyn_ros.errors import SingularityError
@@ -114,6 +115,11 @@ class ElasticTreeRobot(DirectVerbs):
         rows = Rows({"q": (q, self.nq)})
         inner = self._inner(rows, "q").take("q")
         return self.tree.deflections(inner.reshape(*rows.shape, self.tree.nq), stations)
+
+    @property
+    def tips(self) -> tuple[Tip, ...]:
+        """The tips of the flexible links."""
+        return self.tree.tips
 
     def modal_integrals(self, link: str, stations: Sequence[float] = (1.0,)) -> Any:
         """Constants of a flexible link; see `TreeRobot.modal_integrals`."""

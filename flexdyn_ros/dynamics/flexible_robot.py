@@ -13,6 +13,7 @@ import numpy as np
 
 from flexdyn_ros.dynamics.arguments import numbers
 from flexdyn_ros.dynamics.results import Deflection
+from flexdyn_ros.dynamics.small_deflections import Tip
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.kernels import flexible as kernels
 from flexdyn_ros.model.beams import BeamLink
@@ -91,6 +92,15 @@ class Bending:
                 angle = mode.field in ("torsion", "mode") or mode.shape.is_slope
                 reach[int(index)] = SMALL[mode.field] * (1.0 if angle else link.beam.beam.length) / n**2
         return reach
+
+    @cached_property
+    def tips(self) -> tuple[Tip, ...]:
+        """The tips of the flexible links."""
+        end = np.ones(1)
+        fields = [(link, *link.beam.fields_along(link.modes, end)[:2]) for link in self.links]
+        return tuple(
+            Tip(link.name, link.beam.beam.length, link.q, u[:, 0], th[:, 0]) for link, u, th in fields
+        )
 
     def section_names(self, names: Iterable[Any], known: Any) -> tuple[str, ...]:
         """Those of `names` that are sections LINK@station of flexible links and not known yet."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,8 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.dynamics.protocol import Robot
-from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.dynamics.small_deflections import LARGEST_DEFLECTION, LARGEST_ROTATION
+from flexdyn_ros.errors import FlexdynError, FlexdynWarning
 from flexdyn_ros.model.beams import BeamLink
 from flexdyn_ros.model.flexible import settled_link
 
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FlexibleLinkReport", "Inertia", "ModeReport", "judge", "mode_table", "report_links"]
 
-#: a link may bend by this part of its length, its tip turn by this angle [rad]: what small deformations bear
-SMALL_BEND, SMALL_TURN = 0.1, 0.3
 #: length over half height of the section below which shear, which is not in the model, counts
 SLENDER = 10.0
 #: default rate of the simulator's steps [Hz]: modes above half of it are damped by an implicit step, those
@@ -128,18 +128,18 @@ def mode_table(robot: Robot, count: int, lock: str | tuple[str, ...]) -> tuple[M
 def judge(robot: Robot, links: tuple[FlexibleLinkReport, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Warnings (probably mistakes) and notes (good to know) on a robot with flexible links."""
     notes = [text for link in links for text in link.notes]
-    warnings: list[str] = []
+    doubts: list[str] = []
     if not links or not robot.description.formulation.flexible:
         return (), tuple(notes)
     description = robot.description
     for link in description.flexible_links.values():
-        warnings += _shortness(settled_link(description, link))
+        doubts += _shortness(settled_link(description, link))
         if link.damping is None and link.modes.file is None:
             notes.append(f"link '{link.link}': no <damping>, its vibrations do not die away")
     for found in (_fast_modes(robot), _large_deflections(robot)):
         for is_warning, text in found:
-            (warnings if is_warning else notes).append(text)
-    return tuple(warnings), tuple(notes)
+            (doubts if is_warning else notes).append(text)
+    return tuple(doubts), tuple(notes)
 
 
 def _shortness(link: AnyLink) -> Iterator[str]:
@@ -174,7 +174,10 @@ def _large_deflections(robot: Robot) -> Iterator[tuple[bool, str]]:
     """Deflections at rest under gravity, joints held at the neutral position, against what is small."""
     lock = [c.name for c in robot.coordinates if c.kind in ("joint", "motor", "base")]
     try:
-        rest: Any = robot.static_equilibrium(hold=lock)
+        with warnings.catch_warnings():
+            # said below, of every station
+            warnings.simplefilter("ignore", FlexdynWarning)
+            rest: Any = robot.static_equilibrium(hold=lock)
     except FlexdynError as error:
         yield True, f"no state of rest near the neutral position with the joints held: {error}"
         return
@@ -184,10 +187,10 @@ def _large_deflections(robot: Robot) -> Iterator[tuple[bool, str]]:
         length = settled_link(robot.description, robot.description.flexible_links[name]).beam.length
         bend = float(np.abs(bent.displacement).max()) / length
         turn = float(np.abs(bent.rotation).max())
-        if bend > SMALL_BEND or turn > SMALL_TURN:
+        if bend > LARGEST_DEFLECTION or turn > LARGEST_ROTATION:
             yield (
                 True,
                 f"link '{name}' bends by {100 * bend:.3g} % of its length and turns by {turn:.3g} rad under "
-                f"its load at rest: beyond the small deformations of the model ({100 * SMALL_BEND:g} %, "
-                f"{SMALL_TURN:g} rad)",
+                "its load at rest: beyond the small deformations of the model "
+                f"({100 * LARGEST_DEFLECTION:g} %, {LARGEST_ROTATION:g} rad)",
             )

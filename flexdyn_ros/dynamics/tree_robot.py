@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.dynamics.lagrangian import LagrangianPath
     from flexdyn_ros.dynamics.mobile_family import Rolling
     from flexdyn_ros.dynamics.motion import Motion
+    from flexdyn_ros.dynamics.small_deflections import Tip
     from flexdyn_ros.model.lagrange import LagrangeModel
 
 __all__ = ["TreeRobot"]
@@ -109,6 +110,11 @@ class TreeRobot(DirectVerbs):
     def bends(self) -> bool:
         """True if the robot has flexible links that are computed as such."""
         return self._bending is not None
+
+    @property
+    def tips(self) -> tuple[Tip, ...]:
+        """The tips of the flexible links."""
+        return () if self._bending is None else self._bending.tips
 
     @cached_property
     def motion(self) -> Motion | None:

@@ -287,6 +287,23 @@ def tick(parameters, legs, states, before, lengths, rates, accelerations, comman
     return tick_legs(P, states, before, lengths, rates, accelerations, commands, mode, dt)
 
 
+@entry(f"int64(int64, int64, {_A}, {_A}, {_A}, {_A}, {_A}, float64)")
+def decide(parameters, legs, states, lengths, rates, forces, openings, period):
+    """Valve openings (m,) that lead to forces (m,), held for a period [s] from now; a bit for each leg whose
+    force is out of reach. For cylinders that move on by openings in ticks of any length."""
+    P = floats_at(parameters, legs * PARAMETER_COUNT)
+    missed = 0
+    for i in range(lengths.size):
+        j = (i % legs) * PARAMETER_COUNT
+        own, X = P[j : j + PARAMETER_COUNT], states[i * STATE_COUNT : (i + 1) * STATE_COUNT]
+        note_rate(own, X, rates[i], period)
+        u, unreachable = valve_for_force(own, X, forces[i], lengths[i] - own[SHORTEST], rates[i], period)
+        openings[i] = min(max(u, -1.0), 1.0)
+        if unreachable:
+            missed |= 1 << i
+    return missed
+
+
 @entry(f"void(int64, int64, {_A}, {_A}, {_A})")
 def report(parameters, legs, states, lengths, rates):
     """Forces, flows and flags of states (m STATE_COUNT,) of legs with lengths (m,) and rates (m,)."""

@@ -22,9 +22,22 @@ _M = "float64[:,::1]"
 
 #: places in the numbers of a run: relative tolerance; the step to begin with (0: found by the run), the
 #: largest one; time reached; accepted and rejected steps, evaluations, steps in a row that stability bounds;
-#: the column that an extrapolation aims at
-CONTROL = 9
-RTOL, STEP, LARGEST, TIME, ACCEPTED, REJECTED, EVALUATIONS, BOUND, COLUMN = range(CONTROL)
+#: the column that an extrapolation aims at; how many times as large an error of a speed may be; error of the
+#: last step
+CONTROL = 11
+(
+    RTOL,
+    STEP,
+    LARGEST,
+    TIME,
+    ACCEPTED,
+    REJECTED,
+    EVALUATIONS,
+    BOUND,
+    COLUMN,
+    OF_SPEEDS,
+    PREVIOUS,
+) = range(CONTROL)
 
 #: how a call ends, beside kernels/steppers.py: the step became too small; a step is made, as asked for
 DONE, NOT_FINITE, DIVERGED, TOO_SMALL, STEPPED = range(5)
@@ -38,6 +51,10 @@ WORK_ROWS = NEW + 1
 #: a new step is at most so many times the one before, at least such a share, and so much shorter than the
 #: error would allow
 GROWTH, SHRINKAGE, SAFETY = 6.0, 1.0 / 3.0, 0.9
+#: share of the error before the last in the choice of a step (Hairer & Wanner 1996, section IV.2, "PI"), and
+#: the smallest error that counts there: without it a quarter of the steps near the limit of stability fail
+MEMORY, LEAST = 0.04, 1e-4
+EXPONENT = 0.125 - 0.2 * MEMORY
 #: reach of the method's region of stability: beyond it, stability and not accuracy bounds the step
 STABLE = 6.1
 
@@ -106,6 +123,8 @@ def error_of(steps, h, control, scale, work):
         else:
             size = max(abs(memory.v0[i - nv]), abs(y[i]))
         allowed = scale[i] + control[RTOL] * size
+        if i >= nv:
+            allowed *= control[OF_SPEEDS]
         fifth += (e5 / allowed) ** 2
         third += (e3 / allowed) ** 2
     if fifth == 0.0 and third == 0.0:
@@ -264,7 +283,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         error = error_of(steps, h, control, scale, work)
         status = state_of(memory, y)
         if status != DONE or not error <= 1.0:
-            share = SAFETY * error**-0.125 if status == DONE and error > 1.0 else 0.1
+            share = SAFETY * error**-EXPONENT if status == DONE and error > 1.0 else 0.1
             h *= max(0.1, min(share, 0.9))
             control[REJECTED] += 1.0
             rejected = True
@@ -275,7 +294,11 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             continue
         stiff = is_bound_by_stability(steps, h, work)
         control[BOUND] = control[BOUND] + 1.0 if stiff else max(0.0, control[BOUND] - 0.2)
-        share = GROWTH if error == 0.0 else min(GROWTH, max(SHRINKAGE, SAFETY * error**-0.125))
+        share = GROWTH
+        if error > 0.0:
+            share = SAFETY * error**-EXPONENT * max(control[PREVIOUS], LEAST) ** MEMORY
+            share = min(GROWTH, max(SHRINKAGE, share))
+        control[PREVIOUS] = error
         if rejected:
             share = min(share, 1.0)
         rejected = False

@@ -19,6 +19,9 @@ from flexdyn_ros.simulation.workspace import free_bodies
 
 __all__ = ["run_adaptive"]
 
+#: default absolute tolerance [m, rad, per s, J]
+ATOL = 1e-9
+
 
 class _System:
     """y = (q, v, work, dissipated) and its derivative.
@@ -61,6 +64,8 @@ class _System:
         q, v = self.state(y)
         if self.plan.wrenches is not None:
             self.motion.set_wrenches(self.plan.wrenches(t, q.copy(), v.copy()))
+        if self.plan.is_continuous:
+            self.motion.set_efforts(self.plan.command(t, q, v))
         self.follow(t)
         self.exert(t)
         try:
@@ -119,7 +124,8 @@ def run_adaptive(plan: Plan) -> Trajectory:
         times, y = plan.times, system.y0
         last = times.size - 1
         # without a control law nothing jumps, and one run takes all; a bar wants to move
-        stride = 1 if plan.control is not None else max(1, last // 100 if plan.progress is True else last)
+        holds = plan.control is not None and not plan.is_continuous
+        stride = 1 if holds else max(1, last // 100 if plan.progress is True else last)
         for first in range(0, max(last, 1), stride):
             end = min(first + stride, last)
             q, v = system.state(y)
@@ -162,7 +168,7 @@ def _run(
             t_eval=wanted,
             events=watched,
             rtol=plan.rtol,
-            atol=plan.atol,
+            atol=ATOL if plan.atol is None else plan.atol,
         )
     except (ValueError, ArithmeticError) as error:
         raise _failure(plan, record, f"the integrator gave up: {error}") from error

@@ -1,22 +1,26 @@
-"""Runs with error control by compiled steps (kernels/steppers_controlled.py)."""
+"""Runs with error control by compiled steps: kernels/steppers_controlled.py, and for stiff robots
+steppers_extrapolated.py, for platforms with hydraulics steppers_doubled.py."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from typing import Any
+from math import ceil
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.kernels import steppers_controlled as kernels
-from flexdyn_ros.kernels import steppers_extrapolated
+from flexdyn_ros.kernels import steppers_doubled, steppers_extrapolated
 from flexdyn_ros.simulation.events import Watch, root_between
+from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.stepper import FAILURES, Stepper
-from flexdyn_ros.simulation.stiffness import own_rates
+from flexdyn_ros.simulation.stiffness import displacements, own_rates
 from flexdyn_ros.simulation.trajectory import Event, Trajectory
 
 __all__ = ["run_controlled"]
@@ -26,10 +30,46 @@ _FAILURES = FAILURES | {
 }
 #: steps between two looks at the clock where somebody is told of the progress
 CHUNK = 200
-#: shares of a step at which events are looked for: several zeros in a step are told apart by them
-LOOKS = (0.25, 0.5, 0.75, 1.0)
+#: default absolute tolerance, of the displacement that a coordinate makes [m, rad]
+ATOL = 1e-9
+#: how many times as large an error of a speed may be by default where links bend: their fast modes hold next
+#: to nothing of what moves, but all speeds tremble with them
+OF_SPEEDS = 5.0
+#: steps in a row that stability bounds, after which the method for stiff robots is tried; share of the steps
+#: by which it is tried; share of the evaluations that it must do with
+STIFF, TRIED, WORTH_IT = 15.0, 0.1, 0.5
+#: stops are as stiff as steps of this length could follow: the steps here are as short as they need [s]
+_STOPS_STEP = 1e-5
+#: period of the force control of cylinders, as of the nodes' steps [s]
+PERIOD = 1e-3
+#: tolerance of the pressures within a step of the platform, as a share of that of the platform
+SHARPER = 0.1
+#: shares of a step at which events are looked for, at least and at most
+LOOKS, MOST_LOOKS = 4, 64
+
+
+class _Kind(NamedTuple):
+    """A method: that of the stepper behind it, its kernels, and whether its steps can be looked into."""
+
+    of_stepper: str
+    kernels: ModuleType
+    interpolates: bool
+
+
+_KINDS = {
+    "dop853": _Kind("rk4", kernels, True),
+    "extrapolated": _Kind("rosenbrock", steppers_extrapolated, False),
+    "adaptive_staggered": _Kind("staggered", steppers_doubled, False),
+}
 
 _Provide = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, ctypes.c_int64, ctypes.c_int64)
+
+
+def allowed_errors(plan: Plan) -> np.ndarray:
+    """What an error of positions and speeds (2 nv,) may be apart from the relative tolerance."""
+    robot = plan.robot
+    sizes = ATOL / displacements(robot) if plan.atol is None else np.full(robot.nv, plan.atol)
+    return np.concatenate([sizes, sizes * own_rates(robot, plan.q0)])
 
 
 class _Provider:
@@ -44,7 +84,8 @@ class _Provider:
         #: what a callable raised
         self.error: BaseException | None = None
         self._function = _Provide(self._answer)
-        if plan.wrenches is not None or plan.drive is not None or self._lag is not None:
+        follows = plan.wrenches is not None or plan.drive is not None or plan.is_continuous
+        if follows or self._lag is not None:
             stepper.ask_at_every_evaluation(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
 
     def command(self, t: float, tau: np.ndarray) -> None:
@@ -70,6 +111,8 @@ class _Provider:
             self._stepper.set_wrenches(plan.wrenches(t, q, v))
         if plan.drive is not None:
             self._stepper.given[plan.drive.v_index] = plan.drive.at(t)[2]
+        if plan.is_continuous:
+            self._stepper.drive[:] = plan.command(t, q, v)
         if self._lag is not None:
             since, held, force = self._held
             self._stepper.drive[:] = self._lag.after(t - since, held, force)
@@ -84,27 +127,40 @@ class _Run:
 
     def __init__(self, plan: Plan, progress: Progress) -> None:
         robot, springs = plan.robot, plan.limits == "spring"
+        with_cylinders = plan.cylinders != "direct"
         self.plan, self.progress, self.record = plan, progress, Record(plan)
+        self.method = plan.method
+        if plan.method == "auto":
+            self.method = "adaptive_staggered" if with_cylinders else "dop853"
+        kind = _KINDS[self.method]
         self.stepper = Stepper(
             robot,
-            plan.dt,
-            "rosenbrock" if plan.method == "extrapolated" else "rk4",
+            min(plan.dt, _STOPS_STEP),
+            kind.of_stepper,
             q0=plan.q0,
             v0=plan.v0,
             t0=float(plan.times[0]),
-            limits="spring" if springs else "report",
-            saturate=plan.saturate,
+            # cylinders have end stops and largest forces of their own
+            limits="spring" if springs and not with_cylinders else "report",
+            saturate=plan.saturate and not with_cylinders,
         )
         self.provider = _Provider(plan, self.stepper)
         self.stepper.set_wrenches(plan.loads)
-        width = 2 * robot.nv + 2
-        self._work = np.zeros((kernels.WORK_ROWS, width))
         self._control = np.zeros(kernels.CONTROL)
         self._control[[kernels.RTOL, kernels.LARGEST]] = plan.rtol, np.inf
-        self._scale = plan.atol * np.concatenate([np.ones(robot.nv), own_rates(robot, plan.q0)])
+        self._control[kernels.PREVIOUS] = kernels.LEAST
+        self._control[kernels.OF_SPEEDS] = OF_SPEEDS if self.stepper.has_modes and plan.atol is None else 1.0
+        self._scale = allowed_errors(plan)
+        self._width = 2 * robot.nv + 2
+        self._more: tuple[np.ndarray, ...] = ()
+        self._cylinders: FusedHydraulics | None = None
+        if with_cylinders:
+            self._take_cylinders()
         self._path = np.empty((CHUNK, robot.nq)), np.empty((CHUNK, robot.nv))
-        self._interpolates = plan.method != "extrapolated"
-        self._advance = (kernels if self._interpolates else steppers_extrapolated).run_to.load()
+        #: methods that were in use, and evaluations after which a stiff robot is tried again
+        self.used = [self.method]
+        self._patience = 0.0
+        self._use(kind)
         #: where the step that is looked into began: snapshot, control numbers, time
         self._before: Any = None
         #: steps that are made one by one, because there is an event in them
@@ -113,6 +169,34 @@ class _Run:
         #: values of the watches at t
         self._values: list[float] = []
 
+    def _use(self, kind: _Kind) -> None:
+        """Go on with a method."""
+        self._interpolates = kind.interpolates
+        self._advance = kind.kernels.run_to.load()
+        self._work = np.zeros((kind.kernels.WORK_ROWS, self._width))
+        self.stepper.use_method(kind.of_stepper)
+
+    def go_with_forces(self, end: float, sample_times: np.ndarray, forces: np.ndarray) -> Event | None:
+        """As `go`; cylinders that are asked for forces (6,) set their valves anew in every period."""
+        assert self._cylinders is not None
+        periods = max(1, ceil((end - self.t) / PERIOD - 1e-6))
+        event = None
+        for until in np.linspace(self.t, end, periods + 1)[1:].tolist():
+            self._cylinders.decide(forces, until - self.t)
+            event = event or self.go(until, sample_times[sample_times > self.t][: until == end])
+        self._cylinders.note_missed()
+        return event
+
+    def _take_cylinders(self) -> None:
+        """Let the cylinders of a platform drive it, their pressures as exact as the platform's motion."""
+        cylinders = self._cylinders = FusedHydraulics(self.stepper, "valve")
+        pressure = cylinders.sharpen(SHARPER * self.plan.rtol)
+        self.record.follow(cylinders)
+        self._more = (self.stepper.actuators,)
+        self._scale = np.concatenate([self._scale, cylinders.scale(self.plan.rtol * pressure)])
+        robot = self.plan.robot
+        self._width = robot.nq + robot.nv + 2 + robot.nu + self.stepper.actuators.size
+
     # ---- samples ----
 
     def begin(self) -> None:
@@ -120,7 +204,8 @@ class _Run:
         self.stepper.look_again()
         self._raise_what_was_raised()
         account = self.stepper.work, self.stepper.dissipated
-        self.record.add(self.t, self.stepper.q, self.stepper.v, self.stepper.effort, *account, False)
+        effort = self.stepper.effort if self._cylinders is None else self._cylinders.cylinders["force"]
+        self.record.add(self.t, self.stepper.q, self.stepper.v, effort, *account, False)
         self._values = [watch.value(self.t, *self._state()) for watch in self.plan.watches]
 
     def _state(self) -> tuple[np.ndarray, np.ndarray]:
@@ -140,7 +225,8 @@ class _Run:
         while self.t < end:
             wanted = sample_times[self.record.count - first :]
             if not self.plan.watches:
-                self._keep(wanted, *self._run(end, wanted, CHUNK if self.plan.progress else 0))
+                chunk = CHUNK if self.plan.progress or self.plan.method == "auto" else 0
+                self._keep(wanted, *self._run(end, wanted, chunk))
             elif in_chunks and self._careful == 0:
                 self._run_and_look(end, wanted)
             else:
@@ -153,12 +239,41 @@ class _Run:
                     return event
                 self._keep(wanted, status, written)
             self.progress.reach(self.t)
+            if self.plan.method == "auto" and self._control[kernels.BOUND] > STIFF:
+                self._try_the_other(end)
         return None
+
+    def _try_the_other(self, end: float) -> None:
+        """Where stability bounds the explicit steps: the implicit ones, if they cost less over some steps."""
+        control = self._control
+        control[kernels.BOUND] = 0.0
+        if self._interpolates is False or control[kernels.EVALUATIONS] < self._patience or self.t >= end:
+            return
+        steps, seconds = control[kernels.ACCEPTED], self.t - float(self.plan.times[0])
+        explicit = control[kernels.EVALUATIONS] / max(seconds, 1e-12)
+        now = self.stepper.snapshot(), control.copy(), self.t
+        until = min(end, self.t + max(TRIED * seconds, 5.0 * self.plan.dt))
+        self._use(_KINDS["extrapolated"])
+        control[kernels.STEP] = 0.0
+        self._run(until, np.zeros(0), int(max(20.0, TRIED * steps)))
+        spent = control[kernels.EVALUATIONS] - now[1][kernels.EVALUATIONS]
+        implicit = spent / max(self.t - now[2], 1e-12)
+        reached = self.t > now[2]
+        h = control[kernels.STEP]
+        self._go_back(now)
+        if reached and implicit < WORTH_IT * explicit:
+            self.used.append("extrapolated")
+            self.method = "+".join(self.used)
+            control[kernels.STEP] = h
+            return
+        self._use(_KINDS["dop853"])
+        self._patience = 4.0 * control[kernels.EVALUATIONS]
 
     def _run(self, end: float, wanted: np.ndarray, most: int) -> tuple[int, int]:
         """Steps towards `end`, at most so many; their status and the number of samples written."""
         result = self._advance(
             self.stepper._steps,
+            *self._more,
             self.t,
             end,
             most,
@@ -178,6 +293,8 @@ class _Run:
         record = self.record
         record.t[record.count : record.count + written] = wanted[:written]
         record.count += written
+        if written:
+            record.keep_cylinders()
         if status not in (kernels.DONE, kernels.STEPPED):
             raise _failure(self, _FAILURES[status])
 
@@ -221,10 +338,12 @@ class _Run:
             return q.copy(), v.copy()
 
         after = self.stepper.snapshot(), self._control.copy(), self.t
+        # several zeros in a step are told apart as far as samples would show them
+        looks = np.linspace(0.0, 1.0, min(MOST_LOOKS, max(LOOKS, 1 + int(2.0 * h / self.plan.dt))) + 1)[1:]
 
         found: list[tuple[float, Watch]] = []
         before, values = 0.0, self._values
-        for share in LOOKS:
+        for share in looks.tolist():
             state = at(share) if share < 1.0 else end
             new = [watch.value(begin + share * h, *state) for watch in self.plan.watches]
             for watch, g0, g1 in zip(self.plan.watches, values, new, strict=True):
@@ -288,26 +407,34 @@ def run_controlled(plan: Plan) -> Trajectory:
         run = _Run(plan, progress)
         times, last = plan.times, plan.times.size - 1
         samples = plan.samples
-        stride = 1 if plan.control is not None else max(1, last)
+        # cylinders are recorded, and their force control is asked, where a sample ends a call
+        holds = plan.control is not None and not plan.is_continuous
+        by_samples = holds or "hydraulics" in plan.record or plan.cylinders == "force"
+        stride = 1 if by_samples else max(1, last)
         for first in range(0, max(last, 1), stride):
             end = min(first + stride, last)
             tau = plan.command(float(times[first]), *run._state())
-            run.provider.command(float(times[first]), tau)
+            if plan.cylinders != "force":
+                run.provider.command(float(times[first]), tau)
             if first == 0:
                 run.begin()
-            elif run.record.t[run.record.count - 1] == times[first]:
+            elif plan.cylinders == "direct" and run.record.t[run.record.count - 1] == times[first]:
                 run.stepper.look_again()
                 run.record.tau[run.record.count - 1] = run.stepper.effort
-            event = run.go(float(times[end]), times[samples[(samples > first) & (samples <= end)]])
+            wanted = times[samples[(samples > first) & (samples <= end)]]
+            if plan.cylinders == "force":
+                event = run.go_with_forces(float(times[end]), wanted, tau)
+            else:
+                event = run.go(float(times[end]), wanted)
             if event is not None:
                 message = f"stopped by event {event.name!r} at t = {event.time:.9g} s"
-                return run.record.finish(1, message, plan.method)
+                return run.record.finish(1, message, run.method)
             progress.show(end)
-    return run.record.finish(0, f"reached t = {times[-1]:g} s", plan.method)
+    return run.record.finish(0, f"reached t = {times[-1]:g} s", run.method)
 
 
 def _failure(run: _Run, why: str) -> SimulationError:
     record = run.record
     t = record.t[record.count - 1]
-    message = f"{why} after t = {t:.6g} s (robot {run.plan.robot.name!r}, method {run.plan.method})"
-    return SimulationError(message, record.finish(-1, message, run.plan.method))
+    message = f"{why} after t = {t:.6g} s (robot {run.plan.robot.name!r}, method {run.method})"
+    return SimulationError(message, record.finish(-1, message, run.method))

@@ -221,7 +221,7 @@ def _step_by_step(
         _anchor(plan, stepper, i)
         # all steps but a shorter last one are exactly dt, as in the compiled loop
         h = float(times[i + 1] - t) if i + 2 == times.size and _has_short_step(plan) else plan.dt
-        _ask(plan, stepper, t, h)
+        _ask(plan, stepper, t, h, i % plan.hold == 0)
         before = stepper.snapshot() if plan.watches else ()
         if stepper.step(h, t) != OK:
             raise _failure(plan, stepper, record, t)
@@ -256,11 +256,11 @@ def _anchor(plan: Plan, stepper: Stepper | VerbStepper, i: int) -> None:
             stepper.place(c.q_index, x)
 
 
-def _ask(plan: Plan, stepper: Stepper | VerbStepper, t: float, h: float) -> None:
-    """Efforts, wrenches and prescribed motion for the step of h that begins at t."""
+def _ask(plan: Plan, stepper: Stepper | VerbStepper, t: float, h: float, samples: bool) -> None:
+    """Efforts, wrenches and prescribed motion for the step of h that begins at t, at a sample or not."""
     if plan.drive is not None:
         stepper.place_drive(plan.drive, t, h)
-    if plan.control is not None:
+    if plan.control is not None and (samples or plan.is_continuous):
         stepper.set_efforts(plan.command(t, stepper.q, stepper.v))
     if plan.wrenches is not None:
         stepper.set_wrenches(plan.wrenches(t, stepper.q.copy(), stepper.v.copy()))

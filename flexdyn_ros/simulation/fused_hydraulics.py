@@ -8,8 +8,23 @@ import numpy as np
 
 from flexdyn_ros.dynamics.hydraulics import Cylinders, HydraulicState
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.kernels.hydraulics_memory import STATE_COUNT
+from flexdyn_ros.kernels import hydraulics_forces as kernels
+from flexdyn_ros.kernels.hydraulics_memory import (
+    ATOL,
+    FLAGS,
+    FORCE_UNREACHABLE,
+    INTEGRAL,
+    LAST_RATE,
+    PARAMETER_COUNT,
+    PRESSURE_1,
+    PRESSURE_2,
+    RATE_SLOPE,
+    RTOL,
+    STATE_COUNT,
+    SUPPLY,
+)
 from flexdyn_ros.kernels.platform_steps import (
+    ACTUATOR_PARAMETERS,
     ACTUATOR_STATES,
     BY_FORCE,
     BY_VALVE,
@@ -22,6 +37,8 @@ from flexdyn_ros.simulation.stepper import Stepper
 
 __all__ = ["FusedHydraulics"]
 
+#: columns of what the force control remembers from tick to tick
+_OF_LAW = [INTEGRAL, LAST_RATE, RATE_SLOPE]
 _MODES = {"direct": DIRECT, "valve": BY_VALVE, "force": BY_FORCE}
 
 
@@ -55,7 +72,9 @@ class FusedHydraulics:
         rows = self._memory[ACTUATOR_STATES:].reshape(-1, STATE_COUNT)
         self.cylinders = Cylinders(hydraulics, hydraulics.initial(np.zeros(6)), rows)
         self.mode = mode
+        self._missed = 0
         self.fill()
+        self._law = self.cylinders.rows[:, _OF_LAW].copy()
 
     @property
     def mode(self) -> str:
@@ -69,6 +88,42 @@ class FusedHydraulics:
         self._memory[MODE] = _MODES[mode]
         self._stepper.use_actuators(mode != "direct")
         self._memory[IS_STAGGERED] = float(self._stepper.method == "staggered")
+
+    def sharpen(self, rtol: float) -> float:
+        """Compute pressures to rtol of the highest supply pressure, which is returned [Pa]."""
+        rows = self._memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES].reshape(-1, PARAMETER_COUNT)
+        supply = float(rows[:, SUPPLY].max())
+        rows[:, RTOL], rows[:, ATOL] = 0.0, rtol * supply
+        return supply
+
+    def decide(self, forces: np.ndarray, period: float) -> None:
+        """Let the force control of the cylinders set the openings that lead to forces (6,) [N], once for a
+        period [s]: the law is that of a digital controller, the steps may be shorter."""
+        length, rate = self._stepper.actuator_motion()
+        rows = self.cylinders.rows
+        # its own memory is that of the last period: ticks by openings clear and overwrite it
+        rows[:, _OF_LAW] = self._law
+        openings = np.empty(6)
+        self._missed = kernels.decide(
+            self.hydraulics._address, 6, rows.reshape(-1), length, rate, forces, openings, period
+        )
+        self._law = rows[:, _OF_LAW].copy()
+        self.command(openings, "valve")
+
+    def note_missed(self) -> None:
+        """Flag the cylinders whose force was out of reach when `decide` was asked last."""
+        for i in range(6):
+            if self._missed >> i & 1:
+                row = self.cylinders.rows[i]
+                row[FLAGS] = float(int(row[FLAGS]) | FORCE_UNREACHABLE)
+
+    def scale(self, pressure: float) -> np.ndarray:
+        """What an error of the memory of the cylinders may be: of pressures as given [Pa]; the rest follows
+        them and does not count."""
+        allowed = np.full(self._memory.size, np.inf)
+        rows = allowed[ACTUATOR_STATES:].reshape(-1, STATE_COUNT)
+        rows[:, [PRESSURE_1, PRESSURE_2]] = pressure
+        return allowed
 
     def fill(self, tau: Any = None) -> None:
         """Close the valves and put pressures in balance with forces tau (6,) [N].

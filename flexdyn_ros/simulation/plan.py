@@ -14,16 +14,20 @@ from flexdyn_ros.dynamics.efforts import scattered_efforts
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.simulation.contact import contact_watches
+from flexdyn_ros.simulation.continuous import Continuous
 from flexdyn_ros.simulation.drive import Drive, drive_of, initial_motion
 from flexdyn_ros.simulation.events import Watch, judge_start, limit_watch, watches
 from flexdyn_ros.simulation.valves import ValveOpenings, command_mode
 
-__all__ = ["ADAPTIVE", "CONTROLLED", "FIXED", "Plan", "make_plan"]
+__all__ = ["ADAPTIVE", "CONTROLLED", "FIXED", "METHODS", "Plan", "make_plan"]
 
 FIXED = ("semi_implicit_euler", "rk4", "scaled_rk4", "rosenbrock", "staggered")
 ADAPTIVE = {"dop853": "DOP853", "bdf": "BDF", "radau": "Radau", "lsoda": "LSODA"}
 #: methods with error control that are compiled, for robots that have compiled steps
-CONTROLLED = ("dop853", "extrapolated")
+CONTROLLED = ("dop853", "extrapolated", "adaptive_staggered")
+METHODS = tuple(dict.fromkeys(("auto", *FIXED, *CONTROLLED, *ADAPTIVE)))
+#: default step of fixed steps, and time between samples of runs with error control [s]
+STEP = SAMPLE = 1e-3
 _LIMITS = ("report", "spring", "stop")
 _RECORDS = ("energy", "hydraulics")
 
@@ -34,10 +38,13 @@ Control = Callable[[float, np.ndarray, np.ndarray], Any]
 class Plan:
     """Arguments of `simulate` after their checks; see there.
 
-    control and wrenches are callables, or None where what `effort` and `loads` hold is constant. times
-    (n,) are those of all steps [s], the last one shorter if the duration is no whole number of steps;
-    stride of them make a sample. drive: prescribed motion that is not of constant speed. cylinders: how
-    those of a platform are told what control says, "force" or "valve"; "direct": it acts on the rods.
+    is_fixed: by fixed steps, or with error control. control and wrenches are callables, or None where what
+    `effort` and `loads` hold is constant; control is asked at every evaluation if it `is_continuous`, else at
+    every `hold`-th of the times. times (n,) are those of all fixed steps, or of the output of a run with
+    error control [s], the last interval shorter if the duration is no whole number of them; stride of them
+    make a sample. atol: None for the default. drive: prescribed motion that is not of constant speed.
+    cylinders: how those of a platform are told what control says, "force" or "valve"; "direct": it acts on
+    the rods.
     """
 
     robot: Robot
@@ -47,10 +54,13 @@ class Plan:
     q0: np.ndarray
     v0: np.ndarray
     method: str
+    is_fixed: bool
+    hold: int
     rtol: float
-    atol: float
+    atol: float | None
     effort: np.ndarray
     control: Control | None
+    is_continuous: bool
     cylinders: str
     loads: Mapping[str, Any] | None
     wrenches: Callable[[float, np.ndarray, np.ndarray], Mapping[str, Any] | None] | None
@@ -90,10 +100,11 @@ def make_plan(
     v0: np.ndarray | None,
     *,
     t0: float,
-    dt: float,
+    dt: float | None,
+    sample: float | None,
     method: str,
     rtol: float,
-    atol: float,
+    atol: float | None,
     control: Any,
     wrenches: Any,
     prescribed: Any,
@@ -112,10 +123,15 @@ def make_plan(
     """
     cylinders = command_mode(robot, method, control)
     control = control.openings if isinstance(control, ValveOpenings) else control
+    is_continuous = isinstance(control, Continuous)
+    if is_continuous:
+        _refuse_continuous(robot, cylinders)
     drive = drive_of(robot, prescribed)
     still = initial_motion(robot, drive, float(t0))
-    if method not in ("auto", *FIXED, *CONTROLLED, *ADAPTIVE):
-        raise UnknownNameError("method", method, ("auto", *FIXED, *CONTROLLED, *ADAPTIVE))
+    if method not in METHODS:
+        raise UnknownNameError("method", method, METHODS)
+    is_fixed = method in FIXED or (method == "auto" and dt is not None)
+    step, hold = _grid(dt, sample, is_fixed)
     if limits not in _LIMITS:
         raise UnknownNameError("value of limits", limits, _LIMITS)
     if int(record_every) != record_every or record_every < 1:
@@ -144,16 +160,19 @@ def make_plan(
         q[drive.q_index], v[drive.v_index] = still[0][drive.q_index], still[1][drive.v_index]
     plan = Plan(
         robot=robot,
-        times=_times(duration, t0, dt),
-        dt=float(dt),
-        stride=int(record_every),
+        times=_times(duration, t0, step),
+        dt=step,
+        stride=int(record_every) * hold,
         q0=robot.integrate(q, np.zeros(robot.nv), 0.0),
         v0=v,
         method=method,
+        is_fixed=is_fixed,
+        hold=hold,
         rtol=_positive(rtol, "rtol"),
-        atol=_positive(atol, "atol"),
+        atol=None if atol is None else _positive(atol, "atol"),
         effort=np.zeros(robot.nu) if held is None else held,
         control=control if callable(control) else None,
+        is_continuous=is_continuous,
         cylinders=cylinders,
         loads=None
         if wrenches is None or callable(wrenches)
@@ -181,8 +200,41 @@ def _refuse_other_speed(robot: Robot, v: np.ndarray, still: np.ndarray, t0: floa
             )
 
 
+def _grid(dt: float | None, sample: float | None, is_fixed: bool) -> tuple[float, int]:
+    """Step of fixed steps and how many of them make `sample`; or the time between samples, and 1."""
+    between = None if sample is None else _positive(sample, "sample")
+    step = None if dt is None else _positive(dt, "dt")
+    if not is_fixed:
+        if step is not None and between is not None and step != between:
+            raise StateError(
+                f"dt is {dt} and sample is {sample}: a method with error control chooses its own steps; give "
+                "sample only"
+            )
+        return between or step or SAMPLE, 1
+    step = step or min(STEP, between or STEP)
+    if between is None:
+        return step, 1
+    count = round(between / step)
+    if count < 1 or abs(between / step - count) > 1e-6 * count:
+        raise StateError(f"sample is {sample}, expected a whole number of steps dt = {step:g} s")
+    return step, count
+
+
+def _refuse_continuous(robot: Robot, cylinders: str) -> None:
+    """UnsupportedError where a control that is asked at every evaluation has no meaning."""
+    motion = robot.motion
+    if cylinders != "direct":
+        raise UnsupportedError(
+            f"the cylinders of platform '{robot.name}' hold their commands; give control without continuous()"
+        )
+    if motion is not None and motion.lag is not None:
+        raise UnsupportedError(
+            f"the actuators of robot '{robot.name}' lag behind commands that they hold; give control without "
+            "continuous()"
+        )
+
+
 def _times(duration: float, t0: float, dt: float) -> np.ndarray:
-    _positive(dt, "dt")
     if not (isfinite(duration) and duration >= 0.0):
         raise StateError(f"duration is {duration}, expected a number of seconds, at least 0")
     if not isfinite(t0):

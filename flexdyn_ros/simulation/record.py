@@ -53,6 +53,11 @@ class Record:
         """Record these cylinders too, if the plan asks for it."""
         self._cylinders = cylinders
 
+    def keep_cylinders(self) -> None:
+        """Write the cylinders as they are to the last row."""
+        if self._cylinders is not None and len(self._rows):
+            self._rows[self.count - 1] = self._cylinders.cylinders.rows
+
     def add(
         self,
         t: float,
@@ -67,9 +72,8 @@ class Record:
         i = self.count
         self.t[i], self.q[i], self.v[i], self.tau[i] = t, q, v, tau
         self.account[i] = work, dissipated, clipped
-        if self._cylinders is not None and len(self._rows):
-            self._rows[i] = self._cylinders.cylinders.rows
         self.count += 1
+        self.keep_cylinders()
 
     def finish(self, status: int, message: str, method: str) -> Trajectory:
         """The trajectory of the samples so far."""
@@ -93,6 +97,7 @@ class Record:
             message=message,
             method=method,
             dt=plan.dt,
+            is_fixed=plan.is_fixed,
             wall_time=perf_counter() - self._began,
             robot_name=robot.name,
             q_names=robot.q_names,

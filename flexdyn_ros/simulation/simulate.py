@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.dynamics.mobile_judgement import TOO_FAST, Softening
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import FlexdynWarning, UnsupportedError
 from flexdyn_ros.simulation.adaptive import run_adaptive
@@ -17,6 +17,7 @@ from flexdyn_ros.simulation.fixed import run_fixed
 from flexdyn_ros.simulation.plan import ADAPTIVE, CONTROLLED, make_plan
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.simulation.valves import ValveOpenings
+from flexdyn_ros.simulation.verdict import verdict
 
 __all__ = ["ValveOpenings", "simulate"]
 
@@ -28,10 +29,11 @@ def simulate(
     v0: np.ndarray | None = None,
     *,
     t0: float = 0.0,
-    dt: float = 1e-3,
+    dt: float | None = None,
+    sample: float | None = None,
     method: str = "auto",
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
+    rtol: float = 1e-6,
+    atol: float | None = None,
     control: np.ndarray
     | Mapping[str, float]
     | Callable[[float, np.ndarray, np.ndarray], Any]
@@ -54,32 +56,45 @@ def simulate(
     duration : float
         [s]; if it is no whole number of steps, the last one is shorter.
     q0, v0 : (nq,), (nv,) arrays, optional
-        Default neutral(), zero.
-    t0, dt : float
-        Time at the start, step of the fixed-step methods or of the output [s].
+        Default: the description's own start (neutral() and at rest, but for a `<drive>`).
+    t0 : float
+        Time at the start [s].
+    dt : float, optional
+        Asks for fixed steps of this length [s], as nodes and `Stepper` take them. With a method with error
+        control: the time between samples.
+    sample : float, optional
+        Time between samples [s]; default 1e-3, with fixed steps dt. It does not change the motion.
     method : str
-        Fixed steps, compiled: "semi_implicit_euler" (order 1), "rk4" (4), "scaled_rk4" (rk4 with added masses
-        on modes of flexible links that are too fast for dt, see simulation/mass_scaling.py; rk4 itself where
-        there are none), "rosenbrock" (2, linearly implicit, L-stable, for stiff joints and links). With error
-        control, compiled: "dop853" (order 8), "extrapolated" (linearly implicit Euler steps, of variable
-        order, for stiff robots; its steps end at every sample). By scipy, which asks Python for every
-        evaluation: "bdf", "radau", "lsoda", and "dop853" where only the method lagrange has the equations.
-        "auto": rosenbrock where links bend; for rigid trees rk4, or rosenbrock where joint springs, damping,
-        friction or stops are too fast for rk4 at this dt; dop853 where only the method lagrange has the
-        equations. For platforms with hydraulics "staggered": cylinders and platform in turn, in the
-        time-symmetric order of section 8.3 of the parallel specification (2); there cylinders make the forces
-        that control asks for (clipped to the effort limits if `saturate`), with the other methods control
-        acts on the rods.
+        "auto": without dt with error control: "dop853", from where stability bounds its steps "extrapolated"
+        if that costs less; "adaptive_staggered" for platforms with hydraulics. `Trajectory.method` says which
+        was used. With dt: rosenbrock where links bend; for rigid trees rk4, or rosenbrock where joint
+        springs, damping, friction or stops are too fast for rk4 at this dt; staggered for platforms with
+        hydraulics.
+
+        With error control, compiled: "dop853" (order 8), "extrapolated" (linearly implicit Euler steps, of
+        variable order, for stiff robots; its steps end at every sample), "adaptive_staggered" (order 2, of
+        platforms with hydraulics). By scipy, which asks Python for every evaluation: "bdf", "radau", "lsoda",
+        and "dop853" where only the method lagrange has the equations.
+
+        Fixed steps, compiled, dt 1e-3 if not given: "semi_implicit_euler" (order 1), "rk4" (4), "scaled_rk4"
+        (rk4 with added masses on modes of flexible links that are too fast for dt, see
+        simulation/mass_scaling.py; rk4 itself where there are none), "rosenbrock" (2, linearly implicit,
+        L-stable, for stiff joints and links), "staggered" (2): cylinders and platform in turn, in the
+        time-symmetric order of section 8.3 of the parallel specification. By the two staggered methods
+        cylinders make the forces that control asks for (clipped to the effort limits if `saturate`), with the
+        other methods control acts on the rods.
     rtol, atol : float
-        Tolerances of the methods with error control. Compiled, atol holds for positions, and for speeds times
-        the rate at which a coordinate would oscillate by itself (at least 1/s).
+        Tolerances of the methods with error control. atol holds for positions [m, rad], and for speeds times
+        the rate at which a coordinate would oscillate by itself (at least 1/s); None: 1e-9 of the
+        displacement that each coordinate makes.
     control : (nu,) or (na,) array, mapping from name to number, or callable (t, q, v) -> any, optional
         Efforts [N m, N]: of all `effort_names`, of the `actuators` in their order, or of those named; a
-        callable is asked at every dt and its answer held. Of a platform with hydraulics
+        callable is a digital controller: asked at every `sample` and its answer held, unless it is
+        `flexdyn_ros.continuous(law)`, which is asked at every evaluation. Of a platform with hydraulics
         also `ValveOpenings`; None: closed valves.
     wrenches : mapping from frame name to (6,), or callable (t, q, v) -> mapping, optional
-        (moment; force) in world axes at the frame's origin [N m, N]; a callable is asked at every dt and its
-        answer held (by the methods with error control: whenever they evaluate).
+        (moment; force) in world axes at the frame's origin [N m, N]; a callable is asked at every evaluation,
+        with fixed steps at every step.
     prescribed : callable t -> (x, v, a), optional
         Motion of the prescribed coordinates; refused for robots that have none.
     events : callable g(t, q, v) or several, optional
@@ -91,7 +106,7 @@ def simulate(
     saturate : bool
         Clip efforts to the effort limits.
     record_every : int
-        Steps per sample.
+        Keep one of so many samples.
     record : sequence of {"energy", "hydraulics"}
         What to record beside the state, efforts and work.
     progress : bool, or callable (t)
@@ -114,10 +129,12 @@ def simulate(
     Warns
     -----
     FlexdynWarning
-        Of links on wheels that turned, at a sample, faster than 0.3 of their first clamped rate while nothing
-        stiffens them (specification mobile, section 15.2).
+        Of a balance of energy that is off by more than 1e-3 of the largest kinetic energy; of links that bent
+        further than the linear beam holds; of links on wheels that turned, at a sample, faster than 0.3 of
+        their first clamped rate while nothing stiffens them (specification mobile, section 15.2).
+        `Trajectory.warnings` keeps all of them.
     """
-    if method == "auto" and robot.motion is None and getattr(robot, "bends", False):
+    if method == "auto" and robot.motion is None and (dt is None or getattr(robot, "bends", False)):
         method = "dop853"
     plan = make_plan(
         robot,
@@ -126,6 +143,7 @@ def simulate(
         v0,
         t0=t0,
         dt=dt,
+        sample=sample,
         method=method,
         rtol=rtol,
         atol=atol,
@@ -139,33 +157,18 @@ def simulate(
         record=record,
         progress=progress,
     )
-    if method in CONTROLLED and robot.motion is not None:
+    if plan.is_fixed:
+        run = run_fixed(plan)
+    elif robot.motion is not None and (method == "auto" or method in CONTROLLED):
         run = run_controlled(plan)
-    elif method in CONTROLLED and method not in ADAPTIVE:
+    elif method in ADAPTIVE:
+        run = run_adaptive(plan)
+    else:
         raise UnsupportedError(
             f"robot {robot.name!r} has no compiled steps with this formulation, which the method {method}"
             " takes; dop853, bdf, radau and lsoda move it"
         )
-    else:
-        run = run_adaptive(plan) if method in ADAPTIVE else run_fixed(plan)
-    _warn_of_softening(run)
-    return run
-
-
-def _warn_of_softening(run: Trajectory) -> None:
-    """Say which links turned so fast that linear strain without stiffening makes them too soft."""
-    softening: Softening | None = getattr(run.robot, "softening", None)
-    if softening is None:
-        return
-    shares = softening.shares(run.v)
-    fast = [
-        f"link '{link}' up to {share * rate:.3g} rad/s (its first clamped rate is {rate:.3g} rad/s)"
-        for link, share, rate in zip(softening.links, shares, softening.rates, strict=True)
-        if share > TOO_FAST
-    ]
-    if fast:
-        text = (
-            f"links turned so fast that without stiffening they are over {100 * TOO_FAST**2:.0f} % too soft: "
-        )
-        remedy = "formulation.stiffening 'geometric' stiffens them"
-        warnings.warn(f"{text}{'; '.join(fast)}; {remedy}", FlexdynWarning, 3)
+    said = verdict(run)
+    for text in said:
+        warnings.warn(text, FlexdynWarning, 2)
+    return replace(run, warnings=said) if said else run

@@ -363,6 +363,26 @@ class Stepper:
         self.has_actuators_in_use = in_use
         self._choose_method()
 
+    def use_method(self, name: str) -> None:
+        """Go on with another method."""
+        self._asked = name
+        self._choose_method()
+
+    @property
+    def actuators(self) -> np.ndarray:
+        """Numbers of actuators with states of their own; live."""
+        return self._workspace.actuators
+
+    def actuator_motion(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and rates (nu,) that the actuators have: of coordinates, or lengths of legs; live."""
+        kernels.prepare_steps(self._steps, self.t)
+        return self._workspace["position"], self._workspace["speed"]
+
+    @property
+    def has_modes(self) -> bool:
+        """Whether links bend."""
+        return bool(self._motion.modal)
+
     def _choose_method(self) -> None:
         """Resolve "auto" and tell the kernels."""
         name = self._asked

@@ -10,7 +10,7 @@ import numpy as np
 from flexdyn_ros.dynamics.motion import Motion
 from flexdyn_ros.dynamics.protocol import Robot
 
-__all__ = ["fastest_rate", "own_rates", "speed_bounds", "stops_at"]
+__all__ = ["displacements", "fastest_rate", "own_rates", "speed_bounds", "stops_at"]
 
 #: default stop: the effort limit is reached this far beyond the limit [rad or m] ...
 STOP_DEPTH = {"rad": 0.01, "m": 0.002}
@@ -96,6 +96,17 @@ def speed_bounds(robot: Robot, q: np.ndarray, v: np.ndarray, M: np.ndarray) -> n
     scale = max(1.0, float(0.5 * v @ M @ v), robot.mass * float(np.linalg.norm(robot.gravity)))
     inertia = np.maximum(np.diagonal(M), 1e-12)
     return np.sqrt(2.0 * DIVERGENCE * scale / inertia)
+
+
+def displacements(robot: Robot) -> np.ndarray:
+    """Largest displacement or turn [m, rad] (nv,) that a unit of each coordinate makes: 1, but for the modes
+    of flexible links, which count by what they do to the tip."""
+    sizes = np.ones(robot.nv)
+    by_q = {c.q_index: c.v_index for c in robot.coordinates if c.q_index >= 0}
+    for tip in getattr(robot, "tips", ()):
+        reach = np.maximum(np.abs(tip.displacement), np.abs(tip.rotation)).max(axis=1)
+        sizes[[by_q[int(i)] for i in tip.q]] = np.where(reach > 0.0, reach, 1.0)
+    return sizes
 
 
 def own_rates(robot: Robot, q: np.ndarray) -> np.ndarray:

@@ -69,6 +69,10 @@ class Trajectory:
         Step of the fixed-step methods, or of the output [s]; time that the computation took [s].
     hydraulics : HydraulicState of (n, 6) arrays, or None
         The cylinders of a platform, if they were recorded.
+    warnings : tuple of str
+        What `simulate` warned of.
+    is_fixed : bool
+        By fixed steps of dt; else with error control, a sample every dt.
     robot : Robot or None
         None after `load` without one.
     """
@@ -95,6 +99,8 @@ class Trajectory:
     v_units: tuple[str, ...]
     effort_units: tuple[str, ...]
     hydraulics: HydraulicState | None = None
+    warnings: tuple[str, ...] = ()
+    is_fixed: bool = True
     robot: Robot | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -170,6 +176,15 @@ class Trajectory:
         total = self.energy.total - self.work + self.dissipated
         return total - total[0]
 
+    @property
+    def balance_error(self) -> float:
+        """Largest |energy.total - work + dissipated - its start| over the largest kinetic energy; 0 where
+        nothing moves."""
+        off = float(np.abs(self.balance()).max(initial=0.0))
+        assert self.energy is not None
+        moving = float(np.max(self.energy.kinetic, initial=0.0))
+        return off / moving if moving > 0.0 else 0.0
+
     # ---- files and pictures ----
 
     def save(self, path: str | PathLike) -> None:
@@ -180,6 +195,8 @@ class Trajectory:
         content |= {name: np.array(getattr(self, name)) for name in _TEXTS}
         content |= {name: np.array(getattr(self, name), dtype=np.str_) for name in _NAMES}
         content["numbers"] = np.array([self.status, self.dt, self.wall_time], dtype=np.float64)
+        content["warnings"] = np.array(self.warnings, dtype=np.str_)
+        content["is_fixed"] = np.array(self.is_fixed)
         content["energy"] = np.zeros((0, 0)) if self.energy is None else np.array(self.energy)
         if self.hydraulics is not None:
             content["hydraulics"] = np.array(self.hydraulics, dtype=np.float64)
@@ -264,6 +281,8 @@ class Trajectory:
             dt=dt,
             wall_time=wall_time,
             hydraulics=_cylinders(content.get("hydraulics")),
+            warnings=tuple(str(text) for text in content.get("warnings", ())),
+            is_fixed=bool(content.get("is_fixed", True)),
             robot=robot,
         )
 

@@ -13,7 +13,15 @@ from flexdyn_ros.errors import UnsupportedError
 __all__ = ["ValveOpenings", "command_mode"]
 
 #: methods that move cylinders whose valves are commanded
-_STEPPED = ("auto", "staggered", "semi_implicit_euler", "rk4", "scaled_rk4", "rosenbrock")
+_STEPPED = (
+    "auto",
+    "adaptive_staggered",
+    "staggered",
+    "semi_implicit_euler",
+    "rk4",
+    "scaled_rk4",
+    "rosenbrock",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +41,8 @@ class ValveOpenings:
 def command_mode(robot: Any, method: str, control: Any) -> str:
     """How cylinders are told what `control` says: "force", "valve"; "direct" without cylinders.
 
-    Cylinders of a platform act by "auto" and "staggered"; by the other fixed steps if control opens valves.
-    Without control the valves are closed.
+    Cylinders of a platform act by "auto", "adaptive_staggered" and "staggered"; by the other fixed steps if
+    control opens valves. Without control the valves are closed.
 
     Raises
     ------
@@ -52,6 +60,6 @@ def command_mode(robot: Any, method: str, control: Any) -> str:
         )
     if opens_valves:
         return "valve"
-    if method in ("auto", "staggered"):
+    if method in ("auto", "adaptive_staggered", "staggered"):
         return "valve" if control is None else "force"
     return "direct"

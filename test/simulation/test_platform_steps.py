@@ -287,7 +287,7 @@ def test_only_robots_with_actuators_step_staggered(robot):
 def test_simulate_moves_a_platform_by_its_cylinders(robot):
     """`auto` is the staggered scheme; control asks for forces, and efforts are what the cylinders exert."""
     hold = robot.inverse_dynamics(robot.neutral(), REST, REST)
-    run = simulate(robot, 0.5, control=1.02 * hold, record=("energy", "hydraulics"))
+    run = simulate(robot, 0.5, dt=1e-3, control=1.02 * hold, record=("energy", "hydraulics"))
     assert run.method == "staggered"
     assert run.q[-1, 2] > robot.neutral()[2] + 0.01
     assert run.hydraulics.pressure_bore.shape == (501, 6)
