@@ -102,8 +102,8 @@ class TreeRobot(DirectVerbs):
 
     @cached_property
     def mass(self) -> float:
-        """Mass of all links, those fixed to the world included [kg]."""
-        return self._tree.mass
+        """Mass of all links, those fixed to the world included, and of the hubs of wheels [kg]."""
+        return self._tree.mass + (0.0 if self._rolling is None else self._rolling.hubs.mass)
 
     @property
     def bends(self) -> bool:
@@ -223,7 +223,11 @@ class TreeRobot(DirectVerbs):
 
     def _momenta_rows(self, rows: Rows) -> np.ndarray:
         self._need_rotations("momentum and center_of_mass")
-        return self._filled(self._kernels.momenta_many, rows, ("q", "v"), 10)
+        found = self._filled(self._kernels.momenta_many, rows, ("q", "v"), 10)
+        if self._rolling is not None:
+            work, q, v = self._packed.work(), np.array(rows.take("q")), np.array(rows.take("v"))
+            self._rolling.hubs.add_momenta(self._kernels, self._address, work, q, v, found)
+        return found
 
     def _coriolis_rows(self, rows: Rows) -> np.ndarray:
         if self.bends:
