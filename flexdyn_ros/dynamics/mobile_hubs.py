@@ -1,7 +1,7 @@
 """Hubs between spring and tyre: their part of a robot's mass, momentum and centre of mass.
 
-A hub is a point mass under (or over) the mount of its wheel, at the height that its coordinate says. Its inertia
-counts in that coordinate (specification mobile, 15.4); sideways it goes with the mount.
+A hub is a point mass under (or over) the mount of its wheel, at the height that its coordinate says. Its
+inertia counts in that coordinate (specification mobile, 15.4); sideways it goes with the mount.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ __all__ = ["Hubs"]
 
 
 class _Hub(NamedTuple):
-    """Mass [kg], indices in q and v, the node and the point in it (3,) that it goes with, and where it is from
-    there (3,) [m], world axes."""
+    """Mass [kg], indices in q and v, the node and the point in it (3,) that it goes with, and where it is
+    from there (3,) [m], world axes."""
 
     mass: float
     q_index: int
