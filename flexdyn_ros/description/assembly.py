@@ -47,7 +47,9 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
         joints=tuple(extended[joint.name][0] if joint.name in extended else joint for joint in robot.joints),
         gravity=build_robot.build_gravity(layer.robot),
         base=base,
-        formulation=formulations.build_formulation(layer.robot, kind, base, flexible_links, sections),
+        formulation=formulations.build_formulation(
+            layer.robot, kind, base, flexible_links, sections, context.warnings
+        ),
         flexible_links=flexible_links,
         sections=sections,
         wheels=build_robot.build_wheels(layer.robot, base, flexible_links, context),

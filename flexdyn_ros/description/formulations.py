@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from flexdyn_ros.description.elements import FlexibleLink, Section
 from flexdyn_ros.description.robot import Base, Formulation, Joint
 from flexdyn_ros.description.statements import Statement, complete
+from flexdyn_ros.errors import FlexdynWarning
 
 # per kind: the attributes that have a meaning, with the values allowed (None: any) ; the first is the default
 _ROTARY = ("consistent", "paper", "none")
@@ -47,6 +50,11 @@ _ALLOWED: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "platform": {"flexible": _BOOL, "leg_spin": ("universal", "none")},
 }
+#: to its first order alone the foreshortening leaves a mass matrix that is not positive definite
+_GEOMETRIC = (
+    "stiffening 'geometric' is computed as 'full' by the methods articulated and lagrange: without the terms "
+    "of second order the mass matrix would lose its definiteness at tip deflections of a tenth of the length"
+)
 _PAPER = {"method": "lagrange", "rotary_inertia": "paper", "frame": "affine", "stiffening": "none"}
 
 
@@ -66,8 +74,17 @@ def build_formulation(
     base: Base,
     flexible_links: Mapping[str, FlexibleLink],
     sections: tuple[Section, ...],
+    said_so: list[str],
 ) -> Formulation:
-    """The formulation with the defaults of the kind; what belongs to another kind is refused."""
+    """The formulation with the defaults of the kind; what belongs to another kind is refused.
+
+    said_so: gets what the user is warned of.
+
+    Warns
+    -----
+    FlexdynWarning
+        Where another stiffening is computed than the one asked for.
+    """
     said = robot.child("formulation") or Statement(_rule(robot), robot.place)
     complete(said)
     allowed = _ALLOWED[_family(said, kind, base)]
@@ -81,6 +98,10 @@ def build_formulation(
     values |= {name: value.value for name, value in said.values.items()}
     formulation = Formulation(**{name: values.get(name) for name in Formulation.__dataclass_fields__})
     _check(said, kind, base, formulation, flexible_links, sections)
+    if formulation.stiffening == "geometric" and formulation.method != "floating_frame":
+        said_so.append(_GEOMETRIC)
+        warnings.warn(_GEOMETRIC, FlexdynWarning, stacklevel=2)
+        formulation = replace(formulation, stiffening="full")
     return formulation
 
 

@@ -77,7 +77,7 @@ SECTION = Element(
         not_negative("limit_stiffness", "N/m", "one-sided stop outside the stroke", shown="0"),
         not_negative("limit_damping", "N s/m", "its damping", shown="0"),
         not_negative("bending_stiffness", "N m/rad2", "K_b in 1/2 K_b (theta/2)^2", shown="0"),
-        integer("quadrature", "Gauss nodes per section", 8, least=2, most=64),
+        integer("quadrature", "Gauss nodes", least=2, most=64, shown="6 + 1 per rad that strokes allow"),
     ),
     (
         Element(

@@ -51,7 +51,7 @@ FORMULATION = Element(
         choice(
             "stiffening",
             "full geometric none",
-            "foreshortening, linear geometric stiffness, or nothing",
+            "foreshortening, centrifugal stiffness (floating_frame), or nothing",
             shown="full; none with floating_frame",
         ),
         choice("preset", "paper", "= lagrange, paper, affine, none; these not beside it"),

@@ -42,15 +42,20 @@ class ArticulatedWheels:
         self.mass_matrix_many = general.mass_matrix_many
 
     def wheels(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """In rows of q, v: the six numbers of `wheels_many` (N, wheels, 6), the generalized force of all
-        (N, nv), and the energies of springs and tyres and of the hubs' weight (N, 2)."""
+        """In rows of q, v: the six numbers of `wheels_many` (N, wheels, 6), the generalized forces of all
+        wheels and of the hubs' weight (N, 2, nv), and the energies of springs and tyres and of that weight
+        (N, 2)."""
         out = np.empty((len(q), self._count, 6))
-        force, energy = np.empty((len(q), self._nv)), np.empty((len(q), 2))
+        force, energy = np.empty((len(q), 2, self._nv)), np.empty((len(q), 2))
         # entries take no read-only arrays
         tree_wheels_many(
             self._packed.address, self._packed.wheel_work(), np.array(q), np.array(v), out, force, energy
         )
         return out, force, energy
+
+    def _push(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Generalized force (N, nv) of wheels and of the hubs' weight."""
+        return self.wheels(q, v)[1].sum(axis=1)
 
     # ---- entries ----
 
@@ -58,7 +63,7 @@ class ArticulatedWheels:
         """tau = M a + h."""
         status = self._general.inverse_dynamics_many(address, work, q, v, a, tau)
         if status == 0:
-            tau -= self.wheels(q, v)[1]
+            tau -= self._push(q, v)
         return status
 
     def inverse_dynamics_loaded(
@@ -67,7 +72,7 @@ class ArticulatedWheels:
         """tau = M a + h - sum J' w."""
         status = self._general.inverse_dynamics_loaded(address, work, q, v, a, bodies, points, w, tau)
         if status == 0:
-            tau -= self.wheels(q, v)[1]
+            tau -= self._push(q, v)
         return status
 
     def forward_dynamics_many(self, address: int, work: Any, q: Any, v: Any, tau: Any, a: Any) -> int:
@@ -91,17 +96,19 @@ class ArticulatedWheels:
     ) -> int:  # fmt: skip
         """Motion with some accelerations given."""
         bad = ~(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1))
-        push = np.zeros_like(tau) if bad.any() else self.wheels(q, v)[1]
+        push = np.zeros_like(tau) if bad.any() else self._push(q, v)
         tau += push
         status = self._general.partial_dynamics_many(address, work, M, q, v, tau, given, a, bodies, points, w)
         tau -= push
         return status
 
     def bias_terms_many(self, address: int, work: Any, q: Any, v: Any, terms: Any) -> int:
-        """Parts of h; that of the hubs' weight is external here."""
+        """Parts of h."""
         status = self._general.bias_terms_many(address, work, q, v, terms)
         if status == 0:
-            terms[:, 4] -= self.wheels(q, v)[1]
+            force = self.wheels(q, v)[1]
+            terms[:, 4] -= force[:, 0]
+            terms[:, 1] -= force[:, 1]
         return status
 
     def energy_many(self, address: int, work: Any, q: Any, v: Any, energy: Any) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.dynamics.mobile_hubs import Hubs
 from flexdyn_ros.dynamics.motion import Motion
 from flexdyn_ros.kernels import mobile
 from flexdyn_ros.model.mobile import MobileTables, build_mobile
@@ -43,7 +44,7 @@ class Rolling:
 
     kernels: entries by the names of kernels/flexible.py; packed: the memory that they take by its address;
     tables: of the planar tree, None for the method `articulated`. eliminated (nv,): marks the coordinates
-    whose acceleration the recursion cannot take as given.
+    whose acceleration the recursion cannot take as given; hubs: between springs and tyres.
     """
 
     def __init__(self, description: RobotDescription, tree: RigidTree, kernels: Any, packed: Any) -> None:
@@ -67,6 +68,7 @@ class Rolling:
             self.packed = PackedWheels(packed, description, tree)
             count = len(description.wheels)
             self.kernels = self._articulated = ArticulatedWheels(tree, kernels, self.packed, count)
+        self.hubs = Hubs(description, tree)
         self._count, self._nv = len(description.wheels), tree.model.nv
 
     def wheels(self, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray) -> int:

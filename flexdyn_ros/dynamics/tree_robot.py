@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.dynamics.lagrangian import LagrangianPath
     from flexdyn_ros.dynamics.mobile_family import Rolling
     from flexdyn_ros.dynamics.motion import Motion
+    from flexdyn_ros.dynamics.reactions import JointReactions
     from flexdyn_ros.dynamics.small_deflections import Tip
     from flexdyn_ros.model.lagrange import LagrangeModel
 
@@ -58,9 +60,11 @@ class TreeRobot(DirectVerbs):
         description: RobotDescription,
         payloads: tuple[Payload, ...] = (),
         sections: tuple[str, ...] = (),
+        *,
+        loose: bool = False,
     ) -> None:
         self._payloads, self._sections = payloads, sections
-        self._tree = tree = carry(build_tree(description, sections), payloads)
+        self._tree = tree = carry(build_tree(description, sections, loose=loose), payloads)
         self._settle(
             description,
             tree.coordinates,
@@ -79,6 +83,7 @@ class TreeRobot(DirectVerbs):
             self._bending = Bending(tree)
             self._kernels, self._packed = self._bending.kernels, self._bending.packed
             self._seen: dict[tuple[str, ...], TreeRobot] = {}
+        self._loosened: dict[tuple[str, ...], TreeRobot] = {}
         self._rolling: Rolling | None = None
         if description.wheels:
             from flexdyn_ros.dynamics.mobile_family import Rolling
@@ -103,8 +108,8 @@ class TreeRobot(DirectVerbs):
 
     @cached_property
     def mass(self) -> float:
-        """Mass of all links, those fixed to the world included [kg]."""
-        return self._tree.mass
+        """Mass of all links, those fixed to the world included, and of the hubs of wheels [kg]."""
+        return self._tree.mass + (0.0 if self._rolling is None else self._rolling.hubs.mass)
 
     @property
     def bends(self) -> bool:
@@ -200,6 +205,36 @@ class TreeRobot(DirectVerbs):
             raise UnknownNameError("flexible link", link, ())
         return self._bending.integrals_of(link, stations)
 
+    def joint_reactions(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+    ) -> JointReactions:
+        """Force and moment that every joint transmits to its child link; see `JointReactions`.
+
+        q (..., nq), v, a (..., nv) are a motion, wrenches those of `inverse_dynamics`. The component along
+        the axis of a joint is its effort less what its springs, damping, friction and rotor take.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError
+        UnsupportedError
+            On wheels (their planar methods have `constraint_forces`), and with affine section frames.
+        """
+        from flexdyn_ros.dynamics.reactions import reactions_of
+
+        if self._rolling is not None:
+            raise UnsupportedError(
+                f"robot {self.name!r} stands on wheels: joint_reactions are those of kind 'tree', see "
+                "constraint_forces"
+            )
+        self._need_rotations("joint_reactions")
+        seeing = self._seeing(wrenches or ())
+        if seeing._sections not in self._loosened:
+            formulation = replace(self.description.formulation, method="articulated")
+            still = replace(self.description, formulation=formulation)
+            loose = TreeRobot(still, self._payloads, seeing._sections, loose=True)
+            self._loosened[seeing._sections] = loose
+        return reactions_of(seeing, self._loosened[seeing._sections], q, v, a, wrenches)
+
     # ---- rows of the verbs ----
 
     def _inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
@@ -229,7 +264,11 @@ class TreeRobot(DirectVerbs):
 
     def _momenta_rows(self, rows: Rows) -> np.ndarray:
         self._need_rotations("momentum and center_of_mass")
-        return self._filled(self._kernels.momenta_many, rows, ("q", "v"), 10)
+        found = self._filled(self._kernels.momenta_many, rows, ("q", "v"), 10)
+        if self._rolling is not None:
+            work, q, v = self._packed.work(), np.array(rows.take("q")), np.array(rows.take("v"))
+            self._rolling.hubs.add_momenta(self._kernels, self._address, work, q, v, found)
+        return found
 
     def _coriolis_rows(self, rows: Rows) -> np.ndarray:
         if self.bends:

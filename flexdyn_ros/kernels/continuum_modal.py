@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from .compiler import inner
 from .continuum_algebra import cross, dot, put, sum2, vector
-from .continuum_section import bending_of, load_state
+from .continuum_section import bending_of, load_state, stop_slope
 from .continuum_views import (
     BENDING_SPRING,
     BODY,
@@ -426,7 +426,7 @@ def modal_mass(arm, work, q, out):
 @inner
 def modal_forward(arm, work, q, v, force, extra, h, a):
     """a of [M + diag(extra) + h D + h^2 K] a = force - bias - h K v, where `force` is less springs,
-    dampers and stops already; False where that matrix is singular."""
+    dampers and (as after the step) stops already; False where that matrix is singular."""
     g = vector(arm.numbers, 0)
     sweep(arm, work, q, v, g)
     M, bias, sums = chain_results(arm, work)
@@ -438,6 +438,7 @@ def modal_forward(arm, work, q, v, force, extra, h, a):
             at, u = 3 * i + k, unit_bending(P, k)
             a[at] = force[at] - bias[at] - h * P[SPRING + k] * v[at]
             M[n * at + at] += extra[at] + h * P[DAMPER + k] + h * h * P[SPRING + k]
+            M[n * at + at] += stop_slope(P, k, q[at], v[at], h)
             for j in range(3):
                 w = unit_bending(P, j)
                 slope = spring * (u[0] * w[0] + u[1] * w[1])

@@ -39,6 +39,7 @@ from .continuum_section import (
     resistance,
     slice_forces,
     slice_inertia,
+    stop_slope,
     velocity_forces,
 )
 from .continuum_views import (
@@ -96,14 +97,15 @@ def load_states(arm, work, q, v):
 
 
 @inner
-def resist(P, W, q, v, i):
-    """Forces on (ux, uy, s) against section i: springs, dampers, stops, bending stiffness."""
+def resist(P, W, q, v, i, h):
+    """Forces on (ux, uy, s) against section i: springs, dampers, bending stiffness, and stops as after a step
+    of h at these rates."""
     f = bending_forces(
         P,
         (
-            resistance(P, 0, q[3 * i], v[3 * i]),
-            resistance(P, 1, q[3 * i + 1], v[3 * i + 1]),
-            resistance(P, 2, q[3 * i + 2], v[3 * i + 2]),
+            resistance(P, 0, q[3 * i], v[3 * i], h),
+            resistance(P, 1, q[3 * i + 1], v[3 * i + 1], h),
+            resistance(P, 2, q[3 * i + 2], v[3 * i + 2], h),
         ),
     )
     k = 0.25 * P[BENDING_SPRING]
@@ -259,7 +261,7 @@ def add_resistance(arm, work, q, v, tau):
     """tau += springs, dampers, stops and bending stiffness; rows X are those of q."""
     for i in range(arm.n):
         P, W = section_numbers(arm, i), section_rows(work, i)
-        f = actuator_forces(P, resist(P, W, q, v, i))
+        f = actuator_forces(P, resist(P, W, q, v, i, 0.0))
         tau[3 * i] += f[0]
         tau[3 * i + 1] += f[1]
         tau[3 * i + 2] += f[2]
@@ -308,14 +310,16 @@ def eliminate(W):
 
 
 @inner
-def add_implicit(P, W, extra, i, h):
-    """INERTIA += what an implicit step of h makes of springs and dampers, and `extra` on the actuators."""
+def add_implicit(P, W, q, v, extra, i, h):
+    """INERTIA += what an implicit step of h makes of springs, dampers and stops, and `extra` on the
+    actuators."""
     r = P[RADIUS]
     bend = 0.25 * h * h * P[BENDING_SPRING]
     W[INERTIA] += bend
     W[INERTIA + 4] += bend
     for k in range(3):
         e = extra[3 * i + k] + h * P[DAMPER + k] + h * h * P[SPRING + k]
+        e += stop_slope(P, k, q[3 * i + k], v[3 * i + k], h)
         # row of the map from (ux, uy, s) to the actuator
         row = -r if k == 0 else 0.5 * r, 0.0 if k == 0 else (-SIN_120 * r if k == 1 else SIN_120 * r), 1.0
         W[INERTIA] += e * row[0] * row[0]
@@ -352,11 +356,11 @@ def forward_alone(arm, work, E, q, v, tau, extra, h, a):
     """`forward_recursion` of a bare section."""
     P, W = section_numbers(arm, 0), section_rows(work, 0)
     only_section(arm, P, W, E)
-    bias = sum2(sum2(vector(W, FORCE), resist(P, W, q, v, 0)), implicit_force(P, W, 0, v, h))
+    bias = sum2(sum2(vector(W, FORCE), resist(P, W, q, v, 0, h)), implicit_force(P, W, 0, v, h))
     weight = transposed_times(W, COUPLING_SHIFT, base_gravity(arm))
     effort = bending_forces(P, (tau[0], tau[1], tau[2]))
     left = sum2(effort, weight)
-    add_implicit(P, W, extra, 0, h)
+    add_implicit(P, W, q, v, extra, 0, h)
     if not invert_symmetric(W, INERTIA):
         return False
     xdd = times(W, INERTIA, (left[0] - bias[0], left[1] - bias[1], left[2] - bias[2]))
@@ -371,7 +375,7 @@ def forward_by_modes(arm, work, q, v, tau, extra, h, a):
     force = spare_vector(arm, work, 2)
     for i in range(arm.n):
         P, W = section_numbers(arm, i), section_rows(work, i)
-        f = actuator_forces(P, resist(P, W, q, v, i))
+        f = actuator_forces(P, resist(P, W, q, v, i, h))
         for k in range(3):
             against = f[0] if k == 0 else (f[1] if k == 1 else f[2])
             force[3 * i + k] = tau[3 * i + k] - against
@@ -382,7 +386,8 @@ def forward_by_modes(arm, work, q, v, tau, extra, h, a):
 def forward_recursion(arm, work, q, v, tau, extra, h, a):
     """a of [M + diag(extra) + h D + h^2 K] a = tau - bias(q, v) - h K v; False where that matrix is singular.
 
-    K and D are the springs and dampers without stops; h = 0 and extra = 0 give forward dynamics.
+    K and D are springs, dampers, and the stops as they are where the rates take the actuators within h; h = 0
+    and extra = 0 give forward dynamics.
     """
     if arm.mass_model == MODAL:
         return forward_by_modes(arm, work, q, v, tau, extra, h, a)
@@ -425,11 +430,11 @@ def forward_recursion(arm, work, q, v, tau, extra, h, a):
         n = times(W, END_ROTATION, sum2(n, vector(W, TIP_WRENCH)))
         f = times(W, END_ROTATION, sum2(f, vector(W, TIP_WRENCH + 3)))
         gather_end(W, TIP, i == 0)
-        bias = sum2(sum2(vector(W, FORCE), onto_section(W, n, f)), resist(P, W, q, v, i))
+        bias = sum2(sum2(vector(W, FORCE), onto_section(W, n, f)), resist(P, W, q, v, i, h))
         effort = bending_forces(P, (tau[3 * i], tau[3 * i + 1], tau[3 * i + 2]))
         bias = sum2(bias, implicit_force(P, W, i, v, h))
         put(W, FORCE, (effort[0] - bias[0], effort[1] - bias[1], effort[2] - bias[2]))
-        add_implicit(P, W, extra, i, h)
+        add_implicit(P, W, q, v, extra, i, h)
         if not invert_symmetric(W, INERTIA):
             return False
         if i > 0:

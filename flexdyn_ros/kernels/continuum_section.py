@@ -125,17 +125,25 @@ def damper_force(P, k, rate):
 def stop_force(P, k, length, rate):
     """Force of the one-sided stops of actuator k [N]; zero inside the stroke."""
     depth = stop_depth(P, k, length)
-    if P[STOP_SPRING] == 0.0 and P[STOP_DAMPER] == 0.0:
-        return 0.0 * depth
     if depth.real == 0.0:
         return 0.0 * depth
     return P[STOP_SPRING] * depth + stop_damping(P, depth) * rate
 
 
 @inner
-def resistance(P, k, length, rate):
-    """Force against actuator k: spring, damper and stops [N]."""
-    return spring_force(P, k, length) + damper_force(P, k, rate) + stop_force(P, k, length, rate)
+def stop_slope(P, k, length, rate, h):
+    """h D + h^2 K of the stops of actuator k where a step of h takes it at this rate [kg]."""
+    depth = stop_depth(P, k, length + h * rate)
+    if depth.real == 0.0:
+        return 0.0 * depth
+    return h * (stop_damping(P, depth) + h * P[STOP_SPRING])
+
+
+@inner
+def resistance(P, k, length, rate, h):
+    """Force against actuator k: spring, damper, and the stops where a step of h takes it at this rate [N]."""
+    stop = stop_force(P, k, length + h * rate, rate)
+    return spring_force(P, k, length) + damper_force(P, k, rate) + stop
 
 
 @inner

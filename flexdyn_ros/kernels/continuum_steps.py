@@ -1,8 +1,9 @@
 """Fixed steps of a soft arm: its functions in the table of kernels/motion.py.
 
-Work memory: that of the verbs (continuum_views.py). Springs, dampers and bending stiffness of the actuators
-are implicit; stops are not. Where pressures follow their commands with a lag, the memory of the actuators
-holds the forces of the supply.
+Work memory: that of the verbs (continuum_views.py), whose last number keeps h of the last step. Springs,
+dampers and bending stiffness of the actuators are implicit, and so are stops, as the rates at the start of a
+step take the actuators into them. Where pressures follow their commands with a lag, the memory of the
+actuators holds the forces of the supply.
 """
 
 from __future__ import annotations
@@ -68,9 +69,10 @@ def prepare(robot, work):
 
 @callback(ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
-    """See kernels/motion.py; by articulated sections, implicit in what is constant."""
+    """See kernels/motion.py; by articulated sections."""
     arm = open_arm(robot)
     n = 3 * arm.n
+    work_at(robot, work)[work_numbers(arm.n) - 1] = h
     a = floats_at(a, n)
     q, v, force, extra = floats_at(q, n), floats_at(v, n), floats_at(force, n), floats_at(extra, n)
     if not forward_recursion(arm, work_at(robot, work), q, v, force, extra, h, a):
@@ -81,17 +83,18 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
 
 @callback(LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
-    """See kernels/motion.py; dampers and stops."""
+    """See kernels/motion.py; dampers, and those of stops as `accelerate` took them last."""
     arm = open_arm(robot)
     n = 3 * arm.n
-    q, speed, mean = floats_at(q, n), floats_at(speed, n), floats_at(mean, n)
+    h = work_at(robot, work)[work_numbers(arm.n) - 1]
+    q, v0, speed, mean = floats_at(q, n), floats_at(v0, n), floats_at(speed, n), floats_at(mean, n)
     power = 0.0
     for i in range(arm.n):
         P = section_numbers(arm, i)
         for k in range(3):
             at = 3 * i + k
             force = damper_force(P, k, mean[at])
-            depth = stop_depth(P, k, q[at])
+            depth = stop_depth(P, k, q[at] + h * v0[at])
             if P[STOP_DAMPER] != 0.0 and depth != 0.0:
                 force += stop_damping(P, depth) * mean[at]
             power += speed[at] * force

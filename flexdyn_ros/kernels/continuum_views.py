@@ -102,9 +102,9 @@ def open_arm(address):
 
 @inner
 def work_numbers(n):
-    """Numbers of work memory for an arm of n sections."""
+    """Numbers of work memory for an arm of n sections; the last one is for the fixed steps."""
     chain = 2 * FRAME_NUMBERS * (n + 1) + LOCAL_NUMBERS + 27 * n + 9 * n * n + 3 * n + SUMS
-    return n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 12 * n + chain
+    return n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 12 * n + chain + 1
 
 
 def work_size(n: int) -> int:
@@ -148,8 +148,8 @@ def spare_vector(arm, work, k):
 
 @inner
 def chain_memory(arm, work):
-    """Memory of modal kinematics, the last of work."""
-    return work[arm.n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 12 * arm.n : work_numbers(arm.n)]
+    """Memory of modal kinematics."""
+    return work[arm.n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 12 * arm.n : work_numbers(arm.n) - 1]
 
 
 @inner

@@ -24,7 +24,6 @@ from .mobile_dynamics import (
     resist_in_beams,
 )
 from .mobile_views import (
-    DAMPING,
     FORCE,
     GRADE,
     GROUND_FORCE,
@@ -37,8 +36,8 @@ from .mobile_views import (
     SPRING_FORCE,
     SPRING_LENGTH,
     SPRING_RATE,
-    TYRE_D,
     TYRE_RATE,
+    WHEEL_COLUMNS,
     WHEEL_ROWS,
     WHEEL_SIZE,
     WHEELS,
@@ -48,7 +47,7 @@ from .mobile_views import (
     vectors_of,
     wheels_of,
 )
-from .mobile_wheels import bear, load_hubs, roll
+from .mobile_wheels import bear, load_hubs, roll, taken_by
 from .rigid import COMPLEX_STEP, finite, first_wrong
 from .tree import ARMATURE, BAD_SHAPE, DOF_NUMBERS, NOT_FINITE, NQ, NV, OK, open_tree
 
@@ -233,7 +232,7 @@ def wheels_many(address, work, q, v, out):
     """Ground force, spring force, travel of the spring, slope of the road, power of the moving road, power
     taken by dampers (N, wheels, 6) for rows of q, v."""
     head = header_at(address)
-    _, numbers = wheels_of(head)
+    table, numbers = wheels_of(head)
     for s in range(q.shape[0]):
         if not (finite(q[s], head[NQ]) and finite(v[s], head[NV])):
             return NOT_FINITE + 8 * s
@@ -245,7 +244,8 @@ def wheels_many(address, work, q, v, out):
             out[s, j, 0], out[s, j, 1] = own[GROUND_FORCE], own[SPRING_FORCE]
             out[s, j, 2], out[s, j, 3] = x[LENGTH] - own[SPRING_LENGTH], own[GRADE]
             out[s, j, 4] = own[GROUND_FORCE] * own[ROAD_RATE]
-            out[s, j, 5] = x[DAMPING] * own[SPRING_RATE] ** 2 + x[TYRE_D] * own[TYRE_RATE] ** 2
+            row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
+            out[s, j, 5] = taken_by(row, x, own, own[SPRING_RATE], own[TYRE_RATE])
     return OK
 
 

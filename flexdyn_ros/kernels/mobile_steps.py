@@ -14,9 +14,7 @@ from .mobile_dynamics import forward, nothing
 from .mobile_views import (
     ADDED,
     AT,
-    DAMPING,
     GROUND_FORCE,
-    HAS_TYRE,
     HUB_PIVOT,
     HUB_PUSH,
     KIND,
@@ -28,9 +26,7 @@ from .mobile_views import (
     ROAD_RATE,
     SIZE,
     SPRING_RATE,
-    TYRE_D,
     TYRE_RATE,
-    UNILATERAL,
     WHEEL_COLUMNS,
     WHEEL_ROWS,
     WHEEL_SIZE,
@@ -42,7 +38,7 @@ from .mobile_views import (
     vectors_of,
     wheels_of,
 )
-from .mobile_wheels import roll
+from .mobile_wheels import roll, taken_by
 from .motion import (
     ACCELERATE,
     ACCELERATE_SIGNATURE,
@@ -123,11 +119,7 @@ def wheel_losses(robot, w, q, speed, mean):
     for j in range(head[WHEELS]):
         x, own = numbers[WHEEL_SIZE * j :], w[head[WHEELS_AT] + WHEEL_ROWS * j :]
         row = table[WHEEL_COLUMNS * j :]
-        slack = row[UNILATERAL] != 0 and own[GROUND_FORCE] == 0.0
-        if not slack or row[HAS_TYRE] != 0:
-            taken += x[DAMPING] * own[SPRING_RATE] * own[ADDED]
-        if not slack:
-            taken += x[TYRE_D] * own[TYRE_RATE] * own[HUB_PIVOT]
+        taken += taken_by(row, x, own, own[ADDED], own[HUB_PIVOT])
         given += own[GROUND_FORCE] * own[HUB_PUSH]
     return taken, given
 

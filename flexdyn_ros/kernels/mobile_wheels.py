@@ -8,6 +8,7 @@ carry.
 from __future__ import annotations
 
 from .compiler import kernel
+from .ground_contact import stored_length, taken_power
 from .memory import borrowed
 from .mobile_views import (
     ACCEL,
@@ -184,6 +185,18 @@ def finish_hubs(address, w, a):
             a[row[HUB_V]] = (own[HUB_PUSH] + own[ADDED] * mount) / own[HUB_PIVOT]
 
 
+@kernel(forceinline=True)
+def taken_by(row, x, own, rate, rolling):
+    """Power that dampers take while spring and tyre lengthen at these rates [W]."""
+    loose, tyre = row[UNILATERAL], row[HAS_TYRE]
+    travel, speed = x[LENGTH] - own[SPRING_LENGTH], own[SPRING_RATE]
+    taken = taken_power(loose and not tyre, x[STIFFNESS], x[DAMPING], travel, own[SPRING_FORCE], speed, rate)
+    if tyre:
+        push, speed = own[GROUND_FORCE], own[TYRE_RATE]
+        taken += taken_power(loose, x[TYRE_K], x[TYRE_D], own[SQUEEZE], push, speed, rolling)
+    return taken
+
+
 @kernel
 def wheel_energy(address, w):
     """Energy of springs and tyres [J]."""
@@ -192,23 +205,10 @@ def wheel_energy(address, w):
     table, numbers = wheels_of(head)
     energy = 0.0
     for j in range(head[WHEELS]):
+        row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
         x = numbers[WHEEL_SIZE * j : WHEEL_SIZE * (j + 1)]
         own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
-        energy += 0.5 * x[STIFFNESS] * (x[LENGTH] - own[SPRING_LENGTH]) ** 2
-        energy += 0.5 * x[TYRE_K] * own[SQUEEZE] ** 2
+        travel = stored_length(row[UNILATERAL] and not row[HAS_TYRE], x[LENGTH] - own[SPRING_LENGTH])
+        squeeze = stored_length(row[UNILATERAL], own[SQUEEZE])
+        energy += 0.5 * x[STIFFNESS] * travel**2 + 0.5 * x[TYRE_K] * squeeze**2
     return energy
-
-
-@kernel
-def wheel_powers(address, w):
-    """Power that the moving road gives, and that springs and tyres take in their dampers [W]."""
-    w = borrowed(w)
-    head = header_at(address)
-    table, numbers = wheels_of(head)
-    given, taken = 0.0, 0.0
-    for j in range(head[WHEELS]):
-        x = numbers[WHEEL_SIZE * j : WHEEL_SIZE * (j + 1)]
-        own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
-        given += own[GROUND_FORCE] * own[ROAD_RATE]
-        taken += x[DAMPING] * own[SPRING_RATE] ** 2 + x[TYRE_D] * own[TYRE_RATE] ** 2
-    return given, taken

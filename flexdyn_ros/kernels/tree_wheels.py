@@ -14,6 +14,7 @@ from .compiler import entry, kernel
 from .flexible_kinematics import move_flexible, place_flexible
 from .flexible_steps import carry_wrench
 from .flexible_views import WORK_SIZE, carve_flexible
+from .ground_contact import stored_length, taken_power
 from .manifold import perturb
 from .memory import floats_at, ints_at
 from .rigid import COMPLEX_STEP
@@ -127,6 +128,19 @@ def find_mount(small, x, own):
     return ox + rx, oz + rz, ux + cx, uz + cz, (ox + rx, oy + ry, oz + rz)
 
 
+@kernel(forceinline=True)
+def taken_by(row, x, own, rate, rolling):
+    """Power that dampers take while spring and tyre lengthen at these rates [W]."""
+    loose, tyre = row[UNILATERAL], row[HAS_TYRE]
+    taken = taken_power(
+        loose and not tyre, x[STIFFNESS], x[DAMPING], own[TRAVEL], own[SPRING_FORCE], own[SPRING_RATE], rate
+    )
+    if tyre:
+        push, speed = own[GROUND_FORCE], own[TYRE_RATE]
+        taken += taken_power(loose, x[TYRE_K], x[TYRE_D], own[SQUEEZE], push, speed, rolling)
+    return taken
+
+
 @kernel
 def roll_on(head, row, x, node, q, v, own):
     """Write the rows of one wheel."""
@@ -151,8 +165,8 @@ def roll_on(head, row, x, node, q, v, own):
             force = zero
     own[GROUND_FORCE], own[SPRING_FORCE], own[TRAVEL], own[GRADE] = push, force, travel, grade
     own[ROAD_POWER] = push * sinking
-    own[TAKEN] = x[DAMPING] * rate * rate + x[TYRE_D] * rolling * rolling
     own[ROAD_RATE], own[SPRING_RATE], own[TYRE_RATE], own[SQUEEZE] = sinking, rate, rolling, squeeze
+    own[TAKEN] = taken_by(row, x, own, rate, rolling)
     own[PLACE], own[PLACE + 1], own[PLACE + 2] = place
 
 
@@ -173,9 +187,9 @@ def roll_tree(address, memory, q, v, rows):
 
 @kernel
 def carry_wheels(address, memory, rows, wrench, force):
-    """force (nv,) += what the wheels do and the hubs weigh, after `roll_tree`; wrench (6,) is scratch."""
+    """force (nv,) += what the wheels do, after `roll_tree`; wrench (6,) is scratch."""
     head = wheeled_header(address)
-    table, numbers = wheel_tables(head)
+    table, _ = wheel_tables(head)
     for i in range(6):
         wrench[i] = 0.0 * rows[0]
     for j in range(head[WHEELS]):
@@ -184,19 +198,31 @@ def carry_wheels(address, memory, rows, wrench, force):
         place = own[PLACE], own[PLACE + 1], own[PLACE + 2]
         carry_wrench(address, memory, row[NODE], place[0], place[1], place[2], wrench, force)
         if row[HAS_TYRE]:
-            weight = numbers[WHEEL_SIZE * j + HUB_MASS] * fall_of(head)
-            force[row[HUB_V]] += own[GROUND_FORCE] - own[SPRING_FORCE] + weight
+            force[row[HUB_V]] += own[GROUND_FORCE] - own[SPRING_FORCE]
+
+
+@kernel
+def weigh_hubs(address, force):
+    """force (nv,) += weight of the hubs."""
+    head = wheeled_header(address)
+    table, numbers = wheel_tables(head)
+    for j in range(head[WHEELS]):
+        row = table[WHEEL_COLUMNS * j :]
+        if row[HAS_TYRE]:
+            force[row[HUB_V]] += numbers[WHEEL_SIZE * j + HUB_MASS] * fall_of(head)
 
 
 @kernel
 def spring_energy(address, rows):
     """Energy of springs and tyres [J], after `roll_tree`."""
     head = wheeled_header(address)
-    _, numbers = wheel_tables(head)
+    table, numbers = wheel_tables(head)
     energy = 0.0
     for j in range(head[WHEELS]):
-        x, own = numbers[WHEEL_SIZE * j :], rows[WHEEL_ROWS * j :]
-        energy += 0.5 * x[STIFFNESS] * own[TRAVEL] ** 2 + 0.5 * x[TYRE_K] * own[SQUEEZE] ** 2
+        row, x, own = table[WHEEL_COLUMNS * j :], numbers[WHEEL_SIZE * j :], rows[WHEEL_ROWS * j :]
+        travel = stored_length(row[UNILATERAL] and not row[HAS_TYRE], own[TRAVEL])
+        squeeze = stored_length(row[UNILATERAL], own[SQUEEZE])
+        energy += 0.5 * x[STIFFNESS] * travel**2 + 0.5 * x[TYRE_K] * squeeze**2
     return energy
 
 
@@ -216,10 +242,11 @@ def hub_weight(address, q):
 # ---- what Python calls: work memory is that of the recursions, then rows of the wheels and a wrench ----
 
 
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_T}, {_M}, {_M})", nogil=True)
+@entry(f"int64(int64, {_V}, {_M}, {_M}, {_T}, {_T}, {_M})", nogil=True)
 def tree_wheels_many(address, work, q, v, out, force, energy):
     """For rows of q, v: six numbers per wheel (N, wheels, 6) as `wheels_many` of kernels/mobile.py, the
-    generalized force of all (N, nv), and the energies of springs and of the hubs' weight (N, 2)."""
+    generalized forces of all wheels and of the hubs' weight (N, 2, nv), and the energies of springs and of
+    that weight (N, 2)."""
     head = wheeled_header(address)
     size = head[WORK_SIZE]
     memory, rows = work[0:size], work[size : size + WHEEL_ROWS * head[WHEELS]]
@@ -227,8 +254,9 @@ def tree_wheels_many(address, work, q, v, out, force, energy):
     for s in range(q.shape[0]):
         roll_tree(address, memory, q[s], v[s], rows)
         for i in range(head[NV]):
-            force[s, i] = 0.0
-        carry_wheels(address, memory, rows, wrench, force[s])
+            force[s, 0, i], force[s, 1, i] = 0.0, 0.0
+        carry_wheels(address, memory, rows, wrench, force[s, 0])
+        weigh_hubs(address, force[s, 1])
         energy[s, 0], energy[s, 1] = spring_energy(address, rows), hub_weight(address, q[s])
         for j in range(head[WHEELS]):
             for i in range(6):

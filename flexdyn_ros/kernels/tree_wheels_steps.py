@@ -57,6 +57,8 @@ from .tree_wheels import (
     hub_weight,
     roll_tree,
     spring_energy,
+    taken_by,
+    weigh_hubs,
     wheel_tables,
     wheeled_header,
 )
@@ -94,6 +96,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     for i in range(nv):
         f[i], added[i] = 0.0, more[i]
     carry_wheels(robot, memory, rows, wrench, f)
+    weigh_hubs(robot, f)
     lean_on_hubs(head, rows, h, f, added)
     for i in range(nv):
         f[i] += efforts[i]
@@ -191,12 +194,9 @@ def losses(robot, work, t, q, v0, speed, mean):
         roll_tree(robot, memory, q_now, floats_at(speed, nv), rows)
     given[0] = 0.0
     for j in range(head[WHEELS]):
-        x, now, then = numbers[WHEEL_SIZE * j :], rows[WHEEL_ROWS * j :], before[WHEEL_ROWS * j :]
-        gone = now[SLACK] != 0.0
-        if not gone or table[WHEEL_COLUMNS * j + HAS_TYRE]:
-            taken += x[DAMPING] * now[SPRING_RATE] * then[SPRING_RATE]
-        if not gone:
-            taken += x[TYRE_D] * now[TYRE_RATE] * then[TYRE_RATE]
+        row, x = table[WHEEL_COLUMNS * j :], numbers[WHEEL_SIZE * j :]
+        now, then = rows[WHEEL_ROWS * j :], before[WHEEL_ROWS * j :]
+        taken += taken_by(row, x, now, then[SPRING_RATE], then[TYRE_RATE])
         given[0] += now[GROUND_FORCE] * then[ROAD_RATE]
     return taken
 

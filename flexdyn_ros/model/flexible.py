@@ -168,10 +168,9 @@ class FlexibleLinks:
         seat = self.seats[link] = _Seat(model, constants, body, beam_in_node, placement)
         draft.elastic_inertia[body] = constants.rigid_inertia()
         for station_body in beam.bodies:
-            if station_body.station in (0.0, 1.0):
-                node, offset = self._section(draft, seat, station_body.station)
-                own = _rigid(station_body.P).seen_from(Placement(beam_in_node.R, offset))
-                draft.bodies[node].inertia = draft.bodies[node].inertia + own
+            node, offset = self._section(draft, seat, station_body.station)
+            own = _rigid(station_body.P).seen_from(Placement(beam_in_node.R, offset))
+            draft.bodies[node].inertia = draft.bodies[node].inertia + own
         draft.add_frame(link, body, placement)
         self._add_section_frame(draft, seat, f"{link}/tip", 1.0)
         for name in self.sections:
@@ -273,8 +272,7 @@ class FlexibleLinks:
             damping=self._damping(link, whole),
             integrals=integrals,
         )
-        inner = [(b, at[b.station]) for b in beam.bodies if 0.0 < b.station < 1.0]
-        constants = link_constants(integrals, inner, beam_in_node, model.damping, stiffening)
+        constants = link_constants(integrals, beam_in_node, model.damping, stiffening)
         return model, constants
 
     def _damping(self, link: str, whole: Any) -> np.ndarray:

@@ -3,13 +3,11 @@ origin."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from flexdyn_ros.model.beams import StationBody
-from flexdyn_ros.model.modal_integrals import ModalIntegrals, with_body
+from flexdyn_ros.model.modal_integrals import ModalIntegrals
 from flexdyn_ros.model.modes import SectionFields
 from flexdyn_ros.model.placement import Placement, RigidInertia
 
@@ -71,35 +69,23 @@ class LinkConstants:
 
 
 def link_constants(
-    integrals: ModalIntegrals,
-    bodies: Sequence[tuple[StationBody, SectionFields]],
-    beam_in_node: Placement,
-    damping: np.ndarray,
-    stiffening: int,
+    integrals: ModalIntegrals, beam_in_node: Placement, damping: np.ndarray, stiffening: int
 ) -> LinkConstants:
-    """Constants of a link whose beam frame lies at `beam_in_node`; bodies: those between root and tip.
-
-    Such bodies move with the linear field of their section and its foreshortening (specification serial
-    3.2, eqs.
-    31-33).
-    """
-    whole = integrals
-    for body, fields in bodies:
-        whole = with_body(whole, body.P, fields)
+    """Constants of a link whose beam frame lies at `beam_in_node`; its bodies are carried by its sections."""
     T = np.eye(4)
     T[1:, 0], T[1:, 1:] = beam_in_node.p, beam_in_node.R
-    C0 = 2.0 * T @ whole.C @ T.T
-    C1 = 2.0 * np.einsum("ia,kab,jb->kij", T, whole.C1, T)
+    C0 = 2.0 * T @ integrals.C @ T.T
+    C1 = 2.0 * np.einsum("ia,kab,jb->kij", T, integrals.C1, T)
     R = beam_in_node.R
-    C2 = 2.0 * np.einsum("ia,lkab,jb->lkij", R, whole.C2[:, :, 1:, 1:], R)
-    S, H, U, Q, pairs, first, n = _foreshortening(integrals, bodies, beam_in_node)
+    C2 = 2.0 * np.einsum("ia,lkab,jb->lkij", R, integrals.C2[:, :, 1:, 1:], R)
+    S, H, U, Q, pairs, first, n = _foreshortening(integrals, beam_in_node)
     second = C0[1:, 1:]
     return LinkConstants(
         rigid=np.concatenate([C0[0], second[0], second[1, 1:], second[2, 2:]]),
         s=C1[:, 0, 1:],
         N=C1[:, 1:, 1:],
         C=C2,
-        M=np.einsum("lkii->lk", C2) + 2.0 * whole.T,
+        M=np.einsum("lkii->lk", C2) + 2.0 * integrals.T,
         K=integrals.K,
         D=damping,
         e=R[:, 0],
@@ -123,7 +109,7 @@ def section_constants(fields: SectionFields, beam_in_node: Placement) -> np.ndar
 
 
 def _foreshortening(
-    integrals: ModalIntegrals, bodies: Sequence[tuple[StationBody, SectionFields]], beam_in_node: Placement
+    integrals: ModalIntegrals, beam_in_node: Placement
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, int]:
     """S, H, U, Q over the slope modes, the pairs, and the range of slope modes; beam axes become node
     axes."""
@@ -145,15 +131,6 @@ def _foreshortening(
         H[:, 0] = (w * x) @ Sp
     else:
         H += np.einsum("g,gi,gp->pi", w, x, Sp)
-    for body, fields in bodies:
-        sp, sn = fields.S[pairs[:, 0], pairs[:, 1]], fields.S[first:last, first:last]
-        moment = body.P[0, 1:]
-        S = S + body.P[0, 0] * sn
-        mass = mass + body.P[0, 0] * sp
-        H = H + np.outer(sp, body.P[0, 0] * fields.centre + moment)
-        moved = body.P[0, 0] * fields.u + np.cross(fields.th, moment)
-        U = U + moved[:, None, :] * sp[None, :, None]
-        Q = Q + body.P[0, 0] * np.einsum("p,kl->lpk", sp, sn)
     R, p = beam_in_node
     return S, H @ R.T + np.outer(mass, p), U @ R.T, Q, pairs, first, last - first
 

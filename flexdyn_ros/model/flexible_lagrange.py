@@ -12,8 +12,6 @@ from flexdyn_ros.kernels import flexible_views as layout
 from flexdyn_ros.kernels import lagrange_views, tree
 from flexdyn_ros.model.flexible import FlexibleLinkModel
 from flexdyn_ros.model.lagrange import Body, FlexibleLink, LagrangeModel, assemble, transform
-from flexdyn_ros.model.modal_integrals import ModalIntegrals, with_body
-from flexdyn_ros.model.modes import SectionFields
 from flexdyn_ros.model.tree import RigidTree
 
 __all__ = ["build_flexible_lagrange"]
@@ -89,40 +87,8 @@ def _link(link: FlexibleLinkModel, stations: tuple[Any, ...], foreshortened: boo
             point_u=integrals.point_u[:0],
             point_S=integrals.point_S[:0],
         )
-    for body in beam.bodies:
-        if 0.0 < body.station < 1.0:
-            fields = beam.fields(link.modes, body.station)
-            carry = _with_foreshortened_body if foreshortened else with_body
-            integrals = carry(integrals, body.P, fields)
     at = tuple(beam.fields(link.modes, s) for s in stations)
     return FlexibleLink(integrals, link.damping, at, int(link.q[0]), int(link.v[0]))
-
-
-def _with_foreshortened_body(
-    integrals: ModalIntegrals, P: np.ndarray, station: SectionFields
-) -> ModalIntegrals:
-    """A body on a section for a link whose points are integrated one by one: its centre of mass is one.
-
-    The section's shortening moves all of the body alike, so that only its centre of mass feels it; what the
-    body has about its centre of mass turns with the section and joins the sections' own part.
-    """
-    mass = float(P[0, 0])
-    com = P[0, 1:] / mass if mass else np.zeros(3)
-    point = np.concatenate([[1.0], com])
-    sections = integrals._replace(C=integrals.C_section, C1=integrals.C1_section, C2=integrals.C2_section)
-    sections = with_body(sections, P - mass * np.outer(point, point), station)
-    points = integrals.point_x
-    if points.ndim == 1:
-        points = np.column_stack([points, np.zeros((len(points), 2))])
-    return with_body(integrals, P, station)._replace(
-        C_section=sections.C,
-        C1_section=sections.C1,
-        C2_section=sections.C2,
-        point_x=np.concatenate([points, [station.centre + com]]),
-        point_mass=np.append(integrals.point_mass, mass),
-        point_u=np.concatenate([integrals.point_u, [station.u + np.cross(station.th, com)]]),
-        point_S=np.concatenate([integrals.point_S, [station.S]]),
-    )
 
 
 def _pseudo_inertia(inertia: np.ndarray) -> np.ndarray:

@@ -243,12 +243,6 @@ class _Plane:
         for k in range(self.model.nb):
             if rows[k][0] == SECTION:  # a section writes into the rows of its beam
                 rows[k][8] = rows[rows[k][1]][8]
-        for row, flat in self._inner_bodies():
-            row[7] = size
-            row[8] = rows[row[1]][8]
-            rows.append(row)
-            numbers.append(flat)
-            size += len(flat)
         drive = [int(c.prescribed) for c in self.tree.coordinates]
         return MobileTables(
             table=np.array(rows, dtype=np.int64),
@@ -341,23 +335,6 @@ class _Plane:
         centre = link.beam_in_node.p + link.beam_in_node.R @ link.beam.centre(station)
         place = self._axes(link.node) @ centre
         return np.concatenate([place, fields.u @ along[0], fields.u @ along[1], fields.th @ along[2]])
-
-    def _inner_bodies(self) -> list[tuple[list[int], np.ndarray]]:
-        """Bodies between root and tip, each on a section of its own."""
-        found = []
-        for link in self.links:
-            along = self._beam_axes(link)
-            for body in link.beam.bodies:
-                if body.station in (0.0, 1.0):
-                    continue
-                head = np.zeros(layout.NODE_HEAD)
-                P = along @ body.P[1:, 1:] @ along.T
-                head[layout.MASS] = body.P[0, 0]
-                head[layout.MOMENT : layout.MOMENT + 2] = along[:2] @ body.P[1:, 0]
-                head[layout.INERTIA] = P[0, 0] + P[1, 1]
-                row = [SECTION, link.node, 0, 0, len(link.modes), int(link.q[0]), int(link.v[0]), 0, 0]
-                found.append((row, np.concatenate([head, self._section(link, body.station)])))
-        return found
 
     # ---- wheels ----
 

@@ -13,7 +13,7 @@ from flexdyn_ros.kernels.tree import HEADER, work_size
 from flexdyn_ros.model.roads import PackedRoad
 from flexdyn_ros.model.tree import RigidTree
 
-__all__ = ["PackedWheels"]
+__all__ = ["PackedWheels", "level_turns"]
 
 
 class PackedWheels:
@@ -72,7 +72,7 @@ def _tables(description: RobotDescription, tree: RigidTree) -> tuple[np.ndarray,
     """Table and numbers of the wheels, flat."""
     unilateral = description.road is not None and description.road.contact == "unilateral"
     names = [c.name for c in tree.coordinates]
-    level = _level(tree)
+    level = level_turns(tree)
     table, numbers = [], []
     for wheel in description.wheels:
         frame = tree.frames[wheel.link]
@@ -93,7 +93,7 @@ def _tables(description: RobotDescription, tree: RigidTree) -> tuple[np.ndarray,
     )
 
 
-def _level(tree: RigidTree) -> list[np.ndarray]:
+def level_turns(tree: RigidTree) -> list[np.ndarray]:
     """World rotation of each node where all coordinates are zero."""
     m = tree.model
     turns = [np.eye(3)]

@@ -83,10 +83,15 @@ class RigidTree:
         return float(self.model.inertia[0::10].sum()) + (self.flexible.mass if self.flexible else 0.0)
 
 
-def build_tree(description: RobotDescription, sections: Iterable[str] = ()) -> RigidTree:
+def build_tree(
+    description: RobotDescription, sections: Iterable[str] = (), *, loose: bool = False
+) -> RigidTree:
     """The tree of a description, with its flexible links.
 
-    sections: names LINK@station of sections of flexible links that are wanted as frames.
+    sections: names LINK@station of sections of flexible links that are wanted as frames. loose: put three
+    sliding and three turning joints, coordinates JOINT/force_x to JOINT/moment_z of kind reaction, between
+    every joint and its child link, along the axes of that; between the world and the root link of a fixed
+    base, base/force_x ..., too.
 
     Raises
     ------
@@ -101,7 +106,7 @@ def build_tree(description: RobotDescription, sections: Iterable[str] = ()) -> R
         from flexdyn_ros.model.flexible import FlexibleLinks
 
         elastic = FlexibleLinks(description, sections)
-    draft = TreeDraft(description, elastic)
+    draft = TreeDraft(description, elastic, loose=loose)
     draft.place_base()
     draft.grow()
     draft.place_hubs()
@@ -146,9 +151,12 @@ class _Body:
 class TreeDraft:
     """The tree while it grows; `finish` turns it into arrays."""
 
-    def __init__(self, description: RobotDescription, elastic: FlexibleLinks | None = None) -> None:
+    def __init__(
+        self, description: RobotDescription, elastic: FlexibleLinks | None = None, *, loose: bool = False
+    ) -> None:
         self.description = description
         self.elastic = elastic
+        self.loose = loose
         self.bends = elastic is not None and bool(description.formulation.flexible)
         self.elastic_inertia: dict[int, RigidInertia] = {}
         self.bodies = [_Body(description.root, 0, REVOLUTE, IDENTITY, 0, 0)]
@@ -238,7 +246,7 @@ class TreeDraft:
             self.bodies.append(_Body(root, 0, FREE, IDENTITY, iq, iv))
             self.attach(root, 1, IDENTITY)
         else:
-            self.attach(root, 0, stand)
+            self.attach(root, *self._loosen("base", root, 0, stand))
 
     def place_hubs(self) -> None:
         """The heights of hubs between spring and tyre; nothing of the tree hangs on them, their mass is
@@ -272,7 +280,7 @@ class TreeDraft:
         for joint in self._depth_first():
             body, at = self._seat(joint)
             if joint.type == "fixed":
-                self.attach(joint.child, body, at)
+                self.attach(joint.child, *self._loosen(joint.name, joint.child, body, at))
             elif joint.type == "floating":
                 self._grow_free(joint, body, at)
             else:
@@ -310,7 +318,22 @@ class TreeDraft:
         else:
             self.waiting.append((body, joint))
         self.bodies.append(body)
-        self.attach(joint.child, len(self.bodies) - 1, Placement(Z.T, np.zeros(3)))
+        carrier, back = len(self.bodies) - 1, Placement(Z.T, np.zeros(3))
+        self.attach(joint.child, *self._loosen(joint.name, joint.child, carrier, back))
+
+    def _loosen(self, joint: str, child: str, body: int, at: Placement) -> tuple[int, Placement]:
+        """Where a child link sits on a body, after the joints for its reaction if these are asked for."""
+        if not self.loose:
+            return body, at
+        for kind, what, unit in ((PRISMATIC, "force", "m"), (REVOLUTE, "moment", "rad")):
+            for letter, axis in zip("xyz", np.eye(3), strict=True):
+                Z = Placement(frame_with_z_along(axis), np.zeros(3))
+                name = f"{joint}/{what}_{letter}"
+                coordinate = Coordinate(name, "reaction", unit, 0, 0, child, actuated=False)
+                iq, iv = self.add_axis(coordinate, _rigid_dof())
+                self.bodies.append(_Body(child, body, kind, at @ Z, iq, iv))
+                body, at = len(self.bodies) - 1, Placement(Z.R.T, np.zeros(3))
+        return body, at
 
     def _follow(self, body: _Body, joint: Joint) -> None:
         """Give a mimic joint the coordinate of its leader, at the end of the chain of mimics."""

@@ -14,9 +14,6 @@ from flexdyn_ros.nodes.simulation import Simulation
 
 __all__ = ["WheelTopics", "wheel_topics"]
 
-#: time constant with which the base follows a commanded speed [s]
-RESPONSE = 0.1
-
 
 class WheelTopics:
     """`~/wheels`, `~/wheels/NAME/wrench`; `~/speed_command` for bases whose motion is prescribed."""
@@ -30,8 +27,6 @@ class WheelTopics:
         names = setting.simulation.robot.wheel_names
         self._wrenches = [setting.make(WrenchStamped, f"~/wheels/{name}/wrench", 10) for name in names]
         self.publishers = (self._wheels, *self._wrenches)
-        self._target: float | None = None
-        self._heard = 0.0
         driven = [c.v_index for c in setting.simulation.robot.coordinates if c.prescribed]
         self._drive = driven[0] if driven else -1
         self.inputs = (Input(Float64, "~/speed_command", self._hear),) if driven else ()
@@ -40,16 +35,12 @@ class WheelTopics:
         """Take over a commanded speed [m/s]."""
         if not np.isfinite(message.data):
             raise CommandError(f"speed_command is {message.data}, expected a finite speed in m/s")
-        self._target, self._heard = float(message.data), simulation.stepper.t
+        assert simulation.speed_servo is not None
+        simulation.speed_servo.command(float(message.data))
 
     def publish_fast(self, stamp: Any) -> None:
-        """Forces of the wheels; the base goes on towards its commanded speed."""
+        """Forces of the wheels."""
         stepper, robot = self._simulation.stepper, self._simulation.robot
-        if self._target is not None and stepper.t < self._heard:
-            # reset: commands are forgotten, the base has the speed of its drive again
-            self._target, stepper.given[self._drive] = None, 0.0
-        if self._target is not None:
-            stepper.given[self._drive] = (self._target - stepper.v[self._drive]) / RESPONSE
         wheels = robot.wheel_forces(stepper.q, stepper.v)
         message = WheelStates(names=list(robot.wheel_names))
         message.header.stamp, message.header.frame_id = stamp, "world"

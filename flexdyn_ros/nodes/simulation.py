@@ -12,6 +12,7 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.commands import CommandBook, Order
+from flexdyn_ros.nodes.speed_servo import SpeedServo
 from flexdyn_ros.simulation.stepper import OK, Stepper
 
 __all__ = ["Load", "Simulation", "default_gains"]
@@ -84,6 +85,9 @@ class Simulation:
         self.fault = ""
         self.stepper = Stepper(robot, q0=q0, v0=v0, **options)
         self._energy0 = float(self.stepper.energy().total)
+        given = [c.v_index for c in robot.coordinates if c.prescribed]
+        #: what moves a prescribed coordinate as commanded; None where there is none
+        self.speed_servo = SpeedServo(given[0]) if given else None
         self.drive = drive
         if drive is not None:
             drive.begin(self.stepper)
@@ -103,7 +107,8 @@ class Simulation:
         if self._loads:
             self._pull()
         if self.drive is None:
-            status = stepper.advance(steps)
+            servo = self.speed_servo
+            status = stepper.advance(steps) if servo is None else servo.advance(stepper, steps)
         else:
             status = self.drive.advance(stepper, order, steps, self._obey)
         if status == OK:
@@ -189,6 +194,8 @@ class Simulation:
             self.stepper.set_state(*before)
             raise
         self.book.forget()
+        if self.speed_servo is not None:
+            self.speed_servo.forget(self.stepper)
         self._order = None
         self.stepper.tau[:] = 0.0
         self.stepper.set_servo(0.0, 0.0)

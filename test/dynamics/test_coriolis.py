@@ -8,7 +8,7 @@ import flexdyn_ros
 from flexdyn_ros.errors import StateError, UnknownNameError
 
 
-@pytest.mark.parametrize("stiffening", ["none", "geometric", "full"])
+@pytest.mark.parametrize("stiffening", ["none", "full"])
 @pytest.mark.parametrize("base", ["fixed", "floating", "planar"])
 def test_coriolis_matrix_gives_the_velocity_part_and_is_passive(base, stiffening):
     robot = flexdyn_ros.load(branched(base=base, middle=True), options={"formulation.stiffening": stiffening})

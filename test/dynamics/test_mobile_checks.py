@@ -43,8 +43,7 @@ def first_frequency(robot, Omega):
 
 PATHS = {
     "floating_frame": {"stiffening": "geometric"},
-    "articulated": {"method": "articulated", "rotary_inertia": "none", "stiffening": "geometric"},
-    "articulated, full": {"method": "articulated", "rotary_inertia": "none", "stiffening": "full"},
+    "articulated": {"method": "articulated", "rotary_inertia": "none", "stiffening": "full"},
 }
 
 

@@ -109,6 +109,26 @@ def after_steps(client, name: str, steps: int) -> DynamicsState:
     return answer.state
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [10.0, 1000.0])
+def test_the_rate_of_publishing_does_not_change_how_the_base_follows_its_speed(client, tmp_path, rate):
+    arguments = ["-r", "__ns:=/rated", "-p", "description_file:=mobile_arm", "-p", "start_paused:=true"]
+    with NodeProcess(
+        "simulator", *arguments, "-p", f"publish_rate_hz:={rate}", log=tmp_path / "log.txt"
+    ) as node:
+        node.wait_for_text("ready")
+        speed = 0.3
+
+        def follows() -> bool:
+            nonlocal speed
+            speed = after_steps(client, "rated", 1).velocities[0]
+            return speed != 0.3
+
+        client.insist(Float64, "/rated/simulator/speed_command", Float64(data=0.6), follows, "not heard")
+        state = after_steps(client, "rated", 200)
+        assert state.velocities[0] == pytest.approx(0.6 - (0.6 - speed) * np.exp(-2.0), abs=1e-12)
+
+
 def configured(name: str, log) -> NodeProcess:
     """The simulator with a shipped configuration."""
     file = ROOT / "config" / f"mobile_arm_{name}.yaml"

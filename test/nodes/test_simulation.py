@@ -128,3 +128,25 @@ def test_a_payload_changes_the_robot_but_not_its_state(robot):
     assert s.stepper.q.tolist() == q.tolist()
     assert s.stepper.t == pytest.approx(t)
     run(s, 0.01)
+
+
+@pytest.mark.parametrize("ticks", [[200], [100, 100], [1] * 200, [7] * 28 + [4]])
+def test_a_commanded_speed_moves_the_base_the_same_however_long_the_ticks_are(ticks):
+    robot = flexdyn_ros.load("mobile_arm")
+    q, v, none = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nu)
+    v[0] = 0.3
+    book = CommandBook(robot, timeout=0.0, on_stale="hold")
+    s = Simulation(robot, book, q, v, none, none, dt=1e-3, method="auto", limits="spring")
+    s.speed_servo.command(0.6)
+    for steps in ticks:
+        assert s.tick(steps)
+    assert s.stepper.v[0] == pytest.approx(0.6 - 0.3 * np.exp(-0.2 / 0.1), abs=1e-12)
+    one = Simulation(robot, book, q, v, none, none, dt=1e-3, method="auto", limits="spring")
+    one.speed_servo.command(0.6)
+    assert one.tick(200)
+    assert np.array_equal(s.stepper.q, one.stepper.q)
+    assert np.array_equal(s.stepper.v, one.stepper.v)
+    # another state forgets the command
+    s.set_state(q, v)
+    assert s.tick(50)
+    assert s.stepper.v[0] == pytest.approx(0.3, abs=1e-14)

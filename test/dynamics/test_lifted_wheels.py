@@ -1,0 +1,119 @@
+"""Wheels off the ground, and the hubs of wheels: energy, mass and momentum are those of the forces."""
+
+import numpy as np
+import pytest
+from mobile_arms import chain
+
+import flexdyn_ros
+
+CART = """<robot name="r"><link name="cart"><inertial><mass value="20"/>
+<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+<flexdyn><gravity>0 0 -9.8</gravity><base type="planar"/><wheel name="w" link="cart" xyz="0 0 0">
+<suspension stiffness="1000" damping="{damping}" free_length="0.3"/>{tyre}</wheel>
+<road kind="flat" contact="unilateral"/><drive type="speed" speed="0"/>
+<formulation method="{method}"/></flexdyn></robot>"""
+TYRE = '<tyre stiffness="20000" damping="{damping}" radius="0.1" mass="1"/>'
+METHODS = ["floating_frame", "articulated"]
+
+
+def lifted(method, damping, tyre=False):
+    """A cart that is thrown up, its wheel off the ground."""
+    rubber = TYRE.format(damping=damping) if tyre else ""
+    robot = flexdyn_ros.load(CART.format(damping=damping, tyre=rubber, method=method))
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    q[1], v[1] = 0.5, 1.0
+    if tyre:
+        q[1], q[-1], v[-1] = 0.6, 0.2, 1.0
+    return robot, q, v
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("tyre", [False, True])
+@pytest.mark.parametrize("damping", [0, 50])
+def test_a_cart_that_jumps_and_lands_keeps_its_energy_balance(method, tyre, damping):
+    robot, q, v = lifted(method, damping, tyre)
+    run = flexdyn_ros.simulate(robot, 1.0, q, v, method="rk4", dt=1e-4, record_every=10)
+    assert {event.name for event in run.events} == {"w/contact"}
+    balance = run.energy.total - run.work + run.dissipated
+    assert np.ptp(balance) <= 1e-5 * run.energy.total[0]
+    assert (np.diff(run.dissipated) >= 0.0).all()
+    assert (run.dissipated[-1] > 50.0) == (damping > 0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("step", ["rosenbrock", "semi_implicit_euler"])
+def test_the_energy_balance_of_implicit_steps_on_landing_falls_with_the_step(method, step):
+    robot, q, v = lifted(method, 50, tyre=True)
+    found = []
+    for dt in (4e-4, 1e-4):
+        run = flexdyn_ros.simulate(robot, 0.6, q, v, method=step, dt=dt)
+        found.append(np.ptp(run.energy.total - run.work + run.dissipated))
+    assert found[1] <= 0.4 * found[0]
+    assert found[1] <= 0.02 * run.energy.total[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_wheel_in_the_air_stores_nothing_and_takes_nothing(method):
+    for tyre in (False, True):
+        robot, q, v = lifted(method, 50, tyre)
+        assert robot.wheel_forces(q, v).normal == 0.0
+        assert robot.wheel_powers(q, v) == (0.0, 0.0)
+        spring = 0.5 * 1000 * (0.3 - 0.4) ** 2 if tyre else 0.0
+        assert robot.energy(q, v).elastic == pytest.approx(spring, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_damper_that_lets_go_of_the_ground_loses_what_its_spring_still_holds(method):
+    robot, q, v = lifted(method, 50)
+    # 0.02 m shorter than free, and lengthening so fast that the force is none
+    q[1], v[1] = 0.28, 1.0
+    assert robot.wheel_forces(q, v).normal == 0.0
+    assert robot.wheel_powers(q, v)[1] == pytest.approx(1000 * 0.02 * 1.0, rel=1e-12)
+    # beyond free and shortening so fast that it pushes: all of the force's power is lost
+    q[1], v[1] = 0.31, -1.0
+    force = 50 * 1.0 - 1000 * 0.01
+    assert robot.wheel_forces(q, v).normal == pytest.approx(force, rel=1e-12)
+    assert robot.wheel_powers(q, v)[1] == pytest.approx(force * 1.0, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("suspension", ["small_angle", "exact"])
+def test_mass_momentum_and_centre_of_mass_include_the_hubs(method, suspension):
+    options = {"formulation.method": method, "formulation.suspension": suspension}
+    if method == "articulated":
+        options |= {"formulation.rotary_inertia": "none", "formulation.stiffening": "none"}
+    bare = flexdyn_ros.load(chain((False,), mount_z=-0.1), options=options)
+    robot = flexdyn_ros.load(chain((False,), tyres=True, mount_z=-0.1), options=options)
+    rng = np.random.default_rng(4)
+    q, v = 0.2 * rng.normal(size=robot.nq), rng.normal(size=robot.nv)
+    n = bare.nq
+    assert robot.mass == pytest.approx(bare.mass + 2 * 1.5, rel=1e-14)
+    # what the hubs add is a point mass each, at its coordinate's height
+    hubs = robot.momentum(q, v) - bare.momentum(q[:n], v[:n])
+    assert hubs[5] == pytest.approx(1.5 * v[n:].sum(), rel=1e-12)
+    first = robot.mass * robot.center_of_mass(q) - bare.mass * bare.center_of_mass(q[:n])
+    assert first[2] == pytest.approx(1.5 * q[n:].sum(), rel=1e-12)
+    h = 1e-6
+    ends = [robot.center_of_mass(robot.integrate(q, v, step)) for step in (-h, h)]
+    assert robot.mass * (ends[1] - ends[0]) / (2 * h) == pytest.approx(robot.momentum(q, v)[3:], abs=1e-7)
+    # about the world's y axis: place and speed of each hub by hand
+    cart, twist = robot.frames(q, "cart"), robot.jacobian(q, "cart") @ v
+    angular = 0.0
+    for x, height, rise in zip((-0.35, 0.35), q[n:], v[n:], strict=True):
+        arm = cart[:3, :3] @ [x, 0.0, -0.1] if suspension == "exact" else np.array([x, 0.0, 0.0])
+        turn = np.cross(twist[:3], arm) if suspension == "exact" else np.zeros(3)
+        place, speed = cart[:3, 3] + arm, twist[3:] + turn
+        angular += 1.5 * (height * speed[0] - place[0] * rise)
+    assert hubs[1] == pytest.approx(angular, rel=1e-12)
+
+
+def test_the_weight_of_hubs_is_gravity_in_every_method():
+    found = []
+    for method in METHODS:
+        text = CART.format(damping=1, tyre=TYRE.format(damping=0), method=method)
+        robot = flexdyn_ros.load(text)
+        terms = robot.bias_terms(np.array([0.0, 0.4, 0.0, 0.1]), np.zeros(4))
+        assert terms.gravity == pytest.approx([0.0, 20 * 9.8, 0.0, 9.8], abs=1e-12)
+        assert terms.external == pytest.approx(np.zeros(4), abs=1e-10)
+        found.append(terms)
+    assert np.allclose(found[0], found[1], rtol=0, atol=1e-12)
