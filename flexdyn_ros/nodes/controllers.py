@@ -7,6 +7,7 @@ time, and falls silent with it: what a robot does without commands is the robot'
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,10 +22,12 @@ from flexdyn_ros.control.reference import Reference, Timeline
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.conversions import doubles, numbers_of, seconds_of
 from flexdyn_ros.nodes.declaration import ParameterError, declare, declare_family
+from flexdyn_ros.nodes.follow_trajectory import FollowJointTrajectoryAction, Motion
+from flexdyn_ros.nodes.goal_tolerances import declared_tolerances
 from flexdyn_ros.nodes.managed import ManagedNode
 from flexdyn_ros.nodes.robot_source import load_robot
 from flexdyn_ros.nodes.simulation import default_gains
-from flexdyn_ros.nodes.trajectory import JointPath, TrajectoryError, read_path
+from flexdyn_ros.nodes.trajectory import JointPath, TrajectoryError, UnknownJointError, read_path
 
 __all__ = ["Gains", "JointController", "Law", "Output"]
 
@@ -164,6 +167,7 @@ class JointController(ManagedNode):
         self._limit = limit if self._settings.saturate else np.full(len(limit), np.inf)
         self._law = self._make_law(self, robot, self._joints, self._settings)
         self._law.begin(robot.neutral())
+        self._action = FollowJointTrajectoryAction(self, self, declared_tolerances(self, self._joints))
         self._commands = self.create_lifecycle_publisher(JointState, "joint_commands", 10)
         self._state = self.create_lifecycle_publisher(JointTrajectory, "~/controller_state", 10)
         for kind, topic, callback, qos in (
@@ -179,11 +183,15 @@ class JointController(ManagedNode):
     def start(self) -> None:
         self._forget()
         self._active = True
+        self._action.resume()
 
     def stop(self) -> None:
+        if self._active:
+            self._action.pause()
         self._active = False
 
     def clear(self) -> None:
+        self._action.close()
         for destroy, entity in self._made:
             destroy(entity)
         for publisher in (self._commands, self._state):
@@ -208,6 +216,7 @@ class JointController(ManagedNode):
         if self._now is None or t < self._now:
             self._begin(q)
         self._now, self._stamp, self._measured = t, message.header.stamp, (q, v)
+        self._watch(t, q, v)
         try:
             self._law.act(t, q, v, self._reference, self._send)
         except FlexdynError as error:
@@ -234,6 +243,7 @@ class JointController(ManagedNode):
 
     def _begin(self, q: np.ndarray) -> None:
         """Hold q: at the first state, and when time jumps back."""
+        self._action.end("time began anew: the robot was reset, or another one took its place")
         rest = np.zeros(self._robot.nv)
         self._timeline = Timeline(lambda t: (q, rest, rest))
         self._reference: Reference = self._timeline
@@ -241,23 +251,54 @@ class JointController(ManagedNode):
         self._law.begin(q)
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        if self._now is None:
-            self.get_logger().warning("trajectory refused: no joint_states yet", throttle_duration_sec=1.0)
-            return
-        q_d, v_d, _ = self._timeline(self._now)
         try:
-            for name in message.joint_names:
-                if name not in self._joints:
-                    raise TrajectoryError(
-                        f"unknown joint {name!r}, expected one of {', '.join(self._joints)}"
-                    )
-            rows = dict(zip(self._joints, self._rows.tolist(), strict=True))
-            path = read_path(message, rows, self._now, q_d[self._positions], v_d)
-            self._look_at_speed(path)
+            self.follow(message)
         except TrajectoryError as error:
             self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
             return
+        self._action.end("a trajectory on ~/joint_trajectory took its place")
+
+    # ---- what the action calls ----
+
+    def follow(self, trajectory: JointTrajectory) -> tuple[JointPath, float]:
+        """Follow a trajectory from now on; its path, and when the reference is at its end [s].
+
+        Raises
+        ------
+        TrajectoryError
+        """
+        if self._now is None:
+            raise TrajectoryError("no joint_states yet")
+        q_d, v_d, _ = self._timeline(self._now)
+        for name in trajectory.joint_names:
+            if name not in self._joints:
+                raise UnknownJointError(f"unknown joint {name!r}, expected one of {', '.join(self._joints)}")
+        rows = dict(zip(self._joints, self._rows.tolist(), strict=True))
+        path = read_path(trajectory, rows, self._now, q_d[self._positions], v_d)
+        self._look_at_speed(path)
         self._follow(path, q_d)
+        return path, self._busy_until
+
+    def halt(self, path: JointPath, at_state: bool) -> None:
+        """Hold the joints of a path: where they are, or at their present reference."""
+        assert self._now is not None
+        q_d, _, _ = self._timeline(self._now)
+        here = self._measured[0] if at_state else q_d
+        resting = JointPath.resting(path.rows, self._now, here[self._positions[path.rows]])
+        self._follow(resting, q_d)
+
+    def exclusively(self) -> AbstractContextManager[Any]:
+        """All happens in the thread that spins."""
+        return nullcontext()
+
+    def _watch(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        path = self._action.path
+        if path is not None:
+            q_d, v_d, _ = self._reference(t)
+            at = self._positions[path.rows]
+            self._action.watch(t, self._stamp, Motion(q_d[at], v_d[path.rows], q[at], v[path.rows]))
+
+    # ---- paths ----
 
     def _look_at_speed(self, path: JointPath) -> None:
         """Refuse a path that is too fast, or warn of it, as `velocity_limits` says."""
