@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.nodes.conversions import duration_seconds, numbers_of, seconds_of
 
-__all__ = ["JointPath", "PastTrajectoryError", "TrajectoryError", "UnknownJointError", "read_path"]
+__all__ = ["JointPath", "PastTrajectoryError", "TrajectoryError", "UnknownJointError", "along", "read_path"]
 
 
 #: positions, velocities, accelerations, efforts (n, k) at the knots; None where not given
@@ -142,6 +143,19 @@ def read_path(
     x, v, a, effort = tables
     assert x is not None
     return JointPath(index, times, _spline(times, x, v, a), effort)
+
+
+def along(path: JointPath, held: np.ndarray, columns: np.ndarray, nv: int) -> Reference:
+    """A path as positions (nq,), velocities and accelerations (nv,) of a robot, whose other joints stay at
+    `held` (nq,); columns (k,): where the positions of the path are in q."""
+
+    def reference(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        q, v, a = held.copy(), np.zeros(nv), np.zeros(nv)
+        q[columns], v[path.rows], _ = path.at(t)
+        a[path.rows] = path.acceleration(t)
+        return q, v, a
+
+    return reference
 
 
 def _times(points: list[Any], start: float, now: float) -> np.ndarray:
