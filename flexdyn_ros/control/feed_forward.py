@@ -48,6 +48,8 @@ class FeedForward:
         w [rad/s], zeta [-].
     feed_forward : {"full", "static", "none"}
         The inverse dynamics of the reference; only what holds it at rest; nothing.
+    lead : float
+        How far ahead the reference is looked at for it [s]: half a sample where efforts are held for one.
 
     Raises
     ------
@@ -62,6 +64,7 @@ class FeedForward:
         frequency: float,
         damping_ratio: float = 1.0,
         feed_forward: str = "full",
+        lead: float = 0.0,
     ) -> None:
         if robot.nu != robot.nv or (
             robot.kind != "platform" and not all(c.actuated for c in robot.coordinates)
@@ -74,28 +77,23 @@ class FeedForward:
         if feed_forward not in FEED_FORWARD:
             raise StateError(f"feed_forward is {feed_forward!r}, expected one of {', '.join(FEED_FORWARD)}")
         self.robot, self.frequency, self.damping_ratio = robot, float(frequency), float(damping_ratio)
-        self.feed_forward = feed_forward
+        self.feed_forward, self.lead = feed_forward, lead
         self.reference: Reference = reference_of(robot, target)
         self._rest = np.zeros(robot.nv)
 
     def __call__(self, t: float, x: np.ndarray, rate: np.ndarray) -> np.ndarray:
         """Efforts (nu,) at time t [s] for measured coordinates of the actuators and their rates (nu,)."""
-        return self.effort(self.reference(t), x, rate)
-
-    def effort(
-        self, wanted: tuple[np.ndarray, np.ndarray, np.ndarray], x: np.ndarray, rate: np.ndarray
-    ) -> np.ndarray:
-        """Efforts (nu,) for a reference (q, v, a) and measured coordinates of the actuators."""
-        q_d, v_d, a_d = wanted
+        q_d, v_d, _ = self.reference(t)
         x_d, rate_d = actuator_motion(self.robot, q_d, v_d)
         w = self.frequency
         asked = w * w * (x_d - x) + 2.0 * self.damping_ratio * w * (rate_d - rate)
         effort: np.ndarray = actuator_inertia(self.robot, q_d) @ asked
-        if self.feed_forward == "full":
-            effort = effort + self.robot.inverse_dynamics(q_d, v_d, a_d)
-        elif self.feed_forward == "static":
-            effort = effort + self.robot.inverse_dynamics(q_d, self._rest, self._rest)
-        return effort
+        if self.feed_forward == "none":
+            return effort
+        q, v, a = self.reference(t + self.lead)
+        if self.feed_forward == "static":
+            v = a = self._rest
+        return effort + self.robot.inverse_dynamics(q, v, a)
 
     def growth(self, q: np.ndarray, period: float, delay: float) -> float:
         """Rate [1/s] of the least stable motion about rest at q (nq,) when sampled: `sampled_growth`."""

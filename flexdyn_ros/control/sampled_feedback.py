@@ -10,7 +10,10 @@ from flexdyn_ros.control.reference import gains
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import DimensionError, StateError
 
-__all__ = ["sampled_growth"]
+__all__ = ["DELAYS", "sampled_growth"]
+
+#: delays, in samples, for which feedback must be stable
+DELAYS = (0.0, 0.5, 1.0)
 
 
 def sampled_growth(

@@ -57,9 +57,7 @@ class TipPath:
             for t0, t1 in zip(times[:-1], times[1:], strict=True)
         ]
         self.times = np.concatenate((times[:1], *spans))
-        lower, upper = (
-            np.array([getattr(c, side) for c in robot.coordinates]) for side in ("lower", "upper")
-        )
+        lower, upper = _strokes(robot)
         shapes = [q]
         for t in self.times[1:]:
             start = np.clip(shapes[-1], lower, upper)

@@ -10,6 +10,8 @@ from flexdyn_ros.nodes.controller_parameters import (
     ComputedTorqueParameters,
     InputShaperParameters,
     PdControllerParameters,
+    PlatformControllerParameters,
+    SoftArmControllerParameters,
 )
 from flexdyn_ros.nodes.declaration import default_of, ros_name
 from flexdyn_ros.nodes.hydraulic_parameters import HydraulicActuatorsParameters
@@ -27,6 +29,8 @@ NODES: dict[str, type] = {
     "pd_controller": PdControllerParameters,
     "computed_torque": ComputedTorqueParameters,
     "input_shaper": InputShaperParameters,
+    "platform_controller": PlatformControllerParameters,
+    "soft_arm_controller": SoftArmControllerParameters,
 }
 
 

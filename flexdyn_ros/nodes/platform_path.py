@@ -81,7 +81,7 @@ def read_pose_path(message: Any, robot: Any, now: float, q: np.ndarray, v: np.nd
     TrajectoryError
     """
     if len(message.joint_names) != 1:
-        raise TrajectoryError(f"joint_names has {len(message.joint_names)} names, expected the platform's")
+        raise TrajectoryError(f"joint_names has {len(message.joint_names)} names, expected one")
     points = list(message.points)
     if not points:
         return PosePath(robot, np.array([now, now + 1e-9]), np.stack([q, q]), np.zeros((1, 1, 6)))
