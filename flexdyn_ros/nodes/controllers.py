@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flexdyn_ros.control.closed_loop import joint_inertia
-from flexdyn_ros.control.gravity_stiffness import holding_stiffness
+from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
 from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
 from flexdyn_ros.nodes.controller import NEWEST, Controller, Topic, controller_state, state_point
@@ -58,8 +58,8 @@ class Gains:
     """Position and velocity gains by coordinate, given as parameters gains.JOINT.p and .d, or derived.
 
     derived: (w^2, 2 zeta w) with w = `bandwidth`, zeta = `damping_ratio`; times the joint's inertia if
-    `of_inertia`. To the stiffness of a robot all of whose coordinates have actuators that is added which its
-    weight asks for, and the damping is that of the sum.
+    `of_inertia`. To the stiffness of an arm that stands, rigid or with links that bend, that is added which
+    its weight asks for, and the damping is that of the sum.
     """
 
     def __init__(
@@ -71,8 +71,7 @@ class Gains:
             if value < 0.0 and value != -1.0:
                 raise ParameterError(f"parameter gains.{name} is {value}, expected at least 0, or -1")
         self._robot, self._joints, self._settings, self._of_inertia = robot, joints, settings, of_inertia
-        #: every coordinate has an actuator, as in a rigid arm
-        self._is_driven = robot.nq == robot.nv and all(c.actuated for c in robot.coordinates)
+        self._can_be_held = can_be_held(robot)
         self._holding: np.ndarray | None = None
 
     def about(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -84,7 +83,7 @@ class Gains:
             return self._or_given(ones * w**2, 2.0 * zeta * w * ones)
         inertia = joint_inertia(self._robot, q)
         stiffness = inertia * w**2
-        if self._is_driven:
+        if self._can_be_held:
             if self._holding is None:
                 self._holding = holding_stiffness(self._robot, q)
             stiffness += self._holding
