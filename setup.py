@@ -86,6 +86,8 @@ setup(
             "pd_controller = flexdyn_ros.nodes.starting:pd_controller",
             "computed_torque = flexdyn_ros.nodes.starting:computed_torque",
             "input_shaper = flexdyn_ros.nodes.starting:input_shaper",
+            "platform_controller = flexdyn_ros.nodes.starting:platform_controller",
+            "soft_arm_controller = flexdyn_ros.nodes.starting:soft_arm_controller",
         ],
     },
     zip_safe=True,

@@ -1,4 +1,4 @@
-"""One controller, beside a robot that publishes joint_states and takes joint_commands.
+"""One controller, beside a robot that publishes its state and takes its commands.
 
 ros2 launch flexdyn_ros controllers.launch.py controller:=input_shaper robot:=canadarm2
 """
@@ -12,7 +12,13 @@ from launch_ros.substitutions import FindPackageShare
 from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
 from launch import LaunchDescription
 
-CONTROLLERS = ("pd_controller", "computed_torque", "input_shaper")
+CONTROLLERS = (
+    "pd_controller",
+    "computed_torque",
+    "input_shaper",
+    "platform_controller",
+    "soft_arm_controller",
+)
 
 
 def generate_launch_description():

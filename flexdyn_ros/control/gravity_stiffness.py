@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import ConvergenceError
 
-__all__ = ["holding_stiffness"]
+__all__ = ["can_be_held", "holding_stiffness"]
 
 #: configurations, beside the asked one, at which the weight is looked at
 CONFIGURATIONS = 32
+
+
+def can_be_held(robot: Robot) -> bool:
+    """Whether every coordinate has an actuator or a spring: arms that stand, rigid ones and such as bend."""
+    elastic = set(StaticShape(robot).v.tolist())
+    return robot.nq == robot.nv and all(c.actuated or c.v_index in elastic for c in robot.coordinates)
 
 
 def holding_stiffness(robot: Robot, q: np.ndarray) -> np.ndarray:
@@ -20,20 +28,43 @@ def holding_stiffness(robot: Robot, q: np.ndarray) -> np.ndarray:
     dominated by the sums of its rows; the largest over q and random configurations within the limits counts,
     so that the arm may go elsewhere.
 
+    Where links bend, dg/dq is what is left at the joints once the elastic coordinates have yielded, about the
+    shape that the weight bends the arm to: a boom that sags moves its load, and so tips over sooner. The
+    elastic coordinates have 0. Configurations without a state of rest near the straight one are passed over.
+
     Parameters
     ----------
     q : (nq,) array
-        Of a robot whose coordinates all have actuators.
+        Of a robot that `can_be_held`.
+
+    Raises
+    ------
+    ConvergenceError
+        Where there is no state of rest at q.
     """
-    rng = np.random.default_rng(0)
-    others = [robot.random(rng) for _ in range(CONFIGURATIONS)]
-    return np.max([_needed(robot, one) for one in (q, *others)], axis=0)
+    shape, rng = StaticShape(robot), np.random.default_rng(0)
+    needed = _needed(robot, shape, q)
+    for _ in range(CONFIGURATIONS):
+        try:
+            needed = np.maximum(needed, _needed(robot, shape, robot.random(rng)))
+        except ConvergenceError:
+            continue
+    return needed
 
 
-def _needed(robot: Robot, q: np.ndarray) -> np.ndarray:
+def _needed(robot: Robot, shape: StaticShape, q: np.ndarray) -> np.ndarray:
     n, rest = robot.nv, np.zeros(robot.nv)
-    A, _ = robot.linearize(q, rest, robot.inverse_dynamics(q, rest, rest))
-    K = -robot.mass_matrix(q) @ A[n:, :n]
-    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    bent, tau = shape(q)
+    A, _ = robot.linearize(bent, rest, tau)
+    K = -robot.mass_matrix(bent) @ A[n:, :n]
+    K = 0.5 * (K + K.T)
+    joints = np.setdiff1d(np.arange(n), shape.v)
+    felt = K[np.ix_(joints, joints)]
+    if not shape.is_rigid:
+        across = K[np.ix_(shape.v, joints)]
+        felt = felt - across.T @ np.linalg.solve(K[np.ix_(shape.v, shape.v)], across)
+    values, vectors = np.linalg.eigh(felt)
     negative = (vectors * np.minimum(values, 0.0)) @ vectors.T
-    return np.abs(negative).sum(axis=1)
+    needed = np.zeros(n)
+    needed[joints] = np.abs(negative).sum(axis=1)
+    return needed

@@ -8,9 +8,12 @@ import numpy as np
 
 from flexdyn_ros.control.reference import gains
 from flexdyn_ros.dynamics.protocol import Robot
-from flexdyn_ros.errors import StateError
+from flexdyn_ros.errors import DimensionError, StateError
 
-__all__ = ["sampled_growth"]
+__all__ = ["DELAYS", "sampled_growth"]
+
+#: delays, in samples, for which feedback must be stable
+DELAYS = (0.0, 0.5, 1.0)
 
 
 def sampled_growth(
@@ -33,8 +36,9 @@ def sampled_growth(
     Parameters
     ----------
     q : (nq,) array
-    stiffness, damping : (nv,) arrays or one number for all
-        P, D as of `pd`; coordinates without an actuator have none.
+    stiffness, damping : (nv,) arrays, one number for all, or matrices
+        P, D as of `pd`; coordinates without an actuator have none. Or matrices (nu, nv), of actuators by
+        coordinates, taken as they are.
     period, delay : float
         Between samples, and from a sample until its effort acts, at most a period [s].
     tau : (nu,) array, optional
@@ -48,15 +52,23 @@ def sampled_growth(
         raise StateError(
             f"period is {period} s and delay {delay} s, expected 0 <= delay <= period, 0 < period"
         )
-    actuated = np.array([c.actuated for c in robot.coordinates], dtype=float)
-    P, D = gains(robot, stiffness, "stiffness") * actuated, gains(robot, damping, "damping") * actuated
-    K = np.hstack((np.diag(P), np.diag(D)))
+    K = np.hstack([_matrix(robot, gain, name) for gain, name in ((stiffness, "P"), (damping, "D"))])
     A, B = robot.linearize(q, np.zeros(robot.nv), tau)
     old, old_input = _held(A, B, delay)
     rest, new_input = _held(A, B, period - delay)
     # states, and the effort that is still held from the sample before
     loop = np.block([[rest @ old - new_input @ K, rest @ old_input], [-K, np.zeros((len(K), B.shape[1]))]])
     return float(np.log(np.abs(np.linalg.eigvals(loop)).max()) / period)
+
+
+def _matrix(robot: Robot, gain: Any, name: str) -> np.ndarray:
+    """Gains as a matrix (nu, nv)."""
+    if np.ndim(gain) == 2:
+        if np.shape(gain) != (robot.nu, robot.nv):
+            raise DimensionError(f"{name} has shape {np.shape(gain)}, expected ({robot.nu}, {robot.nv})")
+        return np.asarray(gain, dtype=np.float64)
+    actuated = np.array([c.actuated for c in robot.coordinates], dtype=float)
+    return np.diag(gains(robot, gain, name) * actuated)
 
 
 def _held(A: np.ndarray, B: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:

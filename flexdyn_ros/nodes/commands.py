@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.nodes.conversions import numbers_of, seconds_of
-from flexdyn_ros.nodes.trajectory import JointPath, TrajectoryError, read_path
+from flexdyn_ros.nodes.trajectory import JointPath, TrajectoryError, UnknownJointError, read_path
 
 __all__ = ["Command", "CommandBook", "CommandError", "Order"]
 
@@ -119,12 +119,14 @@ class CommandBook:
     ) -> None:
         self.robot = robot
         self._rows = {c.name: c.v_index for c in robot.coordinates}
-        self._actuated = {c.name for c in robot.coordinates if c.actuated and not c.prescribed}
-        self.joints = tuple(joints) or tuple(c.name for c in robot.coordinates if c.name in self._actuated)
+        #: names of the coordinates that take commands, in the robot's order
+        self.actuated = tuple(c.name for c in robot.coordinates if c.actuated and not c.prescribed)
+        self.joints = tuple(joints) or self.actuated
         self._array_rows = np.array(
             [self._row(name, "parameter joints") for name in self.joints], dtype=np.int64
         )
-        self._positions = np.array([c.q_index for c in robot.coordinates], dtype=np.int64)
+        #: index of each coordinate's position (nv,)
+        self.positions = np.array([c.q_index for c in robot.coordinates], dtype=np.int64)
         self._interface, self._timeout, self._on_stale = interface, timeout, on_stale
         self._compensated, self._at_first = gravity_compensation, at_first
         self._extrapolates = extrapolate
@@ -133,6 +135,8 @@ class CommandBook:
         self._order: Order | None = None
         self._ordered: Command | None = None
         self.accepted = self.rejected = 0
+        #: how often each coordinate (nv,) was told something else, or to forget it
+        self.turns = np.zeros(robot.nv, dtype=np.int64)
         self.last_rejection = ""
         self.stale: tuple[str, ...] = ()
         self._to_begin = at_first != "zero"
@@ -172,41 +176,62 @@ class CommandBook:
         if not np.isfinite(values).all():
             raise self._refused(f"efforts hold {values[~np.isfinite(values)][0]}, expected finite numbers")
         idle = [
-            c.name
-            for c in self.robot.coordinates
-            if c.name not in self._actuated and values[c.v_index] != 0.0
+            c.name for c in self.robot.coordinates if c.name not in self.actuated and values[c.v_index] != 0.0
         ]
         if idle:
             raise self._refused(
                 f"effort of {idle[0]} is {values[self._rows[idle[0]]]}, expected 0: it is not actuated"
             )
-        rows = np.array([self._rows[name] for name in sorted(self._actuated)], dtype=np.int64)
+        rows = np.array([self._rows[name] for name in sorted(self.actuated)], dtype=np.int64)
         arrays = {"effort": values[rows], "position": None, "velocity": None}
         self._take(rows, arrays, inf, inf)
 
-    def take_trajectory(self, message: Any, sim_time: float, q: np.ndarray, v: np.ndarray) -> None:
-        """A JointTrajectory from the present state on; one without points stops the joints where they are."""
+    def take_trajectory(self, message: Any, sim_time: float, q: np.ndarray, v: np.ndarray) -> JointPath:
+        """A JointTrajectory from the present state on; one without points stops the joints where they are.
+
+        Raises
+        ------
+        CommandError
+            If it is malformed; its cause is the TrajectoryError.
+        """
         for name in message.joint_names:
-            self._checked_row(name)
+            try:
+                self._checked_row(name)
+            except CommandError as error:
+                raise error from UnknownJointError(str(error))
         try:
-            path = read_path(message, self._rows, sim_time, q[self._positions], v)
+            path = read_path(message, self._rows, sim_time, q[self.positions], v)
         except TrajectoryError as error:
-            raise self._refused(str(error)) from None
-        here = q[self._positions[path.rows]]
+            raise self._refused(str(error)) from error
+        here = q[self.positions[path.rows]]
         with self._lock:
+            before = self._command.path
+            kept = self._command.without_path()
+            if before is not None:
+                # joints that moved, and are not named any more, hold where they are
+                rest = before.rows[~np.isin(before.rows, path.rows)]
+                kept = kept.with_rows(rest, **self._safety("hold", rest, q))
+                self.turns[rest] += 1
             self._command = replace(
-                self._command.without_path().with_rows(
+                kept.with_rows(
                     path.rows, position=here, velocity=0.0, has_position=True, has_velocity=True,
                     has_effort=False, compensate=True, sim_time=inf, wall_time=inf, meant_for=inf,
                 ),
                 path=path,
             )  # fmt: skip
         self._note_acceptance(path.rows)
+        return path
+
+    def give_way(self) -> None:
+        """A command has been taken elsewhere that comes before those kept here."""
+        self.accepted += 1
+        self.turns += 1
 
     def forget(self) -> None:
         """No commands any more."""
         with self._lock:
             self._command = self._none
+        self.turns += 1
         self._to_begin = self._at_first != "zero"
         self.stale = ()
 
@@ -229,24 +254,23 @@ class CommandBook:
 
     def _note_acceptance(self, rows: np.ndarray) -> None:
         self.accepted += 1
+        self.turns[rows] += 1
         if self.stale:
             fresh = {self.robot.v_names[row] for row in rows}
             self.stale = tuple(name for name in self.stale if name not in fresh)
 
     def _checked_row(self, name: str) -> int:
         if name not in self._rows:
+            raise self._refused(f"unknown joint {name!r}, expected one of {', '.join(sorted(self.actuated))}")
+        if name not in self.actuated:
             raise self._refused(
-                f"unknown joint {name!r}, expected one of {', '.join(sorted(self._actuated))}"
-            )
-        if name not in self._actuated:
-            raise self._refused(
-                f"joint {name!r} is not actuated, expected one of {', '.join(sorted(self._actuated))}"
+                f"joint {name!r} is not actuated, expected one of {', '.join(sorted(self.actuated))}"
             )
         return self._rows[name]
 
     def _row(self, name: str, where: str) -> int:
-        if name not in self._actuated:
-            raise CommandError(f"{where} names {name!r}, expected one of {', '.join(sorted(self._actuated))}")
+        if name not in self.actuated:
+            raise CommandError(f"{where} names {name!r}, expected one of {', '.join(sorted(self.actuated))}")
         return self._rows[name]
 
     def _checked_array(self, field: str, values: Any, size: int, of: str) -> np.ndarray | None:
@@ -291,7 +315,7 @@ class CommandBook:
         with self._lock:
             command = self._command
             told = command.has_effort | command.has_position | command.has_velocity
-            rows = np.array([self._rows[name] for name in sorted(self._actuated)], dtype=np.int64)
+            rows = np.array([self._rows[name] for name in sorted(self.actuated)], dtype=np.int64)
             rows = rows[~told[rows]]
             kept, base = command.path, replace(command, path=None)
             safe = base.with_rows(rows, **self._safety(self._at_first, rows, q))
@@ -300,7 +324,7 @@ class CommandBook:
     def _safety(self, what: str, rows: np.ndarray, q: np.ndarray) -> dict[str, Any]:
         """Values of a command that holds coordinates where they are, frees or damps them; it does not age."""
         hold = what == "hold"
-        here = np.where(self._positions[rows] >= 0, q[self._positions[rows]], 0.0)
+        here = np.where(self.positions[rows] >= 0, q[self.positions[rows]], 0.0)
         return {
             "position": here, "velocity": 0.0, "effort": 0.0, "has_position": hold,
             "has_velocity": hold or what == "damp", "has_effort": False, "compensate": hold,

@@ -12,6 +12,8 @@ __all__ = [
     "ControllerParameters",
     "InputShaperParameters",
     "PdControllerParameters",
+    "PlatformControllerParameters",
+    "SoftArmControllerParameters",
 ]
 
 
@@ -100,4 +102,57 @@ class ComputedTorqueParameters(ControllerParameters):
     )
     deflection_compensation: bool = parameter(
         True, "links that bend: efforts for the shape their weight bends them to, not for the straight one"
+    )
+
+
+@dataclass(frozen=True)
+class FeedForwardParameters(RobotParameters, LifecycleParameters):
+    """Feed-forward by inverse dynamics, and feedback on the coordinates of the actuators."""
+
+    feed_forward: str = parameter(
+        "full",
+        "inverse dynamics of the reference; only what holds the reference at rest; nothing",
+        choices=("full", "static", "none"),
+    )
+    bandwidth: float = parameter(
+        10.0, "of the feedback, against the inertia that the actuators feel", unit="rad/s", low=0.0, high=1e4
+    )
+    damping_ratio: float = parameter(1.0, "of the errors", unit="-", low=0.0, high=10.0)
+    state_rate_hz: float = parameter(
+        100.0, "rate of the states, for which the closed loop is checked", unit="Hz", low=0.1, high=10000.0
+    )
+    actuator_lag: float = parameter(
+        0.0,
+        "how late the forces come: the feed-forward looks so far ahead, and half a period of the states",
+        unit="s",
+        low=0.0,
+        high=1.0,
+    )
+
+
+@dataclass(frozen=True)
+class PlatformControllerParameters(FeedForwardParameters):
+    """Parameters of `platform_controller`."""
+
+    output: str = parameter(
+        "forces",
+        "joint_commands with forces of the legs, or commands of forces to hydraulic cylinders",
+        choices=("forces", "cylinders"),
+    )
+    saturate: bool = parameter(True, "clip forces to the effort limits of the legs")
+
+
+@dataclass(frozen=True)
+class SoftArmControllerParameters(FeedForwardParameters):
+    """Parameters of `soft_arm_controller`."""
+
+    tip_target: str = parameter(
+        "position",
+        "what of the poses of ~/tip_trajectory the tip is to have: the position alone, or all",
+        choices=("position", "pose"),
+    )
+    output: str = parameter(
+        "auto",
+        "pressures of the actuators, or their forces; auto: pressures where every section has a <pressure>",
+        choices=("auto", "pressures", "forces"),
     )

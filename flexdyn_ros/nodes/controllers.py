@@ -1,34 +1,29 @@
-"""What the controllers have in common: joint states and trajectories in, effort commands out.
-
-A controller computes when a joint state comes, so that it runs at the rate of the robot and in the robot's
-time, and falls silent with it: what a robot does without commands is the robot's to decide.
-"""
+"""What the joint controllers have in common: joint states and trajectories in, effort commands out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flexdyn_ros.control.closed_loop import joint_inertia
-from flexdyn_ros.control.gravity_stiffness import holding_stiffness
+from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
 from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
-from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.nodes.controller import NEWEST, Controller, Topic, controller_state, state_point
 from flexdyn_ros.nodes.conversions import doubles, numbers_of, seconds_of
-from flexdyn_ros.nodes.declaration import ParameterError, declare, declare_family
-from flexdyn_ros.nodes.managed import ManagedNode
-from flexdyn_ros.nodes.robot_source import load_robot
+from flexdyn_ros.nodes.declaration import ParameterError, declare_family
+from flexdyn_ros.nodes.follow_trajectory import FollowJointTrajectoryAction, Motion
+from flexdyn_ros.nodes.goal_tolerances import declared_tolerances
 from flexdyn_ros.nodes.simulation import default_gains
-from flexdyn_ros.nodes.trajectory import JointPath, TrajectoryError, read_path
+from flexdyn_ros.nodes.trajectory import JointPath, TrajectoryError, UnknownJointError, along, read_path
 
 __all__ = ["Gains", "JointController", "Law", "Output"]
 
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 #: bandwidth of derived gains where nothing bends [rad/s], and relative to the lowest vibration elsewhere
 RIGID_BANDWIDTH, SHARE = 10.0, 0.5
 
@@ -63,8 +58,8 @@ class Gains:
     """Position and velocity gains by coordinate, given as parameters gains.JOINT.p and .d, or derived.
 
     derived: (w^2, 2 zeta w) with w = `bandwidth`, zeta = `damping_ratio`; times the joint's inertia if
-    `of_inertia`. To the stiffness of a robot all of whose coordinates have actuators that is added which its
-    weight asks for, and the damping is that of the sum.
+    `of_inertia`. To the stiffness of an arm that stands, rigid or with links that bend, that is added which
+    its weight asks for, and the damping is that of the sum.
     """
 
     def __init__(
@@ -76,8 +71,7 @@ class Gains:
             if value < 0.0 and value != -1.0:
                 raise ParameterError(f"parameter gains.{name} is {value}, expected at least 0, or -1")
         self._robot, self._joints, self._settings, self._of_inertia = robot, joints, settings, of_inertia
-        #: every coordinate has an actuator, as in a rigid arm
-        self._is_driven = robot.nq == robot.nv and all(c.actuated for c in robot.coordinates)
+        self._can_be_held = can_be_held(robot)
         self._holding: np.ndarray | None = None
 
     def about(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -89,7 +83,7 @@ class Gains:
             return self._or_given(ones * w**2, 2.0 * zeta * w * ones)
         inertia = joint_inertia(self._robot, q)
         stiffness = inertia * w**2
-        if self._is_driven:
+        if self._can_be_held:
             if self._holding is None:
                 self._holding = holding_stiffness(self._robot, q)
             stiffness += self._holding
@@ -126,10 +120,8 @@ class Gains:
         return float(min(RIGID_BANDWIDTH, SHARE * 2.0 * np.pi * lowest))
 
 
-class JointController(ManagedNode):
+class JointController(Controller):
     """A controller node: `make_law(node, robot, joints, settings)` supplies what it computes.
-
-    What it publishes bears the stamp of the joint state that it answers.
 
     Publishes joint_commands (JointState, effort) and ~/controller_state (JointTrajectory whose points are
     reference, feedback, error and output). Without a trajectory it holds the position found at the first
@@ -137,17 +129,13 @@ class JointController(ManagedNode):
     """
 
     def __init__(self, name: str, record: type, make_law: Callable[..., Law], **options: Any) -> None:
-        super().__init__(name, **options)
-        self._settings: Any = declare(self, record)
+        super().__init__(name, record, **options)
         self._make_law = make_law
-        self._made: list[tuple[Any, Any]] = []
-        self._active = False
+        self._busy_until = -np.inf
 
-    # ---- life cycle ----
+    # ---- what `Controller` asks for ----
 
-    def setup(self) -> None:
-        robot = load_robot(self, self._settings).robot
-        self._robot = robot
+    def prepare(self, robot: Any) -> Iterable[Topic]:
         actuated = tuple(c.name for c in robot.coordinates if c.actuated and not c.prescribed)
         self._joints = self._settings.joints or actuated
         for joint in self._joints:
@@ -164,36 +152,28 @@ class JointController(ManagedNode):
         self._limit = limit if self._settings.saturate else np.full(len(limit), np.inf)
         self._law = self._make_law(self, robot, self._joints, self._settings)
         self._law.begin(robot.neutral())
-        self._commands = self.create_lifecycle_publisher(JointState, "joint_commands", 10)
-        self._state = self.create_lifecycle_publisher(JointTrajectory, "~/controller_state", 10)
-        for kind, topic, callback, qos in (
+        self._action = FollowJointTrajectoryAction(self, self, declared_tolerances(self, self._joints))
+        self._doors.append(self._action)
+        self._commands = self.say(JointState, "joint_commands")
+        self._state = self.say(JointTrajectory, "~/controller_state")
+        return (
             (JointState, "joint_states", self._on_joint_states, NEWEST),
             (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
-        ):
-            self._made.append(
-                (self.destroy_subscription, self.create_subscription(kind, topic, callback, qos))
-            )
-        self._forget()
-        self.get_logger().info(f"ready: {robot.name}, {len(self._joints)} joints")
+        )
 
-    def start(self) -> None:
-        self._forget()
-        self._active = True
-
-    def stop(self) -> None:
-        self._active = False
-
-    def clear(self) -> None:
-        for destroy, entity in self._made:
-            destroy(entity)
-        for publisher in (self._commands, self._state):
-            self.destroy_publisher(publisher)
-        self._made = []
-
-    def _forget(self) -> None:
-        """The next joint state is the first."""
-        self._now: float | None = None
+    def begin(self, measured: tuple[np.ndarray, np.ndarray]) -> None:
+        q, _ = measured
+        self._action.end("time began anew: the robot was reset, or another one took its place")
+        rest = np.zeros(self._robot.nv)
+        self._timeline = Timeline(lambda t: (q, rest, rest))
+        self._reference: Reference = self._timeline
         self._busy_until = -np.inf
+        self._law.begin(q)
+
+    def act(self, t: float) -> None:
+        q, v = self._measured
+        self._watch(t, q, v)
+        self._law.act(t, q, v, self._reference, self._send)
 
     # ---- what comes in ----
 
@@ -205,13 +185,7 @@ class JointController(ManagedNode):
         except ValueError as error:
             self.get_logger().warning(f"joint_states refused: {error}", throttle_duration_sec=1.0)
             return
-        if self._now is None or t < self._now:
-            self._begin(q)
-        self._now, self._stamp, self._measured = t, message.header.stamp, (q, v)
-        try:
-            self._law.act(t, q, v, self._reference, self._send)
-        except FlexdynError as error:
-            self.get_logger().error(f"no command: {error}", throttle_duration_sec=1.0)
+        self.answer(t, message.header.stamp, (q, v))
 
     def _read(self, message: JointState) -> tuple[float, np.ndarray, np.ndarray]:
         """Time, configuration and velocity; coordinates that are not measured stay neutral and at rest."""
@@ -232,32 +206,55 @@ class JointController(ManagedNode):
             raise ValueError("position or velocity holds numbers that are not finite")
         return seconds_of(message.header.stamp), q, v
 
-    def _begin(self, q: np.ndarray) -> None:
-        """Hold q: at the first state, and when time jumps back."""
-        rest = np.zeros(self._robot.nv)
-        self._timeline = Timeline(lambda t: (q, rest, rest))
-        self._reference: Reference = self._timeline
-        self._busy_until = -np.inf
-        self._law.begin(q)
-
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        if self._now is None:
-            self.get_logger().warning("trajectory refused: no joint_states yet", throttle_duration_sec=1.0)
-            return
-        q_d, v_d, _ = self._timeline(self._now)
         try:
-            for name in message.joint_names:
-                if name not in self._joints:
-                    raise TrajectoryError(
-                        f"unknown joint {name!r}, expected one of {', '.join(self._joints)}"
-                    )
-            rows = dict(zip(self._joints, self._rows.tolist(), strict=True))
-            path = read_path(message, rows, self._now, q_d[self._positions], v_d)
-            self._look_at_speed(path)
+            self.follow(message)
         except TrajectoryError as error:
             self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
             return
+        self._action.end("a trajectory on ~/joint_trajectory took its place")
+
+    # ---- what the action calls ----
+
+    def follow(self, trajectory: JointTrajectory) -> tuple[JointPath, float]:
+        """Follow a trajectory from now on; its path, and when the reference is at its end [s].
+
+        Raises
+        ------
+        TrajectoryError
+        """
+        if self._now is None:
+            raise TrajectoryError("no joint_states yet")
+        q_d, v_d, _ = self._timeline(self._now)
+        for name in trajectory.joint_names:
+            if name not in self._joints:
+                raise UnknownJointError(f"unknown joint {name!r}, expected one of {', '.join(self._joints)}")
+        rows = dict(zip(self._joints, self._rows.tolist(), strict=True))
+        path = read_path(trajectory, rows, self._now, q_d[self._positions], v_d)
+        self._look_at_speed(path)
         self._follow(path, q_d)
+        return path, self._busy_until
+
+    def halt(self, path: JointPath, at_state: bool) -> None:
+        """Hold the joints of a path: where they are, or at their present reference."""
+        assert self._now is not None
+        q_d, _, _ = self._timeline(self._now)
+        here = self._measured[0] if at_state else q_d
+        resting = JointPath.resting(path.rows, self._now, here[self._positions[path.rows]])
+        self._follow(resting, q_d)
+
+    def exclusively(self) -> AbstractContextManager[Any]:
+        """All happens in the thread that spins."""
+        return nullcontext()
+
+    def _watch(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        path = self._action.path
+        if path is not None:
+            q_d, v_d, _ = self._reference(t)
+            at = self._positions[path.rows]
+            self._action.watch(t, self._stamp, Motion(q_d[at], v_d[path.rows], q[at], v[path.rows]))
+
+    # ---- paths ----
 
     def _look_at_speed(self, path: JointPath) -> None:
         """Refuse a path that is too fast, or warn of it, as `velocity_limits` says."""
@@ -273,7 +270,7 @@ class JointController(ManagedNode):
     def _follow(self, path: JointPath, held: np.ndarray) -> None:
         """A path from now on; joints that it does not move stay at their present reference."""
         assert self._now is not None
-        reference = _along(path, held, self._positions[path.rows], self._robot.nv)
+        reference = along(path, held, self._positions[path.rows], self._robot.nv)
         if self._now >= self._busy_until:
             # shapers change only where nothing moves: elsewhere the reference would jump
             shaper = self._law.shaper(reference(path.end)[0])
@@ -290,8 +287,7 @@ class JointController(ManagedNode):
         if not self._active or self._now is None:
             return
         told = self._rows_of(output)
-        if not all(np.isfinite(values).all() for values in told.values()):
-            self.get_logger().error("the law gives numbers that are not finite", throttle_duration_sec=1.0)
+        if not self.is_sound(told):
             return
         command = JointState(name=list(self._joints))
         for field, values in told.items():
@@ -301,15 +297,13 @@ class JointController(ManagedNode):
         q_d, v_d, a_d = reference
         q, v = self._measured
         error = self._robot.difference(q, q_d)
-        state = JointTrajectory(joint_names=list(self._joints))
-        state.header.stamp = self._stamp
-        state.points = [
-            self._point(q_d[self._columns], v_d[self._rows], accelerations=a_d[self._rows]),
-            self._point(q[self._columns], v[self._rows]),
-            self._point(error[self._rows], (v_d - v)[self._rows]),
+        points = (
+            state_point(q_d[self._columns], v_d[self._rows], accelerations=a_d[self._rows]),
+            state_point(q[self._columns], v[self._rows]),
+            state_point(error[self._rows], (v_d - v)[self._rows]),
             self._output_point(told),
-        ]
-        self._state.publish(state)
+        )
+        self._state.publish(controller_state(self._joints, self._stamp, points))
 
     def _rows_of(self, output: Output) -> dict[str, np.ndarray]:
         """The arrays (k,) of a command, by field of the message."""
@@ -323,21 +317,3 @@ class JointController(ManagedNode):
     def _output_point(self, told: dict[str, np.ndarray]) -> JointTrajectoryPoint:
         names = {"effort": "effort", "position": "positions", "velocity": "velocities"}
         return JointTrajectoryPoint(**{names[field]: doubles(values) for field, values in told.items()})
-
-    def _point(self, positions: np.ndarray, velocities: np.ndarray, **more: np.ndarray) -> Any:
-        point = JointTrajectoryPoint(positions=doubles(positions), velocities=doubles(velocities))
-        for field, values in more.items():
-            setattr(point, field, doubles(values))
-        return point
-
-
-def _along(path: JointPath, held: np.ndarray, columns: np.ndarray, nv: int) -> Reference:
-    """A path as positions (nq,), velocities and accelerations (nv,) of the whole robot."""
-
-    def reference(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        q, v, a = held.copy(), np.zeros(nv), np.zeros(nv)
-        q[columns], v[path.rows], _ = path.at(t)
-        a[path.rows] = path.acceleration(t)
-        return q, v, a
-
-    return reference

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+from flexdyn_ros.control.goal_watch import STOPPED
 from flexdyn_ros.nodes.controller_parameters import (
     ComputedTorqueParameters,
     InputShaperParameters,
     PdControllerParameters,
+    PlatformControllerParameters,
+    SoftArmControllerParameters,
 )
 from flexdyn_ros.nodes.declaration import default_of, ros_name
 from flexdyn_ros.nodes.hydraulic_parameters import HydraulicActuatorsParameters
@@ -26,6 +29,8 @@ NODES: dict[str, type] = {
     "pd_controller": PdControllerParameters,
     "computed_torque": ComputedTorqueParameters,
     "input_shaper": InputShaperParameters,
+    "platform_controller": PlatformControllerParameters,
+    "soft_arm_controller": SoftArmControllerParameters,
 }
 
 
@@ -61,6 +66,30 @@ FAMILIES += tuple(
         ("input_shaper", "N m/rad, N/m", "N m s/rad, N s/m"),
     )
     for gain, unit, text in (("p", p_unit, "position gain"), ("d", d_unit, "velocity gain"))
+)
+
+
+FAMILIES += tuple(
+    (node, f"constraints.{name}", unit, f"of ~/follow_joint_trajectory: {text}")
+    for node in ("simulator", "pd_controller", "computed_torque", "input_shaper")
+    for name, unit, text in (
+        (
+            "goal_time",
+            "s",
+            "default 0.0; by which a goal may be late; 0: it is waited for",
+        ),
+        (
+            "stopped_velocity_tolerance",
+            "rad/s, m/s",
+            f"default {STOPPED}; velocity below which a joint has arrived; 0: any",
+        ),
+        (
+            "NAME.trajectory",
+            "rad, m",
+            "default 0.0; how far joint NAME may be from its path; 0: any",
+        ),
+        ("NAME.goal", "rad, m", "default 0.0; how far joint NAME may be from its goal; 0: any"),
+    )
 )
 
 

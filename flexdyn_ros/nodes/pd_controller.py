@@ -10,17 +10,13 @@ import numpy as np
 from flexdyn_ros.control.input_shaping import Shaper
 from flexdyn_ros.control.pd import pd
 from flexdyn_ros.control.reference import Reference
-from flexdyn_ros.control.sampled_feedback import sampled_growth
+from flexdyn_ros.control.sampled_feedback import DELAYS, sampled_growth
 from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.nodes.controller_parameters import PdControllerParameters
 from flexdyn_ros.nodes.controllers import Gains, JointController, Output, Send
 from flexdyn_ros.nodes.managed import run
 
 __all__ = ["PdLaw", "main", "make_node"]
-
-
-#: delays, in samples, for which feedback must be stable
-DELAYS = (0.0, 0.5, 1.0)
 
 
 class PdLaw:

@@ -72,7 +72,8 @@ def _turning(theta: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarra
 def read_pose_path(message: Any, robot: Any, now: float, q: np.ndarray, v: np.ndarray) -> PosePath:
     """The path of a MultiDOFJointTrajectory that starts from the present pose q (7,) and twist v (6,).
 
-    One joint, of any name; transforms are poses of the platform in the world. Twists (world axes) and
+    `robot` is a platform, or `control.PoseSpace` where the pose is that of a frame. One joint, of any name;
+    transforms are poses in the world. Twists (world axes) and
     accelerations may be given; twists that are not follow from the neighbouring points.
 
     Raises
@@ -80,7 +81,7 @@ def read_pose_path(message: Any, robot: Any, now: float, q: np.ndarray, v: np.nd
     TrajectoryError
     """
     if len(message.joint_names) != 1:
-        raise TrajectoryError(f"joint_names has {len(message.joint_names)} names, expected the platform's")
+        raise TrajectoryError(f"joint_names has {len(message.joint_names)} names, expected one")
     points = list(message.points)
     if not points:
         return PosePath(robot, np.array([now, now + 1e-9]), np.stack([q, q]), np.zeros((1, 1, 6)))

@@ -139,7 +139,7 @@ class PlatformTopics:
             check_reach(path)
         except TrajectoryError as error:
             raise self._refused(error) from None
-        simulation.book.accepted += 1
+        simulation.book.give_way()
         self.drive.follow(path)
 
     def _on_hydraulic_command(self, message: HydraulicCommand, simulation: Any) -> None:
@@ -147,7 +147,7 @@ class PlatformTopics:
             order = read_command(message, self._ranges)
         except InputError as error:
             raise self._refused(error) from None
-        simulation.book.accepted += 1
+        simulation.book.give_way()
         self.drive.take_order(order, simulation.stepper.t, time.monotonic())
 
     def _refused(self, error: Exception) -> CommandError:

@@ -137,6 +137,15 @@ class Simulation:
             hold = self.robot.inverse_dynamics(stepper.q.copy(), self._zero, self._zero)
             stepper.tau[:] = order.effort + np.where(order.gravity, hold, 0.0)
 
+    def joint_motion(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities that commands are about: of coordinates, of a platform its legs'
+        lengths."""
+        stepper = self.stepper
+        if self.drive is None:
+            return stepper.q.copy(), stepper.v.copy()
+        legs = self.robot.inverse_kinematics(stepper.q.copy(), stepper.v.copy())
+        return legs.length, legs.rate
+
     def forget_other_commands(self) -> None:
         """A command of the book has come: what a drive was told beside it is over."""
         if self.drive is not None:

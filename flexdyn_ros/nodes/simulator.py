@@ -31,12 +31,14 @@ from flexdyn_ros.nodes.platform_topics import PlatformTopics, hydraulics_of
 from flexdyn_ros.nodes.queues import COMMANDS, REQUESTS
 from flexdyn_ros.nodes.requests import RequestError
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
+from flexdyn_ros.nodes.simulated_trajectories import SimulatedTrajectories
 from flexdyn_ros.nodes.simulation import Load, Simulation
 from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters
 from flexdyn_ros.nodes.start_state import initial_state, servo_gains
 from flexdyn_ros.nodes.states import check_state, read_payload, read_state
 from flexdyn_ros.nodes.steps import LARGEST_STEP, Steps
 from flexdyn_ros.nodes.telemetry import Telemetry
+from flexdyn_ros.nodes.trajectory import TrajectoryError
 
 __all__ = ["Simulator", "main"]
 
@@ -106,6 +108,9 @@ class Simulator(ManagedNode):
             self._tick, settings.step, settings.real_time_factor, priority=settings.thread_priority
         )
         self._steps = Steps(self._simulation, self._pace, self._tick, self._telemetry.publish_now)
+        self._trajectories = SimulatedTrajectories(
+            self, self._simulation, self._pace.between_ticks, self._telemetry.stamp
+        )
         self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
         self._health = self.create_timer(1.0, self._report)
         self._publish_descriptions(loaded.text)
@@ -121,6 +126,7 @@ class Simulator(ManagedNode):
         # what is made by now stays: collections look at new objects only. Not collected here: finalizers of
         # rclpy's objects can wait for threads that wait for the interpreter
         gc.freeze()
+        self._trajectories.action.resume()
         self._telemetry.publish_now()
         self._pace.clear()
         self._pace.start(paused=self._paused_at_start)
@@ -130,8 +136,10 @@ class Simulator(ManagedNode):
             self._steps.end("deactivation or shutdown")
             self._paused_at_start = self._pace.paused
             self._pace.stop()
+            self._trajectories.action.pause()
 
     def clear(self) -> None:
+        self._trajectories.action.close()
         for destroy, entity in self._made:
             destroy(entity)
         for publisher in [*self._telemetry.publishers, self._diagnostics]:
@@ -214,6 +222,7 @@ class Simulator(ManagedNode):
         if self._settings.real_time_factor == 0.0:
             steps = min(steps, telemetry.steps_until_due(self._settings.step))
         good = simulation.tick(steps)
+        self._trajectories.look()
         telemetry.publish_due()
         if not good:
             self.get_logger().error(
@@ -246,12 +255,10 @@ class Simulator(ManagedNode):
             self._tell_rejection(error)
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        simulation = self._simulation
         with self._pace.between_ticks():
-            t, q, v = simulation.stepper.t, simulation.stepper.q.copy(), simulation.stepper.v.copy()
             try:
-                simulation.book.take_trajectory(message, t, q, v)
-            except CommandError as error:
+                self._trajectories.take(message)
+            except TrajectoryError as error:
                 self._tell_rejection(error)
 
     def _on_wrench(self, message: WrenchStamped) -> None:

@@ -18,7 +18,9 @@ __all__ = [
     "hydraulic_actuators",
     "input_shaper",
     "pd_controller",
+    "platform_controller",
     "simulator",
+    "soft_arm_controller",
     "state_publisher",
 ]
 
@@ -44,5 +46,7 @@ dynamics_server = _node("dynamics_server")
 hydraulic_actuators = _node("hydraulic_actuators")
 input_shaper = _node("input_shaper")
 pd_controller = _node("pd_controller")
+platform_controller = _node("platform_controller")
 simulator = _node("simulator")
+soft_arm_controller = _node("soft_arm_controller")
 state_publisher = _node("state_publisher")

@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.nodes.conversions import duration_seconds, numbers_of, seconds_of
 
-__all__ = ["JointPath", "TrajectoryError", "read_path"]
+__all__ = ["JointPath", "PastTrajectoryError", "TrajectoryError", "UnknownJointError", "along", "read_path"]
 
 
 #: positions, velocities, accelerations, efforts (n, k) at the knots; None where not given
@@ -24,6 +25,14 @@ Tables = tuple[np.ndarray | None, ...]
 
 class TrajectoryError(ValueError):
     """A trajectory is malformed; the message names field, value given, value expected."""
+
+
+class UnknownJointError(TrajectoryError):
+    """A trajectory names joints that cannot be moved, or none."""
+
+
+class PastTrajectoryError(TrajectoryError):
+    """A trajectory is over already."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,12 @@ class JointPath:
     times: np.ndarray
     coefficients: np.ndarray
     effort: np.ndarray | None
+
+    @staticmethod
+    def resting(rows: np.ndarray, now: float, here: np.ndarray) -> JointPath:
+        """Rest at positions (k,) from a time [s] on."""
+        flat = np.stack((here, np.zeros(len(rows))))[None]
+        return JointPath(rows, np.array([now, now + 1e-9]), flat, None)
 
     @property
     def end(self) -> float:
@@ -60,6 +75,11 @@ class JointPath:
             return position, velocity, None
         share = s / (self.times[i + 1] - self.times[i])
         return position, velocity, (1.0 - share) * self.effort[i] + share * self.effort[i + 1]
+
+    def point_at(self, time: float, points: int) -> int:
+        """Index of the point, of those of the message, that is moved to at a time; the last one holds."""
+        ahead = len(self.times) - int(np.searchsorted(self.times, time, side="right"))
+        return max(0, points - max(1, ahead))
 
     def greatest_speed(self) -> np.ndarray:
         """Largest |velocity| (k,) of each joint, of 65 in each polynomial."""
@@ -102,16 +122,15 @@ def read_path(
     """
     names = list(message.joint_names)
     if not names:
-        raise TrajectoryError("joint_names is empty, expected the names of the joints that move")
+        raise UnknownJointError("joint_names is empty, expected the names of the joints that move")
     if len(set(names)) < len(names):
-        raise TrajectoryError("joint_names has a name more than once")
+        raise UnknownJointError("joint_names has a name more than once")
     index = np.array([rows[name] for name in names], dtype=np.int64)
     stamp = seconds_of(message.header.stamp)
     start = stamp if stamp > 0.0 else now
     points = list(message.points)
     if not points:
-        flat = np.stack((here[index], np.zeros(len(names))))[None]
-        return JointPath(index, np.array([now, now + 1e-9]), flat, None)
+        return JointPath.resting(index, now, here[index])
     times = _times(points, start, now)
     positions, velocities, accelerations, efforts = (
         _table(points, field, len(names)) for field in ("positions", "velocities", "accelerations", "effort")
@@ -126,13 +145,26 @@ def read_path(
     return JointPath(index, times, _spline(times, x, v, a), effort)
 
 
+def along(path: JointPath, held: np.ndarray, columns: np.ndarray, nv: int) -> Reference:
+    """A path as positions (nq,), velocities and accelerations (nv,) of a robot, whose other joints stay at
+    `held` (nq,); columns (k,): where the positions of the path are in q."""
+
+    def reference(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        q, v, a = held.copy(), np.zeros(nv), np.zeros(nv)
+        q[columns], v[path.rows], _ = path.at(t)
+        a[path.rows] = path.acceleration(t)
+        return q, v, a
+
+    return reference
+
+
 def _times(points: list[Any], start: float, now: float) -> np.ndarray:
     times = start + np.array([duration_seconds(point.time_from_start) for point in points])
     if len(times) > 1 and not (np.diff(times) > 0.0).all():
         at = int(np.argmin(np.diff(times) > 0.0)) + 1
         raise TrajectoryError(f"points[{at}].time_from_start is not later than that of the point before it")
     if times[-1] < now - 1e-9:
-        raise TrajectoryError(f"the trajectory ended at {times[-1]:.3f} s, it is {now:.3f} s already")
+        raise PastTrajectoryError(f"the trajectory ended at {times[-1]:.3f} s, it is {now:.3f} s already")
     return times
 
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from provision.causes import COMPILER, HEADERS, VENV
@@ -84,7 +85,10 @@ class Wheels(Recipe):
             self.packages("kernel-packages", numbers, lists["-kernels"], after="venv"),
             self.packages("packages", library, lists["-ros"], lists[""], after="kernel-packages"),
             self.step("interfaces", interfaces, self.build_interfaces, after=("packages",)),
-            self.step("tf2_msgs", fallback, self.build_tf2_msgs, after=("packages",)),
+            *(
+                self.step(name, fallback, partial(self.build_fallback, name), after=("packages",))
+                for name in ("control_msgs", "tf2_msgs")
+            ),
             self.step("package", package, self.install_package, after=("packages",)),
             # the library's own once more: all versions have to agree
             self.packages(
@@ -139,11 +143,12 @@ class Wheels(Recipe):
     def build_interfaces(self) -> Iterator[list[str]]:
         yield from self.build("flexdyn_interfaces")
 
-    def build_tf2_msgs(self) -> Iterator[list[str]]:
-        own = self.environment.stamps / "own_tf2_msgs"
-        there = [self.python, "-c", "import tf2_msgs.msg"]
+    def build_fallback(self, name: str) -> Iterator[list[str]]:
+        """Our part of a package of messages, where the package itself is not there."""
+        own = self.environment.stamps / f"own_{name}"
+        there = [self.python, "-c", f"import {name}"]
         if own.exists() or subprocess.run(there, capture_output=True, check=False).returncode != 0:
-            yield from self.build("fallback/tf2_msgs")
+            yield from self.build(f"fallback/{name}")
             own.touch()
 
 

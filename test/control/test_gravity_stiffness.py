@@ -5,9 +5,10 @@ import pytest
 
 import flexdyn_ros
 from flexdyn_ros.control.closed_loop import joint_inertia
-from flexdyn_ros.control.gravity_stiffness import holding_stiffness
+from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
 from flexdyn_ros.control.pd import pd
-from flexdyn_ros.control.sampled_feedback import sampled_growth
+from flexdyn_ros.control.sampled_feedback import DELAYS, sampled_growth
+from flexdyn_ros.control.static_shape import StaticShape
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +55,52 @@ def test_the_default_gains_hold_the_upright_arm_and_those_without_weight_do_not(
     )  # fmt: skip
     assert abs(run.q[-1]).max() < 0.08
     assert abs(run.v[-1]).max() < 0.02
+
+
+@pytest.fixture(scope="module")
+def upright():
+    """An arm whose links bend, on its head: gravity pulls against the way it points, and pulls hard."""
+    return flexdyn_ros.load("flexible_two_link", options={"gravity": [-36.0, 0.0, 0.0]})
+
+
+def test_gains_of_an_arm_that_bends_hold_it_on_its_head_and_those_without_weight_do_not(upright):
+    q = upright.neutral()
+    bent, tau = StaticShape(upright)(q)
+    inertia = joint_inertia(upright, q)
+    P = 100.0 * inertia + holding_stiffness(upright, q)
+    D = 2.0 * np.sqrt(P * inertia)
+    growth = {share: sampled_growth(upright, bent, P, D, 0.01, 0.01 * share, tau) for share in DELAYS}
+    assert max(growth.values()) < -0.5, growth
+    assert sampled_growth(upright, bent, 100.0 * inertia, 20.0 * inertia, 0.01, 0.0, tau) > 0.5
+    run = flexdyn_ros.simulate(upright, 4.0, q0=bent + 0.02, dt=1e-3, control=pd(upright, q, P, D))
+    joints = [upright.index(name) for name in upright.actuators]
+    assert np.abs(run.q[-1][joints] - q[joints]).max() < 1e-3
+
+
+def test_a_boom_that_yields_needs_stiffer_joints_than_a_rigid_one(upright):
+    rigid = flexdyn_ros.load(
+        "flexible_two_link", options={"gravity": [-36.0, 0.0, 0.0], "formulation.flexible": False}
+    )
+    bending, stiff = (
+        holding_stiffness(robot, robot.neutral())[[robot.index(name) for name in robot.actuators]]
+        for robot in (upright, rigid)
+    )
+    assert (bending > 1.001 * stiff).all()
+    assert (bending < 3.0 * stiff).all()
+
+
+def test_elastic_coordinates_have_no_stiffness_of_their_own_to_be_held_with(upright):
+    needed = holding_stiffness(upright, upright.neutral())
+    joints = [upright.index(name) for name in upright.actuators]
+    assert not np.delete(needed, joints).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "held"),
+    [("canadarm2", True), ("two_link", True), ("mobile_arm", False), ("stewart_1t", False)],
+)
+def test_robots_that_stand_on_joints_and_springs_alone_can_be_held(name, held):
+    assert can_be_held(flexdyn_ros.load(name)) == held
 
 
 def node_with(capfd, **gains):

@@ -245,6 +245,27 @@ def test_a_command_to_one_of_its_joints_ends_a_trajectory(book):
     assert order.effort.tolist() == [0.0, 1.0, 0.0]
 
 
+def test_joints_that_a_new_trajectory_does_not_name_hold_where_they_are(book):
+    book.take_trajectory(path(2, (1.1, 2.2)), 10.0, Q, np.zeros(3))
+    here = Q + 0.3
+    book.take_trajectory(path(1, (1.5,), ("elbow",)), 10.5, here, np.zeros(3))
+    order = book.order(10.55, 10.55, here)
+    assert order.servo_position.tolist() == [True, True, False]
+    assert order.position[0] == pytest.approx(here[0])
+    assert order.gravity.tolist() == [True, True, False]
+
+
+def test_turns_count_what_each_coordinate_was_told(book):
+    book.take_trajectory(path(2, (1.1, 2.2)), 10.0, Q, np.zeros(3))
+    before = book.turns.copy()
+    book.take_joint_state(command(("elbow",), effort=[1.0]), 10.5, 10.5)
+    assert (book.turns - before).tolist() == [0, 1, 0]
+    book.order(11.0, 11.0, Q)
+    assert (book.turns - before).tolist() == [0, 1, 0], "a stale command is no other command"
+    book.forget()
+    assert (book.turns > before).all()
+
+
 def test_a_trajectory_of_an_unknown_joint_changes_nothing(book):
     book.take_joint_state(command(effort=(3.0, 4.0)), 0.0, 0.0)
     with pytest.raises(CommandError, match="wrist"):

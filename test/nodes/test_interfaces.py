@@ -1,6 +1,7 @@
 """The interface files say what the table says, each field with a comment; the built package says the same."""
 
 import importlib
+import json
 import re
 from pathlib import Path
 
@@ -143,18 +144,43 @@ def test_messages_survive_serialization():
     assert deserialize_message(serialize_message(sent), LinkDeflections) == sent
 
 
+def hashes_of(package):
+    """Type hashes by name, of all that an installed package of interfaces defines or uses."""
+    prefix = Path(importlib.import_module(package).__file__).parents[4]
+    found = {}
+    for file in (prefix / "share" / package).rglob("*.json"):
+        found |= {
+            entry["type_name"]: entry["hash_string"] for entry in json.loads(file.read_text())["type_hashes"]
+        }
+    return found
+
+
 @pytest.mark.ros
 def test_the_frames_message_talks_to_tf2():
     """TFMessage has the type hash of geometry2's (seen in a kilted installation), whoever built it."""
     pytest.importorskip("rclpy", reason="ROS 2 is not installed here")
-    import json
+    expected = "RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087"
+    assert hashes_of("tf2_msgs")["tf2_msgs/msg/TFMessage"] == expected
 
-    import tf2_msgs
 
-    prefix = Path(tf2_msgs.__file__).parents[4]
-    text = (prefix / "share" / "tf2_msgs" / "msg" / "TFMessage.json").read_text()
-    hashes = {entry["type_name"]: entry["hash_string"] for entry in json.loads(text)["type_hashes"]}
-    assert (
-        hashes["tf2_msgs/msg/TFMessage"]
-        == "RIHS01_e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087"
-    )
+@pytest.mark.ros
+def test_the_trajectory_action_talks_to_ros2_control():
+    """The action and its messages have the type hashes of control_msgs (made from its sources), whoever built
+    it: ours those of 6.3 and later, an installed one may be older (to 5.8, jazzy)."""
+    pytest.importorskip("rclpy", reason="ROS 2 is not installed here")
+    now = "RIHS01_ff29901b2693f5deb847e96084a1c2cdb26e70b7c847be21859b70a55fb29cf0"
+    before = "RIHS01_738ebcb7a2d7cfa42f9f1001cc99ce3a4383d1cfe508015d9be8485e4b1c66f6"
+    found = hashes_of("control_msgs")
+    import control_msgs
+
+    share = Path(control_msgs.__file__).parents[4] / "share" / "control_msgs" / "package.xml"
+    is_ours = "<version>0.1.0</version>" in share.read_text()
+    assert found["control_msgs/action/FollowJointTrajectory"] in ((now,) if is_ours else (now, before))
+    for name, hashed in (
+        ("JointTolerance", "RIHS01_c254f9cece0f3b733017b6990fd46d1326e25242d6b8844398c97d9a88e7d648"),
+        (
+            "JointComponentTolerance",
+            "RIHS01_739ea7566931944d33830fa10f1bf5e7a7fbdc3172bce7a7eaac642bd6e3ffa4",
+        ),
+    ):
+        assert found[f"control_msgs/msg/{name}"] == hashed

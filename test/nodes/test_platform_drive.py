@@ -102,3 +102,66 @@ def test_a_platform_beyond_its_stroke_may_come_back_but_not_go_on(robot):
     check_reach(path(robot, 0.0, start=low))
     with pytest.raises(TrajectoryError):
         check_reach(path(robot, low[2] - robot.neutral()[2] - 0.05, start=low))
+
+
+def leg_trajectory(robot, lengths):
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    point = JointTrajectoryPoint(positions=list(lengths))
+    point.time_from_start.sec = 1
+    return JointTrajectory(joint_names=list(robot.effort_names), points=[point])
+
+
+def simulated(robot, hydraulics):
+    from flexdyn_ros.nodes.commands import CommandBook
+    from flexdyn_ros.nodes.platform_drive import Legs, PlatformDrive
+    from flexdyn_ros.nodes.platform_topics import leg_gains
+    from flexdyn_ros.nodes.simulation import Simulation
+
+    home = robot.neutral()
+    gains = leg_gains(robot, home)
+    drive = PlatformDrive(robot, hydraulics, *gains)
+    book = CommandBook(Legs.of(robot))
+    return Simulation(robot, book, home, np.zeros(6), *gains, drive, dt=1e-3)
+
+
+@pytest.fixture
+def node():
+    import rclpy
+
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node("legs", context=context)
+    yield node
+    node.destroy_node()
+    context.try_shutdown()
+
+
+def test_a_trajectory_of_the_legs_starts_at_their_present_lengths(robot, node):
+    from contextlib import nullcontext
+
+    from flexdyn_ros.nodes.simulated_trajectories import SimulatedTrajectories
+
+    simulation = simulated(robot, "none")
+    legs = SimulatedTrajectories(node, simulation, nullcontext, lambda: None)
+    lengths, rates = simulation.joint_motion()
+    assert lengths == pytest.approx(robot.inverse_kinematics(robot.neutral()).length)
+    assert rates == pytest.approx(np.zeros(6))
+    path = legs.take(leg_trajectory(robot, lengths + 0.05))
+    assert path.at(0.0)[0] == pytest.approx(lengths)
+    for _ in range(1500):
+        assert simulation.tick(1)
+    assert simulation.joint_motion()[0] == pytest.approx(lengths + 0.05, abs=2e-3)
+    legs.action.close()
+
+
+def test_legs_that_another_process_drives_follow_no_trajectory(robot, node):
+    from contextlib import nullcontext
+
+    from flexdyn_ros.nodes.simulated_trajectories import SimulatedTrajectories
+
+    simulation = simulated(robot, "external")
+    legs = SimulatedTrajectories(node, simulation, nullcontext, lambda: None)
+    with pytest.raises(TrajectoryError, match="forces come from outside"):
+        legs.take(leg_trajectory(robot, simulation.joint_motion()[0]))
+    legs.action.close()

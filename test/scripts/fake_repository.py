@@ -13,7 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 #: with the output FAKE_OUTPUT; FAKE_WAITS: words of the call that waits until the file FAKE_GATE is there
 COMMAND = """#!/usr/bin/env bash
 call="${0##*/} $*"
-case $call in *"import tf2_msgs"* | *"pip config"*) exit 0 ;; *"get_paths"*) exit 1 ;; esac
+case $call in
+  *"import control_msgs"* | *"import tf2_msgs"* | *"pip config"*) exit 0 ;;
+  *"get_paths"*) exit 1 ;;
+esac
 echo "$call" >>"$FAKE_CALLS"
 echo "[1/2] first_kernel      1.0 s"
 if [[ -n ${FAKE_WAITS:-} && $call == *$FAKE_WAITS* ]]; then

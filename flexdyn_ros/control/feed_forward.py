@@ -1,0 +1,104 @@
+"""Feed-forward by inverse dynamics along a reference, with feedback on the coordinates of the actuators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.control.reference import Reference, reference_of
+from flexdyn_ros.control.sampled_feedback import sampled_growth
+from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.errors import StateError, UnsupportedError
+
+__all__ = ["FEED_FORWARD", "FeedForward", "actuator_inertia", "actuator_motion"]
+
+#: how much of the inverse dynamics is fed forward
+FEED_FORWARD = ("full", "static", "none")
+
+
+def actuator_motion(robot: Any, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates (nu,) of the actuators and their rates: lengths of the legs of a platform, else q and v."""
+    if robot.kind == "platform":
+        legs = robot.inverse_kinematics(q, v)
+        return legs.length, legs.rate
+    return q, v
+
+
+def actuator_inertia(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Inertia (nu, nu) that the actuators feel, (B^T M^-1 B)^-1: Khatib's, with the rates B^T v."""
+    B = robot.actuation_matrix(q)
+    inertia: np.ndarray = np.linalg.inv(B.T @ np.linalg.solve(robot.mass_matrix(q), B))
+    return inertia
+
+
+class FeedForward:
+    """tau = ID(q_d, v_d, a_d) + L (w^2 (x_d - x) + 2 zeta w (x_d' - x')), x: coordinates of the actuators.
+
+    L is the inertia that they feel at the reference: where inertia dominates every error obeys
+    e'' + 2 zeta w e' + w^2 e = 0; where springs do, as in a soft arm, the feedback damps, and little of the
+    sampling is felt, since it asks least where least mass moves. Of a platform, legs alone are measured.
+
+    Parameters
+    ----------
+    robot : Robot
+        All of whose coordinates are driven: platforms, soft arms, rigid arms.
+    target : as of `reference_of`; (nq,) array, or callable t -> q, (q, v) or (q, v, a)
+    frequency, damping_ratio : float
+        w [rad/s], zeta [-].
+    feed_forward : {"full", "static", "none"}
+        The inverse dynamics of the reference; only what holds it at rest; nothing.
+    lead : float
+        How far ahead the reference is looked at for it [s]: half a sample where efforts are held for one.
+
+    Raises
+    ------
+    UnsupportedError
+        For a robot that has coordinates without an actuator.
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        target: Any,
+        frequency: float,
+        damping_ratio: float = 1.0,
+        feed_forward: str = "full",
+        lead: float = 0.0,
+    ) -> None:
+        if robot.nu != robot.nv or (
+            robot.kind != "platform" and not all(c.actuated for c in robot.coordinates)
+        ):
+            free = [c.name for c in robot.coordinates if not c.actuated]
+            raise UnsupportedError(
+                f"robot '{robot.name}' has coordinates without an actuator ({', '.join(free)}), expected a "
+                "platform, a soft arm or a rigid arm"
+            )
+        if feed_forward not in FEED_FORWARD:
+            raise StateError(f"feed_forward is {feed_forward!r}, expected one of {', '.join(FEED_FORWARD)}")
+        self.robot, self.frequency, self.damping_ratio = robot, float(frequency), float(damping_ratio)
+        self.feed_forward, self.lead = feed_forward, lead
+        self.reference: Reference = reference_of(robot, target)
+        self._rest = np.zeros(robot.nv)
+
+    def __call__(self, t: float, x: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """Efforts (nu,) at time t [s] for measured coordinates of the actuators and their rates (nu,)."""
+        q_d, v_d, _ = self.reference(t)
+        x_d, rate_d = actuator_motion(self.robot, q_d, v_d)
+        w = self.frequency
+        asked = w * w * (x_d - x) + 2.0 * self.damping_ratio * w * (rate_d - rate)
+        effort: np.ndarray = actuator_inertia(self.robot, q_d) @ asked
+        if self.feed_forward == "none":
+            return effort
+        q, v, a = self.reference(t + self.lead)
+        if self.feed_forward == "static":
+            v = a = self._rest
+        return effort + self.robot.inverse_dynamics(q, v, a)
+
+    def growth(self, q: np.ndarray, period: float, delay: float) -> float:
+        """Rate [1/s] of the least stable motion about rest at q (nq,) when sampled: `sampled_growth`."""
+        B = self.robot.actuation_matrix(q)
+        w, L = self.frequency, actuator_inertia(self.robot, q)
+        tau = self.robot.inverse_dynamics(q, self._rest, self._rest)
+        P, D = w * w * L @ B.T, 2.0 * self.damping_ratio * w * L @ B.T
+        return sampled_growth(self.robot, q, P, D, period, delay, tau)

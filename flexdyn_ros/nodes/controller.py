@@ -1,0 +1,150 @@
+"""What all controllers have in common: a robot, states in, commands out, a reference in time.
+
+A controller computes when a state comes, so that it runs at the rate of the robot and in the robot's time,
+and falls silent with it: what a robot does without commands is the robot's to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from flexdyn_ros.control.reference import Timeline
+from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.nodes.conversions import doubles
+from flexdyn_ros.nodes.declaration import declare
+from flexdyn_ros.nodes.managed import ManagedNode
+from flexdyn_ros.nodes.robot_source import load_robot
+
+__all__ = ["NEWEST", "Controller", "Topic", "controller_state", "state_point"]
+
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+#: kind, name, callback and QoS of a topic that is heard
+Topic = tuple[Any, str, Callable[[Any], None], Any]
+
+
+class Controller(ManagedNode):
+    """A controller node. What it publishes bears the stamp of the state that it answers.
+
+    Nodes give it three functions: `prepare` (law and publishers; the topics to hear), `begin` (hold what is
+    measured) and `act` (answer the state). `_timeline` holds what is wanted, `_now`, `_stamp` and `_measured`
+    the last state.
+    """
+
+    def __init__(self, name: str, record: type, **options: Any) -> None:
+        super().__init__(name, **options)
+        self._settings: Any = declare(self, record)
+        self._heard: list[Any] = []
+        self._said: list[Any] = []
+        #: things that take goals while the node is active: they have resume, pause and close
+        self._doors: list[Any] = []
+        self._active = False
+        self._timeline: Timeline
+        self._forget()
+
+    # ---- what controllers give ----
+
+    def prepare(self, robot: Any) -> Iterable[Topic]:
+        """Make law, publishers (`say`) and doors; the topics to be heard."""
+        raise NotImplementedError
+
+    def begin(self, measured: Any) -> None:
+        """Hold what is measured: at the first state, and when time jumps back."""
+        raise NotImplementedError
+
+    def act(self, t: float) -> None:
+        """Answer the last state."""
+        raise NotImplementedError
+
+    # ---- life cycle ----
+
+    def setup(self) -> None:
+        self._robot = load_robot(self, self._settings).robot
+        for kind, topic, callback, qos in self.prepare(self._robot):
+            self._heard.append(self.create_subscription(kind, topic, callback, qos))
+        self._forget()
+        self.get_logger().info(f"ready: {self._robot.name}, {self._robot.nu} efforts")
+
+    def start(self) -> None:
+        self._forget()
+        self._active = True
+        for door in self._doors:
+            door.resume()
+
+    def stop(self) -> None:
+        if self._active:
+            for door in self._doors:
+                door.pause()
+        self._active = False
+
+    def clear(self) -> None:
+        for door in self._doors:
+            door.close()
+        for subscription in self._heard:
+            self.destroy_subscription(subscription)
+        for publisher in self._said:
+            self.destroy_publisher(publisher)
+        self._heard, self._said, self._doors = [], [], []
+
+    def say(self, kind: Any, topic: str) -> Any:
+        """A publisher."""
+        publisher = self.create_lifecycle_publisher(kind, topic, 10)
+        self._said.append(publisher)
+        return publisher
+
+    def _forget(self) -> None:
+        """The next state is the first."""
+        self._now: float | None = None
+        self._stamp: Any = None
+        self._measured: Any = None
+
+    # ---- states ----
+
+    def answer(self, t: float, stamp: Any, measured: Any) -> None:
+        """A state of time t [s] has come."""
+        if self._now is None or t < self._now:
+            self._now, self._stamp, self._measured = t, stamp, measured
+            try:
+                self.begin(measured)
+            except FlexdynError as error:
+                self._forget()
+                self.get_logger().error(f"cannot begin: {error}", throttle_duration_sec=1.0)
+                return
+        self._now, self._stamp, self._measured = t, stamp, measured
+        try:
+            self.act(t)
+        except FlexdynError as error:
+            self.get_logger().error(f"no command: {error}", throttle_duration_sec=1.0)
+
+    def is_sound(self, told: Mapping[str, np.ndarray]) -> bool:
+        """Whether a command is finite; told in the log if not."""
+        if all(np.isfinite(values).all() for values in told.values()):
+            return True
+        self.get_logger().error("the law gives numbers that are not finite", throttle_duration_sec=1.0)
+        return False
+
+    def warn_of_growth(self, growth: float, remedy: str) -> None:
+        """Say that the closed loop is unstable: motion grows by so much per second."""
+        self.get_logger().warning(
+            f"feedback sampled at {self._settings.state_rate_hz:g} Hz does not hold {self._robot.name}: "
+            f"motion about its position grows by {growth:.3g} per second; {remedy}"
+        )
+
+
+def state_point(positions: np.ndarray, velocities: np.ndarray, **more: np.ndarray) -> Any:
+    """A point of ~/controller_state."""
+    point = JointTrajectoryPoint(positions=doubles(positions), velocities=doubles(velocities))
+    for field, values in more.items():
+        setattr(point, field, doubles(values))
+    return point
+
+
+def controller_state(names: Iterable[str], stamp: Any, points: Iterable[Any]) -> Any:
+    """~/controller_state: reference, feedback, error and output."""
+    state = JointTrajectory(joint_names=list(names), points=list(points))
+    state.header.stamp = stamp
+    return state

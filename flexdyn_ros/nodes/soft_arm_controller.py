@@ -1,0 +1,196 @@
+"""`soft_arm_controller`: pressures, or forces, that lead the tip of a soft arm, or its sections."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
+
+from flexdyn_interfaces.msg import DynamicsState
+from flexdyn_ros.control.feed_forward import FeedForward
+from flexdyn_ros.control.pose_space import PoseSpace
+from flexdyn_ros.control.reference import Reference, Timeline
+from flexdyn_ros.control.sampled_feedback import DELAYS
+from flexdyn_ros.control.tip_path import RATE, TipPath, check_shapes
+from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.model.continuum import ATMOSPHERE
+from flexdyn_ros.nodes.controller import NEWEST, Controller, Topic, controller_state, state_point
+from flexdyn_ros.nodes.controller_parameters import SoftArmControllerParameters
+from flexdyn_ros.nodes.conversions import doubles, numbers_of, seconds_of
+from flexdyn_ros.nodes.declaration import ParameterError
+from flexdyn_ros.nodes.managed import run
+from flexdyn_ros.nodes.platform_path import read_pose_path
+from flexdyn_ros.nodes.trajectory import TrajectoryError, UnknownJointError, along, read_path
+
+__all__ = ["SoftArmController", "main"]
+
+
+class SoftArmController(Controller):
+    """Hears simulator/state, ~/tip_trajectory and ~/joint_trajectory; publishes simulator/pressure_commands
+    or joint_commands, and ~/controller_state.
+
+    Without a trajectory it holds the shape found at the first state.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("soft_arm_controller", SoftArmControllerParameters, **options)
+
+    def prepare(self, robot: Any) -> Iterable[Topic]:
+        if robot.kind != "continuum":
+            raise ParameterError(
+                f"robot '{robot.name}' is no soft arm ({robot.kind}), expected one with <section>"
+            )
+        settings = self._settings
+        self._names = robot.effort_names
+        self._range = self._range_of(robot)
+        self._tip = f"{robot.section_names[-1]}/tip"
+        self._law = FeedForward(
+            robot,
+            lambda t: self._timeline(t),
+            settings.bandwidth,
+            settings.damping_ratio,
+            settings.feed_forward,
+            0.5 / settings.state_rate_hz + settings.actuator_lag,
+        )
+        # imports and compiles now, not while the arm waits for the answer
+        robot.inverse_kinematics(robot.frames(robot.neutral(), self._tip))
+        kind, topic = JointState, "joint_commands"
+        if self._by_pressure:
+            kind, topic = Float64MultiArray, "simulator/pressure_commands"
+        self._commands = self.say(kind, topic)
+        self._state = self.say(JointTrajectory, "~/controller_state")
+        return (
+            (DynamicsState, "simulator/state", self._on_state, NEWEST),
+            (MultiDOFJointTrajectory, "~/tip_trajectory", self._on_tip_trajectory, 10),
+            (JointTrajectory, "~/joint_trajectory", self._on_joint_trajectory, 10),
+        )
+
+    def _range_of(self, robot: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Least and largest forces of the actuators (nu,) [N]; whether they come from pressures."""
+        pressures = [section.pressure for section in robot.description.sections]
+        driven = all(pressure is not None for pressure in pressures)
+        asked = self._settings.output
+        if asked == "pressures" and not driven:
+            raise ParameterError(
+                f"parameter output is 'pressures', but not all sections of robot '{robot.name}' have a "
+                "<pressure area>, expected 'forces'"
+            )
+        self._by_pressure = driven and asked != "forces"
+        if not self._by_pressure:
+            limit = np.array([c.effort_limit for c in robot.coordinates])
+            return -limit, limit
+        highest = np.repeat([np.inf if p.maximum is None else p.maximum for p in pressures], 3)
+        areas = robot.pressure_areas
+        return -areas * ATMOSPHERE, areas * (highest - ATMOSPHERE)
+
+    def begin(self, measured: tuple[np.ndarray, np.ndarray]) -> None:
+        q, _ = measured
+        rest = np.zeros(self._robot.nv)
+        self._timeline = Timeline(lambda t: (q, rest, rest))
+        period = 1.0 / self._settings.state_rate_hz
+        growth = max(self._law.growth(q, period, share * period) for share in DELAYS)
+        if growth >= 0.0:
+            self.warn_of_growth(growth, "lower the bandwidth or raise state_rate_hz")
+
+    def act(self, t: float) -> None:
+        wanted, (q, v) = self._timeline(t), self._measured
+        if not self._active:
+            return
+        told = np.clip(self._law(t, q, v), *self._range)
+        if not self.is_sound({"effort": told}):
+            return
+        if self._by_pressure:
+            self._commands.publish(Float64MultiArray(data=doubles(self._robot.pressures(q, told))))
+        else:
+            command = JointState(name=list(self._names), effort=doubles(told))
+            command.header.stamp = self._stamp
+            self._commands.publish(command)
+        q_d, v_d, a_d = wanted
+        points = [state_point(q_d, v_d, accelerations=a_d), state_point(q, v), state_point(q_d - q, v_d - v)]
+        points.append(state_point(np.zeros(0), np.zeros(0), effort=told))
+        self._state.publish(controller_state(self._names, self._stamp, points))
+
+    # ---- what comes in ----
+
+    def _on_state(self, message: DynamicsState) -> None:
+        if not self._active:
+            return
+        robot = self._robot
+        found = []
+        for field, names, expected in (
+            ("positions", message.position_names, robot.q_names),
+            ("velocities", message.velocity_names, robot.v_names),
+        ):
+            values = numbers_of(getattr(message, field))
+            wrong = ""
+            if tuple(names) != tuple(expected) or len(values) != len(expected):
+                wrong = f"its coordinates are not those of {robot.name}"
+            elif not np.isfinite(values).all():
+                wrong = f"{field} hold {values[~np.isfinite(values)][0]}, expected finite numbers"
+            if wrong:
+                text = f"state of {message.robot or 'a robot'} refused: {wrong}"
+                self.get_logger().warning(text, throttle_duration_sec=1.0)
+                return
+            found.append(values.copy())
+        self.answer(seconds_of(message.header.stamp), message.header.stamp, (found[0], found[1]))
+
+    def _on_tip_trajectory(self, message: MultiDOFJointTrajectory) -> None:
+        self._take(lambda now: self._tip_path(message, now))
+
+    def _on_joint_trajectory(self, message: JointTrajectory) -> None:
+        self._take(lambda now: self._shape_path(message, now))
+
+    def _take(self, read: Any) -> None:
+        try:
+            if self._now is None:
+                raise TrajectoryError("no state yet")
+            path = read(self._now)
+        except (TrajectoryError, FlexdynError) as error:
+            self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
+            return
+        self._timeline.follow(self._now, path)
+
+    def _tip_path(self, message: MultiDOFJointTrajectory, now: float) -> Reference:
+        """The motion whose tip goes through positions, or poses, in the world.
+
+        Raises TrajectoryError, or StateError where the tip cannot come or the actuators cannot hold it.
+        """
+        robot = self._robot
+        q_d, v_d, _ = self._timeline(now)
+        here = PoseSpace.of_matrix(robot.frames(q_d, self._tip))
+        poses = read_pose_path(message, PoseSpace, now, here, robot.jacobian(q_d, self._tip) @ v_d)
+        if self._settings.tip_target == "pose":
+            path = TipPath(robot, poses.times, lambda t: PoseSpace.matrix(poses(t)[0]), q_d, v_d)
+        else:
+            path = TipPath(robot, poses.times, lambda t: poses(t)[0][:3], q_d, v_d)
+        check_shapes(robot, path.times, path.shapes, self._range)
+        return path
+
+    def _shape_path(self, message: JointTrajectory, now: float) -> Reference:
+        """The motion of actuators by name; raises TrajectoryError or StateError."""
+        robot = self._robot
+        rows = {name: i for i, name in enumerate(self._names)}
+        for name in message.joint_names:
+            if name not in rows:
+                raise UnknownJointError(f"unknown actuator {name!r}, expected one of {', '.join(rows)}")
+        q_d, v_d, _ = self._timeline(now)
+        path = read_path(message, rows, now, q_d, v_d)
+        reference = along(path, q_d, path.rows, robot.nv)
+        looks = min(max(2, int(RATE * (path.end - now)) + 1), 2000)
+        times = np.linspace(now, max(path.end, now + 1e-9), looks)
+        check_shapes(robot, times, np.stack([reference(float(t))[0] for t in times]), self._range)
+        return reference
+
+
+def main(args: list[str] | None = None) -> None:
+    """Entry point."""
+    sys.exit(run(SoftArmController, args))
+
+
+if __name__ == "__main__":
+    main()
