@@ -173,6 +173,7 @@ class JointController(ManagedNode):
             self._made.append(
                 (self.destroy_subscription, self.create_subscription(kind, topic, callback, qos))
             )
+        self._states = self.watch_input("joint_states", "no command")
         self._forget()
         self.get_logger().info(f"ready: {robot.name}, {len(self._joints)} joints")
 
@@ -200,6 +201,7 @@ class JointController(ManagedNode):
     def _on_joint_states(self, message: JointState) -> None:
         if not self._active:
             return
+        self._states.hear()
         try:
             t, q, v = self._read(message)
         except ValueError as error:

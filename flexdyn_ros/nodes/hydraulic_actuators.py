@@ -60,6 +60,8 @@ class HydraulicActuators(ManagedNode):
         self._state = HydraulicState(names=list(hydraulics.names))
         self._force.header.frame_id = pace_word(settings.lockstep)
         self._forget_time()
+        waits = "time stands still" if settings.lockstep else "no force published"
+        self._silence = self.watch_input("leg states", waits)
         self._said: tuple[str, ...] = ()
         self._disagreement = ""
         self._publish()
@@ -87,7 +89,7 @@ class HydraulicActuators(ManagedNode):
         ):
             service = self.create_service(kind, f"~/{name}", answer, qos_profile=REQUESTS)
             self._made.append((self.destroy_service, service))
-        timers = [self.create_timer(1.0, self._report)]
+        timers = [self.create_wall_timer(1.0, self._report)]
         if not self._settings.lockstep:
             timers.append(self.create_timer(1.0 / self._settings.rate_hz, self._on_timer))
         self._made += [(self.destroy_timer, timer) for timer in timers]
@@ -128,6 +130,7 @@ class HydraulicActuators(ManagedNode):
             self._tell_rejection("command")
 
     def _on_leg_state(self, message: JointState) -> None:
+        self._silence.hear()
         self._note_disagreement(message.header.frame_id)
         if not self._settings.lockstep:
             if not self._actuation.take_leg_state(message, self._now()):
@@ -233,7 +236,9 @@ class HydraulicActuators(ManagedNode):
         return response
 
     def _report(self) -> None:
-        legs = hydraulic_health(self.get_name(), self._actuation, self._disagreement)
+        legs = hydraulic_health(
+            self.get_name(), self._actuation, self._disagreement, self._silence.condition
+        )
         message = DiagnosticArray(status=[legs, clock_health(self)])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)

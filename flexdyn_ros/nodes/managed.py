@@ -14,12 +14,14 @@ from collections.abc import Callable
 from typing import Any
 
 import rclpy
+from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.declaration import ParameterError
+from flexdyn_ros.nodes.silence import Silence
 
 __all__ = ["INACTIVE", "ManagedNode", "run"]
 
@@ -42,6 +44,7 @@ class ManagedNode(LifecycleNode):
         super().__init__(name, **options)
         #: between activation and deactivation: what a managed node offers, it offers then
         self.is_active = False
+        self._inputs: list[Silence] = []
         self._autostart_timer = None
         if autostart is None:
             from flexdyn_ros.nodes.declaration import declare
@@ -68,6 +71,15 @@ class ManagedNode(LifecycleNode):
         """Close what must be closed before the process ends; False if something of it was lost."""
         return True
 
+    def create_wall_timer(self, period: float, callback: Callable[[], None]) -> Any:
+        """A timer [s] that goes on when simulated time stands still or jumps: for health, not for control."""
+        return self.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def watch_input(self, topic: str, consequence: str) -> Silence:
+        """Say when nothing comes on a topic, from activation to cleanup; call in `setup`."""
+        self._inputs.append(Silence(self, topic, consequence))
+        return self._inputs[-1]
+
     def _start_by_itself(self) -> None:
         self.destroy_timer(self._autostart_timer)
         if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
@@ -79,6 +91,8 @@ class ManagedNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         if super().on_activate(state) != TransitionCallbackReturn.SUCCESS:
             return TransitionCallbackReturn.FAILURE
+        for silence in self._inputs:
+            silence.begin()
         result = self._attempt(self.start, "activate")
         self.is_active = result == TransitionCallbackReturn.SUCCESS
         return result
@@ -90,6 +104,9 @@ class ManagedNode(LifecycleNode):
         return result
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        for silence in self._inputs:
+            silence.close()
+        self._inputs = []
         return self._attempt(self.clear, "clean up")
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:

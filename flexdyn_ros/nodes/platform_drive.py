@@ -25,6 +25,8 @@ __all__ = ["ForceGate", "Leg", "Legs", "PlatformDrive"]
 
 #: bandwidth [rad/s] of the controller that follows a platform trajectory: a fifth of that of the leg forces
 BANDWIDTH = 20.0
+#: a stamp that is older than the last by more than this means that the sender's clock jumped back [ns]
+BACK = 1_000_000_000
 #: seconds that a step in lockstep waits for a force at a time, and after which the leg states are sent again
 WAIT, SEND_AGAIN = 0.005, 0.05
 
@@ -55,46 +57,61 @@ class Legs(NamedTuple):
 class ForceGate:
     """Leg forces from another process: which are fresh. Callbacks write, the loop reads.
 
-    A force is fresh if its stamp is later than that of the last one taken, or if it has none (zero) and
-    differs from the last one; so repeated and delayed messages change nothing. After `forget` time may begin
-    anew: forces that answer the time before, still on their way, are not taken.
+    A force that answers a leg state bears its stamp: it is fresh if it answers the newest one and is the
+    first that does. So an answer to a simulator that ran before this one is not taken, nor does it stop those
+    that come after it.
+
+    A force with a stamp of the sender's own clock is fresh if that is later than the last one taken, or by
+    more than a second earlier (the clock jumped back), or if it has none (zero) and differs from the last
+    one; so repeated and delayed messages change nothing. After `forget` time may begin anew: forces that were
+    stamped within a second before are not taken.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
         self._arrived = threading.Event()
-        self._last = self.asked = self._before = -1
+        self._last = self.asked = self._answered = self._before = -1
         self.forget()
 
     def forget(self) -> None:
         """Start over, at another time."""
         #: latest stamp of forces for the time before, and time [ns] of the leg state that was sent last
         self._before = max(self._before, self._last, self.asked)
-        self._last = self.asked = -1
+        self._last = self.asked = self._answered = -1
         self._force: np.ndarray | None = None
         self._arrived.clear()
         self.taken = self.late = 0
         self.wall_time = -inf
 
-    def take(self, stamp: int, efforts: dict[str, float]) -> None:
-        """A force by leg name, stamped in nanoseconds; ValueError if it is malformed."""
+    def take(self, stamp: int, efforts: dict[str, float], is_answer: bool = False) -> None:
+        """A force by leg name, stamped in nanoseconds, and whether it says that it answers a leg state;
+        ValueError if it is malformed."""
         missing = [name for name in self._names if name not in efforts]
         if missing:
             raise ValueError(f"leg forces lack {', '.join(missing)}")
         force = np.array([efforts[name] for name in self._names])
         if not np.isfinite(force).all():
             raise ValueError(f"leg forces hold {force[~np.isfinite(force)][0]}, expected finite numbers")
-        if self.asked < stamp <= self._before:
+        if not (self._answers(stamp) if is_answer else self._is_later(stamp, force)):
             self.late += 1
             return
-        is_repeated = self._force is not None and np.array_equal(force, self._force)
-        if stamp <= self._last and (stamp != 0 or is_repeated):
-            self.late += 1
-            return
-        self._last = max(self._last, stamp)
+        self._last = stamp
         self._force = force
         self.wall_time = time.monotonic()
         self._arrived.set()
+
+    def _answers(self, stamp: int) -> bool:
+        if stamp != self.asked or stamp == self._answered:
+            return False
+        self._answered = stamp
+        return True
+
+    def _is_later(self, stamp: int, force: np.ndarray) -> bool:
+        if max(self.asked, self._before - BACK) < stamp <= self._before:
+            return False
+        if stamp == 0:
+            return self._force is None or not np.array_equal(force, self._force)
+        return stamp > self._last or stamp < self._last - BACK
 
     def fresh(self, patience: float) -> np.ndarray | None:
         """The force that came since the last call, waited for so long [s]; None if none comes."""

@@ -107,7 +107,7 @@ class Simulator(ManagedNode):
         )
         self._steps = Steps(self._simulation, self._pace, self._tick, self._telemetry.publish_now)
         self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
-        self._health = self.create_timer(1.0, self._report)
+        self._health = self.create_wall_timer(1.0, self._report)
         self._publish_descriptions(loaded.text)
         self._listen()
         self._serve()
