@@ -28,6 +28,8 @@ __all__ = ["INACTIVE", "ManagedNode", "run"]
 #: why a service that needs an active node refuses
 INACTIVE = "the node is not active, expected an active one (lifecycle transition activate)"
 
+#: signals that end a node
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 #: seconds that a node may take to end before the process ends without it
 PATIENCE = 5.0
 
@@ -157,6 +159,9 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
     rclpy.try_shutdown()
     for failure in failures:
         traceback.print_exception(failure)
+    # the interpreter gives signals back to the system while it ends: another one would be the exit code then
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     return 0 if is_whole and not failures else 1
 
 
@@ -165,7 +170,7 @@ def _listen_to_signals() -> socket.socket:
     to."""
     told, tell = socket.socketpair()
     tell.setblocking(False)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in SIGNALS:
         signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(tell.detach(), warn_on_full_buffer=False)
     return told
