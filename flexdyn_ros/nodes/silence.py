@@ -28,7 +28,7 @@ class Silence:
 
     def __init__(self, node: Any, topic: str, consequence: str) -> None:
         self._node, self._topic, self._consequence = node, topic, consequence
-        self._is_told = False
+        self._is_told = self._has_heard = False
         self.begin()
         self._timer = node.create_wall_timer(INTERVAL, self._look)
 
@@ -42,7 +42,7 @@ class Silence:
 
     def hear(self) -> None:
         """A message has come."""
-        self._heard = time.monotonic()
+        self._heard, self._has_heard = time.monotonic(), True
         if self._is_told:
             self._is_told = False
             self._node.get_logger().info(f"{self._topic} comes again")
@@ -58,4 +58,6 @@ class Silence:
     def _look(self) -> None:
         if self._node.is_active and not self._is_told and (condition := self.condition):
             self._is_told = True
-            self._node.get_logger().warning(condition)
+            # who has not begun is no reason to worry, who has fallen silent is
+            tell = self._node.get_logger().warning if self._has_heard else self._node.get_logger().info
+            tell(condition)
