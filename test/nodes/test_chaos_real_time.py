@@ -16,6 +16,7 @@ pytest.importorskip("mcap")
 from chaos import SEED, storm  # noqa: E402
 
 
+@pytest.mark.slow
 def test_ten_random_faults_in_real_time_leave_all_nodes_running(tmp_path):
     storm(tmp_path, SEED, lockstep=False, events=10)
 

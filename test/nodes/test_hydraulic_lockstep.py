@@ -1,11 +1,15 @@
 """`hydraulic_actuators` in lockstep through resets and restarts, and beside a simulator that disagrees."""
 
+import time
+
+import numpy as np
 import pytest
 
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(900)]
 rclpy = pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.msg")
 
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
@@ -110,6 +114,64 @@ def test_a_simulator_that_runs_freely_is_told_at_once(cylinders):
     assert len(cylinders.reports) == 1
     cylinders.see(3, word="lockstep")
     assert not cylinders.node._disagreement
+
+
+def answering(gate, asked):
+    """A gate that has sent the legs of so many nanoseconds."""
+    gate.asked = asked
+    return gate
+
+
+def test_an_answer_to_a_simulator_that_ran_before_this_one_does_not_stop_time():
+    gate = answering(ForceGate(("a",)), 0)
+    # a stopped process goes on and answers a leg state of 500 s, which is nobody's now
+    gate.take(500 * 10**9, {"a": 9.0}, is_answer=True)
+    assert gate.fresh(0.0) is None
+    for k in range(3):
+        answering(gate, k).take(k, {"a": float(k)}, is_answer=True)
+        np.testing.assert_array_equal(gate.fresh(0.0), [float(k)])
+        # the same leg state again, the same answer again
+        gate.take(k, {"a": float(k)}, is_answer=True)
+        assert gate.fresh(0.0) is None
+    assert (gate.taken, gate.late) == (3, 4)
+
+
+def test_a_sender_whose_own_clock_jumps_back_is_heard_at_once():
+    gate = ForceGate(("a",))
+    day = 86_400 * 10**9
+    for stamp in (day, day + MILLISECOND):
+        gate.take(stamp, {"a": 1.0})
+        assert gate.fresh(0.0) is not None
+    gate.take(day, {"a": 1.0})
+    assert gate.fresh(0.0) is None, "a millisecond late is late"
+    gate.take(day - 100 * 10**9, {"a": 2.0})
+    np.testing.assert_array_equal(gate.fresh(0.0), [2.0])
+    gate.forget()
+    gate.take(day - 200 * 10**9, {"a": 3.0})
+    np.testing.assert_array_equal(gate.fresh(0.0), [3.0])
+
+
+def test_cylinders_without_a_simulator_say_so_within_two_seconds(cylinders):
+    node = cylinders.node
+    told = []
+    node._diagnostics.publish = lambda m: told.append(m.status[0])
+    node.is_active = True
+    for k in range(3):
+        cylinders.see(k)
+    node._report()
+    assert "waiting" not in told[-1].message
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+    begin = time.monotonic()
+    while time.monotonic() < begin + 2.0 and "waiting for leg states" not in told[-1].message:
+        executor.spin_once(timeout_sec=0.05)
+    executor.shutdown()
+    assert "waiting for leg states, none for 1." in told[-1].message
+    assert "time stands still" in told[-1].message
+    assert told[-1].level == b"\x01"
+    cylinders.see(3)
+    node._report()
+    assert "waiting" not in told[-1].message
 
 
 def test_forces_for_the_time_before_a_reset_do_not_block_those_after_it():
