@@ -7,7 +7,8 @@ An arm: simulator with a recording, pd_controller, state_publisher and dynamics_
 with a recording and hydraulic_actuators, in lockstep. Steps, states, commands and leg forces at 1 kHz;
 meanwhile the arm gets trajectories, the cylinders valve commands and the server requests.
 
-Must hold, however busy the machine: every node runs to the end, and ends with exit code 0; no state is
+Must hold, however busy the machine: every node runs to the end, and ends with exit code 0; both simulators
+go on all the time; no state is
 missing in a recording; every step of the platform has a force of its own; memory that is no mapped file grows
 by less than 4 MB/h (a byte a sample) after the first fifth of the run. Depend on the machine, and are told:
 simulated per wall time, late ticks, states that a listener misses, states that the controller leaves out.
@@ -36,6 +37,8 @@ import program
 
 #: bounds of the figures: growth of memory [MB/h], and of that fit the share of the run that is left out first
 MOST_GROWTH, SETTLING = 4.0, 0.2
+#: seconds without an advance of simulated time, between two reports, that no busy machine explains
+LONGEST_STANDSTILL = 20.0
 #: seconds between samples of memory, and what runs at least for a fit that is judged
 INTERVAL, SHORTEST = 5.0, 600.0
 PERIOD_NS = 1_000_000
@@ -216,6 +219,8 @@ class Watch:
         self._statuses: dict[tuple[str, str], dict[str, str]] = {}
         self._first: dict[tuple[str, str], dict[str, str]] = {}
         self._reports: dict[str, int] = {}
+        self._moved: dict[str, tuple[str, float]] = {}
+        self.standstill: dict[str, float] = {}
 
     def __enter__(self) -> Watch:
         return self
@@ -241,6 +246,7 @@ class Watch:
         """Count from now on."""
         self._hear_reports()
         self.received = self.missing = self.commands = 0
+        self.standstill.clear()
         self._first, self._begun = dict(self._statuses), time.monotonic()
 
     def end(self) -> None:
@@ -307,6 +313,15 @@ class Watch:
             self._statuses[space, status.name] = values
             if status.name == "simulator: simulation":
                 self._reports[space] = self._reports.get(space, 0) + 1
+                self._note_time(space, values["time"])
+
+    def _note_time(self, space: str, simulated: str) -> None:
+        """How long simulated time stood still at most."""
+        now = time.monotonic()
+        before, since = self._moved.get(space, ("", now))
+        if simulated != before:
+            self._moved[space] = (simulated, now)
+        self.standstill[space] = max(self.standstill.get(space, 0.0), now - since)
 
     # ---- figures ----
 
@@ -329,6 +344,8 @@ class Watch:
             out[space] = change | {
                 "simulated": simulated,
                 "wall": self._wall,
+                "standstill": self.standstill[space],
+                "messages_lost": int(last["messages_lost"]),
                 "lateness_median_us": _number(last["lateness_median"]),
                 "lateness_p99_us": _number(last["lateness_p99"]),
                 "energy_balance_error": _number(last["energy_balance_error"]),
@@ -437,8 +454,11 @@ def tell(figures: dict[str, Any]) -> int:
             f"  {space}: {p['simulated']:.2f} s simulated in {p['wall']:.2f} s "
             f"({p['simulated'] / p['wall']:.4f} of real time), {100.0 * p['late_ticks'] / p['ticks']:.2f} % "
             f"of {p['ticks']} ticks more than 2 ms late, {p['overruns']} overruns, lateness median "
-            f"{p['lateness_median_us']:.0f} us, p99 {p['lateness_p99_us']:.0f} us"
+            f"{p['lateness_median_us']:.0f} us, p99 {p['lateness_p99_us']:.0f} us; longest standstill "
+            f"{p['standstill']:.1f} s, {p['messages_lost']} messages refused by the middleware"
         )
+        if p["standstill"] > LONGEST_STANDSTILL:
+            faults.append(f"the {space} stood still for {p['standstill']:.0f} s")
     for space, r in figures["recordings"].items():
         print(
             f"  recording of {space}: {r['states']} states, {r['missing']} missing; {r['megabytes']:.0f} MB"

@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.declaration import ParameterError
+from flexdyn_ros.nodes.outbox import MIDDLEWARE_ERROR, Outbox
 from flexdyn_ros.nodes.silence import Silence
 
 __all__ = ["INACTIVE", "ManagedNode", "run"]
@@ -47,6 +49,7 @@ class ManagedNode(LifecycleNode):
         #: between activation and deactivation: what a managed node offers, it offers then
         self.is_active = False
         self._inputs: list[Silence] = []
+        self.outbox = Outbox(self)
         self._autostart_timer = None
         if autostart is None:
             from flexdyn_ros.nodes.declaration import declare
@@ -76,6 +79,10 @@ class ManagedNode(LifecycleNode):
     def create_wall_timer(self, period: float, callback: Callable[[], None]) -> Any:
         """A timer [s] that goes on when simulated time stands still or jumps: for health, not for control."""
         return self.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def create_lifecycle_publisher(self, *args: Any, **options: Any) -> Any:
+        """As of every lifecycle node; what the middleware does not take is told, not raised."""
+        return self.outbox.guarded(super().create_lifecycle_publisher(*args, **options))
 
     def watch_input(self, topic: str, consequence: str) -> Silence:
         """Say when nothing comes on a topic, from activation to cleanup; call in `setup`."""
@@ -145,7 +152,9 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
     executor.add_node(node)
     failures: list[BaseException] = []
     ending = threading.Event()
-    spinner = threading.Thread(target=_spin, args=(executor, failures, ending), name="executor", daemon=True)
+    spinner = threading.Thread(
+        target=_spin, args=(executor, node, failures, ending), name="executor", daemon=True
+    )
     spinner.start()
     while spinner.is_alive() and not select.select([told], [], [], 0.2)[0]:
         pass
@@ -176,16 +185,30 @@ def _listen_to_signals() -> socket.socket:
     return told
 
 
-def _spin(executor: SingleThreadedExecutor, failures: list[BaseException], ending: threading.Event) -> None:
+def _spin(
+    executor: SingleThreadedExecutor, node: Any, failures: list[BaseException], ending: threading.Event
+) -> None:
     try:
         while executor.context.ok() and not ending.is_set():
-            executor.spin_once()
+            _spin_once(executor, node)
     except ExternalShutdownException:
         pass
     except BaseException as failure:  # noqa: BLE001  told by the main thread
         # what a callback runs into while the context goes away is part of ending
         if executor.context.ok() and not ending.is_set():
             failures.append(failure)
+
+
+def _spin_once(executor: SingleThreadedExecutor, node: Any) -> None:
+    """One callback; an answer that the middleware does not take is lost and told, and does not end the
+    node."""
+    try:
+        executor.spin_once()
+    except MIDDLEWARE_ERROR as error:
+        if not executor.context.ok():
+            raise
+        node.get_logger().error(f"the middleware refused: {error}", throttle_duration_sec=1.0)
+        time.sleep(0.001)
 
 
 def _end_anyway(code: int) -> None:

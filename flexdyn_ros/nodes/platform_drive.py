@@ -138,7 +138,9 @@ class PlatformDrive:
     stiffness, damping : (6,) arrays
         Of the servos on leg lengths [N/m, N s/m].
     lockstep : bool
-        With "external": one step per fresh force.
+        With "external": `steps_per_force` steps per fresh force.
+    steps_per_force : int
+        Steps for which a force is held.
     timeout : float
         Age at which a hydraulic command, or a force of another process that runs freely, is stale [s].
     """
@@ -151,9 +153,12 @@ class PlatformDrive:
         damping: np.ndarray,
         *,
         lockstep: bool = True,
+        steps_per_force: int = 1,
         timeout: float = 0.1,
     ) -> None:
         self.robot, self.hydraulics, self.lockstep = robot, hydraulics, lockstep
+        #: steps for which a force is held, and how many of them are left for the present one
+        self._steps_per_force, self._steps_left = steps_per_force, 0
         self._stiffness, self._damping, self._timeout = stiffness, damping, timeout
         self.gate = ForceGate(robot.effort_names)
         #: called when the other process must be told where the legs are
@@ -176,6 +181,7 @@ class PlatformDrive:
         self.robot = stepper.robot
         self.gate.forget()
         self._sent, self.waiting_since, self.stale, self.disagreement = -inf, None, False, ""
+        self._steps_left = 0
         rest = np.zeros(6)
         if self.hydraulics == "fused":
             self.fused = FusedHydraulics(stepper, "valve")
@@ -260,24 +266,28 @@ class PlatformDrive:
         return tau + np.where(order.servo_velocity, self._damping * (order.velocity - legs.rate), 0.0)
 
     def _advance_with_others(self, stepper: Stepper, steps: int) -> int:
-        """In lockstep a step per fresh force; freely with the newest force, zero when that is stale."""
+        """In lockstep some steps per fresh force; freely with the newest force, zero when that is stale."""
         now = time.monotonic()
-        if now - self._sent > SEND_AGAIN:
+        if self._steps_left == 0 and now - self._sent > SEND_AGAIN:
             self._tell_others(now)
         return self._in_lockstep(stepper, steps) if self.lockstep else self._freely(stepper, steps, now)
 
     def _in_lockstep(self, stepper: Stepper, steps: int) -> int:
         status = OK
         for _ in range(steps):
-            force = self.gate.fresh(WAIT)
-            if force is None:
-                if self.waiting_since is None:
-                    self.waiting_since = time.monotonic()
-                break
-            self.waiting_since = None
-            stepper.tau[:] = force
+            if self._steps_left == 0:
+                force = self.gate.fresh(WAIT)
+                if force is None:
+                    if self.waiting_since is None:
+                        self.waiting_since = time.monotonic()
+                    break
+                self.waiting_since = None
+                stepper.tau[:] = force
+                self._steps_left = self._steps_per_force
             status = stepper.advance(1)
-            self._tell_others(time.monotonic())
+            self._steps_left -= 1
+            if self._steps_left == 0:
+                self._tell_others(time.monotonic())
         return status
 
     def _freely(self, stepper: Stepper, steps: int, now: float) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 __all__ = ["Silence"]
 
 #: seconds without a message that are told, and between looks: together well below two seconds
-LONGEST, INTERVAL = 1.0, 0.25
+LONGEST, INTERVAL = 0.75, 0.25
 
 
 class Silence:
