@@ -4,8 +4,10 @@ ground_drop: released from rest under 9.81 m/s2 with torque, rate and position l
 Zhang (2009). orbit_slew: no gravity, published torque and rate limits on, slewed by the nodes `input_shaper`
 and `pd_controller`. These send positions and velocities to the servos of the joints: the undamped booms
 cannot be held by torques that another process computes from samples, at no rate up to 1 kHz
-(`control.sampled_feedback`). Every simulator and controller is a process of its own. Writes pictures and
-arrays to out/demo, the picture of the drop before the slew begins, and ends by itself.
+(`control.sampled_feedback`). Every simulator and controller is a process of its own. The slew is stepped: a
+controller answers each state before its simulator goes on, so that the motion is the same on a busy machine;
+the pace is kept where the machine can, and told. Writes pictures and arrays to out/demo, the picture of the
+drop before the slew begins, and ends by itself.
 
     canadarm2_demo.py [--scenario ground_drop|orbit_slew] [--speed SIMULATED_SECONDS_PER_SECOND]
 """
@@ -43,12 +45,15 @@ except ImportError:
 
 import flexdyn_ros
 from flexdyn_interfaces.msg import DynamicsState, Energy
+from flexdyn_interfaces.srv import Step
 
 ROBOT = "canadarm2"
 RELEASE = (-0.6, 1.0, -0.4, 0.3, 0.0)
 # seconds simulated. After some 3 s the drop says little: three, four and five modes a boom part (example 04)
 DROP, SLEW = 3.0, 24.0
 RATE = {"ground_drop": 100.0, "orbit_slew": 50.0}  # states, and with them commands, per simulated second
+STEP = 0.001  # s, of the simulators
+LOST = 5.0  # seconds after which the answer of a controller is taken for lost
 RISE, CRUISE = 2.0, 8.0  # seconds in which the slew speeds up (and slows down), and goes on evenly
 SPEEDS = (0.040, -0.045, 0.030, 0.020, 0.030)  # rad/s of the joints then; their limit is 0.0698
 BANDWIDTH = 4.0  # rad/s, of the joints' servos: above the lowest vibration with the joints locked, 2.3
@@ -102,8 +107,7 @@ def start_arm(arm: Arm, speed: float) -> list[subprocess.Popen]:
     """The simulator of an arm, paused, and its controller."""
     parameters: dict[str, object] = {
         "start_paused": "true",
-        "publish_rate_hz": RATE[arm.scenario],
-        "deflection_rate_hz": 10.0,
+        "step": STEP,
         "real_time_factor": speed,
         "command_timeout": 0.0,
         # three simulators on two cores: with real-time priority they would leave their controllers nothing
@@ -112,7 +116,10 @@ def start_arm(arm: Arm, speed: float) -> list[subprocess.Popen]:
     }
     if arm.scenario == "ground_drop":
         parameters |= {"saturate": "false", "limits": "report"}
+        parameters |= {"publish_rate_hz": RATE[arm.scenario], "deflection_rate_hz": 10.0}
     else:
+        # stepped: what is published is the state after the steps of a request
+        parameters |= {"publish_rate_hz": 0.1, "deflection_rate_hz": 0.1}
         parameters |= {"before_first_command": "hold", "servo.extrapolation": "true"}
         parameters |= servo_gains("servo.stiffness.{}", "servo.damping.{}")
     started = [start_node("simulator", arm, parameters)]
@@ -168,8 +175,12 @@ class Recorder:
     begun: tuple[float, float] | None = None
     wall: float = 0.0
     commands: int = 0
+    #: stamp [s] of the state that the controller answered last, and how many it did not answer
+    answered: float = -1.0
+    missed: int = 0
     reference: np.ndarray = field(default_factory=lambda: np.array(RELEASE))
     start: float = 0.0
+    now: float = 0.0
     ended: bool = False
 
     def on_state(self, message: DynamicsState) -> None:
@@ -194,11 +205,17 @@ class Recorder:
 
     def on_controller(self, message: JointTrajectory) -> None:
         self.commands += 1
+        self.answered = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         self.reference = np.array(message.points[0].positions)
 
     def restart_clock(self) -> None:
         """The real-time factor counts from the next state."""
         self.begun = None
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether the controller has answered the newest state."""
+        return abs(self.answered - self.now) < 1e-6
 
     @property
     def is_complete(self) -> bool:
@@ -220,6 +237,7 @@ class Recorder:
             asked_factor=self.speed,
             controller=self.arm.controller,
             commands=self.commands,
+            missed=self.missed,
         )
 
 
@@ -232,16 +250,19 @@ class Director(Node):
         self.executor_ = Executor()
         self.executor_.add_node(self)
         self.recorders = {}
-        self.services_, self.trajectories = {}, {}
+        self.speed = speed
+        self.services_, self.steps, self.trajectories = {}, {}, {}
         for arm in arms:
             recorder = Recorder(arm, speed, DROP if arm.scenario == "ground_drop" else np.inf)
             self.recorders[arm.name] = recorder
             topic = f"/{arm.name}/simulator"
-            self.create_subscription(DynamicsState, f"{topic}/state", recorder.on_state, many)
+            if not arm.controller:
+                self.create_subscription(DynamicsState, f"{topic}/state", recorder.on_state, many)
             self.create_subscription(Energy, f"{topic}/energy", recorder.on_energy, many)
             for what in ("pause", "resume"):
                 self.services_[arm.name, what] = self.create_client(Trigger, f"{topic}/{what}")
             if arm.controller:
+                self.steps[arm.name] = self.create_client(Step, f"{topic}/step")
                 own = f"/{arm.name}/{arm.controller}"
                 self.trajectories[arm.name] = self.create_publisher(
                     JointTrajectory, f"{own}/joint_trajectory", 10
@@ -260,7 +281,7 @@ class Director(Node):
 
     def wait_for_nodes(self) -> None:
         """Until every simulator can be resumed and every controller listens."""
-        for client in self.services_.values():
+        for client in [*self.services_.values(), *self.steps.values()]:
             self.until(client.service_is_ready, f"{client.srv_name} did not appear", 120.0)
         for publisher in self.trajectories.values():
             self.until(lambda p=publisher: p.get_subscription_count() > 0, "no controller listens", 120.0)
@@ -269,13 +290,7 @@ class Director(Node):
         """Pause or resume the simulators of a scenario."""
         chosen = [r for r in self.recorders.values() if r.arm.scenario == scenario]
         for recorder in chosen:
-            client = self.services_[recorder.arm.name, what]
-            # a server may know a new client late; its first answer is then lost
-            for _ in range(5):
-                future = client.call_async(Trigger.Request())
-                self.executor_.spin_until_future_complete(future, 10.0)
-                if future.done():
-                    break
+            self.insist(self.services_[recorder.arm.name, what], Trigger.Request())
         return chosen
 
     def drop(self, show: Callable[[float], None]) -> None:
@@ -286,11 +301,18 @@ class Director(Node):
         self.tell("ground_drop", "pause")
 
     def slew(self, show: Callable[[float], None]) -> None:
-        """The second: hold, then one trajectory for all, to begin at one simulated time."""
-        chosen = self.tell("orbit_slew", "resume")
-        self.until(lambda: all(r.commands > 2 for r in chosen), "no commands")
-        # the trajectory is sent while time stands still, so that no controller gets it too late
-        self.tell("orbit_slew", "pause")
+        """The second, step by step: hold, then one trajectory for all, to begin at one simulated time."""
+        # a server may know a new client late; that these answer to a pause does not tell that they know
+        # the client of steps, but a request for none that is refused does
+        chosen = self.tell("orbit_slew", "pause")
+        for recorder in chosen:
+            self.insist(self.steps[recorder.arm.name], Step.Request(steps=0))
+        deadline = time.monotonic() + 120.0
+        while not all(r.commands > 2 for r in chosen):
+            self.advance(chosen, patience=0.5)
+            if time.monotonic() > deadline:
+                raise SystemExit("the controllers do not answer; see the messages of the nodes above")
+        # time stands still meanwhile, so that no controller gets the trajectory too late
         start = max(r.t[-1] for r in chosen) + BEGIN
         message = slew_trajectory(start)
         for recorder in chosen:
@@ -299,18 +321,47 @@ class Director(Node):
         for _ in range(3):
             for recorder in chosen:
                 self.trajectories[recorder.arm.name].publish(message)
-            self.executor_.spin_until_future_complete(rclpy.Future(), 0.7)
+            self.executor_.spin_until_future_complete(rclpy.Future(), 0.3)
         for recorder in chosen:
+            recorder.missed = 0
             recorder.restart_clock()
-        self.tell("orbit_slew", "resume")
-        self.watch(chosen, lambda t: show(max(t - start, 0.0)))
+        due = time.monotonic()
+        while not all(r.is_complete for r in chosen):
+            self.advance(chosen)
+            show(max(chosen[0].t[-1] - start, 0.0))
+            # the pace; what is late is not caught up
+            due = max(due + 1.0 / (RATE["orbit_slew"] * self.speed), time.monotonic())
+            while (left := due - time.monotonic()) > 0.0:
+                self.executor_.spin_once(timeout_sec=left)
         goal = message.points[-1].positions
         for recorder in chosen:
-            self.until(
-                lambda r=recorder: np.abs(r.reference - goal).max() < 1e-6,
-                f"{recorder.arm.controller} of {recorder.arm.name} did not come to its goal",
-                20.0,
-            )
+            if np.abs(recorder.reference - goal).max() > 1e-6:
+                raise SystemExit(f"{recorder.arm.controller} of {recorder.arm.name} did not come to its goal")
+
+    def advance(self, chosen: list[Recorder], patience: float = LOST) -> None:
+        """One period of the controllers: simulators take their steps, controllers answer the new states."""
+        steps = round(1.0 / (RATE["orbit_slew"] * STEP))
+        futures = [self.steps[r.arm.name].call_async(Step.Request(steps=steps)) for r in chosen]
+        self.until(lambda: all(future.done() for future in futures), "a simulator did not step", 120.0)
+        for recorder, future in zip(chosen, futures, strict=True):
+            if not future.result().success:
+                raise SystemExit(f"{recorder.arm.name}: {future.result().message}")
+            recorder.now = future.result().time
+            recorder.on_state(future.result().state)
+        deadline = time.monotonic() + patience
+        while not all(r.has_answered for r in chosen) and time.monotonic() < deadline:
+            self.executor_.spin_once(timeout_sec=0.02)
+        for recorder in chosen:
+            recorder.missed += not recorder.has_answered
+
+    def insist(self, client: object, request: object) -> object:
+        """The answer to a request that may be asked again: first answers can be lost."""
+        for _ in range(5):
+            future = client.call_async(request)
+            self.executor_.spin_until_future_complete(future, 10.0)
+            if future.done():
+                return future.result()
+        raise SystemExit(f"no answer from {client.srv_name}")
 
     def runs(self, scenario: str) -> dict[str, Run]:
         """What was recorded of a scenario that is over."""

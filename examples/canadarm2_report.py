@@ -18,6 +18,8 @@ BOOM = "boom_2"
 BLUE, RED, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: bending along y and z: colours that no arm has
 Y_COLOUR, Z_COLOUR = "#CC79A7", "#E69F00"
+#: share of the pace that was asked for, below which the machine counts as overloaded
+KEPT = 0.95
 #: seconds after the end of the slew, shaped or not, in which what still swings is measured
 SETTLED = (15.5, 24.0)
 
@@ -38,6 +40,12 @@ class Run:
     asked_factor: float
     controller: str = ""
     commands: int = 0
+    missed: int = 0
+
+    @property
+    def is_overloaded(self) -> bool:
+        """Whether the machine did not keep the pace that was asked for."""
+        return self.real_time_factor < KEPT * self.asked_factor
 
     def joints(self, values: np.ndarray) -> np.ndarray:
         """Columns (n, 5) of the joints."""
@@ -144,6 +152,15 @@ def print_tables(console: Console, runs: Mapping[str, Run]) -> None:
         _drop_table(console, runs["drop_flexible"], runs["drop_rigid"])
     if "slew_flexible" in runs:
         _slew_table(console, runs["slew_flexible"], runs["slew_unshaped"], runs["slew_rigid"])
+    slow = [run for run in runs.values() if run.is_overloaded]
+    if slow:
+        worst = min(slow, key=lambda run: run.real_time_factor)
+        console.print(
+            f"overloaded: {worst.name} kept {worst.real_time_factor:.2f} of the pace "
+            f"{worst.asked_factor:g} that was asked for; real-time factors are not representative of an idle "
+            "machine, motions and energies are: they do not depend on the pace",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
 
 
 def _frequency_table(console: Console, runs: Mapping[str, Run]) -> None:
@@ -190,6 +207,8 @@ def _slew_table(console: Console, shaped: Run, unshaped: Run, rigid: Run) -> Non
     asked = f"real-time factor (asked for {shaped.asked_factor:g})"
     table.add_row(asked, *(f"{r.real_time_factor:.3f}" for r in runs))
     table.add_row("commands", *(str(r.commands) for r in runs))
+    if any(r.missed for r in runs):
+        table.add_row("states without a command", *(str(r.missed) for r in runs))
     table.add_row("energy drift / peak kinetic energy", *(f"{r.drift:.1e}" for r in runs))
     table.add_row("largest joint rate \\[rad/s]", *(f"{np.abs(r.joints(r.v)).max():.4f}" for r in runs))
     table.add_row("largest joint torque \\[N m]", *(f"{np.abs(r.joints(r.tau)).max():.0f}" for r in runs))
@@ -197,6 +216,9 @@ def _slew_table(console: Console, shaped: Run, unshaped: Run, rigid: Run) -> Non
         "tip of boom 2 still swings by \\[mm]", *(f"{1e3 * residual(r):.2f}" for r in runs[:2]), "-"
     )
     console.print(table)
+    if shaped.missed or unshaped.missed:
+        console.print("shaping is not judged: states went without a command", highlight=False)
+        return
     console.print(
         f"shaping leaves {100 * residual(shaped) / residual(unshaped):.0f} % of the vibration",
         highlight=False,

@@ -15,6 +15,8 @@ PROGRAMS = sorted(path.name for path in FOLDER.glob("*.py") if path.name not in 
 SOURCES = {name: (FOLDER / name).read_text() for name in PROGRAMS}
 #: modules that are compared with
 PEERS = ("pinocchio", "mujoco", "exudyn", "soromox", "jax")
+#: starts six nodes, which takes a busy machine a minute
+MANY_NODES = {"bench_hour.py"}
 #: of those that have peers, what takes some seconds
 LONGER = {"bench_mobile.py", "bench_flexible.py", "bench_continuum.py"}
 
@@ -46,7 +48,11 @@ def said_to_be_missing(done):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=[pytest.mark.ros] if needs_ros(n) else []) for n in PROGRAMS]
+    "name",
+    [
+        pytest.param(n, marks=[pytest.mark.ros] * needs_ros(n) + [pytest.mark.slow] * (n in MANY_NODES))
+        for n in PROGRAMS
+    ],
 )
 def test_the_program_runs_to_its_end(name):
     done = run(name, "--quick")

@@ -49,7 +49,7 @@ class Controller(ManagedNode):
     # ---- what controllers give ----
 
     def prepare(self, robot: Any) -> Iterable[Topic]:
-        """Make law, publishers (`say`) and doors; the topics to be heard."""
+        """Make law, publishers (`say`) and doors; the topics to be heard, that of the measured state first."""
         raise NotImplementedError
 
     def begin(self, measured: Any) -> None:
@@ -64,8 +64,10 @@ class Controller(ManagedNode):
 
     def setup(self) -> None:
         self._robot = load_robot(self, self._settings).robot
-        for kind, topic, callback, qos in self.prepare(self._robot):
+        topics = tuple(self.prepare(self._robot))
+        for kind, topic, callback, qos in topics:
             self._heard.append(self.create_subscription(kind, topic, callback, qos))
+        self._silence = self.watch_input(topics[0][1], "no command")
         self._forget()
         self.get_logger().info(f"ready: {self._robot.name}, {self._robot.nu} efforts")
 

@@ -180,6 +180,7 @@ class JointController(Controller):
     def _on_joint_states(self, message: JointState) -> None:
         if not self._active:
             return
+        self._silence.hear()
         try:
             t, q, v = self._read(message)
         except ValueError as error:

@@ -85,9 +85,9 @@ class DynamicsServer(ManagedNode):
         self._simulate = SimulateAction(
             self, self._robots, self._settings.max_simulations, turns, self._count
         )
-        self._look = self.create_timer(0.2, self._desk.look_for_clients)
+        self._look = self.create_wall_timer(0.2, self._desk.look_for_clients)
         self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
-        self._health = self.create_timer(1.0, self._report)
+        self._health = self.create_wall_timer(1.0, self._report)
         self._description = None
         if self._settings.publish_description:
             self._description = self.create_publisher(String, "robot_description", LATCHED)

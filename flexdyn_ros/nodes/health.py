@@ -18,12 +18,13 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 
 
 def simulator_health(
-    node: str, simulation: Simulation, pace: Pace, settings: SimulatorParameters
+    node: str, simulation: Simulation, pace: Pace, settings: SimulatorParameters, messages_lost: int = 0
 ) -> list[DiagnosticStatus]:
-    """Statuses NODE: simulation, commands, limits, of robots on wheels contact."""
+    """Statuses NODE: simulation, commands, limits, of robots on wheels contact; `messages_lost` is what the
+    middleware did not take."""
     contact = [_contact_status(node, simulation)] if simulation.robot.kind == "mobile" else []
     return [
-        _simulation_status(node, simulation, pace, settings),
+        _simulation_status(node, simulation, pace, settings, messages_lost),
         _commands_status(node, simulation, settings),
         _limits_status(node, simulation),
         *contact,
@@ -42,7 +43,7 @@ def _contact_status(node: str, simulation: Simulation) -> DiagnosticStatus:
 
 
 def _simulation_status(
-    node: str, simulation: Simulation, pace: Pace, settings: SimulatorParameters
+    node: str, simulation: Simulation, pace: Pace, settings: SimulatorParameters, messages_lost: int
 ) -> DiagnosticStatus:
     report = pace.report()
     behind = 0.0 < report.recent_factor < 0.95 * settings.real_time_factor
@@ -63,6 +64,7 @@ def _simulation_status(
         "overruns": report.overruns,
         "step": f"{settings.step:g} s",
         "method": stepper.method,
+        "messages_lost": messages_lost,
         "energy_balance_error": f"{simulation.energy_balance_error:.6g} J",
     }
     return _status(level, f"{node}: simulation", message, values)

@@ -60,6 +60,8 @@ class HydraulicActuators(ManagedNode):
         self._state = HydraulicState(names=list(hydraulics.names))
         self._force.header.frame_id = pace_word(settings.lockstep)
         self._forget_time()
+        waits = "time stands still" if settings.lockstep else "no force published"
+        self._silence = self.watch_input("leg states", waits)
         self._said: tuple[str, ...] = ()
         self._disagreement = ""
         self._publish()
@@ -87,7 +89,7 @@ class HydraulicActuators(ManagedNode):
         ):
             service = self.create_service(kind, f"~/{name}", answer, qos_profile=REQUESTS)
             self._made.append((self.destroy_service, service))
-        timers = [self.create_timer(1.0, self._report)]
+        timers = [self.create_wall_timer(1.0, self._report)]
         if not self._settings.lockstep:
             timers.append(self.create_timer(1.0 / self._settings.rate_hz, self._on_timer))
         self._made += [(self.destroy_timer, timer) for timer in timers]
@@ -128,16 +130,18 @@ class HydraulicActuators(ManagedNode):
             self._tell_rejection("command")
 
     def _on_leg_state(self, message: JointState) -> None:
-        self._note_disagreement(message.header.frame_id)
+        self._silence.hear()
+        self._note_disagreement(message.header)
         if not self._settings.lockstep:
             if not self._actuation.take_leg_state(message, self._now()):
                 self._tell_rejection("leg state")
             return
         self._follow(message)
 
-    def _note_disagreement(self, word: str) -> None:
-        """Say at once, and once, that the simulator runs by the other rule."""
-        found = disagreement(word, "simulator", self._settings.lockstep)
+    def _note_disagreement(self, header: Any) -> None:
+        """Say at once, and once, that the simulator runs by another rule or with another period."""
+        self._has_wrong_period = bool(wrong := self._wrong_period(header.stamp))
+        found = disagreement(header.frame_id, "simulator", self._settings.lockstep) or wrong
         if found == self._disagreement:
             return
         self._disagreement = found
@@ -163,7 +167,7 @@ class HydraulicActuators(ManagedNode):
         Time that goes back, or legs that are elsewhere at the same time, mean that the simulator was reset,
         set to another state, or started again: the cylinders are filled anew, commands are forgotten.
         """
-        if not self._active:
+        if not self._active or self._has_wrong_period:
             return
         stamp = (message.header.stamp.sec, message.header.stamp.nanosec)
         legs = (message.position, message.velocity)
@@ -182,6 +186,21 @@ class HydraulicActuators(ManagedNode):
         self._stamp, self._legs = stamp, legs
         self._is_answered = self._actuation.tick_in_lockstep(now)
         self._send(self._is_answered)
+
+    def _wrong_period(self, stamp: Any) -> str:
+        """Lockstep: what is wrong if the simulator went on by another time than our period."""
+        if not self._settings.lockstep or self._stamp is None:
+            return ""
+        gone = stamp.sec - self._stamp[0] + 1e-9 * (stamp.nanosec - self._stamp[1])
+        period = 1.0 / self._settings.rate_hz
+        # stamps are whole nanoseconds; what does not go on is a repetition, or begins anew
+        if gone <= 0.0 or abs(gone - period) < 1e-6 * period + 2e-9:
+            return ""
+        return (
+            f"leg states are {1e3 * gone:.6g} ms of simulated time apart, rate_hz {self._settings.rate_hz:g} "
+            f"asks for {1e3 * period:.6g} ms: no forces until lockstep_rate_hz of the simulator, or its "
+            "step, agrees with rate_hz, or ~/reset"
+        )
 
     def _send(self, has_force: bool) -> None:
         """Publish what the last tick gave; the force carries the time of the leg state it answers."""
@@ -233,7 +252,10 @@ class HydraulicActuators(ManagedNode):
         return response
 
     def _report(self) -> None:
-        legs = hydraulic_health(self.get_name(), self._actuation, self._disagreement)
+        # the conditions may say it already
+        is_told = any("leg state" in condition for condition in self._actuation.conditions())
+        silence = "" if is_told else self._silence.condition
+        legs = hydraulic_health(self.get_name(), self._actuation, self._disagreement, silence)
         message = DiagnosticArray(status=[legs, clock_health(self)])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)

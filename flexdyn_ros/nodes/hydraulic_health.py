@@ -9,11 +9,15 @@ from flexdyn_ros.nodes.hydraulic_policy import Actuation
 __all__ = ["hydraulic_health"]
 
 
-def hydraulic_health(node: str, actuation: Actuation, disagreement: str = "") -> DiagnosticStatus:
+def hydraulic_health(
+    node: str, actuation: Actuation, disagreement: str = "", silence: str = ""
+) -> DiagnosticStatus:
     """Status NODE: legs. ERROR after a fault, without leg states or when the simulator disagrees about
-    lockstep, WARN for what is stale or refused."""
+    lockstep, WARN for what is stale or refused, and where leg states are waited for (`silence`)."""
     counters = actuation.counters
     conditions = actuation.conditions()
+    if silence:
+        conditions = (*conditions, silence)
     level, message = DiagnosticStatus.OK, "running"
     if disagreement or actuation.fault or any("no leg state" in condition for condition in conditions):
         level = DiagnosticStatus.ERROR

@@ -15,7 +15,12 @@ class HydraulicActuatorsParameters(RobotParameters, LifecycleParameters):
     """Parameters of `hydraulic_actuators`."""
 
     rate_hz: float = parameter(
-        1000.0, "rate of the ticks; in lockstep one over the period", unit="Hz", low=1.0, high=20000.0
+        1000.0,
+        "rate of the ticks; in lockstep that of the leg states: one over the step of the simulator, or its "
+        "lockstep_rate_hz",
+        unit="Hz",
+        low=1.0,
+        high=20000.0,
     )
     lockstep: bool = parameter(
         True,

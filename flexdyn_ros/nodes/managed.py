@@ -9,23 +9,29 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any
 
 import rclpy
+from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.declaration import ParameterError
+from flexdyn_ros.nodes.outbox import MIDDLEWARE_ERROR, Outbox
+from flexdyn_ros.nodes.silence import Silence
 
 __all__ = ["INACTIVE", "ManagedNode", "run"]
 
 #: why a service that needs an active node refuses
 INACTIVE = "the node is not active, expected an active one (lifecycle transition activate)"
 
+#: signals that end a node
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 #: seconds that a node may take to end before the process ends without it
 PATIENCE = 5.0
 
@@ -42,6 +48,8 @@ class ManagedNode(LifecycleNode):
         super().__init__(name, **options)
         #: between activation and deactivation: what a managed node offers, it offers then
         self.is_active = False
+        self._inputs: list[Silence] = []
+        self.outbox = Outbox(self)
         self._autostart_timer = None
         if autostart is None:
             from flexdyn_ros.nodes.declaration import declare
@@ -68,6 +76,19 @@ class ManagedNode(LifecycleNode):
         """Close what must be closed before the process ends; False if something of it was lost."""
         return True
 
+    def create_wall_timer(self, period: float, callback: Callable[[], None]) -> Any:
+        """A timer [s] that goes on when simulated time stands still or jumps: for health, not for control."""
+        return self.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def create_lifecycle_publisher(self, *args: Any, **options: Any) -> Any:
+        """As of every lifecycle node; what the middleware does not take is told, not raised."""
+        return self.outbox.guarded(super().create_lifecycle_publisher(*args, **options))
+
+    def watch_input(self, topic: str, consequence: str) -> Silence:
+        """Say when nothing comes on a topic, from activation to cleanup; call in `setup`."""
+        self._inputs.append(Silence(self, topic, consequence))
+        return self._inputs[-1]
+
     def _start_by_itself(self) -> None:
         self.destroy_timer(self._autostart_timer)
         if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
@@ -79,6 +100,8 @@ class ManagedNode(LifecycleNode):
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         if super().on_activate(state) != TransitionCallbackReturn.SUCCESS:
             return TransitionCallbackReturn.FAILURE
+        for silence in self._inputs:
+            silence.begin()
         result = self._attempt(self.start, "activate")
         self.is_active = result == TransitionCallbackReturn.SUCCESS
         return result
@@ -90,6 +113,9 @@ class ManagedNode(LifecycleNode):
         return result
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        for silence in self._inputs:
+            silence.close()
+        self._inputs = []
         return self._attempt(self.clear, "clean up")
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -126,7 +152,9 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
     executor.add_node(node)
     failures: list[BaseException] = []
     ending = threading.Event()
-    spinner = threading.Thread(target=_spin, args=(executor, failures, ending), name="executor", daemon=True)
+    spinner = threading.Thread(
+        target=_spin, args=(executor, node, failures, ending), name="executor", daemon=True
+    )
     spinner.start()
     while spinner.is_alive() and not select.select([told], [], [], 0.2)[0]:
         pass
@@ -140,6 +168,9 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
     rclpy.try_shutdown()
     for failure in failures:
         traceback.print_exception(failure)
+    # the interpreter gives signals back to the system while it ends: another one would be the exit code then
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
     return 0 if is_whole and not failures else 1
 
 
@@ -148,22 +179,36 @@ def _listen_to_signals() -> socket.socket:
     to."""
     told, tell = socket.socketpair()
     tell.setblocking(False)
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in SIGNALS:
         signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(tell.detach(), warn_on_full_buffer=False)
     return told
 
 
-def _spin(executor: SingleThreadedExecutor, failures: list[BaseException], ending: threading.Event) -> None:
+def _spin(
+    executor: SingleThreadedExecutor, node: Any, failures: list[BaseException], ending: threading.Event
+) -> None:
     try:
         while executor.context.ok() and not ending.is_set():
-            executor.spin_once()
+            _spin_once(executor, node)
     except ExternalShutdownException:
         pass
     except BaseException as failure:  # noqa: BLE001  told by the main thread
         # what a callback runs into while the context goes away is part of ending
         if executor.context.ok() and not ending.is_set():
             failures.append(failure)
+
+
+def _spin_once(executor: SingleThreadedExecutor, node: Any) -> None:
+    """One callback; an answer that the middleware does not take is lost and told, and does not end the
+    node."""
+    try:
+        executor.spin_once()
+    except MIDDLEWARE_ERROR as error:
+        if not executor.context.ok():
+            raise
+        node.get_logger().error(f"the middleware refused: {error}", throttle_duration_sec=1.0)
+        time.sleep(0.001)
 
 
 def _end_anyway(code: int) -> None:

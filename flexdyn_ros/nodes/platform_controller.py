@@ -101,6 +101,7 @@ class PlatformController(Controller):
     def _on_leg_states(self, message: JointState) -> None:
         if not self._active:
             return
+        self._silence.hear()
         try:
             t, measured = seconds_of(message.header.stamp), self._read(message)
         except ValueError as error:

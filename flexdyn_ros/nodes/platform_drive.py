@@ -25,6 +25,8 @@ __all__ = ["ForceGate", "Leg", "Legs", "PlatformDrive"]
 
 #: bandwidth [rad/s] of the controller that follows a platform trajectory: a fifth of that of the leg forces
 BANDWIDTH = 20.0
+#: a stamp that is older than the last by more than this means that the sender's clock jumped back [ns]
+BACK = 1_000_000_000
 #: seconds that a step in lockstep waits for a force at a time, and after which the leg states are sent again
 WAIT, SEND_AGAIN = 0.005, 0.05
 
@@ -55,46 +57,61 @@ class Legs(NamedTuple):
 class ForceGate:
     """Leg forces from another process: which are fresh. Callbacks write, the loop reads.
 
-    A force is fresh if its stamp is later than that of the last one taken, or if it has none (zero) and
-    differs from the last one; so repeated and delayed messages change nothing. After `forget` time may begin
-    anew: forces that answer the time before, still on their way, are not taken.
+    A force that answers a leg state bears its stamp: it is fresh if it answers the newest one and is the
+    first that does. So an answer to a simulator that ran before this one is not taken, nor does it stop those
+    that come after it.
+
+    A force with a stamp of the sender's own clock is fresh if that is later than the last one taken, or by
+    more than a second earlier (the clock jumped back), or if it has none (zero) and differs from the last
+    one; so repeated and delayed messages change nothing. After `forget` time may begin anew: forces that were
+    stamped within a second before are not taken.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
         self._arrived = threading.Event()
-        self._last = self.asked = self._before = -1
+        self._last = self.asked = self._answered = self._before = -1
         self.forget()
 
     def forget(self) -> None:
         """Start over, at another time."""
         #: latest stamp of forces for the time before, and time [ns] of the leg state that was sent last
         self._before = max(self._before, self._last, self.asked)
-        self._last = self.asked = -1
+        self._last = self.asked = self._answered = -1
         self._force: np.ndarray | None = None
         self._arrived.clear()
         self.taken = self.late = 0
         self.wall_time = -inf
 
-    def take(self, stamp: int, efforts: dict[str, float]) -> None:
-        """A force by leg name, stamped in nanoseconds; ValueError if it is malformed."""
+    def take(self, stamp: int, efforts: dict[str, float], is_answer: bool = False) -> None:
+        """A force by leg name, stamped in nanoseconds, and whether it says that it answers a leg state;
+        ValueError if it is malformed."""
         missing = [name for name in self._names if name not in efforts]
         if missing:
             raise ValueError(f"leg forces lack {', '.join(missing)}")
         force = np.array([efforts[name] for name in self._names])
         if not np.isfinite(force).all():
             raise ValueError(f"leg forces hold {force[~np.isfinite(force)][0]}, expected finite numbers")
-        if self.asked < stamp <= self._before:
+        if not (self._answers(stamp) if is_answer else self._is_later(stamp, force)):
             self.late += 1
             return
-        is_repeated = self._force is not None and np.array_equal(force, self._force)
-        if stamp <= self._last and (stamp != 0 or is_repeated):
-            self.late += 1
-            return
-        self._last = max(self._last, stamp)
+        self._last = stamp
         self._force = force
         self.wall_time = time.monotonic()
         self._arrived.set()
+
+    def _answers(self, stamp: int) -> bool:
+        if stamp != self.asked or stamp == self._answered:
+            return False
+        self._answered = stamp
+        return True
+
+    def _is_later(self, stamp: int, force: np.ndarray) -> bool:
+        if max(self.asked, self._before - BACK) < stamp <= self._before:
+            return False
+        if stamp == 0:
+            return self._force is None or not np.array_equal(force, self._force)
+        return stamp > self._last or stamp < self._last - BACK
 
     def fresh(self, patience: float) -> np.ndarray | None:
         """The force that came since the last call, waited for so long [s]; None if none comes."""
@@ -121,7 +138,9 @@ class PlatformDrive:
     stiffness, damping : (6,) arrays
         Of the servos on leg lengths [N/m, N s/m].
     lockstep : bool
-        With "external": one step per fresh force.
+        With "external": `steps_per_force` steps per fresh force.
+    steps_per_force : int
+        Steps for which a force is held.
     timeout : float
         Age at which a hydraulic command, or a force of another process that runs freely, is stale [s].
     """
@@ -134,9 +153,12 @@ class PlatformDrive:
         damping: np.ndarray,
         *,
         lockstep: bool = True,
+        steps_per_force: int = 1,
         timeout: float = 0.1,
     ) -> None:
         self.robot, self.hydraulics, self.lockstep = robot, hydraulics, lockstep
+        #: steps for which a force is held, and how many of them are left for the present one
+        self._steps_per_force, self._steps_left = steps_per_force, 0
         self._stiffness, self._damping, self._timeout = stiffness, damping, timeout
         self.gate = ForceGate(robot.effort_names)
         #: called when the other process must be told where the legs are
@@ -159,6 +181,7 @@ class PlatformDrive:
         self.robot = stepper.robot
         self.gate.forget()
         self._sent, self.waiting_since, self.stale, self.disagreement = -inf, None, False, ""
+        self._steps_left = 0
         rest = np.zeros(6)
         if self.hydraulics == "fused":
             self.fused = FusedHydraulics(stepper, "valve")
@@ -243,24 +266,28 @@ class PlatformDrive:
         return tau + np.where(order.servo_velocity, self._damping * (order.velocity - legs.rate), 0.0)
 
     def _advance_with_others(self, stepper: Stepper, steps: int) -> int:
-        """In lockstep a step per fresh force; freely with the newest force, zero when that is stale."""
+        """In lockstep some steps per fresh force; freely with the newest force, zero when that is stale."""
         now = time.monotonic()
-        if now - self._sent > SEND_AGAIN:
+        if self._steps_left == 0 and now - self._sent > SEND_AGAIN:
             self._tell_others(now)
         return self._in_lockstep(stepper, steps) if self.lockstep else self._freely(stepper, steps, now)
 
     def _in_lockstep(self, stepper: Stepper, steps: int) -> int:
         status = OK
         for _ in range(steps):
-            force = self.gate.fresh(WAIT)
-            if force is None:
-                if self.waiting_since is None:
-                    self.waiting_since = time.monotonic()
-                break
-            self.waiting_since = None
-            stepper.tau[:] = force
+            if self._steps_left == 0:
+                force = self.gate.fresh(WAIT)
+                if force is None:
+                    if self.waiting_since is None:
+                        self.waiting_since = time.monotonic()
+                    break
+                self.waiting_since = None
+                stepper.tau[:] = force
+                self._steps_left = self._steps_per_force
             status = stepper.advance(1)
-            self._tell_others(time.monotonic())
+            self._steps_left -= 1
+            if self._steps_left == 0:
+                self._tell_others(time.monotonic())
         return status
 
     def _freely(self, stepper: Stepper, steps: int, now: float) -> int:

@@ -126,7 +126,13 @@ class PlatformTopics:
             )
         stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
         try:
-            self.drive.gate.take(stamp, dict(zip(message.name, message.effort, strict=True)))
+            efforts = dict(zip(message.name, message.effort, strict=True))
+            is_answer = message.header.frame_id == pace_word(lockstep=True)
+            if is_answer and len(message.position) and message.position != self._leg_message.position:
+                # of another state at the same time, before a reset or of another simulator
+                self.drive.gate.late += 1
+                return
+            self.drive.gate.take(stamp, efforts, is_answer)
         except ValueError as error:
             raise self._refused(error) from None
 

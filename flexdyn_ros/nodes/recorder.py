@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from rclpy.serialization import serialize_message
+from rosgraph_msgs.msg import Clock
 
 from flexdyn_ros.nodes.declaration import ParameterError
 from flexdyn_ros.nodes.marker_bytes import HEADER
@@ -23,8 +24,8 @@ __all__ = ["Recorder"]
 CHUNK = 1 << 16
 #: bytes that may wait to be written; what comes while so many wait is left out
 MOST_WAITING = 1 << 26
-#: topics that players make themselves
-LEFT_OUT = ("/clock",)
+#: types of messages that players make themselves, whatever the topic is called
+LEFT_OUT = (Clock,)
 
 
 class Recorder:
@@ -82,7 +83,7 @@ class Recorder:
 
         def make_recorded(kind: Any, topic: str, qos: Any) -> Any:
             publisher = make(kind, topic, qos)
-            if publisher.topic_name not in LEFT_OUT:
+            if kind not in LEFT_OUT:
                 self._listen(publisher, kind)
             return publisher
 

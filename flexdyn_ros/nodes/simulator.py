@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from math import inf
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
@@ -33,7 +35,7 @@ from flexdyn_ros.nodes.requests import RequestError
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
 from flexdyn_ros.nodes.simulated_trajectories import SimulatedTrajectories
 from flexdyn_ros.nodes.simulation import Load, Simulation
-from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters
+from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters, steps_per_force
 from flexdyn_ros.nodes.start_state import initial_state, servo_gains
 from flexdyn_ros.nodes.states import check_state, read_payload, read_state
 from flexdyn_ros.nodes.steps import LARGEST_STEP, Steps
@@ -90,7 +92,13 @@ class Simulator(ManagedNode):
             hydraulics = hydraulics_of(robot, settings.hydraulics)
             timeout = settings.command_timeout or inf
             drive = PlatformDrive(
-                robot, hydraulics, stiffness, damping, lockstep=settings.lockstep, timeout=timeout
+                robot,
+                hydraulics,
+                stiffness,
+                damping,
+                lockstep=settings.lockstep,
+                steps_per_force=steps_per_force(settings),
+                timeout=timeout,
             )
             if hydraulics != "none":
                 # cylinders have end stops and largest pressures of their own
@@ -112,7 +120,7 @@ class Simulator(ManagedNode):
             self, self._simulation, self._pace.between_ticks, self._telemetry.stamp
         )
         self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
-        self._health = self.create_timer(1.0, self._report)
+        self._health = self.create_wall_timer(1.0, self._report)
         self._publish_descriptions(loaded.text)
         self._listen()
         self._serve()
@@ -217,7 +225,15 @@ class Simulator(ManagedNode):
     # ---- the pace ----
 
     def _tick(self, steps: int) -> bool:
-        """One tick: advance, publish what is due; False after a fault."""
+        """One tick: advance, publish what is due; False after a fault, and a mistake of ours is one too."""
+        try:
+            return self._advance(steps)
+        except Exception as error:  # noqa: BLE001  a thread that ends says nothing in the diagnostics
+            self.get_logger().error(traceback.format_exc())
+            self._simulation.fault = f"{type(error).__name__}: {error}"
+            return False
+
+    def _advance(self, steps: int) -> bool:
         simulation, telemetry = self._simulation, self._telemetry
         if self._settings.real_time_factor == 0.0:
             steps = min(steps, telemetry.steps_until_due(self._settings.step))
@@ -330,6 +346,7 @@ class Simulator(ManagedNode):
             self._check_readiness()
             self._user_paused = True
             self._pace.pause()
+            self._take_waiting_commands()
             self._take_efforts(request.efforts)
             await self._steps.advance(request.steps, self)
         except (FlexdynError, RequestError, CommandError) as error:
@@ -338,6 +355,15 @@ class Simulator(ManagedNode):
             response.state, response.time = self._telemetry.state(), self._simulation.stepper.t
         response.success = True
         return response
+
+    def _take_waiting_commands(self) -> None:
+        """Commands that came before the request act from its first step on: an executor may see the request
+        first, where both came while it looked."""
+        for _, entity in self._made:
+            if isinstance(entity, Subscription):
+                with entity.handle:
+                    while (found := entity.handle.take_message(entity.msg_type, entity.raw)) is not None:
+                        entity.callback(found[0])
 
     def _take_efforts(self, efforts: Any) -> None:
         if not len(efforts):
@@ -417,7 +443,9 @@ class Simulator(ManagedNode):
 
     def _report(self) -> None:
         with self._pace.between_ticks():
-            statuses = simulator_health(self.get_name(), self._simulation, self._pace, self._settings)
+            statuses = simulator_health(
+                self.get_name(), self._simulation, self._pace, self._settings, self.outbox.lost
+            )
             if self._platform is not None:
                 statuses.append(self._platform.status(self.get_name()))
         if self._telemetry.recorder is not None:

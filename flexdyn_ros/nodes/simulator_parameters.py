@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flexdyn_ros.nodes.declaration import parameter
+from flexdyn_ros.nodes.declaration import ParameterError, parameter
 from flexdyn_ros.nodes.robot_parameters import LifecycleParameters, RobotParameters
 
-__all__ = ["SimulatorParameters"]
+__all__ = ["SimulatorParameters", "steps_per_force"]
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,14 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
     lockstep: bool = parameter(
         True, "with hydraulics external: advance one step per fresh leg force; false: run freely"
     )
+    lockstep_rate_hz: float = parameter(
+        0.0,
+        "in lockstep: rate in simulated time at which leg states go out and forces are waited for, which are "
+        "held in between; 1 / step or a whole part of it, and rate_hz of the actuators; 0: every step",
+        unit="Hz",
+        low=0.0,
+        high=1e6,
+    )
     publish_base_tf: bool = parameter(True, "publish /tf odom -> root link of a floating or planar base")
     wrench_joints: tuple[str, ...] = parameter(
         (), "joints whose reaction wrench is published on ~/wrench/JOINT; 'base': the reaction of the ground"
@@ -119,3 +127,32 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
         "0.2 s: for references that come in samples, and late",
         name="servo.extrapolation",
     )
+
+
+def steps_per_force(settings: SimulatorParameters) -> int:
+    """Steps from one leg force to the next, in lockstep with actuators in another process.
+
+    Raises
+    ------
+    ParameterError
+        If a rate of the lockstep is no whole part of that of the steps.
+    """
+    if settings.hydraulics != "external" or not settings.lockstep:
+        return 1
+    _steps_between(settings, "publish_rate_hz", settings.publish_rate_hz)
+    if settings.lockstep_rate_hz == 0.0:
+        return 1
+    return _steps_between(settings, "lockstep_rate_hz", settings.lockstep_rate_hz)
+
+
+def _steps_between(settings: SimulatorParameters, name: str, rate: float) -> int:
+    """Steps in a period of a rate [Hz]; periods between steps would be long at one time, short at another."""
+    steps = 1.0 / (rate * settings.step)
+    whole = round(steps)
+    if whole < 1 or abs(steps - whole) > 1e-6 * steps:
+        near = 1.0 / (max(whole, 1) * settings.step)
+        raise ParameterError(
+            f"parameter {name} is {rate:g} Hz, expected in lockstep the rate of the steps, "
+            f"{1.0 / settings.step:g} Hz, divided by a whole number, as {near:g} Hz"
+        )
+    return whole

@@ -120,6 +120,7 @@ class SoftArmController(Controller):
     def _on_state(self, message: DynamicsState) -> None:
         if not self._active:
             return
+        self._silence.hear()
         robot = self._robot
         found = []
         for field, names, expected in (

@@ -21,6 +21,8 @@ from provision.running import Step
 HERE = Path(__file__).parent
 #: which kernels are compiled beforehand; the others when they are first called
 GROUPS = {"demo": "demo", "use": "start", "test": "common"}
+#: rosdep keys of package.xml that Ubuntu 24.04 has no package for, or that ask pip to write into the system
+BY_PIP = "python3-numba python3-urchin-pip"
 #: what takes the longest chain of commands goes first; the kernels take what it leaves
 KERNELS_LEAVE = 5
 
@@ -167,7 +169,10 @@ class Installation(Recipe):
             "flexdyn_ros", "launch", "config", "urdf", "rviz",
         )  # fmt: skip
         built = f"{hashed(*sources)}-{library}"
-        missing = "if ROS packages are missing: rosdep install --from-paths . flexdyn_interfaces --ignore-src"
+        missing = (
+            "if ROS packages are missing: rosdep install --from-paths . flexdyn_interfaces --ignore-src "
+            f"--skip-keys '{BY_PIP}'"
+        )
         return [
             self.venv(),
             self.step("kernel-packages", library, lambda: self.install("-kernels", ""), after=("venv",)),
@@ -176,11 +181,15 @@ class Installation(Recipe):
         ]
 
     def install(self, *lists: str) -> Iterator[list[str]]:
-        """The installation's numpy stays, messages were compiled for it; launch_testing wants pytest < 9."""
+        """The installation's numpy stays, messages were compiled for it; launch_testing wants pytest < 9.
+
+        Of what else the system has, versions that are too old are not taken: Ubuntu 24.04 has matplotlib 3.6.
+        """
         numpy = [self.python, "-c", "import numpy; print(f'numpy=={numpy.__version__}')"]
         found = subprocess.run(numpy, capture_output=True, text=True, check=False).stdout
         constraints = self.environment.venv / "constraints.txt"
-        constraints.write_text(f"{found}pytest<9\n")
+        ours = (self.environment.root / "setup.py").read_text()
+        constraints.write_text("".join(f"{line}\n" for line in (found.strip(), "pytest<9", *bounds(ours))))
         wanted = []
         for name in lists:
             text = (self.environment.root / f"scripts/requirements{name}.txt").read_text()
@@ -195,6 +204,12 @@ class Installation(Recipe):
             remedy = "Debian, Ubuntu: apt install python3-colcon-common-extensions"
             raise SetupError(f"ROS {distribution} is sourced, but colcon is missing", remedy)
         yield [self.python, "-m", "colcon", "build", "--event-handlers", "console_direct+"]
+
+
+def bounds(setup: str) -> list[str]:
+    """Lower and upper bounds of the packages that the text of a setup.py names, but for numpy and pytest."""
+    named = re.findall(r'"([A-Za-z][\w.-]*)([<>]=?[^"]+)"', setup)
+    return sorted({name + bound for name, bound in named if name not in ("numpy", "pytest", "python")})
 
 
 def kernels(environment: Environment, group: str, holder: str) -> Step:

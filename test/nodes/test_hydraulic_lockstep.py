@@ -1,19 +1,27 @@
 """`hydraulic_actuators` in lockstep through resets and restarts, and beside a simulator that disagrees."""
 
+import time
+
+import numpy as np
 import pytest
 
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(900)]
 rclpy = pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces.msg")
 
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
+import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicCommand  # noqa: E402
 from flexdyn_ros.nodes.conversions import time_message  # noqa: E402
+from flexdyn_ros.nodes.declaration import ParameterError  # noqa: E402
 from flexdyn_ros.nodes.hydraulic_actuators import HydraulicActuators  # noqa: E402
-from flexdyn_ros.nodes.platform_drive import ForceGate  # noqa: E402
+from flexdyn_ros.nodes.platform_drive import ForceGate, PlatformDrive  # noqa: E402
+from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters, steps_per_force  # noqa: E402
+from flexdyn_ros.simulation.stepper import Stepper  # noqa: E402
 
 NAMES = [f"leg_{i}" for i in range(1, 7)]
 MILLISECOND = 1_000_000
@@ -110,6 +118,130 @@ def test_a_simulator_that_runs_freely_is_told_at_once(cylinders):
     assert len(cylinders.reports) == 1
     cylinders.see(3, word="lockstep")
     assert not cylinders.node._disagreement
+
+
+def answering(gate, asked):
+    """A gate that has sent the legs of so many nanoseconds."""
+    gate.asked = asked
+    return gate
+
+
+def test_an_answer_to_a_simulator_that_ran_before_this_one_does_not_stop_time():
+    gate = answering(ForceGate(("a",)), 0)
+    # a stopped process goes on and answers a leg state of 500 s, which is nobody's now
+    gate.take(500 * 10**9, {"a": 9.0}, is_answer=True)
+    assert gate.fresh(0.0) is None
+    for k in range(3):
+        answering(gate, k).take(k, {"a": float(k)}, is_answer=True)
+        np.testing.assert_array_equal(gate.fresh(0.0), [float(k)])
+        # the same leg state again, the same answer again
+        gate.take(k, {"a": float(k)}, is_answer=True)
+        assert gate.fresh(0.0) is None
+    assert (gate.taken, gate.late) == (3, 4)
+
+
+def test_a_sender_whose_own_clock_jumps_back_is_heard_at_once():
+    gate = ForceGate(("a",))
+    day = 86_400 * 10**9
+    for stamp in (day, day + MILLISECOND):
+        gate.take(stamp, {"a": 1.0})
+        assert gate.fresh(0.0) is not None
+    gate.take(day, {"a": 1.0})
+    assert gate.fresh(0.0) is None, "a millisecond late is late"
+    gate.take(day - 100 * 10**9, {"a": 2.0})
+    np.testing.assert_array_equal(gate.fresh(0.0), [2.0])
+    gate.forget()
+    gate.take(day - 200 * 10**9, {"a": 3.0})
+    np.testing.assert_array_equal(gate.fresh(0.0), [3.0])
+
+
+def test_cylinders_without_a_simulator_say_so_within_two_seconds(cylinders):
+    node = cylinders.node
+    told = []
+    node._diagnostics.publish = lambda m: told.append(m.status[0])
+    node.is_active = True
+    for k in range(3):
+        cylinders.see(k)
+    node._report()
+    assert "waiting" not in told[-1].message
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(node)
+    begin = time.monotonic()
+    while time.monotonic() < begin + 2.0 and "waiting for leg states" not in told[-1].message:
+        executor.spin_once(timeout_sec=0.05)
+    executor.shutdown()
+    assert "waiting for leg states, none for" in told[-1].message
+    assert "time stands still" in told[-1].message
+    assert told[-1].level == b"\x01"
+    cylinders.see(3)
+    node._report()
+    assert "waiting" not in told[-1].message
+
+
+def test_leg_states_that_are_another_period_apart_are_refused_with_the_reason(cylinders):
+    assert cylinders.see(0) == 1
+    assert cylinders.see(1) == 1
+    # the simulator takes two milliseconds, the cylinders would take one
+    assert cylinders.see(3) == 0
+    assert cylinders.see(3) == 0
+    assert [ord(level) for level in cylinders.reports] == [2]
+    said = cylinders.node._disagreement
+    assert "leg states are 2 ms of simulated time apart, rate_hz 1000 asks for 1 ms" in said
+    assert cylinders.node._on_reset(None, Trigger.Response()).success
+    assert cylinders.see(3) == 1
+    assert cylinders.see(4) == 1
+    assert not cylinders.node._disagreement
+
+
+@pytest.mark.parametrize(("rate", "steps"), [(0.0, 1), (1000.0, 1), (500.0, 2), (100.0, 10)])
+def test_in_lockstep_a_force_is_held_for_the_steps_of_its_period(robot, rate, steps):
+    held = steps_per_force(settings(lockstep_rate_hz=rate))
+    assert held == steps
+    drive = PlatformDrive(robot, "external", np.zeros(6), np.zeros(6), steps_per_force=held)
+    stepper, beside = (Stepper(robot, 1e-3, "semi_implicit_euler") for _ in range(2))
+    sent = []
+
+    def send():
+        sent.append(round(stepper.t * 1e9))
+        drive.gate.asked = sent[-1]
+
+    drive.send = send
+    drive.begin(stepper)
+    weight = stepper.tau.copy()
+    for k in range(4):
+        # nobody answers: time stands still
+        assert drive.advance(stepper, None, 1, None) == 0
+        force = dict(zip(robot.effort_names, weight + 100.0 * k, strict=True))
+        drive.gate.take(sent[-1], force, is_answer=True)
+        for _ in range(steps):
+            drive.advance(stepper, None, 1, None)
+        # nor does it go on beyond the period
+        drive.advance(stepper, None, 1, None)
+        beside.tau[:] = weight + 100.0 * k
+        beside.advance(steps)
+        np.testing.assert_array_equal(stepper.q, beside.q)
+    assert stepper.steps == 4 * steps
+    assert sorted(set(sent)) == [k * steps * MILLISECOND for k in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "near"), [("lockstep_rate_hz", 300.0, 333.333), ("publish_rate_hz", 2000.0, 1000)]
+)
+def test_rates_of_the_lockstep_that_do_not_divide_that_of_the_steps_are_refused(name, rate, near):
+    with pytest.raises(ParameterError, match=rf"{name} is {rate:g} Hz, expected .* 1000 Hz, .* as {near} Hz"):
+        steps_per_force(settings(**{name: rate}))
+    # without others that wait there is nothing to divide
+    assert steps_per_force(settings(hydraulics="fused", **{name: rate})) == 1
+    assert steps_per_force(settings(lockstep=False, **{name: rate})) == 1
+
+
+def settings(**given):
+    return SimulatorParameters(**{"hydraulics": "external", **given})
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return flexdyn_ros.load("stewart_1t")
 
 
 def test_forces_for_the_time_before_a_reset_do_not_block_those_after_it():

@@ -17,6 +17,7 @@ pytest.importorskip("mcap")
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from node_process import Client, NodeProcess  # noqa: E402
 from pendulums import double_pendulum  # noqa: E402
+from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from flexdyn_interfaces.srv import Step  # noqa: E402
@@ -161,3 +162,15 @@ def test_a_minute_at_a_kilohertz_loses_no_sample(tmp_path):
     stamps = [m.log_time for topic, m in records(path) if topic == "/simulator/state"]
     assert len(stamps) > 55_000
     np.testing.assert_array_equal(np.diff(stamps)[2:], 10**6)
+
+
+def test_a_clock_on_a_topic_of_its_own_is_not_recorded(tmp_path):
+    recorder = Recorder(str(tmp_path / "clock.mcap"), double_pendulum())
+    published = []
+    publisher = SimpleNamespace(topic_name="/arm/clock", is_activated=True, publish=published.append)
+    made = recorder.maker(lambda *_: publisher)(Clock, "/clock", 1)
+    made.publish(Clock())
+    recorder.close()
+    assert len(published) == 1
+    assert not recorder.failure
+    assert not [topic for topic, _ in records(tmp_path / "clock.mcap") if "clock" in topic]

@@ -1,0 +1,47 @@
+"""Messages that the middleware does not take are counted and told; a node does not end by one.
+
+On a machine that is overloaded, Fast DDS gives a message up that it could not write within its time. rclpy
+makes that an exception where the message is published: in the thread that simulates, or in the executor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.impl.implementation_singleton import rclpy_implementation
+
+__all__ = ["MIDDLEWARE_ERROR", "Outbox"]
+
+#: what rclpy raises when the middleware refuses
+MIDDLEWARE_ERROR: type[Exception] = rclpy_implementation.RCLError
+
+
+class Outbox:
+    """The publishers of a node.
+
+    Attributes
+    ----------
+    lost : int
+        Messages that were not sent.
+    """
+
+    def __init__(self, node: Any) -> None:
+        self._node = node
+        self.lost = 0
+
+    def guarded(self, publisher: Any) -> Any:
+        """The publisher, which counts and tells what it cannot send instead of raising."""
+        publish = publisher.publish
+
+        def publish_or_tell(message: Any) -> None:
+            try:
+                publish(message)
+            except MIDDLEWARE_ERROR as error:
+                self.lost += 1
+                self._node.get_logger().error(
+                    f"a message on {publisher.topic} is lost ({self.lost} so far): {error}",
+                    throttle_duration_sec=1.0,
+                )
+
+        publisher.publish = publish_or_tell
+        return publisher

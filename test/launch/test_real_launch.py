@@ -1,0 +1,77 @@
+"""The launch files under the real launch, launch_ros and launch_testing, where these are installed."""
+
+import os
+import re
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / "launch").glob("*.launch.py"))
+
+pytestmark = [pytest.mark.ros, pytest.mark.timeout(3000)]
+if not hasattr(pytest.importorskip("launch"), "LaunchDescription"):
+    # the folder launch/ of this repository, as a namespace package
+    pytest.skip("the package launch is not installed", allow_module_level=True)
+pytest.importorskip("launch_ros.actions")
+pytest.importorskip("launch_testing.actions")
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """An ament prefix as colcon makes it, with the executables of this tree and links to its files."""
+    prefix = tmp_path_factory.mktemp("prefix")
+    executables = prefix / "lib" / "flexdyn_ros"
+    index = prefix / "share" / "ament_index" / "resource_index" / "packages"
+    share = prefix / "share" / "flexdyn_ros"
+    for folder in (executables, index, share):
+        folder.mkdir(parents=True)
+    (index / "flexdyn_ros").touch()
+    for name in ("launch", "config", "rviz", "urdf", "package.xml"):
+        (share / name).symlink_to(ROOT / name)
+    found = re.findall(r'"(\w+) = ([\w.]+):(\w+)"', (ROOT / "setup.py").read_text())
+    for name, module, function in found:
+        script = executables / name
+        script.write_text(f"#!{sys.executable}\nfrom {module} import {function}\n{function}()\n")
+        script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return prefix
+
+
+@pytest.fixture
+def environment(prefix, monkeypatch):
+    """The prefix before all others, in this process too."""
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"{prefix}{os.pathsep}{os.environ.get('AMENT_PREFIX_PATH', '')}")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    return os.environ
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+def test_launch_reads_the_file_and_shows_its_arguments(file, environment):
+    from launch.launch_context import LaunchContext
+    from launch.launch_description_sources import PythonLaunchDescriptionSource
+    from launch.utilities import perform_substitutions
+
+    context = LaunchContext()
+    description = PythonLaunchDescriptionSource(str(file)).get_launch_description(context)
+    arguments = description.get_launch_arguments()
+    assert arguments
+    for argument in arguments:
+        assert argument.description, argument.name
+        default = perform_substitutions(context, argument.default_value)
+        if argument.name in ("params_file", "controllers_file"):
+            assert Path(default).is_file(), default
+
+
+@pytest.mark.slow
+def test_every_node_that_a_launch_file_starts_comes_up_and_ends_well(environment):
+    tests = str(Path(__file__).parent / "running_launch_files.py")
+    done = subprocess.run(
+        [sys.executable, "-m", "launch_testing.launch_test", tests],
+        capture_output=True, text=True, env=environment, check=False, timeout=2900,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
+    # ready, and ended well, of six launches
+    assert len(re.findall(r"\.\.\. ok$", done.stderr, re.MULTILINE)) == 12, done.stdout + done.stderr
