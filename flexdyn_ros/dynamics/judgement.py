@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.dynamics.bearable_step import bearable_step
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.dynamics.small_deflections import LARGEST_DEFLECTION, LARGEST_ROTATION
 from flexdyn_ros.errors import FlexdynError, FlexdynWarning
@@ -158,6 +159,7 @@ def _fast_modes(robot: Robot) -> Iterator[tuple[bool, str]]:
         modes = robot.modes(robot.neutral(), lock="joints")
     except FlexdynError:
         return
+    yield from _bearable_step(robot)
     if not modes.frequency.size or modes.frequency[-1] <= 0.5 * STEP_RATE:
         return
     highest = float(modes.frequency[-1])
@@ -168,6 +170,18 @@ def _fast_modes(robot: Robot) -> Iterator[tuple[bool, str]]:
         f"the highest mode (mostly {name}) has {highest:.4g} Hz; steps of 1 ms do not follow modes above "
         "500 Hz" + (": ask for fewer modes of that field" if far else ", an implicit method damps them"),
     )
+
+
+def _bearable_step(robot: Robot) -> Iterator[tuple[bool, str]]:
+    """The fastest mode with all joints free, and what explicit fixed steps bear of it."""
+    found = bearable_step(robot, robot.neutral())
+    if found is not None:
+        step, name, frequency = found
+        yield (
+            False,
+            f"with all joints free the highest mode (mostly {name}) has {frequency:.4g} Hz: fixed steps of "
+            f"rk4 bear at most {step:.2g} s",
+        )
 
 
 def _large_deflections(robot: Robot) -> Iterator[tuple[bool, str]]:

@@ -49,7 +49,7 @@ class Controller(ManagedNode):
     # ---- what controllers give ----
 
     def prepare(self, robot: Any) -> Iterable[Topic]:
-        """Make law, publishers (`say`) and doors; the topics to be heard, that of the measured state first."""
+        """Make law, publishers (`say`) and doors; the topics to hear, first that of the measured state."""
         raise NotImplementedError
 
     def begin(self, measured: Any) -> None:

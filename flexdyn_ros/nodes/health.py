@@ -11,8 +11,12 @@ from flexdyn_ros.nodes.pace import Pace
 from flexdyn_ros.nodes.recorder import Recorder
 from flexdyn_ros.nodes.simulation import Simulation
 from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters
+from flexdyn_ros.simulation.verdict import step_for
 
 __all__ = ["clock_health", "recording_health", "simulator_health"]
+
+#: largest error of the balance of energy that is not worth a word, as a share of the kinetic energy
+LARGEST_IMBALANCE = 1e-2
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
@@ -52,6 +56,15 @@ def _simulation_status(
         level, message = ERROR, f"{simulation.fault}; waits for reset or set_dynamics_state"
     elif behind and not pace.paused:
         level, message = WARN, f"slower than asked for: {report.recent_factor:.3f} of real time"
+    elif simulation.balance_share > LARGEST_IMBALANCE:
+        step = step_for(LARGEST_IMBALANCE, simulation.balance_share, settings.step, simulation.stepper.method)
+        level, message = (
+            WARN,
+            (
+                f"the energy is off by {simulation.balance_share:.2g} of the largest kinetic energy: a "
+                f"step of {step:.1g} s would do"
+            ),
+        )
     stepper = simulation.stepper
     values = {
         "time": f"{stepper.t:.6f} s",
@@ -66,6 +79,7 @@ def _simulation_status(
         "method": stepper.method,
         "messages_lost": messages_lost,
         "energy_balance_error": f"{simulation.energy_balance_error:.6g} J",
+        "energy_balance_share": f"{simulation.balance_share:.3g}",
     }
     return _status(level, f"{node}: simulation", message, values)
 

@@ -14,6 +14,7 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.commands import CommandBook, Order
 from flexdyn_ros.nodes.speed_servo import SpeedServo
 from flexdyn_ros.simulation.stepper import OK, Stepper
+from flexdyn_ros.simulation.verdict import ROUNDING, UNSEEN
 
 __all__ = ["Load", "Simulation", "default_gains"]
 
@@ -84,7 +85,7 @@ class Simulation:
         self._order: Order | None = None
         self.fault = ""
         self.stepper = Stepper(robot, q0=q0, v0=v0, **options)
-        self._energy0 = float(self.stepper.energy().total)
+        self._begin_account()
         given = [c.v_index for c in robot.coordinates if c.prescribed]
         #: what moves a prescribed coordinate as commanded; None where there is none
         self.speed_servo = SpeedServo(given[0]) if given else None
@@ -112,6 +113,7 @@ class Simulation:
         else:
             status = self.drive.advance(stepper, order, steps, self._obey)
         if status == OK:
+            self._peak = max(self._peak, stepper.energy().kinetic)
             return True
         self.fault = stepper.message
         return False
@@ -209,7 +211,7 @@ class Simulation:
         self.stepper.tau[:] = 0.0
         self.stepper.set_servo(0.0, 0.0)
         self.fault = ""
-        self._energy0 = float(self.stepper.energy().total)
+        self._begin_account()
         if self.drive is not None:
             self.drive.begin(self.stepper)
 
@@ -220,9 +222,23 @@ class Simulation:
         self.stepper = Stepper(robot, q0=old.q.copy(), v0=old.v.copy(), t0=old.t, **self._options)
         self.stepper.keep_lag(old)
         self.robot, self._order, self._loads_changed = robot, None, True
-        self._energy0 = float(self.stepper.energy().total)
+        self._begin_account()
         if self.drive is not None:
             self.drive.continue_with(self.stepper)
+
+    def _begin_account(self) -> None:
+        """Energies are judged from the state as it is now."""
+        energy = self.stepper.energy()
+        self._energy0, self._peak = float(energy.total), float(energy.kinetic)
+
+    @property
+    def balance_share(self) -> float:
+        """|energy_balance_error| over the largest kinetic energy since the state was set; 0 where that is no
+        more than rounding of what was at work."""
+        energy, off = self.stepper.energy(), abs(self.energy_balance_error)
+        passed = abs(self.stepper.work) + abs(self.stepper.dissipated)
+        least = max(ROUNDING * (sum(abs(part) for part in energy) + passed), UNSEEN * passed)
+        return off / self._peak if off > least and self._peak > 0.0 else 0.0
 
     @property
     def energy_balance_error(self) -> float:

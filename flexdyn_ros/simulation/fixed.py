@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.dynamics.bearable_step import bearable_step
 from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.kernels import steppers as kernels
 from flexdyn_ros.simulation.events import Watch, root_between
@@ -63,6 +64,14 @@ def _failure(plan: Plan, stepper: Stepper | VerbStepper, record: Record, t: floa
     """The error that ends a simulation; its trajectory ends in the stepper's state at t, the last good."""
     where = f"robot {plan.robot.name!r}, method {stepper.method}, dt = {plan.dt:g} s"
     message = f"{stepper.message or FAILURES[NOT_FINITE]} after t = {t:.6g} s ({where})"
+    bearable = bearable_step(plan.robot, plan.q0)
+    if bearable is not None and bearable[0] < plan.dt:
+        message += (
+            f"; its fastest mode, {bearable[1]}, has {bearable[2]:.4g} Hz: rk4 bears dt up to "
+            f"{bearable[0]:.2g} s; without dt the run chooses its own steps"
+        )
+    else:
+        message += "; without dt the run chooses its own steps"
     if record.count == 0 or record.t[record.count - 1] != t:
         account = stepper.work, stepper.dissipated
         record.add(t, stepper.q, stepper.v, stepper.effort, *account, stepper.any_saturated)

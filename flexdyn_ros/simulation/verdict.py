@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from flexdyn_ros.dynamics.bearable_step import bearable_step
 from flexdyn_ros.dynamics.mobile_judgement import TOO_FAST, Softening
 from flexdyn_ros.dynamics.small_deflections import beyond_linear, warning_of
-from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["LARGEST_IMBALANCE", "bearable_step", "verdict"]
+__all__ = ["LARGEST_IMBALANCE", "ROUNDING", "UNSEEN", "step_for", "verdict"]
 
 #: largest balance error that is not worth a word
 LARGEST_IMBALANCE = 1e-3
@@ -19,8 +17,8 @@ LARGEST_IMBALANCE = 1e-3
 ROUNDING = 1e-11
 #: errors that are small beside what went to and fro, where few samples hold next to no kinetic energy
 UNSEEN = 1e-6
-#: step times rate that rk4 bears: of vibrations, and of what is damped away (Hairer & Wanner 1996, IV.2)
-BEARS_VIBRATION, BEARS_DAMPING = 2.828, 2.785
+#: of the fixed steps
+ORDERS = {"semi_implicit_euler": 1, "rosenbrock": 2, "staggered": 2, "rk4": 4, "scaled_rk4": 4}
 
 
 def verdict(run: Trajectory) -> tuple[str, ...]:
@@ -56,26 +54,10 @@ def _imbalance(run: Trajectory) -> list[str]:
     ]
 
 
-def bearable_step(robot: Any, q: np.ndarray) -> tuple[float, str, float] | None:
-    """Largest step that rk4 bears at q [s], the coordinate that moves most in the fastest mode, and its
-    frequency [Hz]; None where nothing vibrates or modes cannot be found."""
-    try:
-        import warnings
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            modes = robot.modes(q)
-    except FlexdynError:
-        return None
-    if not modes.frequency.size or not modes.frequency[-1] > 0.0:
-        return None
-    omega = 2.0 * np.pi * modes.frequency
-    with np.errstate(invalid="ignore"):
-        ratio = np.where(np.isfinite(modes.damping_ratio), modes.damping_ratio, 0.0)
-    damped = omega * (ratio + np.sqrt(np.maximum(ratio**2 - 1.0, 0.0)))
-    step = min(BEARS_VIBRATION / omega[-1], BEARS_DAMPING / max(damped.max(), 1e-300))
-    moved = np.abs(modes.shape[:, -1]) * np.sqrt(np.diagonal(robot.mass_matrix(q)))
-    return float(step), str(robot.v_names[int(np.argmax(moved))]), float(modes.frequency[-1])
+def step_for(wanted: float, found: float, dt: float, method: str) -> float:
+    """Fixed step [s] with which an error found at steps of dt would be half of what is wanted, by the order
+    of the method."""
+    return dt * min(1.0, (0.5 * wanted / found) ** (1.0 / ORDERS.get(method, 2)))
 
 
 def _softening(run: Trajectory) -> list[str]:

@@ -9,7 +9,13 @@ from pendulums import double_pendulum, wheel
 from random_robots import FAMILIES, random_robot
 
 import flexdyn_ros
-from flexdyn_ros.errors import DimensionError, FlexdynWarning, StateError, UnsupportedError
+from flexdyn_ros.errors import (
+    DimensionError,
+    FlexdynWarning,
+    SimulationError,
+    StateError,
+    UnsupportedError,
+)
 from flexdyn_ros.simulation.simulate import ValveOpenings
 
 SHIPPED = (
@@ -216,3 +222,20 @@ def test_a_state_of_rest_warns_of_deflections_beyond_the_linear_beam():
     frame = robot.frame_names[-1]
     with pytest.warns(FlexdynWarning, match="beyond the linear beam"):
         robot.static_equilibrium(hold="joints", wrenches={frame: [0, 0, 0, 300.0, 300.0, 300.0]})
+
+
+def test_a_run_that_diverged_says_which_step_would_do():
+    robot = flexdyn_ros.load("mobile_arm")
+    with pytest.raises(SimulationError, match=r"Hz: rk4 bears dt up to 0\.0002 s; without dt"):
+        flexdyn_ros.simulate(robot, 0.2, dt=1e-3, method="rk4")
+
+
+@pytest.mark.parametrize("name", ["canadarm2", "mobile_arm"])
+def test_check_tells_the_highest_mode_and_the_step_that_rk4_bears(name):
+    robot = flexdyn_ros.load(name)
+    said = [note for note in flexdyn_ros.check(name).notes if "fixed steps of rk4 bear at most" in note]
+    assert len(said) == 1
+    step = float(said[0].split("at most ")[1].split()[0])
+    frequency = robot.modes(robot.neutral()).frequency[-1]
+    assert f"{frequency:.4g} Hz" in said[0]
+    assert step == pytest.approx(2.83 / (2.0 * np.pi * frequency), rel=0.05)
