@@ -1,27 +1,48 @@
-"""Cost of a simulation step: compiled loop, one call per step, and a control law in Python.
+"""Cost of a simulation step, and of a run to a wanted error, method by method.
 
-    python benchmarks/bench_simulation.py [--repeat 7] [--quick]
+    python benchmarks/bench_simulation.py [--repeat 7] [--precision] [--picture FILE] [--quick]
 
-Medians, microseconds per step of 1 ms, one core. The method of platforms with cylinders, staggered, is timed
-by bench_hydraulics.py.
+First: compiled loop, one call per step, and a control law in Python; medians, microseconds per step of 1 ms,
+one core. The method of platforms with cylinders, staggered, is timed by bench_hydraulics.py.
+
+--precision: processor time of whole runs against their error, of a robot of every family and all methods,
+those of scipy too, each with several tolerances or steps; and the default run beside fixed steps of 1 ms.
+--picture draws it.
 """
 
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 import program
 
 import flexdyn_ros
+from flexdyn_ros.errors import FlexdynWarning, SimulationError
+from flexdyn_ros.simulation.adaptive import run_adaptive
+from flexdyn_ros.simulation.plan import make_plan
 from flexdyn_ros.simulation.stepper import METHODS, Stepper
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 
 STEPS = 2000
+#: a robot of every family and the seconds that it is simulated
+SPANS = {
+    "seven_joint_arm": 0.5,
+    "canadarm2": 0.25,
+    "mobile_arm": 0.1,
+    "soft_arm_3": 0.25,
+    "stewart_electric": 0.25,
+}
+TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10)
+SHORTER = (1.0, 0.25, 1.0 / 16.0, 1.0 / 64.0)
+CONTROLLED = ("dop853", "extrapolated")
+FIXED = ("rk4", "rosenbrock")
+BY_SCIPY = ("DOP853", "LSODA", "Radau")
 
 
 def timed(call, repeat: int, steps: int) -> float:
@@ -64,12 +85,136 @@ def costs(robot: flexdyn_ros.Robot, method: str, repeat: int, steps: int) -> tup
     return timed(loop, repeat, steps), timed(calls, repeat, steps), timed(law, repeat, steps)
 
 
+# ---- time against error ----
+
+
+def start(robot: flexdyn_ros.Robot) -> np.ndarray:
+    """A state that moves: joints 0.3 rad away from neutral."""
+    q = robot.neutral()
+    for c in robot.coordinates:
+        if c.kind == "joint" and c.unit == "rad" and not c.prescribed:
+            q[c.q_index] += 0.3
+    return q
+
+
+def run_by(robot: flexdyn_ros.Robot, span: float, method: str, knob: float):
+    """A run with a tolerance, or with steps of `knob` milliseconds."""
+    q0 = start(robot)
+    if method in FIXED:
+        return flexdyn_ros.simulate(robot, span, q0, dt=1e-3 * knob, sample=1e-3, method=method, record=())
+    if method in CONTROLLED:
+        return flexdyn_ros.simulate(robot, span, q0, method=method, rtol=knob, record=())
+    plan = make_plan(
+        robot, span, q0, None, t0=0.0, dt=None, sample=None, method=method.lower(), rtol=knob,
+        atol=1e-3 * knob, control=None, wrenches=None, prescribed=None, events=(), limits="report",
+        saturate=False, record_every=1, record=(), progress=False,
+    )  # fmt: skip
+    return run_adaptive(plan)
+
+
+def precision(quick: bool) -> dict[str, dict[str, list[tuple[float, float]]]]:
+    """By robot and method: (largest error of a coordinate over its excursion, processor time [s])."""
+    found: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for name, span in SPANS.items():
+        robot = flexdyn_ros.load(name)
+        span = 0.01 if quick else span
+        exact = flexdyn_ros.simulate(robot, span, start(robot), method="dop853", rtol=1e-12, atol=1e-14)
+        moved = np.abs(exact.q - exact.q[0]).max(axis=0)
+        scale = np.maximum(moved, 1e-3 * moved.max())
+        found[name] = {}
+        for method in (*CONTROLLED, *FIXED, *BY_SCIPY):
+            # Radau asks for slopes by differences: a tight tolerance takes minutes
+            knobs = SHORTER if method in FIXED else TOLERANCES[: 2 if method == "Radau" else 4]
+            for knob in knobs[: 1 if quick else None]:
+                try:
+                    run_by(robot, 0.002, method, knob)
+                    began = process_time()
+                    run = run_by(robot, span, method, knob)
+                    spent = process_time() - began
+                except SimulationError:
+                    continue
+                error = float((np.abs(run.q - exact.q) / scale).max())
+                found[name].setdefault(method, []).append((error, spent))
+    return found
+
+
+def print_precision(found: dict[str, dict[str, list[tuple[float, float]]]]) -> None:
+    """The table, and the default run beside fixed steps."""
+    print(f"{'robot':18s}{'method':14s}  error: processor time [ms]")
+    for name, methods in found.items():
+        for method, points in methods.items():
+            print(f"{name:18s}{method:14s}" + "".join(f"  {e:.0e}: {1e3 * t:.1f}" for e, t in points))
+
+
+def print_default(quick: bool) -> None:
+    """Processor time of `simulate(robot, span)` over that of fixed steps of 1 ms, medians of five."""
+    print(f"{'robot':18s}{'fixed [ms]':>12s}{'default [ms]':>14s}{'ratio':>8s}")
+    for name in SPANS:
+        robot, span = flexdyn_ros.load(name), 0.01 if quick else 0.25
+        flexdyn_ros.simulate(robot, 0.002), flexdyn_ros.simulate(robot, 0.002, dt=1e-3)
+        fixed, default = [], []
+        for _ in range(1 if quick else 5):
+            began = process_time()
+            flexdyn_ros.simulate(robot, span, start(robot), dt=1e-3)
+            between = process_time()
+            flexdyn_ros.simulate(robot, span, start(robot))
+            fixed.append(between - began), default.append(process_time() - between)
+        one, other = median(fixed), median(default)
+        print(f"{name:18s}{1e3 * one:12.1f}{1e3 * other:14.1f}{other / one:8.1f}")
+
+
+def draw(found: dict[str, dict[str, list[tuple[float, float]]]], path: Path) -> None:
+    """Error over time, a panel a robot."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(2, 3, figsize=(11, 6.5), sharey=True, layout="constrained")
+    marks = dict(zip((*CONTROLLED, *FIXED, *BY_SCIPY), "osD^v<>", strict=True))
+    for axis, (name, methods) in zip(axes.flat, found.items()):
+        for i, (method, mark) in enumerate(marks.items()):
+            points = methods.get(method)
+            if points:
+                error, spent = zip(*((max(e, 1e-14), t) for e, t in points))
+                label = f"{method} (scipy)" if method in BY_SCIPY else method
+                style = "--" if method in BY_SCIPY else "-"
+                axis.loglog(error, 1e3 * np.array(spent), style, marker=mark, color=f"C{i}", label=label)
+        axis.set_title(f"{name}, {SPANS[name]:g} s", fontsize=10)
+        axis.set_xlim(10.0, 1e-12)
+        axis.grid(alpha=0.3)
+    for axis in axes[:, 0]:
+        axis.set_ylabel("processor time [ms]")
+    for axis in (*axes[1, :2], axes[0, 2]):
+        axis.set_xlabel("largest error of a coordinate over its excursion")
+    axes.flat[-1].axis("off")
+    handles = {h.get_label(): h for axis in axes.flat for h in axis.get_legend_handles_labels()[0]}
+    axes.flat[-1].legend(handles.values(), handles.keys(), loc="center")
+    figure.savefig(path)
+    print(f"wrote {path}")
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = program.parser(__doc__)
     parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--precision", action="store_true", help="time against error instead")
+    parser.add_argument("--picture", type=Path, help="draw time against error")
     options = parser.parse_args()
-    repeat, steps = (1, 10) if options.quick else (options.repeat, STEPS)
+    if options.precision or options.picture or options.quick:
+        warnings.simplefilter("ignore", FlexdynWarning)
+        found = precision(options.quick)
+        print_precision(found)
+        print_default(options.quick)
+        if options.picture:
+            draw(found, options.picture)
+        if not options.quick:
+            return
+    print_steps(1 if options.quick else options.repeat, 10 if options.quick else STEPS)
+
+
+def print_steps(repeat: int, steps: int) -> None:
+    """What a step costs."""
     from models import QUADRUPED, example_robot_data, real_robot
     from pendulums import double_pendulum
 
