@@ -1,5 +1,5 @@
-"""The beam of the Princeton experiment (Dowell & Traybar 1975), loaded in both planes, against the exact theory:
-how far beams whose strains are linear hold. docs/theory/flexible_links.md has the same numbers.
+"""The beam of the Princeton experiment (Dowell & Traybar 1975), loaded in both planes, against the exact
+theory: how far beams whose strains are linear hold. docs/theory/flexible_links.md has the same numbers.
 """
 
 from __future__ import annotations

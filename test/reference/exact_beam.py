@@ -1,9 +1,9 @@
 """A clamped beam under a dead force at its tip by the geometrically exact theory of slender rods, static.
 
 Kirchhoff's equations in arc length s from the tip: r' = R e_x, R' = R [kappa]x, kappa = C R^T m, with the
-moment m = (r_tip - r) x f of the force f beyond a section and C the compliances in torsion and both bendings. The
-rod neither stretches nor shears (Antman 2005, chapter VIII). The attitude of the tip is found so that the root is
-straight. Nothing of ours is imported.
+moment m = (r_tip - r) x f of the force f beyond a section and C the compliances in torsion and both bendings.
+The rod neither stretches nor shears (Antman 2005, chapter VIII). The attitude of the tip is found so that the
+root is straight. Nothing of ours is imported.
 """
 
 from __future__ import annotations
