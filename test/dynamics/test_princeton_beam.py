@@ -65,6 +65,28 @@ def test_the_error_of_the_princeton_beam_is_the_one_that_is_documented(
     assert ours[1] / linear == pytest.approx(1.0, abs=2e-3)
 
 
+@pytest.mark.parametrize(("parts", "error"), [(2, 0.0120), (4, 0.0032)])
+def test_a_beam_cut_into_links_with_hermite_shapes_comes_near_the_exact_theory(parts, error):
+    length, text = (
+        LENGTH / parts,
+        '<robot name="b"><flexdyn><gravity>0 0 0</gravity></flexdyn><link name="l0"/>',
+    )
+    for i in range(1, parts + 1):
+        text += (
+            f'<link name="l{i}"/><joint name="j{i}" type="fixed"><parent link="l{i - 1}"/>'
+            f'<child link="l{i}"/><origin xyz="{length if i > 1 else 0} 0 0"/></joint><flexdyn reference="l{i}">'
+            f'<beam length="{length}" mass_per_length="0.11" EIy="{EIY}" EIz="{EIZ}" GJ="{GJ}" '
+            'polar_inertia="1e-6"/><modes bending_y="2" bending_z="2" torsion="1" basis="hermite"/></flexdyn>'
+        )
+    robot = flexdyn_ros.load(text + "</robot>")
+    force = 13.345 * np.sqrt(0.5) * np.array([0.0, 1.0, 1.0])
+    wrench = {f"l{parts}/tip": np.append(np.zeros(3), force)}
+    q = robot.static_equilibrium(robot.neutral(), wrenches=wrench).q
+    ours = robot.frames(q, f"l{parts}/tip")[:3, 3] - [LENGTH, 0.0, 0.0]
+    exact = tip_of(LENGTH, GJ, EIY, EIZ, force)[0]
+    assert np.linalg.norm(ours - exact) / np.linalg.norm(exact) == pytest.approx(error, abs=5e-4)
+
+
 def test_shear_is_left_out_and_its_stiffness_refused():
     """nu = 0.3, kappa = 5/6: the tip of Timoshenko's cantilever sinks 4.5 % more where it is 0.24 as high as
     long."""
