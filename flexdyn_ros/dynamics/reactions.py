@@ -24,8 +24,8 @@ class JointReactions(NamedTuple):
     """What joints transmit to their child links, at the origins of these, world axes.
 
     names : tuple of str, nj
-        "base" for what the world does to the root link (robots on fixed bases), then joints by their names,
-        those of free bodies left out.
+        "base" for what the root link is given (by the ground, or by the effort on a floating base), then
+        joints by their names, those of free bodies left out.
     force, moment : (..., nj, 3) arrays [N, N m]
     """
 

@@ -32,6 +32,7 @@ from flexdyn_ros.model.stations import word_for
 from flexdyn_ros.model.tree import Frame, RigidTree, build_tree
 
 if TYPE_CHECKING:
+    from flexdyn_ros.dynamics.affine_frames import AffineFrames
     from flexdyn_ros.dynamics.flexible_robot import Bending, LinkIntegrals
     from flexdyn_ros.dynamics.lagrangian import LagrangianPath
     from flexdyn_ros.dynamics.mobile_family import Rolling
@@ -83,7 +84,7 @@ class TreeRobot(DirectVerbs):
             self._bending = Bending(tree)
             self._kernels, self._packed = self._bending.kernels, self._bending.packed
             self._seen: dict[tuple[str, ...], TreeRobot] = {}
-        self._loosened: dict[tuple[str, ...], TreeRobot] = {}
+        self._loosened: list[TreeRobot] = []
         self._rolling: Rolling | None = None
         if description.wheels:
             from flexdyn_ros.dynamics.mobile_family import Rolling
@@ -97,6 +98,11 @@ class TreeRobot(DirectVerbs):
             bends = self._bending
             bent = None if bends is None else bends.lagrange_model(description.formulation)
             self._lagrangian = _lagrangian_path(tree, bent)
+        self._affine_frames: AffineFrames | None = None
+        if self._affine and self._lagrangian is not None:
+            from flexdyn_ros.dynamics.affine_frames import AffineFrames
+
+            self._affine_frames = AffineFrames(tree, self._lagrangian.model)
         self._by_mass_matrix = tree.has_mimic
         self._take_shortcuts(self._kernels if self._lagrangian is None else None)
         self._complete = True
@@ -228,12 +234,17 @@ class TreeRobot(DirectVerbs):
             )
         self._need_rotations("joint_reactions")
         seeing = self._seeing(wrenches or ())
-        if seeing._sections not in self._loosened:
-            formulation = replace(self.description.formulation, method="articulated")
-            still = replace(self.description, formulation=formulation)
-            loose = TreeRobot(still, self._payloads, seeing._sections, loose=True)
-            self._loosened[seeing._sections] = loose
-        return reactions_of(seeing, self._loosened[seeing._sections], q, v, a, wrenches)
+        return reactions_of(seeing, seeing._loose_copy(), q, v, a, wrenches)
+
+    def _loose_copy(self) -> TreeRobot:
+        """This robot with the joints of `build_tree(loose=True)`."""
+        if not self._loosened:
+            formulation = self.description.formulation
+            if not self._affine:
+                formulation = replace(formulation, method="articulated")
+            same = replace(self.description, formulation=formulation)
+            self._loosened.append(TreeRobot(same, self._payloads, self._sections, loose=True))
+        return self._loosened[0]
 
     # ---- rows of the verbs ----
 
@@ -263,7 +274,13 @@ class TreeRobot(DirectVerbs):
         return self._filled(self._kernels.energy_many, rows, ("q", "v"), 3)
 
     def _momenta_rows(self, rows: Rows) -> np.ndarray:
-        self._need_rotations("momentum and center_of_mass")
+        if self._affine_frames is not None:
+            from flexdyn_ros.dynamics.affine_frames import momenta
+
+            data = {name: rows.take(name) for name in ("q", "v")}
+            self._check(data)
+            root = self._affine_frames.poses(data["q"], [self._frame(self.description.root)])[:, 0]
+            return momenta(self._tree, self._loose_copy(), data["q"], data["v"], root)
         found = self._filled(self._kernels.momenta_many, rows, ("q", "v"), 10)
         if self._rolling is not None:
             work, q, v = self._packed.work(), np.array(rows.take("q")), np.array(rows.take("v"))
@@ -285,9 +302,12 @@ class TreeRobot(DirectVerbs):
         return C
 
     def _frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
-        self._need_rotations("frames")
         seeing = self._seeing(names)
         frames = [seeing._frame(name) for name in names]
+        if seeing._affine_frames is not None:
+            self._check({"q": rows.take("q")})
+            poses[...] = seeing._affine_frames.poses(rows.take("q"), frames)
+            return
         bodies = np.array([f.body for f in frames], dtype=np.int64)
         placements = np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
 
@@ -297,8 +317,11 @@ class TreeRobot(DirectVerbs):
         seeing._call(call, rows, ("q",), poses)
 
     def _jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
-        self._need_rotations("jacobian")
         seeing = self._seeing((frame,))
+        if seeing._affine_frames is not None:
+            self._check({"q": rows.take("q")})
+            J[...] = seeing._affine_frames.jacobian(rows.take("q"), seeing._frame(frame))
+            return
         body, placement = seeing._frame(frame)[1:]
 
         def call(address: int, work: np.ndarray, q: np.ndarray, J: np.ndarray) -> int:
@@ -437,6 +460,11 @@ class TreeRobot(DirectVerbs):
         """sum J^T w (count, nv) of external wrenches."""
         load = np.zeros((rows.count, self.nv))
         loads = wrench_rows(rows, wrenches)
+        if self._affine and loads[..., :3].any():
+            raise UnsupportedError(
+                "moments on affine section frames (preset 'paper'): these are no rotations, only forces act "
+                "on them; load with frame 'so3'"
+            )
         for i, name in enumerate(wrenches or {}):
             load += np.einsum("nij,ni->nj", self.jacobian(q, name), loads[:, i])
         return load

@@ -90,8 +90,7 @@ def build_tree(
 
     sections: names LINK@station of sections of flexible links that are wanted as frames. loose: put three
     sliding and three turning joints, coordinates JOINT/force_x to JOINT/moment_z of kind reaction, between
-    every joint and its child link, along the axes of that; between the world and the root link of a fixed
-    base, base/force_x ..., too.
+    every joint and its child link, along the axes of that, and base/force_x ... before the root link.
 
     Raises
     ------
@@ -240,11 +239,11 @@ class TreeDraft:
                     _Body(root, len(self.bodies) - 1, kind, stand @ Placement(Z, np.zeros(3)), iq, iv)
                 )
                 stand = Placement(Z.T, np.zeros(3))
-            self.attach(root, len(self.bodies) - 1, stand)
+            self.attach(root, *self._loosen("base", root, len(self.bodies) - 1, stand))
         elif base.type == "floating":
             iq, iv = self.add_free("base", "base", root)
             self.bodies.append(_Body(root, 0, FREE, IDENTITY, iq, iv))
-            self.attach(root, 1, IDENTITY)
+            self.attach(root, *self._loosen("base", root, 1, IDENTITY))
         else:
             self.attach(root, *self._loosen("base", root, 0, stand))
 

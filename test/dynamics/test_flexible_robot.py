@@ -574,7 +574,7 @@ def test_what_is_not_computed_is_refused_by_name(change, error):
         flexdyn_ros.load(text.replace(*change))
 
 
-def test_preset_paper_equals_its_printed_numbers_and_has_no_poses():
+def test_preset_paper_equals_its_printed_numbers_and_its_tip_place():
     robot = flexdyn_ros.load(WORKED_EXAMPLE, options={"formulation.preset": "paper"})
     q, v = WORKED_STATE
     M = robot.mass_matrix(q)
@@ -590,8 +590,41 @@ def test_preset_paper_equals_its_printed_numbers_and_has_no_poses():
         ahead, behind = robot.forward_dynamics(q + h * e, v), robot.forward_dynamics(q - h * e, v)
         # central differences of accelerations of 1e3: 1e-10 over 1e-6, beside slopes of 1e5
         assert A[:, i] == pytest.approx((ahead - behind) / (2 * h), abs=1e-6 * largest(A))
-    with pytest.raises(UnsupportedError, match="affine"):
-        robot.frames(q, "two/tip")
+    # origin of d_2 in section 9
+    tip = [1.6556090897, 0.3400161186, -0.2887476844]
+    assert robot.frames(q, "two/tip")[:3, 3] == pytest.approx(tip, abs=1e-10)
+
+
+def test_affine_frames_answer_positions_velocities_momentum_and_forces():
+    robot = flexdyn_ros.load(WORKED_EXAMPLE, options={"formulation.preset": "paper"})
+    q, v = WORKED_STATE
+    h = 1e-6
+    for name in ("two", "two/tip", "one@0.4"):
+        ends = [robot.frames(q + s * v, name) for s in (h, -h)]
+        rate, pose, J = (ends[0] - ends[1]) / (2 * h), robot.frames(q, name), robot.jacobian(q, name)
+        assert (J @ v)[3:] == pytest.approx(rate[:3, 3], abs=1e-8)
+        turn = rate[:3, :3] @ pose[:3, :3].T
+        skew = 0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
+        assert (J @ v)[:3] == pytest.approx(skew, abs=1e-8)
+    R = robot.frames(q, "two/tip")[:3, :3]
+    assert np.abs(R.T @ R - np.eye(3)).max() > 1e-3  # no rotation, as documented
+    # the centre of mass carries the weight, its rate the momentum
+    up = robot.gravity / -9.81
+    weight = [robot.energy(q + s * v, v).gravity for s in (h, -h)]
+    ends = [robot.center_of_mass(q + s * v) for s in (h, -h)]
+    drop = robot.mass * 9.81 * (ends[0] - ends[1]) @ up
+    assert drop == pytest.approx(weight[0] - weight[1], rel=1e-6)
+    momentum = robot.momentum(q, v)
+    assert momentum[3:] == pytest.approx(robot.mass * (ends[0] - ends[1]) / (2 * h), abs=1e-7)
+    # with the base at rest a turn of the first joint moves all as a rigid body: L about its axis is M_11
+    first = robot.momentum(q, np.eye(6)[0])
+    assert first[2] == pytest.approx(robot.mass_matrix(q)[0, 0], rel=1e-12)
+    # a force does the work of its point; a moment is refused
+    force = np.array([0.0, 0.0, 0.0, 1.0, -2.0, 0.5])
+    change = robot.inverse_dynamics(q, v, 0 * v) - robot.inverse_dynamics(q, v, 0 * v, {"two/tip": force})
+    assert change == pytest.approx(robot.jacobian(q, "two/tip")[3:].T @ force[3:], abs=1e-11)
+    with pytest.raises(UnsupportedError, match="moments"):
+        robot.forward_dynamics(q, v, None, {"two/tip": np.ones(6)})
 
 
 def test_preset_paper_moves_in_compiled_steps():

@@ -89,6 +89,15 @@ def test_it_stays_stable_where_rk4_diverges_and_its_error_is_bounded():
     assert errors[2] < 2e-5
 
 
+@pytest.mark.parametrize(("dt", "most"), [(4e-4, 6e-5), (2.5e-4, 1.2e-5)])
+def test_its_error_is_bounded_at_every_step_of_the_run_and_not_at_its_end_alone(dt, most):
+    _, run = mobile("scaled_rk4", dt)
+    _, exact = mobile("dop853", dt, rtol=1e-9, atol=1e-11)
+    errors = np.abs(run.frames("link_2/tip")[:, :3, 3] - exact.frames("link_2/tip")[:, :3, 3]).max(axis=1)
+    assert errors.max() < most
+    assert errors.max() > 1.05 * errors[-1]
+
+
 @pytest.mark.parametrize("basis", ["", ' basis="hermite"'])
 def test_a_stretching_pendulum_falls_as_the_oracle_does(basis):
     robot = pendulum(basis)
