@@ -18,6 +18,7 @@ __all__ = [
     "RequestError",
     "check_result_size",
     "column",
+    "efforts_of",
     "read_states",
     "read_wrenches",
     "robot_of",
@@ -66,7 +67,12 @@ def read_states(
     if request.unlisted not in (REFUSE, ZERO, STATIC):
         raise RequestError(f"unlisted is {request.unlisted}, expected 0 (REFUSE), 1 (ZERO) or 2 (STATIC)")
     positions, static = _positions(robot, request, samples)
-    rows = [column(request, field, samples, robot.nu if field == "efforts" else robot.nv) for field in fields]
+    rows = [
+        efforts_of(robot, request, samples)
+        if field == "efforts"
+        else column(request, field, samples, robot.nv)
+        for field in fields
+    ]
     if static:
         yield from _bend(robot, positions, static)
     return positions, *rows
@@ -83,6 +89,25 @@ def column(request: Any, field: str, samples: int, width: int) -> np.ndarray:
         at = int(np.flatnonzero(~np.isfinite(values))[0])
         raise RequestError(f"{field}[{at}] is {values[at]}, expected a finite number")
     return values.reshape(samples, width)
+
+
+def efforts_of(robot: Any, request: Any, samples: int) -> np.ndarray:
+    """Efforts (samples, nu) of a request: of all coordinates in the robot's order, or of the actuators that
+    its effort_names lists, and 0 of the others.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+    """
+    names = list(request.effort_names)
+    if not names:
+        return column(request, "efforts", samples, robot.nu)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise RequestError(f"effort_names has {twice!r} {names.count(twice)} times, expected each once")
+    given = column(request, "efforts", samples, len(names))
+    tau: np.ndarray = robot.efforts({name: given[:, i] for i, name in enumerate(names)})
+    return tau
 
 
 def _positions(robot: Any, request: Any, samples: int) -> tuple[np.ndarray, list[str]]:

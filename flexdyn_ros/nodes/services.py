@@ -29,6 +29,7 @@ from flexdyn_ros.nodes.requests import (
     RequestError,
     check_result_size,
     column,
+    efforts_of,
     read_states,
     read_wrenches,
     robot_of,
@@ -285,7 +286,7 @@ def modes(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
 
 def static_equilibrium(robot: Any, request: Any, response: Any, max_samples: int) -> None:
     q0 = column(request, "positions", 1, robot.nq)[0] if len(request.positions) else robot.neutral()
-    tau = column(request, "efforts", 1, robot.nu)[0] if len(request.efforts) else None
+    tau = efforts_of(robot, request, 1)[0] if len(request.efforts) or request.effort_names else None
     wrenches = read_wrenches(robot, request.wrenches, q0[None])
     loads = {frame: w.reshape(-1, 6)[0] for frame, w in wrenches.items()} if wrenches else None
     held = "joints" if list(request.held) == ["joints"] else tuple(request.held)

@@ -22,7 +22,7 @@ import flexdyn_ros
 from flexdyn_interfaces.action import Simulate
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.conversions import doubles
-from flexdyn_ros.nodes.requests import LARGEST_RESULT, RequestError, column, robot_of
+from flexdyn_ros.nodes.requests import LARGEST_RESULT, RequestError, column, efforts_of, robot_of
 from flexdyn_ros.nodes.turns import Turns
 
 __all__ = ["SimulateAction", "run_of"]
@@ -230,10 +230,11 @@ def run_of(robots: Mapping[str, Any], goal: Any) -> Callable[[Callable[[float], 
     for field, name, width in (
         ("positions", "q0", robot.nq),
         ("velocities", "v0", robot.nv),
-        ("efforts", "control", robot.nu),
     ):
         if len(getattr(goal, field)):
             given[name] = column(goal, field, 1, width)[0].copy()
+    if len(goal.efforts) or goal.effort_names:
+        given["control"] = efforts_of(robot, goal, 1)[0].copy()
     if goal.dt:
         given["dt"] = goal.dt
     if goal.method:

@@ -44,7 +44,7 @@ class SimulatedTrajectories:
         self.action = FollowJointTrajectoryAction(
             node, self, declared_tolerances(node, simulation.book.actuated)
         )
-        self._turns: np.ndarray | None = None
+        self._turns = np.zeros(0, dtype=np.int64)
 
     # ---- what the action calls ----
 

@@ -31,7 +31,7 @@ from flexdyn_ros.nodes.pace import Pace
 from flexdyn_ros.nodes.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.nodes.platform_topics import PlatformTopics, hydraulics_of
 from flexdyn_ros.nodes.queues import COMMANDS, REQUESTS
-from flexdyn_ros.nodes.requests import RequestError
+from flexdyn_ros.nodes.requests import RequestError, efforts_of
 from flexdyn_ros.nodes.robot_source import LATCHED, load_robot
 from flexdyn_ros.nodes.simulated_trajectories import SimulatedTrajectories
 from flexdyn_ros.nodes.simulation import Load, Simulation
@@ -347,7 +347,7 @@ class Simulator(ManagedNode):
             self._user_paused = True
             self._pace.pause()
             self._take_waiting_commands()
-            self._take_efforts(request.efforts)
+            self._take_efforts(request)
             await self._steps.advance(request.steps, self)
         except (FlexdynError, RequestError, CommandError) as error:
             return _refuse(srv.Step.Response(), error)
@@ -365,15 +365,15 @@ class Simulator(ManagedNode):
                     while (found := entity.handle.take_message(entity.msg_type, entity.raw)) is not None:
                         entity.callback(found[0])
 
-    def _take_efforts(self, efforts: Any) -> None:
-        if not len(efforts):
+    def _take_efforts(self, request: Any) -> None:
+        efforts, robot = request.efforts, self._simulation.robot
+        if not len(efforts) and not request.effort_names:
             return
-        if len(efforts) != self._simulation.robot.nu:
-            raise RequestError(
-                f"efforts has {len(efforts)} numbers, expected {self._simulation.robot.nu} or none"
-            )
+        if not request.effort_names and len(efforts) != robot.nu:
+            raise RequestError(f"efforts has {len(efforts)} numbers, expected {robot.nu} or none")
+        told = efforts_of(robot, request, 1)[0].copy() if request.effort_names else np.array(efforts)
         with self._pace.between_ticks():
-            self._simulation.book.take_efforts(np.array(efforts))
+            self._simulation.book.take_efforts(told)
 
     def _on_get_dynamics_state(self, request: Any, response: Any) -> Any:
         try:

@@ -177,6 +177,7 @@ SERVICES = {
         BATCH
         + """
         float64[] velocities
+        string[] effort_names
         float64[] efforts
         flexdyn_interfaces/ExternalWrench[] wrenches
         float64[] prescribed
@@ -216,6 +217,7 @@ SERVICES = {
         BATCH
         + """
         float64[] velocities
+        string[] effort_names
         float64[] efforts
         """,
         """
@@ -230,6 +232,7 @@ SERVICES = {
         """
         float64[] positions
         string[] held
+        string[] effort_names
         float64[] efforts
         flexdyn_interfaces/ExternalWrench[] wrenches
         """,
@@ -269,6 +272,7 @@ SERVICES = {
     "Step": [
         """
         uint32 steps
+        string[] effort_names
         float64[] efforts
         """,
         """
@@ -307,6 +311,7 @@ ACTIONS = {
         string method
         float64[] positions
         float64[] velocities
+        string[] effort_names
         float64[] efforts
         """,
         ANSWER

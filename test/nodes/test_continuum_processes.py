@@ -88,6 +88,22 @@ def test_steps_of_the_node_are_those_of_the_library_with_the_lag_of_the_supply(s
     np.testing.assert_allclose(effort, np.array(tau) * (1 - np.exp(-2.5)), rtol=0.01)
 
 
+def test_steps_take_efforts_by_the_names_of_actuators(simulator, client, robot):
+    named = {robot.actuators[3]: 15.0, robot.actuators[0]: 10.0}
+    found = []
+    for fields in (
+        {"efforts": robot.efforts(named).tolist()},
+        {"effort_names": list(named), "efforts": list(named.values())},
+    ):
+        assert client.call(Trigger, f"{NODE}/reset").success
+        found.append(step(client, 20, **fields)[0])
+    np.testing.assert_array_equal(*found)
+    assert np.abs(found[0]).max() > 1e-6
+    answer = client.call(srv.Step, f"{NODE}/step", steps=1, effort_names=["knee"], efforts=[1.0])
+    assert not answer.success
+    assert "knee" in answer.message
+
+
 def test_pressures_and_forces_are_taken_from_topics(simulator, client, robot):
     assert client.call(Trigger, f"{NODE}/reset").success
     assert client.call(Trigger, f"{NODE}/resume").success

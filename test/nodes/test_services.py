@@ -11,6 +11,7 @@ from malformed import requests  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
+from flexdyn_interfaces.action import Simulate  # noqa: E402
 from flexdyn_interfaces.msg import ExternalWrench  # noqa: E402
 from flexdyn_ros.nodes.conversions import doubles, matrix_from_pose, numbers_of  # noqa: E402
 from flexdyn_ros.nodes.services import SERVICES, answer  # noqa: E402
@@ -38,6 +39,52 @@ def states(robot, n, seed=0):
     rng = np.random.default_rng(seed)
     q = np.stack([robot.random(rng) for _ in range(n)])
     return q, rng.standard_normal((n, robot.nv)), rng.standard_normal((n, robot.nv))
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_efforts_may_be_given_by_the_names_of_actuators(robot, n):
+    q, v, _ = states(robot, n)
+    some = np.random.default_rng(5).standard_normal((n, 2))
+    names = [robot.actuators[4], robot.actuators[1]]
+    tau = robot.efforts({names[0]: some[:, 0], names[1]: some[:, 1]})
+    state = {"samples": n, "positions": q, "velocities": v}
+    by_name = ask("forward_dynamics", effort_names=names, efforts=some, **state)
+    np.testing.assert_array_equal(
+        by_name.accelerations, ask("forward_dynamics", efforts=tau, **state).accelerations
+    )
+    by_name = ask("linearize", effort_names=names, efforts=some, **state)
+    np.testing.assert_array_equal(by_name.a, ask("linearize", efforts=tau, **state).a)
+
+
+def test_a_bending_robot_takes_efforts_of_its_actuators_alone():
+    from flexdyn_ros.nodes.simulate_action import run_of
+
+    bending = flexdyn_ros.load("flexible_two_link")
+    names = list(bending.actuators)
+    goal = Simulate.Goal(duration=0.01, dt=0.001, effort_names=names[:1], efforts=[2.0])
+    run = run_of({"arm": bending}, goal)(lambda t: None)
+    expected = flexdyn_ros.simulate(bending, 0.01, dt=1e-3, control=bending.efforts({names[0]: 2.0}))
+    np.testing.assert_allclose(run.q, expected.q, atol=1e-12)
+    assert np.abs(run.q[-1] - flexdyn_ros.simulate(bending, 0.01, dt=1e-3).q[-1]).max() > 1e-6
+
+
+@pytest.mark.parametrize(
+    ("names", "efforts", "part"),
+    [
+        (["knee"], [1.0], "knee"),
+        (["shoulder_yaw", "shoulder_yaw"], [1.0, 1.0], "2 times"),
+        (["shoulder_yaw"], [1.0, 2.0], "efforts has 2 numbers, expected 1"),
+        (["shoulder_yaw"], [], "efforts has 0 numbers, expected 1"),
+        (["shoulder_yaw"], [float("nan")], "efforts[0] is nan"),
+    ],
+)
+def test_wrong_names_of_efforts_are_refused(robot, names, efforts, part):
+    for service in ("forward_dynamics", "static_equilibrium"):
+        fields = {"samples": 1} if service == "forward_dynamics" else {}
+        state = {"positions": robot.neutral()} | ({"velocities": np.zeros(7)} if fields else {})
+        found = ask(service, effort_names=names, efforts=np.array(efforts), **state, **fields)
+        assert not found.success
+        assert part in found.message
 
 
 @pytest.mark.parametrize("n", [1, 5])
