@@ -45,7 +45,7 @@ class Silence:
         self._heard, self._has_heard = time.monotonic(), True
         if self._is_told:
             self._is_told = False
-            self._node.get_logger().info(f"{self._topic} comes again")
+            self._node.get_logger().info(f"{self._topic}: heard again")
 
     @property
     def condition(self) -> str:

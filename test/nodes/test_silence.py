@@ -39,9 +39,9 @@ def controller():
 def spin(executor, condition, seconds=2.0):
     """Whether a condition comes to hold within so many seconds."""
     end = time.monotonic() + seconds
-    while not condition() and time.monotonic() < end:
+    while not (holds := condition()) and time.monotonic() < end:
         executor.spin_once(timeout_sec=0.02)
-    return condition()
+    return holds
 
 
 def test_a_controller_says_within_two_seconds_that_it_waits_for_joint_states(controller, capfd):
@@ -58,7 +58,7 @@ def test_a_controller_says_within_two_seconds_that_it_waits_for_joint_states(con
     state = JointState(name=["shoulder", "elbow"], position=[0.0, 0.0], velocity=[0.0, 0.0])
     node._on_joint_states(state)
     assert "[INFO]" in (told := capfd.readouterr().err)
-    assert "joint_states comes again" in told
+    assert "joint_states: heard again" in told
     # who has fallen silent is
     assert spin(executor, lambda: waits("WARN")), said
     # once, and not at every look
