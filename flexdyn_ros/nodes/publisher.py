@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from ament_index_python.resources import has_resource
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from flexdyn_ros.errors import FlexdynError
@@ -100,9 +103,30 @@ def _listener(node: Any, executor: Any, topic: str, kind: str, timeout: float) -
 
 
 def _type_of(kind: str) -> Any:
-    """The class of a message type `PACKAGE/msg/NAME`."""
+    """The class of a message type `PACKAGE/msg/NAME`.
+
+    The name may come from anybody who listens: only packages that are installed as interface packages are
+    imported.
+    """
     package, _, name = kind.partition("/msg/")
+    if not (package.isidentifier() and name.isidentifier()):
+        raise FlexdynError(f"unknown message type {kind!r}, expected PACKAGE/msg/NAME")
+    if not _is_interface_package(package):
+        raise FlexdynError(f"message type {kind!r}: no interface package {package!r} is installed here")
     try:
         return getattr(import_module(f"{package}.msg"), name)
     except (ImportError, AttributeError, ValueError):
         raise FlexdynError(f"unknown message type {kind!r}, expected PACKAGE/msg/NAME") from None
+
+
+def _is_interface_package(package: str) -> bool:
+    """Whether the resource index has messages of a package: that of the sourced environments, or of this
+    Python's."""
+    marker = Path(sys.prefix, "share", "ament_index", "resource_index", "rosidl_interfaces", package)
+    if marker.is_file():
+        return True
+    try:
+        return has_resource("rosidl_interfaces", package) is not False
+    except OSError:
+        # no environment is sourced
+        return False

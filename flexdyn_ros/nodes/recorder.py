@@ -20,8 +20,9 @@ from flexdyn_ros.simulation.recording import note_robot
 
 __all__ = ["Recorder"]
 
-#: chunks are small, so that little is lost when the process dies
-CHUNK = 1 << 16
+#: memory keeps the index of every chunk until the end, a kilobyte each: at high rates one a second, when what
+#: came goes to the file at the latest; that much a process loses that dies
+CHUNK = 1 << 20
 #: bytes that may wait to be written; what comes while so many wait is left out
 MOST_WAITING = 1 << 26
 #: types of messages that players make themselves, whatever the topic is called

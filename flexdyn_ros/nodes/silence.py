@@ -45,7 +45,7 @@ class Silence:
         self._heard, self._has_heard = time.monotonic(), True
         if self._is_told:
             self._is_told = False
-            self._node.get_logger().info(f"{self._topic} comes again")
+            self._node.get_logger().info(f"{self._topic}: heard again")
 
     @property
     def condition(self) -> str:
@@ -58,6 +58,8 @@ class Silence:
     def _look(self) -> None:
         if self._node.is_active and not self._is_told and (condition := self.condition):
             self._is_told = True
-            # who has not begun is no reason to worry, who has fallen silent is
-            tell = self._node.get_logger().warning if self._has_heard else self._node.get_logger().info
-            tell(condition)
+            # who has not begun is no reason to worry, who has fallen silent is; rclpy wants a line for each
+            if self._has_heard:
+                self._node.get_logger().warning(condition)
+            else:
+                self._node.get_logger().info(condition)

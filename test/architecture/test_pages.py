@@ -24,7 +24,7 @@ from launch_recorder import of_kind, recorded  # noqa: E402
 EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
 PAGES = sorted({*EXECUTED, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("examples/*.md")})
 #: commands of others, of which nothing is known here
-FOREIGN = {"rosdep", "colcon", "pip", "apt", "source", "cd", "git", "mcap", "ros2 bag", "ros2 control"}
+FOREIGN = {"rosdep", "colcon", "ln", "pip", "apt", "source", "cd", "git", "mcap", "ros2 bag", "ros2 control"}
 
 
 def name_of(page):

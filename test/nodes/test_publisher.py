@@ -11,7 +11,7 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 from flexdyn_ros.errors import FlexdynError  # noqa: E402
-from flexdyn_ros.nodes.publisher import publish  # noqa: E402
+from flexdyn_ros.nodes.publisher import _type_of, publish  # noqa: E402
 
 
 @pytest.fixture
@@ -55,3 +55,20 @@ def test_what_does_not_fit_the_listener_is_refused(heard):
 def test_nobody_who_listens_is_told():
     with pytest.raises(FlexdynError, match="nobody listens to /pub_test/silence"):
         publish("/pub_test/silence", {}, timeout=0.2)
+
+
+def test_a_type_that_a_listener_names_imports_no_package_that_has_no_messages(tmp_path, monkeypatch):
+    trap = tmp_path / "trap" / "msg"
+    trap.mkdir(parents=True)
+    (tmp_path / "trap" / "__init__.py").write_text("raise SystemExit('imported')")
+    (trap / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(FlexdynError, match="no interface package 'trap' is installed here"):
+        _type_of("trap/msg/Door")
+    for kind in ("os.path/msg/join", "../trap/msg/Door", "trap/Door", "/msg/"):
+        with pytest.raises(FlexdynError, match="expected PACKAGE/msg/NAME"):
+            _type_of(kind)
+    assert _type_of("std_msgs/msg/String") is String
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    with pytest.raises(FlexdynError, match="no interface package 'trap'"):
+        _type_of("trap/msg/Door")
