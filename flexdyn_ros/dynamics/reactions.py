@@ -6,18 +6,19 @@ efforts on them, by the recursive Newton-Euler algorithm of the tree, are the fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.dynamics.arguments import numbers
+from flexdyn_ros.errors import UnknownNameError, UnsupportedError
 from flexdyn_ros.model.coordinates import Coordinate
 
 if TYPE_CHECKING:
     from flexdyn_ros.dynamics.tree_robot import TreeRobot
 
-__all__ = ["JointReactions", "reactions_of"]
+__all__ = ["ChosenReactions", "JointReactions", "reactions_of"]
 
 
 class JointReactions(NamedTuple):
@@ -37,6 +38,44 @@ class JointReactions(NamedTuple):
         """Wrench (..., 6) = (moment; force) in a joint."""
         at = self.names.index(name)
         return np.concatenate([self.moment[..., at, :], self.force[..., at, :]], axis=-1)
+
+
+class ChosenReactions:
+    """Reactions in chosen joints of a robot, in the axes of their child links.
+
+    Parameters
+    ----------
+    robot : Robot
+    joints : sequence of str
+        URDF joints, or "base" for what the root link is given.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such joint.
+    UnsupportedError
+        If robots of this kind have no reactions.
+    """
+
+    def __init__(self, robot: Any, joints: Sequence[str]) -> None:
+        if robot.kind != "tree" or not hasattr(robot, "joint_reactions"):
+            what = "with elastic joints" if robot.kind == "tree" else f"of kind '{robot.kind}'"
+            raise UnsupportedError(f"robots {what} have no joint reactions yet; kind 'tree' has")
+        description = robot.description
+        links = {joint.name: joint.child for joint in description.joints if joint.type != "floating"}
+        links = {"base": description.root, **links}
+        for name in joints:
+            if name not in links:
+                raise UnknownNameError("joint", name, tuple(links))
+        self._robot, self.names = robot, tuple(joints)
+        self.links = tuple(links[name] for name in joints)
+
+    def __call__(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None) -> np.ndarray:
+        """Wrenches (k, 6) = (moment; force) on the child links at their origins [N m, N] of one motion."""
+        found = self._robot.joint_reactions(q, v, a, wrenches)
+        R = self._robot.frames(q, self.links)[:, :3, :3]
+        world = np.array([found.of(name) for name in self.names]).reshape(len(self.names), 2, 3)
+        return np.einsum("kij,kwi->kwj", R, world).reshape(len(self.names), 6)
 
 
 def reactions_of(

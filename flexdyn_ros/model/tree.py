@@ -326,7 +326,7 @@ class TreeDraft:
             return body, at
         for kind, what, unit in ((PRISMATIC, "force", "m"), (REVOLUTE, "moment", "rad")):
             for letter, axis in zip("xyz", np.eye(3), strict=True):
-                Z = Placement(frame_with_z_along(axis), np.zeros(3))
+                Z = Placement(frame_with_z_along(axis.tolist()), np.zeros(3))
                 name = f"{joint}/{what}_{letter}"
                 coordinate = Coordinate(name, "reaction", unit, 0, 0, child, actuated=False)
                 iq, iv = self.add_axis(coordinate, _rigid_dof())

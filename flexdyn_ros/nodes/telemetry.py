@@ -15,7 +15,7 @@ from tf2_msgs.msg import TFMessage
 
 import flexdyn_ros
 from flexdyn_interfaces.msg import DynamicsState, Energy
-from flexdyn_ros.dynamics.reactions import JointReactions
+from flexdyn_ros.dynamics.reactions import ChosenReactions
 from flexdyn_ros.nodes.conversions import (
     dynamics_state,
     pose_message,
@@ -66,7 +66,7 @@ class Telemetry:
         moves = robot.description.base.type in ("floating", "planar")
         self._odometry = make(Odometry, "odom", 10) if moves else None
         self._transforms = make(TFMessage, "/tf", 100) if moves and settings.publish_base_tf else None
-        self._reactions = JointReactions(robot, settings.wrench_joints) if settings.wrench_joints else None
+        self._reactions = ChosenReactions(robot, settings.wrench_joints) if settings.wrench_joints else None
         self._wrenches = [make(WrenchStamped, f"~/wrench/{name}", 10) for name in settings.wrench_joints]
         self.extras = extras_of(Setting(simulation, settings, make))
         everything = [self._joints, self._state, self._energy, self._clock, self._odometry, self._transforms]
@@ -98,7 +98,7 @@ class Telemetry:
     def follow_robot(self) -> None:
         """Use the robot that the simulation has now (another payload)."""
         if self._reactions is not None:
-            self._reactions = JointReactions(self._simulation.robot, self._settings.wrench_joints)
+            self._reactions = ChosenReactions(self._simulation.robot, self._settings.wrench_joints)
 
     # ---- publishing ----
 

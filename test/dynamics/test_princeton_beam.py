@@ -74,7 +74,8 @@ def test_a_beam_cut_into_links_with_hermite_shapes_comes_near_the_exact_theory(p
     for i in range(1, parts + 1):
         text += (
             f'<link name="l{i}"/><joint name="j{i}" type="fixed"><parent link="l{i - 1}"/>'
-            f'<child link="l{i}"/><origin xyz="{length if i > 1 else 0} 0 0"/></joint><flexdyn reference="l{i}">'
+            f'<child link="l{i}"/><origin xyz="{length if i > 1 else 0} 0 0"/></joint>'
+            f'<flexdyn reference="l{i}">'
             f'<beam length="{length}" mass_per_length="0.11" EIy="{EIY}" EIz="{EIZ}" GJ="{GJ}" '
             'polar_inertia="1e-6"/><modes bending_y="2" bending_z="2" torsion="1" basis="hermite"/></flexdyn>'
         )

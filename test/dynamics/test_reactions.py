@@ -5,6 +5,7 @@ import pytest
 from flexible_robots import bent_state, branched
 
 import flexdyn_ros
+from flexdyn_ros.dynamics.reactions import ChosenReactions
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
 
 PENDULUM = """<robot name="p"><link name="w"/>
@@ -152,6 +153,18 @@ def test_a_joint_that_follows_one_outside_its_branch_has_a_reaction():
     q, v, a = np.array([0.4, 0.0]), np.array([2.0, 0.0]), np.zeros(2)
     inward = -2.0 * 0.5 * 4.0 * np.array([np.cos(0.4), np.sin(0.4), 0.0]) - 2.0 * np.array(robot.gravity)
     assert robot.joint_reactions(q, v, a).of("hold")[3:] == pytest.approx(inward, abs=1e-13)
+
+
+def test_chosen_reactions_are_in_the_axes_of_the_child_links(robot):
+    q, v, a = motion(robot, 6)
+    chosen = ChosenReactions(robot, ["elbow_pitch", "base"])
+    assert chosen.links == ("link_4", robot.description.root)
+    R, w = robot.frames(q, "link_4")[:3, :3], robot.joint_reactions(q, v, a).of("elbow_pitch")
+    np.testing.assert_allclose(chosen(q, v, a)[0], [*(R.T @ w[:3]), *(R.T @ w[3:])], rtol=0, atol=1e-12)
+    with pytest.raises(UnknownNameError, match="hand"):
+        ChosenReactions(robot, ["hand"])
+    with pytest.raises(UnsupportedError, match="mobile"):
+        ChosenReactions(flexdyn_ros.load("mobile_arm"), ["base"])
 
 
 def test_what_has_no_reactions_is_refused(robot):
