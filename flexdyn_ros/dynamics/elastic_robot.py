@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.dynamics.arguments import Rows, refuse_nonfinite
+from flexdyn_ros.dynamics.arguments import Rows, numbers, refuse_nonfinite
 from flexdyn_ros.dynamics.derived_verbs import DirectVerbs
 from flexdyn_ros.dynamics.motion import Motion
 from flexdyn_ros.dynamics.partial import partial_motion
+from flexdyn_ros.dynamics.reactions import JointReactions
 from flexdyn_ros.dynamics.results import Deflection
 from flexdyn_ros.dynamics.small_deflections import Tip
 from flexdyn_ros.dynamics.tree_robot import TreeRobot
@@ -124,6 +125,15 @@ class ElasticTreeRobot(DirectVerbs):
     def modal_integrals(self, link: str, stations: Sequence[float] = (1.0,)) -> Any:
         """Constants of a flexible link; see `TreeRobot.modal_integrals`."""
         return self.tree.modal_integrals(link, stations)
+
+    def joint_reactions(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+    ) -> JointReactions:
+        """Force and moment that every joint transmits to its child link, the motors' inertia left out; see
+        `TreeRobot.joint_reactions`."""
+        q, v, a = numbers(q, "q", self.nq), numbers(v, "v", self.nv), numbers(a, "a", self.nv)
+        nq, nv = self.tree.nq, self.tree.nv
+        return self.tree.joint_reactions(q[..., :nq], v[..., :nv], a[..., :nv], wrenches)
 
     # ---- rows of the verbs ----
 

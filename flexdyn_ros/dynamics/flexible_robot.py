@@ -97,10 +97,11 @@ class Bending:
     def tips(self) -> tuple[Tip, ...]:
         """The tips of the flexible links."""
         end = np.ones(1)
-        fields = [(link, *link.beam.fields_along(link.modes, end)[:2]) for link in self.links]
-        return tuple(
-            Tip(link.name, link.beam.beam.length, link.q, u[:, 0], th[:, 0]) for link, u, th in fields
-        )
+        found = []
+        for link in self.links:
+            u, th = link.beam.fields_along(link.modes, end)[:2]
+            found.append(Tip(link.name, link.beam.beam.length, link.q, u[:, 0], th[:, 0]))
+        return tuple(found)
 
     def section_names(self, names: Iterable[Any], known: Any) -> tuple[str, ...]:
         """Those of `names` that are sections LINK@station of flexible links and not known yet."""

@@ -59,8 +59,9 @@ class ChosenReactions:
 
     def __init__(self, robot: Any, joints: Sequence[str]) -> None:
         if robot.kind != "tree" or not hasattr(robot, "joint_reactions"):
-            what = "with elastic joints" if robot.kind == "tree" else f"of kind '{robot.kind}'"
-            raise UnsupportedError(f"robots {what} have no joint reactions yet; kind 'tree' has")
+            raise UnsupportedError(
+                f"robots of kind '{robot.kind}' have no joint reactions by this verb; kind 'tree' has"
+            )
         description = robot.description
         links = {joint.name: joint.child for joint in description.joints if joint.type != "floating"}
         links = {"base": description.root, **links}

@@ -85,6 +85,8 @@ class Simulation:
         self._order: Order | None = None
         self.fault = ""
         self.stepper = Stepper(robot, q0=q0, v0=v0, **options)
+        #: energy when the state was set, and the largest kinetic energy since then [J]
+        self._energy0, self._peak = 0.0, 0.0
         self._begin_account()
         given = [c.v_index for c in robot.coordinates if c.prescribed]
         #: what moves a prescribed coordinate as commanded; None where there is none
@@ -113,7 +115,7 @@ class Simulation:
         else:
             status = self.drive.advance(stepper, order, steps, self._obey)
         if status == OK:
-            self._peak = max(self._peak, stepper.energy().kinetic)
+            self._peak = max(self._peak, float(stepper.energy().kinetic))
             return True
         self.fault = stepper.message
         return False

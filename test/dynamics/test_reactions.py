@@ -173,3 +173,23 @@ def test_what_has_no_reactions_is_refused(robot):
     wheels = flexdyn_ros.load("mobile_arm")
     with pytest.raises(UnsupportedError, match="constraint_forces"):
         wheels.joint_reactions(wheels.neutral(), np.zeros(wheels.nv), np.zeros(wheels.nv))
+
+
+def test_elastic_joints_transmit_what_the_links_take():
+    """With nothing turning, spring and effort bear the moment about the axis."""
+    elastic = PENDULUM.replace(
+        "</robot>",
+        '<flexdyn reference="turn"><rotor inertia="0.02" gear_ratio="10"/>'
+        '<joint_elasticity stiffness="500" damping="1"/></flexdyn></robot>',
+    )
+    robot = flexdyn_ros.load(elastic)
+    q, still = robot.random(np.random.default_rng(3)), np.zeros(robot.nv)
+    a = np.random.default_rng(4).standard_normal(robot.nv)
+    motor = next(c for c in robot.coordinates if c.kind == "motor")
+    twist = q[robot.q_names.index("turn")] - q[motor.q_index]
+    found = robot.joint_reactions(q, still, a)
+    along = axes_of(robot, q)["turn"] @ found.of("turn")[:3]
+    effort = robot.inverse_dynamics(q, still, a)[robot.index("turn")]
+    assert abs(twist) > 1e-4
+    assert along == pytest.approx(effort - 500.0 * twist, abs=1e-10)
+    assert ChosenReactions(robot, ("turn",))(q, still, a).shape == (1, 6)
