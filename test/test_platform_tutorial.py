@@ -16,7 +16,7 @@ def test_python_of_the_tutorial_lifts_and_rolls_the_platform(tmp_path, monkeypat
     for block in re.findall(r"```python\n(.*?)```", PAGE, flags=re.S):
         exec(compile(block, "platform.md", "exec"), scope)
     robot, run = scope["robot"], scope["run"]
-    assert run.method == "staggered"
+    assert run.method == "adaptive_staggered"
     assert abs(scope["error"][3:]).max() < 1e-3  # as well as in the example of the ship
     assert run.q[-1, 2] - robot.neutral()[2] == pytest.approx(0.10, abs=1e-3)
     assert np.isfinite(run.hydraulics.pressure_bore).all()

@@ -159,7 +159,7 @@ class RobotVerbs(StateVerbs):
 
 def _warn_of_large_deflections(robot: Any, q: np.ndarray) -> None:
     """Warn the caller of a verb where links bend too far at rows of q (..., nq)."""
-    found = beyond_linear(robot, q.reshape(-1, robot.nq))
+    found = beyond_linear(robot, q.reshape(-1, robot.nq)) if getattr(robot, "tips", ()) else []
     if found:
         warnings.warn(f"robot {robot.name!r}: {warning_of(found)}", FlexdynWarning, 3)
 

@@ -292,7 +292,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             elif status == DONE:
                 status = TOO_SMALL
             continue
-        stiff = is_bound_by_stability(steps, h, work)
+        stiff = h > 0.99 * control[LARGEST] or is_bound_by_stability(steps, h, work)
         control[BOUND] = control[BOUND] + 1.0 if stiff else max(0.0, control[BOUND] - 0.2)
         share = GROWTH
         if error > 0.0:

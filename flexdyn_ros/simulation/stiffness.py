@@ -10,7 +10,7 @@ import numpy as np
 from flexdyn_ros.dynamics.motion import Motion
 from flexdyn_ros.dynamics.protocol import Robot
 
-__all__ = ["displacements", "fastest_rate", "own_rates", "speed_bounds", "stops_at"]
+__all__ = ["displacements", "fastest_rate", "highest_rate", "own_rates", "speed_bounds", "stops_at"]
 
 #: default stop: the effort limit is reached this far beyond the limit [rad or m] ...
 STOP_DEPTH = {"rad": 0.01, "m": 0.002}
@@ -107,6 +107,18 @@ def displacements(robot: Robot) -> np.ndarray:
         reach = np.maximum(np.abs(tip.displacement), np.abs(tip.rotation)).max(axis=1)
         sizes[[by_q[int(i)] for i in tip.q]] = np.where(reach > 0.0, reach, 1.0)
     return sizes
+
+
+def highest_rate(robot: Robot, q: np.ndarray) -> float:
+    """Rate [1/s] of the fastest undamped vibration at q of the springs that a tree names: of its links and
+    joints; 0 where there are none."""
+    motion = robot.motion
+    if motion is None or not motion.drives_coordinates:
+        return 0.0
+    K = np.diag(motion.stiffness)
+    for v, stiffness, _ in motion.modal:
+        K[np.ix_(v, v)] += stiffness
+    return float(np.sqrt(_largest(_inverse(robot.mass_matrix(q)), K)))
 
 
 def own_rates(robot: Robot, q: np.ndarray) -> np.ndarray:

@@ -163,7 +163,7 @@ def test_elastic_joints_are_simulated_served_and_moved_by_their_motors(client, t
         server.wait_for_text("ready")
         step = "/elastic/simulator/step"
         falls = client.call(srv.Step, step, steps=50).state
-        alone = flexdyn_ros.simulate(robot, 0.05, limits="spring")
+        alone = flexdyn_ros.simulate(robot, 0.05, dt=1e-3, limits="spring")
         assert list(falls.position_names) == ["shoulder", "elbow", *motors]
         np.testing.assert_allclose(numbers_of(falls.positions), alone.q[-1], rtol=0.0, atol=1e-12)
 

@@ -82,7 +82,7 @@ def test_steps_of_the_node_are_those_of_the_library_with_the_lag_of_the_supply(s
     assert client.call(Trigger, f"{NODE}/reset").success
     tau = [10.0, 20.0, 0.0, 5.0, 0.0, 15.0]
     q, effort = step(client, 50, efforts=tau)
-    alone = flexdyn_ros.simulate(robot, 0.05, control=np.array(tau), limits="spring", saturate=True)
+    alone = flexdyn_ros.simulate(robot, 0.05, dt=1e-3, control=np.array(tau), limits="spring", saturate=True)
     np.testing.assert_allclose(q, alone.q[-1], rtol=0.0, atol=1e-12)
     # two and a half time constants after the step, the mean of the last millisecond
     np.testing.assert_allclose(effort, np.array(tau) * (1 - np.exp(-2.5)), rtol=0.01)
@@ -160,6 +160,7 @@ def test_a_wrench_anywhere_on_the_arm_moves_it_as_in_the_library(simulator, clie
         0.02,
         numbers_of(q0.positions),
         numbers_of(q0.velocities),
+        dt=1e-3,
         limits="spring",
         wrenches={"section_1@0.5": np.r_[0, 0, 0, R @ [0.8, 0, 0]]},
     )

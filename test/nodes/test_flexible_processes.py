@@ -76,7 +76,7 @@ def test_steps_of_the_node_are_those_of_the_library(simulator, client, robot):
     assert client.call(Trigger, "/arm/simulator/reset").success
     answer = client.call(srv.Step, "/arm/simulator/step", steps=100)
     assert answer.success, answer.message
-    alone = flexdyn_ros.simulate(robot, 0.1, initial_state(robot), limits="spring")
+    alone = flexdyn_ros.simulate(robot, 0.1, initial_state(robot), dt=1e-3, limits="spring")
     np.testing.assert_allclose(numbers_of(answer.state.positions), alone.q[-1], rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(numbers_of(answer.state.velocities), alone.v[-1], rtol=0.0, atol=1e-12)
 
@@ -123,7 +123,7 @@ def test_wrenches_act_at_sections_and_payloads_are_taken(simulator, client, robo
     answer = client.call(srv.Step, "/arm/simulator/step", steps=1)
     heavy = robot.with_payload("tool0", 500.0)
     pulled = flexdyn_ros.simulate(
-        heavy, 1e-3, q, v, limits="spring", wrenches={"boom_1@0.45": [0, 0, 0, 0, 0, 400.0]}
+        heavy, 1e-3, q, v, dt=1e-3, limits="spring", wrenches={"boom_1@0.45": [0, 0, 0, 0, 0, 400.0]}
     )
     np.testing.assert_allclose(numbers_of(answer.state.positions), pulled.q[-1], rtol=0.0, atol=1e-12)
     wrench.wrench.force.z = 0.0

@@ -60,7 +60,7 @@ def test_the_cart_starts_at_the_speed_of_its_drive_and_steps_like_the_library(si
     v[0] = 0.3
     for name, value in START.items():
         q[robot.index(name)] = value
-    alone = flexdyn_ros.simulate(robot, 0.05, q, v, limits="spring")
+    alone = flexdyn_ros.simulate(robot, 0.05, q, v, dt=1e-3, limits="spring")
     np.testing.assert_allclose(numbers_of(answer.state.positions), alone.q[-1], rtol=0.0, atol=1e-12)
     assert answer.state.positions[0] == pytest.approx(0.015, abs=1e-12)
 
@@ -161,7 +161,7 @@ def test_the_shipped_torque_study_moves_as_the_library_does(client, tmp_path):
             state = after_steps(client, "level", 1)
         last = after_steps(client, "level", 100)
     q, v = numbers_of(state.positions), numbers_of(state.velocities)
-    alone = flexdyn_ros.simulate(robot, 0.1, q, v, control=tau, limits="spring")
+    alone = flexdyn_ros.simulate(robot, 0.1, q, v, dt=1e-3, control=tau, limits="spring")
     np.testing.assert_allclose(numbers_of(last.positions), alone.q[-1], rtol=0.0, atol=1e-11)
 
 
