@@ -103,7 +103,7 @@ def run_by(robot: flexdyn_ros.Robot, span: float, method: str, knob: float):
     if method in FIXED:
         return flexdyn_ros.simulate(robot, span, q0, dt=1e-3 * knob, sample=1e-3, method=method, record=())
     if method in CONTROLLED:
-        return flexdyn_ros.simulate(robot, span, q0, method=method, rtol=knob, record=())
+        return flexdyn_ros.simulate(robot, span, q0, method=method, rtol=knob, atol=1e-3 * knob, record=())
     plan = make_plan(
         robot, span, q0, None, t0=0.0, dt=None, sample=None, method=method.lower(), rtol=knob,
         atol=1e-3 * knob, control=None, wrenches=None, prescribed=None, events=(), limits="report",

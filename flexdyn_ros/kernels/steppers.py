@@ -83,16 +83,22 @@ def take_step(steps, t, h):
         step_euler(steps, t, h)
     status = judge(memory)
     if status == OK:
-        for i in range(memory.nq):
-            memory.q[i] = memory.q1[i]
-        for i in range(memory.nv):
-            memory.a[i] = (memory.v1[i] - memory.v0[i]) / h
-            memory.v[i] = memory.v1[i]
-        for i in range(memory.nu):
-            memory.effort[i] = memory.effort1[i]
-        memory.account[WORK_DONE] = memory.account1[WORK_DONE]
-        memory.account[DISSIPATED] = memory.account1[DISSIPATED]
+        take_over(memory, h)
     return status
+
+
+@kernel
+def take_over(memory, h):
+    """Let the state be that of the end of a step of h."""
+    for i in range(memory.nq):
+        memory.q[i] = memory.q1[i]
+    for i in range(memory.nv):
+        memory.a[i] = (memory.v1[i] - memory.v0[i]) / h
+        memory.v[i] = memory.v1[i]
+    for i in range(memory.nu):
+        memory.effort[i] = memory.effort1[i]
+    memory.account[WORK_DONE] = memory.account1[WORK_DONE]
+    memory.account[DISSIPATED] = memory.account1[DISSIPATED]
 
 
 @kernel

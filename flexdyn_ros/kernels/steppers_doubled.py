@@ -11,6 +11,7 @@ import numpy as np
 
 from .compiler import entry, kernel
 from .manifold import displacement
+from .steppers import OK, judge, take_over
 from .steppers_controlled import (
     ACCEPTED,
     DONE,
@@ -76,24 +77,9 @@ def make_step(steps, t, h):
     for i in range(memory.nv):
         memory.v0[i] = memory.v[i]
     step_staggered(steps, t, h)
-    sound = 0.0
-    for i in range(memory.nq):
-        sound += memory.q1[i] - memory.q1[i]
-    for i in range(memory.nv):
-        sound += memory.v1[i] - memory.v1[i]
-        if abs(memory.v1[i]) > memory.v_bound[i]:
-            return False
-    if sound != 0.0:
+    if judge(memory) != OK:
         return False
-    for i in range(memory.nq):
-        memory.q[i] = memory.q1[i]
-    for i in range(memory.nv):
-        memory.a[i] = (memory.v1[i] - memory.v0[i]) / h
-        memory.v[i] = memory.v1[i]
-    for i in range(memory.nu):
-        memory.effort[i] = memory.effort1[i]
-    memory.account[WORK_DONE] = memory.account1[WORK_DONE]
-    memory.account[DISSIPATED] = memory.account1[DISSIPATED]
+    take_over(memory, h)
     return True
 
 

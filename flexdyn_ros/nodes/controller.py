@@ -13,18 +13,22 @@ import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from flexdyn_ros.control.feed_forward import FeedForward
 from flexdyn_ros.control.reference import Timeline
+from flexdyn_ros.control.sampled_feedback import DELAYS
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.conversions import doubles
 from flexdyn_ros.nodes.declaration import declare
 from flexdyn_ros.nodes.managed import ManagedNode
 from flexdyn_ros.nodes.robot_source import load_robot
 
-__all__ = ["NEWEST", "Controller", "Topic", "controller_state", "state_point"]
+__all__ = ["NEWEST", "Controller", "FeedForwardController", "Topic", "controller_state", "state_point"]
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 #: kind, name, callback and QoS of a topic that is heard
 Topic = tuple[Any, str, Callable[[Any], None], Any]
+#: positions and velocities
+Motion = tuple[np.ndarray, np.ndarray]
 
 
 class Controller(ManagedNode):
@@ -135,6 +139,30 @@ class Controller(ManagedNode):
             f"feedback sampled at {self._settings.state_rate_hz:g} Hz does not hold {self._robot.name}: "
             f"motion about its position grows by {growth:.3g} per second; {remedy}"
         )
+
+
+class FeedForwardController(Controller):
+    """A controller by inverse dynamics of the reference; `prepare` makes _law, _names and _state."""
+
+    _law: FeedForward
+    _names: tuple[str, ...]
+    _state: Any
+
+    def hold(self, q: np.ndarray) -> None:
+        """Stay at a configuration (nq,) from now on, with a warning if the law lets motion about it grow."""
+        rest = np.zeros(self._robot.nv)
+        self._timeline = Timeline(lambda t: (q, rest, rest))
+        period = 1.0 / self._settings.state_rate_hz
+        growth = max(self._law.growth(q, period, share * period) for share in DELAYS)
+        if growth >= 0.0:
+            self.warn_of_growth(growth, "lower the bandwidth or raise state_rate_hz")
+
+    def report(self, wanted: Motion, measured: Motion, told: np.ndarray, **more: np.ndarray) -> None:
+        """~/controller_state of positions and velocities wanted and measured, and of efforts told."""
+        (x_d, v_d), (x, v) = wanted, measured
+        points = [state_point(x_d, v_d, **more), state_point(x, v), state_point(x_d - x, v_d - v)]
+        points.append(state_point(np.zeros(0), np.zeros(0), effort=told))
+        self._state.publish(controller_state(self._names, self._stamp, points))
 
 
 def state_point(positions: np.ndarray, velocities: np.ndarray, **more: np.ndarray) -> Any:

@@ -12,9 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import HydraulicCommand
 from flexdyn_ros.control.feed_forward import FeedForward, actuator_motion
-from flexdyn_ros.control.reference import Timeline
-from flexdyn_ros.control.sampled_feedback import DELAYS
-from flexdyn_ros.nodes.controller import NEWEST, Controller, Topic, controller_state, state_point
+from flexdyn_ros.nodes.controller import NEWEST, FeedForwardController, Topic
 from flexdyn_ros.nodes.controller_parameters import PlatformControllerParameters
 from flexdyn_ros.nodes.conversions import doubles, numbers_of, seconds_of
 from flexdyn_ros.nodes.declaration import ParameterError
@@ -25,7 +23,7 @@ from flexdyn_ros.nodes.trajectory import TrajectoryError
 __all__ = ["PlatformController", "main"]
 
 
-class PlatformController(Controller):
+class PlatformController(FeedForwardController):
     """Hears leg_states and ~/platform_trajectory; publishes joint_commands, or commands to cylinders, and
     ~/controller_state in coordinates of the legs.
 
@@ -67,13 +65,7 @@ class PlatformController(Controller):
 
     def begin(self, measured: tuple[np.ndarray, np.ndarray]) -> None:
         lengths, _ = measured
-        q = self._robot.forward_kinematics(lengths).q
-        rest = np.zeros(self._robot.nv)
-        self._timeline = Timeline(lambda t: (q, rest, rest))
-        period = 1.0 / self._settings.state_rate_hz
-        growth = max(self._law.growth(q, period, share * period) for share in DELAYS)
-        if growth >= 0.0:
-            self.warn_of_growth(growth, "lower the bandwidth or raise state_rate_hz")
+        self.hold(self._robot.forward_kinematics(lengths).q)
 
     def act(self, t: float) -> None:
         wanted, (x, rate) = self._timeline(t), self._measured
@@ -91,10 +83,7 @@ class PlatformController(Controller):
             command = JointState(name=list(self._names), effort=doubles(told))
         command.header.stamp = self._stamp
         self._commands.publish(command)
-        x_d, rate_d = actuator_motion(self._robot, *wanted[:2])
-        points = [state_point(x_d, rate_d), state_point(x, rate), state_point(x_d - x, rate_d - rate)]
-        points.append(state_point(np.zeros(0), np.zeros(0), effort=told))
-        self._state.publish(controller_state(self._names, self._stamp, points))
+        self.report(actuator_motion(self._robot, *wanted[:2]), (x, rate), told)
 
     # ---- what comes in ----
 

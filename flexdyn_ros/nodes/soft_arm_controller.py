@@ -14,12 +14,11 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 from flexdyn_interfaces.msg import DynamicsState
 from flexdyn_ros.control.feed_forward import FeedForward
 from flexdyn_ros.control.pose_space import PoseSpace
-from flexdyn_ros.control.reference import Reference, Timeline
-from flexdyn_ros.control.sampled_feedback import DELAYS
+from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.tip_path import RATE, TipPath, check_shapes
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.model.continuum import ATMOSPHERE
-from flexdyn_ros.nodes.controller import NEWEST, Controller, Topic, controller_state, state_point
+from flexdyn_ros.nodes.controller import NEWEST, FeedForwardController, Topic
 from flexdyn_ros.nodes.controller_parameters import SoftArmControllerParameters
 from flexdyn_ros.nodes.conversions import doubles, numbers_of, seconds_of
 from flexdyn_ros.nodes.declaration import ParameterError
@@ -30,7 +29,7 @@ from flexdyn_ros.nodes.trajectory import TrajectoryError, UnknownJointError, alo
 __all__ = ["SoftArmController", "main"]
 
 
-class SoftArmController(Controller):
+class SoftArmController(FeedForwardController):
     """Hears simulator/state, ~/tip_trajectory and ~/joint_trajectory; publishes simulator/pressure_commands
     or joint_commands, and ~/controller_state.
 
@@ -90,12 +89,7 @@ class SoftArmController(Controller):
 
     def begin(self, measured: tuple[np.ndarray, np.ndarray]) -> None:
         q, _ = measured
-        rest = np.zeros(self._robot.nv)
-        self._timeline = Timeline(lambda t: (q, rest, rest))
-        period = 1.0 / self._settings.state_rate_hz
-        growth = max(self._law.growth(q, period, share * period) for share in DELAYS)
-        if growth >= 0.0:
-            self.warn_of_growth(growth, "lower the bandwidth or raise state_rate_hz")
+        self.hold(q)
 
     def act(self, t: float) -> None:
         wanted, (q, v) = self._timeline(t), self._measured
@@ -111,9 +105,7 @@ class SoftArmController(Controller):
             command.header.stamp = self._stamp
             self._commands.publish(command)
         q_d, v_d, a_d = wanted
-        points = [state_point(q_d, v_d, accelerations=a_d), state_point(q, v), state_point(q_d - q, v_d - v)]
-        points.append(state_point(np.zeros(0), np.zeros(0), effort=told))
-        self._state.publish(controller_state(self._names, self._stamp, points))
+        self.report((q_d, v_d), (q, v), told, accelerations=a_d)
 
     # ---- what comes in ----
 
