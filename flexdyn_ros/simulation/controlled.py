@@ -87,7 +87,9 @@ class _Provider:
         #: what a callable raised
         self.error: BaseException | None = None
         self._function = _Provide(self._answer)
-        follows = plan.wrenches is not None or plan.drive is not None or plan.is_continuous
+        self._tau = plan.effort
+        follows = plan.wrenches is not None or plan.drive is not None or plan.imposed is not None
+        follows |= plan.is_continuous
         if follows or self._lag is not None:
             stepper.ask_at_every_evaluation(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
 
@@ -96,6 +98,7 @@ class _Provider:
         if self._lag is not None:
             since, held, force = self._held
             self._held = t, tau, self._lag.after(t - since, held, force)
+        self._tau = tau
         self._stepper.set_efforts(tau)
 
     def _answer(self, t: float, q: int, v: int) -> int:
@@ -110,12 +113,17 @@ class _Provider:
 
     def _provide(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
         plan = self._plan
+        loads = plan.loads
         if plan.wrenches is not None:
-            self._stepper.set_wrenches(plan.wrenches(t, q, v))
+            loads = plan.wrenches(t, q, v)
+            self._stepper.set_wrenches(loads)
         if plan.drive is not None:
             self._stepper.given[plan.drive.v_index] = plan.drive.at(t)[2]
-        if plan.is_continuous:
-            self._stepper.drive[:] = plan.command(t, q, v)
+        tau = plan.command(t, q, v) if plan.is_continuous else self._tau
+        if plan.imposed is not None:
+            tau = plan.imposed.efforts(t, q, v, tau, loads)
+        if plan.is_continuous or plan.imposed is not None:
+            self._stepper.drive[:] = tau
         if self._lag is not None:
             since, held, force = self._held
             self._stepper.drive[:] = self._lag.after(t - since, held, force)

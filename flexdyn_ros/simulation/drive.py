@@ -1,17 +1,20 @@
-"""Coordinates whose motion is prescribed while a simulation runs: base/x of robots on wheels."""
+"""Coordinates whose motion is prescribed while a simulation runs: base/x of robots on wheels, joints of trees."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.dynamics.arguments import finite_number
 from flexdyn_ros.dynamics.protocol import Robot
-from flexdyn_ros.errors import DimensionError, UnsupportedError
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 
-__all__ = ["Drive", "drive_of", "initial_motion"]
+__all__ = ["Drive", "ImposedMotion", "drive_of", "imposed_of", "initial_motion"]
+
+#: rate [1/s] at which what rounding and tolerances leave of a joint's error decays (Baumgarte 1972)
+DECAY = 50.0
 
 
 class Drive:
@@ -22,20 +25,85 @@ class Drive:
 
     def at(self, t: float) -> tuple[float, float, float]:
         """Position, velocity and acceleration at t [m, per s]; errors if they are no numbers."""
-        answer = self._function(t)
-        try:
-            x, v, a = answer
-        except (TypeError, ValueError):
-            raise DimensionError(f"prescribed at t = {t:g} s is {answer!r}, expected (x, v, a)") from None
-        return (
-            finite_number(x, f"prescribed x at t = {t:g} s"),
-            finite_number(v, f"prescribed v at t = {t:g} s"),
-            finite_number(a, f"prescribed a at t = {t:g} s"),
-        )
+        return _motion_at(self._function, t, "prescribed")
 
     def mean_acceleration(self, t: float, h: float) -> float:
         """What brings the velocity to that of the end of a step."""
         return (self.at(t + h)[1] - self.at(t)[1]) / h
+
+
+class ImposedMotion:
+    """Joints of a tree that move as prescribed, by the efforts that this takes at every evaluation.
+
+    motions: name of a coordinate -> callable t -> (x, v, a). Errors against x and v decay at the rate DECAY.
+    """
+
+    def __init__(self, robot: Robot, motions: Mapping[str, Callable[[float], Any]]) -> None:
+        self._robot: Any = robot
+        by_name = {c.name: c for c in robot.coordinates}
+        self.names, self._functions = tuple(motions), tuple(motions.values())
+        self.q_index = np.array([by_name[name].q_index for name in self.names])
+        self.v_index = np.array([by_name[name].v_index for name in self.names])
+
+    def at(self, t: float) -> np.ndarray:
+        """Positions, velocities and accelerations (3, k) at t; errors if they are no numbers."""
+        pairs = zip(self.names, self._functions, strict=True)
+        return np.array([_motion_at(f, t, f"prescribed[{name!r}]") for name, f in pairs]).T
+
+    def efforts(
+        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> np.ndarray:
+        """Efforts (nu,): tau, and those of the joints that let them follow at the state."""
+        x, speed, a = self.at(t)
+        a = a + 2.0 * DECAY * (speed - v[self.v_index]) + DECAY**2 * (x - q[self.q_index])
+        free = tau.copy()
+        free[self.v_index] = 0.0
+        given = dict(zip(self.names, a.tolist(), strict=True))
+        moved = self._robot.forward_dynamics(q, v, free, wrenches, prescribed=given)
+        free[self.v_index] = self._robot.inverse_dynamics(q, v, moved, wrenches)[self.v_index]
+        return free
+
+
+def _motion_at(function: Callable[[float], Any], t: float, what: str) -> tuple[float, float, float]:
+    answer = function(t)
+    try:
+        x, v, a = answer
+    except (TypeError, ValueError):
+        raise DimensionError(f"{what} at t = {t:g} s is {answer!r}, expected (x, v, a)") from None
+    return (
+        finite_number(x, f"{what} x at t = {t:g} s"),
+        finite_number(v, f"{what} v at t = {t:g} s"),
+        finite_number(a, f"{what} a at t = {t:g} s"),
+    )
+
+
+def imposed_of(robot: Robot, prescribed: Any) -> tuple[Callable[[float], Any] | None, ImposedMotion | None]:
+    """What `prescribed` says of the coordinate that the description prescribes, and of joints.
+
+    Raises
+    ------
+    StateError, UnknownNameError, UnsupportedError
+    """
+    if not isinstance(prescribed, Mapping):
+        return prescribed, None
+    motion = robot.motion
+    if motion is None or not motion.drives_coordinates or robot.kind not in ("tree", "mobile"):
+        raise UnsupportedError(
+            f"robot {robot.name!r}: prescribed takes names for trees with compiled steps only"
+        )
+    joints = {c.name: c for c in robot.coordinates if c.kind in ("joint", "motor") and c.q_index >= 0}
+    driven = [c.name for c in robot.coordinates if c.prescribed]
+    base, motions = None, {}
+    for name, function in prescribed.items():
+        if not callable(function):
+            raise StateError(f"prescribed[{name!r}] is {function!r}, expected a callable t -> (x, v, a)")
+        if name in driven:
+            base = function
+        elif name in joints:
+            motions[name] = function
+        else:
+            raise UnknownNameError("joint to prescribe", name, (*driven, *joints))
+    return base, ImposedMotion(robot, motions) if motions else None
 
 
 def drive_of(robot: Robot, prescribed: Callable[[float], Any] | None) -> Drive | None:

@@ -15,7 +15,7 @@ from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.simulation.contact import contact_watches
 from flexdyn_ros.simulation.continuous import Continuous
-from flexdyn_ros.simulation.drive import Drive, drive_of, initial_motion
+from flexdyn_ros.simulation.drive import Drive, ImposedMotion, drive_of, imposed_of, initial_motion
 from flexdyn_ros.simulation.events import Watch, judge_start, limit_watch, watches
 from flexdyn_ros.simulation.valves import ValveOpenings, command_mode
 
@@ -42,9 +42,9 @@ class Plan:
     `effort` and `loads` hold is constant; control is asked at every evaluation if it `is_continuous`, else at
     every `hold`-th of the times. times (n,) are those of all fixed steps, or of the output of a run with
     error control [s], the last interval shorter if the duration is no whole number of them; stride of them
-    make a sample. atol: None for the default. drive: prescribed motion that is not of constant speed.
-    cylinders: how those of a platform are told what control says, "force" or "valve"; "direct": it acts on
-    the rods.
+    make a sample. atol: None for the default. drive: prescribed motion that is not of constant speed;
+    imposed: that of joints. cylinders: how those of a platform are told what control says, "force" or
+    "valve"; "direct": it acts on the rods.
     """
 
     robot: Robot
@@ -66,6 +66,7 @@ class Plan:
     wrenches: Callable[[float, np.ndarray, np.ndarray], Mapping[str, Any] | None] | None
     watches: list[Watch]
     drive: Drive | None
+    imposed: ImposedMotion | None
     limits: str
     saturate: bool
     record: tuple[str, ...]
@@ -126,8 +127,11 @@ def make_plan(
     is_continuous = isinstance(control, Continuous)
     if is_continuous:
         _refuse_continuous(robot, cylinders)
-    drive = drive_of(robot, prescribed)
+    of_base, imposed = imposed_of(robot, prescribed)
+    drive = drive_of(robot, of_base)
     still = initial_motion(robot, drive, float(t0))
+    if imposed is not None:
+        still[0][imposed.q_index], still[1][imposed.v_index], _ = imposed.at(float(t0))
     if method not in METHODS:
         raise UnknownNameError("method", method, METHODS)
     is_fixed = method in FIXED or (method == "auto" and dt is not None)
@@ -155,9 +159,12 @@ def make_plan(
     v = still[1] if v0 is None else _vector(v0, "v0", robot.nv)
     judge_start(robot, q)
     if v0 is not None:
-        _refuse_other_speed(robot, v, still[1], float(t0))
-    if drive is not None:
-        q[drive.q_index], v[drive.v_index] = still[0][drive.q_index], still[1][drive.v_index]
+        _refuse_other_speed(robot, v, still[1], float(t0), imposed)
+    for followed in (drive, imposed):
+        if followed is not None:
+            q[followed.q_index], v[followed.v_index] = still[0][followed.q_index], still[1][followed.v_index]
+    if imposed is not None:
+        _refuse_imposed(robot, method, is_fixed, saturate)
     plan = Plan(
         robot=robot,
         times=_times(duration, t0, step),
@@ -180,6 +187,7 @@ def make_plan(
         wrenches=wrenches if callable(wrenches) else None,
         watches=all_watches,
         drive=drive,
+        imposed=imposed,
         limits=limits,
         saturate=bool(saturate),
         record=names,
@@ -189,11 +197,27 @@ def make_plan(
     return plan
 
 
-def _refuse_other_speed(robot: Robot, v: np.ndarray, still: np.ndarray, t0: float) -> None:
+def _refuse_imposed(robot: Robot, method: str, is_fixed: bool, saturate: bool) -> None:
+    """UnsupportedError where joints cannot follow a prescribed motion."""
+    why = ""
+    if is_fixed or method not in ("auto", *CONTROLLED):
+        why = "the compiled methods with error control: no dt, method auto, dop853 or extrapolated"
+    elif saturate:
+        why = "efforts that are not clipped: saturate=False"
+    elif robot.motion is not None and robot.motion.lag is not None:
+        why = "actuators that do not lag behind their commands"
+    if why:
+        raise UnsupportedError(f"robot {robot.name!r}: motion prescribed for joints takes {why}")
+
+
+def _refuse_other_speed(
+    robot: Robot, v: np.ndarray, still: np.ndarray, t0: float, imposed: ImposedMotion | None
+) -> None:
     """StateError where a start v (nv,) contradicts the speed in `still` of what is prescribed at t0."""
     for c in robot.coordinates:
         given, said = float(v[c.v_index]), float(still[c.v_index])
-        if c.prescribed and abs(given - said) > 1e-9 * max(1.0, abs(said)):
+        follows = c.prescribed or (imposed is not None and c.name in imposed.names)
+        if follows and abs(given - said) > 1e-9 * max(1.0, abs(said)):
             raise StateError(
                 f"v0 of '{c.name}' is {given:g}, but its motion is prescribed: expected {said:g} {c.unit}/s "
                 f"at t = {t0:g} s, or v0=None, or another speed by prescribed= or <drive>"

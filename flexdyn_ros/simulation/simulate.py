@@ -40,7 +40,9 @@ def simulate(
     | ValveOpenings
     | None = None,
     wrenches: Mapping[str, Any] | Callable[[float, np.ndarray, np.ndarray], Any] | None = None,
-    prescribed: Callable[[float], tuple[Any, Any, Any]] | None = None,
+    prescribed: Callable[[float], tuple[Any, Any, Any]]
+    | Mapping[str, Callable[[float], tuple[Any, Any, Any]]]
+    | None = None,
     events: Callable[..., float] | Sequence[Callable[..., float]] = (),
     limits: str = "report",
     saturate: bool = False,
@@ -95,8 +97,10 @@ def simulate(
     wrenches : mapping from frame name to (6,), or callable (t, q, v) -> mapping, optional
         (moment; force) in world axes at the frame's origin [N m, N]; a callable is asked at every evaluation,
         with fixed steps at every step.
-    prescribed : callable t -> (x, v, a), optional
-        Motion of the prescribed coordinates; refused for robots that have none.
+    prescribed : callable t -> (x, v, a), or mapping from name to such, optional
+        Motion of the coordinate that the description prescribes (base/x of a driven robot); by names that of
+        any joints of a tree, with error control only: measured joint motion as input. `tau` then holds the
+        efforts that it takes.
     events : callable g(t, q, v) or several, optional
         Zeros of g are located and kept in `Trajectory.events`; attributes `terminal` and `direction` as of
         scipy's solve_ivp. Fixed steps find zeros that change the sign between two steps, to rounding on the
