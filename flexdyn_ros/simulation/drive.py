@@ -1,4 +1,4 @@
-"""Coordinates whose motion is prescribed while a simulation runs: base/x of robots on wheels, joints of trees."""
+"""Coordinates whose motion is prescribed during a simulation: base/x of robots on wheels, joints of trees."""
 
 from __future__ import annotations
 
