@@ -76,6 +76,7 @@ DEMO = (
 #: compile when they are first called
 START = (
     *DEMO,
+    "steppers_controlled.*",
     "rigid.frames_many",
     "rigid.jacobian_many",
     "flexible.frames_many",

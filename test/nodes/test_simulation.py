@@ -1,6 +1,7 @@
 """A simulation without ROS: servo, safe behaviour, loads, faults, payload."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,10 +9,13 @@ import pytest
 pytestmark = pytest.mark.ros
 pytest.importorskip("sensor_msgs.msg")
 
+from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.nodes.commands import CommandBook  # noqa: E402
+from flexdyn_ros.nodes.health import simulator_health  # noqa: E402
+from flexdyn_ros.nodes.pace import Pace  # noqa: E402
 from flexdyn_ros.nodes.simulation import Load, Simulation, default_gains  # noqa: E402
 
 Q0 = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.0])
@@ -150,3 +154,26 @@ def test_a_commanded_speed_moves_the_base_the_same_however_long_the_ticks_are(ti
     s.set_state(q, v)
     assert s.tick(50)
     assert s.stepper.v[0] == pytest.approx(0.3, abs=1e-14)
+
+
+def health_of(robot, step, seconds):
+    """Level and message of the status of a simulation that falls for a while."""
+    none = np.zeros(robot.nv)
+    book = CommandBook(robot, timeout=0.0, on_stale="hold")
+    s = Simulation(robot, book, robot.neutral(), none, none, none, dt=step, method="auto", limits="report")
+    for _ in range(round(seconds / step)):
+        assert s.tick(1)
+    settings = SimpleNamespace(step=step, real_time_factor=1.0, on_stale_command="hold")
+    return s, simulator_health("arm", s, Pace(lambda steps: True, step, 1.0), settings)[0]
+
+
+def test_diagnostics_warn_of_energy_that_is_off_with_the_step_that_would_do():
+    robot = flexdyn_ros.load("soft_arm")
+    s, status = health_of(robot, 1e-3, 0.05)
+    assert s.balance_share > 1e-2
+    assert status.level == DiagnosticStatus.WARN
+    step = float(re.search(r"a step of (\S+) s would do", status.message)[1])
+    assert step < 1e-3
+    finer, fine = health_of(robot, step, 0.05)
+    assert finer.balance_share < 1e-2
+    assert fine.level == DiagnosticStatus.OK
