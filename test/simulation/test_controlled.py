@@ -5,12 +5,14 @@ import importlib
 
 import numpy as np
 import pytest
+from flexible_robots import WORKED_EXAMPLE, WORKED_STATE
 from pendulums import Verbs, double_pendulum, tumbler, wheel
 
 import flexdyn_ros
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.kernels import dop853
+from flexdyn_ros.kernels import dop853, steppers_controlled, steppers_extrapolated
 from flexdyn_ros.kernels.steppers_explicit import chart_rate
+from flexdyn_ros.simulation.stepper import Stepper
 
 simulate_module = importlib.import_module("flexdyn_ros.simulation.simulate")
 METHODS = ("dop853", "extrapolated")
@@ -204,3 +206,35 @@ def test_rates_of_a_turn_are_those_of_its_exponential(size):
 def test_a_robot_without_compiled_steps_is_refused_by_name():
     with pytest.raises(UnsupportedError, match=r"has no compiled steps.*extrapolated"):
         flexdyn_ros.simulate(Verbs(double_pendulum()), 0.1, method="extrapolated")
+
+
+def by_alternating_steps(robot, q, v, span, n, column):
+    """The end of a run by the extrapolated method with one column, of n pairs of steps, 10 to 1."""
+    stepper = Stepper(robot, 1e-3, "rosenbrock", q0=q, v0=v)
+    run_to = steppers_extrapolated.run_to.load()
+    control, scale = np.zeros(steppers_controlled.CONTROL), np.ones(2 * robot.nv)
+    work = np.zeros((steppers_extrapolated.WORK_ROWS, 2 * robot.nv + 2))
+    none = [np.zeros((0, width)) for width in (robot.nq, robot.nv, robot.nu, 3, robot.nq, robot.nv)]
+    t = 0.0
+    for i in range(2 * n):
+        h = span / n * (10.0 if i % 2 == 0 else 1.0) / 11.0
+        control[[steppers_controlled.RTOL, steppers_controlled.LARGEST]] = 1e9, np.inf
+        control[[steppers_controlled.STEP, steppers_controlled.COLUMN]] = h, column
+        run_to(stepper._steps, t, t + h, 0, control, scale, work, np.zeros(0), *none)
+        t += h
+    assert control[steppers_controlled.ACCEPTED] == 2 * n
+    return stepper.q.copy(), stepper.v.copy()
+
+
+@pytest.mark.parametrize("column", [2, 3, 4])
+def test_the_implicit_method_keeps_its_order_while_steps_change_ten_to_one(column):
+    """The slopes that it holds over a step leave out gravity, turning mass and gyroscopic forces."""
+    robot = flexdyn_ros.load(WORKED_EXAMPLE)
+    q, v = WORKED_STATE
+    exact = flexdyn_ros.simulate(robot, 0.02, q, v, method="dop853", rtol=1e-13, atol=1e-15)
+    counts = (64, 128, 256)
+    errors = [
+        np.abs(by_alternating_steps(robot, q, v, 0.02, n, column)[1] - exact.v[-1]).max() for n in counts
+    ]
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert orders[-1] == pytest.approx(column, abs=0.3)
