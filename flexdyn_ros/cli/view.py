@@ -70,7 +70,7 @@ def view(
         elif run is not None:
             viewer.play(run)
         elif duration:
-            viewer.play(simulate(loaded, duration, dt=2e-3))
+            viewer.play(simulate(loaded, duration, sample=2e-3))
         elif not still:
             _begin(viewer)
         _wait()
@@ -100,7 +100,7 @@ def _begin(viewer: Any) -> None:
         if viewer.bends:
             viewer.play_mode()
         elif viewer.robot.kind == "tree":
-            viewer.play(simulate(viewer.robot, 4.0, dt=2e-3))
+            viewer.play(simulate(viewer.robot, 4.0, sample=2e-3))
         else:
             viewer.tour()
     except FlexdynError as error:

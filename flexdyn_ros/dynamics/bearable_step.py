@@ -9,7 +9,10 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 
-__all__ = ["bearable_step"]
+__all__ = ["OWN_STEPS", "bearable_step"]
+
+#: what there is instead of fixed steps
+OWN_STEPS = "without dt and method the run chooses its own steps"
 
 #: step times rate that rk4 bears: of vibrations, and of what is damped away (Hairer & Wanner 1996, IV.2)
 BEARS_VIBRATION, BEARS_DAMPING = 2.828, 2.785

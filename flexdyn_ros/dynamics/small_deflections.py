@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["LARGEST_DEFLECTION", "LARGEST_ROTATION", "Tip", "beyond_linear"]
 
 #: deflection of a tip as a share of the length, and its rotation [rad], up to which the error of the linear
-#: beam stays at some per cent (docs/limits.md)
+#: beam stays at some per cent (docs/theory/flexible_links.md)
 LARGEST_DEFLECTION, LARGEST_ROTATION = 0.1, 0.3
 
 

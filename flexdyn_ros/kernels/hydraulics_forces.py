@@ -289,8 +289,11 @@ def tick(parameters, legs, states, before, lengths, rates, accelerations, comman
 
 @entry(f"int64(int64, int64, {_A}, {_A}, {_A}, {_A}, {_A}, float64)")
 def decide(parameters, legs, states, lengths, rates, forces, openings, period):
-    """Valve openings (m,) that lead to forces (m,), held for a period [s] from now; a bit for each leg whose
-    force is out of reach. For cylinders that move on by openings in ticks of any length."""
+    """Valve openings (m,) that lead to forces (m,), held for a period [s] from now; for each leg a bit if
+    its force is out of reach, and one if its valve is saturated.
+
+    For cylinders that move on by openings, in ticks of any length.
+    """
     P = floats_at(parameters, legs * PARAMETER_COUNT)
     missed = 0
     for i in range(lengths.size):
@@ -300,7 +303,9 @@ def decide(parameters, legs, states, lengths, rates, forces, openings, period):
         u, unreachable = valve_for_force(own, X, forces[i], lengths[i] - own[SHORTEST], rates[i], period)
         openings[i] = min(max(u, -1.0), 1.0)
         if unreachable:
-            missed |= 1 << i
+            missed |= 1 << 2 * i
+        if abs(u) > 1.0:
+            missed |= 2 << 2 * i
     return missed
 
 

@@ -148,11 +148,13 @@ def run_to(
             keep(memory, actuators, work[WHOLE])
             take_back(memory, actuators, work[START])
             good = make_step(steps, t, 0.5 * h)
+            # efforts of the whole step are not wanted any more
+            first = work[WHOLE, memory.nq + memory.nv + 2 :]
             for i in range(memory.nu):
-                memory.effort3[i] = memory.effort[i]
+                first[i] = memory.effort[i]
             good = good and make_step(steps, t + 0.5 * h, 0.5 * h)
             for i in range(memory.nu):
-                memory.effort[i] = 0.5 * (memory.effort[i] + memory.effort3[i])
+                memory.effort[i] = 0.5 * (memory.effort[i] + first[i])
         control[EVALUATIONS] += 6.0
         if good:
             keep(memory, actuators, work[HALVES])

@@ -21,6 +21,7 @@ from .steppers_controlled import (
     EVALUATIONS,
     LARGEST,
     NOT_FINITE,
+    OF_SPEEDS,
     REJECTED,
     RTOL,
     STEP,
@@ -132,7 +133,10 @@ def difference(steps, control, scale, work):
             size = max(abs(memory.q0[at]), abs(memory.q0[at] + work[0, i])) if at >= 0 else 1.0
         else:
             size = max(abs(memory.v0[i - nv]), abs(work[0, i]))
-        total += ((work[0, i] - work[1, i]) / (scale[i] + control[RTOL] * size)) ** 2
+        allowed = scale[i] + control[RTOL] * size
+        if i >= nv:
+            allowed *= control[OF_SPEEDS]
+        total += ((work[0, i] - work[1, i]) / allowed) ** 2
     return np.sqrt(total / (2 * nv))
 
 

@@ -19,8 +19,9 @@ from flexdyn_ros.control.sampled_feedback import DELAYS
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.conversions import doubles
 from flexdyn_ros.nodes.declaration import declare
-from flexdyn_ros.nodes.managed import ManagedNode
+from flexdyn_ros.nodes.managed import INACTIVE, ManagedNode
 from flexdyn_ros.nodes.robot_source import load_robot
+from flexdyn_ros.nodes.trajectory import TrajectoryError
 
 __all__ = ["NEWEST", "Controller", "FeedForwardController", "Topic", "controller_state", "state_point"]
 
@@ -125,6 +126,14 @@ class Controller(ManagedNode):
             self.act(t)
         except FlexdynError as error:
             self.get_logger().error(f"no command: {error}", throttle_duration_sec=1.0)
+
+    def needs_state(self, topic: str) -> float:
+        """Time of the last state [s]; TrajectoryError without one, or while the node is not active."""
+        if not self._active:
+            raise TrajectoryError(INACTIVE)
+        if self._now is None:
+            raise TrajectoryError(f"no {topic} yet")
+        return self._now
 
     def is_sound(self, told: Mapping[str, np.ndarray]) -> bool:
         """Whether a command is finite; told in the log if not."""

@@ -14,6 +14,7 @@ from flexdyn_ros.control.closed_loop import joint_inertia
 from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
 from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
+from flexdyn_ros.errors import ConvergenceError, SingularityError, StateError
 from flexdyn_ros.nodes.controller import NEWEST, Controller, Topic, controller_state, state_point
 from flexdyn_ros.nodes.conversions import doubles, numbers_of, seconds_of
 from flexdyn_ros.nodes.declaration import ParameterError, declare_family
@@ -224,16 +225,18 @@ class JointController(Controller):
         ------
         TrajectoryError
         """
-        if self._now is None:
-            raise TrajectoryError("no joint_states yet")
-        q_d, v_d, _ = self._timeline(self._now)
+        now = self.needs_state("joint_states")
+        q_d, v_d, _ = self._timeline(now)
         for name in trajectory.joint_names:
             if name not in self._joints:
                 raise UnknownJointError(f"unknown joint {name!r}, expected one of {', '.join(self._joints)}")
         rows = dict(zip(self._joints, self._rows.tolist(), strict=True))
-        path = read_path(trajectory, rows, self._now, q_d[self._positions], v_d)
+        path = read_path(trajectory, rows, now, q_d[self._positions], v_d)
         self._look_at_speed(path)
-        self._follow(path, q_d)
+        try:
+            self._follow(path, q_d)
+        except (ConvergenceError, StateError, SingularityError) as error:
+            raise TrajectoryError(f"the arm cannot be shaped at the end of it: {error}") from error
         return path, self._busy_until
 
     def halt(self, path: JointPath, at_state: bool) -> None:

@@ -23,6 +23,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from flexdyn_ros.control.goal_watch import GoalWatch, Outcome
 from flexdyn_ros.nodes.conversions import doubles
 from flexdyn_ros.nodes.goal_tolerances import goal_tolerances
+from flexdyn_ros.nodes.outbox import MIDDLEWARE_ERROR
 from flexdyn_ros.nodes.trajectory import (
     JointPath,
     PastTrajectoryError,
@@ -228,7 +229,10 @@ class FollowJointTrajectoryAction:
             # control_msgs before 6.3 (jazzy and older) has none
             feedback.index = run.path.point_at(t, len(run.goal.request.trajectory.points))
         if run.goal.is_active:
-            run.goal.publish_feedback(feedback)
+            try:
+                run.goal.publish_feedback(feedback)
+            except MIDDLEWARE_ERROR as error:
+                self._node.outbox.tell("feedback of ~/follow_joint_trajectory", error)
 
 
 def _point(positions: np.ndarray, velocities: np.ndarray, since: float) -> Any:

@@ -29,6 +29,13 @@ class Outbox:
         self._node = node
         self.lost = 0
 
+    def tell(self, what: str, error: Exception) -> None:
+        """Count and tell a message that was not sent."""
+        self.lost += 1
+        self._node.get_logger().error(
+            f"{what} is lost ({self.lost} so far): {error}", throttle_duration_sec=1.0
+        )
+
     def guarded(self, publisher: Any) -> Any:
         """The publisher, which counts and tells what it cannot send instead of raising."""
         publish = publisher.publish
@@ -37,11 +44,7 @@ class Outbox:
             try:
                 publish(message)
             except MIDDLEWARE_ERROR as error:
-                self.lost += 1
-                self._node.get_logger().error(
-                    f"a message on {publisher.topic} is lost ({self.lost} so far): {error}",
-                    throttle_duration_sec=1.0,
-                )
+                self.tell(f"a message on {publisher.topic}", error)
 
         publisher.publish = publish_or_tell
         return publisher

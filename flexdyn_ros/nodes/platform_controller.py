@@ -117,15 +117,14 @@ class PlatformController(FeedForwardController):
 
     def _on_trajectory(self, message: MultiDOFJointTrajectory) -> None:
         try:
-            if self._now is None:
-                raise TrajectoryError("no leg_states yet")
-            q_d, v_d, _ = self._timeline(self._now)
-            path = read_pose_path(message, self._robot, self._now, q_d, v_d)
+            now = self.needs_state("leg_states")
+            q_d, v_d, _ = self._timeline(now)
+            path = read_pose_path(message, self._robot, now, q_d, v_d)
             check_reach(path)
         except TrajectoryError as error:
             self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
             return
-        self._timeline.follow(self._now, path)
+        self._timeline.follow(now, path)
 
 
 def main(args: list[str] | None = None) -> None:

@@ -14,10 +14,12 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.commands import CommandBook, Order
 from flexdyn_ros.nodes.speed_servo import SpeedServo
 from flexdyn_ros.simulation.stepper import OK, Stepper
-from flexdyn_ros.simulation.verdict import ROUNDING, UNSEEN
+from flexdyn_ros.simulation.verdict import ROUNDING
 
 __all__ = ["Load", "Simulation", "default_gains"]
 
+#: share of what passed through the accounts below which their error is rounding
+SMALL = 1e-6
 #: bandwidth of the default servo [rad/s]
 BANDWIDTH = 2.0 * pi * 10.0
 #: position error at which the default servo reaches the effort limit, if that is stiffer [rad or m]
@@ -239,7 +241,7 @@ class Simulation:
         more than rounding of what was at work."""
         energy, off = self.stepper.energy(), abs(self.energy_balance_error)
         passed = abs(self.stepper.work) + abs(self.stepper.dissipated)
-        least = max(ROUNDING * (sum(abs(part) for part in energy) + passed), UNSEEN * passed)
+        least = max(ROUNDING * (sum(abs(part) for part in energy) + passed), SMALL * passed)
         return off / self._peak if off > least and self._peak > 0.0 else 0.0
 
     @property

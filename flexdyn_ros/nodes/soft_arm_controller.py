@@ -140,13 +140,12 @@ class SoftArmController(FeedForwardController):
 
     def _take(self, read: Any) -> None:
         try:
-            if self._now is None:
-                raise TrajectoryError("no state yet")
-            path = read(self._now)
+            now = self.needs_state("state")
+            path = read(now)
         except (TrajectoryError, FlexdynError) as error:
             self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
             return
-        self._timeline.follow(self._now, path)
+        self._timeline.follow(now, path)
 
     def _tip_path(self, message: MultiDOFJointTrajectory, now: float) -> Reference:
         """The motion whose tip goes through positions, or poses, in the world.

@@ -13,14 +13,11 @@ from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.rates import Rates, position_rates, rates_of
 from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.stepper import DIVERGED, FAILURES, NOT_FINITE
-from flexdyn_ros.simulation.stiffness import speed_bounds
+from flexdyn_ros.simulation.stiffness import ATOL, allowed_errors, speed_bounds
 from flexdyn_ros.simulation.trajectory import Event, Trajectory
 from flexdyn_ros.simulation.workspace import free_bodies
 
 __all__ = ["run_adaptive"]
-
-#: default absolute tolerance [m, rad, per s, J]
-ATOL = 1e-9
 
 
 class _System:
@@ -46,7 +43,22 @@ class _System:
         #: what lagging actuators exert
         self.exerted = np.zeros(plan.robot.nu)
         self.y0 = np.concatenate([plan.q0, plan.v0, np.zeros(2)])
+        self.atol = self._atol()
         self.bounds = speed_bounds(plan.robot, plan.q0, plan.v0, plan.robot.mass_matrix(plan.q0))
+
+    def _atol(self) -> np.ndarray | float:
+        """Absolute tolerances of y: as given, or those of the compiled methods; of accounts [J] and turns
+        ATOL."""
+        if self.plan.atol is not None:
+            return self.plan.atol
+        robot = self.robot
+        atol = np.full(self.y0.size, ATOL)
+        allowed = allowed_errors(robot, self.plan.q0, None)
+        for c in robot.coordinates:
+            if c.q_index >= 0:
+                atol[c.q_index] = allowed[c.v_index]
+            atol[robot.nq + c.v_index] = allowed[robot.nv + c.v_index]
+        return atol
 
     def state(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q with unit quaternions, and v."""
@@ -168,7 +180,7 @@ def _run(
             t_eval=wanted,
             events=watched,
             rtol=plan.rtol,
-            atol=ATOL if plan.atol is None else plan.atol,
+            atol=system.atol,
         )
     except (ValueError, ArithmeticError) as error:
         raise _failure(plan, record, f"the integrator gave up: {error}") from error

@@ -20,7 +20,7 @@ from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.stepper import FAILURES, Stepper
-from flexdyn_ros.simulation.stiffness import displacements, highest_rate, own_rates
+from flexdyn_ros.simulation.stiffness import allowed_errors, highest_rate
 from flexdyn_ros.simulation.trajectory import Event, Trajectory
 
 __all__ = ["run_controlled"]
@@ -30,8 +30,6 @@ _FAILURES = FAILURES | {
 }
 #: steps between two looks at the clock where somebody is told of the progress
 CHUNK = 200
-#: default absolute tolerance, of the displacement that a coordinate makes [m, rad]
-ATOL = 1e-9
 #: how many times as large an error of a speed may be by default where links bend: their fast modes hold next
 #: to nothing of what moves, but all speeds tremble with them
 OF_SPEEDS = 5.0
@@ -66,13 +64,6 @@ _KINDS = {
 }
 
 _Provide = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, ctypes.c_int64, ctypes.c_int64)
-
-
-def allowed_errors(plan: Plan) -> np.ndarray:
-    """What an error of positions and speeds (2 nv,) may be apart from the relative tolerance."""
-    robot = plan.robot
-    sizes = ATOL / displacements(robot) if plan.atol is None else np.full(robot.nv, plan.atol)
-    return np.concatenate([sizes, sizes * own_rates(robot, plan.q0)])
 
 
 class _Provider:
@@ -121,7 +112,7 @@ class _Provider:
             self._stepper.given[plan.drive.v_index] = plan.drive.at(t)[2]
         tau = plan.command(t, q, v) if plan.is_continuous else self._tau
         if plan.imposed is not None:
-            tau = plan.imposed.efforts(t, q, v, tau, loads)
+            tau = plan.imposed.efforts(t, q, v, tau, loads, plan.drive)
         if plan.is_continuous or plan.imposed is not None:
             self._stepper.drive[:] = tau
         if self._lag is not None:
@@ -164,7 +155,7 @@ class _Run:
         self._control[[kernels.RTOL, kernels.LARGEST]] = plan.rtol, largest
         self._control[kernels.PREVIOUS] = kernels.LEAST
         self._control[kernels.OF_SPEEDS] = OF_SPEEDS if self.stepper.has_modes and plan.atol is None else 1.0
-        self._scale = allowed_errors(plan)
+        self._scale = allowed_errors(robot, plan.q0, plan.atol)
         self._width = 2 * robot.nv + 2
         self._more: tuple[np.ndarray, ...] = ()
         self._cylinders: FusedHydraulics | None = None
@@ -196,9 +187,8 @@ class _Run:
         periods = max(1, ceil((end - self.t) / PERIOD - 1e-6))
         event = None
         for until in np.linspace(self.t, end, periods + 1)[1:].tolist():
-            self._cylinders.decide(forces, until - self.t)
+            self._cylinders.decide(self.t, forces, until - self.t)
             event = event or self.go(until, sample_times[sample_times > self.t][: until == end])
-        self._cylinders.note_missed()
         return event
 
     def _take_cylinders(self) -> None:
@@ -215,12 +205,15 @@ class _Run:
 
     def begin(self) -> None:
         """The first sample."""
-        self.stepper.look_again()
+        self.stepper.look_again(self.t)
         self._raise_what_was_raised()
         account = self.stepper.work, self.stepper.dissipated
-        effort = self.stepper.effort if self._cylinders is None else self._cylinders.cylinders["force"]
-        self.record.add(self.t, self.stepper.q, self.stepper.v, effort, *account, False)
+        self.record.add(self.t, self.stepper.q, self.stepper.v, self._effort(), *account, False)
         self._values = [watch.value(self.t, *self._state()) for watch in self.plan.watches]
+
+    def _effort(self) -> np.ndarray:
+        """What acts on the robot at the state."""
+        return self.stepper.effort if self._cylinders is None else self._cylinders.cylinders["force"]
 
     def _state(self) -> tuple[np.ndarray, np.ndarray]:
         return self.stepper.q.copy(), self.stepper.v.copy()
@@ -308,6 +301,8 @@ class _Run:
         record.t[record.count : record.count + written] = wanted[:written]
         record.count += written
         if written:
+            if self._cylinders is not None:
+                self._cylinders.note_missed()
             record.keep_cylinders()
         if status not in (kernels.DONE, kernels.STEPPED):
             raise _failure(self, _FAILURES[status])
@@ -403,10 +398,10 @@ class _Run:
             record.count += 1
         else:
             self._state_at(event.time)
-            self.stepper.look_again()
+            self.stepper.look_again(event.time)
             stepper = self.stepper
             account = stepper.work, stepper.dissipated, stepper.any_saturated
-            record.add(event.time, stepper.q, stepper.v, stepper.effort, *account)
+            record.add(event.time, stepper.q, stepper.v, self._effort(), *account)
         self.t = event.time
 
 
@@ -433,7 +428,7 @@ def run_controlled(plan: Plan) -> Trajectory:
             if first == 0:
                 run.begin()
             elif plan.cylinders == "direct" and run.record.t[run.record.count - 1] == times[first]:
-                run.stepper.look_again()
+                run.stepper.look_again(float(times[first]))
                 run.record.tau[run.record.count - 1] = run.stepper.effort
             wanted = times[samples[(samples > first) & (samples <= end)]]
             if plan.cylinders == "force":

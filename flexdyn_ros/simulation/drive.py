@@ -51,14 +51,23 @@ class ImposedMotion:
         return np.array([_motion_at(f, t, f"prescribed[{name!r}]") for name, f in pairs]).T
 
     def efforts(
-        self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: Mapping[str, Any] | None
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray,
+        wrenches: Mapping[str, Any] | None,
+        base: Drive | None,
     ) -> np.ndarray:
-        """Efforts (nu,): tau, and those of the joints that let them follow at the state."""
+        """Efforts (nu,): tau, and those of the joints that let them follow at the state while the base is
+        driven."""
         x, speed, a = self.at(t)
         a = a + 2.0 * DECAY * (speed - v[self.v_index]) + DECAY**2 * (x - q[self.q_index])
         free = tau.copy()
         free[self.v_index] = 0.0
         given = dict(zip(self.names, a.tolist(), strict=True))
+        if base is not None:
+            given[self._robot.v_names[base.v_index]] = base.at(t)[2]
         moved = self._robot.forward_dynamics(q, v, free, wrenches, prescribed=given)
         free[self.v_index] = self._robot.inverse_dynamics(q, v, moved, wrenches)[self.v_index]
         return free

@@ -22,6 +22,7 @@ from flexdyn_ros.kernels.hydraulics_memory import (
     RTOL,
     STATE_COUNT,
     SUPPLY,
+    VALVE_SATURATED,
 )
 from flexdyn_ros.kernels.platform_steps import (
     ACTUATOR_PARAMETERS,
@@ -96,10 +97,10 @@ class FusedHydraulics:
         rows[:, RTOL], rows[:, ATOL] = 0.0, rtol * supply
         return supply
 
-    def decide(self, forces: np.ndarray, period: float) -> None:
+    def decide(self, t: float, forces: np.ndarray, period: float) -> None:
         """Let the force control of the cylinders set the openings that lead to forces (6,) [N], once for a
         period [s]: the law is that of a digital controller, the steps may be shorter."""
-        length, rate = self._stepper.actuator_motion()
+        length, rate = self._stepper.actuator_motion(t)
         rows = self.cylinders.rows
         # its own memory is that of the last period: ticks by openings clear and overwrite it
         rows[:, _OF_LAW] = self._law
@@ -111,11 +112,12 @@ class FusedHydraulics:
         self.command(openings, "valve")
 
     def note_missed(self) -> None:
-        """Flag the cylinders whose force was out of reach when `decide` was asked last."""
-        for i in range(6):
-            if self._missed >> i & 1:
-                row = self.cylinders.rows[i]
-                row[FLAGS] = float(int(row[FLAGS]) | FORCE_UNREACHABLE)
+        """Flag the cylinders whose force was out of reach, or whose valve was saturated, when `decide` was
+        asked last."""
+        for i, row in enumerate(self.cylinders.rows):
+            for bit, flag in ((1, FORCE_UNREACHABLE), (2, VALVE_SATURATED)):
+                if self._missed >> 2 * i & bit:
+                    row[FLAGS] = float(int(row[FLAGS]) | flag)
 
     def scale(self, pressure: float) -> np.ndarray:
         """What an error of the memory of the cylinders may be: of pressures as given [Pa]; the rest follows

@@ -138,7 +138,7 @@ def make_plan(
     step, hold = _grid(dt, sample, is_fixed)
     if limits not in _LIMITS:
         raise UnknownNameError("value of limits", limits, _LIMITS)
-    if int(record_every) != record_every or record_every < 1:
+    if not isfinite(record_every) or int(record_every) != record_every or record_every < 1:
         raise StateError(f"record_every is {record_every}, expected a whole number of steps, at least 1")
     names = (record,) if isinstance(record, str) else tuple(record)
     for name in names:
@@ -164,7 +164,8 @@ def make_plan(
         if followed is not None:
             q[followed.q_index], v[followed.v_index] = still[0][followed.q_index], still[1][followed.v_index]
     if imposed is not None:
-        _refuse_imposed(robot, method, is_fixed, saturate)
+        _refuse_imposed(robot, method, is_fixed, saturate, limits)
+        _refuse_other_place(imposed, q0, still[0], float(t0))
     plan = Plan(
         robot=robot,
         times=_times(duration, t0, step),
@@ -197,13 +198,25 @@ def make_plan(
     return plan
 
 
-def _refuse_imposed(robot: Robot, method: str, is_fixed: bool, saturate: bool) -> None:
+def _refuse_other_place(imposed: ImposedMotion, q0: Any, still: np.ndarray, t0: float) -> None:
+    """StateError where a start contradicts the place of a joint whose motion is prescribed."""
+    for name, i in zip(imposed.names, imposed.q_index.tolist(), strict=True):
+        if q0 is not None and abs(float(q0[i]) - still[i]) > 1e-6 * max(1.0, abs(float(still[i]))):
+            raise StateError(
+                f"q0 of '{name}' is {float(q0[i]):g}, but its motion is prescribed: expected {still[i]:g} at "
+                f"t = {t0:g} s, or q0=None"
+            )
+
+
+def _refuse_imposed(robot: Robot, method: str, is_fixed: bool, saturate: bool, limits: str) -> None:
     """UnsupportedError where joints cannot follow a prescribed motion."""
     why = ""
     if is_fixed or method not in ("auto", *CONTROLLED):
         why = "the compiled methods with error control: no dt, method auto, dop853 or extrapolated"
     elif saturate:
         why = "efforts that are not clipped: saturate=False"
+    elif limits == "spring":
+        why = "no stops that push them off it: limits 'report' or 'stop'"
     elif robot.motion is not None and robot.motion.lag is not None:
         why = "actuators that do not lag behind their commands"
     if why:

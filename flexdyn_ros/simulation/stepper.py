@@ -277,9 +277,10 @@ class Stepper:
         self._write_stops(M)
         self.look_again()
 
-    def look_again(self) -> None:
-        """Acceleration, efforts and energies of the state with the efforts and wrenches that are set now."""
-        kernels.prepare_steps(self._steps, self.t)
+    def look_again(self, t: float | None = None) -> None:
+        """Acceleration, efforts and energies of the state with the efforts and wrenches that are set now; the
+        time [s] is `t` unless given."""
+        kernels.prepare_steps(self._steps, self.t if t is None else t)
 
     def keep_lag(self, other: Stepper) -> None:
         """Go on with the forces that lagging actuators of another stepper exert."""
@@ -373,9 +374,9 @@ class Stepper:
         """Numbers of actuators with states of their own; live."""
         return self._workspace.actuators
 
-    def actuator_motion(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and rates (nu,) that the actuators have: of coordinates, or lengths of legs; live."""
-        kernels.prepare_steps(self._steps, self.t)
+    def actuator_motion(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and rates (nu,) that actuators have at t: of coordinates, or lengths of legs; live."""
+        self.look_again(t)
         return self._workspace["position"], self._workspace["speed"]
 
     @property

@@ -10,8 +10,18 @@ import numpy as np
 from flexdyn_ros.dynamics.motion import Motion
 from flexdyn_ros.dynamics.protocol import Robot
 
-__all__ = ["displacements", "fastest_rate", "highest_rate", "own_rates", "speed_bounds", "stops_at"]
+__all__ = [
+    "allowed_errors",
+    "displacements",
+    "fastest_rate",
+    "highest_rate",
+    "own_rates",
+    "speed_bounds",
+    "stops_at",
+]
 
+#: default absolute tolerance of runs with error control, of what a coordinate displaces or turns [m, rad]
+ATOL = 1e-9
 #: default stop: the effort limit is reached this far beyond the limit [rad or m] ...
 STOP_DEPTH = {"rad": 0.01, "m": 0.002}
 #: ... and no softer than this natural frequency of the inertia it carries [rad/s], critically damped
@@ -96,6 +106,16 @@ def speed_bounds(robot: Robot, q: np.ndarray, v: np.ndarray, M: np.ndarray) -> n
     scale = max(1.0, float(0.5 * v @ M @ v), robot.mass * float(np.linalg.norm(robot.gravity)))
     inertia = np.maximum(np.diagonal(M), 1e-12)
     return np.sqrt(2.0 * DIVERGENCE * scale / inertia)
+
+
+def allowed_errors(robot: Robot, q: np.ndarray, atol: float | None) -> np.ndarray:
+    """What an error of positions and speeds (2 nv,) may be apart from the relative tolerance.
+
+    atol, or by default ATOL of the displacement that a coordinate makes; of speeds that times the
+    coordinate's own rate at q.
+    """
+    sizes = ATOL / displacements(robot) if atol is None else np.full(robot.nv, atol)
+    return np.concatenate([sizes, sizes * own_rates(robot, q)])
 
 
 def displacements(robot: Robot) -> np.ndarray:

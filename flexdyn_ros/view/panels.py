@@ -232,7 +232,7 @@ class Panels:
         viewer, duration = self._viewer, _number(self._duration, SHORTEST, LONGEST)
         self.tell(f"simulating {duration:g} s ...")
         try:
-            found = simulate(viewer.robot, duration, viewer.q, dt=min(2e-3, duration / 100.0))
+            found = simulate(viewer.robot, duration, viewer.q, sample=min(2e-3, duration / 100.0))
         except SimulationError as error:
             if error.trajectory is None or len(error.trajectory) < 2:
                 raise

@@ -219,6 +219,7 @@ def by_alternating_steps(robot, q, v, span, n, column):
     for i in range(2 * n):
         h = span / n * (10.0 if i % 2 == 0 else 1.0) / 11.0
         control[[steppers_controlled.RTOL, steppers_controlled.LARGEST]] = 1e9, np.inf
+        control[steppers_controlled.OF_SPEEDS] = 1.0
         control[[steppers_controlled.STEP, steppers_controlled.COLUMN]] = h, column
         run_to(stepper._steps, t, t + h, 0, control, scale, work, np.zeros(0), *none)
         t += h

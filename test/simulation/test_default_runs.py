@@ -103,6 +103,32 @@ def test_cylinders_by_valves_agree_with_small_fixed_steps():
     assert run.balance_error < 1e-4
 
 
+def test_an_event_of_a_platform_on_oil_ends_with_the_forces_of_its_cylinders():
+    robot = flexdyn_ros.load("stewart_1t")
+    height = robot.neutral()[2]
+
+    def risen(t, q, v):
+        return q[2] - height - 1e-6
+
+    risen.terminal = True
+    run = flexdyn_ros.simulate(
+        robot, 0.2, control=ValveOpenings(np.full(6, 0.3)), events=risen, record=("energy", "hydraulics")
+    )
+    assert run.status == 1
+    assert run.tau[-1] == pytest.approx(run.hydraulics.force[-1], rel=1e-6)
+    assert run.tau[:-1] == pytest.approx(run.hydraulics.force[:-1], rel=0.02)
+
+
+def test_cylinders_flag_what_they_cannot_reach_as_by_fixed_steps():
+    robot = flexdyn_ros.load("stewart_1t")
+    much = 20.0 * robot.inverse_dynamics(robot.neutral(), np.zeros(6), np.zeros(6))
+    options = {"control": much, "record": ("energy", "hydraulics")}
+    fixed = flexdyn_ros.simulate(robot, 0.02, dt=1e-3, **options).hydraulics.flags
+    own = flexdyn_ros.simulate(robot, 0.02, **options).hydraulics.flags
+    assert fixed[5].all()
+    assert np.array_equal(own[5:], fixed[5:])
+
+
 # ---- dt, sample, what is asked when ----
 
 
@@ -226,7 +252,7 @@ def test_a_state_of_rest_warns_of_deflections_beyond_the_linear_beam():
 
 def test_a_run_that_diverged_says_which_step_would_do():
     robot = flexdyn_ros.load("mobile_arm")
-    with pytest.raises(SimulationError, match=r"Hz: rk4 bears dt up to 0\.0002 s; without dt"):
+    with pytest.raises(SimulationError, match=r"Hz: rk4 bears dt up to 0\.0002 s; without dt and method"):
         flexdyn_ros.simulate(robot, 0.2, dt=1e-3, method="rk4")
 
 

@@ -84,6 +84,36 @@ def test_wrenches_and_control_of_other_joints_act_beside_it():
     assert np.abs(run.balance()).max() < 1e-6 * run.energy.kinetic.max()
 
 
+def test_efforts_do_not_depend_on_who_else_is_asked():
+    """A sampled control law ends a step at every sample; the efforts recorded there are those of its time."""
+    robot, given = double_pendulum(), {"shoulder": swing}
+    alone = flexdyn_ros.simulate(robot, 0.3, [0.0, 0.3], prescribed=given, rtol=1e-9)
+    asked = flexdyn_ros.simulate(
+        robot, 0.3, [0.0, 0.3], prescribed=given, rtol=1e-9, control=lambda t, q, v: np.zeros(2)
+    )
+    assert asked.tau == pytest.approx(alone.tau, abs=1e-6)
+    arm, tau = flexdyn_ros.load("mobile_arm"), np.zeros(11)
+
+    def faster(t):
+        return 0.3 * t + t * t, 0.3 + 2.0 * t, 2.0
+
+    alone = flexdyn_ros.simulate(arm, 0.02, prescribed=faster)
+    asked = flexdyn_ros.simulate(arm, 0.02, prescribed=faster, control=lambda t, q, v: tau)
+    assert asked["base/x", "effort"] == pytest.approx(alone["base/x", "effort"], abs=0.5)
+
+
+def test_a_joint_follows_on_a_base_that_is_driven():
+    robot = flexdyn_ros.load("mobile_arm")
+    start = robot.neutral()[robot.index("shoulder")]
+    given = {
+        "base/x": lambda t: (0.3 * t + 1.5 * t * t, 0.3 + 3.0 * t, 3.0),
+        "shoulder": lambda t: (start, 0.0, 0.0),
+    }
+    run = flexdyn_ros.simulate(robot, 0.05, prescribed=given)
+    assert run["shoulder"] == pytest.approx(np.full(51, start), abs=1e-8)
+    assert run["base/x", "velocity"][-1] == pytest.approx(0.45, abs=1e-9)
+
+
 def test_what_cannot_be_followed_is_refused_by_name():
     robot = double_pendulum()
     with pytest.raises(UnknownNameError, match="joint to prescribe"):
@@ -92,6 +122,10 @@ def test_what_cannot_be_followed_is_refused_by_name():
         flexdyn_ros.simulate(robot, 0.1, prescribed={"elbow": 3})
     with pytest.raises(UnsupportedError, match="no dt"):
         flexdyn_ros.simulate(robot, 0.1, dt=1e-3, prescribed={"elbow": swing})
+    with pytest.raises(UnsupportedError, match="no stops that push them off it"):
+        flexdyn_ros.simulate(robot, 0.1, limits="spring", prescribed={"elbow": swing})
+    with pytest.raises(StateError, match="q0 of 'elbow' is 1, but its motion is prescribed"):
+        flexdyn_ros.simulate(robot, 0.1, [0.0, 1.0], prescribed={"elbow": lambda t: (0.0, 0.0, 0.0)})
     with pytest.raises(StateError, match="v0 of 'elbow' is 1, but its motion is prescribed"):
         flexdyn_ros.simulate(robot, 0.1, v0=[0.0, 1.0], prescribed={"elbow": lambda t: (0.0, 0.0, 0.0)})
     with pytest.raises(DimensionError, match=r"prescribed\['elbow'\] at t = 0 s is 1.0"):

@@ -7,10 +7,13 @@ import flexdyn_ros
 
 #: one for each way in which steps are made: compiled, compiled with events afterwards, one by one, adaptive
 WAYS = [
-    ("seven_joint_arm", {}),
+    ("seven_joint_arm", {"dt": 1e-3}),
     ("flexible_two_link", {"record_every": 7, "dt": 1e-3}),
+    ("mobile_arm", {"dt": 1e-3}),
+    ("seven_joint_arm", {"dt": 1e-3, "control": lambda t, q, v: np.zeros(7)}),
+    ("seven_joint_arm", {}),
     ("mobile_arm", {}),
-    ("seven_joint_arm", {"control": lambda t, q, v: np.zeros(7)}),
+    ("stewart_1t", {}),
     ("seven_joint_arm", {"method": "dop853"}),
     ("seven_joint_arm", {"method": "lsoda"}),
 ]
