@@ -11,14 +11,16 @@ steppers_implicit.py and steppers_explicit.py.
 from __future__ import annotations
 
 from .compiler import entry, kernel
-from .motion import ENERGIES, PREPARE, address_of, call_energies, call_prepare, table_at
+from .motion import PREPARE, call_prepare, table_at
+from .steppers_defect import energies_of
 from .steppers_explicit import step_rk4, step_staggered
 from .steppers_forces import actuate, explicit_rates, observe, penetration
 from .steppers_implicit import step_euler, step_rosenbrock
 from .steppers_memory import (
-    ACCOUNT,
     DISSIPATED,
+    ELASTIC,
     KINETIC,
+    NUMERICAL,
     RK4,
     ROSENBROCK,
     S_METHOD,
@@ -99,6 +101,7 @@ def take_over(memory, h):
         memory.effort[i] = memory.effort1[i]
     memory.account[WORK_DONE] = memory.account1[WORK_DONE]
     memory.account[DISSIPATED] = memory.account1[DISSIPATED]
+    memory.account[NUMERICAL] = memory.account1[NUMERICAL]
 
 
 @kernel
@@ -120,17 +123,8 @@ def judge(memory):
 @kernel
 def look_around(steps, t):
     """Energies of the state, and which positions are beyond their limits."""
-    head = header_of(steps)
     memory = open_steps(steps)
-    arguments = (
-        head[S_ROBOT],
-        head[S_WORK],
-        t,
-        address_of(memory.q),
-        address_of(memory.v),
-        address_of(memory.account[KINETIC:ACCOUNT]),
-    )
-    call_energies(table_at(head[S_TABLE])[ENERGIES], arguments)
+    energies_of(steps, t, memory.q, memory.v, memory.account[KINETIC : ELASTIC + 1])
     observe(steps, memory.q, memory.v)
     for i in range(memory.nu):
         memory.at_stop[i] = 1 if penetration(memory, i, memory.position[i]) != 0.0 else 0
@@ -181,8 +175,8 @@ def roll(steps, t, every, h, q, v, effort, account):
     """Record the state at time t, then `every` steps, and so on until the rows q (n, nq), v (n, nv) are full.
 
     effort (n, nu) holds the mean efforts of the step that leads away from a sample (the last row: that leads
-    to it), account (n, 3) work, dissipated and 1 where an effort was clipped since the last sample. Returns
-    status + 4 (steps done).
+    to it), account (n, 4) work, dissipated, 1 where an effort was clipped since the last sample, and
+    what the steps took by themselves. Returns status + 4 (steps done).
     """
     memory = open_steps(steps)
     status = OK
@@ -211,6 +205,7 @@ def roll(steps, t, every, h, q, v, effort, account):
         for i in range(memory.nq):
             q[s, i] = memory.q[i]
         account[s, 0], account[s, 1] = memory.account[WORK_DONE], memory.account[DISSIPATED]
+        account[s, 3] = memory.account[NUMERICAL]
     look_around(steps, t + done * h)
     return status + 4 * done
 

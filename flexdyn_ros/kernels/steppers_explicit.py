@@ -11,6 +11,7 @@ import numpy as np
 
 from .compiler import kernel
 from .manifold import move
+from .steppers_defect import book_rk4, gather_stage
 from .steppers_forces import actuate, explicit_rates
 from .steppers_memory import DISSIPATED, WORK_DONE, open_chart, open_steps
 
@@ -65,6 +66,7 @@ def step_rk4(steps, t, h):
         move(chart, memory.q0, theta, 1.0, memory.q2)
         explicit_rates(steps, now, memory.q2, memory.v2, a, memory.effort2, memory.account2)
         chart_rate(chart, theta, memory.v2, rate)
+        gather_stage(steps, j, rate, a)
         for i in range(memory.nu):
             if j == 0:
                 first[i] = memory.effort2[i]
@@ -77,6 +79,7 @@ def step_rk4(steps, t, h):
         memory.account1[WORK_DONE] += weight * memory.account2[0]
         memory.account1[DISSIPATED] += weight * memory.account2[1]
     move(chart, memory.q0, sum_q, 1.0, memory.q1)
+    book_rk4(steps, t, h)
     for i in range(nv):
         memory.v1[i] = memory.v0[i] + sum_v[i]
     for i in range(memory.nu):

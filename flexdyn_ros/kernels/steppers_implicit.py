@@ -15,6 +15,7 @@ import numpy as np
 
 from .compiler import kernel
 from .manifold import displacement, move
+from .steppers_defect import book_euler, total_energy
 from .steppers_forces import (
     accelerate,
     exert,
@@ -27,7 +28,9 @@ from .steppers_forces import (
 )
 from .steppers_memory import (
     DISSIPATED,
+    NUMERICAL,
     ROSENBROCK,
+    S_DEFECT,
     S_METHOD,
     S_SATURATE,
     S_STOPS,
@@ -48,6 +51,8 @@ def implicit_euler(steps, t, h, q0, v0, account0, q1, v1, account1, effort):
     solve_euler(steps, t, h, q0, v0, v1)
     settle_accounts(steps, t, h, q0, v0, account0, v1, account1, effort)
     move(open_chart(steps), q0, v1, h, q1)
+    nv = v0.size
+    book_euler(steps, t, q0, q1, open_steps(steps).stage[7 * nv : 8 * nv], account0, account1)
 
 
 @kernel
@@ -180,15 +185,22 @@ def halve_and_extrapolate(steps, t, h):
     implicit_euler(
         steps, t + half, half, qh, vh, memory.account1, memory.q1, memory.v1, memory.account1, memory.effort1
     )
+    books = header_of(steps)[S_DEFECT] != 0
+    if books:
+        # what the energies of the results leave of the same combination of energies
+        combined = 2.0 * total_energy(steps, t + h, memory.q1, memory.v1)
+        combined -= total_energy(steps, t + h, memory.q2, memory.v2)
     for i in range(memory.nu):
         memory.effort1[i] += effort[i] - memory.effort2[i]
     for i in range(nv):
         memory.v1[i] = 2.0 * memory.v1[i] - memory.v2[i]
-    for i in range(2):
+    for i in (WORK_DONE, DISSIPATED, NUMERICAL):
         memory.account1[i] = 2.0 * memory.account1[i] - memory.account2[i]
     d = memory.stage[0:nv]
     displacement(chart, memory.zeros, memory.q2, memory.q1, d)
     move(chart, memory.q1, d, 1.0, memory.q1)
+    if books:
+        memory.account1[NUMERICAL] += combined - total_energy(steps, t + h, memory.q1, memory.v1)
 
 
 @kernel

@@ -15,7 +15,7 @@ from .memory import floats_at, ints_at
 SEMI_IMPLICIT_EULER, RK4, ROSENBROCK, STAGGERED = 0, 1, 2, 3
 
 #: int64 words of the header that an address points to
-STEP_HEADER = 17
+STEP_HEADER = 18
 (
     S_NQ,
     S_NV,
@@ -34,14 +34,15 @@ STEP_HEADER = 17
     S_ACTUATOR,
     S_FREE,
     S_PROVIDE,
+    S_DEFECT,
 ) = range(STEP_HEADER)
 
 # rows of StepMemory.account
-WORK_DONE, DISSIPATED, KINETIC, GRAVITY, ELASTIC = range(5)
-ACCOUNT = 5
+WORK_DONE, DISSIPATED, KINETIC, GRAVITY, ELASTIC, NUMERICAL = range(6)
+ACCOUNT = 6
 
 #: names of the float fields of StepMemory by their length, in the order in which they lie in memory
-OF_NQ = ("q", "q0", "q1", "q2")
+OF_NQ = ("q", "q0", "q1", "q2", "q3")
 OF_NV = ("v", "a", "v0", "v1", "v2", "load", "v_bound", "given", "zeros")
 OF_NU = (
     "tau",
@@ -66,14 +67,17 @@ OF_NU = (
     "scaled",
 )
 OF_ACCOUNT = ("account", "account1", "account2")
-#: rows (nv,) of StepMemory.stage
-STAGES = 8
+#: rows (nv,) of StepMemory.stage, and of StepMemory.stages
+STAGES, SUMS = 8, 6
+#: length of StepMemory.energies
+ENERGY = 3
 
 
 def step_sizes(nq: int, nv: int, nu: int) -> dict[str, int]:
     """Length of every float field of StepMemory, in order."""
     sizes = dict.fromkeys(OF_NQ, nq) | dict.fromkeys(OF_NV, nv) | {"stage": STAGES * nv}
-    return sizes | dict.fromkeys(OF_NU, nu) | dict.fromkeys(OF_ACCOUNT, ACCOUNT)
+    sizes |= {"stages": SUMS * nv} | dict.fromkeys(OF_NU, nu) | dict.fromkeys(OF_ACCOUNT, ACCOUNT)
+    return sizes | {"energies": ENERGY}
 
 
 def step_ints(nv: int, nu: int, n_free: int) -> int:
@@ -90,7 +94,7 @@ class StepMemory(NamedTuple):
     load : generalized force of the wrenches
     v_bound : speeds beyond this mean divergence
     given : accelerations of prescribed coordinates, 0 for others
-    stage (8 nv,), q0 to v2, zeros : work space
+    stage (8 nv,), stages (6 nv,), q0 to v2, zeros : work space
 
     By effort, (nu,):
 
@@ -102,7 +106,9 @@ class StepMemory(NamedTuple):
     position, speed, extra, effort1 to effort4 : work space
     scaled : added to the diagonal of the mass matrix by explicit steps (simulation/mass_scaling.py)
 
-    account (5,) : work, dissipated; kinetic, gravity and elastic energy of the state [J]
+    account (6,) : work, dissipated; kinetic, gravity and elastic energy of the state; what the steps took by
+        themselves [J]
+    energies (3,) : work space
     clipped, saturated, at_stop : int64 (nu,)
         Not 0 where the effort is clipped in this step, was in this call, a position is beyond a limit (with
         its sign).
@@ -120,6 +126,7 @@ class StepMemory(NamedTuple):
     q0: np.ndarray
     q1: np.ndarray
     q2: np.ndarray
+    q3: np.ndarray
     v: np.ndarray
     a: np.ndarray
     v0: np.ndarray
@@ -130,6 +137,7 @@ class StepMemory(NamedTuple):
     given: np.ndarray
     zeros: np.ndarray
     stage: np.ndarray
+    stages: np.ndarray
     tau: np.ndarray
     drive: np.ndarray
     effort: np.ndarray
@@ -153,6 +161,7 @@ class StepMemory(NamedTuple):
     account: np.ndarray
     account1: np.ndarray
     account2: np.ndarray
+    energies: np.ndarray
     clipped: np.ndarray
     saturated: np.ndarray
     at_stop: np.ndarray
@@ -200,10 +209,11 @@ def open_steps(address):
     p, n, m = head[S_NQ], head[S_NV], head[S_NU]
     nb = head[S_FREE] + 1
     # offsets follow the order of step_sizes; a test compares them
-    a = 4 * p
-    b = a + 17 * n
+    a = 5 * p
+    d = a + 17 * n
+    b = d + 6 * n
     c = b + 20 * m
-    f = floats_at(head[S_FLOATS], c + 3 * ACCOUNT)
+    f = floats_at(head[S_FLOATS], c + 3 * ACCOUNT + ENERGY)
     i = ints_at(head[S_INTS], 2 * n + 3 * m + 3 * nb)
     k = head[S_WRENCHES]
     loads = floats_at(head[S_LOADS], 9 * k)
@@ -214,7 +224,8 @@ def open_steps(address):
         f[0:p],
         f[p : 2 * p],
         f[2 * p : 3 * p],
-        f[3 * p : a],
+        f[3 * p : 4 * p],
+        f[4 * p : a],
         f[a : a + n],
         f[a + n : a + 2 * n],
         f[a + 2 * n : a + 3 * n],
@@ -224,7 +235,8 @@ def open_steps(address):
         f[a + 6 * n : a + 7 * n],
         f[a + 7 * n : a + 8 * n],
         f[a + 8 * n : a + 9 * n],
-        f[a + 9 * n : b],
+        f[a + 9 * n : d],
+        f[d:b],
         f[b : b + m],
         f[b + m : b + 2 * m],
         f[b + 2 * m : b + 3 * m],
@@ -248,6 +260,7 @@ def open_steps(address):
         f[c : c + ACCOUNT],
         f[c + ACCOUNT : c + 2 * ACCOUNT],
         f[c + 2 * ACCOUNT : c + 3 * ACCOUNT],
+        f[c + 3 * ACCOUNT : c + 3 * ACCOUNT + ENERGY],
         i[0:m],
         i[m : 2 * m],
         i[2 * m : 3 * m],

@@ -46,6 +46,9 @@ def run_fixed(plan: Plan) -> Trajectory:
     stepper.set_wrenches(plan.loads)
     stepper.look_again()
     record = Record(plan)
+    if isinstance(stepper, Stepper) and "energy" in plan.record:
+        stepper.book_numerical_dissipation()
+        record.books = stepper.numerical_dissipation is not None
     if isinstance(stepper, Stepper) and plan.cylinders != "direct":
         from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
 
@@ -73,8 +76,7 @@ def _failure(plan: Plan, stepper: Stepper | VerbStepper, record: Record, t: floa
     else:
         message += f"; {OWN_STEPS}"
     if record.count == 0 or record.t[record.count - 1] != t:
-        account = stepper.work, stepper.dissipated
-        record.add(t, stepper.q, stepper.v, stepper.effort, *account, stepper.any_saturated)
+        _add(record, t, stepper, stepper.any_saturated)
     return SimulationError(message, record.finish(-1, message, stepper.method))
 
 
@@ -153,7 +155,7 @@ class _Rows:
     def __init__(self, plan: Plan, stepper: Stepper) -> None:
         n, robot = min(WATCHED[1], plan.times.size) + 1, plan.robot
         self._plan, self._stepper, self._roll = plan, stepper, kernels.roll.load()
-        self._arrays = [np.empty((n, width)) for width in (robot.nq, robot.nv, robot.nu, 3)]
+        self._arrays = [np.empty((n, width)) for width in (robot.nq, robot.nv, robot.nu, 4)]
 
     def roll(self, first: int, steps: int) -> tuple[int, int]:
         """Make steps from index `first` of the times; their status and how many were made."""
@@ -186,8 +188,8 @@ class _Rows:
             samples.append(last)
         for row in samples:
             clipped = record.clipped or bool(account[after : row + 1, 2].any())
-            work, taken = account[row, :2]
-            record.add(times[first + row], q[row], v[row], tau[row], work, taken, clipped)
+            work, taken, _, numerical = account[row]
+            record.add(times[first + row], q[row], v[row], tau[row], work, taken, clipped, numerical)
             record.clipped, after = False, row + 1
         record.clipped |= bool(account[after : steps + 1, 2].any())
 
@@ -248,10 +250,10 @@ def _step_by_step(
     return None
 
 
-def _add(record: Record, t: float, stepper: Stepper | VerbStepper) -> None:
+def _add(record: Record, t: float, stepper: Stepper | VerbStepper, clipped: bool = False) -> None:
     """The stepper's state at t as a sample."""
-    account = stepper.work, stepper.dissipated
-    record.add(t, stepper.q, stepper.v, stepper.effort, *account, record.clipped)
+    account = stepper.work, stepper.dissipated, record.clipped or clipped
+    record.add(t, stepper.q, stepper.v, stepper.effort, *account, stepper.numerical_dissipation)
     record.clipped = False
 
 

@@ -30,9 +30,12 @@ class Record:
     Attributes
     ----------
     t, q, v, tau, account : arrays of n + 1 rows
-        account holds work, dissipated [J] and 1 where an effort was clipped since the last sample.
+        account holds work, dissipated [J], 1 where an effort was clipped since the last sample, and what the
+        steps took by themselves [J].
     count : int
         Rows filled.
+    books : bool
+        Whether that is known.
     clipped : bool
         Whether an effort was clipped since the last row.
     """
@@ -42,8 +45,8 @@ class Record:
         self.plan, self.count = plan, 0
         self.t = np.empty(n)
         self.q, self.v, self.tau = np.empty((n, robot.nq)), np.empty((n, robot.nv)), np.empty((n, robot.nu))
-        self.account = np.zeros((n, 3))
-        self.clipped = False
+        self.account = np.zeros((n, 4))
+        self.clipped = self.books = False
         self.events: list[Event] = []
         self._cylinders: FusedHydraulics | None = None
         self._rows = np.empty((n if "hydraulics" in plan.record else 0, robot.nu, STATE_COUNT))
@@ -67,11 +70,12 @@ class Record:
         work: float,
         dissipated: float,
         clipped: bool,
+        numerical: float | None = None,
     ) -> None:
         """One more sample."""
         i = self.count
         self.t[i], self.q[i], self.v[i], self.tau[i] = t, q, v, tau
-        self.account[i] = work, dissipated, clipped
+        self.account[i] = work, dissipated, clipped, numerical or 0.0
         self.count += 1
         self.keep_cylinders()
 
@@ -92,6 +96,7 @@ class Record:
             work=self.account[:n, 0].copy(),
             dissipated=self.account[:n, 1].copy(),
             saturated=self.account[:n, 2] != 0.0,
+            numerical_dissipation=self.account[:n, 3].copy() if self.books else None,
             events=tuple(sorted(events, key=lambda event: event.time)),
             status=status,
             message=message,

@@ -15,7 +15,9 @@ from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, Uns
 from flexdyn_ros.kernels import steppers as kernels
 from flexdyn_ros.kernels.steppers_memory import (
     DISSIPATED,
+    ELASTIC,
     KINETIC,
+    NUMERICAL,
     RK4,
     ROSENBROCK,
     SEMI_IMPLICIT_EULER,
@@ -39,6 +41,8 @@ METHODS = {
     "rosenbrock": ROSENBROCK,
     "staggered": STAGGERED,
 }
+#: those that can book what they take from the energies by themselves
+BOOKED = ("semi_implicit_euler", "rk4", "rosenbrock")
 
 FAILURES = {
     NOT_FINITE: "the state is no longer finite",
@@ -159,7 +163,7 @@ class Stepper:
         self._steps = self._workspace.address
         self._advance = kernels.advance.load()
         self._bind_views()
-        self.message = ""
+        self.message, self._books = "", False
         self.steps, self._t0 = 0, float(t0)
         self._stops: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
         self.set_state(robot.neutral() if q0 is None else q0, np.zeros(robot.nv) if v0 is None else v0, t0)
@@ -195,6 +199,12 @@ class Stepper:
         return float(self._account[DISSIPATED])
 
     @property
+    def numerical_dissipation(self) -> float | None:
+        """Energy that the steps took by themselves since the state was set [J]; None if they do not book it:
+        see `book_numerical_dissipation`."""
+        return float(self._account[NUMERICAL]) if self._books else None
+
+    @property
     def saturated(self) -> np.ndarray:
         """Efforts (nu,) that were clipped in the last `advance`."""
         return self._workspace.saturated != 0
@@ -206,7 +216,7 @@ class Stepper:
 
     def energy(self) -> Energy:
         """Energy of the present state [J]."""
-        return Energy(*self._account[KINETIC:])
+        return Energy(*self._account[KINETIC : ELASTIC + 1])
 
     # ---- what it does ----
 
@@ -232,6 +242,13 @@ class Stepper:
         if status:
             self.message = FAILURES[status]
         return status
+
+    def book_numerical_dissipation(self) -> None:
+        """Let every step from now on book the energy that it takes by itself, where its method can
+        (kernels/steppers_defect.py); that costs several energies a step."""
+        self._books = self.method in BOOKED
+        if self._books:
+            self._workspace.book_defects()
 
     @property
     def any_saturated(self) -> bool:

@@ -59,6 +59,10 @@ class Trajectory:
     energy : Energy of (n,) arrays, or None if it was not recorded [J]
     work, dissipated : (n,) arrays
         Running integrals [J]: energy.total - work + dissipated is constant.
+    numerical_dissipation : (n,) array or None
+        Running integral of what the method takes from the energies by itself [J], from each step's own
+        defect (docs/simulation.md); None if it is not booked. Nothing is subtracted anywhere: it shows in
+        `balance()` with the opposite sign.
     saturated : (n,) array of bool
         An effort was clipped since the sample before.
     events : tuple of Event
@@ -99,6 +103,7 @@ class Trajectory:
     v_units: tuple[str, ...]
     effort_units: tuple[str, ...]
     hydraulics: HydraulicState | None = None
+    numerical_dissipation: np.ndarray | None = None
     warnings: tuple[str, ...] = ()
     is_fixed: bool = True
     robot: Robot | None = field(default=None, repr=False)
@@ -198,6 +203,8 @@ class Trajectory:
         content["warnings"] = np.array(self.warnings, dtype=np.str_)
         content["is_fixed"] = np.array(self.is_fixed)
         content["energy"] = np.zeros((0, 0)) if self.energy is None else np.array(self.energy)
+        if self.numerical_dissipation is not None:
+            content["numerical_dissipation"] = self.numerical_dissipation
         if self.hydraulics is not None:
             content["hydraulics"] = np.array(self.hydraulics, dtype=np.float64)
         content["event_time"] = np.array([e.time for e in self.events], dtype=np.float64)
@@ -263,6 +270,9 @@ class Trajectory:
                 raise ValueError(f"{name} has shape {content[name].shape}, not one of {samples} samples")
         if any(content[name].shape != (samples,) for name in ("t", "work", "dissipated", "saturated")):
             raise ValueError(f"an array is not one of {samples} samples")
+        damped = content.get("numerical_dissipation")
+        if damped is not None and (damped.shape != (samples,) or damped.dtype.kind not in "fiu"):
+            raise ValueError("numerical_dissipation is not a number for each sample")
         if any(
             content[name].dtype.kind not in "fiu" for name in ("t", "q", "v", "tau", "work", "dissipated")
         ):
@@ -281,6 +291,7 @@ class Trajectory:
             dt=dt,
             wall_time=wall_time,
             hydraulics=_cylinders(content.get("hydraulics")),
+            numerical_dissipation=damped,
             warnings=tuple(str(text) for text in content.get("warnings", ())),
             is_fixed=bool(content.get("is_fixed", True)),
             robot=robot,

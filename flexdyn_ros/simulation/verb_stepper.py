@@ -42,6 +42,7 @@ class VerbStepper:
         self.q, self.v = np.array(q0, dtype=np.float64), np.array(v0, dtype=np.float64)
         self.effort = np.zeros(robot.nu)
         self.work = self.dissipated = 0.0
+        self.numerical_dissipation: float | None = None
         self.message = ""
         self._t0, self._tau = t0, np.zeros(robot.nu)
 

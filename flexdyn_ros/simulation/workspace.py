@@ -11,6 +11,7 @@ from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.kernels.steppers_memory import (
     S_ACTUATOR,
     S_BODIES,
+    S_DEFECT,
     S_FLOATS,
     S_FREE,
     S_INTS,
@@ -116,6 +117,10 @@ class Workspace:
     def set_provider(self, address: int) -> None:
         """C function that is asked before every evaluation; 0: none."""
         self._header[S_PROVIDE] = address
+
+    def book_defects(self) -> None:
+        """Let steps book the energy that they take by themselves."""
+        self._header[S_DEFECT] = 1
 
     def set_method(self, method: int) -> None:
         """Choose among the methods of kernels/steppers_memory.py."""
