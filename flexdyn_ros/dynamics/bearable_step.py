@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from math import floor, log10
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 
-__all__ = ["OWN_STEPS", "bearable_step"]
+__all__ = ["OWN_STEPS", "at_most", "bearable_step"]
 
 #: what there is instead of fixed steps
 OWN_STEPS = "without dt and method the run chooses its own steps"
 
 #: step times rate that rk4 bears: of vibrations, and of what is damped away (Hairer & Wanner 1996, IV.2)
 BEARS_VIBRATION, BEARS_DAMPING = 2.828, 2.785
+
+
+def at_most(seconds: float, digits: int = 2) -> str:
+    """A bound [s] in so many digits, never rounded up."""
+    unit = 10.0 ** (floor(log10(seconds)) - digits + 1)
+    # a number that has no more digits stays what it is
+    return f"{floor(seconds / unit * (1.0 + 1e-12)) * unit:.{digits}g}"
 
 
 def bearable_step(robot: Any, q: np.ndarray) -> tuple[float, str, float] | None:

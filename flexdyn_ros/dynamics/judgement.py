@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.dynamics.bearable_step import bearable_step
+from flexdyn_ros.dynamics.bearable_step import at_most, bearable_step
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.dynamics.small_deflections import LARGEST_DEFLECTION, LARGEST_ROTATION
 from flexdyn_ros.errors import FlexdynError, FlexdynWarning
@@ -180,7 +180,7 @@ def _bearable_step(robot: Robot) -> Iterator[tuple[bool, str]]:
         yield (
             False,
             f"with all joints free the highest mode (mostly {name}) has {frequency:.4g} Hz: fixed steps of "
-            f"rk4 bear at most {step:.2g} s",
+            f"rk4 bear at most {at_most(step)} s",
         )
 
 

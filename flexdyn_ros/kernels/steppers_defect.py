@@ -1,4 +1,4 @@
-"""Energy that a fixed step takes by itself: what its own forces exchanged with the stores, less what they lost.
+"""Energy that a fixed step takes by itself: what its forces exchanged with the stores, less what they lost.
 
 A step that replaces forces over its length by forces at few points books work that differs from the change of
 the energies. For constant inertia, stiffness and gravity gradient the difference follows exactly from the
@@ -92,7 +92,7 @@ def book_euler(steps, t, q0, q1, mean, account0, account1):
 
 @kernel
 def gather_stage(steps, j, rate, a):
-    """Take stage j of a Runge-Kutta step, the rates (nv,) of position and velocity, into the defect's sums."""
+    """Take stage j of a Runge-Kutta step, its rates (nv,) of position and velocity, into the sums."""
     if header_of(steps)[S_DEFECT] == 0:
         return
     memory = open_steps(steps)

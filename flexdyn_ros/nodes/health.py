@@ -7,6 +7,7 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
+from flexdyn_ros.dynamics.bearable_step import at_most
 from flexdyn_ros.nodes.pace import Pace
 from flexdyn_ros.nodes.recorder import Recorder
 from flexdyn_ros.nodes.simulation import Simulation
@@ -62,7 +63,7 @@ def _simulation_status(
             WARN,
             (
                 f"the energy is off by {simulation.balance_share:.2g} of the largest kinetic energy: a "
-                f"step of {step:.1g} s would do"
+                f"step of {at_most(step, 1)} s would do"
             ),
         )
     stepper = simulation.stepper

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.dynamics.bearable_step import OWN_STEPS, bearable_step
+from flexdyn_ros.dynamics.bearable_step import OWN_STEPS, at_most, bearable_step
 from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.kernels import steppers as kernels
 from flexdyn_ros.simulation.events import Watch, root_between
@@ -71,7 +71,7 @@ def _failure(plan: Plan, stepper: Stepper | VerbStepper, record: Record, t: floa
     if bearable is not None and bearable[0] < plan.dt:
         message += (
             f"; its fastest mode, {bearable[1]}, has {bearable[2]:.4g} Hz: rk4 bears dt up to "
-            f"{bearable[0]:.2g} s; {OWN_STEPS}"
+            f"{at_most(bearable[0])} s; {OWN_STEPS}"
         )
     else:
         message += f"; {OWN_STEPS}"

@@ -162,10 +162,10 @@ def make_plan(
         _refuse_other_speed(robot, v, still[1], float(t0), imposed)
     for followed in (drive, imposed):
         if followed is not None:
+            _refuse_other_place(robot, followed.q_index, q0, still[0], float(t0))
             q[followed.q_index], v[followed.v_index] = still[0][followed.q_index], still[1][followed.v_index]
     if imposed is not None:
         _refuse_imposed(robot, method, is_fixed, saturate, limits)
-        _refuse_other_place(imposed, q0, still[0], float(t0))
     plan = Plan(
         robot=robot,
         times=_times(duration, t0, step),
@@ -198,9 +198,10 @@ def make_plan(
     return plan
 
 
-def _refuse_other_place(imposed: ImposedMotion, q0: Any, still: np.ndarray, t0: float) -> None:
-    """StateError where a start contradicts the place of a joint whose motion is prescribed."""
-    for name, i in zip(imposed.names, imposed.q_index.tolist(), strict=True):
+def _refuse_other_place(robot: Robot, indices: Any, q0: Any, still: np.ndarray, t0: float) -> None:
+    """StateError where a start contradicts the place of a coordinate whose motion is prescribed."""
+    for i in np.atleast_1d(indices).tolist():
+        name = robot.q_names[i]
         if q0 is not None and abs(float(q0[i]) - still[i]) > 1e-6 * max(1.0, abs(float(still[i]))):
             raise StateError(
                 f"q0 of '{name}' is {float(q0[i]):g}, but its motion is prescribed: expected {still[i]:g} at "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.dynamics.bearable_step import OWN_STEPS, bearable_step
+from flexdyn_ros.dynamics.bearable_step import OWN_STEPS, at_most, bearable_step
 from flexdyn_ros.dynamics.mobile_judgement import TOO_FAST, Softening
 from flexdyn_ros.dynamics.small_deflections import beyond_linear, warning_of
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -41,7 +41,7 @@ def _imbalance(run: Trajectory) -> list[str]:
     if step is not None:
         fastest = (
             f"; its fastest mode, {step[1]}, has {step[2]:.4g} Hz, which rk4 bears with dt up to "
-            f"{step[0]:.2g} s"
+            f"{at_most(step[0])} s"
         )
     remedy = OWN_STEPS if run.is_fixed else "a smaller rtol makes it less"
     taken = f"with steps of {run.dt:g} s" if run.is_fixed else f"with samples every {run.dt:g} s"

@@ -145,6 +145,13 @@ def test_a_prescribed_motion_is_followed(method):
     assert np.abs(run.v[:, 0] - 0.3 * np.cos(3.0 * run.t)).max() <= 1e-6
 
 
+def test_a_start_that_contradicts_the_prescribed_place_of_the_base_is_refused():
+    robot = arm(formulation__flexible=False)
+    q, _ = start(robot)
+    with pytest.raises(StateError, match=r"q0 of .base/x. is 0, .* prescribed: expected 0.5 at t = 0"):
+        flexdyn_ros.simulate(robot, 0.1, q, prescribed=lambda t: (0.5, 0.0, 0.0))
+
+
 def test_a_motion_is_refused_where_nothing_is_prescribed():
     robot = flexdyn_ros.load("mobile_arm", options={"drive": {"type": "force", "speed": None, "start": None}})
     with pytest.raises(UnsupportedError, match="prescribed"):

@@ -31,7 +31,7 @@ def test_of_a_linear_oscillator_the_booked_loss_is_all_that_the_balance_lacks(me
 
 
 @pytest.mark.parametrize(
-    "method, dt, share",
+    ("method", "dt", "share"),
     [("rosenbrock", 1e-3, 0.08), ("rk4", 2e-4, 0.01), ("semi_implicit_euler", 1e-4, 0.02)],
 )
 def test_of_a_bending_arm_it_is_what_the_balance_lacks_but_for_the_turning_inertia(method, dt, share) -> None:
@@ -39,7 +39,9 @@ def test_of_a_bending_arm_it_is_what_the_balance_lacks_but_for_the_turning_inert
     assert np.abs(lost(run) - run.numerical_dissipation).max() < share * np.abs(lost(run)).max()
 
 
-@pytest.mark.parametrize("method, dt", [("rosenbrock", 1e-3), ("rk4", 2e-4), ("semi_implicit_euler", 1e-4)])
+@pytest.mark.parametrize(
+    ("method", "dt"), [("rosenbrock", 1e-3), ("rk4", 2e-4), ("semi_implicit_euler", 1e-4)]
+)
 def test_of_a_soft_arm_it_is_what_the_balance_lacks(method, dt) -> None:
     run = flexdyn_ros.simulate(flexdyn_ros.load("soft_arm_3"), 0.25, dt=dt, method=method)
     np.testing.assert_allclose(run.numerical_dissipation, lost(run), atol=1e-3 * np.abs(lost(run)).max())
