@@ -21,7 +21,7 @@ from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, FlexdynError, StateError
 from flexdyn_ros.model.array_file import ArrayFileError, read_arrays
 from flexdyn_ros.simulation import bag
-from flexdyn_ros.simulation.playback import read_trajectory, recorded_robot
+from flexdyn_ros.simulation.playback import recorded_robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 PENDULUM = (Path(__file__).parent / "description" / "pendulum.urdf").read_text()
@@ -317,7 +317,7 @@ def test_bytes_of_a_recording_may_be_anything(recording: Path, tmp_path: Path) -
             changed[at] = rng.integers(256)
         file.write_bytes(changed[: rng.integers(len(data) // 2, len(data) + 1)])
         try:
-            read_trajectory(file)
+            flexdyn_ros.Trajectory.load(file)
         except FlexdynError:
             continue
 
@@ -343,7 +343,7 @@ def test_notes_of_a_recording_may_be_anything(tmp_path: Path) -> None:
         run.to_bag(file)
         append_note(file, name, content)
         with pytest.raises(StateError, match="a note that cannot be read"):
-            read_trajectory(file)
+            flexdyn_ros.Trajectory.load(file)
 
 
 def append_note(file: Path, name: str, content: dict[str, str]) -> None:

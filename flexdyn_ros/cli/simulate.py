@@ -149,7 +149,7 @@ def _check_files(files: dict[str, Path | None]) -> None:
     """Refuse before the run what could not be written after it."""
     plot = files["plot"]
     if plot is not None:
-        from flexdyn_ros.view.plots import picture_formats
+        from flexdyn_ros.simulation.plots import picture_formats
 
         known = picture_formats()
         if plot.suffix.lower().removeprefix(".") not in known:

@@ -12,7 +12,7 @@ from flexdyn_ros.description.limits import FILE, screen_flexible
 from flexdyn_ros.description.markup import Document
 from flexdyn_ros.description.merging import merge
 from flexdyn_ros.description.mistakes import end_of_stage
-from flexdyn_ros.description.reader import parsed
+from flexdyn_ros.description.parsing import parsed
 from flexdyn_ros.description.robot import Override, RobotDescription
 from flexdyn_ros.description.sources import Origin
 from flexdyn_ros.description.statements import Place

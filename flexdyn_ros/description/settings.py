@@ -18,14 +18,6 @@ from flexdyn_ros.description.vocabulary import Element
 _SCOPES = {"links": schema.LINK, "joints": schema.JOINT}
 
 
-class Lines(dict[str, Any]):
-    """A mapping read from YAML that knows the line of each key."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: dict[str, int] = {}
-
-
 def read_config(path: str | os.PathLike[str], known: dict[str, set[str]]) -> Layer:
     """The layer that a YAML file says; its one key is `flexdyn`."""
     from flexdyn_ros.description.sources import find_file

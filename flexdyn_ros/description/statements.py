@@ -138,3 +138,11 @@ def _check_condition(statement: Statement, attribute: Attribute, values: dict[st
         if values[other] in allowed:
             message = f"attribute '{attribute.name}' is missing, {other} = {values[other]} needs it"
             statement.fail(message, attribute.name, expected(attribute))
+
+
+class Lines(dict[str, Any]):
+    """A mapping read from YAML that knows the line of each key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: dict[str, int] = {}

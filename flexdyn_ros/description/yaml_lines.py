@@ -8,8 +8,7 @@ from typing import Any
 import yaml
 
 from flexdyn_ros.description.limits import MOST_YAML
-from flexdyn_ros.description.settings import Lines
-from flexdyn_ros.description.statements import Place
+from flexdyn_ros.description.statements import Lines, Place
 from flexdyn_ros.errors import DescriptionError
 
 #: the one of libyaml, where it is there: ten times as quick; but it builds its tree by recursion without a

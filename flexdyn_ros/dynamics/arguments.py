@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError
-from flexdyn_ros.kernels.tree import BAD_QUATERNION, QUATERNION_TOLERANCE
+from flexdyn_ros.kernels.status import BAD_QUATERNION, QUATERNION_TOLERANCE
 
 __all__ = [
     "Rows",

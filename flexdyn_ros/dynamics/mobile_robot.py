@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.dynamics.arguments import Rows, explain_status
+from flexdyn_ros.dynamics.mobile_family import Rolling
 from flexdyn_ros.dynamics.mobile_judgement import Softening, softening_of
 from flexdyn_ros.dynamics.threads import run_in_slices
 from flexdyn_ros.dynamics.tree_robot import TreeRobot
@@ -52,6 +54,9 @@ class MobileRobot(TreeRobot):
     """
 
     kind = "mobile"
+
+    def _on_wheels(self, description: RobotDescription) -> Rolling:
+        return Rolling(description, self._tree, self._kernels, self._packed)
 
     @property
     def wheel_names(self) -> tuple[str, ...]:

@@ -26,8 +26,9 @@ from flexdyn_ros.errors import UnknownNameError, UnsupportedError
 from flexdyn_ros.kernels import rigid as kernels
 from flexdyn_ros.kernels.compiler import LANES
 from flexdyn_ros.kernels.coriolis import coriolis_many
+from flexdyn_ros.model.carrying import carry
 from flexdyn_ros.model.packed import PackedTree
-from flexdyn_ros.model.payload import Payload, carry
+from flexdyn_ros.model.payload import Payload
 from flexdyn_ros.model.stations import word_for
 from flexdyn_ros.model.tree import Frame, RigidTree, build_tree
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from flexdyn_ros.dynamics.affine_frames import AffineFrames
     from flexdyn_ros.dynamics.flexible_robot import Bending, LinkIntegrals
     from flexdyn_ros.dynamics.lagrangian import LagrangianPath
-    from flexdyn_ros.dynamics.mobile_family import Rolling
     from flexdyn_ros.dynamics.motion import Motion
     from flexdyn_ros.dynamics.reactions import JointReactions
     from flexdyn_ros.dynamics.small_deflections import Tip
@@ -85,11 +85,8 @@ class TreeRobot(DirectVerbs):
             self._kernels, self._packed = self._bending.kernels, self._bending.packed
             self._seen: dict[tuple[str, ...], TreeRobot] = {}
         self._loosened: list[TreeRobot] = []
-        self._rolling: Rolling | None = None
-        if description.wheels:
-            from flexdyn_ros.dynamics.mobile_family import Rolling
-
-            self._rolling = Rolling(description, tree, self._kernels, self._packed)
+        self._rolling = self._on_wheels(description)
+        if self._rolling is not None:
             self._kernels, self._packed = self._rolling.kernels, self._rolling.packed
         self._address = self._packed.address
         self._lagrangian = None
@@ -106,6 +103,10 @@ class TreeRobot(DirectVerbs):
         self._by_mass_matrix = tree.has_mimic
         self._take_shortcuts(self._kernels if self._lagrangian is None else None)
         self._complete = True
+
+    def _on_wheels(self, description: RobotDescription) -> Any:
+        """What the tree stands on, for families that have it."""
+        return None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.description, self._payloads, self._sections)

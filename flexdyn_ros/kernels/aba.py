@@ -8,8 +8,9 @@ inertia is kept as [A H; H^T M]: (moment; force) = [A H; H^T M] (angular; linear
 from __future__ import annotations
 
 from .compiler import kernel
-from .friction import add_joint_resistance
 from .joints import FAST, place_body
+from .manifold import FREE, REVOLUTE
+from .resistance import add_joint_resistance
 from .rotations import cross, load3, load9, store3, symmetric, turn, unturn
 from .tree import (
     ACCELERATION,
@@ -18,10 +19,8 @@ from .tree import (
     BIAS_ACCELERATION,
     BIAS_ALPHA,
     BODY_ROWS,
-    FREE,
     OMEGA,
     ORIGIN,
-    REVOLUTE,
     ROTATION,
     TURN,
 )

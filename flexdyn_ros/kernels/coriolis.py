@@ -12,19 +12,17 @@ subtrees it costs two products per pair of related joints (Echeandia & Wensing 2
 from __future__ import annotations
 
 from .compiler import entry, inner, leaf
+from .manifold import FREE, REVOLUTE
 from .memory import ints_at
 from .rigid import finite, move_all, status_of_q
 from .rotations import cross, load3, load9, symmetric, turn
+from .status import NOT_FINITE, OK
 from .tree import (
     BODY_ROWS,
-    FREE,
     HEADER,
     N_FREE,
-    NOT_FINITE,
-    OK,
     OMEGA,
     ONE_LANE,
-    REVOLUTE,
     TURN,
     VELOCITY,
     WORLD_ORIGIN,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from .aba import load6, rotate_symmetric
 from .compiler import kernel
 from .joints import FAST, place_bodies
+from .manifold import FREE, REVOLUTE
 from .rotations import cross, load3, load9, store3, symmetric, turn, unturn
-from .tree import ARTICULATED_ROWS, BODY_ROWS, FORCE, FREE, MOMENT, ORIGIN, REVOLUTE, ROTATION, TURN
+from .tree import ARTICULATED_ROWS, BODY_ROWS, FORCE, MOMENT, ORIGIN, ROTATION, TURN
 
 # rows of a body's composite inertia in TreeData.articulated
 C_INERTIA, C_MOMENT, C_MASS = 0, 6, 9

@@ -22,11 +22,11 @@ from .flexible_kinematics import (
 from .flexible_nodes import add_modal_resistance
 from .flexible_rnea import flexible_inertial_forces, flexible_newton_euler
 from .flexible_views import carve_flexible, open_flexible, open_flexible_work
-from .friction import add_joint_resistance
 from .kinematics import frame_pose
 from .linalg import cholesky, cholesky_solve
 from .manifold import perturb
 from .memory import ints_at
+from .resistance import add_joint_resistance
 from .rigid import (
     COMPLEX_STEP,
     difference_many,
@@ -36,18 +36,8 @@ from .rigid import (
     quaternions_are_unit,
     status_of_q,
 )
-from .tree import (
-    BAD_QUATERNION,
-    BAD_SHAPE,
-    HEADER,
-    N_FREE,
-    NOT_FINITE,
-    OK,
-    ONE_LANE,
-    SINGULAR,
-    open_tree,
-    prepare,
-)
+from .status import BAD_QUATERNION, BAD_SHAPE, NOT_FINITE, OK, SINGULAR
+from .tree import HEADER, N_FREE, ONE_LANE, open_tree, prepare
 
 __all__ = ["difference_many", "integrate_many"]
 

@@ -45,21 +45,11 @@ from .flexible_views import (
     open_link,
     open_state,
 )
-from .friction import add_joint_resistance
 from .joints import FAST
+from .manifold import FREE, REVOLUTE
+from .resistance import add_joint_resistance
 from .rotations import cross, load3, load9, symmetric, turn, unturn
-from .tree import (
-    ACCELERATION,
-    ALPHA,
-    ARTICULATED_ROWS,
-    BODY_ROWS,
-    FREE,
-    OMEGA,
-    ONE_LANE,
-    ORIGIN,
-    REVOLUTE,
-    ROTATION,
-)
+from .tree import ACCELERATION, ALPHA, ARTICULATED_ROWS, BODY_ROWS, OMEGA, ONE_LANE, ORIGIN, ROTATION
 
 SPARE_ROW = 35
 

@@ -18,8 +18,9 @@ from .flexible_views import (
     open_state,
 )
 from .joints import FAST
+from .manifold import FREE, REVOLUTE
 from .rotations import cross, load3, load9, store3, symmetric, turn
-from .tree import ARTICULATED_ROWS, BODY_ROWS, FORCE, FREE, MOMENT, ONE_LANE, ORIGIN, REVOLUTE, ROTATION, TURN
+from .tree import ARTICULATED_ROWS, BODY_ROWS, FORCE, MOMENT, ONE_LANE, ORIGIN, ROTATION, TURN
 
 
 @kernel(fastmath=FAST)

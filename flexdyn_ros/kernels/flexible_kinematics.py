@@ -20,20 +20,9 @@ from .flexible_views import (
     open_state,
 )
 from .kinematics import energies, momenta
+from .manifold import FREE, REVOLUTE
 from .rotations import cross, load3, load9, multiply, store3, store9, symmetric, turn, unturn
-from .tree import (
-    BODY_ROWS,
-    FREE,
-    OMEGA,
-    ONE_LANE,
-    ORIGIN,
-    REVOLUTE,
-    ROTATION,
-    TURN,
-    VELOCITY,
-    WORLD_ORIGIN,
-    WORLD_ROTATION,
-)
+from .tree import BODY_ROWS, OMEGA, ONE_LANE, ORIGIN, ROTATION, TURN, VELOCITY, WORLD_ORIGIN, WORLD_ROTATION
 
 
 @kernel

@@ -21,11 +21,12 @@ from .flexible_views import (
     open_link,
     open_state,
 )
-from .friction import add_joint_resistance
 from .joints import FAST
+from .manifold import FREE, REVOLUTE
+from .resistance import add_joint_resistance
 from .rnea import hand_down, move_free, move_prismatic, move_revolute, project_free, weigh
 from .rotations import cross, load3, load9, turn
-from .tree import ACCELERATION, ALPHA, BODY_ROWS, FORCE, FREE, MOMENT, OMEGA, ONE_LANE, REVOLUTE, ROTATION
+from .tree import ACCELERATION, ALPHA, BODY_ROWS, FORCE, MOMENT, OMEGA, ONE_LANE, ROTATION
 
 
 @kernel(fastmath=FAST)

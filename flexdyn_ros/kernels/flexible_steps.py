@@ -26,6 +26,7 @@ from .flexible_views import (
     open_link,
 )
 from .linalg import cholesky, cholesky_solve
+from .manifold import FREE, REVOLUTE
 from .memory import floats_at, ints_at
 from .motion import (
     ACCELERATE,
@@ -42,16 +43,7 @@ from .motion import (
 )
 from .resistance import joint_losses, lean_on_joints
 from .rotations import cross, load3, load9, turn, unturn
-from .tree import (
-    BODY_ROWS,
-    FREE,
-    ONE_LANE,
-    REVOLUTE,
-    TURN,
-    WORLD_ORIGIN,
-    WORLD_ROTATION,
-    open_tree,
-)
+from .tree import BODY_ROWS, ONE_LANE, TURN, WORLD_ORIGIN, WORLD_ROTATION, open_tree
 from .tree import prepare as prepare_data
 
 

@@ -4,8 +4,9 @@ parent."""
 from __future__ import annotations
 
 from .compiler import kernel
+from .manifold import FREE, REVOLUTE
 from .rotations import about_z, matrix_of_quaternion, multiply, store3, store9, turn
-from .tree import BODY_ROWS, FREE, ORIGIN, REVOLUTE, ROTATION, TURN
+from .tree import BODY_ROWS, ORIGIN, ROTATION, TURN
 from .trigonometry import sincos
 
 FAST = {"contract", "nsz", "arcp"}

@@ -5,16 +5,15 @@ from __future__ import annotations
 
 from .compiler import kernel
 from .joints import place_body
+from .manifold import FREE, REVOLUTE
 from .rotations import cross, load3, load9, multiply, store3, store9, symmetric, turn, unturn
 from .tree import (
     ARMATURE,
     BODY_ROWS,
     DOF_NUMBERS,
-    FREE,
     OMEGA,
     ORIGIN,
     REFERENCE,
-    REVOLUTE,
     ROTATION,
     STIFFNESS,
     TURN,

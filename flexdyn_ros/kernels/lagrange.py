@@ -51,18 +51,8 @@ from .lagrange_views import (
     model_views,
     work_views,
 )
-from .tree import (
-    ARMATURE,
-    COULOMB,
-    DOF_NUMBERS,
-    FREE,
-    PRISMATIC,
-    REFERENCE,
-    SMOOTHING,
-    STATIC,
-    STIFFNESS,
-    STRIBECK,
-)
+from .manifold import FREE, PRISMATIC
+from .tree import ARMATURE, COULOMB, DOF_NUMBERS, REFERENCE, SMOOTHING, STATIC, STIFFNESS, STRIBECK
 from .tree import DAMPING as VISCOUS
 
 VELOCITY, GRAVITY, ELASTIC, DAMPING = 0, 1, 2, 3  # rows of h

@@ -8,7 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import kernel
-from .tree import FREE
+
+#: types of joints
+REVOLUTE, PRISMATIC, FREE = 0, 1, 2
 
 
 @kernel

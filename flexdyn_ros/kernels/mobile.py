@@ -49,7 +49,8 @@ from .mobile_views import (
 )
 from .mobile_wheels import bear, load_hubs, roll, taken_by
 from .rigid import COMPLEX_STEP, finite, first_wrong
-from .tree import ARMATURE, BAD_SHAPE, DOF_NUMBERS, NOT_FINITE, NQ, NV, OK, open_tree
+from .status import BAD_SHAPE, NOT_FINITE, OK
+from .tree import ARMATURE, DOF_NUMBERS, NQ, NV, open_tree
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"

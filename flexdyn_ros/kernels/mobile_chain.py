@@ -10,6 +10,7 @@ mobile_forward.py.
 from __future__ import annotations
 
 from .compiler import kernel
+from .manifold import PRISMATIC, REVOLUTE
 from .memory import borrowed
 from .mobile_views import (
     ACCEL,
@@ -51,7 +52,6 @@ from .mobile_views import (
     header_at,
     nodes_of,
 )
-from .tree import PRISMATIC, REVOLUTE
 from .trigonometry import sincos
 
 SECTION = 3  # as in kernels/flexible_views.py

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import kernel
-from .friction import add_joint_resistance
 from .memory import borrowed, floats_at, ints_at
 from .mobile_chain import SECTION, balance, move_planar, weigh_all
 from .mobile_forward import articulate
@@ -48,7 +47,9 @@ from .mobile_views import (
     wheels_of,
 )
 from .mobile_wheels import articulate_wheels, bear, finish_hubs, load_hubs, roll, wheel_energy
-from .tree import ARMATURE, DOF_NUMBERS, NV, OK, ONE_LANE, REFERENCE, STIFFNESS, TreeData, open_tree
+from .resistance import add_joint_resistance
+from .status import OK
+from .tree import ARMATURE, DOF_NUMBERS, NV, ONE_LANE, REFERENCE, STIFFNESS, TreeData, open_tree
 
 GIVEN_EFFORT = 5
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiler import kernel
+from .manifold import PRISMATIC, REVOLUTE
 from .memory import borrowed
 from .mobile_chain import SECTION, add_modal_acceleration, carry_acceleration
 from .mobile_views import (
@@ -39,7 +40,6 @@ from .mobile_views import (
     header_at,
     nodes_of,
 )
-from .tree import PRISMATIC, REVOLUTE
 
 
 @kernel

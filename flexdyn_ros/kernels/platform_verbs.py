@@ -24,7 +24,7 @@ from .platform_kinematics import (
 )
 from .platform_pose import find_pose
 from .platform_views import WORK_NUMBERS, carve_platform, open_platform, own_work
-from .tree import BAD_QUATERNION, BAD_SHAPE, NOT_FINITE, OK, QUATERNION_TOLERANCE, SINGULAR
+from .status import BAD_QUATERNION, BAD_SHAPE, NOT_FINITE, OK, QUATERNION_TOLERANCE, SINGULAR
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"

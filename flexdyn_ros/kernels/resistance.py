@@ -1,4 +1,4 @@
-"""Slopes of what joints exert by themselves, for steps that are implicit in them (see kernels/friction.py).
+"""Efforts that joints exert by themselves, and their slopes, for steps that are implicit in them.
 
 Dry friction has the secant F(v)/v as its slope: positive and bounded, so that an implicit step decays to rest
 from any speed instead of jumping from one branch of the curve to the other (the tangent vanishes away from
@@ -9,7 +9,28 @@ from __future__ import annotations
 
 from .compiler import kernel
 from .friction import dry_friction
-from .tree import ARMATURE, COULOMB, DAMPING, DOF_NUMBERS, SMOOTHING, STATIC, STIFFNESS, STRIBECK
+from .tree import ARMATURE, COULOMB, DAMPING, DOF_NUMBERS, REFERENCE, SMOOTHING, STATIC, STIFFNESS, STRIBECK
+
+
+@kernel(forceinline=True)
+def add_joint_resistance(model, data, q, v, sign, tau):
+    """tau += sign (K (q - q_0) + D v + friction) for every velocity coordinate; lane blocks q, v, tau."""
+    n = len(data.lanes)
+    for i in range(model.nv):
+        dof = model.dof[DOF_NUMBERS * i : DOF_NUMBERS * (i + 1)]
+        stiffness, damping, coulomb, static = dof[STIFFNESS], dof[DAMPING], dof[COULOMB], dof[STATIC]
+        if damping != 0.0:
+            for k in range(n):
+                tau[i * n + k] += sign * damping * v[i * n + k]
+        if coulomb != 0.0 or static != 0.0:
+            for k in range(n):
+                tau[i * n + k] += sign * dry_friction(
+                    coulomb, static, dof[STRIBECK], dof[SMOOTHING], v[i * n + k]
+                )
+        if stiffness != 0.0:
+            at = model.q_of_v[i] * n
+            for k in range(n):
+                tau[i * n + k] += sign * stiffness * (q[at + k] - dof[REFERENCE])
 
 
 @kernel(forceinline=True)

@@ -12,7 +12,6 @@ import numpy as np
 from .aba import aba, articulated_body
 from .compiler import LANES, entry, kernel
 from .crba import composite_body, crba
-from .friction import add_joint_resistance
 from .joints import FAST
 from .kinematics import (
     apply_wrenches,
@@ -24,27 +23,12 @@ from .kinematics import (
     place_in_world,
 )
 from .linalg import cholesky, cholesky_solve
-from .manifold import displacement, move, perturb
+from .manifold import FREE, displacement, move, perturb
 from .memory import ints_at
+from .resistance import add_joint_resistance
 from .rnea import inward, newton_euler, outward, rnea
-from .tree import (
-    ALL_LANES,
-    BAD_QUATERNION,
-    BAD_SHAPE,
-    FREE,
-    HEADER,
-    N_FREE,
-    NOT_FINITE,
-    OK,
-    ONE_LANE,
-    QUATERNION_TOLERANCE,
-    SINGULAR,
-    WORK,
-    carve_data,
-    open_data,
-    open_tree,
-    prepare,
-)
+from .status import BAD_QUATERNION, BAD_SHAPE, NOT_FINITE, OK, QUATERNION_TOLERANCE, SINGULAR
+from .tree import ALL_LANES, HEADER, N_FREE, ONE_LANE, WORK, carve_data, open_data, open_tree, prepare
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"

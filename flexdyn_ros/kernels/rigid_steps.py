@@ -14,6 +14,7 @@ from .crba import crba
 from .kinematics import energies as write_energies
 from .kinematics import move_in_body_axes, place_in_world
 from .linalg import cholesky, cholesky_solve
+from .manifold import FREE, REVOLUTE
 from .memory import floats_at, ints_at
 from .motion import (
     ACCELERATE,
@@ -31,18 +32,7 @@ from .motion import (
 from .resistance import joint_losses, lean_on_joints
 from .rnea import rnea
 from .rotations import cross, load3, load9, turn
-from .tree import (
-    BODY_ROWS,
-    FREE,
-    ONE_LANE,
-    REVOLUTE,
-    TURN,
-    WORLD_ORIGIN,
-    WORLD_ROTATION,
-    open_data,
-    open_tree,
-    work_size,
-)
+from .tree import BODY_ROWS, ONE_LANE, TURN, WORLD_ORIGIN, WORLD_ROTATION, open_data, open_tree, work_size
 from .tree import prepare as prepare_data
 
 

@@ -7,22 +7,11 @@ forces and moments inward. The world accelerates with -g, so weight needs no ter
 from __future__ import annotations
 
 from .compiler import kernel
-from .friction import add_joint_resistance
 from .joints import FAST, place_body
+from .manifold import FREE, REVOLUTE
+from .resistance import add_joint_resistance
 from .rotations import cross, load3, load9, store3, symmetric, turn, unturn
-from .tree import (
-    ACCELERATION,
-    ALPHA,
-    BODY_ROWS,
-    FORCE,
-    FREE,
-    MOMENT,
-    OMEGA,
-    ORIGIN,
-    REVOLUTE,
-    ROTATION,
-    TURN,
-)
+from .tree import ACCELERATION, ALPHA, BODY_ROWS, FORCE, MOMENT, OMEGA, ORIGIN, ROTATION, TURN
 
 
 @kernel(fastmath=FAST)

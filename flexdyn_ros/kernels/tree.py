@@ -14,15 +14,8 @@ import numpy as np
 from .compiler import LANES, kernel
 from .memory import floats_at, ints_at
 
-REVOLUTE, PRISMATIC, FREE = 0, 1, 2
-
 ONE_LANE = (0,)
 ALL_LANES = (0,) * LANES
-
-#: status codes of entries
-OK, BAD_SHAPE, NOT_FINITE, BAD_QUATERNION, SINGULAR = 0, 1, 2, 3, 4
-#: largest deviation of a quaternion's length from one that is accepted
-QUATERNION_TOLERANCE = 1e-6
 
 # numbers per velocity coordinate in TreeModel.dof
 DOF_NUMBERS = 9

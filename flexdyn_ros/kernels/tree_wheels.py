@@ -20,15 +20,14 @@ from .memory import floats_at, ints_at
 from .rigid import COMPLEX_STEP
 from .road import road_under
 from .rotations import cross, load3, load9, turn
+from .status import NOT_FINITE, OK
 from .tree import (
     BODY_ROWS,
     DOF_NUMBERS,
     FLOATS,
     NB,
-    NOT_FINITE,
     NQ,
     NV,
-    OK,
     OMEGA,
     ONE_LANE,
     VELOCITY,

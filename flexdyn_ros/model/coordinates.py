@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
-__all__ = ["POSE_NAMES", "TWIST_NAMES", "TWIST_UNITS", "Coordinate"]
+__all__ = ["POSE_NAMES", "TWIST_NAMES", "TWIST_UNITS", "Coordinate", "units_of"]
 
 #: coordinates of a free body, after its prefix: position and quaternion, and the twist in the axes of its
 #: frame of reference
@@ -38,3 +39,14 @@ class Coordinate:
     upper: float = inf
     velocity_limit: float = inf
     effort_limit: float = inf
+
+
+def units_of(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Units of q (nq), v (nv) and efforts (nu)."""
+    position = {c.q_index: c.unit for c in robot.coordinates}
+    effort = {c.name: "N m" if c.unit == "rad" else "N" for c in robot.coordinates}
+    return (
+        tuple(position.get(i, "-") for i in range(robot.nq)),
+        tuple(f"{c.unit}/s" for c in robot.coordinates),
+        tuple(effort.get(name, "N") for name in robot.effort_names),
+    )

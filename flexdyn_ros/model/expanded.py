@@ -21,8 +21,9 @@ from flexdyn_ros.model.expanded_frames import angle_rates, yaw_pitch_roll_of_qua
 from flexdyn_ros.model.expanded_mobile import hang_wheels
 from flexdyn_ros.model.expanded_platform import PREFIX, PlatformJoints
 from flexdyn_ros.model.expanded_visuals import add_shapes
+from flexdyn_ros.model.flexible import settled_link
 
-__all__ = ["Expanded", "Part", "expand", "shown_tree"]
+__all__ = ["Expanded", "Part", "bending_frames", "expand", "shown_tree"]
 
 #: one-axis joints that stand for a floating one, from the parent on: (suffix, type, axis)
 SIX_AXES = (
@@ -177,13 +178,29 @@ def expand(robot: Any, segments: int | None = None) -> Expanded:
     return Expanded(text_of(root), parts, efforts, robot.nv)
 
 
+def bending_frames(description: RobotDescription) -> dict[str, tuple[str, float]]:
+    """Frame and undeformed length [m] by the name of the flexible link or of the soft section's joint.
+
+    LINK/beam has its x axis along the link, SECTION/base its z axis along the section.
+    """
+    frames = {
+        name: (f"{name}/beam", float(settled_link(description, link).beam.length))
+        for name, link in description.flexible_links.items()
+    }
+    frames |= {
+        section.joint: (f"{section.joint}/base", float(section.length)) for section in description.sections
+    }
+    return frames
+
+
 def _shaped_tree(robot: Any) -> etree._Element:
     """`shown_tree`, with shapes for rigid links of a description that has no visuals."""
     description = robot.description
     root = shown_tree(description)
     bending = {c.body for c in robot.coordinates if c.kind in FlexibleSegments.kinds}
     there = {element.get("name") for element in root.findall("link")}
-    add_shapes(root, description, [x.name for x in description.links if x.name in there - bending])
+    lengths = {name: length for name, (_, length) in bending_frames(description).items()}
+    add_shapes(root, description, [x.name for x in description.links if x.name in there - bending], lengths)
     return root
 
 

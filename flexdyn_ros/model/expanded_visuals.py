@@ -7,14 +7,13 @@ better ones can tell them apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import acos, atan2
 
 import numpy as np
 from lxml import etree
 
 from flexdyn_ros.description import Joint, RobotDescription
-from flexdyn_ros.model.bending_frames import bending_frames
 from flexdyn_ros.model.expanded_frames import add_visual
 from flexdyn_ros.model.outlines import outline
 from flexdyn_ros.model.placement import Placement, rotation_of_rpy
@@ -31,7 +30,9 @@ HUB, PLATE = 1.5, 1.2
 SHORTEST = 1e-6
 
 
-def add_shapes(root: etree._Element, description: RobotDescription, links: Iterable[str]) -> None:
+def add_shapes(
+    root: etree._Element, description: RobotDescription, links: Iterable[str], bent: Mapping[str, float]
+) -> None:
     """Give shapes to some links of the tree of elements, unless the user's text has visuals.
 
     Parameters
@@ -42,10 +43,12 @@ def add_shapes(root: etree._Element, description: RobotDescription, links: Itera
         Tells how far it is from joint to joint.
     links : names
         Of rigid links that the tree of elements has.
+    bent : mapping
+        Undeformed length [m] of what bends, by its name.
     """
     if "<visual" in description.text:
         return
-    r = _radius(description)
+    r = _radius(description, bent)
     plates = _plates(description)
     joints = {joint.child: joint for joint in description.joints}
     for link in links:
@@ -59,15 +62,12 @@ def add_shapes(root: etree._Element, description: RobotDescription, links: Itera
             _add(root, link, "cylinder", np.zeros(3), np.asarray(joint.axis), size)
 
 
-def _radius(description: RobotDescription) -> float:
+def _radius(description: RobotDescription, bent: Mapping[str, float]) -> float:
     """Of bars [m]; between once and four times the radius of the thickest tube."""
     offsets = [float(np.linalg.norm(joint.xyz)) for joint in description.joints]
     lengths = [x for x in offsets if x > 1e-3] + [section.length for section in description.sections]
     radius = SLENDERNESS * float(np.median(lengths or [1.0]))
-    tubes = [
-        float(np.max(np.abs(outline(description, name, length))))
-        for name, (_, length) in bending_frames(description).items()
-    ]
+    tubes = [float(np.max(np.abs(outline(description, name, length)))) for name, length in bent.items()]
     return float(np.clip(radius, max(tubes), 4.0 * max(tubes))) if tubes else radius
 
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from flexdyn_ros.kernels import lagrange_views as layout
 from flexdyn_ros.kernels import tree
 from flexdyn_ros.kernels.lagrange import equations_of_lagrange
+from flexdyn_ros.kernels.manifold import FREE
 from flexdyn_ros.model.modal_integrals import ModalIntegrals
 from flexdyn_ros.model.modes import SectionFields
 
@@ -104,7 +105,7 @@ class Body:
     @property
     def rows(self) -> int:
         """Number of joint coordinates."""
-        return {layout.FIXED: 0, tree.FREE: 6}.get(self.kind, 1)
+        return {layout.FIXED: 0, FREE: 6}.get(self.kind, 1)
 
 
 def transform(rotation: np.ndarray, origin: ArrayLike) -> np.ndarray:

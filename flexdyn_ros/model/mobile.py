@@ -16,7 +16,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
 from flexdyn_ros.kernels import mobile_views as layout
 from flexdyn_ros.kernels.flexible_views import FIXED, SECTION
-from flexdyn_ros.kernels.tree import FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.kernels.manifold import FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.model.beams import BeamLink
 from flexdyn_ros.model.flexible import FlexibleLinkModel
 from flexdyn_ros.model.mode_shapes import gauss_legendre

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.kernels.manifold import FREE
 from flexdyn_ros.kernels.platform_views import PLATFORM_HEADER, WORK_NUMBERS
-from flexdyn_ros.kernels.tree import DOF_NUMBERS, FREE, SMOOTHING, STRIBECK, TreeModel
+from flexdyn_ros.kernels.tree import DOF_NUMBERS, SMOOTHING, STRIBECK, TreeModel
 from flexdyn_ros.model.packed import PackedTree
 from flexdyn_ros.model.platform_tables import PlatformTables
 from flexdyn_ros.model.tree import RigidTree

@@ -1,18 +1,15 @@
-"""Payloads: bodies fixed to a frame of a rigid tree after it was read."""
+"""Payloads: bodies fixed to a frame of a robot after it was read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
-from flexdyn_ros.model.placement import RigidInertia
-from flexdyn_ros.model.tree import RigidTree
+from flexdyn_ros.errors import DimensionError, StateError
 
-__all__ = ["Payload", "carry", "check_payload"]
+__all__ = ["Payload", "check_payload"]
 
 
 class Payload(NamedTuple):
@@ -60,18 +57,3 @@ def check_payload(frame: str, mass: float, com: Sequence[float], inertia: Any = 
     return Payload(
         frame, mass, tuple(centre.tolist()), tuple(tensor[i, j] for i in range(3) for j in range(i, 3))
     )
-
-
-def carry(tree: RigidTree, payloads: Sequence[Payload]) -> RigidTree:
-    """The tree with payloads fixed to its frames; the tree itself stays as it is."""
-    if not payloads:
-        return tree
-    inertia = tree.model.inertia.copy()
-    for payload in payloads:
-        if payload.frame not in tree.frames:
-            raise UnknownNameError("frame", payload.frame, tuple(tree.frames))
-        frame = tree.frames[payload.frame]
-        body = RigidInertia.of(payload.mass, payload.com, payload.inertia).seen_from(frame.placement)
-        inertia[10 * frame.body : 10 * frame.body + 10] += body.flat()
-    inertia.setflags(write=False)
-    return replace(tree, model=tree.model._replace(inertia=inertia))

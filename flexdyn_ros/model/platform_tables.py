@@ -17,8 +17,9 @@ from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.description.platform_elements import Leg
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.kernels import platform_views as at
+from flexdyn_ros.model.carrying import carry
 from flexdyn_ros.model.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
-from flexdyn_ros.model.payload import Payload, carry
+from flexdyn_ros.model.payload import Payload
 from flexdyn_ros.model.placement import Placement, RigidInertia
 from flexdyn_ros.model.platform_checks import check_axis, check_mechanism
 from flexdyn_ros.model.tree import Frame, RigidTree, build_tree

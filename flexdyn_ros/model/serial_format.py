@@ -12,7 +12,7 @@ import numpy as np
 
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.kernels.lagrange_views import FIXED
-from flexdyn_ros.kernels.tree import PRISMATIC, REVOLUTE
+from flexdyn_ros.kernels.manifold import PRISMATIC, REVOLUTE
 from flexdyn_ros.model import modal_integrals, mode_shapes
 from flexdyn_ros.model.lagrange import Body, FlexibleLink, LagrangeModel, assemble, resistance, transform
 from flexdyn_ros.model.modes import Beam, Mode, section_fields

@@ -15,15 +15,13 @@ import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
+from flexdyn_ros.kernels.manifold import FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.kernels.tree import (
     ARMATURE,
     COULOMB,
     DAMPING,
     DOF_NUMBERS,
-    FREE,
-    PRISMATIC,
     REFERENCE,
-    REVOLUTE,
     SMOOTHING,
     STATIC,
     STIFFNESS,

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
-from flexdyn_ros.model.bending_frames import bending_frames
+from flexdyn_ros.model.expanded import bending_frames
 from flexdyn_ros.nodes.conversions import doubles, vector_message
 from flexdyn_ros.nodes.number_message import NumberMessage
 from flexdyn_ros.nodes.response_memory import Memory, layout

@@ -10,6 +10,7 @@ from std_msgs.msg import Float64
 
 from flexdyn_interfaces.msg import WheelStates
 from flexdyn_ros.nodes.commands import CommandError
+from flexdyn_ros.nodes.inputs import Input
 from flexdyn_ros.nodes.simulation import Simulation
 
 __all__ = ["WheelTopics", "wheel_topics"]
@@ -20,8 +21,6 @@ class WheelTopics:
 
     def __init__(self, setting: Any) -> None:
         self._prefix = setting.settings.frame_prefix
-        from flexdyn_ros.nodes.families import Input
-
         self._simulation: Simulation = setting.simulation
         self._wheels = setting.make(WheelStates, "~/wheels", 10)
         names = setting.simulation.robot.wheel_names

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, SimulationError
-from flexdyn_ros.simulation.events import Watch
+from flexdyn_ros.simulation.events import Event, Watch
 from flexdyn_ros.simulation.plan import ADAPTIVE, Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.rates import Rates, position_rates, rates_of
 from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.stepper import DIVERGED, FAILURES, NOT_FINITE
 from flexdyn_ros.simulation.stiffness import ATOL, allowed_errors, speed_bounds
-from flexdyn_ros.simulation.trajectory import Event, Trajectory
+from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.simulation.workspace import free_bodies
 
 __all__ = ["run_adaptive"]

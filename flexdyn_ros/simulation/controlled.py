@@ -14,14 +14,14 @@ import numpy as np
 from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.kernels import steppers_controlled as kernels
 from flexdyn_ros.kernels import steppers_doubled, steppers_extrapolated
-from flexdyn_ros.simulation.events import Watch, root_between
+from flexdyn_ros.simulation.events import Event, Watch, root_between
 from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.stepper import FAILURES, Stepper
 from flexdyn_ros.simulation.stiffness import allowed_errors, highest_rate
-from flexdyn_ros.simulation.trajectory import Event, Trajectory
+from flexdyn_ros.simulation.trajectory import Trajectory
 
 __all__ = ["run_controlled"]
 

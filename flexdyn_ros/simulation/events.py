@@ -5,15 +5,29 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import FlexdynWarning, StateError
-from flexdyn_ros.simulation.trajectory import Event
 
-__all__ = ["Watch", "judge_start", "limit_watch", "limits_passed", "root_between", "watches"]
+__all__ = ["Event", "Watch", "judge_start", "limit_watch", "limits_passed", "root_between", "watches"]
+
+
+class Event(NamedTuple):
+    """Something that happened at a time [s] and a state q (nq,), v (nv,).
+
+    name is that of the event function, or `limit/COORDINATE/upper` or `/lower` where a position limit was
+    passed.
+    """
+
+    time: float
+    name: str
+    terminal: bool
+    q: np.ndarray
+    v: np.ndarray
+
 
 #: length by which a leg may start outside its stroke unnoticed [m], and share of the stroke that is too much
 START_ROUNDING, FAR_OUTSIDE = 1e-9, 0.1

@@ -11,12 +11,12 @@ import numpy as np
 from flexdyn_ros.dynamics.bearable_step import OWN_STEPS, at_most, bearable_step
 from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.kernels import steppers as kernels
-from flexdyn_ros.simulation.events import Watch, root_between
+from flexdyn_ros.simulation.events import Event, Watch, root_between
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.stepper import FAILURES, NOT_FINITE, OK, Stepper
-from flexdyn_ros.simulation.trajectory import Event, Trajectory
+from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.simulation.verb_stepper import VerbStepper
 
 __all__ = ["run_fixed"]

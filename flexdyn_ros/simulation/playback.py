@@ -16,17 +16,17 @@ from flexdyn_ros.dynamics.results import Energy
 from flexdyn_ros.errors import DimensionError, StateError
 from flexdyn_ros.simulation.bag import MOST_BYTES, records
 from flexdyn_ros.simulation.cdr import Layout
+from flexdyn_ros.simulation.events import Event
 from flexdyn_ros.simulation.recorded_types import STATE, types
 from flexdyn_ros.simulation.recording import ROBOT_NOTE, RUN_NOTE, energy_layout, state_layout
-from flexdyn_ros.simulation.trajectory import Event, Trajectory
 
-__all__ = ["read_trajectory", "recorded_robot"]
+__all__ = ["read_fields", "recorded_robot"]
 
 
-def read_trajectory(
+def read_fields(
     path: str | PathLike, robot: Robot | None = None, *, most_bytes: int = MOST_BYTES
-) -> Trajectory:
-    """The trajectory in a recording of ours, or in any MCAP file with a `.../state` topic of DynamicsState.
+) -> dict[str, Any]:
+    """Fields of the trajectory in a recording of ours, or in any MCAP file with a topic `.../state`.
 
     Numbers are those that were written, bit for bit; times are known to the nanosecond. What a recording
     that broke off does not say (method, events, how it ended) is empty, and its status is -1.
@@ -63,7 +63,7 @@ def read_trajectory(
     layout = state_layout(first.robot, *names)
     rows = _rows(states, layout, path)
     energy, work, dissipated = _energies(_of_topic(topics, "/energy"), first.robot, layout.stamps(rows), path)
-    return Trajectory(
+    return dict(
         t=layout.stamps(rows) / 1e9,
         q=layout.numbers(rows, "q"),
         v=layout.numbers(rows, "v"),

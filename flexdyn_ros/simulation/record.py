@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.kernels.hydraulics_memory import STATE_COUNT
-from flexdyn_ros.simulation.events import limits_passed
+from flexdyn_ros.model.coordinates import units_of
+from flexdyn_ros.simulation.events import Event, limits_passed
 from flexdyn_ros.simulation.plan import Plan
-from flexdyn_ros.simulation.trajectory import Event, Trajectory
+from flexdyn_ros.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from flexdyn_ros.dynamics.hydraulics import HydraulicState
     from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
 
-__all__ = ["Record", "units_of"]
+__all__ = ["Record"]
 
 
 class Record:
@@ -120,14 +120,3 @@ class Record:
         from flexdyn_ros.dynamics.hydraulics import unpacked
 
         return unpacked(self._rows[: self.count])
-
-
-def units_of(robot: Robot) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Units of q (nq), v (nv) and efforts (nu)."""
-    position = {c.q_index: c.unit for c in robot.coordinates}
-    effort = {c.name: "N m" if c.unit == "rad" else "N" for c in robot.coordinates}
-    return (
-        tuple(position.get(i, "-") for i in range(robot.nq)),
-        tuple(f"{c.unit}/s" for c in robot.coordinates),
-        tuple(effort.get(name, "N") for name in robot.effort_names),
-    )

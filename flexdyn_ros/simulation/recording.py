@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import StateError, UnsupportedError
-from flexdyn_ros.model.bending_frames import bending_frames
-from flexdyn_ros.model.expanded import expand
+from flexdyn_ros.model.coordinates import units_of
+from flexdyn_ros.model.expanded import bending_frames, expand
 from flexdyn_ros.simulation.bag import Bag
 from flexdyn_ros.simulation.cdr import Layout
-from flexdyn_ros.simulation.record import units_of
 from flexdyn_ros.simulation.recorded_types import DEFLECTIONS, ENERGY, JOINT_STATES, ODOMETRY, STATE, TEXT
-from flexdyn_ros.simulation.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from flexdyn_ros.simulation.trajectory import Trajectory
 
 __all__ = ["energy_layout", "note_robot", "record_trajectory", "state_layout"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from flexdyn_ros.dynamics.results import Energy
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.model.array_file import read_arrays
 from flexdyn_ros.simulation.bag import MOST_BYTES
+from flexdyn_ros.simulation.events import Event
 
 if TYPE_CHECKING:
     from flexdyn_ros.dynamics.hydraulics import HydraulicState
@@ -26,20 +27,6 @@ QUANTITIES = ("position", "velocity", "effort")
 _ARRAYS = ("t", "q", "v", "tau", "work", "dissipated", "saturated")
 _TEXTS = ("message", "method", "robot_name")
 _NAMES = ("q_names", "v_names", "effort_names", "q_units", "v_units", "effort_units")
-
-
-class Event(NamedTuple):
-    """Something that happened at a time [s] and a state q (nq,), v (nv,).
-
-    name is that of the event function, or `limit/COORDINATE/upper` or `/lower` where a position limit was
-    passed.
-    """
-
-    time: float
-    name: str
-    terminal: bool
-    q: np.ndarray
-    v: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,9 +225,9 @@ class Trajectory:
             If the robot has other coordinates.
         """
         if Path(path).suffix.lower() == ".mcap":
-            from flexdyn_ros.simulation.playback import read_trajectory
+            from flexdyn_ros.simulation.playback import read_fields
 
-            return read_trajectory(path, robot, most_bytes=most_bytes)
+            return cls(**read_fields(path, robot, most_bytes=most_bytes))
         try:
             content = read_arrays(path, most_bytes=most_bytes)
             version = int(content["file_version"])
@@ -314,13 +301,13 @@ class Trajectory:
 
     def plot(self, path: str | PathLike | None = None, **options: Any) -> Any:
         """A picture of positions, velocities, efforts and energies; options as of
-        `flexdyn_ros.view.plots.plot_trajectory`.
+        `flexdyn_ros.simulation.plots.plot_trajectory`.
 
         Returns the matplotlib figure; written to `path` if given.
         """
-        from importlib import import_module
+        from flexdyn_ros.simulation.plots import plot_trajectory
 
-        return import_module("flexdyn_ros.view.plots").plot_trajectory(self, path, **options)
+        return plot_trajectory(self, path, **options)
 
 
 def _cylinders(rows: np.ndarray | None) -> HydraulicState | None:

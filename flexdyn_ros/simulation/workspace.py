@@ -8,6 +8,7 @@ import numpy as np
 
 from flexdyn_ros.dynamics.motion import Motion
 from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.kernels.manifold import FREE
 from flexdyn_ros.kernels.steppers_memory import (
     S_ACTUATOR,
     S_BODIES,
@@ -31,7 +32,6 @@ from flexdyn_ros.kernels.steppers_memory import (
     step_ints,
     step_sizes,
 )
-from flexdyn_ros.kernels.tree import FREE
 
 __all__ = ["Workspace", "free_bodies"]
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.simulation.plots import COLOURS
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.motion import DEFORMATION
-from flexdyn_ros.view.plots import COLOURS
 
 __all__ = ["QUANTITIES", "History", "LivePlot", "Series", "series_of"]
 

@@ -8,7 +8,7 @@ from reference.two_link import closed_form
 
 from flexdyn_ros.kernels import tree
 from flexdyn_ros.kernels.lagrange import lagrange_frame, lagrange_jacobian
-from flexdyn_ros.kernels.tree import FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.kernels.manifold import FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.model.lagrange import Body, assemble, equations, resistance, transform
 from flexdyn_ros.model.modal_integrals import pseudo_inertia
 from flexdyn_ros.model.serial_format import read_serial

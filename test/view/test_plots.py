@@ -8,7 +8,7 @@ from pendulums import double_pendulum, tumbler
 
 import flexdyn_ros
 from flexdyn_ros.errors import UnknownNameError
-from flexdyn_ros.view.spectra import modal_frequencies, spectra, tip_deflections
+from flexdyn_ros.simulation.spectra import modal_frequencies, spectra, tip_deflections
 
 pytest.importorskip("matplotlib")
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.errors import MissingExtraError, UnknownNameError
-from flexdyn_ros.simulation.trajectory import Trajectory
-from flexdyn_ros.view.spectra import modal_frequencies, spectra, tip_deflections
+from flexdyn_ros.simulation.spectra import modal_frequencies, spectra, tip_deflections
+
+if TYPE_CHECKING:
+    from flexdyn_ros.simulation.trajectory import Trajectory
 
 __all__ = ["picture_formats", "plot_trajectory"]
 

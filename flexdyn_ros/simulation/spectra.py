@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.simulation.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from flexdyn_ros.simulation.trajectory import Trajectory
 
 __all__ = ["Spectrum", "modal_frequencies", "spectra", "tip_deflections"]
 
