@@ -30,17 +30,17 @@ _MACHINERY = {f"{__package__}.{name}" for name in ("cache", "cache_folder", "imp
 _homes = {__name__.partition(".")[0]}
 
 
-def add_home(module: str) -> None:
+def add_home(module: str | None) -> None:
     """Note that a module holds kernels: its top-level package is read wherever one of ours imports it."""
-    home = module.partition(".")[0]
+    home = str(module).partition(".")[0]
     if home not in _homes:
         _homes.add(home)
         _imported.cache_clear()
 
 
-def holds_kernels(module: str) -> bool:
+def holds_kernels(module: str | None) -> bool:
     """Whether a module lies in a package in which a kernel was decorated."""
-    return module.partition(".")[0] in _homes
+    return str(module).partition(".")[0] in _homes
 
 
 @cache

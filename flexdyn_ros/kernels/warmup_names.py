@@ -28,7 +28,7 @@ GROUPS = ("demo", "start", "common", "all")
 _OURS = __name__.partition(".")[0]
 _DECLARATION = "warmup_groups"
 
-#: parts of names of entries that take long to compile: they go first, after those that their packages declare,
+#: parts of names of entries that take long to compile: they go first, after those that packages declare,
 #: so that no process is left alone with one at the end
 _LONG = ("advance", "accelerate", "derivatives", "loaded", "many")
 
