@@ -8,7 +8,7 @@ from functools import wraps
 import numba
 from numba import njit
 
-from .cache import compiling, our_cache
+from .cache import compiling, keep, our_cache
 from .compiler import _one_at_a_time
 
 
@@ -17,6 +17,7 @@ def any_types(function: Callable) -> Callable:
 
     It must be a function of its own that calls a kernel: what is kept of a kernel has no way in.
     """
+    keep(function)
     with our_cache():
         dispatcher = njit(function, cache=True, error_model="numpy")
     known: set[tuple] = set()

@@ -9,7 +9,8 @@ import numba
 from numba import njit
 from numba.extending import register_jitable
 
-from .cache import EntryCache, compiling, our_cache
+from .cache import EntryCache, compiling, keep
+from .sources import add_home
 
 #: samples that one pass of a lane kernel works on; a multiple of the SIMD width
 LANES = 16
@@ -24,16 +25,19 @@ def kernel(function: Callable | None = None, **options):
     """
     if function is None:
         return lambda f: kernel(f, **options)
+    keep(function)
     return register_jitable(error_model="numpy", cache=True, **options)(function)
 
 
 def inner(function: Callable):
     """Decorate a kernel that is compiled anew with each of its callers, and not kept on disk by itself."""
+    add_home(function.__module__)
     return register_jitable(error_model="numpy")(function)
 
 
 def leaf(function: Callable):
     """Decorate a few lines of scalar arithmetic: always inlined, never kept on disk by itself."""
+    add_home(function.__module__)
     return register_jitable(error_model="numpy", forceinline=True)(function)
 
 
@@ -52,8 +56,7 @@ class Entry:
         self.function, self.signature = function, signature
         self._dispatcher = njit(function, error_model="numpy", **options)
         if not numba.config.DISABLE_JIT:
-            with our_cache():
-                self._dispatcher._cache = EntryCache(function)
+            self._dispatcher._cache = EntryCache(function)
         self._ready = False
 
     def load(self) -> Callable:

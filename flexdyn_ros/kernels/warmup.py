@@ -13,147 +13,33 @@ from __future__ import annotations
 import importlib
 import logging
 import os
-import pkgutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
-from fnmatch import fnmatchcase
 from multiprocessing import get_context
-from pathlib import Path
 
 from flexdyn_ros.kernels.cache_folder import cache_folder
+from flexdyn_ros.kernels.warmup_names import WarmUpError, names_of, shown
 
-__all__ = ["GROUPS", "WarmUpError", "entries", "load_entry", "names_of", "warm_up"]
-
-#: what few people call and what takes long: second formulations, exact derivatives of soft, wheeled and
-#: hydraulic robots, trees on wheels that are not planar, mass matrices of mimic joints
-RARE = (
-    "coriolis.*",
-    "lagrange*",
-    "tree_wheels*",
-    "*.accelerate_densely",
-    "*.partial_dynamics_many",
-    "*.momenta_many",
-    "continuum.inverse_dynamics_derivatives_many",
-    "mobile.inverse_dynamics_derivatives_many",
-    "mobile.joint_forces_many",
-    "platform_verbs.balance_derivatives_many",
-    "platform_verbs.reactions_many",
-    "hydraulics_forces.report",
-)
-
-#: what scripts/demo calls: Canadarm2 with flexible and with rigid booms, simulated and slewed
-DEMO = (
-    "steppers.*",
-    "flexible_steps.*",
-    "rigid_steps.*",
-    "expanded.bent_frames",
-    "flexible.prepare_one",
-    "flexible.inverse_dynamics_one",
-    "flexible.forward_dynamics_one",
-    "flexible.mass_matrix_one",
-    "flexible.mass_matrix_many",
-    "flexible.bias_terms_many",
-    "flexible.energy_many",
-    "flexible.inverse_dynamics_derivatives_many",
-    "rigid.prepare_one",
-    "rigid.inverse_dynamics_one",
-    "rigid.forward_dynamics_one",
-    "rigid.mass_matrix_one",
-    "rigid.mass_matrix_many",
-    "rigid.bias_terms_many",
-    "rigid.energy_many",
-    "rigid.difference_many",
-    "rigid.integrate_many",
-    "rigid.inverse_dynamics_derivatives_many",
-)
-
-#: what everybody waits for: at most five minutes of processor time. Batches, wrenches and the other families
-#: compile when they are first called
-START = (
-    *DEMO,
-    "steppers_controlled.*",
-    "rigid.frames_many",
-    "rigid.jacobian_many",
-    "flexible.frames_many",
-    "flexible.jacobian_many",
-)
-
-#: patterns of the names that a group takes, and of those that it leaves out
-GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "demo": (DEMO, RARE),
-    "start": (START, RARE),
-    "common": (("*",), RARE),
-    "all": (("*",), ()),
-}
-
-#: entries that take longest to compile: they go first, so that no process is left alone with one at the end
-_LONGEST = ("flexible_steps.accelerate", "advance", "accelerate", "derivatives", "loaded", "many")
-
-_FOLDER = Path(__file__).parent
-
-
-class WarmUpError(Exception):
-    """A kernel that could not be compiled, with its cause in one line."""
-
-
-def entries() -> Iterator[tuple[str, object]]:
-    """Every Entry and Callback defined in a module of kernels/: its name MODULE.FUNCTION, and itself."""
-    from flexdyn_ros.kernels.compiler import Entry
-    from flexdyn_ros.kernels.motion import Callback
-
-    for info in sorted(pkgutil.iter_modules([str(_FOLDER)]), key=lambda info: info.name):
-        if info.name in ("warmup", "__main__"):
-            continue
-        module = importlib.import_module(f"flexdyn_ros.kernels.{info.name}")
-        for name, value in vars(module).items():
-            if isinstance(value, Entry | Callback) and value.function.__module__ == module.__name__:
-                yield f"{info.name}.{name}", value
-
-
-def names_of(groups: Iterable[str]) -> list[str]:
-    """Names of the entries in groups (or of patterns), those that take longest first.
-
-    Raises
-    ------
-    WarmUpError
-        If a group is unknown and no name fits it as a pattern.
-    """
-    every = [name for name, _ in entries()]
-    chosen: set[str] = set()
-    for group in groups:
-        wanted, left_out = GROUPS.get(group, ((group,), ()))
-        fitting = {name for name in every if _fits(name, wanted) and not _fits(name, left_out)}
-        if not fitting:
-            known = ", ".join(GROUPS)
-            raise WarmUpError(f"no kernel fits {group!r}, expected {known} or a pattern such as 'rigid.*'")
-        chosen |= fitting
-    rank = {
-        name: next((i for i, word in enumerate(_LONGEST) if word in name), len(_LONGEST)) for name in every
-    }
-    return sorted(chosen, key=lambda name: (rank[name], name))
-
-
-def _fits(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+__all__ = ["WarmUpError", "load_entry", "warm_up"]
 
 
 def load_entry(name: str) -> float:
-    """Load the entry MODULE.FUNCTION; returns the seconds it took."""
-    module, function = name.split(".")
+    """Load the entry PACKAGE.MODULE.FUNCTION; returns the seconds it took."""
+    module, _, function = name.rpartition(".")
     begin = time.perf_counter()
-    getattr(importlib.import_module(f"flexdyn_ros.kernels.{module}"), function).load()
+    getattr(importlib.import_module(module), function).load()
     return time.perf_counter() - begin
 
 
 def _begin_worker() -> None:
     """In a process that compiles: the parent reports and is interrupted; when it is gone, so is this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    logging.getLogger("flexdyn_ros.kernels").setLevel(logging.ERROR)
+    logging.getLogger("flexdyn_ros").setLevel(logging.ERROR)
     _end_with_parent()
 
 
@@ -185,6 +71,7 @@ def warm_up(
         If a group is unknown or a kernel cannot be compiled.
     """
     names = names_of(groups)
+    called = shown(names)
     start = time.perf_counter()
     shares = _Shares(names)
     with ExitStack() as ending:
@@ -196,9 +83,9 @@ def warm_up(
         while running:
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 pool, name = running.pop(future)
-                seconds, done = _result(name, future), done + 1
+                seconds, done = _result(called[name], future), done + 1
                 if report is not None:
-                    report(name, seconds, done, len(names))
+                    report(called[name], seconds, done, len(names))
                 if following := shares.next(pool):
                     running[pool.submit(load_entry, following)] = pool, following
     return time.perf_counter() - start
@@ -220,7 +107,7 @@ class _Shares:
     def __init__(self, names: Iterable[str]) -> None:
         self._waiting: dict[str, list[str]] = {}
         for name in names:
-            self._waiting.setdefault(name.partition(".")[0], []).append(name)
+            self._waiting.setdefault(name.rpartition(".")[0], []).append(name)
         self._taken: dict[object, str] = {}
 
     def next(self, process: object) -> str | None:

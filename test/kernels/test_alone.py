@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.kernels import warmup
+from flexdyn_ros.kernels.warmup_names import names_of, shown
 
-KERNELS = Path(flexdyn_ros.__file__).parent / "kernels"
-NAMES = sorted(warmup.names_of(["all"]))
+PACKAGE = Path(flexdyn_ros.__file__).parent
+NAMES = sorted(names_of(["all"]))
+SHOWN = shown(NAMES)
 #: in a module with several entries, the one that stands for those that share its callees
 PREFERRED = ("accelerate", "forward_dynamics_one", "advance")
 
@@ -20,13 +21,13 @@ PREFERRED = ("accelerate", "forward_dynamics_one", "advance")
 def representatives() -> list[str]:
     """One entry of each module of kernels: those of a module are compiled from the same modules."""
     chosen: dict[str, str] = {}
-    for name in sorted(NAMES, key=lambda name: (name.split(".")[1] not in PREFERRED, name)):
-        chosen.setdefault(name.split(".")[0], name)
+    for name in sorted(NAMES, key=lambda name: (name.rpartition(".")[2] not in PREFERRED, name)):
+        chosen.setdefault(name.rpartition(".")[0], name)
     return sorted(chosen.values())
 
 
 def compile_alone(name: str, cache: Path) -> None:
-    """Compile MODULE.FUNCTION in a process of its own that finds nothing compiled."""
+    """Compile PACKAGE.MODULE.FUNCTION in a process of its own that finds nothing compiled."""
     code = f"from flexdyn_ros.kernels.warmup import load_entry; load_entry({name!r})"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
     run = subprocess.run(
@@ -38,19 +39,21 @@ def compile_alone(name: str, cache: Path) -> None:
         check=False,
     )
     assert run.returncode == 0, run.stderr[-3000:]
-    kept = {path.name.partition("-")[0] for path in (cache / "flexdyn_ros").rglob("*.nbi")}
-    assert name in kept
+    module, _, function = name.rpartition(".")
+    file = f"{module.rpartition('.')[2]}.{function}-*.nbi"
+    assert list((cache / "flexdyn_ros").glob(f"{module}-*/{file}"))
 
 
 def test_a_road_under_wheels_compiles_before_anything_else(tmp_path):
-    compile_alone("mobile.wheels_many", tmp_path)
+    (name,) = names_of(["mobile.wheels_many"])
+    compile_alone(name, tmp_path)
 
 
 def test_no_kernel_takes_an_option_that_numba_keeps_to_itself():
     decorated = re.compile(r"@(?:kernel|inner|leaf|entry|callback|njit|jit)\((?:[^()]|\([^()]*\))*\)")
     found = [
         (path.name, text)
-        for path in KERNELS.glob("*.py")
+        for path in PACKAGE.rglob("*.py")
         for text in decorated.findall(path.read_text())
         if re.search(r"[(,]\s*_\w+\s*=", text)
     ]
@@ -58,12 +61,12 @@ def test_no_kernel_takes_an_option_that_numba_keeps_to_itself():
 
 
 @pytest.mark.cold
-@pytest.mark.parametrize("name", representatives())
+@pytest.mark.parametrize("name", representatives(), ids=SHOWN.get)
 def test_one_entry_of_each_module_compiles_alone(name, tmp_path):
     compile_alone(name, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(NAMES) - set(representatives())))
+@pytest.mark.parametrize("name", sorted(set(NAMES) - set(representatives())), ids=SHOWN.get)
 def test_every_other_entry_compiles_alone(name, tmp_path):
     compile_alone(name, tmp_path)

@@ -1,5 +1,6 @@
 """The warm-up finds every entry of the kernels, knows its groups, and says in one line what went wrong."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -8,49 +9,81 @@ from pathlib import Path
 
 import pytest
 
-from flexdyn_ros.kernels import cache, warmup
+import flexdyn_ros
+from flexdyn_ros.kernels import cache, warmup, warmup_names
+from flexdyn_ros.kernels.warmup_names import WarmUpError, add_package, names_of, packages, shown
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from toy_packages import DECORATORS, run, write
+
+PACKAGE = Path(flexdyn_ros.__file__).parent
+
+
+def short(groups):
+    """Names of groups without their packages."""
+    return {".".join(name.split(".")[-2:]) for name in names_of(groups)}
 
 
 def test_every_decorated_entry_is_found():
-    names = [name for name, _ in warmup.entries()]
+    names = [name for name, _ in warmup_names.entries()]
     assert len(set(names)) == len(names)
-    folder = Path(warmup.__file__).parent
-    for path in folder.glob("*.py"):
-        for name in re.findall(r"^@entry\((?:.|\n)*?\n(?=def )def (\w+)\(", path.read_text(), re.MULTILINE):
-            assert f"{path.stem}.{name}" in names
-    assert "rigid.inverse_dynamics_one" in names
-    assert "coriolis.coriolis_many" in names
+    decorated = re.compile(r"^@(?:entry|callback)\((?:.|\n)*?\n(?=def )def (\w+)\(", re.MULTILINE)
+    for path in PACKAGE.rglob("*.py"):
+        module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+        for name in decorated.findall(path.read_text()):
+            assert f"{module}.{name}" in names
+    assert {"rigid.inverse_dynamics_one", "coriolis.coriolis_many", "rigid_steps.accelerate"} <= short(
+        ["all"]
+    )
 
 
-def test_groups_are_within_each_other_and_every_pattern_fits():
-    every = {name for name, _ in warmup.entries()}
-    groups = {group: set(warmup.names_of([group])) for group in warmup.GROUPS}
+def test_groups_are_within_each_other():
+    every = {name for name, _ in warmup_names.entries()}
+    groups = {group: set(names_of([group])) for group in warmup_names.GROUPS}
     assert groups["demo"] < groups["start"] < groups["common"] < groups["all"] == every
-    for pattern in (*warmup.RARE, *warmup.START):
-        assert any(warmup._fits(name, (pattern,)) for name in every), pattern
-    assert set(warmup.names_of(["rigid.prepare_one", "demo"])) == groups["demo"]
+    assert set(names_of(["rigid.prepare_one", "demo"])) == groups["demo"]
+
+
+def test_every_pattern_that_a_package_declares_fits_an_entry_of_that_package():
+    every = {name for name, _ in warmup_names.entries()}
+    assert packages()
+    for patterns in warmup_names._declared():
+        assert patterns
+        for pattern in patterns:
+            assert any(warmup_names._fits(name, [pattern]) for name in every), pattern
+
+
+def test_the_warm_up_itself_names_no_kernel():
+    """What belongs to a group is said in the packages of kernels: a new family leaves the warm-up alone."""
+    modules = {name.split(".")[-2] for name in names_of(["all"])}
+    for path in (warmup.__file__, warmup_names.__file__):
+        tree = ast.parse(Path(path).read_text())
+        texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        patterns = [text for text in texts if isinstance(text, str) and re.fullmatch(r"[\w.*]+", text)]
+        assert not modules & {part for text in patterns for part in text.split(".")}, path
 
 
 ONE_STATE = ("inverse_dynamics_one", "forward_dynamics_one", "mass_matrix_one")
 
 
 def test_what_trees_need_to_move_is_compiled_at_the_start():
-    start = set(warmup.names_of(["start"]))
+    start = short(["start"])
     for module in ("rigid", "flexible"):
         assert {f"{module}.{verb}" for verb in (*ONE_STATE, "frames_many", "energy_many")} <= start
         assert f"{module}_steps.accelerate" in start
 
 
 def test_what_every_family_needs_to_move_is_common():
-    common = set(warmup.names_of(["common"]))
+    common = short(["common"])
     for module in ("rigid", "flexible", "continuum", "mobile", "platform_verbs"):
         assert {f"{module}.{verb}" for verb in (*ONE_STATE, "inverse_dynamics_many")} <= common
 
 
 def test_an_unknown_group_is_refused_by_name():
     expected = r"no kernel fits 'demos', expected demo, start, common, all"
-    with pytest.raises(warmup.WarmUpError, match=expected):
-        warmup.names_of(["demos"])
+    with pytest.raises(WarmUpError, match=expected):
+        names_of(["demos"])
 
 
 def test_a_kernel_that_cannot_be_compiled_is_told_of_in_one_line():
@@ -73,7 +106,7 @@ def test_the_cause_of_a_failed_kernel_takes_one_line(monkeypatch):
             raise TypeError("Failed in nopython mode pipeline\n\nFile x, line 3\nmany more")
 
     with pytest.raises(
-        warmup.WarmUpError,
+        WarmUpError,
         match=r"^kernel a\.b could not be compiled: TypeError: Failed in nopython mode pipeline$",
     ):
         warmup._result("a.b", Failed())
@@ -103,3 +136,78 @@ def test_a_process_keeps_to_a_module_and_helps_when_none_is_left():
     assert shares.next(first) == "a.3"
     assert shares.next(first) is None
     assert shares.next(second) is None
+
+
+# ---- packages of others ----
+
+TOY = (
+    DECORATORS
+    + """
+@entry("float64(float64)")
+def swing(x):
+    return 2.0 * x
+
+@entry("float64(float64)")
+def linearize(x):
+    return 3.0 * x
+"""
+)
+
+
+@pytest.fixture
+def pendulum(tmp_path, monkeypatch):
+    """Folder of a package of kernels outside flexdyn_ros; one of its modules has the name of one of ours."""
+    declared = 'START = ("rigid.swing",)\nRARE = ("rigid.lin*",)\n'
+    write(tmp_path, {"pendulum/kernels/rigid.py": TOY, "pendulum/kernels/warmup_groups.py": declared})
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(warmup_names, "_added", [])
+    yield tmp_path
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pendulum"]:
+        del sys.modules[name]
+
+
+def test_a_package_outside_brings_its_own_lists(pendulum):
+    before = {group: set(names_of([group])) for group in warmup_names.GROUPS}
+    add_package("pendulum.kernels")
+    swing, linearize = "pendulum.kernels.rigid.swing", "pendulum.kernels.rigid.linearize"
+    added = {group: set(names_of([group])) - before[group] for group in warmup_names.GROUPS}
+    assert added == {"demo": set(), "start": {swing}, "common": {swing}, "all": {swing, linearize}}
+    assert set(names_of(["pendulum.*"])) == {swing, linearize}
+    assert swing in names_of(["rigid.*"])
+
+
+def test_names_are_shown_as_long_as_it_takes_to_tell_them_apart():
+    names = ["a.kernels.rigid.run", "b.kernels.rigid.run", "b.kernels.rods.run"]
+    assert shown(names) == dict(
+        zip(names, ["a.kernels.rigid.run", "b.kernels.rigid.run", "rods.run"], strict=True)
+    )
+
+
+def test_the_warm_up_compiles_what_an_installed_distribution_names(pendulum, tmp_path):
+    write_metadata(pendulum)
+    cache = tmp_path / "cache"
+    program = """
+if __name__ == "__main__":
+    from flexdyn_ros.kernels.warmup import main
+    sys.exit(main())
+"""
+    said = run(pendulum, cache, "import sys" + program, "pendulum.*")
+    lines = [line.split()[:3] for line in said.splitlines()]
+    assert sorted(line[-1] for line in lines[:2]) == ["rigid.linearize", "rigid.swing"]
+    kept = {path.name.partition("-")[0] for path in cache.glob("flexdyn_ros/pendulum.kernels.rigid-*/*.nbi")}
+    assert kept == {"rigid.linearize", "rigid.swing"}
+
+
+def write_metadata(folder):
+    """As an installer writes it for a distribution that names its package of kernels."""
+    info = folder / "pendulum-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pendulum\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[flexdyn_ros.kernels]\npendulum = pendulum.kernels\n")
+
+
+def test_a_package_that_cannot_be_imported_is_told_of_by_name(monkeypatch):
+    monkeypatch.setattr(warmup_names, "_added", ["pendulum_that_is_not_there.kernels"])
+    expected = r"^kernels of pendulum_that_is_not_there\.kernels cannot be imported: No module named"
+    with pytest.raises(WarmUpError, match=expected):
+        names_of(["start"])

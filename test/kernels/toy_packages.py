@@ -1,0 +1,76 @@
+"""Small packages with kernels of their own, outside flexdyn_ros, and processes that call them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+DECORATORS = "from flexdyn_ros.kernels.compiler import entry, inner, kernel, leaf\n"
+
+PROGRAM = """
+import importlib, json, sys
+result = {}
+for name in sys.argv[1:]:
+    module, _, function = name.rpartition(".")
+    called = getattr(importlib.import_module(module), function)
+    value = called(1.0)
+    stats = called._dispatcher.stats
+    result[name] = value, sum(stats.cache_misses.values()), stats.cache_path
+print(json.dumps(result))
+"""
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    """Write sources below a folder; packages on the way get an empty __init__.py."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for package in path.relative_to(folder).parents[:-1]:
+            (folder / package / "__init__.py").touch()
+        path.write_text(text)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Replace a text that is in a source once."""
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+
+
+def run(folder: Path, cache: Path, program: str, *arguments: str) -> str:
+    """Standard output of a program in a process of its own that finds the packages of a folder."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
+            "NUMBA_CACHE_DIR": str(cache),
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+class Answer(dict):
+    """Results of entries at 1.0, by MODULE.FUNCTION; how many were compiled; their folders in the cache."""
+
+    compiled: int
+    folders: dict[str, str]
+
+
+def call(folder: Path, cache: Path, *names: str) -> Answer:
+    """Call entries float64(float64) at 1.0, in one new process."""
+    answers = json.loads(run(folder, cache, PROGRAM, *names))
+    answer = Answer({name: value for name, (value, _, _) in answers.items()})
+    answer.compiled = sum(misses for _, misses, _ in answers.values())
+    answer.folders = {name: Path(path).name for name, (_, _, path) in answers.items()}
+    return answer
