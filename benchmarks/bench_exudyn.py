@@ -20,8 +20,8 @@ import numpy as np
 import program
 
 import flexdyn_ros
-from flexdyn_ros.model.beams import beam_link
-from flexdyn_ros.model.flexible_bases import chosen_modes
+from flexdyn_ros.families.trees.flexible.beams.bases import chosen_modes
+from flexdyn_ros.families.trees.flexible.beams.properties import beam_link
 
 DURATION, LENGTH, LINE_MASS, PAYLOAD, GRAVITY = 2.0, 7.0, 30.0, 100.0, 9.81
 #: largest distance of the tip from the converged answer [m]

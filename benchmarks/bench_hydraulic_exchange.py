@@ -20,8 +20,8 @@ import numpy as np
 import program
 
 import flexdyn_ros
-from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
-from flexdyn_ros.simulation.stepper import Stepper
+from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 SPACE = "/exchange"
 STEP = 1e-3

@@ -13,9 +13,9 @@ import numpy as np
 import program
 
 import flexdyn_ros
-from flexdyn_ros.dynamics.hydraulics import Cylinders
-from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
-from flexdyn_ros.simulation.stepper import Stepper
+from flexdyn_ros.families.actuators.hydraulics import Cylinders
+from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 ROUNDS, STEPS = 300, 10
 

@@ -31,12 +31,12 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.deflections import deflection_message  # noqa: E402
-from flexdyn_ros.nodes.picture import Picture  # noqa: E402
-from flexdyn_ros.nodes.picture_parameters import StatePublisherParameters  # noqa: E402
-from flexdyn_ros.nodes.telemetry import joint_state_message  # noqa: E402
-from flexdyn_ros.nodes.transform_bytes import TransformMessage  # noqa: E402
-from flexdyn_ros.nodes.transforms import JointTransforms  # noqa: E402
+from flexdyn_ros.nodes.simulator.extras.deflections import deflection_message  # noqa: E402
+from flexdyn_ros.nodes.simulator.telemetry import joint_state_message  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.picture import Picture  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.transform_bytes import TransformMessage  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms  # noqa: E402
 
 RATE = 50.0
 LISTENER = """

@@ -22,7 +22,7 @@ import numpy as np
 import program
 
 import flexdyn_ros
-from flexdyn_ros.kernels.mobile import forward_dynamics_many
+from flexdyn_ros.families.wheeled.kernels.entries import forward_dynamics_many
 
 SAMPLES = 20000
 TORQUES = (45.0, -2.0)

@@ -11,8 +11,8 @@ import program
 from count_operations import Counting, counting  # switches Numba off
 
 import flexdyn_ros
-from flexdyn_ros.kernels import platform_views as views
-from flexdyn_ros.kernels.platform_dynamics import drive_forces
+from flexdyn_ros.families.stewart.kernels import views
+from flexdyn_ros.families.stewart.kernels.dynamics import drive_forces
 
 #: (path, universal, axisymmetric) and what may not be exceeded: products, sums
 PATHS = {

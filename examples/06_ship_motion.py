@@ -10,8 +10,8 @@ import numpy as np
 
 import flexdyn_ros
 from flexdyn_ros.control.computed_torque import computed_torque
-from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
-from flexdyn_ros.simulation.stepper import Stepper
+from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

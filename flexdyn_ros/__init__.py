@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 from flexdyn_ros import errors
 
 if TYPE_CHECKING:
-    from flexdyn_ros.dynamics.checking import Report, check
-    from flexdyn_ros.dynamics.loading import load
-    from flexdyn_ros.dynamics.protocol import Robot
-    from flexdyn_ros.model.expanded import Expanded, expand
-    from flexdyn_ros.simulation.continuous import continuous
+    from flexdyn_ros.checking import Report, check
+    from flexdyn_ros.expanding import Expanded, expand
+    from flexdyn_ros.loading import load
+    from flexdyn_ros.robot.protocol import Robot
     from flexdyn_ros.simulation.simulate import simulate
+    from flexdyn_ros.simulation.steps.continuous import continuous
     from flexdyn_ros.simulation.trajectory import Trajectory
 
 __all__ = [
@@ -30,14 +30,14 @@ __version__ = "0.1.0"
 
 #: public names that are imported when they are first asked for, and where they live
 _LAZY = {
-    "Expanded": "flexdyn_ros.model.expanded",
-    "Report": "flexdyn_ros.dynamics.checking",
-    "Robot": "flexdyn_ros.dynamics.protocol",
+    "Expanded": "flexdyn_ros.expanding",
+    "Report": "flexdyn_ros.checking",
+    "Robot": "flexdyn_ros.robot.protocol",
     "Trajectory": "flexdyn_ros.simulation.trajectory",
-    "check": "flexdyn_ros.dynamics.checking",
-    "continuous": "flexdyn_ros.simulation.continuous",
-    "expand": "flexdyn_ros.model.expanded",
-    "load": "flexdyn_ros.dynamics.loading",
+    "check": "flexdyn_ros.checking",
+    "continuous": "flexdyn_ros.simulation.steps.continuous",
+    "expand": "flexdyn_ros.expanding",
+    "load": "flexdyn_ros.loading",
     "simulate": "flexdyn_ros.simulation.simulate",
 }
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from flexdyn_ros.description import platform_elements as elements
-from flexdyn_ros.dynamics.hydraulics import Hydraulics
-from flexdyn_ros.model.hydraulics import HydraulicModel, leg_parameters
+from flexdyn_ros.description.elements import platform_records as elements
+from flexdyn_ros.families.actuators.hydraulics import Hydraulics
+from flexdyn_ros.families.actuators.parameters import HydraulicModel, leg_parameters
 
 SHORTEST, STROKE = 1.10, 0.60
 

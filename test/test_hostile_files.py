@@ -19,9 +19,9 @@ import pytest
 import flexdyn_ros
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, FlexdynError, StateError
-from flexdyn_ros.model.array_file import ArrayFileError, read_arrays
-from flexdyn_ros.simulation import bag
-from flexdyn_ros.simulation.playback import recorded_robot
+from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
+from flexdyn_ros.simulation.recordings import bag
+from flexdyn_ros.simulation.recordings.playback import recorded_robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 PENDULUM = (Path(__file__).parent / "description" / "pendulum.urdf").read_text()
@@ -371,8 +371,8 @@ def test_the_robot_of_a_recording_is_data(attack: str, tmp_path: Path) -> None:
         text = with_modes("package://nowhere/x.npz")
         options = {"links.boom.modes": {"file": str(secret)}}
     file = tmp_path / "run.mcap"
-    from flexdyn_ros.simulation.cdr import Layout
-    from flexdyn_ros.simulation.recorded_types import TEXT
+    from flexdyn_ros.simulation.recordings.cdr import Layout
+    from flexdyn_ros.simulation.recordings.recorded_types import TEXT
 
     with bag.Bag(file) as out:
         channel = out.channel("/robot_description", TEXT, latched=True)

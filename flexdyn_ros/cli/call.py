@@ -16,7 +16,7 @@ __all__ = ["call", "fields_of", "shown"]
 
 def _complete_service(incomplete: str) -> list[str]:
     try:
-        from flexdyn_ros.nodes.caller import types
+        from flexdyn_ros.nodes.ros.caller import types
     except ImportError:
         return []
     return sorted(name for name in types() if name.startswith(incomplete))
@@ -39,7 +39,7 @@ def call(
 ) -> None:
     """Ask a service of a running server or simulator; exit code 1 if it answers with success=false."""
     try:
-        from flexdyn_ros.nodes.caller import call as ask
+        from flexdyn_ros.nodes.ros.caller import call as ask
     except ImportError:
         raise MissingExtraError("rclpy", "ros") from None
     answer = ask(service, fields_of(request), namespace, timeout)

@@ -10,6 +10,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from flexdyn_ros.checking import Report
+from flexdyn_ros.checking import check as report_on
 from flexdyn_ros.cli.terminal import (
     Config,
     Json,
@@ -22,8 +24,6 @@ from flexdyn_ros.cli.terminal import (
     tables,
 )
 from flexdyn_ros.description.reader import find_mistakes
-from flexdyn_ros.dynamics.checking import Report
-from flexdyn_ros.dynamics.checking import check as report_on
 from flexdyn_ros.errors import DescriptionError
 
 __all__ = ["check"]

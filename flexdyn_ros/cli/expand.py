@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, write_text
-from flexdyn_ros.model.expanded import expand as expanded_of
+from flexdyn_ros.expanding import expand as expanded_of
 
 __all__ = ["expand"]
 

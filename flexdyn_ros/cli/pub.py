@@ -30,7 +30,7 @@ def pub(
 ) -> None:
     """Publish a message on a topic once somebody listens; exit code 1 if nobody does."""
     try:
-        from flexdyn_ros.nodes.publisher import publish
+        from flexdyn_ros.nodes.ros.publisher import publish
     except ImportError:
         raise MissingExtraError("rclpy", "ros") from None
     heard = publish(topic, fields_of(message), kind, namespace, times=times, rate=rate, timeout=timeout)

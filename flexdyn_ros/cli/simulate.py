@@ -24,12 +24,12 @@ from flexdyn_ros.cli.terminal import (
     print_json,
     tables,
 )
-from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import SimulationError, UnknownNameError
+from flexdyn_ros.robot.protocol import Robot
 from flexdyn_ros.simulation.plan import METHODS
 from flexdyn_ros.simulation.simulate import simulate as run
+from flexdyn_ros.simulation.steps.valves import command_mode
 from flexdyn_ros.simulation.trajectory import Trajectory
-from flexdyn_ros.simulation.valves import command_mode
 
 __all__ = ["simulate"]
 

@@ -14,11 +14,11 @@ import yaml
 from rich.console import Console
 from rich.markup import escape
 
-from flexdyn_ros.description.sources import shipped_names
+from flexdyn_ros.description.urdf.sources import shipped_names
 from flexdyn_ros.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from flexdyn_ros.dynamics.protocol import Robot
+    from flexdyn_ros.robot.protocol import Robot
 
 __all__ = [
     "Config",
@@ -84,7 +84,7 @@ def options_of(settings: list[str] | None, rigid: bool) -> dict[str, Any]:
 
 def load_robot(robot: str, config: list[Path] | None, settings: list[str] | None, rigid: bool) -> Robot:
     """Load the robot that the shared options describe."""
-    from flexdyn_ros.dynamics.loading import load
+    from flexdyn_ros.loading import load
 
     return load(robot, config=config or None, options=options_of(settings, rigid) or None)
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
-from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import FlexdynError, MissingExtraError
+from flexdyn_ros.robot.protocol import Robot
 from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.trajectory import Trajectory
 
@@ -85,7 +85,7 @@ def _robot_and_run(
 ) -> tuple[Robot, Trajectory | None]:
     """The robot, and the recording that is to be played."""
     if robot.endswith(".mcap"):
-        from flexdyn_ros.simulation.playback import recorded_robot
+        from flexdyn_ros.simulation.recordings.playback import recorded_robot
 
         loaded = recorded_robot(robot)
         return loaded, Trajectory.load(robot, loaded)
@@ -109,7 +109,7 @@ def _begin(viewer: Any) -> None:
 
 def _follower() -> Any:
     try:
-        from flexdyn_ros.nodes.follower import Follower
+        from flexdyn_ros.nodes.state_publisher.follower import Follower
     except ImportError:
         raise MissingExtraError("rclpy", "ros") from None
     return Follower

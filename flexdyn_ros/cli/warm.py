@@ -25,8 +25,8 @@ def warm(
     ] = os.cpu_count() or 1,
 ) -> None:
     """Compile the kernels that are not in the cache yet, so that first calls take milliseconds."""
-    from flexdyn_ros.kernels.cache_folder import cache_folder
-    from flexdyn_ros.kernels.warmup import WarmUpError, warm_up
+    from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
+    from flexdyn_ros.numerics.compiling.warmup import WarmUpError, warm_up
 
     columns = (
         TextColumn("{task.description}"),

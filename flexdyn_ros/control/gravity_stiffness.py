@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.control.static_shape import StaticShape
-from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import ConvergenceError
+from flexdyn_ros.robot.protocol import Robot
 
 __all__ = ["can_be_held", "holding_stiffness"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.dynamics.arguments import numbers
-from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import DimensionError
+from flexdyn_ros.robot.arguments import numbers
+from flexdyn_ros.robot.protocol import Robot
 
 __all__ = ["Reference", "Timeline", "gains", "reference_of"]
 

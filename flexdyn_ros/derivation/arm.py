@@ -11,7 +11,7 @@ import numpy as np
 from flexdyn_ros.derivation.algebra import Matrix, Vector, add, half, mul, negative
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.model.placement import Placement, RigidInertia
+from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
 
 __all__ = ["LARGEST", "Arm", "Joint", "Parameter", "read_arm"]
 

@@ -3,8 +3,7 @@
 The records of `<flexdyn>` elements are in `elements` (links, joints, roads) and `platform_elements`.
 """
 
-from flexdyn_ros.description.reader import read
-from flexdyn_ros.description.robot import (
+from flexdyn_ros.description.elements.description import (
     Base,
     Formulation,
     Inertial,
@@ -15,6 +14,7 @@ from flexdyn_ros.description.robot import (
     Override,
     RobotDescription,
 )
+from flexdyn_ros.description.reader import read
 
 __all__ = [
     "Base",
@@ -34,13 +34,13 @@ __all__ = [
 
 def schema_table() -> str:
     """The reference of all `<flexdyn>` elements as Markdown (docs/schema.md)."""
-    from flexdyn_ros.description.reference_page import schema_table as table
+    from flexdyn_ros.description.language.reference_page import schema_table as table
 
     return table()
 
 
 def schema_xsd() -> str:
     """The XSD of `<flexdyn>` blocks and of URDFs that hold them, for editors."""
-    from flexdyn_ros.description.xsd import schema_xsd as xsd
+    from flexdyn_ros.description.language.xsd import schema_xsd as xsd
 
     return xsd()

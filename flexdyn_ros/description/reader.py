@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from flexdyn_ros.description import markup, mistakes, sources, topology, urdf
-from flexdyn_ros.description.markup import Document
-from flexdyn_ros.description.parsing import parsed
-from flexdyn_ros.description.robot import RobotDescription
+from flexdyn_ros.description.elements.description import RobotDescription
+from flexdyn_ros.description.language import mistakes
+from flexdyn_ros.description.urdf import joints_and_links as urdf
+from flexdyn_ros.description.urdf import markup, sources, topology
+from flexdyn_ros.description.urdf.markup import Document
+from flexdyn_ros.description.urdf.parsing import parsed
 from flexdyn_ros.errors import DescriptionError
 
 _MOST_WARNINGS = 1000
@@ -65,7 +67,7 @@ def read(
     if config is None and options is None and next(doc.root.iter("flexdyn"), None) is None:
         return robot
     # imported here: a plain URDF needs none of it
-    from flexdyn_ros.description.layers import extend
+    from flexdyn_ros.description.language.layers import extend
 
     return extend(robot, doc, config, options, origin)
 
@@ -74,7 +76,7 @@ def _look_ahead(doc: Document) -> None:
     """While mistakes are collected and some were found: those of the `<flexdyn>` blocks too; then give up."""
     if not mistakes.any_found():
         return
-    from flexdyn_ros.description.blocks import Layer, place_of, read_blocks
+    from flexdyn_ros.description.language.blocks import Layer, place_of, read_blocks
 
     known = {tag: {str(e.get("name")) for e in doc.root.findall(tag)} for tag in ("link", "joint")}
     with mistakes.part():

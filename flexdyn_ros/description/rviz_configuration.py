@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flexdyn_ros.description.robot import RobotDescription
-from flexdyn_ros.description.sources import own_share
+from flexdyn_ros.description.elements.description import RobotDescription
+from flexdyn_ros.description.urdf.sources import own_share
 from flexdyn_ros.errors import DescriptionError
 
 __all__ = ["rviz_configuration", "rviz_family"]

@@ -12,10 +12,15 @@ from flexdyn_interfaces.srv import InverseDynamics
 from flexdyn_ros.control.input_shaping import Shaper
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.static_shape import StaticShape
-from flexdyn_ros.nodes.controller_parameters import ComputedTorqueParameters
-from flexdyn_ros.nodes.controllers import Gains, JointController, Output, Send
-from flexdyn_ros.nodes.conversions import doubles, numbers_of
-from flexdyn_ros.nodes.managed import run
+from flexdyn_ros.nodes.controllers.joint_controller import (
+    Gains,
+    JointController,
+    Output,
+    Send,
+)
+from flexdyn_ros.nodes.controllers.parameters import ComputedTorqueParameters
+from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of
+from flexdyn_ros.nodes.ros.managed import run
 
 __all__ = ["ServiceLaw", "main", "make_node"]
 

@@ -11,11 +11,11 @@ from flexdyn_ros.control.closed_loop import closed_loop_modes
 from flexdyn_ros.control.input_shaping import Shaper, shaper_of
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.static_shape import StaticShape
-from flexdyn_ros.nodes.controller_parameters import InputShaperParameters
-from flexdyn_ros.nodes.controllers import JointController, Send
-from flexdyn_ros.nodes.declaration import ParameterError
-from flexdyn_ros.nodes.managed import run
+from flexdyn_ros.nodes.controllers.joint_controller import JointController, Send
+from flexdyn_ros.nodes.controllers.parameters import InputShaperParameters
 from flexdyn_ros.nodes.pd_controller import PdLaw
+from flexdyn_ros.nodes.ros.declaration import ParameterError
+from flexdyn_ros.nodes.ros.managed import run
 
 __all__ = ["ShapedLaw", "main", "make_node"]
 

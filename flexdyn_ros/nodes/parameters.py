@@ -6,18 +6,18 @@ from dataclasses import fields
 from typing import Any
 
 from flexdyn_ros.control.goal_watch import STOPPED
-from flexdyn_ros.nodes.controller_parameters import (
+from flexdyn_ros.nodes.controllers.parameters import (
     ComputedTorqueParameters,
     InputShaperParameters,
     PdControllerParameters,
     PlatformControllerParameters,
     SoftArmControllerParameters,
 )
-from flexdyn_ros.nodes.declaration import default_of, ros_name
-from flexdyn_ros.nodes.hydraulic_parameters import HydraulicActuatorsParameters
-from flexdyn_ros.nodes.picture_parameters import StatePublisherParameters
-from flexdyn_ros.nodes.robot_parameters import DynamicsServerParameters
-from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters
+from flexdyn_ros.nodes.hydraulic_actuators.parameters import HydraulicActuatorsParameters
+from flexdyn_ros.nodes.ros.declaration import default_of, ros_name
+from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters
+from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
+from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters
 
 __all__ = ["FAMILIES", "NODES", "page"]
 

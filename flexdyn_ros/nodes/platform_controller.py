@@ -12,13 +12,13 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import HydraulicCommand
 from flexdyn_ros.control.feed_forward import FeedForward, actuator_motion
-from flexdyn_ros.nodes.controller import NEWEST, FeedForwardController, Topic
-from flexdyn_ros.nodes.controller_parameters import PlatformControllerParameters
-from flexdyn_ros.nodes.conversions import doubles, numbers_of, seconds_of
-from flexdyn_ros.nodes.declaration import ParameterError
-from flexdyn_ros.nodes.managed import run
-from flexdyn_ros.nodes.platform_path import check_reach, read_pose_path
-from flexdyn_ros.nodes.trajectory import TrajectoryError
+from flexdyn_ros.nodes.controllers.controller import NEWEST, FeedForwardController, Topic
+from flexdyn_ros.nodes.controllers.parameters import PlatformControllerParameters
+from flexdyn_ros.nodes.controllers.platform_path import check_reach, read_pose_path
+from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
+from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of, seconds_of
+from flexdyn_ros.nodes.ros.declaration import ParameterError
+from flexdyn_ros.nodes.ros.managed import run
 
 __all__ = ["PlatformController", "main"]
 

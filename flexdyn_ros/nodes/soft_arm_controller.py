@@ -17,14 +17,19 @@ from flexdyn_ros.control.pose_space import PoseSpace
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.tip_path import RATE, TipPath, check_shapes
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.model.continuum import ATMOSPHERE
-from flexdyn_ros.nodes.controller import NEWEST, FeedForwardController, Topic
-from flexdyn_ros.nodes.controller_parameters import SoftArmControllerParameters
-from flexdyn_ros.nodes.conversions import doubles, numbers_of, seconds_of
-from flexdyn_ros.nodes.declaration import ParameterError
-from flexdyn_ros.nodes.managed import run
-from flexdyn_ros.nodes.platform_path import read_pose_path
-from flexdyn_ros.nodes.trajectory import TrajectoryError, UnknownJointError, along, read_path
+from flexdyn_ros.families.continuum.model import ATMOSPHERE
+from flexdyn_ros.nodes.controllers.controller import NEWEST, FeedForwardController, Topic
+from flexdyn_ros.nodes.controllers.parameters import SoftArmControllerParameters
+from flexdyn_ros.nodes.controllers.platform_path import read_pose_path
+from flexdyn_ros.nodes.controllers.trajectory import (
+    TrajectoryError,
+    UnknownJointError,
+    along,
+    read_path,
+)
+from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of, seconds_of
+from flexdyn_ros.nodes.ros.declaration import ParameterError
+from flexdyn_ros.nodes.ros.managed import run
 
 __all__ = ["SoftArmController", "main"]
 

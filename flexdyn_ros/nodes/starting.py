@@ -31,22 +31,22 @@ def end_at_signals() -> None:
         signal.signal(number, lambda *_: os._exit(0))
 
 
-def _node(name: str) -> Callable[[], None]:
+def _node(module: str) -> Callable[[], None]:
     """The executable of the node in `nodes/NAME.py`."""
 
     def start() -> None:
         end_at_signals()
-        import_module(f"flexdyn_ros.nodes.{name}").main()
+        import_module(f"flexdyn_ros.nodes.{module}").main()
 
     return start
 
 
 computed_torque = _node("computed_torque")
-dynamics_server = _node("dynamics_server")
-hydraulic_actuators = _node("hydraulic_actuators")
+dynamics_server = _node("dynamics_server.node")
+hydraulic_actuators = _node("hydraulic_actuators.node")
 input_shaper = _node("input_shaper")
 pd_controller = _node("pd_controller")
 platform_controller = _node("platform_controller")
-simulator = _node("simulator")
+simulator = _node("simulator.node")
 soft_arm_controller = _node("soft_arm_controller")
-state_publisher = _node("state_publisher")
+state_publisher = _node("state_publisher.node")

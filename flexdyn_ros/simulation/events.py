@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import FlexdynWarning, StateError
+from flexdyn_ros.robot.protocol import Robot
 
 __all__ = ["Event", "Watch", "judge_start", "limit_watch", "limits_passed", "root_between", "watches"]
 

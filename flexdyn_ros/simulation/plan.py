@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.dynamics.arguments import by_name, numbers
-from flexdyn_ros.dynamics.efforts import scattered_efforts
-from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.robot.arguments import by_name, numbers
+from flexdyn_ros.robot.efforts import scattered_efforts
+from flexdyn_ros.robot.protocol import Robot
 from flexdyn_ros.simulation.contact import contact_watches
-from flexdyn_ros.simulation.continuous import Continuous
-from flexdyn_ros.simulation.drive import Drive, ImposedMotion, drive_of, imposed_of, initial_motion
 from flexdyn_ros.simulation.events import Watch, judge_start, limit_watch, watches
-from flexdyn_ros.simulation.valves import ValveOpenings, command_mode
+from flexdyn_ros.simulation.steps.continuous import Continuous
+from flexdyn_ros.simulation.steps.drive import Drive, ImposedMotion, drive_of, imposed_of, initial_motion
+from flexdyn_ros.simulation.steps.valves import ValveOpenings, command_mode
 
 __all__ = ["ADAPTIVE", "CONTROLLED", "FIXED", "METHODS", "Plan", "make_plan"]
 

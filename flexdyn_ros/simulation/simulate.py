@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import FlexdynWarning, UnsupportedError
-from flexdyn_ros.simulation.adaptive import run_adaptive
-from flexdyn_ros.simulation.controlled import run_controlled
-from flexdyn_ros.simulation.fixed import run_fixed
+from flexdyn_ros.robot.protocol import Robot
 from flexdyn_ros.simulation.plan import ADAPTIVE, CONTROLLED, make_plan
+from flexdyn_ros.simulation.steps.adaptive import run_adaptive
+from flexdyn_ros.simulation.steps.controlled import run_controlled
+from flexdyn_ros.simulation.steps.fixed import run_fixed
+from flexdyn_ros.simulation.steps.valves import ValveOpenings
 from flexdyn_ros.simulation.trajectory import Trajectory
-from flexdyn_ros.simulation.valves import ValveOpenings
 from flexdyn_ros.simulation.verdict import verdict
 
 __all__ = ["ValveOpenings", "simulate"]
@@ -80,9 +80,9 @@ def simulate(
 
         Fixed steps, compiled, dt 1e-3 if not given: "semi_implicit_euler" (order 1), "rk4" (4), "scaled_rk4"
         (rk4 with added masses on modes of flexible links that are too fast for dt, see
-        simulation/mass_scaling.py; rk4 itself where there are none), "rosenbrock" (2, linearly implicit,
-        L-stable, for stiff joints and links), "staggered" (2): cylinders and platform in turn, in the
-        time-symmetric order of section 8.3 of the parallel specification. By the two staggered methods
+        simulation/steps/mass_scaling.py; rk4 itself where there are none), "rosenbrock" (2, linearly
+        implicit, L-stable, for stiff joints and links), "staggered" (2): cylinders and platform in turn, in
+        the time-symmetric order of section 8.3 of the parallel specification. By the two staggered methods
         cylinders make the forces that control asks for (clipped to the effort limits if `saturate`), with the
         other methods control acts on the rods.
     rtol, atol : float

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexdyn_ros.dynamics.protocol import Robot
-from flexdyn_ros.dynamics.results import Energy
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
-from flexdyn_ros.model.array_file import read_arrays
-from flexdyn_ros.simulation.bag import MOST_BYTES
+from flexdyn_ros.numerics.array_file import read_arrays
+from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.simulation.events import Event
+from flexdyn_ros.simulation.recordings.bag import MOST_BYTES
 
 if TYPE_CHECKING:
-    from flexdyn_ros.dynamics.hydraulics import HydraulicState
+    from flexdyn_ros.families.actuators.hydraulics import HydraulicState
 
 __all__ = ["Event", "Trajectory"]
 
@@ -225,7 +225,7 @@ class Trajectory:
             If the robot has other coordinates.
         """
         if Path(path).suffix.lower() == ".mcap":
-            from flexdyn_ros.simulation.playback import read_fields
+            from flexdyn_ros.simulation.recordings.playback import read_fields
 
             return cls(**read_fields(path, robot, most_bytes=most_bytes))
         try:
@@ -294,8 +294,8 @@ class Trajectory:
 
     def to_bag(self, path: str | PathLike, *, deflection_rate_hz: float = 30.0) -> None:
         """Write an MCAP recording that rosbag2 and Foxglove open; see
-        `flexdyn_ros.simulation.recording.record_trajectory`."""
-        from flexdyn_ros.simulation.recording import record_trajectory
+        `flexdyn_ros.simulation.recordings.topics.record_trajectory`."""
+        from flexdyn_ros.simulation.recordings.topics import record_trajectory
 
         record_trajectory(self, path, deflection_rate_hz=deflection_rate_hz)
 
@@ -314,7 +314,7 @@ def _cylinders(rows: np.ndarray | None) -> HydraulicState | None:
     """Cylinders from what `save` wrote of them, fields first."""
     if rows is None:
         return None
-    from flexdyn_ros.dynamics.hydraulics import unpacked
+    from flexdyn_ros.families.actuators.hydraulics import unpacked
 
     return unpacked(np.moveaxis(rows, 0, -1))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.dynamics.bearable_step import OWN_STEPS, at_most, bearable_step
-from flexdyn_ros.dynamics.mobile_judgement import TOO_FAST, Softening
-from flexdyn_ros.dynamics.small_deflections import beyond_linear, warning_of
+from flexdyn_ros.families.wheeled.checks import TOO_FAST, Softening
+from flexdyn_ros.robot.analysis.bearable_step import OWN_STEPS, at_most, bearable_step
+from flexdyn_ros.robot.analysis.small_deflections import beyond_linear, warning_of
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 __all__ = ["LARGEST_IMBALANCE", "ROUNDING", "step_for", "verdict"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flexdyn_ros.model.colour_scale import STOPS, UNITS
+from flexdyn_ros.expanded.colour_scale import STOPS, UNITS
 
 __all__ = ["legend"]
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.dynamics.protocol import Robot
 from flexdyn_ros.errors import FlexdynWarning
-from flexdyn_ros.model.expanded_visuals import GENERATED
-from flexdyn_ros.model.outlines import outline
+from flexdyn_ros.expanded.outlines import outline
+from flexdyn_ros.expanded.visuals import GENERATED
+from flexdyn_ros.robot.protocol import Robot
 
 __all__ = ["Shape", "generated_shapes", "shapes_of_visuals", "tube_profile"]
 

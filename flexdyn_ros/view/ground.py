@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.kernels.road import road_at
-from flexdyn_ros.model.roads import PackedRoad
+from flexdyn_ros.families.wheeled.kernels.road import road_at
+from flexdyn_ros.families.wheeled.roads import PackedRoad
 
 __all__ = ["Road", "add_floor"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.model.colour_scale import colours_of
+from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.view.shown_robot import ShownRobot, Tube, TubeState
 
 __all__ = ["Ghost", "RobotScene"]

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.description.geometry import as_urchin
-from flexdyn_ros.dynamics.protocol import Robot
+from flexdyn_ros.description.urdf.geometry import as_urchin
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
-from flexdyn_ros.model.expanded import Expanded, expand
+from flexdyn_ros.expanding import Expanded, expand
+from flexdyn_ros.robot.protocol import Robot
 from flexdyn_ros.view.generated_shapes import generated_shapes, shapes_of_visuals, tube_profile
 
 __all__ = ["ShownRobot", "Tube", "TubeState"]

@@ -47,7 +47,7 @@ class Environment:
 
     @cached_property
     def cache(self) -> Path:
-        """Where kernels are kept; the same rule as in flexdyn_ros/kernels/cache.py."""
+        """Where kernels are kept; the same rule as in flexdyn_ros/numerics/compiling/cache.py."""
         chosen = os.environ.get("NUMBA_CACHE_DIR")
         if chosen:
             return Path(chosen).absolute() / "flexdyn_ros"

@@ -153,7 +153,7 @@ def judge_robot(robot: str, files: set[str], about: str) -> None:
 def judge_node(node: str, words: list[str], about: str) -> None:
     """Parameters that are set are declared."""
     parameters = pytest.importorskip("flexdyn_ros.nodes.parameters")
-    names_of = pytest.importorskip("flexdyn_ros.nodes.declaration").names_of
+    names_of = pytest.importorskip("flexdyn_ros.nodes.ros.declaration").names_of
     if node not in parameters.NODES:
         return
     known = {*names_of(parameters.NODES[node]), "use_sim_time"}

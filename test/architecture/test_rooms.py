@@ -24,7 +24,7 @@ LISTENERS = {
     "aiohttp", "asyncio", "dask", "distributed", "http", "socket", "socketserver", "viser", "websockets",
     "xmlrpc", "zmq",
 }  # fmt: skip
-LISTENING = {"view/guarded_server.py", "view/visitors.py", "nodes/managed.py"}
+LISTENING = {"view/guarded_server.py", "view/visitors.py", "nodes/ros/managed.py"}
 
 
 def room_of(path):

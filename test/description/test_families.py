@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from flexdyn_ros.description import elements, read
-from flexdyn_ros.description.platform_elements import CylinderFriction
+from flexdyn_ros.description import read
+from flexdyn_ros.description.elements import records as elements
+from flexdyn_ros.description.elements.platform_records import CylinderFriction
 from flexdyn_ros.errors import DescriptionError
 
 HERE = Path(__file__).parent

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from flexdyn_ros.description import Base, Formulation, elements, platform_elements, read, schema
-from flexdyn_ros.description.build_joints import PRESETS
+from flexdyn_ros.description import Base, Formulation, read
+from flexdyn_ros.description.elements import platform_records as platform_elements
+from flexdyn_ros.description.elements import records as elements
+from flexdyn_ros.description.elements.joints import PRESETS
+from flexdyn_ros.description.language import schema
 from flexdyn_ros.errors import DescriptionError
 
 HERE = Path(__file__).parent

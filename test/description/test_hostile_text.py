@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import flexdyn_ros
 from flexdyn_ros.description import read
-from flexdyn_ros.description.sources import shipped_names
+from flexdyn_ros.description.urdf.sources import shipped_names
 from flexdyn_ros.errors import DescriptionError, FlexdynError
 
 HERE = Path(__file__).parent
@@ -344,7 +344,7 @@ def test_options_of_a_recording_name_files_as_its_text_does_those_of_the_caller_
 
 def test_meshes_that_text_names_outside_packages_are_not_opened(tmp_path: Path) -> None:
     pytest.importorskip("urchin")
-    from flexdyn_ros.description.geometry import as_urchin
+    from flexdyn_ros.description.urdf.geometry import as_urchin
 
     mesh = tmp_path / "box.stl"
     mesh.write_text(hostile.STL)

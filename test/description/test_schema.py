@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from flexdyn_ros.description import read, schema, schema_table, schema_xsd
+from flexdyn_ros.description import read, schema_table, schema_xsd
+from flexdyn_ros.description.language import schema
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

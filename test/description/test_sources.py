@@ -168,7 +168,7 @@ def test_shipped_robots_are_known_by_name(name: str) -> None:
 
 def test_geometry_is_served_by_urchin(tmp_path: Path) -> None:
     urchin = pytest.importorskip("urchin")
-    from flexdyn_ros.description.geometry import as_urchin
+    from flexdyn_ros.description.urdf.geometry import as_urchin
 
     text = (
         '<robot name="r"><link name="a"><visual><geometry><box size="1 2 3"/></geometry></visual></link>'
@@ -185,7 +185,7 @@ def test_geometry_is_served_by_urchin(tmp_path: Path) -> None:
 @pytest.mark.skipif(not FILES, reason="example-robot-data is not installed")
 def test_meshes_of_packages_are_found() -> None:
     pytest.importorskip("urchin")
-    from flexdyn_ros.description.geometry import as_urchin
+    from flexdyn_ros.description.urdf.geometry import as_urchin
 
     panda = next(path for path in FILES if path.name == "panda.urdf")
     mesh = as_urchin(read(panda)).link_map["panda_link1"].visuals[0].geometry.mesh

@@ -13,7 +13,8 @@ from pathlib import Path
 import hostile
 import pytest
 
-from flexdyn_ros.description import read, xacro_cache, xacro_process
+from flexdyn_ros.description import read
+from flexdyn_ros.description.urdf import xacro_cache, xacro_process
 from flexdyn_ros.errors import DescriptionError
 
 pytest.importorskip("xacro")

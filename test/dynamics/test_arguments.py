@@ -11,7 +11,6 @@ import pytest
 from models import QUADRUPED, joint, link, random_state, random_tree, real_robot, robot_text, two_link_arm
 
 import flexdyn_ros
-from flexdyn_ros.dynamics.threads import set_batch_threads
 from flexdyn_ros.errors import (
     DescriptionError,
     DimensionError,
@@ -20,6 +19,7 @@ from flexdyn_ros.errors import (
     StateError,
     UnknownNameError,
 )
+from flexdyn_ros.robot.threads import set_batch_threads
 
 
 @pytest.fixture(scope="module")

@@ -531,7 +531,7 @@ def test_simulation_by_verbs_and_by_compiled_steps():
 
 
 def test_loading_takes_work_in_proportion_to_the_number_of_links(monkeypatch):
-    from flexdyn_ros.model import beams
+    from flexdyn_ros.families.trees.flexible.beams import properties as beams
 
     def chain(n):
         parts = ['<link name="l0"/>']

@@ -9,9 +9,9 @@ from hydraulic_cylinders import SHORTEST, STROKE, Mass, at_pressures, cylinder, 
 
 import flexdyn_ros
 from flexdyn_ros.description import read
-from flexdyn_ros.dynamics.hydraulics import Hydraulics
 from flexdyn_ros.errors import DescriptionError, DimensionError, StateError, UnknownNameError
-from flexdyn_ros.model.hydraulics import leg_parameters
+from flexdyn_ros.families.actuators.hydraulics import Hydraulics
+from flexdyn_ros.families.actuators.parameters import leg_parameters
 
 BAR = 1e5
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from mobile_arms import Q_I, SPEED, TIME, V_I, arm, efforts, state
 
-from flexdyn_ros.dynamics.mobile_multibody import (
+from flexdyn_ros.errors import SingularityError
+from flexdyn_ros.families.wheeled.model import invariants
+from flexdyn_ros.families.wheeled.multibody import (
     GROUND,
     Driving,
     PlanarSystem,
@@ -15,8 +17,6 @@ from flexdyn_ros.dynamics.mobile_multibody import (
     Weld,
     rigid_body,
 )
-from flexdyn_ros.errors import SingularityError
-from flexdyn_ros.model.mobile import invariants
 
 ALONG = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 TIP = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.array([0.0, 0.0, 1.0])

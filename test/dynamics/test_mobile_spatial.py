@@ -7,7 +7,7 @@ import pytest
 from mobile_arms import arm, efforts, state
 
 import flexdyn_ros
-from flexdyn_ros.simulation.rates import rates_of
+from flexdyn_ros.simulation.steps.rates import rates_of
 
 
 def test_in_its_plane_of_symmetry_the_spatial_arm_moves_as_the_planar_one():

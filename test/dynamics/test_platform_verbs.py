@@ -12,9 +12,9 @@ from platforms import random_motion, random_platform
 from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
-from flexdyn_ros.dynamics.platform_margins import segment_distance
-from flexdyn_ros.dynamics.threads import set_batch_threads
 from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.families.stewart.margins import segment_distance
+from flexdyn_ros.robot.threads import set_batch_threads
 
 
 @cache
@@ -145,8 +145,8 @@ def test_both_paths_for_axisymmetric_legs_agree(spin):
     """The closed form of section 4.1 and the general one are two pieces of code."""
     from dataclasses import replace
 
-    from flexdyn_ros.kernels.platform_verbs import inverse_dynamics_many
-    from flexdyn_ros.model.packed_platform import PackedPlatform
+    from flexdyn_ros.families.stewart.kernels.entries import inverse_dynamics_many
+    from flexdyn_ros.families.stewart.packed import PackedPlatform
 
     robot = flexdyn_ros.load("stewart_1t", options={"formulation.leg_spin": spin})
     assert robot._tables.axisymmetric
@@ -292,7 +292,7 @@ def test_axes_that_strokes_can_bring_to_their_singularity_are_refused():
 
 
 def test_limits_of_the_second_joint_are_judged_around_the_circle():
-    from flexdyn_ros.model.platform_reach import limits_keep_clear
+    from flexdyn_ros.families.stewart.reach import limits_keep_clear
 
     leg = flexdyn_ros.load("stewart_1t").legs[0]
 
@@ -377,7 +377,7 @@ def test_simulated_platforms_keep_the_account_of_energy():
 
 def test_the_search_for_singular_axes_climbs_beyond_what_samples_find():
     """Each leg's largest |u.s| against 4000 poses of independent random strokes, all of which it tops."""
-    from flexdyn_ros.model.platform_reach import _Reach
+    from flexdyn_ros.families.stewart.reach import _Reach
 
     robot = flexdyn_ros.load("stewart_electric")
     reach = _Reach(robot._tables, robot._packed)

@@ -233,7 +233,7 @@ def test_check_18_affine_and_rotated_frames_differ_by_the_orders_they_should():
 
 @pytest.mark.parametrize("method", ["articulated", "lagrange"])
 def test_check_19_turning_base_and_gravity_together_changes_nothing(method):
-    from flexdyn_ros.model.placement import rotation_of_rpy
+    from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 
     turned = rotation_of_rpy((0.7, -0.4, 1.9)) @ np.array([0.7, -1.1, -9.5])
     text = branched()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.kernels.warmup_names import names_of, shown
+from flexdyn_ros.numerics.compiling.warmup_names import names_of, shown
 
 PACKAGE = Path(flexdyn_ros.__file__).parent
 NAMES = sorted(names_of(["all"]))
@@ -28,7 +28,7 @@ def representatives() -> list[str]:
 
 def compile_alone(name: str, cache: Path) -> None:
     """Compile PACKAGE.MODULE.FUNCTION in a process of its own that finds nothing compiled."""
-    code = f"from flexdyn_ros.kernels.warmup import load_entry; load_entry({name!r})"
+    code = f"from flexdyn_ros.numerics.compiling.warmup import load_entry; load_entry({name!r})"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
     run = subprocess.run(
         [sys.executable, "-c", code],

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.kernels.compiler import entry
-from flexdyn_ros.kernels.sources import source_key
+from flexdyn_ros.numerics.compiling.compiler import entry
+from flexdyn_ros.numerics.compiling.sources import source_key
 
 PACKAGE = Path(flexdyn_ros.__file__).parent
 
 PROBE = """
 import numpy as np
-from flexdyn_ros.kernels.rigid import integrate_many
-from flexdyn_ros.kernels.tree import HEADER
+from flexdyn_ros.families.trees.rigid.kernels.entries import integrate_many
+from flexdyn_ros.families.trees.rigid.kernels.views import HEADER
 ints = np.array([0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=np.int64)
 floats = np.zeros(24 * 2 + 9 + 3)
 header = np.array([2, 1, 1, ints.ctypes.data, floats.ctypes.data, 0, 0, 0], dtype=np.int64)
@@ -56,9 +56,9 @@ def test_an_edited_leaf_kernel_changes_its_caller_in_another_file(tmp_path):
     leaf.write_text(edited)
     assert probe(tmp_path, cache) == 2.0
     folders = [folder.name.rpartition("-")[0] for folder in (cache / "flexdyn_ros").iterdir()]
-    assert folders.count("flexdyn_ros.kernels.manifold") == 2
-    assert folders.count("flexdyn_ros.kernels.rigid") == 2
-    assert folders.count("flexdyn_ros.kernels.tree") == 1  # does not see manifold.py
+    assert folders.count("flexdyn_ros.numerics.algebra.manifold") == 2
+    assert folders.count("flexdyn_ros.families.trees.rigid.kernels.entries") == 2
+    assert folders.count("flexdyn_ros.families.trees.rigid.kernels.views") == 1  # does not see manifold.py
 
 
 def test_copies_of_the_same_sources_share_what_was_compiled(tmp_path):
@@ -104,7 +104,7 @@ def test_the_users_own_numba_cache_stays_where_it_was():
 def test_what_lies_in_the_cache_is_loaded_without_preparing_to_compile():
     program = """
 import sys
-from flexdyn_ros.kernels import rigid
+from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
 for entry in (rigid.inverse_dynamics_one, rigid.forward_dynamics_one, rigid.mass_matrix_one):
     entry.load()
 print("numba.typed.typedlist" in sys.modules)
@@ -121,7 +121,7 @@ print("numba.typed.typedlist" in sys.modules)
 def test_folders_of_caches_may_be_asked_for_within_each_other_and_by_several_threads():
     import numba
 
-    from flexdyn_ros.kernels.cache import our_cache
+    from flexdyn_ros.numerics.compiling.cache import our_cache
 
     def places():
         return numba.config.CACHE_DIR, numba.config.CACHE_LOCATOR_CLASSES
@@ -137,7 +137,7 @@ def test_folders_of_caches_may_be_asked_for_within_each_other_and_by_several_thr
 
 
 def test_versions_of_python_share_no_compiled_kernels(monkeypatch):
-    module = "flexdyn_ros.kernels.rigid", None
+    module = "flexdyn_ros.families.trees.rigid.kernels.entries", None
     key = source_key(module)
     monkeypatch.setattr(sys.implementation, "cache_tag", "cpython-399")
     assert source_key(module) != key

@@ -6,8 +6,8 @@ PROBE = """
 import numpy as np
 from allocation import allocations, refuse_growth
 import flexdyn_ros
-from flexdyn_ros.dynamics.threads import set_batch_threads
-from flexdyn_ros.simulation.stepper import Stepper
+from flexdyn_ros.robot.threads import set_batch_threads
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 set_batch_threads(1)
 lagging = '<pressure area="1e-4" time_constant="0.02"/>'

@@ -14,9 +14,9 @@ from reference.serial_examples import (
 from reference.serial_lagrangian import SerialLagrangian, rpy
 from scipy.integrate import solve_ivp
 
-from flexdyn_ros.kernels.lagrange import lagrange_frame, lagrange_jacobian
-from flexdyn_ros.model.lagrange import equations
-from flexdyn_ros.model.serial_format import read_serial
+from flexdyn_ros.families.trees.lagrange.kernels.equations import lagrange_frame, lagrange_jacobian
+from flexdyn_ros.families.trees.lagrange.model import equations
+from flexdyn_ros.families.trees.serial_format import read_serial
 
 PAPER = {"rotary": "paper", "frame": "affine"}
 CONSISTENT = {"rotary": "consistent", "frame": "so3"}
@@ -375,7 +375,7 @@ def test_evaluation_does_not_allocate():
     """Kernels write where they are told: repeated calls leave Numba's allocation counter alone."""
     from numba.core.runtime import _nrt_python, rtsys
 
-    from flexdyn_ros.kernels.lagrange import equations_of_lagrange
+    from flexdyn_ros.families.trees.lagrange.kernels.equations import equations_of_lagrange
 
     model = read_serial(flexible_tree(), **SHORTENED).model
     q, v = (np.ascontiguousarray(np.tile(x, (50, 1))) for x in tree_state(model.nv))

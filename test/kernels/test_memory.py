@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from flexdyn_ros.kernels.compiler import entry
-from flexdyn_ros.kernels.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.compiler import entry
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 
 
 @entry("int64(int64, int64, float64[::1])")

@@ -10,8 +10,8 @@ from time import process_time
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.kernels import sources
-from flexdyn_ros.kernels.imported_names import Import, _parsed, imports
+from flexdyn_ros.numerics.compiling import sources
+from flexdyn_ros.numerics.compiling.imported_names import Import, _parsed, imports
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -114,7 +114,7 @@ def test_checkouts_with_equal_sources_share_keys(toy, monkeypatch):
 
 
 def test_versions_of_numpy_share_no_compiled_kernels(monkeypatch):
-    module = "flexdyn_ros.kernels.rotations", None
+    module = "flexdyn_ros.numerics.algebra.rotations", None
     before = sources.source_key(module)
     monkeypatch.setattr(sources.np, "__version__", "0.0")
     assert sources.source_key(module) != before
@@ -263,7 +263,7 @@ def test_the_quick_reading_of_imports_misses_none_in_kernels():
 
 def test_kernels_are_compiled_from_packages_of_kernels_alone():
     """An edit of anything else - descriptions, models, robots, nodes - compiles no kernel anew."""
-    from flexdyn_ros.kernels.warmup_names import packages
+    from flexdyn_ros.numerics.compiling.warmup_names import packages
 
     modules = dict(kernel_modules())
     assert len(modules) > 60

@@ -6,7 +6,7 @@ PROBE = """
 import numpy as np
 from allocation import refuse_growth
 import flexdyn_ros
-from flexdyn_ros.dynamics.threads import set_batch_threads
+from flexdyn_ros.robot.threads import set_batch_threads
 
 set_batch_threads(1)
 robots = [flexdyn_ros.load(name) for name in ("stewart_1t", "stewart_electric")]

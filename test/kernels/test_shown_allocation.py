@@ -6,7 +6,7 @@ PROBE = """
 import numpy as np
 from allocation import refuse_growth
 import flexdyn_ros
-from flexdyn_ros.kernels.tubes import lengths, paint, sweep
+from flexdyn_ros.expanded.kernels.tubes import lengths, paint, sweep
 
 rng = np.random.default_rng(0)
 for name in ("canadarm2", "soft_arm_3"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from flexdyn_ros.kernels.trigonometry import sincos
+from flexdyn_ros.numerics.algebra.trigonometry import sincos
 
 
 @njit

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.kernels import cache, warmup, warmup_names
-from flexdyn_ros.kernels.warmup_names import WarmUpError, add_package, names_of, packages, shown
+from flexdyn_ros.numerics.compiling import cache, warmup, warmup_names
+from flexdyn_ros.numerics.compiling.warmup_names import WarmUpError, add_package, names_of, packages, shown
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -88,7 +88,7 @@ def test_an_unknown_group_is_refused_by_name():
 
 def test_a_kernel_that_cannot_be_compiled_is_told_of_in_one_line():
     run = subprocess.run(
-        [sys.executable, "-m", "flexdyn_ros.kernels.warmup", "nothing.*"],
+        [sys.executable, "-m", "flexdyn_ros.numerics.compiling.warmup", "nothing.*"],
         capture_output=True,
         text=True,
         timeout=120,
@@ -188,7 +188,7 @@ def test_the_warm_up_compiles_what_an_installed_distribution_names(pendulum, tmp
     cache = tmp_path / "cache"
     program = """
 if __name__ == "__main__":
-    from flexdyn_ros.kernels.warmup import main
+    from flexdyn_ros.numerics.compiling.warmup import main
     sys.exit(main())
 """
     said = run(pendulum, cache, "import sys" + program, "pendulum.*")

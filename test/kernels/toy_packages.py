@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-DECORATORS = "from flexdyn_ros.kernels.compiler import entry, inner, kernel, leaf\n"
+DECORATORS = "from flexdyn_ros.numerics.compiling.compiler import entry, inner, kernel, leaf\n"
 
 PROGRAM = """
 import importlib, json, sys

@@ -46,7 +46,7 @@ def test_nodes_are_executables_that_exist(description):
 
 def test_parameters_that_are_set_are_declared(description):
     parameters = pytest.importorskip("flexdyn_ros.nodes.parameters")
-    names_of = pytest.importorskip("flexdyn_ros.nodes.declaration").names_of
+    names_of = pytest.importorskip("flexdyn_ros.nodes.ros.declaration").names_of
     for node in of_kind(description, "Node"):
         if node.kwargs["package"] != "flexdyn_ros":
             continue

@@ -123,8 +123,8 @@ def test_topics_are_published_with_these_types_and_fitting_quality(file):
     from rclpy.parameter import Parameter
     from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
-    from flexdyn_ros.nodes.simulator import Simulator
-    from flexdyn_ros.nodes.state_publisher import StatePublisher
+    from flexdyn_ros.nodes.simulator.node import Simulator
+    from flexdyn_ros.nodes.state_publisher.node import StatePublisher
 
     context = rclpy.Context()
     rclpy.init(context=context)

@@ -6,7 +6,7 @@ from flexible_robots import bent_state, cantilever
 
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
-from flexdyn_ros.model.imported_modes import shortening_of_slopes
+from flexdyn_ros.families.trees.flexible.beams.imported_modes import shortening_of_slopes
 
 ROOTS = np.array([1.875104068711961, 4.694091132974174, 7.854757438237613])
 

@@ -6,7 +6,7 @@ from lxml import etree
 
 import flexdyn_ros
 from flexdyn_ros.errors import DimensionError
-from flexdyn_ros.model.placement import Placement
+from flexdyn_ros.numerics.algebra.placement import Placement
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from lxml import etree
 from pendulums import double_pendulum
 
 import flexdyn_ros
-from flexdyn_ros.model.expanded_visuals import GENERATED
-from flexdyn_ros.model.placement import rotation_of_rpy
+from flexdyn_ros.expanded.visuals import GENERATED
+from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 
 
 def visuals(robot):

@@ -5,13 +5,13 @@ import pytest
 from flexible_robots import branched
 
 from flexdyn_ros.description import read
-from flexdyn_ros.description.elements import ISection, Rectangle, Rod, Tube
+from flexdyn_ros.description.elements.records import ISection, Rectangle, Rod, Tube
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.model.beams import beam_link
-from flexdyn_ros.model.flexible_bases import chosen_modes
-from flexdyn_ros.model.modal_integrals import modal_integrals
-from flexdyn_ros.model.sections import cross_section
-from flexdyn_ros.model.tree import build_tree
+from flexdyn_ros.families.trees.flexible.beams.bases import chosen_modes
+from flexdyn_ros.families.trees.flexible.beams.modal_integrals import modal_integrals
+from flexdyn_ros.families.trees.flexible.beams.properties import beam_link
+from flexdyn_ros.families.trees.flexible.beams.sections import cross_section
+from flexdyn_ros.families.trees.rigid.model import build_tree
 
 PENDULUM = """
 <robot name="pendulum">

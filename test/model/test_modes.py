@@ -7,10 +7,10 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.model import modal_integrals, mode_shapes
-from flexdyn_ros.model.lagrange import equations
-from flexdyn_ros.model.modes import Beam, Mode, section_fields
-from flexdyn_ros.model.serial_format import read_serial
+from flexdyn_ros.families.trees.flexible.beams import modal_integrals, mode_shapes
+from flexdyn_ros.families.trees.flexible.beams.modes import Beam, Mode, section_fields
+from flexdyn_ros.families.trees.lagrange.model import equations
+from flexdyn_ros.families.trees.serial_format import read_serial
 
 LENGTH, MU, EIY, EIZ, GJ, JX = 1.3, 2.1, 37.0, 23.0, 11.0, 0.004
 

@@ -6,9 +6,16 @@ from models import joint, link, robot_text
 
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
-from flexdyn_ros.kernels.manifold import FREE, PRISMATIC, REVOLUTE
-from flexdyn_ros.kernels.tree import ARMATURE, COULOMB, DAMPING, DOF_NUMBERS, STATIC, STIFFNESS
-from flexdyn_ros.model.tree import build_tree
+from flexdyn_ros.families.trees.rigid.kernels.views import (
+    ARMATURE,
+    COULOMB,
+    DAMPING,
+    DOF_NUMBERS,
+    STATIC,
+    STIFFNESS,
+)
+from flexdyn_ros.families.trees.rigid.model import build_tree
+from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
 
 
 def build(*parts):

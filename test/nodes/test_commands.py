@@ -12,7 +12,7 @@ from std_msgs.msg import Float64MultiArray  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.commands import CommandBook, CommandError  # noqa: E402
+from flexdyn_ros.nodes.simulator.commands import CommandBook, CommandError  # noqa: E402
 
 URDF = """<robot name="arm">
   <link name="base"/><link name="a"/><link name="b"/><link name="c"/>

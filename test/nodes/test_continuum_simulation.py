@@ -11,10 +11,10 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.commands import CommandBook, CommandError  # noqa: E402
-from flexdyn_ros.nodes.continuum_pressures import Pressures  # noqa: E402
-from flexdyn_ros.nodes.deflections import deflection_message  # noqa: E402
-from flexdyn_ros.nodes.simulation import Simulation, default_gains  # noqa: E402
+from flexdyn_ros.nodes.simulator.commands import CommandBook, CommandError  # noqa: E402
+from flexdyn_ros.nodes.simulator.extras.deflections import deflection_message  # noqa: E402
+from flexdyn_ros.nodes.simulator.extras.pressures import Pressures  # noqa: E402
+from flexdyn_ros.nodes.simulator.simulation import Simulation, default_gains  # noqa: E402
 
 AREA = 1e-4
 

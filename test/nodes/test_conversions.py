@@ -9,7 +9,7 @@ pytest.importorskip("flexdyn_interfaces.msg")
 
 from geometry_msgs.msg import Pose, Quaternion, Wrench  # noqa: E402
 
-from flexdyn_ros.nodes import conversions as c  # noqa: E402
+from flexdyn_ros.nodes.ros import conversions as c  # noqa: E402
 
 
 def random_rotation(rng):

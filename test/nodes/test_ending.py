@@ -13,7 +13,7 @@ pytest.importorskip("rclpy")
 
 PROGRAM = """
     import os, signal, sys
-    from flexdyn_ros.nodes.managed import ManagedNode, run
+    from flexdyn_ros.nodes.ros.managed import ManagedNode, run
 
     class Node(ManagedNode):
         def __init__(self):

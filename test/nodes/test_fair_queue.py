@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.nodes.fair_queue import SHORT, SLICE, FairQueue, Job, QueueFullError, StoppedError
-from flexdyn_ros.nodes.slices import Progress, done_at_once, in_slices
+from flexdyn_ros.nodes.dynamics_server.fair_queue import (
+    SHORT,
+    SLICE,
+    FairQueue,
+    Job,
+    QueueFullError,
+    StoppedError,
+)
+from flexdyn_ros.nodes.dynamics_server.slices import Progress, done_at_once, in_slices
 
 
 class Clock:

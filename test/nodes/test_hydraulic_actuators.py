@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState  # noqa: E402
-from flexdyn_ros.nodes.conversions import doubles  # noqa: E402
+from flexdyn_ros.nodes.ros.conversions import doubles  # noqa: E402
 
 NAMES = [f"leg_{i}" for i in range(1, 7)]
 HOME = "/hydraulic_actuators"
@@ -157,8 +157,8 @@ def test_a_robot_without_hydraulics_is_refused_and_the_node_stays_alive(tmp_path
 def test_arrays_of_flags_and_numbers_fit_the_message():
     from hydraulic_cylinders import cylinder
 
-    from flexdyn_ros.dynamics.hydraulics import Cylinders
-    from flexdyn_ros.nodes.hydraulic_messages import fill_hydraulic_state
+    from flexdyn_ros.families.actuators.hydraulics import Cylinders
+    from flexdyn_ros.nodes.hydraulic_actuators.messages import fill_hydraulic_state
 
     hydraulics = cylinder(6)
     cylinders = Cylinders(hydraulics, hydraulics.initial(np.linspace(0, 60e3, 6)))

@@ -18,17 +18,17 @@ from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicState, LinkDeflections  # noqa: E402
-from flexdyn_ros.model.colour_scale import colours_of  # noqa: E402
-from flexdyn_ros.nodes.deflection_bytes import DeflectionReader, read_deflections  # noqa: E402
-from flexdyn_ros.nodes.deflections import deflection_message  # noqa: E402
-from flexdyn_ros.nodes.deformation_mesh import DeformationMesh  # noqa: E402
-from flexdyn_ros.nodes.leg_markers import LegMarkers  # noqa: E402
-from flexdyn_ros.nodes.picture import Picture  # noqa: E402
-from flexdyn_ros.nodes.picture_parameters import StatePublisherParameters  # noqa: E402
-from flexdyn_ros.nodes.scenery import RoadStrip  # noqa: E402
-from flexdyn_ros.nodes.tip_trace import deepest_link  # noqa: E402
-from flexdyn_ros.nodes.transform_bytes import TransformMessage  # noqa: E402
-from flexdyn_ros.nodes.transforms import JointTransforms  # noqa: E402
+from flexdyn_ros.expanded.colour_scale import colours_of  # noqa: E402
+from flexdyn_ros.nodes.simulator.extras.deflections import deflection_message  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.deflection_bytes import DeflectionReader, read_deflections  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.deformation_mesh import DeformationMesh  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.leg_markers import LegMarkers  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.picture import Picture  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.scenery import RoadStrip  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.tip_trace import deepest_link  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.transform_bytes import TransformMessage  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -308,7 +308,7 @@ def test_a_rigid_robot_has_no_mesh():
 
 
 def test_settings_that_run_can_be_changed_and_no_others():
-    from flexdyn_ros.nodes.declaration import ParameterError, check_changes
+    from flexdyn_ros.nodes.ros.declaration import ParameterError, check_changes
 
     change = SimpleNamespace(name="magnification", value=20.0)
     other = SimpleNamespace(name="frame_prefix", value="x")

@@ -13,11 +13,11 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import DynamicsState  # noqa: E402
-from flexdyn_ros.nodes.conversions import dynamics_state  # noqa: E402
-from flexdyn_ros.nodes.deflections import DeflectionMessage, deflection_message  # noqa: E402
-from flexdyn_ros.nodes.number_message import NumberMessage  # noqa: E402
-from flexdyn_ros.nodes.recorder import _nanoseconds  # noqa: E402
-from flexdyn_ros.nodes.telemetry import joint_state_message, state_message  # noqa: E402
+from flexdyn_ros.nodes.ros.conversions import dynamics_state  # noqa: E402
+from flexdyn_ros.nodes.ros.number_message import NumberMessage  # noqa: E402
+from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionMessage, deflection_message  # noqa: E402
+from flexdyn_ros.nodes.simulator.recorder import _nanoseconds  # noqa: E402
+from flexdyn_ros.nodes.simulator.telemetry import joint_state_message, state_message  # noqa: E402
 
 
 def assert_same(made, expected):

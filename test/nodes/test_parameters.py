@@ -11,9 +11,9 @@ pytest.importorskip("rclpy")
 import rclpy  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
-from flexdyn_ros.nodes import declaration as d  # noqa: E402
 from flexdyn_ros.nodes import parameters as p  # noqa: E402
-from flexdyn_ros.nodes.simulator_parameters import SimulatorParameters  # noqa: E402
+from flexdyn_ros.nodes.ros import declaration as d  # noqa: E402
+from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = [

@@ -10,9 +10,9 @@ from geometry_msgs.msg import Transform  # noqa: E402
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.platform_drive import ForceGate  # noqa: E402
-from flexdyn_ros.nodes.platform_path import check_reach, read_pose_path  # noqa: E402
-from flexdyn_ros.nodes.trajectory import TrajectoryError  # noqa: E402
+from flexdyn_ros.nodes.controllers.platform_path import check_reach, read_pose_path  # noqa: E402
+from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError  # noqa: E402
+from flexdyn_ros.nodes.simulator.extras.platform_drive import ForceGate  # noqa: E402
 
 NAMES = ("a", "b")
 
@@ -113,10 +113,10 @@ def leg_trajectory(robot, lengths):
 
 
 def simulated(robot, hydraulics):
-    from flexdyn_ros.nodes.commands import CommandBook
-    from flexdyn_ros.nodes.platform_drive import Legs, PlatformDrive
-    from flexdyn_ros.nodes.platform_topics import leg_gains
-    from flexdyn_ros.nodes.simulation import Simulation
+    from flexdyn_ros.nodes.simulator.commands import CommandBook
+    from flexdyn_ros.nodes.simulator.extras.platform_drive import Legs, PlatformDrive
+    from flexdyn_ros.nodes.simulator.extras.platform_topics import leg_gains
+    from flexdyn_ros.nodes.simulator.simulation import Simulation
 
     home = robot.neutral()
     gains = leg_gains(robot, home)
@@ -140,7 +140,7 @@ def node():
 def test_a_trajectory_of_the_legs_starts_at_their_present_lengths(robot, node):
     from contextlib import nullcontext
 
-    from flexdyn_ros.nodes.simulated_trajectories import SimulatedTrajectories
+    from flexdyn_ros.nodes.simulator.trajectories import SimulatedTrajectories
 
     simulation = simulated(robot, "none")
     legs = SimulatedTrajectories(node, simulation, nullcontext, lambda: None)
@@ -158,7 +158,7 @@ def test_a_trajectory_of_the_legs_starts_at_their_present_lengths(robot, node):
 def test_legs_that_another_process_drives_follow_no_trajectory(robot, node):
     from contextlib import nullcontext
 
-    from flexdyn_ros.nodes.simulated_trajectories import SimulatedTrajectories
+    from flexdyn_ros.nodes.simulator.trajectories import SimulatedTrajectories
 
     simulation = simulated(robot, "external")
     legs = SimulatedTrajectories(node, simulation, nullcontext, lambda: None)

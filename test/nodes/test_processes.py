@@ -31,8 +31,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.msg import DynamicsState, Energy, ExternalWrench  # noqa: E402
-from flexdyn_ros.nodes.conversions import doubles, numbers_of  # noqa: E402
-from flexdyn_ros.nodes.services import SERVICES  # noqa: E402
+from flexdyn_ros.nodes.dynamics_server.services import SERVICES  # noqa: E402
+from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of  # noqa: E402
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 Q0 = [0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.0]
@@ -213,7 +213,7 @@ def test_paused_time_stands_still_and_steps_advance_it_exactly(running, client):
 
 
 def test_lockstep_is_what_the_stepper_does(running, client, robot):
-    from flexdyn_ros.simulation.stepper import Stepper
+    from flexdyn_ros.simulation.steps.stepper import Stepper
 
     call_trigger(client, "pause")
     call_trigger(client, "reset")

@@ -22,10 +22,10 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 from flexdyn_interfaces.srv import Step  # noqa: E402
 from flexdyn_ros import Trajectory  # noqa: E402
-from flexdyn_ros.nodes.declaration import ParameterError  # noqa: E402
-from flexdyn_ros.nodes.recorder import Recorder  # noqa: E402
-from flexdyn_ros.simulation.bag import Bag, records  # noqa: E402
-from flexdyn_ros.simulation.playback import recorded_robot  # noqa: E402
+from flexdyn_ros.nodes.ros.declaration import ParameterError  # noqa: E402
+from flexdyn_ros.nodes.simulator.recorder import Recorder  # noqa: E402
+from flexdyn_ros.simulation.recordings.bag import Bag, records  # noqa: E402
+from flexdyn_ros.simulation.recordings.playback import recorded_robot  # noqa: E402
 
 
 def simulator(tmp_path, path, *parameters):
@@ -133,7 +133,7 @@ def test_a_full_disk_is_told_within_two_seconds_and_by_the_exit_code(tmp_path):
 
 def test_what_waits_to_be_written_is_bounded(tmp_path, monkeypatch):
     gate = threading.Event()
-    monkeypatch.setattr("flexdyn_ros.nodes.recorder.MOST_WAITING", 10_000)
+    monkeypatch.setattr("flexdyn_ros.nodes.simulator.recorder.MOST_WAITING", 10_000)
     write = Bag.write
 
     def slowly(self, *item):

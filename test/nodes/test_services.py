@@ -13,8 +13,8 @@ import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.action import Simulate  # noqa: E402
 from flexdyn_interfaces.msg import ExternalWrench  # noqa: E402
-from flexdyn_ros.nodes.conversions import doubles, matrix_from_pose, numbers_of  # noqa: E402
-from flexdyn_ros.nodes.services import SERVICES, answer  # noqa: E402
+from flexdyn_ros.nodes.dynamics_server.services import SERVICES, answer  # noqa: E402
+from flexdyn_ros.nodes.ros.conversions import doubles, matrix_from_pose, numbers_of  # noqa: E402
 
 BY_NAME = {service.name: service for service in SERVICES}
 ROBOTS = {}
@@ -57,7 +57,7 @@ def test_efforts_may_be_given_by_the_names_of_actuators(robot, n):
 
 
 def test_a_bending_robot_takes_efforts_of_its_actuators_alone():
-    from flexdyn_ros.nodes.simulate_action import run_of
+    from flexdyn_ros.nodes.dynamics_server.simulate_action import run_of
 
     bending = flexdyn_ros.load("flexible_two_link")
     names = list(bending.actuators)

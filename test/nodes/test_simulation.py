@@ -13,10 +13,10 @@ from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.commands import CommandBook  # noqa: E402
-from flexdyn_ros.nodes.health import simulator_health  # noqa: E402
-from flexdyn_ros.nodes.pace import Pace  # noqa: E402
-from flexdyn_ros.nodes.simulation import Load, Simulation, default_gains  # noqa: E402
+from flexdyn_ros.nodes.simulator.commands import CommandBook  # noqa: E402
+from flexdyn_ros.nodes.simulator.health import simulator_health  # noqa: E402
+from flexdyn_ros.nodes.simulator.pace import Pace  # noqa: E402
+from flexdyn_ros.nodes.simulator.simulation import Load, Simulation, default_gains  # noqa: E402
 
 Q0 = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.0])
 

@@ -12,8 +12,8 @@ pytest.importorskip("tf2_msgs.msg")
 from builtin_interfaces.msg import Time  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.conversions import matrix_from_pose  # noqa: E402
-from flexdyn_ros.nodes.transforms import JointTransforms  # noqa: E402
+from flexdyn_ros.nodes.ros.conversions import matrix_from_pose  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms  # noqa: E402
 
 DATA = Path(sysconfig.get_paths()["purelib"]) / "cmeel.prefix/share/example-robot-data/robots"
 FLOATER = """<robot name="floater">

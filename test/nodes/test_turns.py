@@ -4,7 +4,7 @@ import os
 import threading
 import time
 
-from flexdyn_ros.nodes.turns import Turns, cores_for_long_work
+from flexdyn_ros.nodes.ros.turns import Turns, cores_for_long_work
 
 
 class Workers:

@@ -65,7 +65,7 @@ def test_the_demo_fetches_no_test_packages_and_compiles_its_own_kernels_only(rep
     calls = repository.calls()
     assert not [call for call in calls if "requirements-test" in call or "colcon" in call]
     assert [call for call in calls if "kernels.warmup" in call] == [
-        "python -m flexdyn_ros.kernels.warmup demo"
+        "python -m flexdyn_ros.numerics.compiling.warmup demo"
     ]
     assert repository.run("setup", "--test").returncode == 0
     calls = repository.calls()

@@ -11,8 +11,8 @@ from flexible_robots import branched
 from numba.core.runtime import rtsys
 from pendulums import double_pendulum, tumbler
 import flexdyn_ros
-from flexdyn_ros.kernels import steppers as kernels
-from flexdyn_ros.simulation.stepper import Stepper
+from flexdyn_ros.numerics.stepping import fixed as kernels
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 bends = flexdyn_ros.load(branched(base="floating"))
 for robot in (double_pendulum('<dynamics damping="0.1" friction="0.1"/>'), tumbler(), bends):

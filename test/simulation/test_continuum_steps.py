@@ -5,8 +5,8 @@ import pytest
 from soft_arms import chain, one
 
 import flexdyn_ros
-from flexdyn_ros.model.continuum import ATMOSPHERE
-from flexdyn_ros.simulation.stepper import Stepper
+from flexdyn_ros.families.continuum.model import ATMOSPHERE
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 
 def drift(dt):

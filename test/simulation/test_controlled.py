@@ -10,9 +10,11 @@ from pendulums import Verbs, double_pendulum, tumbler, wheel
 
 import flexdyn_ros
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.kernels import dop853, steppers_controlled, steppers_extrapolated
-from flexdyn_ros.kernels.steppers_explicit import chart_rate
-from flexdyn_ros.simulation.stepper import Stepper
+from flexdyn_ros.numerics.stepping import controlled as steppers_controlled
+from flexdyn_ros.numerics.stepping import dop853
+from flexdyn_ros.numerics.stepping import extrapolated as steppers_extrapolated
+from flexdyn_ros.numerics.stepping.explicit import chart_rate
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 simulate_module = importlib.import_module("flexdyn_ros.simulation.simulate")
 METHODS = ("dop853", "extrapolated")

@@ -1,4 +1,5 @@
-"""rk4 with added masses on modes that are too fast for the step (flexdyn_ros/simulation/mass_scaling.py)."""
+"""rk4 with added masses on modes that are too fast for the step
+(flexdyn_ros/simulation/steps/mass_scaling.py)."""
 
 import numpy as np
 import pytest
@@ -8,8 +9,8 @@ from mobile_arms import arm, efforts, held
 
 import flexdyn_ros
 from flexdyn_ros.errors import SimulationError, UnknownNameError, UnsupportedError
-from flexdyn_ros.simulation.mass_scaling import bound, scaled_masses
-from flexdyn_ros.simulation.stepper import Stepper
+from flexdyn_ros.simulation.steps.mass_scaling import bound, scaled_masses
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 START = np.radians([-45.0, 120.0])
 DURATION = 0.05

@@ -10,8 +10,8 @@ import numpy as np
 from mobile_arms import chain
 from numba.core.runtime import rtsys
 import flexdyn_ros
-from flexdyn_ros.kernels import steppers as kernels
-from flexdyn_ros.simulation.stepper import Stepper
+from flexdyn_ros.numerics.stepping import fixed as kernels
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 tree = {"formulation.method": "articulated", "road.contact": "unilateral"}
 planar, spatial = flexdyn_ros.load("mobile_arm"), flexdyn_ros.load("mobile_arm_spatial")

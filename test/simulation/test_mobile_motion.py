@@ -6,7 +6,7 @@ from mobile_arms import absolute, arm, chain, efforts, held
 
 import flexdyn_ros
 from flexdyn_ros.errors import StateError, UnsupportedError
-from flexdyn_ros.simulation.rates import rates_of
+from flexdyn_ros.simulation.steps.rates import rates_of
 
 START = np.radians([-45.0, 120.0])
 

@@ -9,10 +9,10 @@ import pytest
 
 import flexdyn_ros
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.kernels.platform_steps import ACTUATOR_PARAMETERS, ACTUATOR_STATES
-from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.families.stewart.kernels.steps import ACTUATOR_PARAMETERS, ACTUATOR_STATES
 from flexdyn_ros.simulation.simulate import ValveOpenings, simulate
-from flexdyn_ros.simulation.stepper import OK, Stepper
+from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.steps.stepper import OK, Stepper
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 REST = np.zeros(6)
@@ -168,8 +168,8 @@ PROBE = """
 import numpy as np
 from numba.core.runtime import rtsys
 import flexdyn_ros
-from flexdyn_ros.simulation.fused_hydraulics import FusedHydraulics
-from flexdyn_ros.simulation.stepper import Stepper
+from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 stepper = Stepper(flexdyn_ros.load("stewart_1t"), 1e-3)
 FusedHydraulics(stepper, "force")

@@ -14,9 +14,9 @@ from pendulums import double_pendulum, tumbler
 import flexdyn_ros
 from flexdyn_ros import Trajectory
 from flexdyn_ros.errors import DimensionError, StateError
-from flexdyn_ros.simulation.bag import Bag, records
-from flexdyn_ros.simulation.playback import recorded_robot
-from flexdyn_ros.simulation.recorded_types import JOINT_STATES, OUR_MESSAGES, STATE, definition
+from flexdyn_ros.simulation.recordings.bag import Bag, records
+from flexdyn_ros.simulation.recordings.playback import recorded_robot
+from flexdyn_ros.simulation.recordings.recorded_types import JOINT_STATES, OUR_MESSAGES, STATE, definition
 
 pytest.importorskip("mcap")
 highlevel = pytest.importorskip("rosbags.highlevel")
@@ -179,9 +179,9 @@ def test_wrong_files_are_refused(tmp_path, run, bag):
 CRASH = """
 import sys, time
 import numpy as np
-from flexdyn_ros.simulation.bag import Bag
-from flexdyn_ros.simulation.recorded_types import STATE
-from flexdyn_ros.simulation.recording import state_layout
+from flexdyn_ros.simulation.recordings.bag import Bag
+from flexdyn_ros.simulation.recordings.recorded_types import STATE
+from flexdyn_ros.simulation.recordings.topics import state_layout
 names = ("a", "b")
 layout = state_layout("crashing", names, names, names)
 bag = Bag(sys.argv[1], chunk_size=1 << 12, flush_interval=0.05)
@@ -218,7 +218,7 @@ def test_states_of_other_recorders_are_read(tmp_path):
     """Any topic that ends in /state, written by another library, without energies and notes."""
     from rosbags.rosbag2 import StoragePlugin, Writer
 
-    from flexdyn_ros.simulation.recorded_types import types
+    from flexdyn_ros.simulation.recordings.recorded_types import types
 
     store = types()
     T = store.types

@@ -119,7 +119,7 @@ def test_a_loop_that_calls_back_and_one_that_does_not_give_the_same_numbers():
 
 
 def test_long_runs_are_the_same_in_chunks(monkeypatch):
-    from flexdyn_ros.simulation import fixed
+    from flexdyn_ros.simulation.steps import fixed
 
     whole = flexdyn_ros.simulate(double_pendulum(), 0.2, [2.0, 1.0], record_every=2)
     monkeypatch.setattr(fixed, "CHUNK", 14)

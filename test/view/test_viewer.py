@@ -11,7 +11,7 @@ import pytest
 from pendulums import double_pendulum, tumbler
 
 import flexdyn_ros
-from flexdyn_ros.model.colour_scale import colours_of
+from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.view.camera import PRESETS, aim, room_of
 from flexdyn_ros.view.colours import legend
 from flexdyn_ros.view.generated_shapes import tube_profile

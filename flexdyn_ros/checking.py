@@ -1,0 +1,202 @@
+"""What was understood of a description, and what a specialist would warn of, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from flexdyn_ros.description import Override
+from flexdyn_ros.errors import SingularityError
+from flexdyn_ros.loading import load
+from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.protocol import Robot
+
+if TYPE_CHECKING:
+    from flexdyn_ros.families.trees.checks import FlexibleLinkReport, ModeReport
+
+__all__ = ["Body", "Report", "check"]
+
+
+@dataclass(frozen=True)
+class Body:
+    """One link: its mass [kg], and the joint that it hangs on (None for the root)."""
+
+    link: str
+    mass: float
+    joint: str | None
+    joint_type: str | None
+    parent: str | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `check` found.
+
+    Attributes
+    ----------
+    name, kind, root, base : str
+        Name and kind of the robot, its root link, type of its base.
+    file : str or None
+        Where the description came from; None for text.
+    gravity : tuple of 3
+        World axes [m/s2].
+    mass : float
+        Of all links [kg].
+    nq, nv, nu : int
+        Numbers of positions, velocities, efforts.
+    bodies : tuple of Body
+        One per link, in the order of the file.
+    coordinates : tuple of Coordinate
+    actuators : tuple of str
+        Names of what drives the robot.
+    overrides : tuple of Override
+        Values that a file, YAML or an option put in place of earlier ones.
+    flexible : tuple of FlexibleLinkReport
+        Masses and modes of the flexible links.
+    modes_free, modes_locked : tuple of ModeReport
+        First modes at the neutral position, joints free and locked, with damping ratios; empty where the
+        mass matrix is singular.
+    frequencies_free, frequencies_locked : tuple of float
+        First natural frequencies at the neutral position [Hz], joints free and locked; empty where the mass
+        matrix is singular.
+    warnings : tuple of str
+        What is probably a mistake.
+    notes : tuple of str
+        What is no mistake but good to know: where the neutral position is outside limits, numbers of soft
+        sections and the origin of a preset's, what became of `<inertial>` elements, links without damping,
+        modes too fast for steps of 1 ms.
+    """
+
+    name: str
+    kind: str
+    file: str | None
+    root: str
+    base: str
+    gravity: tuple[float, float, float]
+    mass: float
+    nq: int
+    nv: int
+    nu: int
+    bodies: tuple[Body, ...]
+    coordinates: tuple[Coordinate, ...]
+    actuators: tuple[str, ...]
+    overrides: tuple[Override, ...]
+    flexible: tuple[FlexibleLinkReport, ...]
+    modes_free: tuple[ModeReport, ...]
+    modes_locked: tuple[ModeReport, ...]
+    frequencies_free: tuple[float, ...]
+    frequencies_locked: tuple[float, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def check(
+    source: Any,
+    *,
+    config: str | PathLike | Sequence[str | PathLike] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    modes: int = 8,
+) -> Report:
+    """Read a robot and report bodies, coordinates, masses, overrides, first frequencies and warnings.
+
+    Parameters
+    ----------
+    source, config, options, name
+        As of `flexdyn_ros.load`.
+    modes : int
+        Number of frequencies, at most.
+
+    Raises
+    ------
+    DescriptionError, UnsupportedError
+        As of `flexdyn_ros.load`.
+    """
+    robot = load(source, config=config, options=options, name=name)
+    description = robot.description
+    x, y, z = robot.gravity.tolist()
+    links, warnings, notes = _judged(robot)
+    free, locked = _modes(robot, modes, ()), _modes(robot, modes, "joints")
+    return Report(
+        name=robot.name,
+        kind=robot.kind,
+        file=description.file,
+        root=description.root,
+        base=description.base.type,
+        gravity=(x, y, z),
+        mass=robot.mass,
+        nq=robot.nq,
+        nv=robot.nv,
+        nu=robot.nu,
+        bodies=tuple(_body(robot, link.name) for link in description.links),
+        coordinates=robot.coordinates,
+        actuators=robot.actuators,
+        overrides=description.overrides,
+        flexible=links,
+        modes_free=free,
+        modes_locked=locked,
+        frequencies_free=tuple(mode.frequency for mode in free),
+        frequencies_locked=tuple(mode.frequency for mode in locked),
+        warnings=robot.warnings + warnings,
+        notes=_beyond_limits(robot) + notes,
+    )
+
+
+def _body(robot: Robot, link: str) -> Body:
+    inertial = robot.description.link(link).inertial
+    mass = inertial.mass if inertial else 0.0
+    joint = next((j for j in robot.description.joints if j.child == link), None)
+    if joint is None:
+        return Body(link, mass, None, None, None)
+    return Body(link, mass, joint.name, joint.type, joint.parent)
+
+
+def _judged(robot: Robot) -> tuple[tuple[FlexibleLinkReport, ...], tuple[str, ...], tuple[str, ...]]:
+    """Flexible links, warnings and notes; what judges is imported only for robots that have it."""
+    if robot.kind == "platform":
+        from flexdyn_ros.families.stewart.checks import judge_platform
+
+        return (), *judge_platform(robot)
+    if robot.kind == "continuum":
+        from flexdyn_ros.families.continuum.checks import judge_arm
+
+        return (), *judge_arm(robot)
+    if robot.kind not in ("tree", "mobile"):
+        return (), (), ()
+    links: tuple[FlexibleLinkReport, ...] = ()
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    if robot.description.flexible_links:
+        from flexdyn_ros.families.trees.checks import judge, report_links
+
+        links = report_links(robot.description)
+        warnings, notes = judge(robot, links)
+    if robot.kind == "mobile":
+        from flexdyn_ros.families.wheeled.checks import judge_mobile
+
+        beside = judge_mobile(robot)
+        warnings, notes = warnings + beside[0], notes + beside[1]
+    return links, warnings, notes
+
+
+def _modes(robot: Robot, count: int, lock: str | tuple[str, ...]) -> tuple[ModeReport, ...]:
+    """First modes at the neutral position; none where the mass matrix is singular (a warning says so)."""
+    from flexdyn_ros.families.trees.checks import mode_table
+
+    try:
+        return mode_table(robot, count, lock)
+    except SingularityError:
+        return ()
+
+
+def _beyond_limits(robot: Robot) -> tuple[str, ...]:
+    """A note per coordinate whose neutral position is outside its limits."""
+    q = robot.neutral()
+    return tuple(
+        f"the neutral position of {c.name}, {q[c.q_index]:g} {c.unit}, is outside its limits "
+        f"{c.lower:g} to {c.upper:g} {c.unit}"
+        for c in robot.coordinates
+        if c.q_index >= 0 and not c.lower <= q[c.q_index] <= c.upper
+    )

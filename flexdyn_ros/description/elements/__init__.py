@@ -1,0 +1,1 @@
+"""Records of the elements, and how they are built from statements."""

@@ -1,0 +1,230 @@
+"""What a robot description says, as frozen records: the URDF part, and the whole that `read` returns.
+
+Units are SI and rad; vectors are tuples in the frame that URDF gives them. Nothing here computes physics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from flexdyn_ros.errors import UnknownNameError
+
+# imported when a description asks for them: making a frozen dataclass takes a millisecond
+if TYPE_CHECKING:
+    from flexdyn_ros.description.elements.platform_records import Platform
+    from flexdyn_ros.description.elements.records import (
+        Drive,
+        DryFriction,
+        FlexibleLink,
+        JointElasticity,
+        JointSpring,
+        Road,
+        Rotor,
+        Section,
+        Wheel,
+    )
+
+__all__ = [
+    "Base",
+    "Formulation",
+    "Inertial",
+    "Joint",
+    "Limit",
+    "Link",
+    "Mimic",
+    "Override",
+    "RobotDescription",
+]
+
+Vec3 = tuple[float, float, float]
+STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.80665)
+
+
+@dataclass(frozen=True)
+class Inertial:
+    """Mass [kg], centre of mass xyz [m] and axes rpy [rad] in the link frame.
+
+    inertia holds (ixx, ixy, ixz, iyy, iyz, izz) [kg m2], tensor entries about the centre of mass in the
+    axes of rpy.
+    """
+
+    mass: float
+    xyz: Vec3
+    rpy: Vec3
+    inertia: tuple[float, float, float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Link:
+    """A body of the tree; inertial is None where the file states none."""
+
+    name: str
+    inertial: Inertial | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Position [rad or m], effort [N m or N] and velocity limits; infinite where the file states none."""
+
+    lower: float = -inf
+    upper: float = inf
+    effort: float = inf
+    velocity: float = inf
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """This joint's position = multiplier * (position of `joint`) + offset."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint of the tree: child frame = parent frame * (xyz, rpy) * motion along or about axis.
+
+    axis is of unit length, in the joint frame; None for fixed and floating joints. damping [N m s/rad or N
+    s/m] and
+    friction [N m or N] are URDF's `<dynamics>`. rotor, elasticity, spring and dry_friction come from
+    `<flexdyn>`.
+    """
+
+    name: str
+    type: str
+    parent: str
+    child: str
+    xyz: Vec3 = (0.0, 0.0, 0.0)
+    rpy: Vec3 = (0.0, 0.0, 0.0)
+    axis: Vec3 | None = None
+    limit: Limit = Limit()
+    damping: float = 0.0
+    friction: float = 0.0
+    mimic: Mimic | None = None
+    rotor: Rotor | None = None
+    elasticity: JointElasticity | None = None
+    spring: JointSpring | None = None
+    dry_friction: DryFriction | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Base:
+    """How the root link stands in the world. joint, world: names of the URDF joint and link that said
+    `floating`."""
+
+    type: str = "fixed"
+    xyz: Vec3 = (0.0, 0.0, 0.0)
+    rpy: Vec3 = (0.0, 0.0, 0.0)
+    joint: str | None = None
+    world: str | None = None
+
+
+@dataclass(frozen=True)
+class Formulation:
+    """Which equations are used; None where the attribute has no meaning for the robot's kind."""
+
+    method: str | None = "articulated"
+    flexible: bool | None = True
+    rotary_inertia: str | None = "consistent"
+    frame: str | None = "so3"
+    stiffening: str | None = "full"
+    preset: str | None = None
+    suspension: str | None = None
+    kinematics: str | None = None
+    order: int | None = None
+    mass_model: str | None = None
+    energy_ratio: float | None = None
+    leg_spin: str | None = None
+
+
+@dataclass(frozen=True)
+class Override:
+    """One value that a later source (file, YAML, options) put in place of an earlier one."""
+
+    path: str
+    old: Any
+    new: Any
+    source: str
+
+
+@dataclass(frozen=True)
+class RobotDescription:
+    """All that a description says, checked as far as text can be checked.
+
+    root is the name of the root link; links and joints keep the order of the file. kind is `tree`, `mobile`,
+    `continuum` or `platform`. text is the expanded URDF that was read, file the path it came from (None
+    for text).
+    """
+
+    name: str
+    root: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    gravity: Vec3 = STANDARD_GRAVITY
+    base: Base = field(default_factory=Base)
+    formulation: Formulation = field(default_factory=Formulation)
+    flexible_links: Mapping[str, FlexibleLink] = field(default_factory=dict)
+    sections: tuple[Section, ...] = ()
+    wheels: tuple[Wheel, ...] = ()
+    road: Road | None = None
+    drive: Drive | None = None
+    platform: Platform | None = None
+    kind: str = "tree"
+    overrides: tuple[Override, ...] = ()
+    warnings: tuple[str, ...] = ()
+    file: str | None = None
+    text: str = ""
+
+    def link(self, name: str) -> Link:
+        """The link of that name; UnknownNameError if there is none."""
+        try:
+            return self._links_by_name[name]
+        except KeyError:
+            raise UnknownNameError("link", name, self._links_by_name) from None
+
+    def joint(self, name: str) -> Joint:
+        """The joint of that name; UnknownNameError if there is none."""
+        try:
+            return self._joints_by_name[name]
+        except KeyError:
+            raise UnknownNameError("joint", name, self._joints_by_name) from None
+
+    def children_of(self, link: str) -> tuple[Joint, ...]:
+        """Joints whose parent is this link, in file order."""
+        self.link(link)
+        return self._joints_by_parent.get(link, ())
+
+    @cached_property
+    def _links_by_name(self) -> Mapping[str, Link]:
+        return {link.name: link for link in self.links}
+
+    @cached_property
+    def _joints_by_name(self) -> Mapping[str, Joint]:
+        return {joint.name: joint for joint in self.joints}
+
+    @cached_property
+    def _joints_by_parent(self) -> Mapping[str, tuple[Joint, ...]]:
+        children: dict[str, list[Joint]] = {}
+        for joint in self.joints:
+            children.setdefault(joint.parent, []).append(joint)
+        return {parent: tuple(joints) for parent, joints in children.items()}
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "flexible_links", MappingProxyType(dict(self.flexible_links)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Read-only mappings do not pickle; plain ones do."""
+        state = {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+        return state | {"flexible_links": dict(self.flexible_links)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()

@@ -1,0 +1,181 @@
+"""The kind of a robot, and the formulation it gets where the text leaves it open."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from flexdyn_ros.description.elements.description import Base, Formulation, Joint
+from flexdyn_ros.description.elements.records import FlexibleLink, Section
+from flexdyn_ros.description.language.statements import Statement, complete
+from flexdyn_ros.errors import FlexdynWarning
+
+# per kind: the attributes that have a meaning, with the values allowed (None: any) ; the first is the default
+_ROTARY = ("consistent", "paper", "none")
+_STIFFENING = ("full", "geometric", "none")
+_BOOL = (True, False)
+_ALLOWED: dict[str, dict[str, tuple[Any, ...]]] = {
+    "tree": {
+        "method": ("articulated", "lagrange"),
+        "flexible": _BOOL,
+        "rotary_inertia": _ROTARY,
+        "frame": ("so3", "affine"),
+        "stiffening": _STIFFENING,
+        "preset": (None, "paper"),
+    },
+    "floating_frame": {
+        "method": ("floating_frame", "articulated"),
+        "flexible": _BOOL,
+        "rotary_inertia": ("none", "consistent"),
+        "frame": ("so3",),
+        "stiffening": ("none", "geometric"),
+        "suspension": ("small_angle", "exact"),
+    },
+    "mobile": {
+        "method": ("articulated", "floating_frame"),
+        "flexible": _BOOL,
+        "rotary_inertia": _ROTARY,
+        "frame": ("so3",),
+        "stiffening": _STIFFENING,
+        "suspension": ("small_angle", "exact"),
+    },
+    "continuum": {
+        "rotary_inertia": ("consistent", "none"),
+        "kinematics": ("exact", "modal"),
+        "order": (11, ...),
+        "mass_model": ("distributed", "lumped", "lumped2"),
+        "energy_ratio": (0.56, ...),
+    },
+    "platform": {"flexible": _BOOL, "leg_spin": ("universal", "none")},
+}
+#: to its first order alone the foreshortening leaves a mass matrix that is not positive definite
+_GEOMETRIC = (
+    "stiffening 'geometric' is computed as 'full' by the methods articulated and lagrange: without the terms "
+    "of second order the mass matrix would lose its definiteness at tip deflections of a tenth of the length"
+)
+_PAPER = {"method": "lagrange", "rotary_inertia": "paper", "frame": "affine", "stiffening": "none"}
+
+
+def kind_of(robot: Statement, has_sections: bool) -> str:
+    """`platform` if there is a platform, else `continuum` if a section, else `mobile` if a wheel, else
+    `tree`."""
+    if robot.child("platform") is not None:
+        return "platform"
+    if has_sections:
+        return "continuum"
+    return "mobile" if robot.all("wheel") else "tree"
+
+
+def build_formulation(
+    robot: Statement,
+    kind: str,
+    base: Base,
+    flexible_links: Mapping[str, FlexibleLink],
+    sections: tuple[Section, ...],
+    said_so: list[str],
+) -> Formulation:
+    """The formulation with the defaults of the kind; what belongs to another kind is refused.
+
+    said_so: gets what the user is warned of.
+
+    Warns
+    -----
+    FlexdynWarning
+        Where another stiffening is computed than the one asked for.
+    """
+    said = robot.child("formulation") or Statement(_rule(robot), robot.place)
+    complete(said)
+    allowed = _ALLOWED[_family(said, kind, base)]
+    _refuse_foreign(said, kind, allowed)
+    values: dict[str, Any] = {name: choices[0] for name, choices in allowed.items()}
+    if said.get("preset") == "paper":
+        beside = [name for name in said.values if name not in ("preset", "flexible")]
+        if beside:
+            said.fail(f"'{beside[0]}' beside a preset", beside[0], "the preset alone")
+        values |= _PAPER
+    values |= {name: value.value for name, value in said.values.items()}
+    formulation = Formulation(**{name: values.get(name) for name in Formulation.__dataclass_fields__})
+    _check(said, kind, base, formulation, flexible_links, sections)
+    if formulation.stiffening == "geometric" and formulation.method != "floating_frame":
+        said_so.append(_GEOMETRIC)
+        warnings.warn(_GEOMETRIC, FlexdynWarning, stacklevel=2)
+        formulation = replace(formulation, stiffening="full")
+    return formulation
+
+
+def _rule(robot: Statement) -> Any:
+    return robot.element.child("formulation")
+
+
+def _family(said: Statement, kind: str, base: Base) -> str:
+    """floating_frame has defaults of its own: it is the default method of planar bases with wheels."""
+    if kind == "mobile" and said.get("method") in (None, "floating_frame") and base.type == "planar":
+        return "floating_frame"
+    return kind
+
+
+def _refuse_foreign(said: Statement, kind: str, allowed: Mapping[str, tuple[Any, ...]]) -> None:
+    for name, value in said.values.items():
+        if name not in allowed:
+            kinds = sorted(
+                {"mobile" if k == "floating_frame" else k for k in _ALLOWED if name in _ALLOWED[k]}
+            )
+            message = f"'{name}' belongs to robots of kind {' or '.join(kinds)}, this one is of kind {kind}"
+            said.fail(message, name, "one of " + ", ".join(allowed))
+        choices = allowed[name]
+        if ... not in choices and value.value not in choices:
+            words = ", ".join(str(choice) for choice in choices if choice is not None)
+            said.fail(
+                f"{name} = {value.value} is not offered for this robot of kind {kind}",
+                name,
+                f"one of {words}",
+            )
+
+
+def _check(
+    said: Statement,
+    kind: str,
+    base: Base,
+    formulation: Formulation,
+    flexible_links: Mapping[str, FlexibleLink],
+    sections: tuple[Section, ...],
+) -> None:
+    if formulation.method == "floating_frame" and base.type != "planar":
+        said.fail(f"floating_frame with a {base.type} base", "method", "a planar base, or articulated")
+    if formulation.frame == "affine" and formulation.method != "lagrange":
+        said.fail("affine frames need the method lagrange", "frame", "so3, or method lagrange")
+    if formulation.rotary_inertia == "none" and kind != "continuum":
+        for link in flexible_links.values():
+            if link.modes.torsion:
+                message = f"link '{link.link}' has torsion modes, which a line mass cannot have"
+                said.fail(message, "rotary_inertia", "consistent, or no torsion modes")
+    if len(sections) > 1 and formulation.mass_model != "distributed":
+        said.fail("several sections have the distributed mass only", "mass_model", "distributed")
+
+
+def refuse_mixtures(
+    robot: Statement,
+    kind: str,
+    sections: Mapping[str, Statement],
+    links: Mapping[str, Statement],
+    joints: Mapping[str, tuple[Joint, Statement]],
+) -> None:
+    """Platform and continuum mix with nothing flexible; wheels, road and drive belong to mobile robots."""
+    if kind == "platform":
+        for name, section in sections.items():
+            section.fail(f"soft section '{name}' in a robot with a platform", None, "one of them")
+    if kind in ("platform", "continuum"):
+        for name, link in links.items():
+            link.fail(f"flexible link '{name}' in a robot of kind {kind}", None, "no flexible links")
+        for name, (joint, said) in joints.items():
+            if joint.elasticity is not None:
+                said.fail(f"elastic joint '{name}' in a robot of kind {kind}", None, "no elastic joints")
+        for wheel in robot.all("wheel"):
+            wheel.fail(f"a wheel in a robot of kind {kind}", None, "no wheels")
+    if kind != "mobile":
+        for tag in ("road", "drive"):
+            child = robot.child(tag)
+            if child is not None:
+                child.fail(f"<{tag}> in a robot without wheels", None, "a <wheel>, or nothing")

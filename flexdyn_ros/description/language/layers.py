@@ -1,0 +1,80 @@
+"""What URDF, files of blocks, YAML and options say, laid over each other and added to the robot."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from flexdyn_ros.description.elements.assembly import assemble
+from flexdyn_ros.description.elements.description import Override, RobotDescription
+from flexdyn_ros.description.language import settings
+from flexdyn_ros.description.language.blocks import Layer, place_of, read_blocks
+from flexdyn_ros.description.language.merging import merge
+from flexdyn_ros.description.language.mistakes import end_of_stage
+from flexdyn_ros.description.language.statements import Place
+from flexdyn_ros.description.urdf import sources
+from flexdyn_ros.description.urdf.limits import FILE, screen_flexible
+from flexdyn_ros.description.urdf.markup import Document
+from flexdyn_ros.description.urdf.parsing import parsed
+from flexdyn_ros.description.urdf.sources import Origin
+from flexdyn_ros.errors import DescriptionError
+
+
+def extend(
+    robot: RobotDescription, doc: Document, config: Any, options: Any, origin: Origin = "any"
+) -> RobotDescription:
+    """The robot with all that `<flexdyn>`, YAML and options say.
+
+    origin "text" and "recording": it may ask for no more modes than are prepared in seconds; of a recording
+    the options are text of unknown origin, too.
+    """
+    overrides: list[Override] = []
+    options_place = None if origin == "recording" else "options"
+    layer = _all_layers(doc, robot, config, (options, options_place), overrides)
+    extended = assemble(robot, layer, tuple(overrides))
+    if origin in ("text", "recording"):
+        screen_flexible(extended)
+    return extended
+
+
+def _all_layers(
+    doc: Document,
+    robot: RobotDescription,
+    config: Any,
+    said: tuple[Any, str | None],
+    overrides: list[Override],
+) -> Layer:
+    """URDF < `<flexdyn file>` < YAML < options, laid over each other."""
+    known = {"link": {link.name for link in robot.links}, "joint": {joint.name for joint in robot.joints}}
+    layer = Layer("urdf", place_of(doc, doc.root))
+    files = read_blocks(doc, known, layer)
+    if files:
+        merge(layer, _file_layer(files, known, place_of(doc, doc.root)), overrides)
+    for path in [config] if isinstance(config, (str, os.PathLike)) else config or []:
+        merge(layer, settings.read_config(path, known), overrides)
+    options, options_place = said
+    if options is not None:
+        merge(layer, settings.read_options(options, known, options_place), overrides)
+    end_of_stage()
+    return layer
+
+
+def _file_layer(files: list[tuple[str, Place]], known: dict[str, set[str]], where: Place) -> Layer:
+    """What the files named by `<flexdyn file>` say; the root of each is <robot> with <flexdyn> blocks
+    only."""
+    layer = Layer("<flexdyn file>", where)
+    for name, place in files:
+        try:
+            path = sources.find_reference(name, place.file)
+        except DescriptionError as error:
+            place.fail(error.message, "file", name, error.expected)
+        content = sources.read_bytes(path, FILE.size)
+        doc, _ = parsed(content, str(path), from_text=place.file is None)
+        for element in doc.root:
+            if element.tag != "flexdyn":
+                doc.fail(f"<{element.tag}> in a file of <flexdyn> blocks", element, value=str(element.tag),
+                         expected="<flexdyn> blocks only")  # fmt: skip
+        more = read_blocks(doc, known, layer)
+        if more:
+            more[0][1].fail("a file of <flexdyn> blocks names another", "file", more[0][0], "blocks only")
+    return layer

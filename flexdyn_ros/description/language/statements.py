@@ -1,0 +1,148 @@
+"""Statements: what XML, YAML and options say about one element, typed, each value with the place it came
+from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from flexdyn_ros.description.language.values import WrongValue, convert, expected
+from flexdyn_ros.description.language.vocabulary import Attribute, Element
+from flexdyn_ros.errors import DescriptionError
+
+DELETED: Any = type("Deleted", (), {"__repr__": lambda self: "null"})()
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something was said: file (or `options`), line, element path."""
+
+    file: str | None
+    line: int | None
+    element: str
+    expanded: bool = False
+
+    def fail(
+        self, message: str, attribute: str | None = None, value: Any = None, expected: str | None = None
+    ) -> NoReturn:
+        """Raise the DescriptionError that names this place."""
+        if self.expanded:
+            message += " (the line is that of the text after xacro expansion)"
+        raise DescriptionError(
+            message,
+            file=self.file,
+            line=self.line,
+            element=self.element,
+            attribute=attribute,
+            value=value,
+            expected=expected,
+        )
+
+
+@dataclass(frozen=True)
+class Value:
+    """A typed value, how it was written, and where."""
+
+    value: Any
+    raw: Any
+    place: Place
+
+
+@dataclass
+class Statement:
+    """What is said of one element. children: by tag, then by key (named), by count (repeated) or by ""
+    (single)."""
+
+    element: Element
+    place: Place
+    values: dict[str, Value] = field(default_factory=dict)
+    children: dict[str, dict[Any, Statement]] = field(default_factory=dict)
+
+    def set(self, attribute: Attribute, raw: Any, place: Place) -> None:
+        """Convert and store a value; refuse one that the attribute does not accept."""
+        try:
+            value = convert(attribute, raw)
+        except WrongValue as error:
+            name = attribute.name
+            place.fail(f"wrong value of {name}", name, _shown(raw), str(error))
+        self.values[attribute.name] = Value(value, raw, place)
+
+    def child(self, tag: str) -> Statement | None:
+        """The single child of that tag."""
+        return self.children.get(tag, {}).get("")
+
+    def all(self, tag: str) -> list[Statement]:
+        """Named or repeated children, in order."""
+        return list(self.children.get(tag, {}).values())
+
+    def get(self, name: str) -> Any:
+        """The value as given, None if it was not."""
+        value = self.values.get(name)
+        return None if value is None else value.value
+
+    def fail(self, message: str, attribute: str | None = None, expected: str | None = None) -> NoReturn:
+        """Refuse this element, or the value of one of its attributes where that was said."""
+        value = self.values.get(attribute or "")
+        if value is None:
+            self.place.fail(message, attribute, None, expected)
+        value.place.fail(message, attribute, _shown(value.raw), expected)
+
+
+def _shown(raw: Any) -> Any:
+    return raw[:200] + "..." if isinstance(raw, str) and len(raw) > 200 else raw
+
+
+def complete(statement: Statement, **fallback: Any) -> dict[str, Any]:
+    """All settings of the element with defaults filled in; fallback replaces the schema's defaults.
+
+    Refuses missing required attributes, groups that exclude each other, and attributes that have a meaning
+    only
+    beside another value.
+    """
+    element = statement.element
+    _check_groups(statement)
+    values = {}
+    for attribute in element.settings:
+        given = statement.values.get(attribute.name)
+        if given is None and attribute.required:
+            message = f"attribute '{attribute.name}' of <{element.name}> is missing"
+            statement.fail(message, attribute.name, expected(attribute))
+        default = fallback.get(attribute.name, attribute.default)
+        values[attribute.name] = default if given is None else given.value
+    for attribute in element.settings:
+        _check_condition(statement, attribute, values)
+    return values
+
+
+def _check_groups(statement: Statement) -> None:
+    groups = statement.element.one_of
+    used = [[name for name in group if name in statement.values] for group in groups]
+    said = [names[0] for names in used if names]
+    if len(said) > 1:
+        other = " and ".join(f"'{name}'" for name in said)
+        statement.fail(f"{other} exclude each other", said[1], "only one of them")
+    if not said and statement.element.one_of_needed:
+        words = " or ".join(" and ".join(group) for group in groups)
+        statement.fail(f"<{statement.element.name}> says too little", groups[0][0], words)
+
+
+def _check_condition(statement: Statement, attribute: Attribute, values: dict[str, Any]) -> None:
+    given = attribute.name in statement.values
+    if attribute.only is not None and given:
+        other, allowed = attribute.only
+        if values[other] not in allowed:
+            message = f"'{attribute.name}' has no meaning with {other} = {values[other]}"
+            statement.fail(message, attribute.name, f"{other} = {' or '.join(allowed)}")
+    if attribute.needed is not None and not given:
+        other, allowed = attribute.needed
+        if values[other] in allowed:
+            message = f"attribute '{attribute.name}' is missing, {other} = {values[other]} needs it"
+            statement.fail(message, attribute.name, expected(attribute))
+
+
+class Lines(dict[str, Any]):
+    """A mapping read from YAML that knows the line of each key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: dict[str, int] = {}

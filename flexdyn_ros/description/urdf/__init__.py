@@ -1,0 +1,1 @@
+"""Sources, xacro, and strict reading of URDF."""

@@ -1,0 +1,230 @@
+"""Links and joints of a URDF. Tags of other tools (visual, gazebo, transmission, ...) are left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from math import hypot, inf
+from typing import NoReturn
+
+from flexdyn_ros.description.elements.description import Inertial, Joint, Limit, Link, Mimic
+from flexdyn_ros.description.language.mistakes import part
+from flexdyn_ros.description.language.values import suggestion
+from flexdyn_ros.description.urdf.inertia import judge_inertia
+from flexdyn_ros.description.urdf.markup import (
+    Document,
+    Element,
+    line_of,
+    name_of,
+    number,
+    only_child,
+    vector,
+)
+
+JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
+_ZERO = (0.0, 0.0, 0.0)
+# what URDF knows, by element: other words are left to other tools, unless they look like a typing mistake
+_IN_LINK: dict[str, tuple[str, ...]] = {"inertial": (), "visual": (), "collision": ()}
+_IN_JOINT = {
+    "origin": ("xyz", "rpy"),
+    "parent": ("link",),
+    "child": ("link",),
+    "axis": ("xyz",),
+    "calibration": (),
+    "dynamics": ("damping", "friction"),
+    "limit": ("lower", "upper", "effort", "velocity"),
+    "mimic": ("joint", "multiplier", "offset"),
+    "safety_controller": (),
+}
+Inertia = tuple[float, float, float, float, float, float]
+Hints = dict[str, str]
+#: unknown words that are compared with those of URDF
+_MOST_HINTS = 500
+
+
+def read_links(doc: Document, warnings: list[str]) -> tuple[Link, ...]:
+    """All `<link>` children of `<robot>`, in file order; repeated names refused."""
+    links: dict[str, Link] = {}
+    hints: Hints = {}
+    for element in doc.root.findall("link"):
+        with part():
+            name = _new_name(doc, element, links)
+            # a link whose inertia is wrong is there all the same
+            links[name] = Link(name, None, line_of(element))
+            inertial = only_child(doc, element, "inertial")
+            values = None if inertial is None else _read_inertial(doc, name, inertial, warnings)
+            links[name] = Link(name, values, line_of(element))
+            _warn_of_typos(element, _IN_LINK, warnings, hints)
+    if not links:
+        doc.fail("the robot has no links", doc.root, expected="at least one <link>")
+    return tuple(links.values())
+
+
+def read_joints(doc: Document, warnings: list[str]) -> tuple[Joint, ...]:
+    """All `<joint>` children of `<robot>`, in file order; repeated names refused."""
+    joints: dict[str, Joint] = {}
+    hints: Hints = {}
+    for element in doc.root.findall("joint"):
+        with part():
+            name = _new_name(doc, element, joints)
+            joints[name] = _read_joint(doc, name, element, warnings)
+            _warn_of_typos(element, _IN_JOINT, warnings, hints)
+    return tuple(joints.values())
+
+
+def _new_name(doc: Document, element: Element, known: dict) -> str:
+    name = name_of(doc, element)
+    if name in known:
+        first = known[name].line
+        doc.fail(f"the name is used twice, first in line {first}", element, "name", name, "a name of its own")
+    return name
+
+
+def _warn_of_typos(
+    element: Element, known: Mapping[str, tuple[str, ...]], warnings: list[str], hints: Hints
+) -> None:
+    """Warn of children and attributes that are nearly, but not quite, words of URDF."""
+    for child in element:
+        tag = str(child.tag)
+        if tag not in known:
+            hint = _typo(tag, known, hints)
+            if hint:
+                warnings.append(f"{_where(element, child)}: <{tag}> is ignored{hint}")
+            continue
+        for name in map(str, child.keys() if known[tag] else ()):
+            hint = "" if name in known[tag] else _typo(name, known[tag], hints)
+            if hint:
+                warnings.append(f"{_where(element, child)}: '{name}' of <{tag}> is ignored{hint}")
+
+
+def _where(element: Element, child: Element) -> str:
+    return f"{element.tag} '{element.get('name')}', line {line_of(child)}"
+
+
+def _typo(word: str, known: Iterable[str], hints: Hints) -> str:
+    """The word of URDF that is nearly this one. Words of other tools come again and again; a text of
+    hundreds of thousands of different ones is not worth the time."""
+    hint = hints.get(word)
+    if hint is None:
+        hint = suggestion(word, known, 0.8) if len(hints) < _MOST_HINTS else ""
+        hints[word] = hint
+    return hint
+
+
+def _read_inertial(doc: Document, link: str, element: Element, warnings: list[str]) -> Inertial | None:
+    mass_element = only_child(doc, element, "mass")
+    tensor = only_child(doc, element, "inertia")
+    origin = only_child(doc, element, "origin")
+    if mass_element is None and tensor is None:
+        warnings.append(f"link '{link}': <inertial> without <mass> and <inertia> is ignored")
+        return None
+    if mass_element is None:
+        doc.fail("<mass> is missing", element, expected='<mass value="..."/>')
+    mass = number(doc, mass_element, "value")
+    if mass < 0:
+        doc.fail("mass is negative", mass_element, "value", mass_element.get("value"), "mass >= 0 kg")
+    if tensor is None:
+        warnings.append(f"link '{link}': <inertial> without <inertia> is taken as a point mass")
+        inertia = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    else:
+        inertia = read_tensor(doc, tensor)
+        label = f"link '{link}', line {line_of(tensor)}"
+        judge_inertia(_fail_at(doc, tensor), label, mass, inertia, warnings)
+    return Inertial(mass, vector(doc, origin, "xyz", _ZERO), vector(doc, origin, "rpy", _ZERO), inertia)
+
+
+def _fail_at(doc: Document, element: Element) -> Callable[..., NoReturn]:
+    def fail(message: str, attribute: str | None, value: object, expected: str) -> NoReturn:
+        doc.fail(message, element, attribute, value, expected)
+
+    return fail
+
+
+def read_tensor(doc: Document, element: Element) -> Inertia:
+    """The six entries of `<inertia>`; off-diagonals may be left out, as many files do, the moments may
+    not."""
+    ixx, iyy, izz = (number(doc, element, key) for key in ("ixx", "iyy", "izz"))
+    ixy, ixz, iyz = (number(doc, element, key, 0.0) for key in ("ixy", "ixz", "iyz"))
+    return (ixx, ixy, ixz, iyy, iyz, izz)
+
+
+def _read_joint(doc: Document, name: str, element: Element, warnings: list[str]) -> Joint:
+    kind = element.get("type")
+    if kind not in JOINT_TYPES:
+        doc.fail("unknown joint type", element, "type", kind, "one of " + ", ".join(JOINT_TYPES))
+    origin = only_child(doc, element, "origin")
+    dynamics = only_child(doc, element, "dynamics")
+    return Joint(
+        name=name,
+        type=kind,
+        parent=_link_of(doc, element, "parent"),
+        child=_link_of(doc, element, "child"),
+        xyz=vector(doc, origin, "xyz", _ZERO),
+        rpy=vector(doc, origin, "rpy", _ZERO),
+        axis=_read_axis(doc, element, kind),
+        limit=_read_limit(doc, element, kind, warnings),
+        damping=_not_negative(doc, dynamics, "damping"),
+        friction=_not_negative(doc, dynamics, "friction"),
+        mimic=_read_mimic(doc, element, kind, warnings),
+        line=line_of(element),
+    )
+
+
+def _link_of(doc: Document, joint: Element, tag: str) -> str:
+    element = only_child(doc, joint, tag, required=True)
+    assert element is not None
+    return name_of(doc, element, "link")
+
+
+def _not_negative(doc: Document, element: Element | None, attribute: str, default: float = 0.0) -> float:
+    if element is None:
+        return default
+    value = number(doc, element, attribute, default)
+    if value < 0:
+        doc.fail("negative value", element, attribute, element.get(attribute), "a number >= 0")
+    return value
+
+
+def _read_axis(doc: Document, joint: Element, kind: str) -> tuple[float, float, float] | None:
+    if kind in ("fixed", "floating"):
+        return None
+    element = only_child(doc, joint, "axis")
+    axis = vector(doc, element, "xyz", (1.0, 0.0, 0.0))
+    # scaled first, so that very long or short axes do not overflow
+    largest = max(abs(c) for c in axis)
+    if largest == 0.0 and element is not None:
+        doc.fail("the axis has no direction", element, "xyz", element.get("xyz"), "a vector that is not zero")
+    x, y, z = (c / largest for c in axis)
+    length = hypot(x, y, z)
+    return (x / length, y / length, z / length)
+
+
+def _read_limit(doc: Document, joint: Element, kind: str, warnings: list[str]) -> Limit:
+    if kind in ("fixed", "floating"):
+        return Limit()
+    element = only_child(doc, joint, "limit")
+    if element is None:
+        if kind in ("revolute", "prismatic"):
+            warnings.append(f"joint '{joint.get('name')}': {kind} without <limit>; it is taken as unlimited")
+        return Limit()
+    effort = _not_negative(doc, element, "effort", inf)
+    velocity = _not_negative(doc, element, "velocity", inf)
+    if kind == "continuous":
+        return Limit(effort=effort, velocity=velocity)
+    # URDF: an absent bound is 0, if the other one is there; with both absent nothing is limited
+    if element.get("lower") is None and element.get("upper") is None:
+        return Limit(effort=effort, velocity=velocity)
+    lower, upper = number(doc, element, "lower", 0.0), number(doc, element, "upper", 0.0)
+    if lower > upper:
+        doc.fail("the lower limit is above the upper", element, "lower", lower, f"lower <= upper = {upper}")
+    return Limit(lower, upper, effort, velocity)
+
+
+def _read_mimic(doc: Document, joint: Element, kind: str, warnings: list[str]) -> Mimic | None:
+    element = only_child(doc, joint, "mimic")
+    if element is None:
+        return None
+    if kind in ("fixed", "floating"):
+        warnings.append(f"joint '{joint.get('name')}': <mimic> of a {kind} joint is ignored")
+        return None
+    leader = name_of(doc, element, "joint")
+    return Mimic(leader, number(doc, element, "multiplier", 1.0), number(doc, element, "offset", 0.0))

@@ -1,0 +1,136 @@
+"""How large a description may be, checked before a tree is built of it, and once more on the tree.
+
+Opening brackets and equals signs in the bytes are never fewer than the tags and attributes that the parser
+makes of them, so that the tree of whatever passes is bounded. libxml2 bounds the depth (256).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from flexdyn_ros.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from flexdyn_ros.description.elements.description import RobotDescription
+
+#: letters of a name or of any other attribute, on which work is done that grows faster than its length
+MOST_LETTERS = 65_536
+LONGEST_NAME = 255
+
+
+#: bytes of a YAML file (which is parsed slowly), and of a text file of numbers
+MOST_YAML = 1_000_000
+MOST_NUMBERS = 20_000_000
+#: rows of a table, also of one that is given in place
+MOST_ROWS = 100_000
+
+
+#: what text may ask for: modes of a link, and of the robot; finite elements; modes squared times elements
+#: (or the points of other bases); soft sections; wheels
+MODES_OF_LINK, MODES, ELEMENTS, EFFORT, SECTIONS, WHEELS = 40, 2000, 1000, 1_000_000, 100, 1000
+_POINTS = 5
+
+
+class Limits(NamedTuple):
+    """Most bytes, `<link>` elements, tags (start and end), and attributes."""
+
+    size: int
+    links: int
+    tags: int
+    attributes: int
+
+
+#: text that comes over a topic, as a parameter, from a service or a recording, or is given to `load`
+TEXT = Limits(10_000_000, 20_000, 1_000_000, 1_000_000)
+#: a file that the user has named
+FILE = Limits(50_000_000, 50_000, 3_000_000, 3_000_000)
+
+
+def limits_of(file: str | None) -> Limits:
+    """The limits of text (None) or of a file."""
+    return TEXT if file is None else FILE
+
+
+def screen(raw: bytes, file: str | None) -> None:
+    """Refuse bytes that are too many, or would make too large a tree.
+
+    Raises
+    ------
+    DescriptionError
+        With what was counted and how much is accepted.
+    """
+    limits = limits_of(file)
+    if len(raw) > limits.size:
+        _refuse(file, "the text is too large", len(raw), limits.size, "bytes")
+    if raw.count(b"<link ") > limits.links:
+        # quicker than to build the tree; what is commented out does not count
+        links = re.sub(rb"<!--.*?-->", b"", raw, flags=re.DOTALL).count(b"<link ")
+        if links > limits.links:
+            _refuse(file, "too many links", links, limits.links, "links")
+    if raw.count(b"<") > limits.tags:
+        _refuse(file, "too many elements", raw.count(b"<"), limits.tags, "tags")
+    if raw.count(b"=") > limits.attributes:
+        _refuse(file, "too many attributes", raw.count(b"="), limits.attributes, "attributes")
+
+
+def screen_tree(root: Any, raw: bytes, file: str | None) -> None:
+    """Refuse a tree with too many links, or with words that are too long to work on."""
+    limits = limits_of(file)
+    links = len(root.findall("link"))
+    if links > limits.links:
+        _refuse(file, "too many links", links, limits.links, "links")
+    if len(raw) <= LONGEST_NAME:
+        return
+    find: Any = root.xpath
+    too_long = f"name() = 'name' or string-length() > {MOST_LETTERS}"
+    for found in find(f"(//@*[string-length() > {LONGEST_NAME}][{too_long}])[1]"):
+        most = LONGEST_NAME if found.attrname == "name" else MOST_LETTERS
+        raise DescriptionError(
+            f"an attribute of {len(found)} letters",
+            file=file,
+            line=found.getparent().sourceline,
+            element=str(found.getparent().tag),
+            attribute=found.attrname,
+            value=found[:40] + "...",
+            expected=f"at most {most} letters",
+        )
+
+
+def screen_flexible(description: RobotDescription) -> None:
+    """Refuse text of unknown origin that asks for more modes, elements, sections or wheels than are prepared
+    in about ten seconds.
+
+    A few words ask for them, and integrals over a link grow with the square of its modes: the size of the
+    text says nothing.
+    """
+    modes = elements = effort = 0
+    for link in description.flexible_links.values():
+        asked = link.modes
+        count = asked.axial + asked.bending_y + asked.bending_z + asked.torsion
+        points = asked.elements if asked.basis == "finite_element" else _POINTS
+        if count > MODES_OF_LINK:
+            _refuse_many(f"link '{link.link}': too many modes", count, MODES_OF_LINK, link.line)
+        modes, effort = modes + count, effort + points * count**2
+        elements += points if asked.basis == "finite_element" else 0
+    for what, number, most in (
+        ("modes", modes, MODES),
+        ("finite elements", elements, ELEMENTS),
+        ("modes squared times elements", effort, EFFORT),
+        ("soft sections", len(description.sections), SECTIONS),
+        ("wheels", len(description.wheels), WHEELS),
+    ):
+        if number > most:
+            _refuse_many(f"too many {what}", number, most, None)
+
+
+def _refuse_many(message: str, count: int, most: int, line: int | None) -> None:
+    expected = f"at most {most} in text of unknown origin (a file may have more)"
+    raise DescriptionError(message, line=line, element="robot/flexdyn", value=count, expected=expected)
+
+
+def _refuse(file: str | None, message: str, count: int, most: int, what: str) -> None:
+    expected = f"at most {most} {what}"
+    if file is None:
+        expected += f" in text ({FILE.size if what == 'bytes' else getattr(FILE, what)} in a file)"
+    raise DescriptionError(message, file=file, value=f"{count} {what}", expected=expected)

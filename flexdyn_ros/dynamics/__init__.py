@@ -1,1 +1,0 @@
-"""The verbs: robots of every family behind one protocol."""

@@ -1,0 +1,1 @@
+"""Records, frames and shapes of the expanded description, shared by the families."""

@@ -1,0 +1,1 @@
+"""Compiled frames and surfaces of what bends."""

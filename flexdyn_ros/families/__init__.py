@@ -1,0 +1,1 @@
+"""What each family of robots computes: from its description to numbers."""

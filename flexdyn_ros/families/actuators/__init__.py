@@ -1,0 +1,1 @@
+"""What drives coordinates: hydraulic cylinders with their valves, dry friction."""

@@ -1,0 +1,281 @@
+"""Servo-hydraulic cylinders: `Hydraulics.initial` and `Hydraulics.step`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.families.actuators.kernels import forces as kernels
+from flexdyn_ros.families.actuators.kernels.memory import FORCE_COMMAND, PARAMETERS, STATE, STATE_COUNT, VALVE
+from flexdyn_ros.families.actuators.parameters import HydraulicModel, build_hydraulics
+from flexdyn_ros.robot.arguments import numbers
+
+__all__ = ["Cylinders", "HydraulicState", "Hydraulics", "unpacked"]
+
+_MODES = {"valve": VALVE, "force": FORCE_COMMAND}
+
+
+class HydraulicState(NamedTuple):
+    """Cylinders at one time, arrays (..., n), SI, pressures absolute; forces along the legs.
+
+    force = force_hydraulic - force_friction + force_stop is that of the cylinder on the rod, positive pushes
+    it out; force_friction is the resistance of the seals, positive against extension. flow_bore, flow_rod are
+    those of the ports into the chambers. flags: bits as in flexdyn_interfaces/msg/HydraulicState. The fields
+    after flags belong to the next step: rate of the spool, command behind the slew limit, LuGre's bristles,
+    integral of the force control, the last rate and its filtered slope, sub-steps tried.
+    """
+
+    force: np.ndarray
+    force_hydraulic: np.ndarray
+    force_friction: np.ndarray
+    force_stop: np.ndarray
+    pressure_bore: np.ndarray
+    pressure_rod: np.ndarray
+    flow_bore: np.ndarray
+    flow_rod: np.ndarray
+    spool: np.ndarray
+    valve_command: np.ndarray
+    stroke: np.ndarray
+    flags: np.ndarray
+    spool_rate: np.ndarray
+    slewed_command: np.ndarray
+    bristle: np.ndarray
+    integral: np.ndarray
+    last_rate: np.ndarray
+    rate_slope: np.ndarray
+    attempts: np.ndarray
+
+
+class Hydraulics:
+    """The servo-hydraulic cylinders of a platform (parallel specification, section 8). Immutable.
+
+    Parameters
+    ----------
+    model : HydraulicModel
+
+    Attributes
+    ----------
+    names : tuple of str
+        The n legs, in the order of all arrays.
+    """
+
+    def __init__(self, model: HydraulicModel) -> None:
+        self.model = model
+        self.names = model.names
+        self._parameters = np.ascontiguousarray(model.parameters)
+        self._address = int(self._parameters.ctypes.data)
+
+    @classmethod
+    def of(cls, description: RobotDescription) -> Hydraulics | None:
+        """The cylinders of a description; None if it has none."""
+        model = build_hydraulics(description)
+        return None if model is None else cls(model)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Hydraulics, (self.model,)
+
+    def with_tolerances(self, rtol: float, atol: float) -> Hydraulics:
+        """The same with other tolerances of the pressures [-, Pa]; default 1e-4, 2000 Pa."""
+        return self.with_parameters(rtol=rtol, atol=atol)
+
+    def with_parameters(self, **values: Any) -> Hydraulics:
+        """The same with parameters replaced, each one number or (n,).
+
+        Names and units as in kernels/memory.py. Nothing but the names is checked: descriptions are
+        checked, experiments are yours.
+        """
+        parameters = self._parameters.copy()
+        for name, value in values.items():
+            if name not in PARAMETERS:
+                raise UnknownNameError("hydraulic parameter", name, PARAMETERS)
+            parameters[:, PARAMETERS.index(name)] = value
+        return Hydraulics(self.model._replace(parameters=parameters))
+
+    def initial(self, tau: Any, lengths: Any = None) -> HydraulicState:
+        """Cylinders at rest, valves closed, whose forces are tau (..., n) [N].
+
+        The mean of the two pressures lies midway between supply and tank if the force allows it, as in a
+        symmetric valve at rest. Forces out of reach: as near as possible, with FORCE_UNREACHABLE.
+
+        Parameters
+        ----------
+        lengths : (..., n) array, optional
+            Of the legs [m]; default: those of the home pose.
+        """
+        n = len(self.names)
+        lengths = self.model.home if lengths is None else lengths
+        tau, lengths = self._rows(tau=tau, lengths=lengths)
+        A1, A2 = self.model.column("bore_area"), self.model.column("rod_area")
+        p_s, p_t = self.model.column("supply"), self.model.column("tank")
+        wanted = tau + (A1 - A2) * self.model.column("atmosphere")
+        rod = np.clip((A1 * (p_s + p_t) - wanted) / (A1 + A2), p_t, p_s)
+        bore = np.clip((wanted + A2 * rod) / A1, p_t, p_s)
+        rod = np.clip((A1 * bore - wanted) / A2, p_t, p_s)
+        zero = np.zeros_like(tau)
+        fields = dict.fromkeys(HydraulicState._fields, zero)
+        state = HydraulicState(**fields | {"pressure_bore": bore, "pressure_rod": rod})
+        states = np.stack(np.broadcast_arrays(*state), axis=-1)
+        kernels.report(self._address, n, states.reshape(-1), lengths.reshape(-1), zero.reshape(-1).copy())
+        result = unpacked(states)
+        missed = abs(A1 * bore - A2 * rod - wanted) > 1e-6 * A1 * p_s
+        return result._replace(flags=result.flags | np.where(missed, np.uint32(512), np.uint32(0)))
+
+    def step(
+        self,
+        state: HydraulicState,
+        lengths: Any,
+        rates: Any,
+        command: Any,
+        dt: float,
+        *,
+        mode: str = "valve",
+        accelerations: Any = None,
+    ) -> HydraulicState:
+        """The cylinders dt seconds later, with the command held.
+
+        Over the step a leg has the length lengths + rates t + accelerations t^2 / 2; the forces returned are
+        those at its end. The step is divided as the tolerances ask for, 1e-3 s is usual.
+
+        Parameters
+        ----------
+        lengths, rates, accelerations : (..., n) arrays
+            Of the legs at the beginning [m, m/s, m/s2]; accelerations default to 0.
+        command : (..., n) array
+            Valve openings, clamped to -1..1, or forces on the rods [N], as `mode` says.
+        mode : {"valve", "force"}
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError
+            For arrays of another length, NaN or infinity, dt not positive, another mode. Nothing is changed:
+            states are never overwritten.
+        """
+        if mode not in _MODES:
+            raise UnknownNameError("mode", mode, tuple(_MODES))
+        if not (np.isfinite(dt) and dt > 0.0):
+            raise StateError(f"dt is {dt}, expected a positive number of seconds")
+        n = len(self.names)
+        accelerations = 0.0 if accelerations is None else accelerations
+        if np.ndim(accelerations) == 0:
+            accelerations = np.full(n, float(accelerations))
+        *rows, shape = self._rows(
+            lengths=lengths, rates=rates, accelerations=accelerations, command=command, state=state.force
+        )
+        states = np.stack(state, axis=-1, dtype=np.float64)
+        if states.shape[:-1] != shape.shape:
+            states = np.broadcast_to(states, (*shape.shape, STATE_COUNT)).copy()
+        kernels.tick(
+            self._address, n, states.reshape(-1), np.empty(STATE_COUNT),
+            *(row.reshape(-1) for row in rows), _MODES[mode], float(dt),
+        )  # fmt: skip
+        return unpacked(states)
+
+    def stiffness(self, lengths: Any) -> np.ndarray:
+        """Oil springs (..., n) of closed valves at half the supply pressure [N/m].
+
+        K = beta (A1^2/V1 + A2^2/V2), volumes at the lengths (..., n) [m].
+        """
+        (lengths,) = self._rows(lengths=lengths)
+        column = self.model.column
+        y = np.clip(lengths - column("shortest"), 0.0, column("stroke"))
+        V1 = column("dead_volume_bore") + column("bore_area") * y
+        V2 = column("dead_volume_rod") + column("rod_area") * (column("stroke") - y)
+        beta = self.bulk_modulus(0.5 * (column("supply") + column("tank")))
+        return beta * (column("bore_area") ** 2 / V1 + column("rod_area") ** 2 / V2)
+
+    def bulk_modulus(self, pressure: Any) -> np.ndarray:
+        """Of the oil with its air (..., n) at absolute pressures (..., n) or one [Pa]."""
+        column = self.model.column
+        p = np.asarray(pressure, dtype=np.float64)
+        oil = (1.0 - column("air")) * np.exp(-(p - column("atmosphere")) / column("bulk_modulus"))
+        gas = column("air") * (column("atmosphere") / p) ** (1.0 / column("polytropic"))
+        return (oil + gas) / (oil / column("bulk_modulus") + gas / (column("polytropic") * p))
+
+    def _rows(self, **arguments: Any) -> list[np.ndarray]:
+        """Arguments as float64 arrays of one shape (..., n), finite and writable."""
+        n = len(self.names)
+        arrays = []
+        for name, value in arguments.items():
+            array = numbers(value, name)
+            if array.ndim == 0 or array.shape[-1] != n:
+                raise DimensionError(f"{name} has shape {array.shape}, expected (..., {n})")
+            if not np.isfinite(array).all():
+                at = np.argwhere(~np.isfinite(array))[0]
+                raise StateError(
+                    f"{name}[{', '.join(map(str, at))}] is {array[tuple(at)]}, expected a finite number"
+                )
+            arrays.append(array)
+        try:
+            return [np.array(array, order="C") for array in np.broadcast_arrays(*arrays)]
+        except ValueError:
+            shapes = ", ".join(f"{name} {a.shape}" for name, a in zip(arguments, arrays, strict=True))
+            raise DimensionError(f"batches do not fit: {shapes}") from None
+
+
+def unpacked(states: np.ndarray) -> HydraulicState:
+    """Fields (..., n) of states (..., n, STATE_COUNT)."""
+    columns = np.ascontiguousarray(np.moveaxis(states, -1, 0))
+    state = HydraulicState(*columns)
+    return state._replace(flags=state.flags.astype(np.uint32))
+
+
+class Cylinders:
+    """The same cylinders with one state that is overwritten: for loops in real time. One per thread.
+
+    Parameters
+    ----------
+    hydraulics : Hydraulics
+    state : HydraulicState
+        (n,) fields.
+    rows : (n, k) array, optional
+        Memory to use, C-contiguous.
+
+    Attributes
+    ----------
+    rows : (n, k) array
+        The state, columns as STATE of kernels/memory.py.
+    """
+
+    def __init__(self, hydraulics: Hydraulics, state: HydraulicState, rows: np.ndarray | None = None) -> None:
+        self.hydraulics = hydraulics
+        n = len(hydraulics.names)
+        self.rows = np.zeros((n, STATE_COUNT)) if rows is None else rows
+        self._flat = self.rows.reshape(-1)
+        self._before = np.empty(STATE_COUNT)
+        self._zero = np.zeros(n)
+        self.set_state(state)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """One field (n,), live."""
+        return self.rows[:, STATE.index(name)]
+
+    def set_state(self, state: HydraulicState) -> None:
+        """Go on from another state."""
+        self.rows[:] = np.stack(state, axis=-1, dtype=np.float64)
+
+    def state(self) -> HydraulicState:
+        """A copy of the present state."""
+        return unpacked(self.rows)
+
+    def tick(
+        self,
+        lengths: np.ndarray,
+        rates: np.ndarray,
+        command: np.ndarray,
+        dt: float,
+        *,
+        force: bool = False,
+        accelerations: np.ndarray | None = None,
+    ) -> int:
+        """`Hydraulics.step` in place, without its checks: contiguous float64 arrays (n,), finite.
+
+        command means forces [N] if `force`, else valve openings. Returns the number of cylinders that kept
+        their state because the new one would not be finite.
+        """
+        return kernels.tick(
+            self.hydraulics._address, len(self._zero), self._flat, self._before, lengths, rates,
+            self._zero if accelerations is None else accelerations, command, int(force), dt,
+        )  # fmt: skip

@@ -1,0 +1,209 @@
+"""Parameters of servo-hydraulic cylinders: from the records of a description to rows for the kernels."""
+
+from __future__ import annotations
+
+from math import inf, isfinite, pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.description.elements.platform_records import Hydraulics, Leg
+from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.families.actuators.kernels.memory import (
+    FEEDBACK_LINEARIZATION,
+    LUGRE_LAW,
+    NO_FRICTION,
+    PARAMETERS,
+    PI_LAW,
+    STRIBECK_LAW,
+)
+from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
+
+__all__ = ["HydraulicModel", "build_hydraulics", "leg_parameters"]
+
+#: tolerances of the pressures (parallel specification, section 8.2)
+RTOL, ATOL = 1e-4, 2e3
+
+
+class HydraulicModel(NamedTuple):
+    """Cylinders of a platform.
+
+    names : of the n legs
+    parameters (n, k) : columns as PARAMETERS of kernels/memory.py
+    home (n,) : lengths of the legs at the home pose [m]
+    """
+
+    names: tuple[str, ...]
+    parameters: np.ndarray
+    home: np.ndarray
+
+    def column(self, name: str) -> np.ndarray:
+        """One parameter of all legs (n,)."""
+        return self.parameters[:, PARAMETERS.index(name)]
+
+
+def build_hydraulics(description: RobotDescription) -> HydraulicModel | None:
+    """The cylinders of a platform; None where the description has none.
+
+    Raises
+    ------
+    DescriptionError
+        If only some legs have hydraulics, or a parameter makes no sense.
+    """
+    platform = description.platform
+    if platform is None or all(leg.hydraulics is None for leg in platform.legs):
+        return None
+    rows = []
+    for leg in platform.legs:
+        if leg.hydraulics is None:
+            raise DescriptionError(
+                f"leg '{leg.name}' has no hydraulics, but others have",
+                file=description.file,
+                line=leg.line,
+                element="leg",
+                expected="<hydraulics> in <platform>, in every <leg>, or in none",
+            )
+        slider = description.joint(leg.slider)
+        fault = _fault_of(leg.hydraulics)
+        if fault:
+            raise DescriptionError(
+                f"hydraulics of leg '{leg.name}': {fault[0]}",
+                file=description.file,
+                line=leg.line,
+                element="hydraulics",
+                expected=fault[1],
+            )
+        rows.append(leg_parameters(leg.hydraulics, slider.xyz[2], slider.limit.upper))
+    parameters = np.array(rows)
+    home = np.array([_home_length(description, leg) for leg in platform.legs])
+    for array in (parameters, home):
+        array.flags.writeable = False
+    return HydraulicModel(tuple(leg.name for leg in platform.legs), parameters, home)
+
+
+def _home_length(description: RobotDescription, leg: Leg) -> float:
+    """Distance of a leg's two joints at the home pose [m]; both in axes of the base."""
+    platform = description.platform
+    assert platform is not None
+    joints = {joint.child: joint for joint in description.joints}
+    home = joints[platform.link]
+    second = joints[description.joint(leg.slider).parent]
+    lower = np.array(joints[second.parent].xyz)
+    upper = np.array(home.xyz) + rotation_of_rpy(home.rpy) @ np.array(leg.anchor)
+    return float(np.linalg.norm(upper - lower))
+
+
+def _fault_of(h: Hydraulics) -> tuple[str, str] | None:
+    """What is wrong with a record beyond what its elements show one by one, and what is expected."""
+    if h.fluid.model == "air" and not 0.0 < (h.fluid.air_fraction or 0.0) < 0.1:
+        return f"air_fraction is {h.fluid.air_fraction}", "above 0 and below 0.1"
+    if h.fluid.polytropic_exponent < 1.0:
+        return f"polytropic_exponent is {h.fluid.polytropic_exponent}", "at least 1"
+    if h.fluid.cavitation_pressure >= h.supply.tank_pressure:
+        return f"cavitation_pressure is {h.fluid.cavitation_pressure} Pa", "below tank_pressure"
+    relief = h.supply.relief_pressure
+    if relief is not None and relief <= h.supply.tank_pressure:
+        return f"relief_pressure is {relief} Pa", "above tank_pressure"
+    if not h.supply.pressure > h.supply.tank_pressure > 0.0:
+        return f"pressure is {h.supply.pressure} Pa", "pressure > tank_pressure > 0"
+    if not h.cylinder.bore > h.cylinder.rod_diameter > 0.0:
+        return f"bore is {h.cylinder.bore} m", "bore > rod_diameter > 0"
+    return None
+
+
+def leg_parameters(
+    h: Hydraulics, shortest: float, stroke: float, *, rtol: float = RTOL, atol: float = ATOL
+) -> np.ndarray:
+    """Row of parameters (k,) of one cylinder.
+
+    Parameters
+    ----------
+    h : Hydraulics
+        Record of the description.
+    shortest, stroke : float
+        Length at stroke zero, and stroke [m].
+    rtol, atol : float
+        Tolerances of the pressures [-, Pa].
+    """
+    if not (isfinite(shortest) and isfinite(stroke) and stroke > 0.0):
+        raise ValueError(f"stroke is {stroke} m from {shortest} m, expected a positive stroke")
+    c, v, f, s = h.cylinder, h.valve, h.fluid, h.supply
+    drop = v.rated_pressure_drop * (0.5 if v.rating == "valve" else 1.0)
+    conductance = v.rated_flow / sqrt(drop)
+    values = {
+        "bore_area": 0.25 * pi * c.bore**2,
+        "rod_area": 0.25 * pi * (c.bore**2 - c.rod_diameter**2),
+        "dead_volume_bore": c.dead_volume_bore,
+        "dead_volume_rod": c.dead_volume_rod,
+        "shortest": shortest,
+        "stroke": stroke,
+        "valve_bore": conductance,
+        "valve_rod": conductance * v.flow_ratio,
+        "spool_frequency": 2.0 * pi * (v.natural_frequency_hz or 0.0),
+        "spool_damping": v.damping_ratio or 0.0,
+        "spool_time": v.time_constant or 0.0,
+        "overlap": v.overlap,
+        "null_opening": v.null_opening,
+        "slew_rate": inf if v.slew_rate is None else v.slew_rate,
+        "transition": v.transition_pressure,
+        "bulk_modulus": f.bulk_modulus,
+        "air": (f.air_fraction or 0.0) if f.model == "air" else 0.0,
+        "polytropic": f.polytropic_exponent,
+        "cavitation": f.cavitation_pressure,
+        "supply": s.pressure,
+        "tank": s.tank_pressure,
+        "atmosphere": s.atmospheric_pressure,
+        "relief_pressure": inf if s.relief_pressure is None else s.relief_pressure,
+        "relief": s.relief_conductance,
+        "makeup": s.makeup_conductance,
+        "leak_internal": h.leakage.internal,
+        "leak_bore": h.leakage.external_bore,
+        "leak_rod": h.leakage.external_rod,
+        "stop_stiffness": h.end_stop.stiffness,
+        "stop_damping": h.end_stop.damping,
+        "cushion_length": 0.0 if h.cushion is None else h.cushion.length,
+        "cushion_minimum": 1.0 if h.cushion is None else h.cushion.minimum,
+        "control_law": FEEDBACK_LINEARIZATION if h.control.law == "feedback_linearization" else PI_LAW,
+        "kp": h.control.kp,
+        "ki": h.control.ki,
+        "lead": float(h.control.lead),
+        "rtol": rtol,
+        "atol": atol,
+    }
+    values |= _friction(h)
+    values["nominal_gain"] = _nominal_gain(values)
+    return np.array([values[name] for name in PARAMETERS], dtype=np.float64)
+
+
+def _friction(h: Hydraulics) -> dict[str, float]:
+    f = h.friction
+    names = ("coulomb", "static", "viscous", "bristle_stiffness", "bristle_damping")
+    if f is None:
+        return {"friction_law": NO_FRICTION, "stribeck": 1.0, "smoothing": 1.0} | dict.fromkeys(names, 0.0)
+    return {
+        "friction_law": LUGRE_LAW if f.model == "lugre" else STRIBECK_LAW,
+        "coulomb": f.coulomb,
+        "static": f.static,
+        "stribeck": f.stribeck_velocity,
+        "smoothing": f.smoothing_velocity or 1.0,
+        "viscous": f.viscous,
+        "bristle_stiffness": f.bristle_stiffness or 0.0,
+        "bristle_damping": f.bristle_damping or 0.0,
+    }
+
+
+def _nominal_gain(values: dict[str, float]) -> float:
+    """Rate of the force per valve opening at mid-stroke and half the supply pressure [N/s].
+
+    The control law pi divides its gains by it, so that kp and ki have the units and about the effect that
+    they have in the other law (our choice; the specification leaves the scale open).
+    """
+    drop = sqrt(0.5 * (values["supply"] - values["tank"]))
+    half = 0.5 * values["stroke"]
+    gain = 0.0
+    for side in ("bore", "rod"):
+        area = values[f"{side}_area"]
+        volume = values[f"dead_volume_{side}"] + area * half
+        gain += area * values["bulk_modulus"] / volume * values[f"valve_{side}"] * drop
+    return gain

@@ -1,0 +1,1 @@
+"""Soft continuum arms: sections of constant curvature."""

@@ -1,0 +1,1 @@
+"""Compiled dynamics of soft arms."""

@@ -1,0 +1,147 @@
+"""Three-vectors, 3 x 3 matrices and 6 x 6 inertias, as flat arrays, row by row, without allocation.
+
+An inertia is three blocks: J (9), H (9), M (9) with moment = J alpha + H a, force = H^T alpha + M a.
+"""
+
+from __future__ import annotations
+
+from flexdyn_ros.numerics.compiling.compiler import inner
+
+
+@inner
+def cross(a, b):
+    """a x b of tuples."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
+
+
+@inner
+def dot(a, b):
+    """a . b of tuples."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+@inner
+def sum2(a, b):
+    """a + b of tuples."""
+    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+
+
+@inner
+def vector(x, k):
+    """Three numbers of an array, from k on, as a tuple."""
+    return x[k], x[k + 1], x[k + 2]
+
+
+@inner
+def put(x, k, a):
+    """Write a tuple to an array, from k on."""
+    x[k], x[k + 1], x[k + 2] = a
+
+
+@inner
+def add(x, k, a):
+    """Add a tuple to an array, from k on."""
+    x[k] += a[0]
+    x[k + 1] += a[1]
+    x[k + 2] += a[2]
+
+
+@inner
+def times(R, k, a):
+    """R a, with R at k of an array."""
+    return (
+        R[k] * a[0] + R[k + 1] * a[1] + R[k + 2] * a[2],
+        R[k + 3] * a[0] + R[k + 4] * a[1] + R[k + 5] * a[2],
+        R[k + 6] * a[0] + R[k + 7] * a[1] + R[k + 8] * a[2],
+    )
+
+
+@inner
+def transposed_times(R, k, a):
+    """R^T a, with R at k of an array."""
+    return (
+        R[k] * a[0] + R[k + 3] * a[1] + R[k + 6] * a[2],
+        R[k + 1] * a[0] + R[k + 4] * a[1] + R[k + 7] * a[2],
+        R[k + 2] * a[0] + R[k + 5] * a[1] + R[k + 8] * a[2],
+    )
+
+
+@inner
+def column(A, k, j):
+    """Column j of the matrix at k."""
+    return A[k + j], A[k + 3 + j], A[k + 6 + j]
+
+
+@inner
+def put_column(A, k, j, a):
+    """Write column j of the matrix at k."""
+    A[k + j], A[k + 3 + j], A[k + 6 + j] = a
+
+
+@inner
+def add_column(A, k, j, a):
+    """Add to column j of the matrix at k."""
+    A[k + j] += a[0]
+    A[k + 3 + j] += a[1]
+    A[k + 6 + j] += a[2]
+
+
+@inner
+def turn_inertia(out, o, R, r, A, k):
+    """The inertia at o = that at k seen in other axes, R at r: out <- axes of A."""
+    for block in range(0, 27, 9):
+        for j in range(3):
+            # columns of R A_block, then rows of that times R^T
+            put_column(out, o + block, j, times(R, r, column(A, k + block, j)))
+        for i in range(3):
+            row = vector(out, o + block + 3 * i)
+            put(out, o + block + 3 * i, times(R, r, row))
+
+
+@inner
+def add_shifted_inertia(out, o, A, k, p):
+    """Add the inertia at k, about a point p, to that at o, about the origin."""
+    # H' = H + p~ M;  J' = J - H' p~ + p~ H^T
+    for j in range(3):
+        add_column(out, o + 18, j, column(A, k + 18, j))
+        add_column(out, o + 9, j, sum2(column(A, k + 9, j), cross(p, column(A, k + 18, j))))
+    for j in range(3):
+        # column j of p~ is p x e_j
+        e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+        pe = cross(p, e)
+        shifted = sum2(times(A, k + 9, pe), cross(p, times(A, k + 18, pe)))
+        turned = cross(p, vector(A, k + 9 + 3 * j))
+        own = column(A, k, j)
+        add_column(
+            out,
+            o,
+            j,
+            (
+                own[0] - shifted[0] + turned[0],
+                own[1] - shifted[1] + turned[1],
+                own[2] - shifted[2] + turned[2],
+            ),
+        )
+
+
+@inner
+def wrench_of(A, k, alpha, a):
+    """Moment and force of the inertia at k under accelerations alpha, a."""
+    n = sum2(times(A, k, alpha), times(A, k + 9, a))
+    f = sum2(transposed_times(A, k + 9, alpha), times(A, k + 18, a))
+    return n, f
+
+
+@inner
+def invert_symmetric(A, k):
+    """Replace the symmetric 3 x 3 matrix at k by its inverse; False if it is not positive definite."""
+    a, b, c, d, e, f = A[k], A[k + 1], A[k + 2], A[k + 4], A[k + 5], A[k + 8]
+    aa, ab, ac = d * f - e * e, c * e - b * f, b * e - c * d
+    determinant = a * aa + b * ab + c * ac
+    if not (a > 0.0 and a * d > b * b and determinant > 0.0):
+        return False
+    s = 1.0 / determinant
+    A[k], A[k + 1], A[k + 2] = aa * s, ab * s, ac * s
+    A[k + 3], A[k + 4], A[k + 5] = ab * s, (a * f - c * c) * s, (b * c - a * e) * s
+    A[k + 6], A[k + 7], A[k + 8] = ac * s, (b * c - a * e) * s, (a * d - b * b) * s
+    return True

@@ -1,0 +1,550 @@
+"""Recursions over the sections of a soft arm, O(n): inverse and forward dynamics, mass matrix.
+
+Velocities and accelerations of section bases go outward, wrenches and inertias inward (continuum
+specification, section 10; for joints of one freedom Featherstone 2008, chapters 5 to 7). The base of the
+first section stands still and accelerates against gravity.
+"""
+
+from __future__ import annotations
+
+from flexdyn_ros.numerics.compiling.compiler import inner
+
+from .algebra import (
+    add,
+    add_column,
+    add_shifted_inertia,
+    column,
+    cross,
+    dot,
+    invert_symmetric,
+    put,
+    sum2,
+    times,
+    transposed_times,
+    turn_inertia,
+    vector,
+    wrench_of,
+)
+from .mass import only_section
+from .modal import modal_forward, modal_inverse, modal_mass
+from .section import (
+    SIN_120,
+    actuator_forces,
+    actuators_of,
+    bending_forces,
+    fill_nodes,
+    load_state,
+    move_end,
+    place_end,
+    put_first_moment,
+    resistance,
+    slice_forces,
+    slice_inertia,
+    stop_slope,
+    velocity_forces,
+)
+from .views import (
+    ACCELERATION,
+    ALPHA,
+    BASE,
+    BASE_WRENCH,
+    BENDING_SPRING,
+    BODY,
+    COUPLING_SHIFT,
+    COUPLING_TURN,
+    DAMPER,
+    END_ALPHA,
+    END_BIAS,
+    END_INERTIA,
+    END_OMEGA,
+    END_POINT,
+    END_ROTATION,
+    END_SHIFT,
+    END_SPEED,
+    END_TURN,
+    FORCE,
+    INERTIA,
+    LENGTH,
+    MODAL,
+    OMEGA,
+    PLACEMENT,
+    RADIUS,
+    SPRING,
+    TIP,
+    TIP_WRENCH,
+    XD,
+    XDD,
+    X,
+    node_rows,
+    section_numbers,
+    section_rows,
+    spare_vector,
+)
+
+
+@inner
+def base_gravity(arm):
+    """Acceleration of the first base less gravity, in its axes, times -1: gravity itself."""
+    return transposed_times(arm.sections, PLACEMENT, vector(arm.numbers, 0))
+
+
+@inner
+def load_states(arm, work, q, v):
+    """Rows X and XD of all sections from q and v."""
+    for i in range(arm.n):
+        P, W = section_numbers(arm, i), section_rows(work, i)
+        load_state(P, W, q, i, X, P[LENGTH])
+        load_state(P, W, v, i, XD, 0.0)
+
+
+@inner
+def resist(P, W, q, v, i, h):
+    """Forces on (ux, uy, s) against section i: springs, dampers, bending stiffness, and stops as after a step
+    of h at these rates."""
+    f = bending_forces(
+        P,
+        (
+            resistance(P, 0, q[3 * i], v[3 * i], h),
+            resistance(P, 1, q[3 * i + 1], v[3 * i + 1], h),
+            resistance(P, 2, q[3 * i + 2], v[3 * i + 2], h),
+        ),
+    )
+    k = 0.25 * P[BENDING_SPRING]
+    return f[0] + k * W[X], f[1] + k * W[X + 1], f[2]
+
+
+@inner
+def body_at_rest(P, W, k):
+    """Inertia of the rigid body of a section at k of W, tip axes."""
+    m, hx, hy, hz = P[BODY], P[BODY + 1], P[BODY + 2], P[BODY + 3]
+    zero = 0.0 * W[X]
+    put_first_moment(W, k, m, (hx + zero, hy + zero, hz + zero))
+    W[k], W[k + 1], W[k + 2] = P[BODY + 4], P[BODY + 5], P[BODY + 6]
+    W[k + 3], W[k + 4], W[k + 5] = P[BODY + 5], P[BODY + 7], P[BODY + 8]
+    W[k + 6], W[k + 7], W[k + 8] = P[BODY + 6], P[BODY + 8], P[BODY + 9]
+
+
+@inner
+def body_times(P, a):
+    """Inertia of the rigid body about the tip's origin, times a."""
+    return (
+        P[BODY + 4] * a[0] + P[BODY + 5] * a[1] + P[BODY + 6] * a[2],
+        P[BODY + 5] * a[0] + P[BODY + 7] * a[1] + P[BODY + 8] * a[2],
+        P[BODY + 6] * a[0] + P[BODY + 8] * a[1] + P[BODY + 9] * a[2],
+    )
+
+
+@inner
+def body_wrench(P, omega, alpha, a):
+    """Moment about the tip's origin and force that the rigid body takes, tip axes."""
+    h = vector(P, BODY + 1)
+    m = P[BODY]
+    f = sum2(cross(alpha, h), cross(omega, cross(omega, h)))
+    f = f[0] + m * a[0], f[1] + m * a[1], f[2] + m * a[2]
+    n = sum2(sum2(body_times(P, alpha), cross(omega, body_times(P, omega))), cross(h, a))
+    return n, f
+
+
+@inner
+def tip_rates(W, omega):
+    """Angular velocity of the tip in tip axes."""
+    return transposed_times(W, END_ROTATION, sum2(omega, vector(W, END_OMEGA)))
+
+
+@inner
+def tip_accelerations(W, omega, alpha, a):
+    """Accelerations of the tip from those of the base and rows END_*, tip axes; x'' is in these rows."""
+    p = vector(W, END_POINT)
+    v = vector(W, END_SPEED)
+    turning = sum2(sum2(alpha, vector(W, END_ALPHA)), cross(omega, vector(W, END_OMEGA)))
+    carried = cross(omega, p)
+    inner_part = cross(omega, (carried[0] + 2.0 * v[0], carried[1] + 2.0 * v[1], carried[2] + 2.0 * v[2]))
+    linear = sum2(sum2(a, vector(W, END_BIAS)), sum2(cross(alpha, p), inner_part))
+    return transposed_times(W, END_ROTATION, turning), transposed_times(W, END_ROTATION, linear)
+
+
+@inner
+def next_base(P, omega, alpha, a):
+    """Motion of the base of the section with numbers P, from that of the tip it stands on."""
+    p = vector(P, PLACEMENT + 9)
+    a = sum2(a, sum2(cross(alpha, p), cross(omega, cross(omega, p))))
+    return (
+        transposed_times(P, PLACEMENT, omega),
+        transposed_times(P, PLACEMENT, alpha),
+        transposed_times(P, PLACEMENT, a),
+    )
+
+
+@inner
+def wrench_to_tip(P, n, f):
+    """A wrench at the base of the section with numbers P, at the tip that it stands on."""
+    f = times(P, PLACEMENT, f)
+    return sum2(times(P, PLACEMENT, n), cross(vector(P, PLACEMENT + 9), f)), f
+
+
+@inner
+def onto_section(W, n, f):
+    """Forces on (ux, uy, s) of a wrench at the tip in base axes."""
+    return sum2(transposed_times(W, END_TURN, n), transposed_times(W, END_SHIFT, f))
+
+
+# ---- inverse dynamics ----
+
+
+@inner
+def own_forces(arm, P, W, E):
+    """Forces of a section's own mass in rows FORCE and BASE_WRENCH, from rows X to ACCELERATION."""
+    xdd, acceleration = vector(W, XDD), vector(W, ACCELERATION)
+    if arm.n == 1:
+        only_section(arm, P, W, E)
+        for j in range(3):
+            W[FORCE + j] += dot(vector(W, INERTIA + 3 * j), xdd) + dot(
+                column(W, COUPLING_SHIFT, j), acceleration
+            )
+        return
+    x = vector(W, X)
+    fill_nodes(arm, P, E, x[0] * x[0] + x[1] * x[1])
+    on_x, n, f = slice_forces(arm, P, W, E, xdd, vector(W, OMEGA), vector(W, ALPHA), acceleration)
+    put(W, FORCE, on_x)
+    put(W, BASE_WRENCH, n)
+    put(W, BASE_WRENCH + 3, f)
+
+
+@inner
+def inverse_recursion(arm, work, q, v, a, gravity_scale, tau):
+    """tau = M a + C v + gravity_scale x gravity, without springs and dampers (see `add_resistance`)."""
+    if arm.mass_model == MODAL:
+        modal_inverse(arm, work, q, v, a, gravity_scale, tau)
+        return
+    load_states(arm, work, q, v)
+    E = node_rows(arm, work)
+    zero = 0.0 * q[0] + 0.0 * v[0] + 0.0 * a[0]
+    g = base_gravity(arm)
+    omega, alpha = (zero, zero, zero), (zero, zero, zero)
+    acceleration = zero - gravity_scale * g[0], zero - gravity_scale * g[1], zero - gravity_scale * g[2]
+    for i in range(arm.n):
+        P, W = section_numbers(arm, i), section_rows(work, i)
+        if i > 0:
+            omega, alpha, acceleration = next_base(P, omega, alpha, acceleration)
+        load_state(P, W, a, i, XDD, 0.0)
+        put(W, OMEGA, omega)
+        put(W, ALPHA, alpha)
+        put(W, ACCELERATION, acceleration)
+        own_forces(arm, P, W, E)
+        if is_bare(arm):
+            tau[0], tau[1], tau[2] = actuator_forces(P, vector(W, FORCE))
+            return
+        place_end(W, E)
+        move_end(W, E, vector(W, XDD))
+        alpha, acceleration = tip_accelerations(W, omega, alpha, acceleration)
+        omega = tip_rates(W, omega)
+        n, f = body_wrench(P, omega, alpha, acceleration)
+        put(W, TIP_WRENCH, n)
+        put(W, TIP_WRENCH + 3, f)
+    for k in range(arm.n):
+        i = arm.n - 1 - k
+        P, W = section_numbers(arm, i), section_rows(work, i)
+        n = times(W, END_ROTATION, vector(W, TIP_WRENCH))
+        f = times(W, END_ROTATION, vector(W, TIP_WRENCH + 3))
+        on_x = sum2(vector(W, FORCE), onto_section(W, n, f))
+        tau[3 * i], tau[3 * i + 1], tau[3 * i + 2] = actuator_forces(P, on_x)
+        if i > 0:
+            n = sum2(sum2(n, cross(vector(W, END_POINT), f)), vector(W, BASE_WRENCH))
+            f = sum2(f, vector(W, BASE_WRENCH + 3))
+            n, f = wrench_to_tip(P, n, f)
+            below = section_rows(work, i - 1)
+            add(below, TIP_WRENCH, n)
+            add(below, TIP_WRENCH + 3, f)
+
+
+@inner
+def add_resistance(arm, work, q, v, tau):
+    """tau += springs, dampers, stops and bending stiffness; rows X are those of q."""
+    for i in range(arm.n):
+        P, W = section_numbers(arm, i), section_rows(work, i)
+        f = actuator_forces(P, resist(P, W, q, v, i, 0.0))
+        tau[3 * i] += f[0]
+        tau[3 * i + 1] += f[1]
+        tau[3 * i + 2] += f[2]
+
+
+# ---- forward dynamics ----
+
+
+@inner
+def gather_end(W, body, fixed):
+    """Add the inertia in rows TIP to INERTIA and to the rows of the coupling; to BASE too unless `fixed`."""
+    turn_inertia(W, END_INERTIA, W, END_ROTATION, W, TIP)
+    p = vector(W, END_POINT)
+    for j in range(3):
+        n, f = wrench_of(W, END_INERTIA, column(W, END_TURN, j), column(W, END_SHIFT, j))
+        on_x = onto_section(W, n, f)
+        W[INERTIA + j] += on_x[0]
+        W[INERTIA + 3 + j] += on_x[1]
+        W[INERTIA + 6 + j] += on_x[2]
+        add_column(W, COUPLING_SHIFT, j, f)
+        if not fixed:
+            add_column(W, COUPLING_TURN, j, sum2(n, cross(p, f)))
+    if not fixed:
+        add_shifted_inertia(W, BASE, W, END_INERTIA, p)
+
+
+@inner
+def eliminate(W):
+    """BASE and BASE_WRENCH with x'' eliminated; INERTIA holds the inverse already."""
+    f = vector(W, FORCE)
+    for j in range(3):
+        # row j of the inverse times U^T, and the acceleration that is free of the base's
+        d = vector(W, INERTIA + 3 * j)
+        free = dot(d, f)
+        turn, shift = column(W, COUPLING_TURN, j), column(W, COUPLING_SHIFT, j)
+        add(W, BASE_WRENCH, (turn[0] * free, turn[1] * free, turn[2] * free))
+        add(W, BASE_WRENCH + 3, (shift[0] * free, shift[1] * free, shift[2] * free))
+        for c in range(3):
+            ut = dot(d, vector(W, COUPLING_TURN + 3 * c))
+            us = dot(d, vector(W, COUPLING_SHIFT + 3 * c))
+            for r in range(3):
+                tr = W[COUPLING_TURN + 3 * r + j]
+                W[BASE + 3 * r + c] -= tr * ut
+                W[BASE + 9 + 3 * r + c] -= tr * us
+                W[BASE + 18 + 3 * r + c] -= W[COUPLING_SHIFT + 3 * r + j] * us
+
+
+@inner
+def add_implicit(P, W, q, v, extra, i, h):
+    """INERTIA += what an implicit step of h makes of springs, dampers and stops, and `extra` on the
+    actuators."""
+    r = P[RADIUS]
+    bend = 0.25 * h * h * P[BENDING_SPRING]
+    W[INERTIA] += bend
+    W[INERTIA + 4] += bend
+    for k in range(3):
+        e = extra[3 * i + k] + h * P[DAMPER + k] + h * h * P[SPRING + k]
+        e += stop_slope(P, k, q[3 * i + k], v[3 * i + k], h)
+        # row of the map from (ux, uy, s) to the actuator
+        row = -r if k == 0 else 0.5 * r, 0.0 if k == 0 else (-SIN_120 * r if k == 1 else SIN_120 * r), 1.0
+        W[INERTIA] += e * row[0] * row[0]
+        W[INERTIA + 4] += e * row[1] * row[1]
+        W[INERTIA + 8] += e
+        W[INERTIA + 1] += e * row[0] * row[1]
+        W[INERTIA + 3] += e * row[0] * row[1]
+        W[INERTIA + 2] += e * row[0]
+        W[INERTIA + 6] += e * row[0]
+        W[INERTIA + 5] += e * row[1]
+        W[INERTIA + 7] += e * row[1]
+
+
+@inner
+def implicit_force(P, W, i, v, h):
+    """Forces on (ux, uy, s) of h K v, that is of what springs gain over a step."""
+    K = vector(P, SPRING)
+    f = bending_forces(P, (h * K[0] * v[3 * i], h * K[1] * v[3 * i + 1], h * K[2] * v[3 * i + 2]))
+    k = 0.25 * h * P[BENDING_SPRING]
+    return f[0] + k * W[XD], f[1] + k * W[XD + 1], f[2]
+
+
+@inner
+def is_bare(arm):
+    """True for a single section that carries nothing."""
+    s = 0.0
+    for i in range(10):
+        s += abs(arm.sections[BODY + i])
+    return arm.n == 1 and s == 0.0
+
+
+@inner
+def forward_alone(arm, work, E, q, v, tau, extra, h, a):
+    """`forward_recursion` of a bare section."""
+    P, W = section_numbers(arm, 0), section_rows(work, 0)
+    only_section(arm, P, W, E)
+    bias = sum2(sum2(vector(W, FORCE), resist(P, W, q, v, 0, h)), implicit_force(P, W, 0, v, h))
+    weight = transposed_times(W, COUPLING_SHIFT, base_gravity(arm))
+    effort = bending_forces(P, (tau[0], tau[1], tau[2]))
+    left = sum2(effort, weight)
+    add_implicit(P, W, q, v, extra, 0, h)
+    if not invert_symmetric(W, INERTIA):
+        return False
+    xdd = times(W, INERTIA, (left[0] - bias[0], left[1] - bias[1], left[2] - bias[2]))
+    a[0], a[1], a[2] = actuators_of(P, xdd)
+    return True
+
+
+@inner
+def forward_by_modes(arm, work, q, v, tau, extra, h, a):
+    """`forward_recursion` with modal kinematics."""
+    load_states(arm, work, q, v)
+    force = spare_vector(arm, work, 2)
+    for i in range(arm.n):
+        P, W = section_numbers(arm, i), section_rows(work, i)
+        f = actuator_forces(P, resist(P, W, q, v, i, h))
+        for k in range(3):
+            against = f[0] if k == 0 else (f[1] if k == 1 else f[2])
+            force[3 * i + k] = tau[3 * i + k] - against
+    return modal_forward(arm, work, q, v, force, extra, h, a)
+
+
+@inner
+def forward_recursion(arm, work, q, v, tau, extra, h, a):
+    """a of [M + diag(extra) + h D + h^2 K] a = tau - bias(q, v) - h K v; False where that matrix is singular.
+
+    K and D are springs, dampers, and the stops as they are where the rates take the actuators within h; h = 0
+    and extra = 0 give forward dynamics.
+    """
+    if arm.mass_model == MODAL:
+        return forward_by_modes(arm, work, q, v, tau, extra, h, a)
+    load_states(arm, work, q, v)
+    E = node_rows(arm, work)
+    if is_bare(arm):
+        return forward_alone(arm, work, E, q, v, tau, extra, h, a)
+    zero = 0.0 * q[0]
+    rest = zero, zero, zero
+    omega = rest
+    for i in range(arm.n):
+        P, W = section_numbers(arm, i), section_rows(work, i)
+        if i > 0:
+            omega = transposed_times(P, PLACEMENT, omega)
+        put(W, OMEGA, omega)
+        place_end(W, E)
+        move_end(W, E, rest)
+        omega = tip_rates(W, omega)
+        body_at_rest(P, W, TIP)
+        n, f = body_wrench(P, omega, rest, rest)
+        put(W, TIP_WRENCH, n)
+        put(W, TIP_WRENCH + 3, f)
+    for k in range(arm.n):
+        i = arm.n - 1 - k
+        P, W = section_numbers(arm, i), section_rows(work, i)
+        omega = vector(W, OMEGA)
+        if arm.n == 1:
+            only_section(arm, P, W, E)
+        else:
+            y = W[X] * W[X] + W[X + 1] * W[X + 1]
+            fill_nodes(arm, P, E, y)
+            slice_inertia(arm, P, W, E, BASE)
+            on_x, n, f = velocity_forces(arm, P, W, E, omega)
+            put(W, FORCE, on_x)
+            put(W, BASE_WRENCH, n)
+            put(W, BASE_WRENCH + 3, f)
+        # the tip under accelerations that are there when those of base and section are zero
+        alpha, acceleration = tip_accelerations(W, omega, rest, rest)
+        n, f = wrench_of(W, TIP, alpha, acceleration)
+        n = times(W, END_ROTATION, sum2(n, vector(W, TIP_WRENCH)))
+        f = times(W, END_ROTATION, sum2(f, vector(W, TIP_WRENCH + 3)))
+        gather_end(W, TIP, i == 0)
+        bias = sum2(sum2(vector(W, FORCE), onto_section(W, n, f)), resist(P, W, q, v, i, h))
+        effort = bending_forces(P, (tau[3 * i], tau[3 * i + 1], tau[3 * i + 2]))
+        bias = sum2(bias, implicit_force(P, W, i, v, h))
+        put(W, FORCE, (effort[0] - bias[0], effort[1] - bias[1], effort[2] - bias[2]))
+        add_implicit(P, W, q, v, extra, i, h)
+        if not invert_symmetric(W, INERTIA):
+            return False
+        if i > 0:
+            add(W, BASE_WRENCH, sum2(n, cross(vector(W, END_POINT), f)))
+            add(W, BASE_WRENCH + 3, f)
+            eliminate(W)
+            hand_inward(arm, work, i)
+    g = base_gravity(arm)
+    alpha, acceleration = rest, (zero - g[0], zero - g[1], zero - g[2])
+    for i in range(arm.n):
+        P, W = section_numbers(arm, i), section_rows(work, i)
+        omega = vector(W, OMEGA)
+        if i > 0:
+            below = section_rows(work, i - 1)
+            turned, alpha, acceleration = next_base(
+                P, tip_rates(below, vector(below, OMEGA)), alpha, acceleration
+            )
+        turning = transposed_times(W, COUPLING_TURN, alpha)
+        carried = sum2(turning, transposed_times(W, COUPLING_SHIFT, acceleration))
+        left = vector(W, FORCE)
+        xdd = times(W, INERTIA, (left[0] - carried[0], left[1] - carried[1], left[2] - carried[2]))
+        a[3 * i], a[3 * i + 1], a[3 * i + 2] = actuators_of(P, xdd)
+        if i < arm.n - 1:
+            add(W, END_ALPHA, times(W, END_TURN, xdd))
+            add(W, END_BIAS, times(W, END_SHIFT, xdd))
+            alpha, acceleration = tip_accelerations(W, omega, alpha, acceleration)
+    return True
+
+
+@inner
+def hand_inward(arm, work, i):
+    """Add the inertia and the wrench at the base of section i to the tip that it stands on."""
+    P, W, below = section_numbers(arm, i), section_rows(work, i), section_rows(work, i - 1)
+    p = vector(P, PLACEMENT + 9)
+    omega = tip_rates(below, vector(below, OMEGA))
+    extra = transposed_times(P, PLACEMENT, cross(omega, cross(omega, p)))
+    zero = 0.0 * extra[0]
+    n, f = wrench_of(W, BASE, (zero, zero, zero), extra)
+    n, f = wrench_to_tip(P, sum2(n, vector(W, BASE_WRENCH)), sum2(f, vector(W, BASE_WRENCH + 3)))
+    add(below, TIP_WRENCH, n)
+    add(below, TIP_WRENCH + 3, f)
+    turn_inertia(W, END_INERTIA, P, PLACEMENT, W, BASE)
+    add_shifted_inertia(below, TIP, W, END_INERTIA, p)
+
+
+# ---- mass matrix ----
+
+
+@inner
+def mass_recursion(arm, work, q, M):
+    """M(q), symmetric, by composite inertias."""
+    if arm.mass_model == MODAL:
+        modal_mass(arm, work, q, M)
+        return
+    E = node_rows(arm, work)
+    for i in range(arm.n):
+        P, W = section_numbers(arm, i), section_rows(work, i)
+        load_state(P, W, q, i, X, P[LENGTH])
+        for r in range(3):
+            W[XD + r] = 0.0 * q[0]
+        place_end(W, E)
+        body_at_rest(P, W, TIP)
+    for k in range(arm.n):
+        i = arm.n - 1 - k
+        P, W = section_numbers(arm, i), section_rows(work, i)
+        if arm.n == 1:
+            only_section(arm, P, W, E)
+        else:
+            fill_nodes(arm, P, E, W[X] * W[X] + W[X + 1] * W[X + 1])
+            slice_inertia(arm, P, W, E, BASE)
+        gather_end(W, TIP, i == 0)
+        if i > 0:
+            below = section_rows(work, i - 1)
+            turn_inertia(W, END_INERTIA, P, PLACEMENT, W, BASE)
+            add_shifted_inertia(below, TIP, W, END_INERTIA, vector(P, PLACEMENT + 9))
+        for j in range(3):
+            put_block(M, i, i, j, column(W, INERTIA, j))
+    for i in range(arm.n):
+        P = section_numbers(arm, i)
+        W = section_rows(work, i)
+        for j in range(3):
+            n, f = column(W, COUPLING_TURN, j), column(W, COUPLING_SHIFT, j)
+            m = i
+            while m > 0:
+                n, f = wrench_to_tip(section_numbers(arm, m), n, f)
+                m -= 1
+                V = section_rows(work, m)
+                n, f = times(V, END_ROTATION, n), times(V, END_ROTATION, f)
+                put_block(M, m, i, j, onto_section(V, n, f))
+                n = sum2(n, cross(vector(V, END_POINT), f))
+        for m in range(i + 1):
+            to_actuators(section_numbers(arm, m), P, M, m, i)
+    for i in range(3 * arm.n):
+        for j in range(i):
+            M[i, j] = M[j, i]
+
+
+@inner
+def put_block(M, m, i, j, on_x):
+    """Column j of the block of sections m and i."""
+    M[3 * m, 3 * i + j], M[3 * m + 1, 3 * i + j], M[3 * m + 2, 3 * i + j] = on_x
+
+
+@inner
+def to_actuators(P, Q, M, m, i):
+    """Turn the block of sections m (numbers P) and i (numbers Q) from (ux, uy, s) to actuators."""
+    for j in range(3):
+        c = 3 * i + j
+        put_block(M, m, i, j, actuator_forces(P, (M[3 * m, c], M[3 * m + 1, c], M[3 * m + 2, c])))
+    for r in range(3):
+        row = M[3 * m + r]
+        row[3 * i], row[3 * i + 1], row[3 * i + 2] = actuator_forces(Q, vector(row, 3 * i))

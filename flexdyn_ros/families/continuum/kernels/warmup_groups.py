@@ -1,0 +1,8 @@
+"""Which entries of this package are compiled beforehand (see numerics/compiling/warmup_names.py)."""
+
+#: what few people call and what takes long
+RARE = (
+    "entries.inverse_dynamics_derivatives_many",
+    "*.partial_dynamics_many",
+    "*.momenta_many",
+)

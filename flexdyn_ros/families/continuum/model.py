@@ -1,0 +1,282 @@
+"""From a description to the arrays of a soft arm, behind one address as the entries of kernels/entries.py
+take them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.description.elements.records import Section
+from flexdyn_ros.errors import UnknownNameError, UnsupportedError
+from flexdyn_ros.families.continuum.kernels.views import (
+    ARM_NUMBERS,
+    BENDING_SPRING,
+    BODY,
+    CLOSED,
+    DAMPER,
+    ENERGY_RATIO,
+    FIRST_NODE,
+    HEADER,
+    LENGTH,
+    LOWER,
+    LUMPED,
+    LUMPED2,
+    MASS,
+    MODAL,
+    NODE_COUNT,
+    PLACEMENT,
+    QUADRATURE,
+    RADIUS,
+    ROTARY,
+    SECTION_NUMBERS,
+    SPRING,
+    STOP_DAMPER,
+    STOP_SPRING,
+    STOP_WIDTH,
+    UPPER,
+    work_size,
+)
+from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia
+from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.payload import Payload
+
+__all__ = ["ATMOSPHERE", "PackedArm", "SectionFrame", "SoftArm", "build_arm", "carry_payloads"]
+
+#: pressure around the arm [Pa]: the standard atmosphere
+ATMOSPHERE = 101325.0
+#: actuators of a section
+ACTUATORS = 3
+#: part of the stroke over which the damping of a stop grows to half
+STOP_RAMP = 0.01
+
+
+class SectionFrame(NamedTuple):
+    """A named frame: the slice that carries it, at eta of section i (-1 = the world), and its placement
+    there.
+    """
+
+    name: str
+    section: int
+    eta: float
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class SoftArm:
+    """A chain of soft sections, ready for packing.
+
+    sections : tuple of Section, from base to tip
+    bases : placement of each section's base frame in the tip frame before it, in the world for the first
+    bodies : rigid body in each tip frame
+    fixed_mass : mass of what is fixed to the world [kg]
+    frames : mapping from link name to SectionFrame
+    coordinates : tuple of Coordinate
+    """
+
+    sections: tuple[Section, ...]
+    bases: tuple[Placement, ...]
+    bodies: tuple[RigidInertia, ...]
+    fixed_mass: float
+    frames: dict[str, SectionFrame]
+    coordinates: tuple[Coordinate, ...]
+    gravity: np.ndarray
+    rotary: bool
+    mass_model: int
+    energy_ratio: float
+    order: int
+
+    @property
+    def mass(self) -> float:
+        """Mass of sections and links, those fixed to the world included [kg]."""
+        return (
+            self.fixed_mass
+            + sum(section.mass for section in self.sections)
+            + sum(b.mass for b in self.bodies)
+        )
+
+
+def build_arm(description: RobotDescription, *, quadrature: bool = False) -> SoftArm:
+    """The arm of a description of kind continuum.
+
+    quadrature: integrate the mass of a single section numerically too, instead of in closed form.
+
+    Raises
+    ------
+    UnsupportedError
+        If the base is not fixed, or modal kinematics are asked with a lumped mass.
+    """
+    if description.base.type != "fixed":
+        raise UnsupportedError(
+            f"soft arms on a {description.base.type} base are not computed; a fixed one is"
+        )
+    sections = description.sections
+    frames, bases, bodies, fixed = _place_links(description)
+    said = description.formulation
+    gravity = np.array(description.gravity)
+    gravity.setflags(write=False)
+    return SoftArm(
+        sections=sections,
+        bases=tuple(bases),
+        bodies=tuple(bodies),
+        fixed_mass=fixed,
+        frames=frames,
+        coordinates=_coordinates(description),
+        gravity=gravity,
+        rotary=said.rotary_inertia != "none",
+        mass_model=_mass_model(description, quadrature),
+        energy_ratio=float(said.energy_ratio or 0.0),
+        order=int(said.order or 0),
+    )
+
+
+def _mass_model(description: RobotDescription, quadrature: bool) -> int:
+    said = description.formulation
+    if said.kinematics == "modal":
+        if said.mass_model != "distributed":
+            raise UnsupportedError(
+                f"modal kinematics are computed with distributed mass, not with mass_model "
+                f"'{said.mass_model}'; load with kinematics 'exact'"
+            )
+        return MODAL
+    if len(description.sections) > 1 or quadrature:
+        return QUADRATURE
+    return {"distributed": CLOSED, "lumped": LUMPED, "lumped2": LUMPED2}[said.mass_model or "distributed"]
+
+
+def _place_links(
+    description: RobotDescription,
+) -> tuple[dict[str, SectionFrame], list[Placement], list[RigidInertia], float]:
+    """Frames of all links, base placements and tip bodies of the sections, and the mass fixed to the
+    world.
+    """
+    order = {section.joint: i for i, section in enumerate(description.sections)}
+    base = Placement.of(description.base.xyz, description.base.rpy)
+    frames = {description.root: SectionFrame(description.root, -1, 1.0, base)}
+    bases: list[Placement] = [IDENTITY] * len(order)
+    bodies = [RigidInertia.zero() for _ in order]
+    waiting = [description.root]
+    while waiting:
+        at = frames[waiting.pop(0)]
+        for joint in description.children_of(at.name):
+            placement = at.placement @ Placement.of(joint.xyz, joint.rpy)
+            if joint.name in order:
+                i = order[joint.name]
+                down = Placement(np.eye(3), np.array([0.0, 0.0, -description.sections[i].length]))
+                bases[i] = placement @ down
+                frames[joint.child] = SectionFrame(joint.child, i, 1.0, IDENTITY)
+            else:
+                frames[joint.child] = SectionFrame(joint.child, at.section, 1.0, placement)
+            waiting.append(joint.child)
+    fixed = 0.0
+    for link in description.links:
+        if link.inertial is None or link.name not in frames:
+            continue
+        said, at = link.inertial, frames[link.name]
+        if at.section < 0:
+            fixed += said.mass
+            continue
+        body = RigidInertia.of(said.mass, said.xyz, said.inertia, said.rpy)
+        bodies[at.section] = bodies[at.section] + body.seen_from(at.placement)
+    ordered = {link.name: frames[link.name] for link in description.links if link.name in frames}
+    return ordered, bases, bodies, fixed
+
+
+def _per_actuator(value: Any) -> tuple[float, ...]:
+    """One number per actuator of what the description gives once or three times."""
+    return tuple(np.broadcast_to(np.asarray(value, dtype=float), ACTUATORS).tolist())
+
+
+def _coordinates(description: RobotDescription) -> tuple[Coordinate, ...]:
+    found = []
+    for i, section in enumerate(description.sections):
+        body = description.joint(section.joint).child
+        limit = inf
+        if section.pressure is not None and section.pressure.maximum is not None:
+            # what pushes most, or pulls as vacuum does
+            limit = section.pressure.area * max(section.pressure.maximum - ATMOSPHERE, ATMOSPHERE)
+        for k in range(ACTUATORS):
+            at = ACTUATORS * i + k
+            found.append(
+                Coordinate(
+                    f"{section.joint}/actuator_{k + 1}",
+                    "actuator",
+                    "m",
+                    at,
+                    at,
+                    body,
+                    lower=_per_actuator(section.lower)[k],
+                    upper=_per_actuator(section.upper)[k],
+                    effort_limit=limit,
+                )
+            )
+    return tuple(found)
+
+
+def carry_payloads(arm: SoftArm, payloads: Sequence[Payload]) -> SoftArm:
+    """The arm with payloads fixed to frames of its links; the arm itself stays as it is."""
+    bodies, fixed = list(arm.bodies), arm.fixed_mass
+    for payload in payloads:
+        if payload.frame not in arm.frames:
+            raise UnknownNameError("frame", payload.frame, tuple(arm.frames))
+        frame = arm.frames[payload.frame]
+        body = RigidInertia.of(payload.mass, payload.com, payload.inertia).seen_from(frame.placement)
+        if frame.section < 0:
+            fixed += payload.mass
+        else:
+            bodies[frame.section] = bodies[frame.section] + body
+    return replace(arm, bodies=tuple(bodies), fixed_mass=fixed)
+
+
+class PackedArm:
+    """Keeps the memory of an arm alive and hands out the address of its header
+    (kernels/views.py).
+    """
+
+    def __init__(self, arm: SoftArm) -> None:
+        nodes = [np.polynomial.legendre.leggauss(section.quadrature) for section in arm.sections]
+        counts = [section.quadrature for section in arm.sections]
+        numbers = np.zeros(ARM_NUMBERS)
+        numbers[:3] = arm.gravity
+        numbers[ENERGY_RATIO] = arm.energy_ratio
+        sections = [_numbers_of(arm, i, sum(counts[:i])) for i in range(len(counts))]
+        tables = [np.column_stack([0.5 + 0.5 * x, 0.5 * w]).ravel() for x, w in nodes]
+        self._floats = np.concatenate([numbers, *sections, *tables])
+        self._n = len(counts)
+        self._work = np.zeros(work_size(self._n))
+        header = [
+            self._n,
+            self._floats.ctypes.data,
+            self._work.ctypes.data,
+            arm.mass_model,
+            arm.order,
+            sum(counts),
+        ]
+        self._header = np.array(header + [0] * (HEADER - len(header)), dtype=np.int64)
+        self.address = int(self._header.ctypes.data)
+
+    def work(self, dtype: type = np.float64) -> np.ndarray:
+        """Fresh work memory for one call of a `_many` entry."""
+        return np.zeros(work_size(self._n), dtype)
+
+
+def _numbers_of(arm: SoftArm, i: int, first_node: int) -> np.ndarray:
+    """The numbers (SECTION_NUMBERS,) of one section."""
+    section = arm.sections[i]
+    x = np.zeros(SECTION_NUMBERS)
+    x[LENGTH], x[RADIUS], x[MASS] = section.length, section.radius, section.mass
+    x[ROTARY] = 0.25 * section.disc_radius**2 if arm.rotary else 0.0
+    x[SPRING : SPRING + 3], x[DAMPER : DAMPER + 3] = section.stiffness, section.damping
+    x[LOWER : LOWER + 3], x[UPPER : UPPER + 3] = section.lower, section.upper
+    x[STOP_SPRING], x[STOP_DAMPER] = section.limit_stiffness, section.limit_damping
+    x[STOP_WIDTH] = STOP_RAMP * (max(_per_actuator(section.upper)) - min(_per_actuator(section.lower)))
+    x[BENDING_SPRING] = section.bending_stiffness
+    x[NODE_COUNT], x[FIRST_NODE] = section.quadrature, first_node
+    x[PLACEMENT : PLACEMENT + 12] = arm.bases[i].flat()
+    x[BODY : BODY + 10] = arm.bodies[i].flat()
+    return x

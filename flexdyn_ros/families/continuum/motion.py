@@ -1,0 +1,60 @@
+"""Fixed steps of soft arms: their `Motion`, and the lag of what feeds their actuators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from flexdyn_ros.families.continuum.kernels.steps import CONTINUUM_MOTION, LAGGING_MOTION, slice_code
+from flexdyn_ros.families.continuum.kernels.views import work_size
+from flexdyn_ros.families.continuum.model import ATMOSPHERE, PackedArm, SectionFrame, SoftArm
+from flexdyn_ros.robot.motion import Lag, Motion, actuator_limits
+
+__all__ = ["continuum_motion", "slice_points", "supply_lag"]
+
+
+def continuum_motion(
+    arm: SoftArm,
+    packed: PackedArm,
+    place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]],
+) -> Motion:
+    """Motion of an arm that `packed` holds."""
+    effort_limit, lower, upper = actuator_limits(arm.coordinates)
+    lag = supply_lag(arm)
+    return Motion(
+        robot=packed.address,
+        functions=CONTINUUM_MOTION if lag is None else LAGGING_MOTION,
+        work_size=work_size(len(arm.sections)),
+        place=place,
+        effort_limit=effort_limit,
+        lower=lower,
+        upper=upper,
+        stiffness=np.concatenate([section.stiffness for section in arm.sections]),
+        damping=np.concatenate([section.damping for section in arm.sections]),
+        stiff=True,
+        actuators=None if lag is None else lag.memory,
+        lag=lag,
+        keep=packed,
+    )
+
+
+def supply_lag(arm: SoftArm) -> Lag | None:
+    """How the supplies of the sections' pressures lag; None if none does.
+
+    A pressure lies between vacuum and its <pressure maximum>.
+    """
+    rows = np.zeros((3, len(arm.sections)))
+    for i, section in enumerate(arm.sections):
+        p = section.pressure
+        if p is not None:
+            highest = np.inf if p.maximum is None else p.maximum
+            rows[:, i] = p.time_constant, -p.area * ATMOSPHERE, p.area * (highest - ATMOSPHERE)
+    return Lag(*np.repeat(rows, 3, axis=1)) if rows[0].any() else None
+
+
+def slice_points(frames: Iterable[SectionFrame]) -> tuple[np.ndarray, np.ndarray]:
+    """Bodies (k,) and points (k, 3) by which the steps know frames."""
+    chosen = tuple(frames)
+    bodies = np.array([slice_code(f.section, f.eta) for f in chosen], dtype=np.int64)
+    return bodies, np.array([f.placement.p for f in chosen], dtype=np.float64).reshape(len(chosen), 3)

@@ -1,0 +1,405 @@
+"""Robots of `kind` continuum: the verbs of the protocol, and what a soft arm has beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.families.continuum.inverse_kinematics import ACCEPTED, reach_by_steps, reach_point
+from flexdyn_ros.families.continuum.kernels import entries as kernels
+from flexdyn_ros.families.continuum.model import (
+    ATMOSPHERE,
+    PackedArm,
+    SectionFrame,
+    build_arm,
+    carry_payloads,
+)
+from flexdyn_ros.families.continuum.results import Solution
+from flexdyn_ros.families.continuum.shape import STATIONS, arc_of, deflections_of
+from flexdyn_ros.numerics.algebra.placement import IDENTITY
+from flexdyn_ros.robot.analysis.coriolis import coriolis_of
+from flexdyn_ros.robot.analysis.partial import partial_motion
+from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, refuse_nonfinite, warn_of_singular_rows
+from flexdyn_ros.robot.derived_verbs import DirectVerbs
+from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.results import Deflection
+from flexdyn_ros.robot.stations import section_of, word_for
+from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.wrenches import wrench_rows
+
+if TYPE_CHECKING:
+    from flexdyn_ros.robot.motion import Motion
+
+__all__ = ["ContinuumRobot"]
+
+_empty = np.empty
+
+
+class ContinuumRobot(DirectVerbs):
+    """A soft arm: sections of constant curvature in series, three actuators each, on a fixed base.
+
+    q holds the length changes of the actuators [m], section by section; tau the actuator forces [N], positive
+    when they push longer: M(q) a + h(q, v) = tau + sum J^T w. Straight poses are no singularity. Immutable,
+    shared by threads, pickles. Made by `flexdyn_ros.load`. Frames are the links of the URDF and
+    SECTION@station; `SECTION/base` and `SECTION/tip` are known too.
+    """
+
+    kind = "continuum"
+
+    def __init__(
+        self,
+        description: RobotDescription,
+        payloads: tuple[Payload, ...] = (),
+        quadrature: bool = False,
+    ) -> None:
+        self._payloads, self._quadrature = payloads, quadrature
+        self._arm = arm = carry_payloads(build_arm(description, quadrature=quadrature), payloads)
+        self._settle(
+            description,
+            arm.coordinates,
+            q_names=tuple(c.name for c in arm.coordinates),
+            frame_names=tuple(arm.frames),
+            gravity=arm.gravity,
+            warnings=description.warnings,
+        )
+        self.section_names: tuple[str, ...] = tuple(section.joint for section in arm.sections)
+        self._packed = PackedArm(arm)
+        self._address = self._packed.address
+        self._take_shortcuts(kernels)
+        self._complete = True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ContinuumRobot, (self.description, self._payloads, self._quadrature)
+
+    # ---- what the robot is ----
+
+    @property
+    def mass(self) -> float:
+        """Mass of sections and links, those fixed to the world included [kg]."""
+        return self._arm.mass
+
+    def with_quadrature(self) -> ContinuumRobot:
+        """The same arm with the mass of its section integrated by Gauss-Legendre even if there is but one."""
+        return ContinuumRobot(self.description, self._payloads, True)
+
+    def _check_carrier(self, frame: str) -> None:
+        if frame not in self._arm.frames:
+            raise UnknownNameError("frame", frame, self.frame_names)
+
+    def _carrying(self, frame: str, payloads: tuple[Payload, ...]) -> ContinuumRobot:
+        return ContinuumRobot(self.description, payloads, self._quadrature)
+
+    def neutral(self) -> np.ndarray:
+        """Undeformed: zeros (nq,)."""
+        return np.zeros(self.nq)
+
+    def random(self, rng: np.random.Generator | None = None) -> np.ndarray:
+        """Random length changes (nq,) within the strokes."""
+        rng = np.random.default_rng() if rng is None else rng
+        return rng.uniform([c.lower for c in self.coordinates], [c.upper for c in self.coordinates])
+
+    # ---- what soft arms have beside the verbs ----
+
+    def arc_parameters(self, q: np.ndarray) -> np.ndarray:
+        """(..., n, 3) per section: curvature [1/m], bending angle [rad], and the direction about the base's z
+        towards which it bends [rad], 0 for a straight section."""
+        rows = self._checked(q)
+        full = rows.take("q").reshape(*rows.shape, self.nq)
+        arcs = [arc_of(section, full[..., 3 * i : 3 * i + 3]) for i, section in enumerate(self._arm.sections)]
+        return np.stack(arcs, axis=-2)
+
+    def pressures(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        """Absolute pressures (..., nu) [Pa] that make actuator forces tau: p = p_atm + tau / area.
+
+        q is not used by this law; it is asked for so that one that depends on the length may take its place.
+
+        Raises
+        ------
+        UnsupportedError
+            If a section has no <pressure>.
+        """
+        rows = Rows({"q": (q, self.nq), "tau": (tau, self.nu)})
+        data = {name: rows.take(name) for name in ("q", "tau")}
+        refuse_nonfinite(data)
+        return (ATMOSPHERE + data["tau"] / self.pressure_areas).reshape(*rows.shape, self.nu)
+
+    @cached_property
+    def pressure_areas(self) -> np.ndarray:
+        """Effective areas (nu,) of the actuators [m2]; UnsupportedError if a section has no <pressure>."""
+        areas = []
+        for section in self._arm.sections:
+            if section.pressure is None:
+                raise UnsupportedError(
+                    f"section '{section.joint}' has no <pressure area>: its actuators take forces"
+                )
+            areas += [section.pressure.area] * 3
+        return np.array(areas)
+
+    def inverse_kinematics(self, target: np.ndarray, q0: np.ndarray | None = None) -> Solution:
+        """Length changes that bring the distal end of the last section, before its plate, to a target.
+
+        One section and a point: closed form, whatever q0. Else damped least squares from q0 (neutral() if
+        omitted; a straight arm on its own axis cannot tell where to bend), within the strokes.
+
+        Parameters
+        ----------
+        target : (..., 3) position or (..., 4, 4) pose in the world [m]
+        q0 : (nq,) array, optional
+
+        Returns
+        -------
+        Solution
+            converged: the largest deviation, `residual` [m, rad], is below 1e-9, and no actuator leaves its
+            stroke (one section and a point: the only q that reaches it may).
+        """
+        wanted = numbers(target, "target")
+        whole = wanted.ndim >= 2 and wanted.shape[-2:] == (4, 4)
+        if not whole and (wanted.ndim == 0 or wanted.shape[-1] != 3):
+            raise DimensionError(f"target has shape {wanted.shape}, expected (..., 3) or (..., 4, 4)")
+        refuse_nonfinite({"target": wanted.reshape(1, -1)})
+        if not whole and len(self.section_names) == 1:
+            return self._reach_point(wanted)
+        start = self.neutral() if q0 is None else numbers(q0, "q0", self.nq)
+        tail = (4, 4) if whole else (3,)
+        batch = wanted.shape[: wanted.ndim - len(tail)]
+        name = f"{self.section_names[-1]}/tip"
+        found = [
+            reach_by_steps(
+                lambda q: self.frames(q, name),
+                lambda q: self.jacobian(q, name),
+                each,
+                start.copy(),
+                self._strokes,
+            )
+            for each in wanted.reshape(-1, *tail)
+        ]
+        parts = zip(*found, strict=True) if found else ([], [], [], [])
+        q, converged, iterations, residual = (np.array(list(part)) for part in parts)
+        return Solution(
+            q.reshape(*batch, self.nq),
+            converged.reshape(batch)[()].astype(bool),
+            iterations.reshape(batch)[()],
+            residual.reshape(batch)[()],
+        )
+
+    def _reach_point(self, target: np.ndarray) -> Solution:
+        base = self._arm.bases[0]
+        q = reach_point(self._arm.sections[0], (target - base.p) @ base.R)
+        reached = self.pose(q, [1.0])[..., 0, :3, 3]
+        residual = np.abs(reached - target).max(axis=-1)
+        lower, upper = self._strokes
+        inside = ((q >= lower - ACCEPTED) & (q <= upper + ACCEPTED)).all(axis=-1)
+        converged = (residual < ACCEPTED) & inside
+        return Solution(q, converged, np.zeros(residual.shape, dtype=np.int64)[()], residual)
+
+    @cached_property
+    def _strokes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Shortest and longest length changes (nq,) of the actuators [m]."""
+        c = self.coordinates
+        return np.array([x.lower for x in c]), np.array([x.upper for x in c])
+
+    def pose(self, q: np.ndarray, s: Any) -> np.ndarray:
+        """Poses (..., k, 4, 4) of slices in the world, s (k,) in [0, n].
+
+        0 is the base, 2.5 half of the third section, whole numbers the distal end of a section before its
+        plate.
+        """
+        at = numbers(s, "s")
+        if at.ndim != 1:
+            raise DimensionError(f"s has shape {at.shape}, expected (k,)")
+        if not ((at >= 0.0) & (at <= len(self.section_names))).all():
+            raise StateError(f"s is outside 0 to {len(self.section_names)}, the number of sections")
+        sections = np.maximum(np.ceil(at).astype(int) - 1, 0)
+        found = [SectionFrame("", int(i), float(x - i), IDENTITY) for i, x in zip(sections, at, strict=True)]
+        return self._poses(q, found)
+
+    def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict[str, Deflection]:
+        """Deformation of each section by its name, at stations (k,) (default 21), in the axes of
+        SECTION/base.
+
+        There z points along the undeformed section; curvature and moment are vectors about these axes.
+        Moments and forces are those of the actuators' springs; strain is that of the outermost fibre of the
+        disc.
+        """
+        s = np.linspace(0.0, 1.0, STATIONS) if stations is None else numbers(stations, "stations")
+        if s.ndim != 1:
+            raise DimensionError(f"stations has shape {s.shape}, expected (k,)")
+        if not ((s >= 0.0) & (s <= 1.0)).all():
+            raise StateError("stations are fractions of the length, from 0 to 1")
+        rows = self._checked(q)
+        n, slices = len(self._arm.sections), np.append(0.0, s)
+        poses = _empty((rows.count, n * len(slices), 4, 4))
+        placements = np.tile(IDENTITY.flat(), (n * len(slices), 1))
+        self._place_slices(rows, np.repeat(np.arange(n), len(slices)), np.tile(slices, n), placements, poses)
+        return deflections_of(
+            self._arm.sections,
+            rows.take("q").reshape(*rows.shape, n, 3),
+            poses.reshape(*rows.shape, n, len(slices), 4, 4),
+            s,
+        )
+
+    @cached_property
+    def motion(self) -> Motion:
+        """What steps in time need of the arm: compiled, implicit in springs and dampers."""
+        from flexdyn_ros.families.continuum.motion import continuum_motion
+
+        return continuum_motion(self._arm, self._packed, self._place)
+
+    def _place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
+        """Where the steps let wrenches on frames act."""
+        from flexdyn_ros.families.continuum.motion import slice_points
+
+        return self.motion, *slice_points(self._frame(name) for name in names)
+
+    # ---- rows of the verbs ----
+
+    def _inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+        self._loaded(kernels.inverse_dynamics_many, rows, ("q", "v", "a"), wrenches, tau)
+
+    def _forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+        self._loaded(kernels.forward_dynamics_many, rows, ("q", "v", "tau"), wrenches, a)
+
+    def _partial(
+        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return partial_motion(self, q, v, tau, a, given, wrenches)
+
+    def _mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
+        self._call(kernels.mass_matrix_many, rows, ("q",), M)
+
+    def _bias_terms_rows(self, rows: Rows) -> np.ndarray:
+        return self._filled(kernels.bias_terms_many, rows, ("q", "v"), 5, self.nv)
+
+    def _energy_rows(self, rows: Rows) -> np.ndarray:
+        return self._filled(kernels.energy_many, rows, ("q", "v"), 3)
+
+    def _momenta_rows(self, rows: Rows) -> np.ndarray:
+        return self._filled(kernels.momenta_many, rows, ("q", "v"), 10)
+
+    def _coriolis_rows(self, rows: Rows) -> np.ndarray:
+        return coriolis_of(self, (), rows.take("q"), rows.take("v"))
+
+    def _frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
+        self._slices(rows, [self._frame(name) for name in names], poses)
+
+    def _jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
+        _, section, eta, placement = self._frame(frame)
+        point = np.ascontiguousarray(placement.p)
+
+        def call(address: int, work: np.ndarray, q: np.ndarray, J: np.ndarray) -> int:
+            return kernels.jacobian_many(address, work, q, section, eta, point, J)
+
+        self._call(call, rows, ("q",), J)
+
+    def _integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
+        data = {name: rows.take(name) for name in ("q", "v")}
+        self._check(data)
+        return data["q"] + dt * data["v"]
+
+    def _difference_rows(self, rows: Rows) -> np.ndarray:
+        ends = {name: rows.take(name) for name in ("q0", "q1")}
+        self._check(ends)
+        return ends["q1"] - ends["q0"]
+
+    def _slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        data = {name: rows.take(name) for name in ("q", "v", "a")}
+        dq, dv = _empty((rows.count, self.nv, self.nv)), _empty((rows.count, self.nv, self.nv))
+        points = self._points(wrenches)
+
+        def call(*arrays: np.ndarray) -> int:
+            q, v, a, w, dq, dv = arrays
+            work = self._packed.work(np.complex128)
+            return kernels.inverse_dynamics_derivatives_many(self._address, work, q, v, a, *points, w, dq, dv)
+
+        status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), dq, dv])
+        explain_status(status, data)
+        return dq, dv
+
+    # ---- behind the verbs ----
+
+    def _frame(self, name: str) -> SectionFrame:
+        """The frame of a link, SECTION@station, SECTION/base or SECTION/tip."""
+        if isinstance(name, str):
+            if name in self._arm.frames:
+                return self._arm.frames[name]
+            section, eta = section_of(name)
+            for end, at in (("/base", 0.0), ("/tip", 1.0)):
+                if name.endswith(end):
+                    section, eta = name.removesuffix(end), at
+            if section in self.section_names and eta is not None:
+                return SectionFrame(name, self.section_names.index(section), eta, IDENTITY)
+        known = (*self.frame_names, *(f"{s}@0.5" for s in self.section_names))
+        raise UnknownNameError(word_for(name, self.section_names), name, known)
+
+    def _poses(self, q: np.ndarray, frames: list[SectionFrame]) -> np.ndarray:
+        """(..., k, 4, 4) in the world."""
+        rows = Rows({"q": (q, self.nq)})
+        poses = _empty((rows.count, len(frames), 4, 4))
+        self._slices(rows, frames, poses)
+        return poses.reshape(*rows.shape, len(frames), 4, 4)
+
+    def _slices(self, rows: Rows, frames: list[SectionFrame], poses: np.ndarray) -> None:
+        """Poses (count, k, 4, 4) in the world."""
+        sections = np.array([f.section for f in frames], dtype=np.int64)
+        etas = np.array([f.eta for f in frames], dtype=np.float64)
+        placements = np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
+        self._place_slices(rows, sections, etas, placements, poses)
+
+    def _place_slices(
+        self,
+        rows: Rows,
+        sections: np.ndarray,
+        etas: np.ndarray,
+        placements: np.ndarray,
+        poses: np.ndarray,
+    ) -> None:
+        """Poses (count, k, 4, 4) in the world of frames with placements (k, 12) on slices (k,)."""
+
+        def call(address: int, work: np.ndarray, q: np.ndarray, poses: np.ndarray) -> int:
+            return kernels.frames_many(address, work, q, sections, etas, placements, poses)
+
+        self._call(call, rows, ("q",), poses)
+
+    def _points(self, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sections (k,), stations (k,) and points (k, 3) in slice axes at which the wrenches act."""
+        frames = [self._frame(name) for name in wrenches or {}]
+        return (
+            np.array([f.section for f in frames], dtype=np.int64),
+            np.array([f.eta for f in frames], dtype=np.float64),
+            np.array([f.placement.p for f in frames], dtype=np.float64).reshape(len(frames), 3),
+        )
+
+    def _loaded(
+        self,
+        kernel: Callable[..., int],
+        rows: Rows,
+        names: tuple[str, ...],
+        wrenches: Mapping[str, Any] | None,
+        out: np.ndarray,
+    ) -> None:
+        """One of the dynamics with wrenches over all rows."""
+        data = {name: rows.take(name) for name in names}
+        points = self._points(wrenches)
+
+        def call(*arrays: np.ndarray) -> int:
+            x, y, z, w, result = arrays
+            return kernel(self._address, self._packed.work(), x, y, z, *points, w, result)
+
+        status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), out])
+        if status:
+            explain_status(status, data)
+            warn_of_singular_rows(out, data, "the mass matrix", rows.shape)
+
+    def _checked(self, q: np.ndarray) -> Rows:
+        """q as rows; StateError if one is not finite."""
+        rows = Rows({"q": (q, self.nq)})
+        self._check({"q": rows.take("q")})
+        return rows
+
+    def _check(self, data: Mapping[str, np.ndarray]) -> None:
+        refuse_nonfinite(data)

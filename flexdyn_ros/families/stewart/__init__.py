@@ -1,0 +1,1 @@
+"""Platforms on six legs."""

@@ -1,0 +1,47 @@
+"""What a specialist would say of a platform at home: geometry, forces at rest, what limits it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.families.stewart.margins import MASK_BITS
+
+__all__ = ["judge_platform"]
+
+
+def judge_platform(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Warnings and notes of a PlatformRobot at home."""
+    q, zero = robot.neutral(), np.zeros(6)
+    legs, margins = robot.inverse_kinematics(q), robot.workspace_margins(q)
+    warnings = [f"at home {text}" for bit, text in MASK_BITS.items() if margins.mask & bit]
+    values = margins.singular_values
+    lines = [
+        f"legs at home {_range(legs.length)} m long, strokes {_range(legs.stroke)} m used of "
+        f"{_range(np.array([leg.stroke for leg in robot.legs]))} m",
+        f"leg Jacobian at home, without units: singular values {values[0]:.4g} to {values[-1]:.4g}, "
+        f"condition {values[0] / max(values[-1], 1e-300):.4g}, determinant {margins.determinant:.4g}",
+        f"legs {'axisymmetric' if robot._tables.axisymmetric else 'of any inertia'}, spin "
+        f"{robot.description.formulation.leg_spin}",
+    ]
+    if values[-1] > 1e-6:
+        tau = robot.inverse_dynamics(q, zero, zero)
+        lines.append(f"leg forces at rest {_range(tau)} N")
+        warnings += [
+            f"leg '{leg.name}' carries {force:.4g} N at rest, beyond its effort limit {limit:g} N"
+            for leg, force, limit in zip(robot.legs, tau, robot.effort_limits, strict=True)
+            if abs(force) > limit
+        ]
+    if robot.hydraulics is not None:
+        springs = robot.hydraulics.stiffness(legs.length)
+        lines.append(
+            f"oil columns behind closed valves {_range(springs)} N/m; modes are those of the platform on them"
+        )
+    return tuple(warnings), tuple(lines)
+
+
+def _range(values: np.ndarray) -> str:
+    """One number where all agree to four digits, else smallest and largest."""
+    low, high = f"{values.min():.4g}", f"{values.max():.4g}"
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,68 @@
+"""The joints of a platform's expanded description: six of the platform from the base, three of each leg."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.expanded.frames import angle_rates, yaw_pitch_roll
+from flexdyn_ros.numerics.algebra.placement import Placement
+
+__all__ = ["PREFIX", "PlatformJoints"]
+
+#: of the six joints that carry the platform, whatever the URDF calls its floating joint
+PREFIX = "platform"
+_SUFFIXES = ("x", "y", "z", "yaw", "pitch", "roll")
+
+
+class PlatformJoints:
+    """Positions and velocities of all moving joints of a platform's URDF, in the order of the file.
+
+    The platform's six are its pose in the frame of the link that carries it, not relative to home; those of
+    the legs are the angles of the universal joints and the strokes that close the loops.
+    """
+
+    def __init__(self, robot: Any) -> None:
+        self._robot = robot
+        self._link = robot.description.platform.link
+        joint = next(j for j in robot.description.joints if j.child == self._link)
+        carrier = robot.frames(robot.neutral(), joint.parent)
+        self._carrier = Placement(carrier[:3, :3].copy(), carrier[:3, 3].copy())
+        place = {name: 6 + 3 * i + n for i, leg in enumerate(robot.legs) for n, name in enumerate(leg.joints)}
+        names: list[str] = []
+        columns: list[int] = []
+        for moving in robot.description.joints:
+            if moving.type == "fixed":
+                continue
+            if moving.name == joint.name:
+                names += [f"{PREFIX}/{suffix}" for suffix in _SUFFIXES]
+                columns += range(6)
+            else:
+                names.append(moving.name)
+                columns.append(place[moving.name])
+        self.names = tuple(names)
+        self._columns = np.array(columns)
+        self.efforts = {leg.joints[2]: i for i, leg in enumerate(robot.legs)}
+
+    def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities (..., k) [m, rad, per s] for q (..., 7), v (..., 6)."""
+        joints, rates = self._robot.leg_joints(q, v)
+        moved, angles = self._pose(q)
+        turning = angle_rates(angles, v[..., :3] @ self._carrier.R)
+        return (
+            self._joined(moved, angles, joints),
+            self._joined(v[..., 3:] @ self._carrier.R, turning, rates),
+        )
+
+    def _pose(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Position (..., 3) and angles (..., 3) of the platform in its carrier."""
+        poses = self._robot.frames(q, self._link)
+        moved = (poses[..., :3, 3] - self._carrier.p) @ self._carrier.R
+        return moved, yaw_pitch_roll(self._carrier.R.T @ poses[..., :3, :3])
+
+    def _joined(self, moved: np.ndarray, turned: np.ndarray, joints: np.ndarray) -> np.ndarray:
+        shape = np.broadcast_shapes(moved.shape[:-1], turned.shape[:-1], joints.shape[:-2])
+        pieces = (moved, turned, joints.reshape(*joints.shape[:-2], 18))
+        full = [np.broadcast_to(piece, (*shape, piece.shape[-1])) for piece in pieces]
+        return np.concatenate(full, axis=-1)[..., self._columns]

@@ -1,0 +1,1 @@
+"""Compiled dynamics of platforms on six legs."""

@@ -1,0 +1,227 @@
+"""Fixed steps of a platform: its functions in the table of numerics/stepping/table.py.
+
+Work memory: that of the verbs (platform_views.py). Hydraulic cylinders act before each step, or in the midst
+of it, in one of the two stable orders of section 8.3 of the parallel specification. Staggered steps are
+symmetric in time: pressures move on while the legs accelerate as they do, and the forces at the end belong to
+the rates that the legs are then expected to have. All other methods take the cheaper order: pressures first,
+with the rates that the legs have, then the platform moves with the new forces.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexdyn_ros.families.actuators.kernels.forces import rod_force, tick_legs
+from flexdyn_ros.families.actuators.kernels.memory import (
+    FORCE,
+    FORCE_COMMAND,
+    PARAMETER_COUNT,
+    SHORTEST,
+    STATE_COUNT,
+    VALVE,
+)
+from flexdyn_ros.numerics.algebra.rotations import matrix_of_quaternion
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.stepping.table import (
+    ACCELERATE,
+    ACCELERATE_SIGNATURE,
+    ACTUATE,
+    ACTUATE_SIGNATURE,
+    ENERGIES,
+    ENERGIES_SIGNATURE,
+    EXERT,
+    EXERT_SIGNATURE,
+    LOAD,
+    LOAD_SIGNATURE,
+    LOSSES,
+    LOSSES_SIGNATURE,
+    OBSERVE,
+    OBSERVE_SIGNATURE,
+    PREPARE,
+    PREPARE_SIGNATURE,
+    callback,
+)
+
+from .dynamics import inertia_matrix, leg_rows, required_wrench, solve_definite
+from .kinematics import energies as write_energies
+from .kinematics import load_of_wrench
+from .legs import leg_line
+from .views import FIRST_LEG, LEG_NUMBERS, LEGS, WORK_NUMBERS, carve_platform, open_platform
+
+# places in the memory of the cylinders: how commands are meant, cylinders that kept their state because the
+# new one was not finite, not 0 if steps are staggered, work, parameters by leg, states by leg
+MODE, FAULTS, IS_STAGGERED, ACTUATOR_WORK = 0, 1, 2, 3
+ACTUATOR_PARAMETERS = ACTUATOR_WORK + STATE_COUNT + 4 * LEGS
+ACTUATOR_STATES = ACTUATOR_PARAMETERS + LEGS * PARAMETER_COUNT
+ACTUATOR_NUMBERS = ACTUATOR_STATES + LEGS * STATE_COUNT
+#: efforts are forces on the rods, as without cylinders; valve openings; forces that the cylinders control
+DIRECT, BY_VALVE, BY_FORCE = 0.0, 1.0, 2.0
+
+
+@callback(PREPARE_SIGNATURE)
+def prepare(robot, work):
+    """See numerics/stepping/table.py; there is nothing to prepare."""
+    return 0
+
+
+@callback(ACCELERATE_SIGNATURE)
+def accelerate(robot, work, t, q, v, force, extra, h, a):
+    """See numerics/stepping/table.py; a platform has neither stiffness nor damping of its own."""
+    model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+    q, v, a = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6)
+    force, extra = floats_at(force, 6), floats_at(extra, LEGS)
+    J, W, M = data.J, data.x, data.M
+    for i in range(6):
+        W[6 + i] = 0.0
+    required_wrench(model, q, v, W[6:12], 1.0, J, W)
+    inertia_matrix(model, q, M)
+    for i in range(6):
+        a[i] = force[i] - W[i]
+        for j in range(6):
+            for k in range(LEGS):
+                M[6 * i + j] += J[6 * k + i] * extra[k] * J[6 * k + j]
+    if not solve_definite(M, a):
+        for i in range(6):
+            a[i] = np.nan
+    return 0
+
+
+@callback(LOSSES_SIGNATURE)
+def losses(robot, work, t, q, v0, speed, mean):
+    """See numerics/stepping/table.py; none."""
+    return 0.0
+
+
+@callback(ENERGIES_SIGNATURE)
+def energies(robot, work, t, q, v, out):
+    """See numerics/stepping/table.py."""
+    model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+    write_energies(model, data, floats_at(q, 7), floats_at(v, 6), floats_at(out, 3))
+    return 0
+
+
+@callback(LOAD_SIGNATURE)
+def load(robot, work, q, k, bodies, points, wrenches, force):
+    """See numerics/stepping/table.py; points in the frames of the bodies of platform_kinematics.py."""
+    model, q, force = open_platform(robot), floats_at(q, 7), floats_at(force, 6)
+    bodies, points, wrenches = ints_at(bodies, k), floats_at(points, 3 * k), floats_at(wrenches, 6 * k)
+    for i in range(k):
+        w = wrenches[6 * i : 6 * i + 6]
+        load_of_wrench(model, q, bodies[i], points[3 * i], points[3 * i + 1], points[3 * i + 2], w, force)
+    return 0
+
+
+@callback(OBSERVE_SIGNATURE)
+def observe(robot, work, q, v, position, speed):
+    """See numerics/stepping/table.py; lengths of the legs and their rates."""
+    model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+    see_legs(model, data.J, floats_at(q, 7), floats_at(v, 6), floats_at(position, 6), floats_at(speed, 6))
+    return 0
+
+
+@kernel
+def see_legs(model, J, q, v, length, rate):
+    """Lengths and rates (6,) of the legs; writes J."""
+    leg_rows(model, q, J, length)
+    for i in range(LEGS):
+        s = 0.0
+        for j in range(6):
+            s += J[6 * i + j] * v[j]
+        rate[i] = s
+
+
+@callback(EXERT_SIGNATURE)
+def exert(robot, work, q, effort, force):
+    """See numerics/stepping/table.py; force += J^T tau."""
+    model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+    effort, force = floats_at(effort, LEGS), floats_at(force, 6)
+    leg_rows(model, floats_at(q, 7), data.J, data.x)
+    for i in range(6):
+        for k in range(LEGS):
+            force[i] += data.J[6 * k + i] * effort[k]
+    return 0
+
+
+@callback(ACTUATE_SIGNATURE)
+def actuate(actuator, robot, work, t, h, q, v, effort, a):
+    """See numerics/stepping/table.py; cylinders turn valve openings or forces asked for into forces.
+
+    Staggered steps ask twice: with h = 0 for the forces as they are, then for those after h, the platform
+    accelerating by a.
+    """
+    memory = floats_at(actuator, ACTUATOR_NUMBERS)
+    if memory[MODE] != DIRECT:
+        model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
+        q, v, a, effort = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6), floats_at(effort, LEGS)
+        if h == 0.0:
+            exert_cylinders(model, data.J, memory, q, v, effort)
+        else:
+            drive_cylinders(model, data.J, memory, q, v, a, effort, h)
+    return 0
+
+
+@kernel
+def see_accelerations(model, J, q, v, a, rate, out):
+    """Second derivatives (6,) of the lengths of the legs, with J and rate as `see_legs` writes them."""
+    R = matrix_of_quaternion(q[3], q[4], q[5], q[6])
+    ww = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+    for i in range(LEGS):
+        r, s, ell, _ = leg_line(model.f, FIRST_LEG + LEG_NUMBERS * i, R, q[0], q[1], q[2])
+        ux = v[3] + v[1] * r[2] - v[2] * r[1]
+        uy = v[4] + v[2] * r[0] - v[0] * r[2]
+        uz = v[5] + v[0] * r[1] - v[1] * r[0]
+        wr = v[0] * r[0] + v[1] * r[1] + v[2] * r[2]
+        ws = v[0] * s[0] + v[1] * s[1] + v[2] * s[2]
+        rs = r[0] * s[0] + r[1] * s[1] + r[2] * s[2]
+        # s . (w x (w x r)) + (|v_B|^2 - ell'^2) / ell, and J a
+        x = wr * ws - ww * rs + (ux * ux + uy * uy + uz * uz - rate[i] * rate[i]) / ell
+        for j in range(6):
+            x += J[6 * i + j] * a[j]
+        out[i] = x
+
+
+@kernel
+def exert_cylinders(model, J, memory, q, v, effort):
+    """effort (6,) = forces of the cylinders as they are."""
+    at = ACTUATOR_WORK + STATE_COUNT
+    length, rate = memory[at : at + 6], memory[at + 6 : at + 12]
+    see_legs(model, J, q, v, length, rate)
+    for i in range(LEGS):
+        p, x = ACTUATOR_PARAMETERS + i * PARAMETER_COUNT, ACTUATOR_STATES + i * STATE_COUNT
+        P, X = memory[p : p + PARAMETER_COUNT], memory[x : x + STATE_COUNT]
+        effort[i] = rod_force(P, X, length[i] - P[SHORTEST], rate[i])
+
+
+@kernel
+def drive_cylinders(model, J, memory, q, v, a, effort, h):
+    """One tick of the cylinders; effort (6,) holds the command and gets the forces, NaN after a fault."""
+    at = ACTUATOR_WORK + STATE_COUNT
+    length, rate = memory[at : at + 6], memory[at + 6 : at + 12]
+    acceleration, command = memory[at + 12 : at + 18], memory[at + 18 : at + 24]
+    see_legs(model, J, q, v, length, rate)
+    for i in range(LEGS):
+        acceleration[i], command[i] = 0.0, effort[i]
+    if memory[IS_STAGGERED] != 0.0:
+        see_accelerations(model, J, q, v, a, rate, acceleration)
+    states = memory[ACTUATOR_STATES:ACTUATOR_NUMBERS]
+    mode = FORCE_COMMAND if memory[MODE] == BY_FORCE else VALVE
+    faults = tick_legs(
+        memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES], states, memory[ACTUATOR_WORK:at],
+        length, rate, acceleration, command, mode, h,
+    )  # fmt: skip
+    memory[FAULTS] += faults
+    for i in range(LEGS):
+        effort[i] = states[STATE_COUNT * i + FORCE] if faults == 0 else np.nan
+
+
+PLATFORM_MOTION = {
+    PREPARE: prepare,
+    ACCELERATE: accelerate,
+    LOSSES: losses,
+    ENERGIES: energies,
+    LOAD: load,
+    OBSERVE: observe,
+    EXERT: exert,
+}
+HYDRAULIC_MOTION = PLATFORM_MOTION | {ACTUATE: actuate}

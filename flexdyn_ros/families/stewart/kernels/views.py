@@ -1,0 +1,95 @@
+"""The platform as kernels see it: named places in one packed array, behind an address.
+
+Leg axes are the columns x, y, s of the leg frame: s along the leg from the base joint to the platform joint,
+y the second axis of the universal joint, x = y x s (parallel specification, section 2).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+
+LEGS = 6
+#: int64 words of the header that an address points to
+PLATFORM_HEADER = 4
+UNIVERSAL, AXISYMMETRIC, NUMBERS, PLATFORM_WORK = range(PLATFORM_HEADER)
+
+# places in the array of numbers
+GRAVITY = 0  # (3) acceleration of free fall, world axes [m/s2]
+MASS = 3  # platform with payload [kg]
+MOMENT = 4  # (3) its first moment, platform axes [kg m]
+INERTIA = 7  # (6) its inertia about the platform's origin xx xy xz yy yz zz, platform axes [kg m2]
+REACH = 13  # root-mean-square distance of the upper joints from the platform's origin [m]
+FIRST_LEG = 14
+# places in the numbers of one leg
+BASE_JOINT = 0  # (3) A, world [m]
+PLATFORM_JOINT = 3  # (3) B, platform axes [m]
+AXIS = 6  # (3) u, the axis of the universal joint that the base carries, world
+ANGLE_Y = 9  # (3) direction of the second axis at angle zero of the first, world
+ANGLE_Z = 12  # (3) u x ANGLE_Y
+SIGN = 15  # +1 or -1: the second axis of the joint is that times y
+ANGLE_OFFSET = 16  # second angle at which the leg is perpendicular to u [rad]
+ROD_MASS = 17
+ROD_MOMENT = 18  # (3) first moment of the rod about the platform joint, leg axes [kg m]
+CYLINDER_MASS = 21
+CYLINDER_MOMENT = 22  # (3) first moment of the cylinder about the base joint, leg axes [kg m]
+LEG_INERTIA = 25  # (6) cylinder about the base joint plus rod about the platform joint, leg axes [kg m2]
+ROD_INERTIA = 31  # (6) rod about its own centre of mass, leg axes [kg m2]
+CYLINDER_INERTIA = 37  # (6) cylinder about its own centre of mass, leg axes [kg m2]
+GUIDE = 43  # distance of the guide from the base joint [m]
+LEG_NUMBERS = 44
+PLATFORM_NUMBERS = FIRST_LEG + LEGS * LEG_NUMBERS
+
+#: numbers of work memory: Jacobian by rows (36), system (42), mass matrix (36), vectors (24)
+WORK_NUMBERS = 36 + 42 + 36 + 24
+
+
+class PlatformModel(NamedTuple):
+    """A platform on six legs; constant, shared by threads.
+
+    universal : 1 if the legs spin as their universal joints make them, 0 if spin is neglected
+    axisymmetric : 1 if all legs have their mass on their axis and equal transverse inertias
+    f : (PLATFORM_NUMBERS,) numbers at the places named in this module
+    """
+
+    universal: int
+    axisymmetric: int
+    f: np.ndarray
+
+
+class PlatformData(NamedTuple):
+    """Work arrays of one thread.
+
+    J : (36,) leg Jacobian by rows: lengths' = J v, angular columns first
+    A : (42,) a 6 x 7 system by rows
+    M : (36,) mass matrix by rows
+    x : (24,) vectors
+    """
+
+    J: np.ndarray
+    A: np.ndarray
+    M: np.ndarray
+    x: np.ndarray
+
+
+@kernel(forceinline=True)
+def open_platform(address):
+    """PlatformModel seen through the header at `address`."""
+    head = ints_at(address, PLATFORM_HEADER)
+    return PlatformModel(head[UNIVERSAL], head[AXISYMMETRIC], floats_at(head[NUMBERS], PLATFORM_NUMBERS))
+
+
+@kernel(forceinline=True)
+def carve_platform(w):
+    """PlatformData whose arrays are consecutive pieces of w (WORK_NUMBERS,)."""
+    return PlatformData(w[0:36], w[36:78], w[78:114], w[114:138])
+
+
+@kernel(forceinline=True)
+def own_work(address):
+    """The robot's own work memory, for entries that keep the GIL."""
+    return carve_platform(floats_at(ints_at(address, PLATFORM_HEADER)[PLATFORM_WORK], WORK_NUMBERS))

@@ -1,0 +1,9 @@
+"""Which entries of this package are compiled beforehand (see numerics/compiling/warmup_names.py)."""
+
+#: what few people call and what takes long
+RARE = (
+    "entries.balance_derivatives_many",
+    "entries.reactions_many",
+    "*.partial_dynamics_many",
+    "*.momenta_many",
+)

@@ -1,0 +1,60 @@
+"""Fixed steps of a platform, with or without hydraulic cylinders: its `Motion`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexdyn_ros.families.actuators.kernels.memory import PARAMETER_COUNT
+from flexdyn_ros.families.stewart.kernels.steps import (
+    ACTUATOR_NUMBERS,
+    ACTUATOR_PARAMETERS,
+    ACTUATOR_STATES,
+    HYDRAULIC_MOTION,
+    PLATFORM_MOTION,
+)
+from flexdyn_ros.families.stewart.kernels.views import LEGS, WORK_NUMBERS
+from flexdyn_ros.robot.motion import Motion
+
+if TYPE_CHECKING:
+    from flexdyn_ros.families.stewart.robot import PlatformRobot
+
+__all__ = ["platform_motion"]
+
+
+def platform_motion(
+    robot: PlatformRobot, place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]]
+) -> Motion:
+    """Motion of a platform; efforts act along the legs, whose lengths the servos and stops see.
+
+    With hydraulics the memory of the actuators holds the cylinders; they are out of use (efforts are forces
+    on the rods) until somebody sets their mode (simulation/steps/fused_hydraulics.py).
+    """
+    sliders = [robot.description.joint(leg.slider) for leg in robot.description.platform.legs]  # type: ignore[union-attr]
+    shortest = np.array([joint.xyz[2] for joint in sliders])
+    stroke = np.array([joint.limit.upper for joint in sliders])
+    hydraulics = robot.hydraulics
+    keep: tuple[Any, ...] = (robot._packed, hydraulics)
+
+    def actuators() -> np.ndarray:
+        memory = np.zeros(ACTUATOR_NUMBERS)
+        if hydraulics is not None:
+            parameters = memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES].reshape(LEGS, PARAMETER_COUNT)
+            parameters[:] = hydraulics.model.parameters
+        return memory
+
+    return Motion(
+        robot=robot._address,
+        functions=PLATFORM_MOTION if hydraulics is None else HYDRAULIC_MOTION,
+        work_size=WORK_NUMBERS,
+        place=place,
+        effort_limit=robot.effort_limits,
+        lower=shortest,
+        upper=shortest + stroke,
+        stiffness=np.zeros(6),
+        damping=np.zeros(6),
+        actuators=None if hydraulics is None else actuators,
+        keep=keep,
+    )

@@ -1,0 +1,210 @@
+"""What a specialist would say of a robot that bends: masses, modes, and what is beyond the model."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.errors import FlexdynError, FlexdynWarning
+from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
+from flexdyn_ros.families.trees.flexible.model import settled_link
+from flexdyn_ros.robot.analysis.bearable_step import at_most, bearable_step
+from flexdyn_ros.robot.analysis.small_deflections import LARGEST_DEFLECTION, LARGEST_ROTATION
+from flexdyn_ros.robot.protocol import Robot
+
+if TYPE_CHECKING:
+    from flexdyn_ros.families.trees.flexible.model import AnyLink
+
+__all__ = ["FlexibleLinkReport", "Inertia", "ModeReport", "judge", "mode_table", "report_links"]
+
+#: length over half height of the section below which shear, which is not in the model, counts
+SLENDER = 10.0
+#: default rate of the simulator's steps [Hz]: modes above half of it are damped by an implicit step, those
+#: far above it ask for another model
+STEP_RATE, FAR_ABOVE = 1000.0, 20.0
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """A pseudo-inertia about the beam's root, beam axes.
+
+    mass [kg], first_moment int r dm [kg m], second_moments int r r^T dm as xx yy zz xy xz yz [kg m2].
+    """
+
+    mass: float
+    first_moment: tuple[float, ...]
+    second_moments: tuple[float, ...]
+
+    @classmethod
+    def of(cls, P: np.ndarray) -> Inertia:
+        """From a pseudo-inertia (4, 4), unit first."""
+        second = P[[1, 2, 3, 1, 1, 2], [1, 2, 3, 2, 3, 3]]
+        return cls(float(P[0, 0]), tuple(P[0, 1:].tolist()), tuple(second.tolist()))
+
+
+@dataclass(frozen=True)
+class FlexibleLinkReport:
+    """A flexible link: length [m], modes by field, and the masses T = B + P + R of the contract's mass rule.
+
+    whole (T): `<inertial>`, zero without one; beam (B), bodies (P), remainder (R); outcome: what became of R.
+    """
+
+    link: str
+    length: float
+    modes: str
+    whole: Inertia
+    beam: Inertia
+    bodies: Inertia
+    remainder: Inertia
+    outcome: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ModeReport:
+    """A mode of the whole robot at the neutral position: frequency [Hz], damping ratio.
+
+    mostly: the coordinate that moves most of its mass.
+    """
+
+    frequency: float
+    damping_ratio: float
+    mostly: str
+
+
+def report_links(description: RobotDescription) -> tuple[FlexibleLinkReport, ...]:
+    """Masses and modes of the flexible links, in the order of the file; also of the rigid twin's."""
+    found = []
+    for name, link in description.flexible_links.items():
+        settled = settled_link(description, link)
+        balance = settled.balance
+        found.append(
+            FlexibleLinkReport(
+                link=name,
+                length=settled.beam.length,
+                modes=_modes_in_words(settled),
+                whole=Inertia.of(balance.T),
+                beam=Inertia.of(balance.B),
+                bodies=Inertia.of(balance.P),
+                remainder=Inertia.of(balance.R),
+                outcome=balance.outcome,
+                notes=balance.notes,
+            )
+        )
+    return tuple(found)
+
+
+def _modes_in_words(link: AnyLink) -> str:
+    modes = link.element.modes
+    if not isinstance(link, BeamLink):
+        return f"{len(link.modes)} imported"
+    counts = [(name, getattr(modes, name)) for name in ("axial", "bending_y", "bending_z", "torsion")]
+    fields = ", ".join(f"{count} {name}" for name, count in counts if count)
+    return f"{fields}; {modes.basis}, {modes.boundary}"
+
+
+def mode_table(robot: Robot, count: int, lock: str | tuple[str, ...]) -> tuple[ModeReport, ...]:
+    """First modes of a robot at its neutral position, `lock` as of `Robot.modes`.
+
+    Raises
+    ------
+    SingularityError
+        If the mass matrix is singular.
+    """
+    q = robot.neutral()
+    modes = robot.modes(q, lock=lock)
+    diagonal = np.sqrt(np.diag(robot.mass_matrix(q)))
+    moved = np.abs(modes.shape) * diagonal[:, None]
+    return tuple(
+        ModeReport(float(f), float(z), robot.v_names[int(np.argmax(moved[:, i]))])
+        for i, (f, z) in enumerate(zip(modes.frequency[:count], modes.damping_ratio[:count], strict=True))
+    )
+
+
+def judge(robot: Robot, links: tuple[FlexibleLinkReport, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Warnings (probably mistakes) and notes (good to know) on a robot with flexible links."""
+    notes = [text for link in links for text in link.notes]
+    doubts: list[str] = []
+    if not links or not robot.description.formulation.flexible:
+        return (), tuple(notes)
+    description = robot.description
+    for link in description.flexible_links.values():
+        doubts += _shortness(settled_link(description, link))
+        if link.damping is None and link.modes.file is None:
+            notes.append(f"link '{link.link}': no <damping>, its vibrations do not die away")
+    for found in (_fast_modes(robot), _large_deflections(robot)):
+        for is_warning, text in found:
+            (doubts if is_warning else notes).append(text)
+    return tuple(doubts), tuple(notes)
+
+
+def _shortness(link: AnyLink) -> Iterator[str]:
+    if isinstance(link, BeamLink) and link.section is not None:
+        half = max(link.section.reach_y, link.section.reach_z)
+        if link.beam.length < SLENDER * half:
+            yield (
+                f"link '{link.element.link}': {link.beam.length:g} m long and {2 * half:g} m high: shear, "
+                "which is not in the model, softens so short a beam"
+            )
+
+
+def _fast_modes(robot: Robot) -> Iterator[tuple[bool, str]]:
+    """The highest mode against the rate of steps."""
+    try:
+        modes = robot.modes(robot.neutral(), lock="joints")
+    except FlexdynError:
+        return
+    yield from _bearable_step(robot)
+    if not modes.frequency.size or modes.frequency[-1] <= 0.5 * STEP_RATE:
+        return
+    highest = float(modes.frequency[-1])
+    name = mode_table(robot, len(modes.frequency), "joints")[-1].mostly
+    far = highest > FAR_ABOVE * STEP_RATE
+    yield (
+        far,
+        f"the highest mode (mostly {name}) has {highest:.4g} Hz; steps of 1 ms do not follow modes above "
+        "500 Hz" + (": ask for fewer modes of that field" if far else ", an implicit method damps them"),
+    )
+
+
+def _bearable_step(robot: Robot) -> Iterator[tuple[bool, str]]:
+    """The fastest mode with all joints free, and what explicit fixed steps bear of it."""
+    found = bearable_step(robot, robot.neutral())
+    if found is not None:
+        step, name, frequency = found
+        yield (
+            False,
+            f"with all joints free the highest mode (mostly {name}) has {frequency:.4g} Hz: fixed steps of "
+            f"rk4 bear at most {at_most(step)} s",
+        )
+
+
+def _large_deflections(robot: Robot) -> Iterator[tuple[bool, str]]:
+    """Deflections at rest under gravity, joints held at the neutral position, against what is small."""
+    lock = [c.name for c in robot.coordinates if c.kind in ("joint", "motor", "base")]
+    try:
+        with warnings.catch_warnings():
+            # said below, of every station
+            warnings.simplefilter("ignore", FlexdynWarning)
+            rest: Any = robot.static_equilibrium(hold=lock)
+    except FlexdynError as error:
+        yield True, f"no state of rest near the neutral position with the joints held: {error}"
+        return
+    if not rest.stable:
+        yield True, "at rest with the joints held the robot is not stable: it buckles under its own weight"
+    for name, bent in robot.deflections(rest.q).items():
+        length = settled_link(robot.description, robot.description.flexible_links[name]).beam.length
+        bend = float(np.abs(bent.displacement).max()) / length
+        turn = float(np.abs(bent.rotation).max())
+        if bend > LARGEST_DEFLECTION or turn > LARGEST_ROTATION:
+            yield (
+                True,
+                f"link '{name}' bends by {100 * bend:.3g} % of its length and turns by {turn:.3g} rad under "
+                "its load at rest: beyond the small deformations of the model "
+                f"({100 * LARGEST_DEFLECTION:g} %, {LARGEST_ROTATION:g} rad)",
+            )

@@ -1,0 +1,1 @@
+"""Elastic joints: motors behind springs, around the verbs of a tree."""

@@ -1,0 +1,1 @@
+"""Which entries of this package are compiled beforehand (see numerics/compiling/warmup_names.py)."""

@@ -1,0 +1,1 @@
+"""Beams and their assumed or imported modes: stiffness, mass, shapes, integrals."""

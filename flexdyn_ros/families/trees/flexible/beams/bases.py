@@ -1,0 +1,238 @@
+"""Assumed modes of a beam as the description asks for them: basis and boundary turned into shapes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import comb
+from typing import NoReturn
+
+import numpy as np
+
+from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.families.trees.flexible.beams.mode_shapes import (
+    Shape,
+    axial_shape,
+    bending_shape,
+    free_free_roots,
+    gauss_legendre,
+    held_shape,
+    polynomial_shape,
+    torsion_shape,
+)
+from flexdyn_ros.families.trees.flexible.beams.modes import FIELDS, Mode
+from flexdyn_ros.families.trees.flexible.beams.own_shapes import own_shapes
+from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
+
+__all__ = ["chosen_modes", "own_frequencies"]
+
+
+def chosen_modes(link: BeamLink, hung: np.ndarray, rotary: str = "consistent") -> tuple[Mode, ...]:
+    """Modes of a link in the order of its coordinates: axial, bending_y, bending_z, torsion, each 1, 2, ...
+
+    hung: pseudo-inertia (4, 4) of all that hangs on the tip at the zero pose, about the tip, beam axes (for
+    the boundary clamped-body). rotary: rotary inertia of the sections as in the formulation (for the basis
+    finite_element).
+
+    Raises
+    ------
+    UnsupportedError
+        For boundaries without a clamped root; says the frequencies that the beam has with them.
+    """
+    modes = link.element.modes
+    if modes.boundary in ("pinned-pinned", "free-free"):
+        _refuse_free_root(link)
+    counts = {name: getattr(modes, name) for name in FIELDS}
+    if modes.shapes is not None:
+        return own_shapes(link.element, modes.shapes)
+    if modes.basis == "finite_element":
+        return tuple(
+            Mode(name, shape)
+            for name in FIELDS
+            if counts[name]
+            for shape in _elements(name, counts[name], link, hung, rotary)
+        )
+    shape = {"eigen": _eigenfunction, "polynomial": _polynomial, "hermite": _hermite}[modes.basis]
+    return tuple(
+        Mode(name, shape(name, n, link, hung)) for name in FIELDS for n in range(1, counts[name] + 1)
+    )
+
+
+def _refuse_free_root(link: BeamLink) -> NoReturn:
+    boundary = link.element.modes.boundary
+    own = "; ".join(
+        f"{name} {', '.join(f'{f:.5g}' for f in frequencies)} Hz"
+        for name, frequencies in own_frequencies(link).items()
+    )
+    raise UnsupportedError(
+        f"link '{link.element.link}': boundary '{boundary}' has no clamped root, the dynamics need "
+        "clamped-free, clamped-body, clamped-pinned or clamped-clamped. Frequencies of the uniform beam of "
+        f"mean properties with these ends: {own}"
+    )
+
+
+def own_frequencies(link: BeamLink) -> dict[str, tuple[float, ...]]:
+    """Frequencies [Hz] of the uniform beam of mean properties with ends pinned-pinned or free-free, by field.
+
+    Specification serial, section 4.2; rigid motions of a free beam are left out.
+    """
+    modes, beam = link.element.modes, link.beam
+    s = (np.arange(200) + 0.5) / 200
+    found = {}
+    for name in FIELDS:
+        count = getattr(modes, name)
+        if not count:
+            continue
+        roots = np.pi * np.arange(1, count + 1)
+        stiff, inertia = {
+            "axial": (beam.EA, beam.mu),
+            "torsion": (beam.GJ, beam.Jx),
+            "bending_y": (beam.EIz, beam.mu),
+            "bending_z": (beam.EIy, beam.mu),
+        }[name]
+        speed = np.sqrt(np.mean(stiff(s)) / max(float(np.mean(inertia(s))), np.finfo(float).tiny))
+        if name.startswith("bending"):
+            if modes.boundary == "free-free":
+                roots = np.array(free_free_roots(count))
+            omega = (roots / beam.length) ** 2 * speed
+        else:
+            omega = roots / beam.length * speed
+        found[name] = tuple((omega / (2.0 * np.pi)).tolist())
+    return found
+
+
+def _elements(name: str, count: int, link: BeamLink, hung: np.ndarray, rotary: str) -> list[Shape]:
+    from flexdyn_ros.families.trees.flexible.beams.finite_element import (
+        element_shapes,  # with scipy.linalg: only where it is needed
+    )
+
+    modes = link.element.modes
+    return element_shapes(
+        link.beam,
+        link.breaks,
+        name,
+        count,
+        elements=modes.elements,
+        boundary=modes.boundary,
+        tip=hung if modes.boundary == "clamped-body" else np.zeros((4, 4)),
+        rotary=rotary == "consistent",
+    )
+
+
+def _eigenfunction(name: str, n: int, link: BeamLink, hung: np.ndarray) -> Shape:
+    boundary = link.element.modes.boundary
+    if boundary == "clamped-clamped" and not name.startswith("bending"):
+        return _held_sine(n)
+    if boundary in ("clamped-pinned", "clamped-clamped") and name.startswith("bending"):
+        return held_shape(n, boundary.removeprefix("clamped-"))
+    mass, turn = _ratios(name, link, hung) if boundary == "clamped-body" else (0.0, 0.0)
+    if name.startswith("bending"):
+        return bending_shape(n, mass, turn)
+    return axial_shape(n, mass) if name == "axial" else torsion_shape(n, turn)
+
+
+def _ratios(name: str, link: BeamLink, hung: np.ndarray) -> tuple[float, float]:
+    """Mass and inertia of what hangs on the tip over those of the uniform beam of mean properties."""
+    s = (np.arange(200) + 0.5) / 200
+    L = link.beam.length
+    mass = float(np.mean(link.beam.mu(s))) * L
+    if name == "torsion":
+        polar = float(np.mean(link.beam.Jx(s))) * L
+        return 0.0, (hung[2, 2] + hung[3, 3]) / polar if polar > 0.0 else 0.0
+    about = {"bending_y": hung[1, 1] + hung[2, 2], "bending_z": hung[1, 1] + hung[3, 3]}
+    return hung[0, 0] / mass, about.get(name, 0.0) / (mass * L**2)
+
+
+def _held_sine(n: int) -> Shape:
+    """sqrt(2) sin(n pi s): a shaft held at both ends, root-mean-square 1."""
+    b, c = n * np.pi, np.sqrt(2.0)
+    return Shape(
+        lambda s: c * np.sin(b * np.asarray(s)),
+        lambda s: c * b * np.cos(b * np.asarray(s)),
+        lambda s: -c * b * b * np.sin(b * np.asarray(s)),
+        n,
+        b,
+    )
+
+
+def _hermite(name: str, n: int, link: BeamLink, hung: np.ndarray) -> Shape:
+    """Interpolation of the tip, then functions that vanish there (bubbles) of root-mean-square 1.
+
+    Bending: 1 = tip deflection s^2 (3 - 2 s), 2 = tip slope L s^2 (s - 1) [rad], then s^2 (1 - s)^2 times
+    Jacobi polynomials; axial and torsion: 1 = s, then s (1 - s) times Jacobi polynomials, all orthogonal on a
+    uniform beam (specification mobile, sections 3 and 15.2, names them by Legendre's: the same space).
+    """
+    if not name.startswith("bending"):
+        return replace(polynomial_shape([0.0, 1.0], clamped=name), order=n) if n == 1 else _bubble(1, n - 2)
+    if n == 1:
+        return polynomial_shape([0.0, 0.0, 3.0, -2.0])
+    if n == 2:
+        L = link.beam.length
+        return replace(polynomial_shape([0.0, 0.0, -L, L]), is_slope=True)
+    return _bubble(2, n - 3)
+
+
+def _bubble(p: int, degree: int) -> Shape:
+    """s^p (1 - s)^p P(2 s - 1), P the Jacobi polynomial of that degree and parameters (2 p, 2 p); rms 1."""
+    weight = np.polynomial.polynomial.polypow([0.0, 1.0, -1.0], p)
+    weights = [weight, *(np.polynomial.polynomial.polyder(weight, k) for k in (1, 2))]
+
+    def jacobi(s: np.ndarray, order: int) -> np.ndarray:
+        if degree < order:
+            return np.zeros_like(s)
+        factor = float(np.prod([degree + 4 * p + i for i in range(1, order + 1)]))
+        return factor * _jacobi(degree - order, 2 * p + order, 2 * p + order, 2.0 * s - 1.0)
+
+    def derivative(s: np.ndarray, order: int) -> np.ndarray:
+        s = np.asarray(s, dtype=float)
+        value = np.zeros_like(s)
+        for k in range(order + 1):
+            value += comb(order, k) * np.polynomial.polynomial.polyval(s, weights[k]) * jacobi(s, order - k)
+        return value
+
+    x, w = gauss_legendre(degree + 2 * p + 1)
+    c = 1.0 / float(np.sqrt(w @ derivative(x, 0) ** 2))
+    return Shape(
+        lambda s: c * derivative(s, 0),
+        lambda s: c * derivative(s, 1),
+        lambda s: c * derivative(s, 2),
+        degree + 2 * p,
+    )
+
+
+def _polynomial(name: str, n: int, link: BeamLink, hung: np.ndarray) -> Shape:
+    """s^p P(2 s - 1) with the Jacobi polynomial P of degree n - 1, parameters (0, 2 p); 1 at the tip.
+
+    p = 2 for bending, 1 for torsion and axial: all polynomials that a clamped root admits, orthogonal on a
+    uniform beam without section inertia.
+    """
+    p = 2 if name.startswith("bending") else 1
+
+    def jacobi(s: np.ndarray, order: int) -> np.ndarray:
+        """Derivative of that order by s."""
+        k = n - 1 - order
+        if k < 0:
+            return np.zeros_like(s)
+        factor = float(np.prod([n - 1 + 2 * p + i for i in range(1, order + 1)]))
+        return factor * _jacobi(k, order, 2 * p + order, 2.0 * s - 1.0)
+
+    def value(s: np.ndarray) -> np.ndarray:
+        s = np.asarray(s, dtype=float)
+        return s**p * jacobi(s, 0)
+
+    def slope(s: np.ndarray) -> np.ndarray:
+        s = np.asarray(s, dtype=float)
+        return p * s ** (p - 1) * jacobi(s, 0) + s**p * jacobi(s, 1)
+
+    def curvature(s: np.ndarray) -> np.ndarray:
+        s = np.asarray(s, dtype=float)
+        bend = 2.0 * p * s ** (p - 1) * jacobi(s, 1) + s**p * jacobi(s, 2)
+        return bend + 2.0 * jacobi(s, 0) if p == 2 else bend
+
+    return Shape(value, slope, curvature, n - 1 + p)
+
+
+def _jacobi(degree: int, alpha: int, beta: int, x: np.ndarray) -> np.ndarray:
+    """Jacobi polynomial at x."""
+    from scipy.special import eval_jacobi  # imported where it is needed: most robots have eigenfunctions
+
+    return eval_jacobi(degree, alpha, beta, x)

@@ -1,0 +1,142 @@
+"""Constants of a flexible link for the articulated path, from its modal integrals; node axes, node's
+origin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexdyn_ros.families.trees.flexible.beams.modal_integrals import ModalIntegrals
+from flexdyn_ros.families.trees.flexible.beams.modes import SectionFields
+from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
+
+__all__ = ["LinkConstants", "link_constants", "section_constants"]
+
+
+@dataclass(frozen=True)
+class LinkConstants:
+    """The numbers of `Link` in flexible/kernels/views.py, as arrays; pairs (P, 2), slope modes first_slope
+    ...
+
+    rigid (10,), s (m, 3), N (m, 3, 3), C (m, m, 3, 3) = int u_l u_k^T, M, K, D (m, m), e (3,), S (n, n), H
+    (P, 3),
+    U (m, P, 3), Q (n, P, n) = int S_p S_kl with l first.
+    """
+
+    rigid: np.ndarray
+    s: np.ndarray
+    N: np.ndarray
+    C: np.ndarray
+    M: np.ndarray
+    K: np.ndarray
+    D: np.ndarray
+    e: np.ndarray
+    S: np.ndarray
+    H: np.ndarray
+    U: np.ndarray
+    Q: np.ndarray
+    pairs: np.ndarray
+    first_slope: int
+    slopes: int
+    stiffening: int
+
+    def flat(self) -> np.ndarray:
+        """All numbers in the order in which `open_link` slices them."""
+        X = _axial(self.C)
+        parts = (
+            self.rigid,
+            self.s,
+            self.N,
+            self.C,
+            X,
+            self.M,
+            self.K,
+            self.D,
+            self.e,
+            self.S,
+            self.H,
+            self.U,
+            self.Q,
+        )
+        return np.concatenate([np.asarray(part, dtype=float).ravel() for part in parts])
+
+    def rigid_inertia(self) -> RigidInertia:
+        """The undeformed link without what sits on its ends."""
+        xx, xy, xz, yy, yz, zz = self.rigid[4:]
+        second = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        return RigidInertia(float(self.rigid[0]), self.rigid[1:4], np.trace(second) * np.eye(3) - second)
+
+
+def link_constants(
+    integrals: ModalIntegrals, beam_in_node: Placement, damping: np.ndarray, stiffening: int
+) -> LinkConstants:
+    """Constants of a link whose beam frame lies at `beam_in_node`; its bodies are carried by its sections."""
+    T = np.eye(4)
+    T[1:, 0], T[1:, 1:] = beam_in_node.p, beam_in_node.R
+    C0 = 2.0 * T @ integrals.C @ T.T
+    C1 = 2.0 * np.einsum("ia,kab,jb->kij", T, integrals.C1, T)
+    R = beam_in_node.R
+    C2 = 2.0 * np.einsum("ia,lkab,jb->lkij", R, integrals.C2[:, :, 1:, 1:], R)
+    S, H, U, Q, pairs, first, n = _foreshortening(integrals, beam_in_node)
+    second = C0[1:, 1:]
+    return LinkConstants(
+        rigid=np.concatenate([C0[0], second[0], second[1, 1:], second[2, 2:]]),
+        s=C1[:, 0, 1:],
+        N=C1[:, 1:, 1:],
+        C=C2,
+        M=np.einsum("lkii->lk", C2) + 2.0 * integrals.T,
+        K=integrals.K,
+        D=damping,
+        e=R[:, 0],
+        S=S,
+        H=H,
+        U=U,
+        Q=Q,
+        pairs=pairs,
+        first_slope=first,
+        slopes=n,
+        stiffening=stiffening if len(pairs) else 0,
+    )
+
+
+def section_constants(fields: SectionFields, beam_in_node: Placement) -> np.ndarray:
+    """The numbers of a section in the order in which `open_section` slices them."""
+    R, p = beam_in_node
+    return np.concatenate(
+        [p + R @ fields.centre, (fields.u @ R.T).ravel(), (fields.th @ R.T).ravel(), fields.S.ravel()]
+    )
+
+
+def _foreshortening(
+    integrals: ModalIntegrals, beam_in_node: Placement
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, int]:
+    """S, H, U, Q over the slope modes, the pairs, and the range of slope modes; beam axes become node
+    axes."""
+    m = len(integrals.K)
+    used = np.abs(integrals.point_S).max(axis=0, initial=0.0) > 0.0
+    pairs = np.array([(k, l) for k in range(m) for l in range(k, m) if used[k, l]], dtype=np.int64).reshape(
+        -1, 2
+    )
+    first, last = (int(pairs.min()), int(pairs.max()) + 1) if len(pairs) else (0, 0)
+    w, x, u = integrals.point_mass, integrals.point_x, integrals.point_u
+    Sp = integrals.point_S[:, pairs[:, 0], pairs[:, 1]]
+    Sn = integrals.point_S[:, first:last, first:last]
+    S = np.einsum("g,gkl->kl", w, Sn)
+    mass = w @ Sp
+    U = np.einsum("g,gki,gp->kpi", w, u, Sp)
+    Q = np.einsum("g,gp,gkl->lpk", w, Sp, Sn)
+    H = np.zeros((len(pairs), 3))
+    if x.ndim == 1:
+        H[:, 0] = (w * x) @ Sp
+    else:
+        H += np.einsum("g,gi,gp->pi", w, x, Sp)
+    R, p = beam_in_node
+    return S, H @ R.T + np.outer(mass, p), U @ R.T, Q, pairs, first, last - first
+
+
+def _axial(C: np.ndarray) -> np.ndarray:
+    """int u_l x u_k dm (..., 3) from int u_l u_k^T dm (..., 3, 3)."""
+    return np.stack(
+        [C[..., 1, 2] - C[..., 2, 1], C[..., 2, 0] - C[..., 0, 2], C[..., 0, 1] - C[..., 1, 0]], axis=-1
+    )

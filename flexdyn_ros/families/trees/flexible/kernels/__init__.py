@@ -1,0 +1,1 @@
+"""Compiled recursions over trees with flexible links."""

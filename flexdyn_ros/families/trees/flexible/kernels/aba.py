@@ -1,0 +1,329 @@
+"""Articulated-body algorithm with modal coordinates: accelerations in O(n) (specification serial 5).
+
+Jain & Rodriguez 1992, Banerjee 1993. A link's modes are eliminated by the Cholesky factor of their inertia,
+which includes all that hangs on the link, before the link's joint. Inertias as in rigid/kernels/aba.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexdyn_ros.families.trees.rigid.kernels.aba import (
+    A_ROW,
+    BIAS_FORCE,
+    BIAS_MOMENT,
+    D_ROW,
+    H_ROW,
+    M_ROW,
+    U_MOMENT,
+    accelerate_axis,
+    accelerate_free,
+    carry_bias,
+    eliminate_axis,
+    hand_down_force,
+    hand_down_inertia,
+    load6,
+    release_free,
+    rotate_full,
+    rotate_symmetric,
+    start_inertia,
+    velocity_axis,
+    velocity_free,
+)
+from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
+from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
+from flexdyn_ros.families.trees.rigid.kernels.views import (
+    ACCELERATION,
+    ALPHA,
+    ARTICULATED_ROWS,
+    BODY_ROWS,
+    OMEGA,
+    ONE_LANE,
+    ORIGIN,
+    ROTATION,
+)
+from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
+from flexdyn_ros.numerics.compiling.compiler import kernel
+
+from .inertia import deform, whirl
+from .nodes import add_modal_resistance, link_of, place_node
+from .section import accelerate_section, velocity_section
+from .views import (
+    FIXED,
+    NODE_INTS,
+    NODE_LINK,
+    SECTION,
+    carve_flexible,
+    open_columns,
+    open_flexible,
+    open_link,
+    open_state,
+)
+
+SPARE_ROW = 35
+
+
+@kernel(fastmath=FAST)
+def flexible_articulated_body(address, work, q, v, tau, a, stiffness_time, damping_time):
+    """a = (M + extra)^-1 (tau - h + forces in data.external); tau is overwritten. Reads what `prepare` wrote.
+
+    extra: data.diagonal minus armature, and for each link stiffness_time K + damping_time D (h^2 and h in a
+    linearly implicit step of h, else zero) [s2, s].
+    """
+    model = open_flexible(address)
+    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv, ONE_LANE)
+    add_joint_resistance(model.tree, data.tree, q, v, -1.0, tau)
+    add_modal_resistance(model, q, v, -1.0, tau)
+    start_outward(model, data, q, v, tau, stiffness_time, damping_time)
+    eliminate_inward(model, data, tau)
+    accelerate_outward(model, data, a)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
+    """Velocities; inertia and bias of every node and link by itself."""
+    tree = model.tree
+    for b in range(1, tree.nb):
+        place_node(model, data, b, q)
+        p = tree.parent[b]
+        below = data.tree.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
+        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        joint = data.tree.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
+        first = tree.v_index[b]
+        kind = tree.joint_type[b]
+        if kind == SECTION:
+            velocity_section(model, data, b, q, v)
+        elif kind == FREE:
+            velocity_free(below, own, v[first : first + 6], ONE_LANE)
+        elif kind == FIXED:
+            velocity_axis(below, own, v[0:1], 0.0, True, ONE_LANE)
+        else:
+            velocity_axis(below, own, v[first : first + 1], tree.ratio[b], kind == REVOLUTE, ONE_LANE)
+        external = data.tree.external[6 * b : 6 * b + 6]
+        start_inertia(tree.inertia[10 * b : 10 * b + 10], own, external, joint, ONE_LANE)
+        i = link_of(model, b)
+        if i >= 0:
+            link, state = open_link(model, i), open_state(model, data, i)
+            deform(link, state, q)
+            wx, wy, wz = load3(own, OMEGA, 1, 0)
+            whirl(link, state, v, wx, wy, wz)
+            start_link(link, state, joint, tau, stiffness_time, damping_time)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def start_link(link, state, joint, tau, stiffness_time, damping_time):
+    """Add the link's own inertia and bias to its node's; start F, L, t."""
+    m = link.m
+    rigid = state.rigid
+    for i in range(6):
+        joint[A_ROW + i] += rigid[4 + i]
+    joint[H_ROW + 1] -= rigid[3]
+    joint[H_ROW + 2] += rigid[2]
+    joint[H_ROW + 3] += rigid[3]
+    joint[H_ROW + 5] -= rigid[1]
+    joint[H_ROW + 6] -= rigid[2]
+    joint[H_ROW + 7] += rigid[1]
+    joint[M_ROW] += rigid[0]
+    joint[M_ROW + 3] += rigid[0]
+    joint[M_ROW + 5] += rigid[0]
+    for i in range(3):
+        joint[BIAS_MOMENT + i] += state.wrench[i]
+        joint[BIAS_FORCE + i] += state.wrench[3 + i]
+    for k in range(m):
+        for i in range(3):
+            state.F[6 * k + i] = state.a[3 * k + i]
+            state.F[6 * k + 3 + i] = state.s[3 * k + i]
+        state.t[k] = tau[link.v + k] - state.h[k]
+    for i in range(m * m):
+        state.L[i] = state.M[i]
+    if stiffness_time != 0.0 or damping_time != 0.0:
+        for i in range(m * m):
+            state.L[i] += stiffness_time * link.K[i] + damping_time * link.D[i]
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def eliminate_inward(model, data, tau):
+    """From the tips to the root: modes, then joints are eliminated, the rest is handed down."""
+    tree = model.tree
+    for b in range(tree.nb - 1, 0, -1):
+        p = tree.parent[b]
+        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        joint = data.tree.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
+        base = data.tree.articulated[p * ARTICULATED_ROWS : (p + 1) * ARTICULATED_ROWS]
+        first = tree.v_index[b]
+        kind = tree.joint_type[b]
+        if kind == SECTION:
+            i = model.nodes[NODE_INTS * b + NODE_LINK]
+            link = open_link(model, i)
+            hold_still(joint)
+            carry_bias(own, joint, ONE_LANE)
+            load_modes(link, open_state(model, data, i), open_columns(model, data, b, link.m), own, joint)
+            hand_down_inertia(own, joint, base, ONE_LANE)
+            continue
+        i = link_of(model, b)
+        if i >= 0:
+            eliminate_modes(open_link(model, i), open_state(model, data, i), joint, data.tree.diagonal)
+        if kind == FREE:
+            release_free(own, joint, tau[first : first + 6], ONE_LANE)
+            if p > 0:
+                hand_down_force(own, joint, base, ONE_LANE)
+            continue
+        if kind == FIXED:
+            hold_still(joint)
+        else:
+            diagonal = data.tree.diagonal[first : first + 1]
+            eliminate_axis(joint, tau[first : first + 1], diagonal, kind == REVOLUTE, ONE_LANE)
+        if p > 0:
+            carry_bias(own, joint, ONE_LANE)
+            hand_down_inertia(own, joint, base, ONE_LANE)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def hold_still(joint):
+    """A node without a joint: nothing is eliminated."""
+    for i in range(U_MOMENT, D_ROW + 1):
+        joint[i] = 0.0
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def load_modes(link, state, columns, own, joint):
+    """Let the modes feel the articulated inertia and bias of a section: L += Phi^T I Phi, F += I Phi, t -=
+    Phi^T p."""
+    m = link.m
+    r = load9(own, ROTATION, 1, 0)
+    px, py, pz = load3(own, ORIGIN, 1, 0)
+    A = rotate_symmetric(r, load6(joint, A_ROW, 1, 0))
+    H = rotate_full(r, load9(joint, H_ROW, 1, 0))
+    M = rotate_symmetric(r, load6(joint, M_ROW, 1, 0))
+    bx, by, bz = load3(joint, BIAS_MOMENT, 1, 0)
+    cx, cy, cz = load3(joint, BIAS_FORCE, 1, 0)
+    bx, by, bz = turn(r, bx, by, bz)
+    cx, cy, cz = turn(r, cx, cy, cz)
+    for k in range(m):
+        c = columns[6 * k : 6 * k + 6]
+        x0, x1, x2, x3, x4, x5 = c[0], c[1], c[2], c[3], c[4], c[5]
+        state.t[k] -= x0 * bx + x1 * by + x2 * bz + x3 * cx + x4 * cy + x5 * cz
+        mx, my, mz = symmetric(A, x0, x1, x2)
+        ux, uy, uz = turn(H, x3, x4, x5)
+        mx, my, mz = mx + ux, my + uy, mz + uz
+        fx, fy, fz = symmetric(M, x3, x4, x5)
+        ux, uy, uz = unturn(H, x0, x1, x2)
+        fx, fy, fz = fx + ux, fy + uy, fz + uz
+        row = state.L[m * k : m * (k + 1)]
+        for l in range(k + 1):
+            d = columns[6 * l : 6 * l + 6]
+            row[l] += d[0] * mx + d[1] * my + d[2] * mz + d[3] * fx + d[4] * fy + d[5] * fz
+        ux, uy, uz = cross(px, py, pz, fx, fy, fz)
+        F = state.F[6 * k : 6 * k + 6]
+        F[0] += mx + ux
+        F[1] += my + uy
+        F[2] += mz + uz
+        F[3] += fx
+        F[4] += fy
+        F[5] += fz
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def eliminate_modes(link, state, joint, diagonal):
+    """L becomes its Cholesky factor, F and t become L^-1 F, L^-1 t; what is left goes to the node.
+
+    A factor that does not exist leaves NaN, which the entries report.
+    """
+    m = link.m
+    L, F, t = state.L, state.F, state.t
+    for k in range(m):
+        L[m * k + k] += diagonal[link.v + k]
+    for k in range(m):
+        row = L[m * k : m * (k + 1)]
+        Fk = F[6 * k : 6 * k + 6]
+        f0, f1, f2, f3, f4, f5, tk = Fk[0], Fk[1], Fk[2], Fk[3], Fk[4], Fk[5], t[k]
+        d = row[k]
+        for l in range(k):
+            above = L[m * l : m * l + l]
+            x = row[l]
+            for i in range(l):
+                x -= row[i] * above[i]
+            x = x * L[m * l + l]
+            row[l] = x
+            d -= x * x
+            Fl = F[6 * l : 6 * l + 6]
+            f0 -= x * Fl[0]
+            f1 -= x * Fl[1]
+            f2 -= x * Fl[2]
+            f3 -= x * Fl[3]
+            f4 -= x * Fl[4]
+            f5 -= x * Fl[5]
+            tk -= x * t[l]
+        # the diagonal keeps its inverse
+        d = 1.0 / np.sqrt(d)
+        row[k] = d
+        f0, f1, f2, f3, f4, f5, tk = f0 * d, f1 * d, f2 * d, f3 * d, f4 * d, f5 * d, tk * d
+        Fk[0], Fk[1], Fk[2], Fk[3], Fk[4], Fk[5], t[k] = f0, f1, f2, f3, f4, f5, tk
+        joint[A_ROW] -= f0 * f0
+        joint[A_ROW + 1] -= f0 * f1
+        joint[A_ROW + 2] -= f0 * f2
+        joint[A_ROW + 3] -= f1 * f1
+        joint[A_ROW + 4] -= f1 * f2
+        joint[A_ROW + 5] -= f2 * f2
+        joint[H_ROW] -= f0 * f3
+        joint[H_ROW + 1] -= f0 * f4
+        joint[H_ROW + 2] -= f0 * f5
+        joint[H_ROW + 3] -= f1 * f3
+        joint[H_ROW + 4] -= f1 * f4
+        joint[H_ROW + 5] -= f1 * f5
+        joint[H_ROW + 6] -= f2 * f3
+        joint[H_ROW + 7] -= f2 * f4
+        joint[H_ROW + 8] -= f2 * f5
+        joint[M_ROW] -= f3 * f3
+        joint[M_ROW + 1] -= f3 * f4
+        joint[M_ROW + 2] -= f3 * f5
+        joint[M_ROW + 3] -= f4 * f4
+        joint[M_ROW + 4] -= f4 * f5
+        joint[M_ROW + 5] -= f5 * f5
+        joint[BIAS_MOMENT] += f0 * tk
+        joint[BIAS_MOMENT + 1] += f1 * tk
+        joint[BIAS_MOMENT + 2] += f2 * tk
+        joint[BIAS_FORCE] += f3 * tk
+        joint[BIAS_FORCE + 1] += f4 * tk
+        joint[BIAS_FORCE + 2] += f5 * tk
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def accelerate_outward(model, data, a):
+    """Accelerations of joints, modes and nodes from the root to the tips."""
+    tree = model.tree
+    for b in range(1, tree.nb):
+        p = tree.parent[b]
+        below = data.tree.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
+        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        joint = data.tree.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
+        first = tree.v_index[b]
+        kind = tree.joint_type[b]
+        if kind == SECTION:
+            accelerate_section(model, data, b, a)
+        elif kind == FREE:
+            accelerate_free(below, own, joint, a[first : first + 6], ONE_LANE)
+        elif kind == FIXED:
+            accelerate_axis(below, own, joint, joint[SPARE_ROW : SPARE_ROW + 1], True, ONE_LANE)
+        else:
+            accelerate_axis(below, own, joint, a[first : first + 1], kind == REVOLUTE, ONE_LANE)
+        i = link_of(model, b)
+        if i >= 0:
+            accelerate_modes(open_link(model, i), open_state(model, data, i), own, a)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def accelerate_modes(link, state, own, a):
+    """a = L^-T (t - F^T (angular; linear acceleration of the node)) of the link's modes."""
+    m = link.m
+    ax, ay, az = load3(own, ALPHA, 1, 0)
+    lx, ly, lz = load3(own, ACCELERATION, 1, 0)
+    for k in range(m):
+        F = state.F[6 * k : 6 * k + 6]
+        a[link.v + k] = state.t[k] - (F[0] * ax + F[1] * ay + F[2] * az + F[3] * lx + F[4] * ly + F[5] * lz)
+    for k in range(m - 1, -1, -1):
+        x = a[link.v + k] * state.L[m * k + k]
+        a[link.v + k] = x
+        for l in range(k):
+            a[link.v + l] -= state.L[m * k + l] * x

@@ -1,0 +1,218 @@
+"""Composite inertias with flexible links: the mass matrix (specification serial 5)."""
+
+from __future__ import annotations
+
+from flexdyn_ros.families.trees.rigid.kernels.aba import load6, rotate_symmetric
+from flexdyn_ros.families.trees.rigid.kernels.crba import C_INERTIA, C_MASS, C_MOMENT, push_axis, push_free
+from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
+from flexdyn_ros.families.trees.rigid.kernels.views import (
+    ARTICULATED_ROWS,
+    BODY_ROWS,
+    FORCE,
+    MOMENT,
+    ONE_LANE,
+    ORIGIN,
+    ROTATION,
+    TURN,
+)
+from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn
+from flexdyn_ros.numerics.compiling.compiler import kernel
+
+from .inertia import deform
+from .nodes import link_of, place_node
+from .views import (
+    NODE_INTS,
+    NODE_LINK,
+    SECTION,
+    carve_flexible,
+    open_columns,
+    open_flexible,
+    open_link,
+    open_state,
+)
+
+
+@kernel(fastmath=FAST)
+def flexible_composite_body(address, work, q, M):
+    """Write the mass matrix M (nv, nv). Reads data.diagonal (`prepare`)."""
+    model = open_flexible(address)
+    tree = model.tree
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, ONE_LANE)
+    start_inertias(model, data, q)
+    collect_inward(model, data)
+    M[:] = 0.0
+    for i in range(tree.nv):
+        M[i, i] = data.tree.diagonal[i]
+    for b in range(1, tree.nb):
+        i = tree.v_index[b]
+        kind = tree.joint_type[b]
+        if kind == FREE:
+            for c in range(6):
+                push_free(data.tree, b, c)
+                project_up(model, data, b, i + c, 1.0, c, M)
+        elif kind < FREE:
+            push_axis(data.tree, b, kind == REVOLUTE)
+            project_up(model, data, b, i, tree.ratio[b], 0, M)
+        i = link_of(model, b)
+        if i >= 0:
+            write_modes(model, data, b, open_link(model, i), open_state(model, data, i), M)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def start_inertias(model, data, q):
+    """Place all nodes, deform all links; every node's inertia by itself, about its origin, in its axes."""
+    tree = model.tree
+    for b in range(1, tree.nb):
+        place_node(model, data, b, q)
+        inertia = tree.inertia[10 * b : 10 * b + 10]
+        own = data.tree.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
+        own[C_MASS] = inertia[0]
+        for i in range(3):
+            own[C_MOMENT + i] = inertia[1 + i]
+        for i in range(6):
+            own[C_INERTIA + i] = inertia[4 + i]
+        i = link_of(model, b)
+        if i >= 0:
+            link, state = open_link(model, i), open_state(model, data, i)
+            deform(link, state, q)
+            own[C_MASS] += state.rigid[0]
+            for j in range(3):
+                own[C_MOMENT + j] += state.rigid[1 + j]
+            for j in range(6):
+                own[C_INERTIA + j] += state.rigid[4 + j]
+            for k in range(link.m):
+                for j in range(3):
+                    state.F[6 * k + j] = state.a[3 * k + j]
+                    state.F[6 * k + 3 + j] = state.s[3 * k + j]
+            for k in range(link.m * link.m):
+                state.L[k] = state.M[k]
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def collect_inward(model, data):
+    """Composite inertias; the modes of a link feel those of its sections."""
+    tree = model.tree
+    for b in range(tree.nb - 1, 0, -1):
+        p = tree.parent[b]
+        if p == 0:
+            continue
+        own = data.tree.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
+        base = data.tree.articulated[p * ARTICULATED_ROWS : (p + 1) * ARTICULATED_ROWS]
+        body = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        r = load9(body, ROTATION, 1, 0)
+        x, y, z = load3(body, ORIGIN, 1, 0)
+        m = own[C_MASS]
+        cx, cy, cz = load3(own, C_MOMENT, 1, 0)
+        cx, cy, cz = turn(r, cx, cy, cz)
+        i = rotate_symmetric(r, load6(own, C_INERTIA, 1, 0))
+        if tree.joint_type[b] == SECTION:
+            number = model.nodes[NODE_INTS * b + NODE_LINK]
+            link = open_link(model, number)
+            columns = open_columns(model, data, b, link.m)
+            load_modal_inertia(link, open_state(model, data, number), columns, i, cx, cy, cz, m, x, y, z)
+        dx, dy, dz = cx + 0.5 * m * x, cy + 0.5 * m * y, cz + 0.5 * m * z
+        s = 2.0 * (x * dx + y * dy + z * dz)
+        base[C_INERTIA] += i[0] + s - 2.0 * x * dx
+        base[C_INERTIA + 1] += i[1] - x * dy - y * dx
+        base[C_INERTIA + 2] += i[2] - x * dz - z * dx
+        base[C_INERTIA + 3] += i[3] + s - 2.0 * y * dy
+        base[C_INERTIA + 4] += i[4] - y * dz - z * dy
+        base[C_INERTIA + 5] += i[5] + s - 2.0 * z * dz
+        base[C_MOMENT] += cx + m * x
+        base[C_MOMENT + 1] += cy + m * y
+        base[C_MOMENT + 2] += cz + m * z
+        base[C_MASS] += m
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def load_modal_inertia(link, state, columns, inertia, cx, cy, cz, mass, px, py, pz):
+    """Add what a section carries (about its centre, axes of the link's node) to L and F of the link."""
+    m = link.m
+    for k in range(m):
+        x = columns[6 * k : 6 * k + 6]
+        mx, my, mz = symmetric(inertia, x[0], x[1], x[2])
+        ux, uy, uz = cross(cx, cy, cz, x[3], x[4], x[5])
+        mx, my, mz = mx + ux, my + uy, mz + uz
+        ux, uy, uz = cross(x[0], x[1], x[2], cx, cy, cz)
+        fx, fy, fz = mass * x[3] + ux, mass * x[4] + uy, mass * x[5] + uz
+        for l in range(m):
+            d = columns[6 * l : 6 * l + 6]
+            state.L[m * k + l] += d[0] * mx + d[1] * my + d[2] * mz + d[3] * fx + d[4] * fy + d[5] * fz
+        ux, uy, uz = cross(px, py, pz, fx, fy, fz)
+        F = state.F[6 * k : 6 * k + 6]
+        F[0] += mx + ux
+        F[1] += my + uy
+        F[2] += mz + uz
+        F[3] += fx
+        F[4] += fy
+        F[5] += fz
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def write_modes(model, data, b, link, state, M):
+    """Rows and columns of the modes of the link that node b carries."""
+    m, v = link.m, link.v
+    body = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+    for k in range(m):
+        for l in range(k):
+            M[v + k, v + l] += state.L[m * k + l]
+            M[v + l, v + k] += state.L[m * k + l]
+        M[v + k, v + k] += state.L[m * k + k]
+        F = state.F[6 * k : 6 * k + 6]
+        store3(body, MOMENT, 1, 0, F[0], F[1], F[2])
+        store3(body, FORCE, 1, 0, F[3], F[4], F[5])
+        project_up(model, data, b, v + k, 1.0, -1, M)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def project_up(model, data, b, column, ratio, own_part, M):
+    """Carry the wrench of node b to the root and write its projections on what it passes, times ratio.
+
+    own_part: which coordinate of the node's own joint has pushed, -1 if a mode has.
+    """
+    tree = model.tree
+    body = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+    mx, my, mz = load3(body, MOMENT, 1, 0)
+    fx, fy, fz = load3(body, FORCE, 1, 0)
+    j = b
+    while j > 0:
+        body = data.tree.bodies[j * BODY_ROWS : (j + 1) * BODY_ROWS]
+        i = tree.v_index[j]
+        kind = tree.joint_type[j]
+        if kind == FREE:
+            t = load9(body, TURN, 1, 0)
+            g = turn(t, mx, my, mz)
+            h = turn(t, fx, fy, fz)
+            if j == b and own_part >= 0:
+                for c in range(own_part + 1):
+                    value = g[c] if c < 3 else h[c - 3]
+                    M[i + c, column] += value
+                    if i + c != column:
+                        M[column, i + c] += value
+            else:
+                for c in range(3):
+                    M[i + c, column] += ratio * g[c]
+                    M[column, i + c] += ratio * g[c]
+                    M[i + 3 + c, column] += ratio * h[c]
+                    M[column, i + 3 + c] += ratio * h[c]
+        elif kind < FREE:
+            value = ratio * tree.ratio[j] * (mz if kind == REVOLUTE else fz)
+            M[i, column] += value
+            if j != b or own_part < 0:
+                M[column, i] += value
+        r = load9(body, ROTATION, 1, 0)
+        px, py, pz = load3(body, ORIGIN, 1, 0)
+        fx, fy, fz = turn(r, fx, fy, fz)
+        mx, my, mz = turn(r, mx, my, mz)
+        if kind == SECTION:
+            link = open_link(model, model.nodes[NODE_INTS * j + NODE_LINK])
+            columns = open_columns(model, data, j, link.m)
+            for k in range(link.m):
+                c = columns[6 * k : 6 * k + 6]
+                value = c[0] * mx + c[1] * my + c[2] * mz + c[3] * fx + c[4] * fy + c[5] * fz
+                M[link.v + k, column] += ratio * value
+                M[column, link.v + k] += ratio * value
+        ux, uy, uz = cross(px, py, pz, fx, fy, fz)
+        mx, my, mz = mx + ux, my + uy, mz + uz
+        j = tree.parent[j]

@@ -1,0 +1,173 @@
+"""Recursive Newton-Euler algorithm with flexible links: efforts and modal forces from motion.
+
+The blocks are those of specification serial 5, with the acceleration of a node's origin in place of the
+spatial one. Sections are nodes, so that what hangs on a link reaches its modes by the section's columns.
+"""
+
+from __future__ import annotations
+
+from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
+from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
+from flexdyn_ros.families.trees.rigid.kernels.rnea import (
+    hand_down,
+    move_free,
+    move_prismatic,
+    move_revolute,
+    project_free,
+    weigh,
+)
+from flexdyn_ros.families.trees.rigid.kernels.views import (
+    ACCELERATION,
+    ALPHA,
+    BODY_ROWS,
+    FORCE,
+    MOMENT,
+    OMEGA,
+    ONE_LANE,
+    ROTATION,
+)
+from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn
+from flexdyn_ros.numerics.compiling.compiler import kernel
+
+from .inertia import deform, whirl
+from .nodes import add_modal_resistance, link_of, place_node
+from .section import accelerate_section, velocity_section
+from .views import (
+    FIXED,
+    NODE_INTS,
+    NODE_LINK,
+    SECTION,
+    carve_flexible,
+    open_columns,
+    open_flexible,
+    open_link,
+    open_state,
+)
+
+
+@kernel(fastmath=FAST)
+def flexible_newton_euler(address, work, q, v, a, tau):
+    """tau = M a + h, minus the forces in data.external. Reads what `prepare` wrote."""
+    model = open_flexible(address)
+    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv, ONE_LANE)
+    flexible_outward(model, data, q, v, a, tau)
+    flexible_inward(model, data, tau)
+    add_joint_resistance(model.tree, data.tree, q, v, 1.0, tau)
+    add_modal_resistance(model, q, v, 1.0, tau)
+
+
+@kernel(fastmath=FAST)
+def flexible_inertial_forces(address, work, q, v, a, tau):
+    """`flexible_newton_euler` without springs, damping, friction and elasticity."""
+    model = open_flexible(address)
+    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv, ONE_LANE)
+    flexible_outward(model, data, q, v, a, tau)
+    flexible_inward(model, data, tau)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def flexible_outward(model, data, q, v, a, tau):
+    """Motion of every node and the wrench it asks for; tau = armature and the modal forces of each link
+    alone."""
+    tree = model.tree
+    for i in range(tree.nv):
+        tau[i] = data.tree.diagonal[i] * a[i]
+    for b in range(1, tree.nb):
+        place_node(model, data, b, q)
+        p = tree.parent[b]
+        below = data.tree.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
+        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        first = tree.v_index[b]
+        kind = tree.joint_type[b]
+        if kind == SECTION:
+            velocity_section(model, data, b, q, v)
+            accelerate_section(model, data, b, a)
+        elif kind == FREE:
+            move_free(below, own, v[first : first + 6], a[first : first + 6], ONE_LANE)
+        elif kind == FIXED:
+            move_revolute(below, own, v[0:1], a[0:1], 0.0, ONE_LANE)
+        elif kind == REVOLUTE:
+            move_revolute(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b], ONE_LANE)
+        else:
+            move_prismatic(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b], ONE_LANE)
+        weigh(tree.inertia[10 * b : 10 * b + 10], own, data.tree.external[6 * b : 6 * b + 6], ONE_LANE)
+        i = link_of(model, b)
+        if i >= 0:
+            weigh_link(open_link(model, i), open_state(model, data, i), own, q, v, a, tau)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def weigh_link(link, state, own, q, v, a, tau):
+    """Add the wrench that a flexible link's motion asks for to its node's, and its modal forces to tau."""
+    m = link.m
+    deform(link, state, q)
+    wx, wy, wz = load3(own, OMEGA, 1, 0)
+    whirl(link, state, v, wx, wy, wz)
+    rigid, wrench = state.rigid, state.wrench
+    ax, ay, az = load3(own, ALPHA, 1, 0)
+    lx, ly, lz = load3(own, ACCELERATION, 1, 0)
+    cx, cy, cz = rigid[1], rigid[2], rigid[3]
+    ux, uy, uz = cross(ax, ay, az, cx, cy, cz)
+    fx = rigid[0] * lx + ux + wrench[3]
+    fy = rigid[0] * ly + uy + wrench[4]
+    fz = rigid[0] * lz + uz + wrench[5]
+    ux, uy, uz = cross(cx, cy, cz, lx, ly, lz)
+    mx = rigid[4] * ax + rigid[5] * ay + rigid[6] * az + ux + wrench[0]
+    my = rigid[5] * ax + rigid[7] * ay + rigid[8] * az + uy + wrench[1]
+    mz = rigid[6] * ax + rigid[8] * ay + rigid[9] * az + uz + wrench[2]
+    for k in range(m):
+        d = a[link.v + k]
+        s, t = state.s[3 * k : 3 * k + 3], state.a[3 * k : 3 * k + 3]
+        fx += d * s[0]
+        fy += d * s[1]
+        fz += d * s[2]
+        mx += d * t[0]
+        my += d * t[1]
+        mz += d * t[2]
+        f = state.h[k] + s[0] * lx + s[1] * ly + s[2] * lz + t[0] * ax + t[1] * ay + t[2] * az
+        for l in range(m):
+            f += state.M[k * m + l] * a[link.v + l]
+        tau[link.v + k] += f
+    own[MOMENT] += mx
+    own[MOMENT + 1] += my
+    own[MOMENT + 2] += mz
+    own[FORCE] += fx
+    own[FORCE + 1] += fy
+    own[FORCE + 2] += fz
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def flexible_inward(model, data, tau):
+    """Collect wrenches from the tips to the root, project them on joints and on the modes that move
+    sections."""
+    tree = model.tree
+    for b in range(tree.nb - 1, 0, -1):
+        p = tree.parent[b]
+        below = data.tree.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
+        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        first = tree.v_index[b]
+        kind = tree.joint_type[b]
+        if kind == SECTION:
+            link = open_link(model, model.nodes[NODE_INTS * b + NODE_LINK])
+            columns = open_columns(model, data, b, link.m)
+            project_section(link, columns, own, tau)
+        elif kind == FREE:
+            project_free(own, tau[first : first + 6], ONE_LANE)
+        elif kind != FIXED:
+            tau[first] += tree.ratio[b] * (own[MOMENT + 2] if kind == REVOLUTE else own[FORCE + 2])
+        if p > 0:
+            hand_down(below, own, ONE_LANE)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def project_section(link, columns, own, tau):
+    """Add the modal forces of a section's wrench to tau."""
+    r = load9(own, ROTATION, 1, 0)
+    mx, my, mz = load3(own, MOMENT, 1, 0)
+    fx, fy, fz = load3(own, FORCE, 1, 0)
+    mx, my, mz = turn(r, mx, my, mz)
+    fx, fy, fz = turn(r, fx, fy, fz)
+    for k in range(link.m):
+        c = columns[6 * k : 6 * k + 6]
+        tau[link.v + k] += c[0] * mx + c[1] * my + c[2] * mz + c[3] * fx + c[4] * fy + c[5] * fz

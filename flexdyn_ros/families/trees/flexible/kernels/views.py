@@ -1,0 +1,329 @@
+"""A tree with flexible links as kernels see it: named views of one packed float array, and of work arrays.
+
+The tree of rigid/kernels/views.py is kept, its bodies become nodes: besides joints there are FIXED nodes and
+SECTION nodes. A SECTION node is a cross section of the flexible link that its parent node carries; children
+of the link and bodies on its tip hang on it, so that every recursion over joints serves them unchanged.
+Fields and integrals of a flexible link are in the axes and about the origin of its node.
+
+Modes k, l; pairs p = (k, l), k <= l, are those whose foreshortening S_kl is not zero; slope modes are the
+contiguous range that contains all of these.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from flexdyn_ros.families.trees.rigid.kernels.views import (
+    ARTICULATED_ROWS,
+    BODY_ROWS,
+    DOF_NUMBERS,
+    FLOATS,
+    HEADER,
+    INTS,
+    NB,
+    NQ,
+    NV,
+    WORK,
+    TreeData,
+    TreeModel,
+    carve_data,
+    work_size,
+)
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+
+SECTION, FIXED = 3, 4
+
+#: stiffening of a link
+NO_STIFFENING, GEOMETRIC, FULL = 0, 1, 2
+
+#: int64 words of the header of a flexible tree: those of the rigid one, then these
+FLEXIBLE_HEADER = HEADER + 4
+N_LINKS, LINK_INTS, LINK_FLOATS, WORK_SIZE = range(HEADER, FLEXIBLE_HEADER)
+
+# columns of a node in the table of nodes: its flexible link (-1: none); for SECTION nodes that of its parent,
+# where the numbers of the section are and where its columns are kept
+NODE_INTS = 3
+NODE_LINK, NODE_FLOATS, NODE_WORK = range(NODE_INTS)
+
+# columns of a flexible link in the table of links
+LINK_NUMBERS = 11
+(NODE, MODES, Q_FIRST, V_FIRST, PAIR_FIRST, PAIRS, SLOPE_FIRST, SLOPES, FLOATS_AT, WORK_AT, STIFFENING) = (
+    range(LINK_NUMBERS)
+)
+
+
+class FlexibleModel(NamedTuple):
+    """A tree with flexible links; constant, shared by threads.
+
+    tree : TreeModel over the nodes
+    nodes : (NODE_INTS nb,) int, table of the nodes
+    links : (LINK_NUMBERS nl,) int, table of the links
+    pairs : (2 sum P,) int, modes of the pairs, link by link
+    numbers : float64, blocks of the links (`open_link`) and of the sections (`open_section`)
+    """
+
+    tree: TreeModel
+    nl: int
+    nodes: object
+    links: object
+    pairs: object
+    numbers: object
+
+
+class FlexibleData(NamedTuple):
+    """Work arrays: those of the tree, and the blocks of links (`open_state`) and sections, flat."""
+
+    tree: TreeData
+    blocks: object
+
+
+class Link(NamedTuple):
+    """Constants of a flexible link of m modes, P pairs, n slope modes; node axes, about the node's origin.
+
+    mass, moment (3,), second (6,) : undeformed; second moments int h h^T dm as xx xy xz yy yz zz
+    s (3 m,) : int u_k dm
+    N (9 m,) : int h0 u_k^T dm, row by row, mode after mode
+    C (m, 9 m), flat : int u_l u_k^T dm for all k, row l
+    X (m, 3 m), flat : int u_l x u_k dm for all k, row l
+    M, K, D (m, m), flat : modal mass, stiffness, damping
+    e (3,) : direction of the centre line
+    S (n, n), flat : int S_kl dm
+    H (3 P,) : int h0 S_p dm
+    U (m, 3 P), flat : int u_k S_p dm
+    Q (n, P n), flat : int S_p S_kl dm for all p and k, row l
+    """
+
+    m: int
+    P: int
+    n: int
+    first_slope: int
+    q: int
+    v: int
+    stiffening: int
+    pairs: object
+    rigid: object
+    s: object
+    N: object
+    C: object
+    X: object
+    M: object
+    K: object
+    D: object
+    e: object
+    S: object
+    H: object
+    U: object
+    Q: object
+
+
+class State(NamedTuple):
+    """A deformed flexible link; node axes.
+
+    rigid (10,) : mass, first moment, inertia xx xy xz yy yz zz about the node's origin
+    s (3 m,), a (3 m,), N (9 m,), M (m, m) : int u_k, int h x u_k, int h u_k^T, int u_k . u_l with the
+    deformed
+        h and the tangent fields u_k
+    wrench (6,), h (m,) : moment, force and modal forces of the velocities
+    H (3 P,), V (P, n), W (n, 3 m) : int h S_p (h without foreshortening), int S_p sigma_k, int sigma_l u_k
+    F (6 m,) : coupling of modes with the node's (angular; linear) acceleration, mode after mode
+    L (m, m), t (m,) : modal inertia with all that hangs on the link, then its Cholesky factor; modal forces
+    """
+
+    rigid: object
+    s: object
+    a: object
+    N: object
+    M: object
+    wrench: object
+    h: object
+    H: object
+    V: object
+    W: object
+    F: object
+    L: object
+    t: object
+
+
+class Section(NamedTuple):
+    """A section: x (3,) its undeformed place; u, th (3 m,) displacement, rotation per mode; S (m, m); node
+    axes."""
+
+    x: object
+    u: object
+    th: object
+    S: object
+
+
+def link_floats(m: int, P: int, n: int) -> int:
+    """Numbers of a link in FlexibleModel.numbers."""
+    return 10 + 12 * m + 12 * m * m + 3 * m * m + 3 + n * n + 3 * P + 3 * P * m + P * n * n
+
+
+def state_floats(m: int, P: int, n: int) -> int:
+    """Numbers of a link in FlexibleData.blocks."""
+    return 10 + 15 * m + m * m + 6 + m + 3 * P + P * n + 3 * m * n + 6 * m + m * m + m
+
+
+def section_floats(m: int) -> int:
+    """Numbers of a section in FlexibleModel.numbers; its columns take 6 m + 6 of FlexibleData.blocks."""
+    return 3 + 6 * m + m * m
+
+
+def columns_floats(m: int) -> int:
+    """Numbers of a section in FlexibleData.blocks: 6 per mode (`place_section`), then its rates (6)."""
+    return 6 * m + 6
+
+
+@kernel(forceinline=True)
+def open_flexible(address):
+    """FlexibleModel seen through the header at `address`."""
+    head = ints_at(address, FLEXIBLE_HEADER)
+    nb, nq, nv = head[NB], head[NQ], head[NV]
+    i = ints_at(head[INTS], 4 * nb + nv)
+    f = floats_at(head[FLOATS], 24 * nb + DOF_NUMBERS * nv + 3)
+    tree = TreeModel(
+        nb,
+        nq,
+        nv,
+        i[0:nb],
+        i[nb : 2 * nb],
+        i[2 * nb : 3 * nb],
+        i[3 * nb : 4 * nb],
+        i[4 * nb : 4 * nb + nv],
+        f[0:nb],
+        f[nb : 2 * nb],
+        f[2 * nb : 14 * nb],
+        f[14 * nb : 24 * nb],
+        f[24 * nb : 24 * nb + DOF_NUMBERS * nv],
+        f[24 * nb + DOF_NUMBERS * nv : 24 * nb + DOF_NUMBERS * nv + 3],
+    )
+    nl = head[N_LINKS]
+    sizes = ints_at(head[LINK_INTS], 2)
+    t = ints_at(head[LINK_INTS], 2 + NODE_INTS * nb + LINK_NUMBERS * nl + sizes[0])
+    a = 2
+    b = a + NODE_INTS * nb
+    c = b + LINK_NUMBERS * nl
+    return FlexibleModel(
+        tree, nl, t[a:b], t[b:c], t[c : c + sizes[0]], floats_at(head[LINK_FLOATS], sizes[1])
+    )
+
+
+@kernel(forceinline=True)
+def carve_flexible(work, nb, nq, nv, lanes):
+    """FlexibleData whose arrays are consecutive pieces of `work`."""
+    n = nb * (BODY_ROWS + 6 + ARTICULATED_ROWS) + nq + 4 * nv
+    return FlexibleData(carve_data(work, nb, nq, nv, lanes), work[n:])
+
+
+@kernel(forceinline=True)
+def open_flexible_work(address):
+    """The robot's own work array."""
+    head = ints_at(address, FLEXIBLE_HEADER)
+    return floats_at(head[WORK], head[WORK_SIZE])
+
+
+def flexible_work_size(nb: int, nq: int, nv: int, blocks: int) -> int:
+    """Numbers that `carve_flexible` carves its arrays from."""
+    return work_size(nb, nq, nv, 1) + blocks
+
+
+@kernel(forceinline=True)
+def open_link(model, link):
+    """Constants of a flexible link."""
+    row = model.links[LINK_NUMBERS * link : LINK_NUMBERS * (link + 1)]
+    m, P, n = row[MODES], row[PAIRS], row[SLOPES]
+    first_pair = row[PAIR_FIRST]
+    f = model.numbers
+    a = row[FLOATS_AT]
+    b = a + 10
+    c = b + 3 * m
+    d = c + 9 * m
+    e = d + 9 * m * m
+    g = e + 3 * m * m
+    h = g + m * m
+    i = h + m * m
+    j = i + m * m
+    k = j + 3
+    l = k + n * n
+    o = l + 3 * P
+    p = o + 3 * P * m
+    return Link(
+        m,
+        P,
+        n,
+        row[SLOPE_FIRST],
+        row[Q_FIRST],
+        row[V_FIRST],
+        row[STIFFENING],
+        model.pairs[2 * first_pair : 2 * (first_pair + P)],
+        f[a:b],
+        f[b:c],
+        f[c:d],
+        f[d:e],
+        f[e:g],
+        f[g:h],
+        f[h:i],
+        f[i:j],
+        f[j:k],
+        f[k:l],
+        f[l:o],
+        f[o:p],
+        f[p : p + P * n * n],
+    )
+
+
+@kernel(forceinline=True)
+def open_state(model, data, link):
+    """Work arrays of a flexible link."""
+    row = model.links[LINK_NUMBERS * link : LINK_NUMBERS * (link + 1)]
+    m, P, n = row[MODES], row[PAIRS], row[SLOPES]
+    w = data.blocks
+    a = row[WORK_AT]
+    b = a + 10
+    c = b + 3 * m
+    d = c + 3 * m
+    e = d + 9 * m
+    g = e + m * m
+    h = g + 6
+    i = h + m
+    j = i + 3 * P
+    k = j + P * n
+    l = k + 3 * m * n
+    o = l + 6 * m
+    p = o + m * m
+    return State(
+        w[a:b],
+        w[b:c],
+        w[c:d],
+        w[d:e],
+        w[e:g],
+        w[g:h],
+        w[h:i],
+        w[i:j],
+        w[j:k],
+        w[k:l],
+        w[l:o],
+        w[o:p],
+        w[p : p + m],
+    )
+
+
+@kernel(forceinline=True)
+def open_section(model, node, m):
+    """Constants of the section of a SECTION node."""
+    a = model.nodes[NODE_INTS * node + NODE_FLOATS]
+    f = model.numbers
+    return Section(
+        f[a : a + 3],
+        f[a + 3 : a + 3 + 3 * m],
+        f[a + 3 + 3 * m : a + 3 + 6 * m],
+        f[a + 3 + 6 * m : a + 3 + 6 * m + m * m],
+    )
+
+
+@kernel(forceinline=True)
+def open_columns(model, data, node, m):
+    """Twist of the section per modal rate (6 m) = (angular; linear), mode after mode, then its rates (6)."""
+    a = model.nodes[NODE_INTS * node + NODE_WORK]
+    return data.blocks[a : a + 6 * m + 6]

@@ -1,0 +1,381 @@
+"""Flexible links in a tree: their nodes, coordinates and sections, and the constants that the kernels read.
+
+A flexible link sits on the node of its own joint, or on a FIXED node if it has none. Children that do not
+hang at its root, and bodies on its tip, sit on SECTION nodes (flexible/kernels/views.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexdyn_ros.description import Joint, RobotDescription
+from flexdyn_ros.description.elements.records import FlexibleLink
+from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.families.trees.flexible.beams.bases import chosen_modes
+from flexdyn_ros.families.trees.flexible.beams.modal_integrals import (
+    ModalIntegrals,
+    check_modal_mass,
+    modal_damping,
+    modal_mass,
+    rayleigh_damping,
+    with_body,
+)
+from flexdyn_ros.families.trees.flexible.beams.modes import Mode
+from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink, beam_link
+from flexdyn_ros.families.trees.flexible.constants import LinkConstants, link_constants, section_constants
+from flexdyn_ros.families.trees.flexible.kernels import views as layout
+from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia
+from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.stations import section_of
+
+if TYPE_CHECKING:
+    from flexdyn_ros.families.trees.flexible.beams.imported_modes import ImportedLink, NodeStation
+    from flexdyn_ros.families.trees.rigid.model import TreeDraft
+
+    #: a flexible link, its geometry and mass settled
+    AnyLink = BeamLink | ImportedLink
+    Station = float | NodeStation
+
+__all__ = ["FlexibleLinkModel", "FlexibleLinks", "FlexibleTables", "settled_link"]
+
+_STIFFENING = {"none": layout.NO_STIFFENING, "geometric": layout.GEOMETRIC, "full": layout.FULL}
+
+
+@dataclass(frozen=True)
+class FlexibleLinkModel:
+    """A flexible link with its modes; q, v: indices of its modal coordinates; beam_in_node: its beam frame
+    there; integrals: of the link without bodies; modal_mass: with the bodies it carries."""
+
+    name: str
+    node: int
+    beam_in_node: Placement
+    beam: AnyLink
+    modes: tuple[Mode, ...]
+    q: np.ndarray
+    v: np.ndarray
+    foreshortened: bool
+    modal_mass: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+    integrals: ModalIntegrals
+
+
+@dataclass(frozen=True)
+class FlexibleTables:
+    """What the kernels read beside the TreeModel: see flexible/kernels/views.py.
+
+    sections: (number of the link, station) of each SECTION node; mass: of the beams, what sits on their
+    ends left out [kg].
+    """
+
+    ints: np.ndarray
+    numbers: np.ndarray
+    blocks: int
+    links: tuple[FlexibleLinkModel, ...]
+    sections: Mapping[int, tuple[int, Station]]
+    mass: float
+
+
+@dataclass
+class _Seat:
+    """A flexible link while the tree grows: its node, its placement there, and its SECTION nodes by
+    station."""
+
+    model: FlexibleLinkModel
+    constants: LinkConstants
+    node: int
+    beam_in_node: Placement
+    link_in_node: Placement
+    sections: dict[Station, int] = field(default_factory=dict)
+
+
+def settled_link(description: RobotDescription, link: FlexibleLink) -> AnyLink:
+    """A flexible link with geometry, stiffness and mass settled: a beam, or imported modes."""
+    if link.modes.file is None:
+        return beam_link(description, link)
+    from flexdyn_ros.families.trees.flexible.beams.imported_modes import imported_link
+
+    return imported_link(description, link)
+
+
+class FlexibleLinks:
+    """The part of a tree's draft that knows about flexible links.
+
+    Parameters
+    ----------
+    description : RobotDescription
+    sections : names LINK@station of sections that are wanted as frames
+    """
+
+    def __init__(self, description: RobotDescription, sections: Iterable[str] = ()) -> None:
+        self.description = description
+        self.formulation = description.formulation
+        self.sections = tuple(sections)
+        self.beams: dict[str, AnyLink] = {
+            name: settled_link(description, link) for name, link in description.flexible_links.items()
+        }
+        self.seats: dict[str, _Seat] = {}
+        self._subtrees: dict[str, RigidInertia] = {}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(text for beam in self.beams.values() for text in beam.warnings)
+
+    # ---- rigid twin ----
+
+    def rigid_inertia(self, link: str) -> RigidInertia:
+        """Inertia of a link whose modes are dropped: beam and bodies, in the link frame."""
+        beam = self.beams[link]
+        return _rigid(self._undeformed(beam)).seen_from(beam.frame)
+
+    def undeformed_tip(self, link: str) -> Placement:
+        """The frame LINK/tip of a straight link, in the link frame."""
+        beam = self.beams[link]
+        return Placement(beam.frame.R, beam.frame.p + beam.frame.R @ beam.centre(1.0))
+
+    def _undeformed(self, beam: AnyLink) -> np.ndarray:
+        """Pseudo-inertia of the undeformed link about the beam's root, as the equations have it."""
+        rotary = self.formulation.rotary_inertia or "consistent"
+        P = 2.0 * beam.integrals((), rotary).C
+        for body in beam.bodies:
+            H = np.eye(4)
+            H[1:, 0] = beam.centre(body.station)
+            P = P + H @ body.P @ H.T
+        return P
+
+    # ---- growth ----
+
+    def attach(self, draft: TreeDraft, link: str, body: int, placement: Placement) -> None:
+        """Give a flexible link its node, its modal coordinates, its bodies and the frame of its tip."""
+        if body == 0 or draft.bodies[body].link != link:
+            body, placement = draft.add_node(link, body, layout.FIXED, placement), IDENTITY
+        beam = self.beams[link]
+        if isinstance(beam, BeamLink):
+            modes = chosen_modes(beam, self._hung(link), self.formulation.rotary_inertia or "consistent")
+        else:
+            modes = beam.modes
+        first_q, first_v = len(draft.q_names), len(draft.coordinates)
+        for mode, name in zip(modes, _names(modes), strict=True):
+            unit = {"torsion": "rad", "mode": "1"}.get(mode.field, "rad" if mode.shape.is_slope else "m")
+            coordinate = Coordinate(f"{link}/{name}", mode.field, unit, 0, 0, link, actuated=False)
+            draft.add_axis(coordinate, draft.rigid_dof())
+        beam_in_node = placement @ beam.frame
+        model, constants = self._settle(link, modes, first_q, first_v, body, beam_in_node)
+        seat = self.seats[link] = _Seat(model, constants, body, beam_in_node, placement)
+        draft.elastic_inertia[body] = constants.rigid_inertia()
+        for station_body in beam.bodies:
+            node, offset = self._section(draft, seat, station_body.station)
+            own = _rigid(station_body.P).seen_from(Placement(beam_in_node.R, offset))
+            draft.bodies[node].inertia = draft.bodies[node].inertia + own
+        draft.add_frame(link, body, placement)
+        self._add_section_frame(draft, seat, f"{link}/tip", 1.0)
+        for name in self.sections:
+            carrier, station = section_of(name)
+            if carrier == link and station is not None:
+                self._add_section_frame(draft, seat, name, station)
+
+    def seat(self, draft: TreeDraft, joint: Joint) -> tuple[int, Placement]:
+        """Node that carries a child joint of a flexible link, and the joint frame's placement in it
+        (undeformed)."""
+        seat = self.seats[joint.parent]
+        station = self.beams[joint.parent].attach[joint.name]
+        node, _ = self._section(draft, seat, station)
+        at = seat.link_in_node @ Placement.of(joint.xyz, joint.rpy)
+        if node == seat.node:
+            return node, at
+        root = seat.beam_in_node.p
+        return node, Placement(at.R, at.p - root - seat.beam_in_node.R @ seat.model.beam.centre(station))
+
+    def _add_section_frame(self, draft: TreeDraft, seat: _Seat, name: str, station: Station) -> None:
+        node, offset = self._section(draft, seat, station)
+        draft.add_frame(name, node, Placement(seat.beam_in_node.R, offset))
+
+    def _section(self, draft: TreeDraft, seat: _Seat, station: Station) -> tuple[int, np.ndarray]:
+        """Node of a section (made when first asked for) and the section's undeformed centre in that node."""
+        if station == 0.0:
+            return seat.node, seat.beam_in_node.p
+        if station not in seat.sections:
+            name = draft.bodies[seat.node].link
+            seat.sections[station] = draft.add_node(name, seat.node, layout.SECTION, IDENTITY)
+        return seat.sections[station], np.zeros(3)
+
+    def _hung(self, link: str) -> np.ndarray:
+        """Pseudo-inertia of all that hangs on the tip at the zero pose, about the tip, beam axes."""
+        beam = self.beams[link]
+        tip = self.undeformed_tip(link)
+        total = RigidInertia.zero()
+        for joint in self.description.children_of(link):
+            if beam.attach[joint.name] == 1.0:
+                total = total + self._subtree(joint.child).seen_from(
+                    _inverse(tip) @ Placement.of(joint.xyz, joint.rpy)
+                )
+        return beam.tip_inertia() + _pseudo(total)
+
+    def _subtree(self, link: str) -> RigidInertia:
+        """Inertia of a link and all that hangs on it at the zero pose, in its frame; summed once for each."""
+        if link in self._subtrees:
+            return self._subtrees[link]
+        inertial = self.description.link(link).inertial
+        if link in self.beams:
+            total = self.rigid_inertia(link)
+        elif inertial is None:
+            total = RigidInertia.zero()
+        else:
+            total = RigidInertia.of(inertial.mass, inertial.xyz, inertial.inertia, inertial.rpy)
+        for joint in self.description.children_of(link):
+            total = total + self._subtree(joint.child).seen_from(Placement.of(joint.xyz, joint.rpy))
+        self._subtrees[link] = total
+        return total
+
+    def _settle(
+        self,
+        link: str,
+        modes: tuple[Mode, ...],
+        first_q: int,
+        first_v: int,
+        node: int,
+        beam_in_node: Placement,
+    ) -> tuple[FlexibleLinkModel, LinkConstants]:
+        beam = self.beams[link]
+        rotary = self.formulation.rotary_inertia or "consistent"
+        stiffening = _STIFFENING[self.formulation.stiffening or "full"]
+        integrals = beam.integrals(modes, rotary)
+        at = {b.station: beam.fields(modes, b.station) for b in beam.bodies if b.station > 0.0}
+        whole = integrals
+        for body in beam.bodies:
+            if body.station > 0.0:
+                whole = with_body(whole, body.P, at[body.station])
+        check_modal_mass(
+            whole,
+            modes,
+            link,
+            file=self.description.file,
+            line=self.description.flexible_links[link].line,
+        )
+        mass = modal_mass(whole)
+        self._check_independence(link, mass)
+        model = FlexibleLinkModel(
+            name=link,
+            node=node,
+            beam_in_node=beam_in_node,
+            beam=beam,
+            modes=modes,
+            q=np.arange(first_q, first_q + len(modes)),
+            v=np.arange(first_v, first_v + len(modes)),
+            foreshortened=stiffening != layout.NO_STIFFENING,
+            modal_mass=mass,
+            stiffness=integrals.K,
+            damping=self._damping(link, whole),
+            integrals=integrals,
+        )
+        constants = link_constants(integrals, beam_in_node, model.damping, stiffening)
+        return model, constants
+
+    def _damping(self, link: str, whole: Any) -> np.ndarray:
+        beam = self.beams[link]
+        if not isinstance(beam, BeamLink) and beam.damping is not None:
+            return beam.damping
+        stated = beam.element.damping
+        if stated is None:
+            return np.zeros_like(whole.K)
+        if stated.ratio is not None:
+            return modal_damping(whole, stated.ratio)
+        return rayleigh_damping(whole, stated.rayleigh_mass, stated.rayleigh_stiffness)
+
+    def _check_independence(self, link: str, mass: np.ndarray) -> None:
+        scale = 1.0 / np.sqrt(np.diag(mass))
+        least = np.linalg.eigvalsh(mass * np.outer(scale, scale))[0]
+        if not least > 1e-10:
+            raise DescriptionError(
+                f"the modes of link '{link}' have no mass of their own",
+                file=self.description.file,
+                line=self.description.flexible_links[link].line,
+                element="modes",
+                value=float(least),
+                expected="fewer modes, or for torsion a polar inertia of the beam",
+            )
+
+    # ---- arrays ----
+
+    def tables(self, node_count: int) -> FlexibleTables:
+        """The tables of flexible/kernels/views.py for a finished draft."""
+        nodes = np.full((node_count, layout.NODE_INTS), -1, dtype=np.int64)
+        nodes[:, 1:] = 0
+        links, pairs, numbers = [], [], []
+        size = blocks = pair_count = 0
+        for index, seat in enumerate(self.seats.values()):
+            constants, model = seat.constants, seat.model
+            m, P, n = len(model.modes), len(constants.pairs), constants.slopes
+            head = [
+                seat.node,
+                m,
+                model.q[0],
+                model.v[0],
+                pair_count,
+                P,
+                constants.first_slope,
+                n,
+                size,
+                blocks,
+            ]
+            links.append([*head, constants.stiffening])
+            flat = constants.flat()
+            assert len(flat) == layout.link_floats(m, P, n)
+            numbers.append(flat)
+            pairs.append(np.array(constants.pairs, dtype=np.int64).reshape(-1))
+            size, pair_count = size + len(flat), pair_count + P
+            blocks += layout.state_floats(m, P, n)
+            nodes[seat.node, layout.NODE_LINK] = index
+            for station, node in seat.sections.items():
+                fields = model.beam.fields(model.modes, station)
+                flat = section_constants(fields, seat.beam_in_node)
+                assert len(flat) == layout.section_floats(m)
+                nodes[node] = [index, size, blocks]
+                numbers.append(flat)
+                size, blocks = size + len(flat), blocks + layout.columns_floats(m)
+        ints = [np.array([2 * pair_count, size]), nodes.ravel(), np.array(links).ravel(), *pairs]
+        return FlexibleTables(
+            ints=np.concatenate(ints).astype(np.int64),
+            numbers=np.concatenate(numbers),
+            blocks=blocks,
+            links=tuple(seat.model for seat in self.seats.values()),
+            sections={
+                node: (index, station)
+                for index, seat in enumerate(self.seats.values())
+                for station, node in seat.sections.items()
+            },
+            mass=float(sum(seat.constants.rigid[0] for seat in self.seats.values())),
+        )
+
+
+def _names(modes: tuple[Mode, ...]) -> list[str]:
+    """field/number of each mode."""
+    counts: dict[str, int] = {}
+    names = []
+    for mode in modes:
+        counts[mode.field] = counts.get(mode.field, 0) + 1
+        names.append(f"{mode.field}/{counts[mode.field]}")
+    return names
+
+
+def _rigid(P: np.ndarray) -> RigidInertia:
+    """Mass, first moment and inertia about the origin from a pseudo-inertia."""
+    second = P[1:, 1:]
+    return RigidInertia(float(P[0, 0]), P[0, 1:].copy(), np.trace(second) * np.eye(3) - second)
+
+
+def _pseudo(inertia: RigidInertia) -> np.ndarray:
+    """The reverse of `_rigid`."""
+    P = np.empty((4, 4))
+    P[0, 0] = inertia.mass
+    P[0, 1:] = P[1:, 0] = inertia.moment
+    P[1:, 1:] = 0.5 * np.trace(inertia.inertia) * np.eye(3) - inertia.inertia
+    return P
+
+
+def _inverse(placement: Placement) -> Placement:
+    return Placement(placement.R.T, -placement.R.T @ placement.p)

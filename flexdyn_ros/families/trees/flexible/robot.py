@@ -1,0 +1,193 @@
+"""What a TreeRobot has beside its rigid parts when links bend: kernels, packed tables, deflections, sections.
+
+Imported when the first robot with flexible links is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
+from flexdyn_ros.families.trees.flexible.kernels import entries as kernels
+from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
+from flexdyn_ros.families.trees.flexible.packed import PackedFlexibleTree
+from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.robot.analysis.small_deflections import Tip
+from flexdyn_ros.robot.arguments import numbers
+from flexdyn_ros.robot.results import Deflection
+from flexdyn_ros.robot.stations import section_of
+
+if TYPE_CHECKING:
+    from flexdyn_ros.families.trees.lagrange.model import LagrangeModel
+
+__all__ = ["Bending", "LinkIntegrals"]
+
+#: stations of `deflections` if none are given
+STATIONS = 21
+#: deflections of `random`, times the length of the link or rad, for the first mode of a field
+SMALL = {"axial": 1e-4, "bending_y": 0.01, "bending_z": 0.01, "torsion": 0.02, "mode": 0.01}
+
+
+class LinkIntegrals(NamedTuple):
+    """What makes a link flexible, m modes, beam axes [SI].
+
+    names (m): coordinates. C (4, 4), C_k (m, 4, 4), C_kl (m, m, 4, 4): 1/2 int h0 h0^T dm,
+    1/2 int h0 u_k^T dm, 1/2 int u_k u_l^T dm of the link without bodies, unit-first (specification serial,
+    section 3.2). T (m, m): energy of the twist rate alone (rotary inertia `paper`). modal_mass (m, m): with
+    the bodies that the link carries. stiffness, damping (m, m). station (k,), displacement, rotation
+    (m, k, 3): shapes there, per unit of the coordinate.
+    """
+
+    names: tuple[str, ...]
+    C: np.ndarray
+    C_k: np.ndarray
+    C_kl: np.ndarray
+    T: np.ndarray
+    modal_mass: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+    station: np.ndarray
+    displacement: np.ndarray
+    rotation: np.ndarray
+
+
+class Bending:
+    """The flexible links of a tree; immutable.
+
+    kernels: module with the entries of rigid/kernels/entries.py for trees with flexible links.
+    """
+
+    kernels = kernels
+
+    def __init__(self, tree: RigidTree) -> None:
+        assert tree.flexible is not None
+        self.links: tuple[FlexibleLinkModel, ...] = tree.flexible.links
+        self.packed = PackedFlexibleTree(tree)
+        self._tree = tree
+        self._cache: dict[tuple[float, ...], list[tuple[np.ndarray, ...]]] = {}
+
+    def lagrange_model(self, formulation: Any) -> LagrangeModel:
+        """The model of the method lagrange."""
+        from flexdyn_ros.families.trees.lagrange.flexible_model import build_flexible_lagrange
+
+        return build_flexible_lagrange(
+            self._tree,
+            affine=formulation.frame == "affine",
+            stiffening=formulation.stiffening,
+        )
+
+    @cached_property
+    def small(self) -> dict[int, float]:
+        """Size of a small deflection, by the index in q of each modal coordinate."""
+        reach = {}
+        for link in self.links:
+            seen: dict[str, int] = {}
+            for index, mode in zip(link.q, link.modes, strict=True):
+                n = seen[mode.field] = seen.get(mode.field, 0) + 1
+                angle = mode.field in ("torsion", "mode") or mode.shape.is_slope
+                reach[int(index)] = SMALL[mode.field] * (1.0 if angle else link.beam.beam.length) / n**2
+        return reach
+
+    @cached_property
+    def tips(self) -> tuple[Tip, ...]:
+        """The tips of the flexible links."""
+        end = np.ones(1)
+        found = []
+        for link in self.links:
+            u, th = link.beam.fields_along(link.modes, end)[:2]
+            found.append(Tip(link.name, link.beam.beam.length, link.q, u[:, 0], th[:, 0]))
+        return tuple(found)
+
+    def section_names(self, names: Iterable[Any], known: Any) -> tuple[str, ...]:
+        """Those of `names` that are sections LINK@station of flexible links and not known yet."""
+        flexible = {link.name for link in self.links}
+        wanted = [name for name in names if isinstance(name, str) and name not in known]
+        return tuple(dict.fromkeys(name for name in wanted if section_of(name)[0] in flexible))
+
+    def integrals_of(self, name: str, stations: Sequence[float]) -> LinkIntegrals:
+        """Constants of a flexible link by its name, and its shapes at stations."""
+        link = next((each for each in self.links if each.name == name), None)
+        if link is None:
+            raise UnknownNameError("flexible link", name, tuple(each.name for each in self.links))
+        s = _checked(stations)
+        u, th = link.beam.fields_along(link.modes, s)[:2]
+        its = link.integrals
+        return LinkIntegrals(
+            names=tuple(self._tree.coordinates[i].name for i in link.v),
+            C=its.C.copy(),
+            C_k=its.C1.copy(),
+            C_kl=its.C2.copy(),
+            T=its.T.copy(),
+            modal_mass=link.modal_mass.copy(),
+            stiffness=link.stiffness.copy(),
+            damping=link.damping.copy(),
+            station=s.copy(),
+            displacement=u,
+            rotation=th,
+        )
+
+    def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Deflection]:
+        """Deformation of every flexible link at rows of q (..., nq), beam axes; see `Deflection`."""
+        s = np.linspace(0.0, 1.0, STATIONS) if stations is None else _checked(stations)
+        key = tuple(s.tolist())
+        if key not in self._cache:
+            if len(self._cache) > 32:
+                self._cache.clear()
+            self._cache[key] = [link.beam.fields_along(link.modes, s) for link in self.links]
+        fields = self._cache[key]
+        return {
+            link.name: _deflection(link, q[..., link.q], s, *each) for link, each in zip(self.links, fields)
+        }
+
+
+def _checked(stations: Sequence[float]) -> np.ndarray:
+    s = numbers(stations, "stations")
+    if s.ndim != 1:
+        raise DimensionError(f"stations has shape {s.shape}, expected (k,)")
+    if not np.all((s >= 0.0) & (s <= 1.0)):
+        raise StateError("stations are fractions of the length, from 0 to 1")
+    return s
+
+
+def _deflection(
+    link: FlexibleLinkModel,
+    delta: np.ndarray,
+    s: np.ndarray,
+    u: np.ndarray,
+    th: np.ndarray,
+    strain: np.ndarray,
+    S: np.ndarray,
+) -> Deflection:
+    """From modal coordinates delta (..., m), fields u, th (m, k, 3), strain (m, k, 4) and S (k, m, m)."""
+    displacement = np.einsum("...m,mki->...ki", delta, u)
+    if link.foreshortened:
+        displacement[..., 0] -= 0.5 * np.einsum("...m,kmn,...n->...k", delta, S, delta)
+    bent = np.einsum("...m,mki->...ki", delta, strain)
+    stiffness = link.beam.stiffness(s)
+    return Deflection(
+        station=s.copy(),
+        displacement=displacement,
+        rotation=np.einsum("...m,mki->...ki", delta, th),
+        curvature=np.ascontiguousarray(bent[..., :3]),
+        strain=_fibre_strain(link, bent),
+        moment=stiffness[:, :3] * bent[..., :3],
+        axial_force=stiffness[:, 3] * bent[..., 3],
+    )
+
+
+def _fibre_strain(link: FlexibleLinkModel, bent: np.ndarray) -> np.ndarray:
+    """Largest |strain| of any fibre, axial and bending (torsion leaves fibres their length to first
+    order)."""
+    A = link.beam.section if isinstance(link.beam, BeamLink) else None
+    if A is None:
+        return np.zeros(bent.shape[:-1])
+    if A.is_round:
+        bending = A.reach_z * np.hypot(bent[..., 1], bent[..., 2])
+    else:
+        bending = A.reach_z * np.abs(bent[..., 1]) + A.reach_y * np.abs(bent[..., 2])
+    return np.abs(bent[..., 3]) + bending

@@ -1,0 +1,1 @@
+"""The recursive Lagrangian path: a second formulation of trees."""

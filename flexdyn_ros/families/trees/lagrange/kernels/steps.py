@@ -1,0 +1,129 @@
+"""Fixed steps of a tree by the recursive Lagrangian path: its functions in the table of
+numerics/stepping/table.py.
+
+For section frames that are no rotations (preset `paper`), which no recursion over rigid sections takes. The
+robot is a header of LAGRANGE_HEADER addresses and sizes; work memory: the blocks of
+views.py, then M (nv, nv), h (4, nv), the energies (3) and a diagonal (nv).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexdyn_ros.families.trees.flexible.kernels.steps import lean_on_modes
+from flexdyn_ros.families.trees.flexible.kernels.views import open_flexible, open_link
+from flexdyn_ros.families.trees.rigid.kernels.resistance import joint_losses, lean_on_joints
+from flexdyn_ros.families.trees.rigid.kernels.views import ARMATURE, DOF_NUMBERS, open_tree
+from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.stepping.table import (
+    ACCELERATE,
+    ACCELERATE_SIGNATURE,
+    ENERGIES,
+    ENERGIES_SIGNATURE,
+    LOSSES,
+    LOSSES_SIGNATURE,
+    PREPARE,
+    PREPARE_SIGNATURE,
+    callback,
+)
+
+from .equations import lagrange_equations
+
+# the packed flexible tree; integers and floats of the Lagrangian model, with their numbers; blocks of work
+TREE, INTS, INT_COUNT, FLOATS, FLOAT_COUNT, BLOCKS = range(6)
+LAGRANGE_HEADER = 6
+
+
+def lagrange_steps_size(blocks: int, nv: int) -> int:
+    """Numbers of work memory of a model that needs so many blocks."""
+    return 16 * blocks + nv * nv + 5 * nv + 3
+
+
+@kernel
+def evaluate(robot, work, q, v):
+    """M (nv, nv), h (4, nv), energies (3) and an unused diagonal (nv) at one state, in work memory."""
+    header = ints_at(robot, LAGRANGE_HEADER)
+    nq, nv, blocks = q.shape[0], v.shape[0], header[BLOCKS]
+    memory = floats_at(work, 16 * blocks + nv * nv + 5 * nv + 3)
+    o = 16 * blocks
+    M, h = memory[o : o + nv * nv], memory[o + nv * nv : o + nv * nv + 4 * nv]
+    o += nv * nv + 4 * nv
+    lagrange_equations(
+        ints_at(header[INTS], header[INT_COUNT]),
+        floats_at(header[FLOATS], header[FLOAT_COUNT]),
+        q.reshape((1, nq)),
+        v.reshape((1, nv)),
+        memory[0 : 16 * blocks].reshape((blocks, 4, 4)),
+        M.reshape((1, nv, nv)),
+        h.reshape((1, 4, nv)),
+        memory[o : o + 3].reshape((1, 3)),
+    )
+    return M.reshape((nv, nv)), h.reshape((4, nv)), memory[o : o + 3], memory[o + 3 : o + 3 + nv]
+
+
+@callback(PREPARE_SIGNATURE)
+def prepare(robot, work):
+    """See numerics/stepping/table.py; nothing is kept between calls."""
+    return 0
+
+
+@callback(ACCELERATE_SIGNATURE)
+def accelerate(robot, work, t, q, v, force, extra, h, a):
+    """See numerics/stepping/table.py; K and D are the links' and the slopes of the joints' springs and
+    resistance."""
+    packed = ints_at(robot, LAGRANGE_HEADER)[TREE]
+    model = open_flexible(packed)
+    tree = model.tree
+    nv = tree.nv
+    q, v, a, force = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv), floats_at(force, nv)
+    M, terms, _, diagonal = evaluate(robot, work, q, v)
+    lean_on_joints(tree, v, force, floats_at(extra, nv), h, diagonal)
+    if h != 0.0:
+        lean_on_modes(model, v, force, h)
+        for i in range(model.nl):
+            link = open_link(model, i)
+            m, first = link.m, link.v
+            for k in range(m):
+                for l in range(m):
+                    M[first + k, first + l] += h * (link.D[k * m + l] + h * link.K[k * m + l])
+    for i in range(nv):
+        # M has the armature already
+        M[i, i] += diagonal[i] - tree.dof[DOF_NUMBERS * i + ARMATURE]
+        a[i] = force[i] - (terms[0, i] + terms[1, i] + terms[2, i] + terms[3, i])
+    if cholesky(M, nv):
+        cholesky_solve(M, nv, a)
+    else:
+        a[:] = np.nan
+    return 0
+
+
+@callback(LOSSES_SIGNATURE)
+def losses(robot, work, t, q, v0, speed, mean):
+    """See numerics/stepping/table.py."""
+    model = open_flexible(ints_at(robot, LAGRANGE_HEADER)[TREE])
+    n = model.tree.nv
+    speed, mean = floats_at(speed, n), floats_at(mean, n)
+    taken = joint_losses(model.tree, floats_at(v0, n), speed, mean)
+    for i in range(model.nl):
+        link = open_link(model, i)
+        m = link.m
+        for k in range(m):
+            for l in range(m):
+                taken += mean[link.v + k] * link.D[k * m + l] * speed[link.v + l]
+    return taken
+
+
+@callback(ENERGIES_SIGNATURE)
+def energies(robot, work, t, q, v, out):
+    """See numerics/stepping/table.py."""
+    tree = open_tree(ints_at(robot, LAGRANGE_HEADER)[TREE])
+    out = floats_at(out, 3)
+    found = evaluate(robot, work, floats_at(q, tree.nq), floats_at(v, tree.nv))[2]
+    for i in range(3):
+        out[i] = found[i]
+    return 0
+
+
+LAGRANGE_MOTION = {PREPARE: prepare, ACCELERATE: accelerate, LOSSES: losses, ENERGIES: energies}

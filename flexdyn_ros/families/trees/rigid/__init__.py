@@ -1,0 +1,1 @@
+"""Trees of rigid bodies: their model, and payloads."""

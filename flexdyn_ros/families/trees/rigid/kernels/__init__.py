@@ -1,0 +1,1 @@
+"""Compiled recursions over rigid trees (Featherstone 2008)."""

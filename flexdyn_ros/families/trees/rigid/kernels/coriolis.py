@@ -1,0 +1,241 @@
+"""A Coriolis matrix C(q, v) for which dM/dt - 2 C is skew-symmetric.
+
+Per body, with twist V, spatial inertia I and momentum f = I V in world coordinates, the force I dV/dt + B V
+with
+
+    B = 1/2 (V x* I - I V x + f x~*),   B + B^T = dI/dt,   B V = V x* I V   (f x~*: V -> V x* f)
+
+so that C = sum J^T (I dJ/dt + B J) over the bodies has the property (Niemeyer & Slotine 1990). Summed over
+subtrees it costs two products per pair of related joints (Echeandia & Wensing 2021, algorithm 1).
+"""
+
+from __future__ import annotations
+
+from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
+from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn
+from flexdyn_ros.numerics.compiling.compiler import entry, inner, leaf
+from flexdyn_ros.numerics.compiling.memory import ints_at
+from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
+
+from .entries import finite, move_all, status_of_q
+from .views import (
+    BODY_ROWS,
+    HEADER,
+    N_FREE,
+    OMEGA,
+    ONE_LANE,
+    TURN,
+    VELOCITY,
+    WORLD_ORIGIN,
+    WORLD_ROTATION,
+    carve_data,
+    open_tree,
+)
+
+
+@entry(
+    "int64(int64, float64[::1], float64[:,::1], float64[:,::1], float64[:,:,:,::1], float64[:,:,::1])",
+    nogil=True,
+)
+def coriolis_many(address, work, q, v, blocks, C):
+    """C(q, v) (N, nv, nv) for rows of q, v; blocks (4, nb, 6, 6) is work space."""
+    head = ints_at(address, HEADER)
+    model = open_tree(address)
+    data = carve_data(work, model.nb, model.nq, model.nv, ONE_LANE)
+    for s in range(q.shape[0]):
+        status = status_of_q(model, q[s], head[N_FREE])
+        if status == OK and not finite(v[s], model.nv):
+            status = NOT_FINITE
+        if status != OK:
+            return status + 8 * s
+        move_all(model, data, q[s], v[s])
+        write_coriolis(model, data, blocks[0], blocks[1], blocks[2], blocks[3], C[s])
+    return OK
+
+
+@inner
+def write_coriolis(model, data, S, Sd, I, B, C):
+    """Write C from what `move_all` wrote; S, Sd hold columns of joints as rows, I and B the blocks of
+    subtrees."""
+    for b in range(1, model.nb):
+        write_axes(model, data, b, S[b], Sd[b])
+        write_inertia(model, data, b, I[b], B[b])
+    for b in range(model.nb - 1, 0, -1):
+        p = model.parent[b]
+        if p > 0:
+            for i in range(6):
+                for j in range(6):
+                    I[p, i, j] += I[b, i, j]
+                    B[p, i, j] += B[b, i, j]
+    C[:] = 0.0
+    for b in range(1, model.nb):
+        for c in range(6 if model.joint_type[b] == FREE else 1):
+            write_column(model, b, c, S, Sd, I[b], B[b], C)
+
+
+@inner
+def write_axes(model, data, b, S, Sd):
+    """Twists of the joint's unit rates about the world origin (rows of S), and their rates of change (rows of
+    Sd)."""
+    own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+    r = load9(own, WORLD_ROTATION, 1, 0)
+    ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
+    wx, wy, wz = load3(own, OMEGA, 1, 0)
+    wx, wy, wz = turn(r, wx, wy, wz)
+    ux, uy, uz = load3(own, VELOCITY, 1, 0)
+    ux, uy, uz = turn(r, ux, uy, uz)
+    if model.joint_type[b] == FREE:
+        p = model.parent[b]
+        below = data.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
+        wx, wy, wz = load3(below, OMEGA, 1, 0)
+        if p > 0:
+            wx, wy, wz = turn(load9(below, WORLD_ROTATION, 1, 0), wx, wy, wz)
+        t = load9(own, TURN, 1, 0)
+        for c in range(3):
+            # axis c of the joint frame, which turns with the parent
+            ex = r[0] * t[3 * c] + r[1] * t[3 * c + 1] + r[2] * t[3 * c + 2]
+            ey = r[3] * t[3 * c] + r[4] * t[3 * c + 1] + r[5] * t[3 * c + 2]
+            ez = r[6] * t[3 * c] + r[7] * t[3 * c + 1] + r[8] * t[3 * c + 2]
+            dx, dy, dz = cross(wx, wy, wz, ex, ey, ez)
+            write_turn(S[c], Sd[c], ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz)
+            write_slide(S[c + 3], Sd[c + 3], ex, ey, ez, dx, dy, dz)
+        return
+    ratio = model.ratio[b]
+    ex, ey, ez = ratio * r[2], ratio * r[5], ratio * r[8]
+    dx, dy, dz = cross(wx, wy, wz, ex, ey, ez)
+    if model.joint_type[b] == REVOLUTE:
+        write_turn(S[0], Sd[0], ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz)
+    else:
+        write_slide(S[0], Sd[0], ex, ey, ez, dx, dy, dz)
+
+
+@inner
+def write_turn(s, sd, ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz):
+    """Rotation about e through o, (e; o x e), and its rate with de/dt = d and do/dt = u."""
+    s[0], s[1], s[2] = ex, ey, ez
+    s[3], s[4], s[5] = cross(ox, oy, oz, ex, ey, ez)
+    sd[0], sd[1], sd[2] = dx, dy, dz
+    ax, ay, az = cross(ux, uy, uz, ex, ey, ez)
+    bx, by, bz = cross(ox, oy, oz, dx, dy, dz)
+    sd[3], sd[4], sd[5] = ax + bx, ay + by, az + bz
+
+
+@inner
+def write_slide(s, sd, ex, ey, ez, dx, dy, dz):
+    """Translation along e, (0; e), and its rate."""
+    s[0], s[1], s[2], s[3], s[4], s[5] = 0.0, 0.0, 0.0, ex, ey, ez
+    sd[0], sd[1], sd[2], sd[3], sd[4], sd[5] = 0.0, 0.0, 0.0, dx, dy, dz
+
+
+@inner
+def write_inertia(model, data, b, I, B):
+    """I and B of body b in world coordinates."""
+    own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+    r = load9(own, WORLD_ROTATION, 1, 0)
+    px, py, pz = load3(own, WORLD_ORIGIN, 1, 0)
+    x = model.inertia[10 * b : 10 * b + 10]
+    m = x[0]
+    cx, cy, cz = turn(r, x[1], x[2], x[3])
+    i = (x[4], x[5], x[6], x[7], x[8], x[9])
+    # R I R^T + 2 (p.d) 1 - p d^T - d p^T with d = R c + m p / 2
+    dx, dy, dz = cx + 0.5 * m * px, cy + 0.5 * m * py, cz + 0.5 * m * pz
+    p = (px, py, pz)
+    d = (dx, dy, dz)
+    for k in range(3):
+        ax, ay, az = symmetric(i, r[3 * k], r[3 * k + 1], r[3 * k + 2])
+        I[k, 0], I[k, 1], I[k, 2] = turn(r, ax, ay, az)
+        for j in range(3):
+            I[k, j] -= p[k] * d[j] + d[k] * p[j]
+        I[k, k] += 2.0 * (px * dx + py * dy + pz * dz)
+    put_cross(I, 0, 3, cx + m * px, cy + m * py, cz + m * pz, 1.0)
+    put_cross(I, 3, 0, cx + m * px, cy + m * py, cz + m * pz, -1.0)
+    for k in range(3):
+        for j in range(3):
+            I[3 + k, 3 + j] = 0.0
+        I[3 + k, 3 + k] = m
+    wx, wy, wz = load3(own, OMEGA, 1, 0)
+    wx, wy, wz = turn(r, wx, wy, wz)
+    ux, uy, uz = load3(own, VELOCITY, 1, 0)
+    ux, uy, uz = turn(r, ux, uy, uz)
+    ax, ay, az = cross(px, py, pz, wx, wy, wz)
+    write_rate(I, B, wx, wy, wz, ux + ax, uy + ay, uz + az)
+
+
+@inner
+def put_cross(A, row, column, x, y, z, sign):
+    """A[row:row+3, column:column+3] = sign [(x, y, z)]x."""
+    A[row, column], A[row, column + 1], A[row, column + 2] = 0.0, -sign * z, sign * y
+    A[row + 1, column], A[row + 1, column + 1], A[row + 1, column + 2] = sign * z, 0.0, -sign * x
+    A[row + 2, column], A[row + 2, column + 1], A[row + 2, column + 2] = -sign * y, sign * x, 0.0
+
+
+@inner
+def write_rate(I, B, wx, wy, wz, ux, uy, uz):
+    """B = 1/2 (V x* I - I V x + f x~*) for V = (w; u)."""
+    V = (wx, wy, wz, ux, uy, uz)
+    fx, fy, fz, gx, gy, gz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for j in range(6):
+        fx += I[0, j] * V[j]
+        fy += I[1, j] * V[j]
+        fz += I[2, j] * V[j]
+        gx += I[3, j] * V[j]
+        gy += I[4, j] * V[j]
+        gz += I[5, j] * V[j]
+    put_cross(B, 0, 0, fx, fy, fz, -0.5)
+    put_cross(B, 0, 3, gx, gy, gz, -0.5)
+    put_cross(B, 3, 0, gx, gy, gz, -0.5)
+    for k in range(3):
+        for j in range(3):
+            B[3 + k, 3 + j] = 0.0
+    for j in range(6):
+        # V x* takes a column (a; b) of I to (w x a + u x b; w x b); I V x is minus the transpose of V x* I
+        ax, ay, az = cross(wx, wy, wz, I[0, j], I[1, j], I[2, j])
+        bx, by, bz = cross(ux, uy, uz, I[3, j], I[4, j], I[5, j])
+        dx, dy, dz = cross(wx, wy, wz, I[3, j], I[4, j], I[5, j])
+        column = (ax + bx, ay + by, az + bz, dx, dy, dz)
+        for k in range(6):
+            B[k, j] += 0.5 * column[k]
+            B[j, k] += 0.5 * column[k]
+
+
+@inner
+def write_column(model, b, c, S, Sd, I, B, C):
+    """Add the entries of C that couple column c of joint b with the joints it hangs on, and with itself."""
+    F, G, H = (0.0,) * 6, (0.0,) * 6, (0.0,) * 6
+    for j in range(6):
+        s, d = S[b, c, j], Sd[b, c, j]
+        F = add_column(F, B, j, s)
+        F = add_column(F, I, j, d)
+        H = add_column(H, I, j, s)
+        G = (
+            G[0] + B[j, 0] * s,
+            G[1] + B[j, 1] * s,
+            G[2] + B[j, 2] * s,
+            G[3] + B[j, 3] * s,
+            G[4] + B[j, 4] * s,
+            G[5] + B[j, 5] * s,
+        )
+    column = model.v_index[b] + c
+    i = b
+    while i > 0:
+        for e in range(6 if model.joint_type[i] == FREE else 1):
+            row = model.v_index[i] + e
+            for k in range(6):
+                C[row, column] += S[i, e, k] * F[k]
+            if i != b:
+                for k in range(6):
+                    C[column, row] += G[k] * S[i, e, k] + H[k] * Sd[i, e, k]
+        i = model.parent[i]
+
+
+@leaf
+def add_column(x, A, j, factor):
+    """x + A[:, j] factor."""
+    return (
+        x[0] + A[0, j] * factor,
+        x[1] + A[1, j] * factor,
+        x[2] + A[2, j] * factor,
+        x[3] + A[3, j] * factor,
+        x[4] + A[4, j] * factor,
+        x[5] + A[5, j] * factor,
+    )

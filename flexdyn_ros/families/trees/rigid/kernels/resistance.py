@@ -1,0 +1,73 @@
+"""Efforts that joints exert by themselves, and their slopes, for steps that are implicit in them.
+
+Dry friction has the secant F(v)/v as its slope: positive and bounded, so that an implicit step decays to rest
+from any speed instead of jumping from one branch of the curve to the other (the tangent vanishes away from
+v = 0).
+"""
+
+from __future__ import annotations
+
+from flexdyn_ros.families.actuators.kernels.friction import dry_friction
+from flexdyn_ros.numerics.compiling.compiler import kernel
+
+from .views import ARMATURE, COULOMB, DAMPING, DOF_NUMBERS, REFERENCE, SMOOTHING, STATIC, STIFFNESS, STRIBECK
+
+
+@kernel(forceinline=True)
+def add_joint_resistance(model, data, q, v, sign, tau):
+    """tau += sign (K (q - q_0) + D v + friction) for every velocity coordinate; lane blocks q, v, tau."""
+    n = len(data.lanes)
+    for i in range(model.nv):
+        dof = model.dof[DOF_NUMBERS * i : DOF_NUMBERS * (i + 1)]
+        stiffness, damping, coulomb, static = dof[STIFFNESS], dof[DAMPING], dof[COULOMB], dof[STATIC]
+        if damping != 0.0:
+            for k in range(n):
+                tau[i * n + k] += sign * damping * v[i * n + k]
+        if coulomb != 0.0 or static != 0.0:
+            for k in range(n):
+                tau[i * n + k] += sign * dry_friction(
+                    coulomb, static, dof[STRIBECK], dof[SMOOTHING], v[i * n + k]
+                )
+        if stiffness != 0.0:
+            at = model.q_of_v[i] * n
+            for k in range(n):
+                tau[i * n + k] += sign * stiffness * (q[at + k] - dof[REFERENCE])
+
+
+@kernel(forceinline=True)
+def friction_slope(coulomb, static, stribeck, smoothing, v):
+    """Dry friction divided by the velocity; its limit at rest."""
+    if abs(v) < 1e-9 * smoothing:
+        return static / smoothing
+    return dry_friction(coulomb, static, stribeck, smoothing, v) / v
+
+
+@kernel(forceinline=True)
+def resistance_slope(model, i, v):
+    """Effort of damping and dry friction of coordinate i against v, divided by v."""
+    dof = model.dof[DOF_NUMBERS * i : DOF_NUMBERS * (i + 1)]
+    slope = dof[DAMPING]
+    if dof[COULOMB] != 0.0 or dof[STATIC] != 0.0:
+        slope += friction_slope(dof[COULOMB], dof[STATIC], dof[STRIBECK], dof[SMOOTHING], v)
+    return slope
+
+
+@kernel(forceinline=True)
+def lean_on_joints(model, v, force, extra, h, diagonal):
+    """diagonal = armature + extra + h d + h^2 k and force -= h k v, with the slopes of the joints' resistance
+    and springs; (nv,)."""
+    for i in range(model.nv):
+        diagonal[i] = model.dof[DOF_NUMBERS * i + ARMATURE] + extra[i]
+        if h != 0.0:
+            k = model.dof[DOF_NUMBERS * i + STIFFNESS]
+            diagonal[i] += h * (resistance_slope(model, i, v[i]) + h * k)
+            force[i] -= h * k * v[i]
+
+
+@kernel(forceinline=True)
+def joint_losses(model, v0, speed, mean):
+    """Power that the joints' resistance takes, its slopes taken at v0."""
+    taken = 0.0
+    for i in range(model.nv):
+        taken += resistance_slope(model, i, v0[i]) * speed[i] * mean[i]
+    return taken

@@ -1,0 +1,184 @@
+"""The rigid tree as kernels see it: named views of packed arrays, and the work arrays of the recursions.
+
+Body 0 is the world; body b > 0 hangs on joint b, whose axis is the z axis of the body's own frame (the
+builder turns frames so that it is). Lane arrays end in an axis of `len(lanes)` samples that are worked on
+together; lanes is a tuple of zeros only because its length is then known to the compiler.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.numerics.compiling.compiler import LANES, kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+
+ONE_LANE = (0,)
+ALL_LANES = (0,) * LANES
+
+# numbers per velocity coordinate in TreeModel.dof
+DOF_NUMBERS = 9
+ARMATURE, DAMPING, COULOMB, STATIC, STRIBECK, SMOOTHING, STIFFNESS, REFERENCE, SPARE = range(DOF_NUMBERS)
+
+#: int64 words of the header that an address points to
+HEADER = 8
+NB, NQ, NV, INTS, FLOATS, WORK, HAS_MIMIC, N_FREE = range(HEADER)
+
+
+class TreeModel(NamedTuple):
+    """A rigid tree; constant, shared by threads.
+
+    parent, joint_type, q_index, v_index : (nb,) int
+        Parent body, REVOLUTE, PRISMATIC or FREE, first index in q and in v. Entry 0 (world) is unused.
+    ratio, offset : (nb,)
+        Joint position = ratio q[q_index] + offset (mimic joints; 1 and 0 otherwise) [-; m or rad].
+    placement : (12 nb,)
+        Joint frame in the parent body's frame: rotation row by row (9), then origin (3) [m].
+    inertia : (10 nb,)
+        Mass [kg], first moment (3) [kg m], inertia about the body origin xx xy xz yy yz zz [kg m2], body
+        axes.
+    dof : (9 nv,)
+        Per velocity coordinate: armature, damping, Coulomb, static friction, Stribeck velocity, smoothing
+        velocity, stiffness, spring reference, spare. SI.
+    q_of_v : (nv,) int
+        Index in q of a velocity coordinate, -1 for those of a free joint.
+    gravity : (3,)
+        Acceleration of free fall, world axes [m/s2].
+    """
+
+    nb: int
+    nq: int
+    nv: int
+    parent: np.ndarray
+    joint_type: np.ndarray
+    q_index: np.ndarray
+    v_index: np.ndarray
+    q_of_v: np.ndarray
+    ratio: np.ndarray
+    offset: np.ndarray
+    placement: np.ndarray
+    inertia: np.ndarray
+    dof: np.ndarray
+    gravity: np.ndarray
+
+
+@kernel(forceinline=True)
+def open_tree(address):
+    """TreeModel seen through the header at `address`."""
+    head = ints_at(address, HEADER)
+    nb, nq, nv = head[NB], head[NQ], head[NV]
+    i = ints_at(head[INTS], 4 * nb + nv)
+    f = floats_at(head[FLOATS], 24 * nb + DOF_NUMBERS * nv + 3)
+    return TreeModel(
+        nb,
+        nq,
+        nv,
+        i[0:nb],
+        i[nb : 2 * nb],
+        i[2 * nb : 3 * nb],
+        i[3 * nb : 4 * nb],
+        i[4 * nb : 4 * nb + nv],
+        f[0:nb],
+        f[nb : 2 * nb],
+        f[2 * nb : 14 * nb],
+        f[14 * nb : 24 * nb],
+        f[24 * nb : 24 * nb + DOF_NUMBERS * nv],
+        f[24 * nb + DOF_NUMBERS * nv : 24 * nb + DOF_NUMBERS * nv + 3],
+    )
+
+
+# rows of a body's block in TreeData.bodies
+ROTATION = 0  # (9) parent <- body, row by row
+ORIGIN = 9  # (3) body origin in the parent's frame
+OMEGA = 12  # (3) angular velocity, body axes
+ALPHA = 15  # (3) angular acceleration, body axes
+ACCELERATION = 18  # (3) acceleration of the body origin minus gravity, body axes
+FORCE = 21  # (3) force, body axes
+MOMENT = 24  # (3) moment about the body origin, body axes
+TURN = 27  # (9) joint frame <- body of a free joint (its quaternion as a matrix)
+BIAS_ALPHA = 36  # (3) velocity part of ALPHA
+BIAS_ACCELERATION = 39  # (3) velocity part of ACCELERATION
+BODY_ROWS = 42
+# rows of kinematics.py, in the space of those that only the recursions use
+WORLD_ROTATION = 15  # (9) world <- body, row by row
+WORLD_ORIGIN = 24  # (3) body origin in the world
+VELOCITY = 36  # (3) velocity of the body origin, body axes
+
+
+class TreeData(NamedTuple):
+    """Work arrays of the recursions over a tree; one per thread.
+
+    lanes : tuple of zeros, one per sample worked on together
+    bodies : (nb, 42, lanes), flat
+        Blocks of the rows named in this module.
+    external : (nb, 6, lanes), flat
+        Moment about the body origin and force that act on a body from outside, body axes [N m, N].
+    q, v, a, tau : (nq or nv, lanes), flat
+        The samples of a lane block.
+    diagonal : (nv, lanes), flat
+        Inertia that acts on a velocity coordinate alone: armature, and what an implicit step adds to it.
+    articulated : (nb, 36, lanes), flat
+        Articulated inertias and what their elimination leaves (aba.py).
+    """
+
+    lanes: tuple
+    bodies: np.ndarray
+    external: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    tau: np.ndarray
+    diagonal: np.ndarray
+    articulated: np.ndarray
+
+
+ARTICULATED_ROWS = 36
+
+
+def work_size(nb: int, nq: int, nv: int, lanes: int) -> int:
+    """Numbers that `open_data` carves its arrays from."""
+    return lanes * (nb * (BODY_ROWS + 6 + ARTICULATED_ROWS) + nq + 4 * nv)
+
+
+@kernel(forceinline=True)
+def carve_data(w, nb, nq, nv, lanes):
+    """TreeData whose arrays are consecutive pieces of w."""
+    n = len(lanes)
+    e0 = nb * BODY_ROWS * n
+    e1 = e0 + nb * 6 * n
+    e2 = e1 + nb * ARTICULATED_ROWS * n
+    e3 = e2 + nq * n
+    e4 = e3 + nv * n
+    e5 = e4 + nv * n
+    e6 = e5 + nv * n
+    e7 = e6 + nv * n
+    return TreeData(lanes, w[0:e0], w[e0:e1], w[e2:e3], w[e3:e4], w[e4:e5], w[e5:e6], w[e6:e7], w[e1:e2])
+
+
+@kernel(forceinline=True)
+def open_data(address, nb, nq, nv, lanes):
+    """TreeData over float64 memory at `address` (work_size(...) numbers)."""
+    n = len(lanes) * (nb * (BODY_ROWS + 6 + ARTICULATED_ROWS) + nq + 4 * nv)
+    return carve_data(floats_at(address, n), nb, nq, nv, lanes)
+
+
+@kernel(forceinline=True)
+def prepare(model, data, gravity_scale):
+    """Make work arrays ready: the world at rest and accelerating against gravity, no external forces,
+    armature as diagonal.
+
+    The recursions leave all three as they are, so that once is enough.
+    """
+    n = len(data.lanes)
+    world = data.bodies[0 : BODY_ROWS * n]
+    for i in range(BODY_ROWS * n):
+        world[i] = 0.0
+    for i in range(3):
+        for k in range(n):
+            world[(ACCELERATION + i) * n + k] = -gravity_scale * model.gravity[i]
+    for i in range(6 * n * model.nb):
+        data.external[i] = 0.0
+    for i in range(model.nv):
+        for k in range(n):
+            data.diagonal[i * n + k] = model.dof[DOF_NUMBERS * i + ARMATURE]

@@ -1,0 +1,30 @@
+"""Which entries of this package are compiled beforehand (see numerics/compiling/warmup_names.py)."""
+
+#: what scripts/demo calls: Canadarm2 with flexible and with rigid booms, simulated and slewed
+DEMO = (
+    "steps.*",
+    "entries.prepare_one",
+    "entries.inverse_dynamics_one",
+    "entries.forward_dynamics_one",
+    "entries.mass_matrix_one",
+    "entries.mass_matrix_many",
+    "entries.bias_terms_many",
+    "entries.energy_many",
+    "entries.inverse_dynamics_derivatives_many",
+    "entries.difference_many",
+    "entries.integrate_many",
+)
+
+#: what everybody waits for beside it: with it at most five minutes of processor time
+START = (
+    "entries.frames_many",
+    "entries.jacobian_many",
+)
+
+#: what few people call and what takes long
+RARE = (
+    "coriolis.*",
+    "*.accelerate_densely",
+    "*.partial_dynamics_many",
+    "*.momenta_many",
+)

@@ -1,0 +1,459 @@
+"""From a description to the arrays of a rigid tree.
+
+Every moving joint becomes one body; links on fixed joints are lumped into the body that carries them and
+stay known as frames. The frame of a body is turned so that its joint's axis is its z axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.description import Joint, RobotDescription
+from flexdyn_ros.errors import DescriptionError, UnsupportedError
+from flexdyn_ros.families.trees.rigid.kernels.views import (
+    ARMATURE,
+    COULOMB,
+    DAMPING,
+    DOF_NUMBERS,
+    REFERENCE,
+    SMOOTHING,
+    STATIC,
+    STIFFNESS,
+    STRIBECK,
+    TreeModel,
+)
+from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia, frame_with_z_along
+from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
+
+if TYPE_CHECKING:
+    from flexdyn_ros.families.trees.flexible.model import FlexibleLinks, FlexibleTables
+
+__all__ = ["Frame", "RigidTree", "TreeDraft", "build_tree"]
+
+
+class Frame(NamedTuple):
+    """A named frame: the body that carries it (0 = world) and its placement in that body's frame."""
+
+    name: str
+    body: int
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class RigidTree:
+    """A rigid tree, ready for the kernels: their arrays, and the names that go with them.
+
+    model : TreeModel
+        Read-only arrays.
+    coordinates : tuple of Coordinate, one per velocity coordinate
+    q_names : tuple of str, (nq,)
+    frames : mapping from link name to Frame
+    body_links : tuple of str, (nb,)
+        The link that gives a body its name; the root link for body 0.
+    neutral : (nq,) array
+    has_mimic : bool
+        Several joints share a coordinate.
+    warnings : tuple of str
+    flexible : FlexibleTables, optional
+        What the kernels of flexible trees need beside the model, whose bodies then are nodes
+        (flexible/kernels/views.py).
+    """
+
+    model: TreeModel
+    coordinates: tuple[Coordinate, ...]
+    q_names: tuple[str, ...]
+    frames: dict[str, Frame]
+    body_links: tuple[str, ...]
+    neutral: np.ndarray
+    has_mimic: bool
+    warnings: tuple[str, ...]
+    flexible: FlexibleTables | None = None
+
+    @property
+    def mass(self) -> float:
+        """Mass of all links, those fixed to the world included [kg]."""
+        return float(self.model.inertia[0::10].sum()) + (self.flexible.mass if self.flexible else 0.0)
+
+
+def build_tree(
+    description: RobotDescription, sections: Iterable[str] = (), *, loose: bool = False
+) -> RigidTree:
+    """The tree of a description, with its flexible links.
+
+    sections: names LINK@station of sections of flexible links that are wanted as frames. loose: put three
+    sliding and three turning joints, coordinates JOINT/force_x to JOINT/moment_z of kind reaction, between
+    every joint and its child link, along the axes of that, and base/force_x ... before the root link.
+
+    Raises
+    ------
+    DescriptionError
+        If a joint cannot be part of a tree of revolute, continuous, prismatic, fixed and floating joints.
+    UnsupportedError
+        If the description asks for physics that a rigid tree does not have.
+    """
+    _refuse_what_is_not_computed(description)
+    elastic = None
+    if description.flexible_links:
+        from flexdyn_ros.families.trees.flexible.model import FlexibleLinks
+
+        elastic = FlexibleLinks(description, sections)
+    draft = TreeDraft(description, elastic, loose=loose)
+    draft.place_base()
+    draft.grow()
+    draft.place_hubs()
+    return draft.finish()
+
+
+def _refuse_what_is_not_computed(description: RobotDescription) -> None:
+    for joint in description.joints:
+        if joint.elasticity is not None and description.formulation.flexible:
+            raise UnsupportedError(
+                f"the elastic joint '{joint.name}' is read but not computed yet; "
+                "load with options={'formulation.flexible': False} for the rigid twin"
+            )
+        if joint.type == "planar":
+            raise DescriptionError(
+                "planar joints are not supported",
+                file=description.file,
+                line=joint.line,
+                element=f"joint '{joint.name}'",
+                attribute="type",
+                value="planar",
+                expected="revolute, continuous, prismatic, fixed or floating "
+                "(a planar base is <base type='planar'/> in <flexdyn>)",
+            )
+
+
+@dataclass
+class _Body:
+    """One row of the model while it is being built."""
+
+    link: str
+    parent: int
+    kind: int
+    placement: Placement
+    q_index: int
+    v_index: int
+    ratio: float = 1.0
+    offset: float = 0.0
+    inertia: RigidInertia = field(default_factory=RigidInertia.zero)
+
+
+class TreeDraft:
+    """The tree while it grows; `finish` turns it into arrays."""
+
+    def __init__(
+        self, description: RobotDescription, elastic: FlexibleLinks | None = None, *, loose: bool = False
+    ) -> None:
+        self.description = description
+        self.elastic = elastic
+        self.loose = loose
+        self.bends = elastic is not None and bool(description.formulation.flexible)
+        self.elastic_inertia: dict[int, RigidInertia] = {}
+        self.bodies = [_Body(description.root, 0, REVOLUTE, IDENTITY, 0, 0)]
+        self.coordinates: list[Coordinate] = []
+        self.q_names: list[str] = []
+        self.neutral: list[float] = []
+        self.dof: list[np.ndarray] = []
+        self.frames: dict[str, Frame] = {}
+        self.leaders: dict[str, tuple[int, int]] = {}
+        self.waiting: list[tuple[_Body, Joint]] = []
+
+    # ---- coordinates ----
+
+    def add_axis(self, coordinate: Coordinate, dof: np.ndarray) -> tuple[int, int]:
+        """A coordinate of one number in q and one in v; returns both indices."""
+        iq, iv = len(self.q_names), len(self.coordinates)
+        self.coordinates.append(replace(coordinate, q_index=iq, v_index=iv))
+        self.q_names.append(coordinate.name)
+        self.neutral.append(0.0)
+        self.dof.append(dof)
+        return iq, iv
+
+    def add_free(self, prefix: str, kind: str, body: str) -> tuple[int, int]:
+        """The seven and six coordinates of a free body."""
+        iq, iv = len(self.q_names), len(self.coordinates)
+        for i, (name, unit) in enumerate(zip(TWIST_NAMES, TWIST_UNITS, strict=True)):
+            at = iq + i - 3 if i >= 3 else -1
+            self.coordinates.append(
+                Coordinate(f"{prefix}/{name}", kind, unit, at, iv + i, body, actuated=False)
+            )
+            self.dof.append(_rigid_dof())
+        self.q_names += [f"{prefix}/{name}" for name in POSE_NAMES]
+        self.neutral += [0.0] * 6 + [1.0]
+        return iq, iv
+
+    # ---- nodes of flexible links ----
+
+    def add_node(self, link: str, parent: int, kind: int, placement: Placement) -> int:
+        """A node without coordinates of its own; returns its index."""
+        self.bodies.append(_Body(link, parent, kind, placement, 0, 0))
+        return len(self.bodies) - 1
+
+    def add_frame(self, name: str, body: int, placement: Placement) -> None:
+        """Name a frame fixed to a body."""
+        self.frames[name] = Frame(name, body, placement)
+
+    def rigid_dof(self) -> np.ndarray:
+        """Numbers of a coordinate without armature and resistance."""
+        return _rigid_dof()
+
+    # ---- growth ----
+
+    def place_base(self) -> None:
+        """Put the root link into the world: fixed, on a free joint, or on three planar ones."""
+        base, root = self.description.base, self.description.root
+        stand = Placement.of(base.xyz, base.rpy)
+        if base.world is not None:
+            self.frames[base.world] = Frame(base.world, 0, IDENTITY)
+        if base.type == "planar":
+            drive = self.description.drive
+            for axis_name, axis, kind, unit in (
+                ("x", (1.0, 0.0, 0.0), PRISMATIC, "m"),
+                ("z", (0.0, 0.0, 1.0), PRISMATIC, "m"),
+                ("pitch", (0.0, 1.0, 0.0), REVOLUTE, "rad"),
+            ):
+                Z = frame_with_z_along(axis)
+                iq, iv = self.add_axis(
+                    Coordinate(
+                        f"base/{axis_name}",
+                        "base",
+                        unit,
+                        0,
+                        0,
+                        root,
+                        actuated=False,
+                        prescribed=axis_name == "x" and drive is not None and drive.type != "force",
+                    ),
+                    _rigid_dof(),
+                )
+                self.bodies.append(
+                    _Body(root, len(self.bodies) - 1, kind, stand @ Placement(Z, np.zeros(3)), iq, iv)
+                )
+                stand = Placement(Z.T, np.zeros(3))
+            self.attach(root, *self._loosen("base", root, len(self.bodies) - 1, stand))
+        elif base.type == "floating":
+            iq, iv = self.add_free("base", "base", root)
+            self.bodies.append(_Body(root, 0, FREE, IDENTITY, iq, iv))
+            self.attach(root, *self._loosen("base", root, 1, IDENTITY))
+        else:
+            self.attach(root, *self._loosen("base", root, 0, stand))
+
+    def place_hubs(self) -> None:
+        """The heights of hubs between spring and tyre; nothing of the tree hangs on them, their mass is
+        armature."""
+        for wheel in self.description.wheels:
+            if wheel.tyre is not None:
+                dof = _rigid_dof()
+                dof[ARMATURE] = wheel.tyre.mass
+                name = f"{wheel.name}/hub_z"
+                self.add_axis(Coordinate(name, "hub", "m", 0, 0, wheel.link, actuated=False), dof)
+
+    def attach(self, link: str, body: int, placement: Placement) -> None:
+        """Fix a link to a body: a frame, and its inertia in the body's; or give a flexible link its node."""
+        if self.elastic is not None and link in self.description.flexible_links:
+            if self.bends:
+                self.elastic.attach(self, link, body, placement)
+            else:
+                self.add_frame(link, body, placement)
+                self.add_frame(f"{link}/tip", body, placement @ self.elastic.undeformed_tip(link))
+                own = self.elastic.rigid_inertia(link).seen_from(placement)
+                self.bodies[body].inertia = self.bodies[body].inertia + own
+            return
+        self.frames[link] = Frame(link, body, placement)
+        inertial = self.description.link(link).inertial
+        if inertial is not None:
+            own = RigidInertia.of(inertial.mass, inertial.xyz, inertial.inertia, inertial.rpy)
+            self.bodies[body].inertia = self.bodies[body].inertia + own.seen_from(placement)
+
+    def grow(self) -> None:
+        """Depth first from the root, children in the order of the file."""
+        for joint in self._depth_first():
+            body, at = self._seat(joint)
+            if joint.type == "fixed":
+                self.attach(joint.child, *self._loosen(joint.name, joint.child, body, at))
+            elif joint.type == "floating":
+                self._grow_free(joint, body, at)
+            else:
+                self._grow_axis(joint, body, at)
+        for follower, joint in self.waiting:
+            self._follow(follower, joint)
+
+    def _seat(self, joint: Joint) -> tuple[int, Placement]:
+        """The body that carries a joint, and the joint frame's placement in it."""
+        if self.elastic is not None and self.bends and joint.parent in self.description.flexible_links:
+            return self.elastic.seat(self, joint)
+        carrier = self.frames[joint.parent]
+        return carrier.body, carrier.placement @ Placement.of(joint.xyz, joint.rpy)
+
+    def _depth_first(self) -> Iterator[Joint]:
+        stack = list(reversed(self.description.children_of(self.description.root)))
+        while stack:
+            joint = stack.pop()
+            yield joint
+            stack.extend(reversed(self.description.children_of(joint.child)))
+
+    def _grow_free(self, joint: Joint, parent: int, at: Placement) -> None:
+        iq, iv = self.add_free(joint.name, "joint", joint.child)
+        self.bodies.append(_Body(joint.child, parent, FREE, at, iq, iv))
+        self.attach(joint.child, len(self.bodies) - 1, IDENTITY)
+
+    def _grow_axis(self, joint: Joint, parent: int, at: Placement) -> None:
+        assert joint.axis is not None  # the reader gives every moving joint one
+        Z = frame_with_z_along(joint.axis)
+        kind = PRISMATIC if joint.type == "prismatic" else REVOLUTE
+        body = _Body(joint.child, parent, kind, at @ Placement(Z, np.zeros(3)), 0, 0)
+        if joint.mimic is None:
+            body.q_index, body.v_index = self.add_axis(_joint_coordinate(joint), _joint_dof(joint))
+            self.leaders[joint.name] = (body.q_index, body.v_index)
+        else:
+            self.waiting.append((body, joint))
+        self.bodies.append(body)
+        carrier, back = len(self.bodies) - 1, Placement(Z.T, np.zeros(3))
+        self.attach(joint.child, *self._loosen(joint.name, joint.child, carrier, back))
+
+    def _loosen(self, joint: str, child: str, body: int, at: Placement) -> tuple[int, Placement]:
+        """Where a child link sits on a body, after the joints for its reaction if these are asked for."""
+        if not self.loose:
+            return body, at
+        for kind, what, unit in ((PRISMATIC, "force", "m"), (REVOLUTE, "moment", "rad")):
+            for letter, axis in zip("xyz", np.eye(3), strict=True):
+                Z = Placement(frame_with_z_along(axis.tolist()), np.zeros(3))
+                name = f"{joint}/{what}_{letter}"
+                coordinate = Coordinate(name, "reaction", unit, 0, 0, child, actuated=False)
+                iq, iv = self.add_axis(coordinate, _rigid_dof())
+                self.bodies.append(_Body(child, body, kind, at @ Z, iq, iv))
+                body, at = len(self.bodies) - 1, Placement(Z.R.T, np.zeros(3))
+        return body, at
+
+    def _follow(self, body: _Body, joint: Joint) -> None:
+        """Give a mimic joint the coordinate of its leader, at the end of the chain of mimics."""
+        ratio, offset, leader = 1.0, 0.0, joint
+        while leader.mimic is not None:
+            offset += ratio * leader.mimic.offset
+            ratio *= leader.mimic.multiplier
+            leader = self.description.joint(leader.mimic.joint)
+        body.q_index, body.v_index = self.leaders[leader.name]
+        body.ratio, body.offset = ratio, offset
+        dof, own = self.dof[body.v_index], _joint_dof(joint)
+        dof[ARMATURE] += ratio**2 * own[ARMATURE]
+        dof[DAMPING] += ratio**2 * own[DAMPING]
+        dof[COULOMB] += abs(ratio) * own[COULOMB]
+        dof[STATIC] += abs(ratio) * own[STATIC]
+        if own[STIFFNESS]:
+            raise UnsupportedError(
+                f"joint '{joint.name}': a mimic joint cannot have a <joint_spring> of its own"
+            )
+
+    # ---- arrays ----
+
+    def finish(self) -> RigidTree:
+        """Freeze everything into arrays."""
+        bodies, nv = self.bodies, len(self.coordinates)
+        model = TreeModel(
+            nb=len(bodies),
+            nq=len(self.q_names),
+            nv=nv,
+            parent=_frozen([b.parent for b in bodies], np.int64),
+            joint_type=_frozen([b.kind for b in bodies], np.int64),
+            q_index=_frozen([b.q_index for b in bodies], np.int64),
+            v_index=_frozen([b.v_index for b in bodies], np.int64),
+            q_of_v=_frozen([c.q_index for c in self.coordinates], np.int64),
+            ratio=_frozen([b.ratio for b in bodies]),
+            offset=_frozen([b.offset for b in bodies]),
+            placement=_frozen(np.concatenate([b.placement.flat() for b in bodies])),
+            inertia=_frozen(np.concatenate([b.inertia.flat() for b in bodies])),
+            dof=_frozen(np.concatenate(self.dof) if nv else np.zeros(0)),
+            gravity=_frozen(self.description.gravity),
+        )
+        return RigidTree(
+            model=model,
+            coordinates=tuple(self.coordinates),
+            q_names=tuple(self.q_names),
+            frames=self.frames,
+            body_links=tuple(b.link for b in bodies),
+            neutral=_frozen(self.neutral),
+            has_mimic=bool(self.waiting),
+            warnings=self._warnings() + (self.elastic.warnings if self.elastic else ()),
+            flexible=self.elastic.tables(len(bodies)) if self.elastic and self.bends else None,
+        )
+
+    def _warnings(self) -> tuple[str, ...]:
+        """Joints that move no mass: their acceleration is not determined by the efforts."""
+        carried = [b.inertia for b in self.bodies]
+        for i, inertia in self.elastic_inertia.items():
+            carried[i] = carried[i] + inertia
+        for i in range(len(carried) - 1, 0, -1):
+            parent = self.bodies[i].parent
+            carried[parent] = carried[parent] + carried[i].seen_from(self.bodies[i].placement)
+        idle = []
+        for body, load in zip(self.bodies[1:], carried[1:], strict=True):
+            if body.kind not in (REVOLUTE, PRISMATIC, FREE):
+                continue
+            felt = (
+                load.mass
+                + np.trace(load.inertia)
+                + sum(d[ARMATURE] for d in self.dof[body.v_index : body.v_index + 1])
+            )
+            if felt == 0.0:
+                idle.append(body.link)
+        if not idle:
+            return ()
+        names = ", ".join(idle)
+        return (f"no mass and no rotor behind the joints of: {names}; forward dynamics is singular there",)
+
+
+def _frozen(values: Any, dtype: type = np.float64) -> np.ndarray:
+    array: np.ndarray = np.ascontiguousarray(values, dtype=dtype)
+    array.setflags(write=False)
+    return array
+
+
+def _rigid_dof() -> np.ndarray:
+    """Numbers of a velocity coordinate that has neither armature nor resistance."""
+    dof = np.zeros(DOF_NUMBERS)
+    dof[[STRIBECK, SMOOTHING]] = 1.0
+    return dof
+
+
+def _joint_dof(joint: Joint) -> np.ndarray:
+    dof = _rigid_dof()
+    if joint.rotor is not None:
+        dof[ARMATURE] = joint.rotor.gear_ratio**2 * joint.rotor.inertia
+    dof[DAMPING] = joint.damping
+    dof[COULOMB] = dof[STATIC] = joint.friction
+    dof[SMOOTHING] = 1e-3
+    if joint.dry_friction is not None:
+        dry = joint.dry_friction
+        dof[SMOOTHING] = dry.smoothing_velocity
+        if dry.static is not None:
+            dof[STATIC] = dry.static
+            if dry.stribeck_velocity is not None:
+                dof[STRIBECK] = dry.stribeck_velocity
+    if joint.spring is not None:
+        dof[STIFFNESS], dof[REFERENCE] = joint.spring.stiffness, joint.spring.reference
+    return dof
+
+
+def _joint_coordinate(joint: Joint) -> Coordinate:
+    limit = joint.limit
+    unbounded = joint.type == "continuous"
+    return Coordinate(
+        name=joint.name,
+        kind="joint",
+        unit="m" if joint.type == "prismatic" else "rad",
+        q_index=0,
+        v_index=0,
+        body=joint.child,
+        actuated=limit.effort != 0.0,
+        lower=-inf if unbounded else limit.lower,
+        upper=inf if unbounded else limit.upper,
+        velocity_limit=limit.velocity,
+        effort_limit=limit.effort,
+    )

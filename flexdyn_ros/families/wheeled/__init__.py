@@ -1,0 +1,1 @@
+"""Trees on sprung wheels over a road."""

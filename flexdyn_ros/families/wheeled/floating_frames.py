@@ -1,0 +1,99 @@
+"""What a TreeRobot has beside its tree when it stands on wheels: kernels and tables of the planar tree.
+
+Imported when the first robot with wheels is loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.families.wheeled.hubs import Hubs
+from flexdyn_ros.families.wheeled.kernels import entries as mobile
+from flexdyn_ros.families.wheeled.model import MobileTables, build_mobile
+from flexdyn_ros.families.wheeled.packed import PackedMobile
+from flexdyn_ros.robot.motion import Motion
+
+__all__ = ["Rolling"]
+
+#: entries that wheels change; the others are those of the general tree
+_DYNAMICS = (
+    "inverse_dynamics_one",
+    "forward_dynamics_one",
+    "mass_matrix_one",
+    "inverse_dynamics_many",
+    "inverse_dynamics_loaded",
+    "forward_dynamics_many",
+    "forward_dynamics_loaded",
+    "partial_dynamics_many",
+    "mass_matrix_many",
+    "bias_terms_many",
+    "energy_many",
+    "inverse_dynamics_derivatives_many",
+)
+_GEOMETRY = ("frames_many", "jacobian_many", "momenta_many", "integrate_many", "difference_many")
+
+
+class Rolling:
+    """Wheels of a tree; immutable.
+
+    kernels: entries by the names of trees/flexible/kernels/entries.py; packed: the memory that they take by
+    its address;
+    tables: of the planar tree, None for the method `articulated`. eliminated (nv,): marks the coordinates
+    whose acceleration the recursion cannot take as given; hubs: between springs and tyres.
+    """
+
+    def __init__(self, description: RobotDescription, tree: RigidTree, kernels: Any, packed: Any) -> None:
+        self.tables: MobileTables | None = None
+        self._articulated: Any = None
+        floating = description.formulation.method == "floating_frame"
+        kinds = [c.kind for c in tree.coordinates]
+        self.eliminated = np.array([floating and kind not in ("base", "joint") for kind in kinds], dtype=bool)
+        if floating:
+            self.tables = build_mobile(description, tree)
+            self.packed: Any = PackedMobile(
+                packed, self.tables, description.road, tree.model.nq, tree.model.nv
+            )
+            entries = {name: getattr(mobile, name) for name in _DYNAMICS}
+            entries |= {name: getattr(kernels, name) for name in _GEOMETRY}
+            self.kernels: Any = SimpleNamespace(**entries)
+        else:
+            from flexdyn_ros.families.wheeled.articulated import ArticulatedWheels
+            from flexdyn_ros.families.wheeled.packed_wheels import PackedWheels
+
+            self.packed = PackedWheels(packed, description, tree)
+            count = len(description.wheels)
+            self.kernels = self._articulated = ArticulatedWheels(tree, kernels, self.packed, count)
+        self.hubs = Hubs(description, tree)
+        self._count, self._nv = len(description.wheels), tree.model.nv
+
+    def wheels(self, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray) -> int:
+        """The entry `wheels_many`, for either method."""
+        if self._articulated is None:
+            return mobile.wheels_many(address, work, q, v, out)
+        out[...] = self._articulated.wheels(q, v)[0]
+        return 0
+
+    def motion(self, general: Motion) -> Motion:
+        """Fixed steps on wheels, from those of the general tree."""
+        if self.tables is None:
+            from flexdyn_ros.families.wheeled.kernels.tree_wheels_steps import (
+                WHEELED_MOTION,
+                wheeled_steps_size,
+            )
+
+            self.packed.keep_table(general.table(), general.work_size)
+            size = wheeled_steps_size(general.work_size, self._count, self._nv)
+            return replace(general, functions=WHEELED_MOTION, work_size=size, keep=self.packed)
+        from flexdyn_ros.families.wheeled.kernels.steps import MOBILE_MOTION
+        from flexdyn_ros.numerics.stepping.table import LOAD
+
+        functions = MOBILE_MOTION | {LOAD: general.functions[LOAD]}
+        # the last number is the power that the road gives
+        size = max(general.work_size, self.packed.work().size) + 1
+        return replace(general, functions=functions, work_size=size, keep=self.packed)

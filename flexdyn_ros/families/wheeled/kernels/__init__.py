@@ -1,0 +1,1 @@
+"""Compiled dynamics of robots on wheels."""

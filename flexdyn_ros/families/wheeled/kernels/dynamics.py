@@ -1,0 +1,254 @@
+"""Dynamics of a wheeled robot on a planar base by floating frames: one sample, in kernels.
+
+Work memory w is one flat array (word SIZE of the header) of float64, of complex128 for derivatives. What
+Python may call is in mobile.py.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
+from flexdyn_ros.families.trees.rigid.kernels.views import (
+    ARMATURE,
+    DOF_NUMBERS,
+    NV,
+    ONE_LANE,
+    REFERENCE,
+    STIFFNESS,
+    TreeData,
+    open_tree,
+)
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.memory import borrowed, floats_at, ints_at
+from flexdyn_ros.numerics.compiling.status import OK
+
+from .chain import SECTION, balance, move_planar, weigh_all
+from .forward import articulate
+from .views import (
+    AT,
+    BODY,
+    COS,
+    FORCE,
+    HAS_TYRE,
+    HUB_MASS,
+    HUB_Q,
+    KIND,
+    MASS,
+    MODAL_AT,
+    MODE_Q,
+    MODE_V,
+    MODES,
+    MOMENT,
+    NODE_COLUMNS,
+    NODE_HEAD,
+    NODE_ROWS,
+    NODES,
+    PLANE,
+    SIN,
+    WHEEL_COLUMNS,
+    WHEEL_SIZE,
+    WHEELS,
+    X,
+    Y,
+    dof_of,
+    gravity_of,
+    header_at,
+    nodes_of,
+    prescribed_of,
+    vectors_of,
+    wheels_of,
+)
+from .wheels import articulate_wheels, bear, finish_hubs, load_hubs, roll, wheel_energy
+
+GIVEN_EFFORT = 5
+
+
+@kernel(forceinline=True)
+def resist(address, q, v, sign, tau):
+    """tau += sign (springs, damping and friction of the joints)."""
+    none = tau[0:0]
+    lanes = TreeData(ONE_LANE, none, none, none, none, none, none, none, none)
+    add_joint_resistance(open_tree(address), lanes, q, v, sign, tau)
+
+
+@kernel
+def load(address, w, bodies, points, wrenches):
+    """FORCE of the nodes -= wrenches (moment; force), world axes, at points of the general tree's nodes."""
+    w = borrowed(w)
+    table, f = nodes_of(header_at(address))
+    for i in range(bodies.shape[0]):
+        own = w[NODE_ROWS * bodies[i] :]
+        plane = f[table[NODE_COLUMNS * bodies[i] + AT] + PLANE :]
+        px, py = 0.0, 0.0
+        for j in range(3):
+            px += plane[j] * points[i, j]
+            py += plane[3 + j] * points[i, j]
+        rx, ry = own[COS] * px - own[SIN] * py, own[SIN] * px + own[COS] * py
+        fx, fy = wrenches[i, 3], wrenches[i, 5]
+        own[FORCE] -= fx
+        own[FORCE + 1] -= fy
+        own[FORCE + 2] -= rx * fy - ry * fx - wrenches[i, 1]
+
+
+@kernel
+def add_armature(address, a, tau):
+    """tau += armature times a; that of a hub is its mass."""
+    head = header_at(address)
+    dof = dof_of(head)
+    for i in range(head[NV]):
+        tau[i] += dof[DOF_NUMBERS * i + ARMATURE] * a[i]
+
+
+@kernel
+def inverse(address, w, q, v, a, bodies, points, wrenches, tau):
+    """tau = M a + h - sum J' w."""
+    move_planar(address, w, q, v)
+    roll(address, w, q, v)
+    weigh_all(address, w, q, v, 1.0)
+    bear(address, w, 1.0)
+    load(address, w, bodies, points, wrenches)
+    balance(address, w, a, 1.0, tau)
+    load_hubs(address, w, 1.0, 1.0, tau)
+    add_armature(address, a, tau)
+    resist(address, q, v, 1.0, tau)
+
+
+@kernel
+def forward(address, w, q, v, tau, extra, given, h, bodies, points, wrenches, a):
+    """a of efforts tau, see `articulate`; tau is overwritten, that of given coordinates with their effort."""
+    move_planar(address, w, q, v)
+    roll(address, w, q, v)
+    weigh_all(address, w, q, v, 1.0)
+    load(address, w, bodies, points, wrenches)
+    resist(address, q, v, -1.0, tau)
+    articulate_wheels(address, w, tau, extra, h)
+    if not articulate(address, w, tau, extra, given, h, v, a):
+        a[0] = np.nan
+        return
+    finish_hubs(address, w, a)
+
+
+@kernel
+def plain_forward(address, w, q, v, tau, bodies, points, wrenches, a):
+    """a of efforts tau (kept), the prescribed coordinate's being 0; GIVEN_EFFORT if that has an effort."""
+    head = header_at(address)
+    effort, extra, given = vectors_of(head, w)[3:]
+    prescribed, dof = prescribed_of(head), dof_of(head)
+    for i in range(head[NV]):
+        effort[i], given[i], a[i] = tau[i], prescribed[i], 0.0
+        extra[i] = dof[DOF_NUMBERS * i + ARMATURE]
+        if prescribed[i] and tau[i] != 0.0:
+            return GIVEN_EFFORT
+    forward(address, w, q, v, effort, extra, given, 0.0, bodies, points, wrenches, a)
+    return OK
+
+
+@kernel
+def mass_columns(address, w, q, M):
+    """M(q), column by column of the inertial forces."""
+    head = header_at(address)
+    v, a, tau = vectors_of(head, w)[1:4]
+    nv = head[NV]
+    for i in range(nv):
+        v[i], a[i] = 0.0, 0.0
+    for j in range(nv):
+        a[j] = 1.0
+        move_planar(address, w, q, v)
+        inertial(address, w, q, v, a, tau)
+        a[j] = 0.0
+        for i in range(nv):
+            M[i, j] = tau[i]
+    for i in range(nv):
+        for j in range(i):
+            M[i, j] = M[j, i] = 0.5 * (M[i, j] + M[j, i])
+
+
+@kernel
+def inertial(address, w, q, v, a, tau):
+    """tau = M a + velocity products, after `move_planar`."""
+    weigh_all(address, w, q, v, 0.0)
+    balance(address, w, a, 0.0, tau)
+    roll(address, w, q, v)
+    load_hubs(address, w, 0.0, 0.0, tau)
+    add_armature(address, a, tau)
+
+
+@kernel(forceinline=True)
+def nothing():
+    """No bodies, points, wrenches."""
+    none = floats_at(0, 0)
+    return ints_at(0, 0), none.reshape((0, 3)), none.reshape((0, 6))
+
+
+@kernel
+def forget_inertia(address, w):
+    """No inertia and no force at any node, no modal force."""
+    head = header_at(address)
+    table, _ = nodes_of(head)
+    for k in range(head[NODES]):
+        for i in range(3):
+            w[NODE_ROWS * k + FORCE + i] = 0.0
+        for i in range(6):
+            w[NODE_ROWS * k + BODY + i] = 0.0
+        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
+        if row[KIND] != SECTION:
+            for i in range(row[MODES] * (row[MODES] + 4)):
+                w[row[MODAL_AT] + i] = 0.0
+
+
+@kernel
+def resist_in_beams(address, q, v, tau):
+    """tau += K delta + D rate of the beams."""
+    head = header_at(address)
+    table, f = nodes_of(head)
+    for k in range(1, head[NODES]):
+        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
+        m = row[MODES]
+        if row[KIND] == SECTION or m == 0:
+            continue
+        K, D = f[row[AT] + NODE_HEAD + 4 * m + 3 * m * m :], f[row[AT] + NODE_HEAD + 4 * m + 4 * m * m :]
+        for i in range(m):
+            for j in range(m):
+                tau[row[MODE_V] + i] += K[i * m + j] * q[row[MODE_Q] + j] + D[i * m + j] * v[row[MODE_V] + j]
+
+
+@kernel
+def energies(address, w, q, v, out):
+    """Kinetic, gravity and elastic energy [J] of a state."""
+    w = borrowed(w)
+    head = header_at(address)
+    table, f = nodes_of(head)
+    still, a, tau = vectors_of(head, w)[1:4]
+    dof, of_v = dof_of(head), open_tree(address).q_of_v
+    gx, gy = gravity_of(head)
+    for i in range(head[NV]):
+        still[i], a[i] = 0.0, v[i]
+    move_planar(address, w, q, still)
+    inertial(address, w, q, still, a, tau)
+    kinetic, weight, elastic = 0.0, 0.0, 0.0
+    for i in range(head[NV]):
+        kinetic += 0.5 * v[i] * tau[i]
+        stretch = q[of_v[i]] - dof[DOF_NUMBERS * i + REFERENCE]
+        elastic += 0.5 * dof[DOF_NUMBERS * i + STIFFNESS] * stretch**2
+        tau[i] = 0.0
+    resist_in_beams(address, q, still, tau)
+    for i in range(head[NV]):
+        elastic += 0.5 * q[of_v[i]] * tau[i]
+    for k in range(1, head[NODES]):
+        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
+        own, x = w[NODE_ROWS * k :], f[row[AT] :]
+        m, px, py = row[MODES], x[MOMENT], x[MOMENT + 1]
+        if row[KIND] != SECTION:
+            for i in range(m):
+                px += x[NODE_HEAD + i] * q[row[MODE_Q] + i]
+                py += x[NODE_HEAD + m + i] * q[row[MODE_Q] + i]
+        weight -= gx * (x[MASS] * own[X] + own[COS] * px - own[SIN] * py)
+        weight -= gy * (x[MASS] * own[Y] + own[SIN] * px + own[COS] * py)
+    wheels, numbers = wheels_of(head)
+    for j in range(head[WHEELS]):
+        if wheels[WHEEL_COLUMNS * j + HAS_TYRE]:
+            weight -= gy * numbers[WHEEL_SIZE * j + HUB_MASS] * q[wheels[WHEEL_COLUMNS * j + HUB_Q]]
+    move_planar(address, w, q, v)
+    roll(address, w, q, v)
+    out[0], out[1], out[2] = kinetic, weight, elastic + wheel_energy(address, w)

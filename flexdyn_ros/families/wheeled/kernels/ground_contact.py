@@ -1,0 +1,27 @@
+"""Energy of springs that stand on the ground without holding on to it (specification mobile, 15.5).
+
+Such a spring pushes by max(0, K s - D rate), where s is how much shorter than free it is and rate how fast it
+lengthens. What it stores and what its damper takes follow from that force: stored energy + taken = work.
+"""
+
+from __future__ import annotations
+
+from flexdyn_ros.numerics.compiling.compiler import kernel
+
+
+@kernel(forceinline=True)
+def stored_length(unilateral, s):
+    """The part of s that stores energy: beyond its free length the spring could not give it back."""
+    return 0.0 * s if unilateral and s.real < 0.0 else s
+
+
+@kernel(forceinline=True)
+def taken_power(unilateral, K, D, s, force, rate, moving):
+    """Power [W] that is lost while the spring pushes by `force`, that at `rate`, and lengthens at `moving`.
+
+    In contact it is the damper's D rate moving. Where the ground lets go before the spring is as long as
+    free, what that still holds is lost as it lengthens.
+    """
+    if unilateral and not (force.real > 0.0 and s.real > 0.0):
+        return (K * stored_length(unilateral, s) - force) * moving
+    return D * rate * moving

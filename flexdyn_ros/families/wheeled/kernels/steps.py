@@ -1,0 +1,162 @@
+"""Fixed steps of a robot on wheels: its functions in the table of numerics/stepping/table.py.
+
+Steps are implicit in the stiffness and damping of beams, joints, springs and tyres. The last number of the
+work memory is the power that the road gave at the last call of `losses`.
+"""
+
+from __future__ import annotations
+
+from flexdyn_ros.families.trees.rigid.kernels.resistance import joint_losses, lean_on_joints
+from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV, open_tree
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at
+from flexdyn_ros.numerics.stepping.table import (
+    ACCELERATE,
+    ACCELERATE_SIGNATURE,
+    ENERGIES,
+    ENERGIES_SIGNATURE,
+    LOSSES,
+    LOSSES_SIGNATURE,
+    PREPARE,
+    PREPARE_SIGNATURE,
+    SUPPLY,
+    SUPPLY_SIGNATURE,
+    address_of,
+    callback,
+)
+
+from .chain import SECTION, move_planar
+from .dynamics import energies as state_energies
+from .dynamics import forward, nothing
+from .views import (
+    ADDED,
+    AT,
+    GROUND_FORCE,
+    HUB_PIVOT,
+    HUB_PUSH,
+    KIND,
+    MODE_V,
+    MODES,
+    NODE_COLUMNS,
+    NODE_HEAD,
+    NODES,
+    ROAD_RATE,
+    SIZE,
+    SPRING_RATE,
+    TYRE_RATE,
+    WHEEL_COLUMNS,
+    WHEEL_ROWS,
+    WHEEL_SIZE,
+    WHEELS,
+    WHEELS_AT,
+    header_at,
+    nodes_of,
+    prescribed_of,
+    vectors_of,
+    wheels_of,
+)
+from .wheels import roll, taken_by
+
+
+@callback(PREPARE_SIGNATURE)
+def prepare(robot, work):
+    """See numerics/stepping/table.py: nothing to make ready."""
+    return 0
+
+
+@callback(ACCELERATE_SIGNATURE)
+def accelerate(robot, work, t, q, v, force, extra, h, a):
+    """See numerics/stepping/table.py."""
+    head = header_at(robot)
+    nv = head[NV]
+    w = floats_at(work, head[SIZE])
+    q, v, a, force = floats_at(q, head[NQ]), floats_at(v, nv), floats_at(a, nv), floats_at(force, nv)
+    diagonal, given = vectors_of(head, w)[4:]
+    lean_on_joints(open_tree(robot), v, force, floats_at(extra, nv), h, diagonal)
+    prescribed = prescribed_of(head)
+    for i in range(nv):
+        given[i] = prescribed[i]
+    bodies, points, wrenches = nothing()
+    forward(robot, w, q, v, force, diagonal, given, h, bodies, points, wrenches, a)
+    return 0
+
+
+@kernel
+def beam_losses(robot, speed, mean):
+    """Power that the damping of beams takes."""
+    table, f = nodes_of(header_at(robot))
+    taken = 0.0
+    for k in range(1, header_at(robot)[NODES]):
+        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
+        m, first = row[MODES], row[MODE_V]
+        if row[KIND] != SECTION and m > 0:
+            D = f[row[AT] + NODE_HEAD + 4 * m + 4 * m * m :]
+            for i in range(m):
+                for j in range(m):
+                    taken += mean[first + i] * D[i * m + j] * speed[first + j]
+    return taken
+
+
+@kernel
+def wheel_losses(robot, w, q, speed, mean):
+    """Power that the dampers of wheels take, and that the road gives, its forces being those at `speed`.
+
+    One array for both: the rows of the wheels are those of it already.
+    """
+    head = header_at(robot)
+    table, numbers = wheels_of(head)
+    same = address_of(speed) == address_of(mean)
+    if not same:
+        move_planar(robot, w, q, mean)
+        roll(robot, w, q, mean)
+    for j in range(head[WHEELS]):
+        own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
+        # rows that only `articulate_wheels` uses
+        own[ADDED], own[HUB_PIVOT], own[HUB_PUSH] = own[SPRING_RATE], own[TYRE_RATE], own[ROAD_RATE]
+    if not same:
+        move_planar(robot, w, q, speed)
+        roll(robot, w, q, speed)
+    taken, given = 0.0, 0.0
+    for j in range(head[WHEELS]):
+        x, own = numbers[WHEEL_SIZE * j :], w[head[WHEELS_AT] + WHEEL_ROWS * j :]
+        row = table[WHEEL_COLUMNS * j :]
+        taken += taken_by(row, x, own, own[ADDED], own[HUB_PIVOT])
+        given += own[GROUND_FORCE] * own[HUB_PUSH]
+    return taken, given
+
+
+@callback(LOSSES_SIGNATURE)
+def losses(robot, work, t, q, v0, speed, mean):
+    """See numerics/stepping/table.py."""
+    head = header_at(robot)
+    w = floats_at(work, head[SIZE] + 1)
+    q, speed, mean = floats_at(q, head[NQ]), floats_at(speed, head[NV]), floats_at(mean, head[NV])
+    taken = joint_losses(open_tree(robot), floats_at(v0, head[NV]), speed, mean)
+    by_wheels, given = wheel_losses(robot, w, q, speed, mean)
+    w[head[SIZE]] = given
+    return taken + beam_losses(robot, speed, mean) + by_wheels
+
+
+@callback(SUPPLY_SIGNATURE)
+def supply(robot, work):
+    """See numerics/stepping/table.py: the power of the moving road."""
+    size = header_at(robot)[SIZE]
+    return floats_at(work, size + 1)[size]
+
+
+@callback(ENERGIES_SIGNATURE)
+def energies(robot, work, t, q, v, out):
+    """See numerics/stepping/table.py."""
+    head = header_at(robot)
+    w = floats_at(work, head[SIZE])
+    state_energies(robot, w, floats_at(q, head[NQ]), floats_at(v, head[NV]), floats_at(out, 3))
+    return 0
+
+
+MOBILE_MOTION = {
+    PREPARE: prepare,
+    ACCELERATE: accelerate,
+    LOSSES: losses,
+    ENERGIES: energies,
+    SUPPLY: supply,
+}

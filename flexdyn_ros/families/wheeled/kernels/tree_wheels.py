@@ -1,0 +1,306 @@
+"""Sprung wheels on a general tree, planar or in space: their forces, for the method `articulated`.
+
+The header is that of a flexible tree (trees/flexible/kernels/views.py; of a rigid one with no link in it)
+with the words below behind it, so that every entry and every function of the tree takes the address too.
+Forces are vertical (specification mobile, sections 6 and 15.4); a wheel's mount has its exact kinematics, or,
+on planar bases that ask for it, those of small pitch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexdyn_ros.families.trees.flexible.kernels.kinematics import move_flexible, place_flexible
+from flexdyn_ros.families.trees.flexible.kernels.steps import carry_wrench
+from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE, carve_flexible
+from flexdyn_ros.families.trees.rigid.kernels.entries import COMPLEX_STEP
+from flexdyn_ros.families.trees.rigid.kernels.views import (
+    BODY_ROWS,
+    DOF_NUMBERS,
+    FLOATS,
+    NB,
+    NQ,
+    NV,
+    OMEGA,
+    ONE_LANE,
+    VELOCITY,
+    WORLD_ORIGIN,
+    WORLD_ROTATION,
+    open_tree,
+)
+from flexdyn_ros.numerics.algebra.manifold import perturb
+from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn
+from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
+
+from .ground_contact import stored_length, taken_power
+from .road import road_under
+
+_V = "float64[::1]"
+_M = "float64[:,::1]"
+_T = "float64[:,:,::1]"
+
+#: words of the header behind those of the tree
+WHEELED = 32
+WHEELED_HEADER = WHEELED + 8
+(
+    WHEELS,
+    WHEEL_TABLE,
+    WHEEL_NUMBERS,
+    ROAD,
+    SMALL,  # 1: kinematics of small pitch
+    GIVEN,  # index in v of the prescribed coordinate, -1: none
+    INNER,  # address of the tree's own table of functions (numerics/stepping/table.py)
+    INNER_WORK,  # numbers of the work memory of those functions
+) = range(WHEELED, WHEELED_HEADER)
+
+# columns of a wheel in WHEEL_TABLE, and its numbers: mount in the node's axes, mount and the node's rotation
+# in the world where all coordinates are zero
+WHEEL_COLUMNS = 5
+NODE, HUB_Q, HUB_V, HAS_TYRE, UNILATERAL = range(WHEEL_COLUMNS)
+WHEEL_SIZE = 22
+MOUNT, LEVEL_MOUNT, LEVEL = 0, 3, 6
+STIFFNESS, DAMPING, LENGTH, TYRE_K, TYRE_D, RADIUS, HUB_MASS = range(15, WHEEL_SIZE)
+
+# rows of a wheel in work memory; the first six are what `wheels_many` of entries.py answers
+WHEEL_ROWS = 14
+(
+    GROUND_FORCE,
+    SPRING_FORCE,
+    TRAVEL,
+    GRADE,
+    ROAD_POWER,
+    TAKEN,  # by dampers
+    ROAD_RATE,
+    SPRING_RATE,
+    TYRE_RATE,
+    SQUEEZE,
+    PLACE,  # (3) where the force acts
+    SLACK,  # 1: off the ground
+) = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13)
+
+
+@kernel(forceinline=True)
+def wheeled_header(address):
+    """All words of the header."""
+    return ints_at(address, WHEELED_HEADER)
+
+
+@kernel(forceinline=True)
+def wheel_tables(head):
+    """Table and numbers of the wheels."""
+    n = head[WHEELS]
+    return ints_at(head[WHEEL_TABLE], WHEEL_COLUMNS * n), floats_at(head[WHEEL_NUMBERS], WHEEL_SIZE * n)
+
+
+@kernel
+def fall_of(head):
+    """Vertical acceleration of free fall."""
+    at = 24 * head[NB] + DOF_NUMBERS * head[NV]
+    return floats_at(head[FLOATS], at + 3)[at + 2]
+
+
+@kernel
+def angle_of(s, c):
+    """arctan2(s, c), to the first order in imaginary parts."""
+    sr, cr = s.real, c.real
+    return np.arctan2(sr, cr) + (cr * (s - sr) - sr * (c - cr)) / (sr * sr + cr * cr)
+
+
+@kernel
+def find_mount(small, x, own):
+    """Place and velocity of a mount, world axes, and where its force acts; own: rows of its node."""
+    r = load9(own, WORLD_ROTATION, 1, 0)
+    ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
+    wx, wy, wz = load3(own, OMEGA, 1, 0)
+    wx, wy, wz = turn(r, wx, wy, wz)
+    ux, uy, uz = load3(own, VELOCITY, 1, 0)
+    ux, uy, uz = turn(r, ux, uy, uz)
+    if small:
+        lever = x[LEVEL_MOUNT]
+        down = r[6] * x[LEVEL] + r[7] * x[LEVEL + 1] + r[8] * x[LEVEL + 2]
+        ahead = r[0] * x[LEVEL] + r[1] * x[LEVEL + 1] + r[2] * x[LEVEL + 2]
+        height = oz + x[LEVEL_MOUNT + 2] + lever * angle_of(down, ahead)
+        return ox + lever, height, ux, uz - lever * wy, (ox + lever, oy + 0.0 * oz, oz + 0.0 * ox)
+    rx, ry, rz = turn(r, x[MOUNT], x[MOUNT + 1], x[MOUNT + 2])
+    cx, _, cz = cross(wx, wy, wz, rx, ry, rz)
+    return ox + rx, oz + rz, ux + cx, uz + cz, (ox + rx, oy + ry, oz + rz)
+
+
+@kernel(forceinline=True)
+def taken_by(row, x, own, rate, rolling):
+    """Power that dampers take while spring and tyre lengthen at these rates [W]."""
+    loose, tyre = row[UNILATERAL], row[HAS_TYRE]
+    taken = taken_power(
+        loose and not tyre, x[STIFFNESS], x[DAMPING], own[TRAVEL], own[SPRING_FORCE], own[SPRING_RATE], rate
+    )
+    if tyre:
+        push, speed = own[GROUND_FORCE], own[TYRE_RATE]
+        taken += taken_power(loose, x[TYRE_K], x[TYRE_D], own[SQUEEZE], push, speed, rolling)
+    return taken
+
+
+@kernel
+def roll_on(head, row, x, node, q, v, own):
+    """Write the rows of one wheel."""
+    at, height, along, rising, place = find_mount(head[SMALL], x, node)
+    zero = 0.0 * height * rising
+    ground, grade = road_under(head[ROAD], at)
+    sinking = grade * along
+    low, lowering = ground, sinking
+    if row[HAS_TYRE]:
+        low, lowering = q[row[HUB_Q]] + zero, v[row[HUB_V]] + zero
+    travel, rate = x[LENGTH] - (height - low), rising - lowering
+    force = x[STIFFNESS] * travel - x[DAMPING] * rate
+    push, squeeze, rolling = force, zero, zero
+    if row[HAS_TYRE]:
+        squeeze, rolling = x[RADIUS] - (low - ground), lowering - sinking
+        push = x[TYRE_K] * squeeze - x[TYRE_D] * rolling
+    own[SLACK] = zero
+    if row[UNILATERAL] and push.real < 0.0:
+        push = zero
+        own[SLACK] = zero + 1.0
+        if not row[HAS_TYRE]:
+            force = zero
+    own[GROUND_FORCE], own[SPRING_FORCE], own[TRAVEL], own[GRADE] = push, force, travel, grade
+    own[ROAD_POWER] = push * sinking
+    own[ROAD_RATE], own[SPRING_RATE], own[TYRE_RATE], own[SQUEEZE] = sinking, rate, rolling, squeeze
+    own[TAKEN] = taken_by(row, x, own, rate, rolling)
+    own[PLACE], own[PLACE + 1], own[PLACE + 2] = place
+
+
+@kernel
+def roll_tree(address, memory, q, v, rows):
+    """Write the rows of all wheels at q, v; memory: of the tree's recursions, which it uses."""
+    head = wheeled_header(address)
+    table, numbers = wheel_tables(head)
+    place_flexible(address, memory, q)
+    move_flexible(address, memory, q, v)
+    bodies = carve_flexible(memory, head[NB], head[NQ], head[NV], ONE_LANE).tree.bodies
+    for j in range(head[WHEELS]):
+        row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
+        node = bodies[BODY_ROWS * row[NODE] : BODY_ROWS * (row[NODE] + 1)]
+        own = rows[WHEEL_ROWS * j : WHEEL_ROWS * (j + 1)]
+        roll_on(head, row, numbers[WHEEL_SIZE * j : WHEEL_SIZE * (j + 1)], node, q, v, own)
+
+
+@kernel
+def carry_wheels(address, memory, rows, wrench, force):
+    """force (nv,) += what the wheels do, after `roll_tree`; wrench (6,) is scratch."""
+    head = wheeled_header(address)
+    table, _ = wheel_tables(head)
+    for i in range(6):
+        wrench[i] = 0.0 * rows[0]
+    for j in range(head[WHEELS]):
+        row, own = table[WHEEL_COLUMNS * j :], rows[WHEEL_ROWS * j :]
+        wrench[5] = own[SPRING_FORCE]
+        place = own[PLACE], own[PLACE + 1], own[PLACE + 2]
+        carry_wrench(address, memory, row[NODE], place[0], place[1], place[2], wrench, force)
+        if row[HAS_TYRE]:
+            force[row[HUB_V]] += own[GROUND_FORCE] - own[SPRING_FORCE]
+
+
+@kernel
+def weigh_hubs(address, force):
+    """force (nv,) += weight of the hubs."""
+    head = wheeled_header(address)
+    table, numbers = wheel_tables(head)
+    for j in range(head[WHEELS]):
+        row = table[WHEEL_COLUMNS * j :]
+        if row[HAS_TYRE]:
+            force[row[HUB_V]] += numbers[WHEEL_SIZE * j + HUB_MASS] * fall_of(head)
+
+
+@kernel
+def spring_energy(address, rows):
+    """Energy of springs and tyres [J], after `roll_tree`."""
+    head = wheeled_header(address)
+    table, numbers = wheel_tables(head)
+    energy = 0.0
+    for j in range(head[WHEELS]):
+        row, x, own = table[WHEEL_COLUMNS * j :], numbers[WHEEL_SIZE * j :], rows[WHEEL_ROWS * j :]
+        travel = stored_length(row[UNILATERAL] and not row[HAS_TYRE], own[TRAVEL])
+        squeeze = stored_length(row[UNILATERAL], own[SQUEEZE])
+        energy += 0.5 * x[STIFFNESS] * travel**2 + 0.5 * x[TYRE_K] * squeeze**2
+    return energy
+
+
+@kernel
+def hub_weight(address, q):
+    """Energy of the hubs' weight [J]."""
+    head = wheeled_header(address)
+    table, numbers = wheel_tables(head)
+    energy = 0.0
+    for j in range(head[WHEELS]):
+        if table[WHEEL_COLUMNS * j + HAS_TYRE]:
+            mass = numbers[WHEEL_SIZE * j + HUB_MASS]
+            energy -= mass * fall_of(head) * q[table[WHEEL_COLUMNS * j + HUB_Q]]
+    return energy
+
+
+# ---- what Python calls: work memory is that of the recursions, then rows of the wheels and a wrench ----
+
+
+@entry(f"int64(int64, {_V}, {_M}, {_M}, {_T}, {_T}, {_M})", nogil=True)
+def tree_wheels_many(address, work, q, v, out, force, energy):
+    """For rows of q, v: six numbers per wheel (N, wheels, 6) as `wheels_many` of entries.py, the
+    generalized forces of all wheels and of the hubs' weight (N, 2, nv), and the energies of springs and of
+    that weight (N, 2)."""
+    head = wheeled_header(address)
+    size = head[WORK_SIZE]
+    memory, rows = work[0:size], work[size : size + WHEEL_ROWS * head[WHEELS]]
+    wrench = work[size + WHEEL_ROWS * head[WHEELS] :]
+    for s in range(q.shape[0]):
+        roll_tree(address, memory, q[s], v[s], rows)
+        for i in range(head[NV]):
+            force[s, 0, i], force[s, 1, i] = 0.0, 0.0
+        carry_wheels(address, memory, rows, wrench, force[s, 0])
+        weigh_hubs(address, force[s, 1])
+        energy[s, 0], energy[s, 1] = spring_energy(address, rows), hub_weight(address, q[s])
+        for j in range(head[WHEELS]):
+            for i in range(6):
+                out[s, j, i] = rows[WHEEL_ROWS * j + i]
+                if out[s, j, i] - out[s, j, i] != 0.0:
+                    return NOT_FINITE + 8 * s
+    return OK
+
+
+@entry(f"int64(int64, complex128[::1], {_M}, {_M}, {_T}, {_T})", nogil=True)
+def tree_wheel_slopes_many(address, work, q, v, dq, dv):
+    """Derivatives (N, nv, nv) of the generalized force of all wheels, by q (tangent) and by v, to machine
+    precision; work is followed by room for the force (nv)."""
+    head = wheeled_header(address)
+    model = open_tree(address)
+    nv, size = head[NV], head[WORK_SIZE]
+    memory, rows = work[0:size], work[size : size + WHEEL_ROWS * head[WHEELS]]
+    rest = work[size + WHEEL_ROWS * head[WHEELS] :]
+    wrench, force = rest[0:6], rest[6 : 6 + nv]
+    data = carve_flexible(memory, head[NB], head[NQ], nv, ONE_LANE).tree
+    step = COMPLEX_STEP * 1j
+    for s in range(q.shape[0]):
+        for i in range(nv):
+            data.v[i] = v[s, i]
+        for i in range(nv):
+            perturb(model, q[s], i, step, data.q)
+            wheels_push(address, memory, data.q, data.v, rows, wrench, force)
+            for j in range(nv):
+                dq[s, j, i] = force[j].imag / COMPLEX_STEP
+        for i in range(head[NQ]):
+            data.q[i] = q[s, i]
+        for i in range(nv):
+            data.v[i] = v[s, i] + step
+            wheels_push(address, memory, data.q, data.v, rows, wrench, force)
+            data.v[i] = v[s, i]
+            for j in range(nv):
+                dv[s, j, i] = force[j].imag / COMPLEX_STEP
+    return OK
+
+
+@kernel
+def wheels_push(address, memory, q, v, rows, wrench, force):
+    """force (nv,) = what the wheels do at q, v."""
+    for i in range(force.shape[0]):
+        force[i] = 0.0
+    roll_tree(address, memory, q, v, rows)
+    carry_wheels(address, memory, rows, wrench, force)

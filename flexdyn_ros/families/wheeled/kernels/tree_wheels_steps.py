@@ -1,0 +1,238 @@
+"""Fixed steps of a general tree on wheels: its functions in the table of numerics/stepping/table.py.
+
+The tree's own functions are called through their table (word INNER), wheels are put around them. Steps are
+implicit in the stiffness and damping that the tree names and, for hubs, in that of tyre and spring; the
+suspension pulls at the tree explicitly. Work memory: that of the tree's functions, then what `rows_of` cuts.
+"""
+
+from __future__ import annotations
+
+from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
+from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
+from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at
+from flexdyn_ros.numerics.stepping.table import (
+    ACCELERATE,
+    ACCELERATE_SIGNATURE,
+    ENERGIES,
+    ENERGIES_SIGNATURE,
+    LOAD,
+    LOAD_SIGNATURE,
+    LOSSES,
+    LOSSES_SIGNATURE,
+    PREPARE,
+    PREPARE_SIGNATURE,
+    SUPPLY,
+    SUPPLY_SIGNATURE,
+    address_of,
+    call_accelerate,
+    call_energies,
+    call_load,
+    call_losses,
+    call_prepare,
+    callback,
+    table_at,
+)
+
+from .tree_wheels import (
+    DAMPING,
+    GIVEN,
+    GROUND_FORCE,
+    HAS_TYRE,
+    HUB_MASS,
+    HUB_V,
+    INNER,
+    INNER_WORK,
+    ROAD_RATE,
+    SLACK,
+    SPRING_RATE,
+    STIFFNESS,
+    TYRE_D,
+    TYRE_K,
+    TYRE_RATE,
+    WHEEL_COLUMNS,
+    WHEEL_ROWS,
+    WHEEL_SIZE,
+    WHEELS,
+    carry_wheels,
+    hub_weight,
+    roll_tree,
+    spring_energy,
+    taken_by,
+    weigh_hubs,
+    wheel_tables,
+    wheeled_header,
+)
+
+
+def wheeled_steps_size(inner: int, wheels: int, nv: int) -> int:
+    """Numbers of work memory, of which the tree's functions take `inner`."""
+    return inner + 2 * WHEEL_ROWS * wheels + 6 + 1 + 4 * nv
+
+
+@kernel(forceinline=True)
+def rows_of(head, work):
+    """Rows of the wheels, twice; a wrench (6); the supplied power (1); four vectors (nv), flat."""
+    n, nv = WHEEL_ROWS * head[WHEELS], head[NV]
+    own = floats_at(work + 8 * head[INNER_WORK], 2 * n + 7 + 4 * nv)
+    return own[0:n], own[n : 2 * n], own[2 * n : 2 * n + 6], own[2 * n + 6 : 2 * n + 7], own[2 * n + 7 :]
+
+
+@callback(PREPARE_SIGNATURE)
+def prepare(robot, work):
+    """See numerics/stepping/table.py."""
+    return call_prepare(table_at(wheeled_header(robot)[INNER])[PREPARE], (robot, work))
+
+
+@callback(ACCELERATE_SIGNATURE)
+def accelerate(robot, work, t, q, v, force, extra, h, a):
+    """See numerics/stepping/table.py."""
+    head = wheeled_header(robot)
+    nv = head[NV]
+    rows, hubs, wrench, _, room = rows_of(head, work)
+    memory = floats_at(work, head[WORK_SIZE])
+    f, added = room[0:nv], room[nv : 2 * nv]
+    efforts, more = floats_at(force, nv), floats_at(extra, nv)
+    roll_tree(robot, memory, floats_at(q, head[NQ]), floats_at(v, nv), rows)
+    for i in range(nv):
+        f[i], added[i] = 0.0, more[i]
+    carry_wheels(robot, memory, rows, wrench, f)
+    weigh_hubs(robot, f)
+    lean_on_hubs(head, rows, h, f, added)
+    for i in range(nv):
+        f[i] += efforts[i]
+    move_hubs(head, f, added, hubs)
+    arguments = (robot, work, t, q, v, address_of(f), address_of(added), h, a)
+    if head[GIVEN] >= 0:
+        drive(head, arguments, room, efforts, floats_at(a, nv))
+    else:
+        call_accelerate(table_at(head[INNER])[ACCELERATE], arguments)
+    keep_hubs(head, hubs, floats_at(a, nv))
+    return 0
+
+
+@kernel
+def move_hubs(head, f, added, hubs):
+    """Accelerations of the hubs, which are no nodes of the tree, into hubs (wheels,)."""
+    table, numbers = wheel_tables(head)
+    for j in range(head[WHEELS]):
+        row = table[WHEEL_COLUMNS * j :]
+        if row[HAS_TYRE]:
+            at = row[HUB_V]
+            hubs[j] = f[at] / (numbers[WHEEL_SIZE * j + HUB_MASS] + added[at])
+
+
+@kernel
+def keep_hubs(head, hubs, a):
+    """Write the accelerations of the hubs into a."""
+    table, _ = wheel_tables(head)
+    for j in range(head[WHEELS]):
+        if table[WHEEL_COLUMNS * j + HAS_TYRE]:
+            a[table[WHEEL_COLUMNS * j + HUB_V]] = hubs[j]
+
+
+@kernel
+def lean_on_hubs(head, rows, h, f, added):
+    """What an implicit step of h adds on the diagonal of the hubs, and takes from their force."""
+    table, numbers = wheel_tables(head)
+    for j in range(head[WHEELS]):
+        row, x, own = table[WHEEL_COLUMNS * j :], numbers[WHEEL_SIZE * j :], rows[WHEEL_ROWS * j :]
+        if row[HAS_TYRE]:
+            gone = own[SLACK] != 0.0
+            K, D = x[STIFFNESS] + (0.0 if gone else x[TYRE_K]), x[DAMPING] + (0.0 if gone else x[TYRE_D])
+            added[row[HUB_V]] += h * (D + h * K)
+            f[row[HUB_V]] -= h * (x[STIFFNESS] * -own[SPRING_RATE])
+            if not gone:
+                f[row[HUB_V]] -= h * x[TYRE_K] * own[TYRE_RATE]
+
+
+@kernel
+def drive(head, arguments, room, efforts, a):
+    """Accelerations while that of the prescribed coordinate is given in a; its effort is found in efforts.
+
+    The answer is linear in that effort: it lies on the line through those to none and to an effort of the
+    size that will be needed.
+    """
+    robot, work, t, q, v, _, added, h, _ = arguments
+    nv, i = head[NV], head[GIVEN]
+    f, first, trial = room[0:nv], room[2 * nv : 3 * nv], room[3 * nv : 4 * nv]
+    inner = table_at(head[INNER])[ACCELERATE]
+    wanted = a[i]
+    f[i] -= efforts[i]
+    # the tree's functions may overwrite the force: each pass gets a copy
+    for j in range(nv):
+        trial[j] = f[j]
+    call_accelerate(inner, (robot, work, t, q, v, address_of(trial), added, h, address_of(first)))
+    guess = 10.0 * (wanted - first[i])
+    guess = guess if abs(guess) > 1.0 else 1.0
+    for j in range(nv):
+        trial[j] = f[j]
+    trial[i] += guess
+    call_accelerate(inner, (robot, work, t, q, v, address_of(trial), added, h, address_of(a)))
+    share = (wanted - first[i]) / (a[i] - first[i])
+    for j in range(nv):
+        a[j] = first[j] + share * (a[j] - first[j])
+    a[i] = wanted
+    efforts[i] = share * guess
+
+
+@callback(LOSSES_SIGNATURE)
+def losses(robot, work, t, q, v0, speed, mean):
+    """See numerics/stepping/table.py; what the road gives is kept for `supply`.
+
+    One array for speed and mean: the rows of the wheels are those of it already.
+    """
+    head = wheeled_header(robot)
+    nv = head[NV]
+    table, numbers = wheel_tables(head)
+    rows, before, _, given, _ = rows_of(head, work)
+    memory, q_now = floats_at(work, head[WORK_SIZE]), floats_at(q, head[NQ])
+    taken = call_losses(table_at(head[INNER])[LOSSES], (robot, work, t, q, v0, speed, mean))
+    if speed == mean:
+        before = rows
+    else:
+        roll_tree(robot, memory, q_now, floats_at(mean, nv), before)
+        roll_tree(robot, memory, q_now, floats_at(speed, nv), rows)
+    given[0] = 0.0
+    for j in range(head[WHEELS]):
+        row, x = table[WHEEL_COLUMNS * j :], numbers[WHEEL_SIZE * j :]
+        now, then = rows[WHEEL_ROWS * j :], before[WHEEL_ROWS * j :]
+        taken += taken_by(row, x, now, then[SPRING_RATE], then[TYRE_RATE])
+        given[0] += now[GROUND_FORCE] * then[ROAD_RATE]
+    return taken
+
+
+@callback(SUPPLY_SIGNATURE)
+def supply(robot, work):
+    """See numerics/stepping/table.py: the power of the moving road."""
+    return rows_of(wheeled_header(robot), work)[3][0]
+
+
+@callback(ENERGIES_SIGNATURE)
+def energies(robot, work, t, q, v, out):
+    """See numerics/stepping/table.py."""
+    head = wheeled_header(robot)
+    rows, memory = rows_of(head, work)[0], floats_at(work, head[WORK_SIZE])
+    call_energies(table_at(head[INNER])[ENERGIES], (robot, work, t, q, v, out))
+    q_now, three = floats_at(q, head[NQ]), floats_at(out, 3)
+    roll_tree(robot, memory, q_now, floats_at(v, head[NV]), rows)
+    three[1] += hub_weight(robot, q_now)
+    three[2] += spring_energy(robot, rows)
+    return 0
+
+
+@callback(LOAD_SIGNATURE)
+def load(robot, work, q, k, bodies, points, wrenches, force):
+    """See numerics/stepping/table.py."""
+    arguments = (robot, work, q, k, bodies, points, wrenches, force)
+    return call_load(table_at(wheeled_header(robot)[INNER])[LOAD], arguments)
+
+
+WHEELED_MOTION = {
+    PREPARE: prepare,
+    ACCELERATE: accelerate,
+    LOSSES: losses,
+    ENERGIES: energies,
+    LOAD: load,
+    SUPPLY: supply,
+}

@@ -1,0 +1,11 @@
+"""Which entries of this package are compiled beforehand (see numerics/compiling/warmup_names.py)."""
+
+#: what few people call and what takes long
+RARE = (
+    "tree_wheels*",
+    "entries.inverse_dynamics_derivatives_many",
+    "entries.joint_forces_many",
+    "*.accelerate_densely",
+    "*.partial_dynamics_many",
+    "*.momenta_many",
+)

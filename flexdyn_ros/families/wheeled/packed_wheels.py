@@ -1,0 +1,105 @@
+"""A general tree's wheels behind its own address, as kernels/tree_wheels.py takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.families.trees.flexible.kernels import views as flexible_views
+from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, work_size
+from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.families.wheeled.kernels import tree_wheels as layout
+from flexdyn_ros.families.wheeled.roads import PackedRoad
+
+__all__ = ["PackedWheels", "level_turns"]
+
+
+class PackedWheels:
+    """Keeps the memory of a tree on wheels alive and hands out its address.
+
+    The header begins as that of the tree (base), so that the entries of both take the address. A rigid tree
+    is given the words of a flexible one without flexible links.
+    """
+
+    def __init__(self, base: Any, description: RobotDescription, tree: RigidTree) -> None:
+        m = tree.model
+        self._base, self._road = base, PackedRoad(description.road)
+        self._table, self._numbers = _tables(description, tree)
+        self._inner = np.zeros(0, dtype=np.int64)
+        self._header = np.zeros(layout.WHEELED_HEADER, dtype=np.int64)
+        general = base._header
+        assert general.size <= layout.WHEELED
+        self._header[: general.size] = general
+        if general.size == HEADER:
+            # no flexible links: no numbers, and no node that carries one
+            self._no_links = np.array([0, 0, *[-1] * (flexible_views.NODE_INTS * m.nb)], dtype=np.int64)
+            self._no_numbers = np.zeros(1)
+            self._header[flexible_views.LINK_INTS] = self._no_links.ctypes.data
+            self._header[flexible_views.LINK_FLOATS] = self._no_numbers.ctypes.data
+            self._header[flexible_views.WORK_SIZE] = work_size(m.nb, m.nq, m.nv, 1)
+        given = [c.v_index for c in tree.coordinates if c.prescribed]
+        planar = description.base.type == "planar"
+        words = {
+            layout.WHEELS: len(description.wheels),
+            layout.WHEEL_TABLE: self._table.ctypes.data,
+            layout.WHEEL_NUMBERS: self._numbers.ctypes.data,
+            layout.ROAD: self._road.address,
+            layout.SMALL: int(planar and description.formulation.suspension != "exact"),
+            layout.GIVEN: given[0] if given else -1,
+        }
+        for word, value in words.items():
+            self._header[word] = value
+        self._own = layout.WHEEL_ROWS * len(description.wheels) + 6 + m.nv
+        self.address = int(self._header.ctypes.data)
+
+    def work(self, lanes: int = 1, dtype: type = np.float64) -> np.ndarray:
+        """Fresh work memory for one call of a `_many` entry of the tree."""
+        return self._base.work(lanes, dtype)
+
+    def wheel_work(self, dtype: type = np.float64) -> np.ndarray:
+        """Fresh work memory for one call of an entry of kernels/tree_wheels.py."""
+        return np.zeros(int(self._header[flexible_views.WORK_SIZE]) + self._own, dtype)
+
+    def keep_table(self, table: np.ndarray, size: int) -> None:
+        """Take the addresses of the tree's functions for fixed steps, and the size of their work memory."""
+        self._inner = table
+        self._header[layout.INNER], self._header[layout.INNER_WORK] = table.ctypes.data, size
+
+
+def _tables(description: RobotDescription, tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:
+    """Table and numbers of the wheels, flat."""
+    unilateral = description.road is not None and description.road.contact == "unilateral"
+    names = [c.name for c in tree.coordinates]
+    level = level_turns(tree)
+    table, numbers = [], []
+    for wheel in description.wheels:
+        frame = tree.frames[wheel.link]
+        mount = frame.placement.p + frame.placement.R @ np.array(wheel.xyz)
+        at = (0, 0)
+        if wheel.tyre is not None:
+            hub = tree.coordinates[names.index(f"{wheel.name}/hub_z")]
+            at = (hub.q_index, hub.v_index)
+        spring, tyre = wheel.suspension, wheel.tyre
+        rubber = (tyre.stiffness, tyre.damping, tyre.radius, tyre.mass) if tyre else (0.0,) * 4
+        turn = level[frame.body]
+        table.append([frame.body, *at, int(tyre is not None), int(unilateral)])
+        springs = (spring.stiffness, spring.damping, spring.free_length)
+        numbers.append([*mount, *(turn @ mount), *turn.ravel(), *springs, *rubber])
+    return (
+        np.array(table, dtype=np.int64).reshape(-1, layout.WHEEL_COLUMNS).ravel(),
+        np.array(numbers, dtype=np.float64).reshape(-1, layout.WHEEL_SIZE).ravel(),
+    )
+
+
+def level_turns(tree: RigidTree) -> list[np.ndarray]:
+    """World rotation of each node where all coordinates are zero."""
+    m = tree.model
+    turns = [np.eye(3)]
+    for k in range(1, m.nb):
+        own = np.eye(3)
+        if m.joint_type[k] != flexible_views.SECTION:
+            own = m.placement[12 * k : 12 * k + 9].reshape(3, 3)
+        turns.append(turns[int(m.parent[k])] @ own)
+    return turns

@@ -1,0 +1,185 @@
+"""Robots of `kind` mobile: a tree on wheels, with what the wheels and the drive do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.families.trees.robot import TreeRobot
+from flexdyn_ros.families.wheeled.checks import Softening, softening_of
+from flexdyn_ros.families.wheeled.floating_frames import Rolling
+from flexdyn_ros.families.wheeled.kernels.entries import WHEEL_RESULTS, joint_forces_many
+from flexdyn_ros.robot.arguments import Rows, explain_status
+from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
+
+__all__ = ["MobileRobot", "WheelForces"]
+
+
+class WheelForces(NamedTuple):
+    """What the wheels do, each (..., nw), in the order of `wheel_names`.
+
+    normal: of the ground on the wheel, upward [N]; suspension: of spring and damper on the robot [N]; travel:
+    how far the spring is shorter than free [m]; in_contact: the ground pushes.
+    """
+
+    normal: np.ndarray
+    suspension: np.ndarray
+    travel: np.ndarray
+    in_contact: np.ndarray
+
+    @property
+    def margin(self) -> np.ndarray:
+        """Smallest ground force (...,) [N]; negative: the model pulls at the ground."""
+        return self.normal.min(axis=-1)
+
+    @property
+    def load_transfer(self) -> np.ndarray:
+        """(F_last - F_first) / (sum of both) (...,) of the first and the last wheel."""
+        first, last = self.normal[..., 0], self.normal[..., -1]
+        return (last - first) / (last + first)
+
+
+class MobileRobot(TreeRobot):
+    """A tree of rigid bodies and flexible links on sprung wheels over a road.
+
+    The verbs are those of TreeRobot; forces of suspension and tyres are the external part of the bias, their
+    energy is elastic. `base/x` is prescribed where the drive is (`speed`, `profile`): its acceleration is 0
+    unless `prescribed` gives it, its effort is the driving force.
+    """
+
+    kind = "mobile"
+
+    def _on_wheels(self, description: RobotDescription) -> Rolling:
+        return Rolling(description, self._tree, self._kernels, self._packed)
+
+    @property
+    def wheel_names(self) -> tuple[str, ...]:
+        """Names of the wheels, in the order of the description."""
+        return tuple(wheel.name for wheel in self.description.wheels)
+
+    @cached_property
+    def softening(self) -> Softening:
+        """Links that soften when they turn, because their tension does not stiffen them."""
+        return softening_of(self)
+
+    def wheel_forces(self, q: np.ndarray, v: np.ndarray) -> WheelForces:
+        """Forces and travel of every wheel; see `WheelForces`.
+
+        Raises
+        ------
+        DimensionError, StateError
+        """
+        rows, out = self._wheels(q, v)
+        shape = (*rows.shape, len(self.wheel_names))
+        normal, spring, travel = (np.ascontiguousarray(out[..., i]).reshape(shape) for i in range(3))
+        return WheelForces(normal, spring, travel, normal > 0.0)
+
+    def wheel_powers(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Power that the moving road gives to the wheels, and that their dampers take, (...,) each [W]."""
+        rows, out = self._wheels(q, v)
+        given, taken = out[..., 4].sum(axis=-1), out[..., 5].sum(axis=-1)
+        return given.reshape(rows.shape)[()], taken.reshape(rows.shape)[()]
+
+    def drive_force(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, Any] | None = None,
+        *,
+        slope: bool = False,
+        acceleration: Any = 0.0,
+    ) -> np.ndarray:
+        """Horizontal force (...,) that moves `base/x` as prescribed [N].
+
+        Parameters
+        ----------
+        slope : add what the road's slope pushes back: sum of ground force times slope, for massless wheels
+            without friction
+        acceleration : (...,), of `base/x` [m/s2]
+
+        Raises
+        ------
+        UnsupportedError
+            If `base/x` is not prescribed: its force then is tau.
+        """
+        tau = self._motion(q, v, tau, wrenches, acceleration)[0]
+        force = tau[..., self._drive_index()].copy()
+        if slope:
+            force = force + self.slope_force(q, v)
+        return force[()]
+
+    def slope_force(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Sum of ground force times slope of the road (...,) [N]: what massless wheels without friction are
+        pushed back with."""
+        rows, out = self._wheels(q, v)
+        return (out[..., 0] * out[..., 3]).sum(axis=-1).reshape(rows.shape)[()]
+
+    def constraint_forces(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, Any] | None = None,
+        *,
+        acceleration: Any = 0.0,
+    ) -> np.ndarray:
+        """Multipliers lam (..., 2 n + 1) of n joints and the drive (specification mobile, section 9) [N].
+
+        Per joint that does not hang on the root link the force X, Z on its outer link; then, per joint on the
+        root link, minus that force; last, minus the driving force.
+        """
+        tau, a = self._motion(q, v, tau, wrenches, acceleration)
+        rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
+        assert self._rolling is not None
+        tables = self._rolling.tables
+        if tables is None:
+            raise UnsupportedError("constraint forces are those of the method 'floating_frame'")
+        out = np.zeros((rows.count, tables.nodes, 3))
+        bodies, points = self._points(wrenches)
+
+        def call(*arrays: np.ndarray) -> int:
+            q, v, a, w, forces = arrays
+            return joint_forces_many(self._address, self._packed.work(), q, v, a, bodies, points, w, forces)
+
+        data = {name: rows.take(name) for name in ("q", "v", "a")}
+        explain_status(run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), out]), data)
+        outer = [out[:, node, :2] for _, node, on_root in tables.joints if not on_root]
+        inner = [-out[:, node, :2] for _, node, on_root in tables.joints if on_root]
+        drive = -np.broadcast_to(tau[..., self._drive_index()], rows.shape).reshape(rows.count, 1)
+        forces = np.concatenate([*outer, *inner, drive], axis=1)
+        return forces.reshape(*rows.shape, forces.shape[1])
+
+    # ---- behind the extras ----
+
+    def _drive_index(self) -> int:
+        if not self._prescribed.any():
+            raise UnsupportedError(
+                f"robot {self.name!r} has no prescribed drive: the driving force is tau['base/x']; "
+                'prescribe it by <drive type="speed"/>'
+            )
+        return int(np.argmax(self._prescribed))
+
+    def _motion(
+        self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None, acceleration: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(tau, a) while the drive has this acceleration."""
+        name = self.v_names[self._drive_index()]
+        tau = np.zeros(self.nv) if tau is None else tau
+        self._refuse_given_effort(tau)
+        given, a = self._given_accelerations({name: acceleration})
+        return self._partial(q, v, tau, a, given, wrenches)
+
+    def _wheels(self, q: Any, v: Any) -> tuple[Rows, np.ndarray]:
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        out = np.empty((rows.count, len(self.wheel_names), WHEEL_RESULTS))
+        assert self._rolling is not None
+        self._check({"q": rows.take("q"), "v": rows.take("v")})
+        self._call(self._rolling.wheels, rows, ("q", "v"), out)
+        return rows, out

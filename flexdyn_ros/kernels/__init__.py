@@ -1,1 +1,0 @@
-"""Compiled kernels: from model and state to numbers; they do not allocate, validate or raise."""

@@ -1,0 +1,72 @@
+"""From a description to a robot: the front door of the library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+from flexdyn_ros.description import RobotDescription, read
+from flexdyn_ros.description.urdf.sources import Origin
+from flexdyn_ros.families.trees.elastic.model import is_elastic
+from flexdyn_ros.families.trees.robot import TreeRobot
+from flexdyn_ros.robot.protocol import Robot
+
+__all__ = ["from_description", "load"]
+
+
+def load(
+    source: Any,
+    *,
+    config: str | PathLike | Sequence[str | PathLike] | None = None,
+    options: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    origin: Origin = "any",
+) -> Robot:
+    """Load a robot.
+
+    Parameters
+    ----------
+    source : path, "package://..." URI, XML text, name of a shipped robot, urchin.URDF or urdfpy.URDF
+    config : path of a YAML file, or several; later ones win
+    options : mapping, nested or with dotted paths, e.g. {"formulation.flexible": False}; wins over everything
+    name : replaces `<robot name>`
+    origin : "text" for text of unknown origin (from a topic, a parameter, a service), never taken for the
+    name
+        of a file; "recording" if the options are such, too; "file" for the name of a file; "any" takes for
+        text what begins with `<`. Text is data: xacro in it is refused, it may name files of packages only,
+        and is at most 10 MB with 20,000 links. A file is the user's own: xacro is expanded, in a process with
+        limits, and it may name files beside itself; at most 50 MB with 50,000 links.
+
+    Raises
+    ------
+    DescriptionError
+        If anything in the description is wrong; says where, what was given and what was expected.
+    UnsupportedError
+        If the description is right but asks for a family or formulation that is not computed.
+    """
+    robot = from_description(read(source, config=config, options=options, name=name, origin=origin))
+    if hasattr(robot, "keep_urdf") and hasattr(source, "links") and hasattr(source, "joints"):
+        robot.keep_urdf(source)
+    return robot
+
+
+def from_description(description: RobotDescription) -> Robot:
+    """The robot of a description that has been read already."""
+    if description.kind == "platform":
+        from flexdyn_ros.families.stewart.robot import PlatformRobot
+
+        return PlatformRobot(description)
+    if description.kind == "mobile":
+        from flexdyn_ros.families.wheeled.robot import MobileRobot
+
+        return MobileRobot(description)
+    if description.kind == "continuum":
+        from flexdyn_ros.families.continuum.robot import ContinuumRobot
+
+        return ContinuumRobot(description)
+    if is_elastic(description):
+        from flexdyn_ros.families.trees.elastic.robot import ElasticTreeRobot
+
+        return ElasticTreeRobot(description)
+    return TreeRobot(description)

@@ -1,1 +1,0 @@
-"""Models: read-only arrays that kernels work on, built from descriptions."""

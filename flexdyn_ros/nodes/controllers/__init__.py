@@ -1,0 +1,1 @@
+"""What the controllers share: references, goals, tolerances, parameters."""

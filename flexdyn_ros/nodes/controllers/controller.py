@@ -1,0 +1,189 @@
+"""What all controllers have in common: a robot, states in, commands out, a reference in time.
+
+A controller computes when a state comes, so that it runs at the rate of the robot and in the robot's time,
+and falls silent with it: what a robot does without commands is the robot's to decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from flexdyn_ros.control.feed_forward import FeedForward
+from flexdyn_ros.control.reference import Timeline
+from flexdyn_ros.control.sampled_feedback import DELAYS
+from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
+from flexdyn_ros.nodes.ros.conversions import doubles
+from flexdyn_ros.nodes.ros.declaration import declare
+from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode
+from flexdyn_ros.nodes.ros.robot_source import load_robot
+
+__all__ = ["NEWEST", "Controller", "FeedForwardController", "Topic", "controller_state", "state_point"]
+
+NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+#: kind, name, callback and QoS of a topic that is heard
+Topic = tuple[Any, str, Callable[[Any], None], Any]
+#: positions and velocities
+Motion = tuple[np.ndarray, np.ndarray]
+
+
+class Controller(ManagedNode):
+    """A controller node. What it publishes bears the stamp of the state that it answers.
+
+    Nodes give it three functions: `prepare` (law and publishers; the topics to hear), `begin` (hold what is
+    measured) and `act` (answer the state). `_timeline` holds what is wanted, `_now`, `_stamp` and `_measured`
+    the last state.
+    """
+
+    def __init__(self, name: str, record: type, **options: Any) -> None:
+        super().__init__(name, **options)
+        self._settings: Any = declare(self, record)
+        self._heard: list[Any] = []
+        self._said: list[Any] = []
+        #: things that take goals while the node is active: they have resume, pause and close
+        self._doors: list[Any] = []
+        self._active = False
+        self._timeline: Timeline
+        self._forget()
+
+    # ---- what controllers give ----
+
+    def prepare(self, robot: Any) -> Iterable[Topic]:
+        """Make law, publishers (`say`) and doors; the topics to hear, first that of the measured state."""
+        raise NotImplementedError
+
+    def begin(self, measured: Any) -> None:
+        """Hold what is measured: at the first state, and when time jumps back."""
+        raise NotImplementedError
+
+    def act(self, t: float) -> None:
+        """Answer the last state."""
+        raise NotImplementedError
+
+    # ---- life cycle ----
+
+    def setup(self) -> None:
+        self._robot = load_robot(self, self._settings).robot
+        topics = tuple(self.prepare(self._robot))
+        for kind, topic, callback, qos in topics:
+            self._heard.append(self.create_subscription(kind, topic, callback, qos))
+        self._silence = self.watch_input(topics[0][1], "no command")
+        self._forget()
+        self.get_logger().info(f"ready: {self._robot.name}, {self._robot.nu} efforts")
+
+    def start(self) -> None:
+        self._forget()
+        self._active = True
+        for door in self._doors:
+            door.resume()
+
+    def stop(self) -> None:
+        if self._active:
+            for door in self._doors:
+                door.pause()
+        self._active = False
+
+    def clear(self) -> None:
+        for door in self._doors:
+            door.close()
+        for subscription in self._heard:
+            self.destroy_subscription(subscription)
+        for publisher in self._said:
+            self.destroy_publisher(publisher)
+        self._heard, self._said, self._doors = [], [], []
+
+    def say(self, kind: Any, topic: str) -> Any:
+        """A publisher."""
+        publisher = self.create_lifecycle_publisher(kind, topic, 10)
+        self._said.append(publisher)
+        return publisher
+
+    def _forget(self) -> None:
+        """The next state is the first."""
+        self._now: float | None = None
+        self._stamp: Any = None
+        self._measured: Any = None
+
+    # ---- states ----
+
+    def answer(self, t: float, stamp: Any, measured: Any) -> None:
+        """A state of time t [s] has come."""
+        if self._now is None or t < self._now:
+            self._now, self._stamp, self._measured = t, stamp, measured
+            try:
+                self.begin(measured)
+            except FlexdynError as error:
+                self._forget()
+                self.get_logger().error(f"cannot begin: {error}", throttle_duration_sec=1.0)
+                return
+        self._now, self._stamp, self._measured = t, stamp, measured
+        try:
+            self.act(t)
+        except FlexdynError as error:
+            self.get_logger().error(f"no command: {error}", throttle_duration_sec=1.0)
+
+    def needs_state(self, topic: str) -> float:
+        """Time of the last state [s]; TrajectoryError without one, or while the node is not active."""
+        if not self._active:
+            raise TrajectoryError(INACTIVE)
+        if self._now is None:
+            raise TrajectoryError(f"no {topic} yet")
+        return self._now
+
+    def is_sound(self, told: Mapping[str, np.ndarray]) -> bool:
+        """Whether a command is finite; told in the log if not."""
+        if all(np.isfinite(values).all() for values in told.values()):
+            return True
+        self.get_logger().error("the law gives numbers that are not finite", throttle_duration_sec=1.0)
+        return False
+
+    def warn_of_growth(self, growth: float, remedy: str) -> None:
+        """Say that the closed loop is unstable: motion grows by so much per second."""
+        self.get_logger().warning(
+            f"feedback sampled at {self._settings.state_rate_hz:g} Hz does not hold {self._robot.name}: "
+            f"motion about its position grows by {growth:.3g} per second; {remedy}"
+        )
+
+
+class FeedForwardController(Controller):
+    """A controller by inverse dynamics of the reference; `prepare` makes _law, _names and _state."""
+
+    _law: FeedForward
+    _names: tuple[str, ...]
+    _state: Any
+
+    def hold(self, q: np.ndarray) -> None:
+        """Stay at a configuration (nq,) from now on, with a warning if the law lets motion about it grow."""
+        rest = np.zeros(self._robot.nv)
+        self._timeline = Timeline(lambda t: (q, rest, rest))
+        period = 1.0 / self._settings.state_rate_hz
+        growth = max(self._law.growth(q, period, share * period) for share in DELAYS)
+        if growth >= 0.0:
+            self.warn_of_growth(growth, "lower the bandwidth or raise state_rate_hz")
+
+    def report(self, wanted: Motion, measured: Motion, told: np.ndarray, **more: np.ndarray) -> None:
+        """~/controller_state of positions and velocities wanted and measured, and of efforts told."""
+        (x_d, v_d), (x, v) = wanted, measured
+        points = [state_point(x_d, v_d, **more), state_point(x, v), state_point(x_d - x, v_d - v)]
+        points.append(state_point(np.zeros(0), np.zeros(0), effort=told))
+        self._state.publish(controller_state(self._names, self._stamp, points))
+
+
+def state_point(positions: np.ndarray, velocities: np.ndarray, **more: np.ndarray) -> Any:
+    """A point of ~/controller_state."""
+    point = JointTrajectoryPoint(positions=doubles(positions), velocities=doubles(velocities))
+    for field, values in more.items():
+        setattr(point, field, doubles(values))
+    return point
+
+
+def controller_state(names: Iterable[str], stamp: Any, points: Iterable[Any]) -> Any:
+    """~/controller_state: reference, feedback, error and output."""
+    state = JointTrajectory(joint_names=list(names), points=list(points))
+    state.header.stamp = stamp
+    return state

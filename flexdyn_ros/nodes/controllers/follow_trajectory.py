@@ -1,0 +1,243 @@
+"""The action `~/follow_joint_trajectory` (control_msgs/FollowJointTrajectory), of the simulator and of the
+joint controllers.
+
+Its owner follows trajectories anyway; the action hands them to it, watches the tolerances, and tells what
+became of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from control_msgs.action import FollowJointTrajectory
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.task import Future
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from flexdyn_ros.control.goal_watch import GoalWatch, Outcome
+from flexdyn_ros.nodes.controllers.goal_tolerances import goal_tolerances
+from flexdyn_ros.nodes.controllers.trajectory import (
+    JointPath,
+    PastTrajectoryError,
+    TrajectoryError,
+    UnknownJointError,
+)
+from flexdyn_ros.nodes.ros.conversions import doubles
+from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR
+
+__all__ = ["FollowJointTrajectoryAction", "Motion", "Owner"]
+
+Result = FollowJointTrajectory.Result
+#: seconds, of the robot's time, between two messages of feedback
+FEEDBACK = 0.05
+CODES = {
+    Outcome.REACHED: Result.SUCCESSFUL,
+    Outcome.LEFT_PATH: Result.PATH_TOLERANCE_VIOLATED,
+    Outcome.MISSED_GOAL: Result.GOAL_TOLERANCE_VIOLATED,
+}
+
+
+class Motion(NamedTuple):
+    """Reference and state of the joints of a goal: positions and velocities (k,)."""
+
+    wanted: np.ndarray
+    wanted_speed: np.ndarray
+    actual: np.ndarray
+    actual_speed: np.ndarray
+
+
+class Owner(Protocol):
+    """What follows trajectories."""
+
+    def follow(self, trajectory: Any) -> tuple[JointPath, float]:
+        """Follow a JointTrajectory from now on; its path, and when the reference will be at its end [s].
+
+        Raises TrajectoryError, and then goes on as before.
+        """
+
+    def halt(self, path: JointPath, at_state: bool) -> None:
+        """Stop the joints of a path: where they are, or else at their present reference."""
+
+    def exclusively(self) -> AbstractContextManager[Any]:
+        """Nothing moves, and `watch` is not called, meanwhile."""
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A goal that is followed."""
+
+    goal: Any
+    path: JointPath
+    watch: GoalWatch
+    done: Future
+    told: float = -inf
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        return self.watch.joints
+
+
+class FollowJointTrajectoryAction:
+    """Serves goals, one at a time; a new one takes the place of the one before.
+
+    A wrong goal, one that is refused, one that another takes the place of, and one whose tolerances are
+    violated are aborted, a cancelled one is canceled; error_code and error_string tell.
+
+    Parameters
+    ----------
+    node : rclpy.node.Node
+    owner : Owner
+    declared : mapping
+        Of the joints, as `declared_tolerances` gives.
+    """
+
+    def __init__(self, node: Any, owner: Owner, declared: Mapping[str, float]) -> None:
+        self._node, self._owner, self._declared = node, owner, declared
+        self._run: _Run | None = None
+        #: why no goal is taken now; empty: goals are taken
+        self._refused = "the node is not active, expected an active one"
+        self._server = ActionServer(
+            node,
+            FollowJointTrajectory,
+            "~/follow_joint_trajectory",
+            self._execute,
+            callback_group=ReentrantCallbackGroup(),
+            # a goal that is rejected could not be told why
+            goal_callback=lambda goal: GoalResponse.ACCEPT,
+            cancel_callback=self._cancel,
+        )
+
+    # ---- what the owner calls ----
+
+    def resume(self) -> None:
+        """Take goals."""
+        self._refused = ""
+
+    def pause(self) -> None:
+        """Take no more goals, and end the one that is followed."""
+        self._refused = "the node is not active, expected an active one"
+        self.end("the node is not active any more")
+
+    def close(self) -> None:
+        """End goal and action."""
+        self.pause()
+        self._server.destroy()
+
+    @property
+    def path(self) -> JointPath | None:
+        """The path of the goal that is followed."""
+        return None if self._run is None else self._run.path
+
+    def end(self, reason: str) -> None:
+        """The owner does something else from now on: abort the goal."""
+        if self._run is not None:
+            self._finish(Result.INVALID_GOAL, reason)
+
+    def watch(self, t: float, stamp: Any, motion: Motion) -> None:
+        """Judge the state at time t [s]; feedback is stamped with `stamp`."""
+        run = self._run
+        if run is None:
+            return
+        error, slip = motion.wanted - motion.actual, motion.wanted_speed - motion.actual_speed
+        verdict = run.watch.judge(t, error, slip)
+        if verdict is not None or t >= run.told + FEEDBACK - 1e-9:
+            self._run = replace(run, told=t)
+            self._tell(run, t, stamp, motion, (error, slip))
+        if verdict is None:
+            return
+        if verdict.outcome == Outcome.LEFT_PATH:
+            self._owner.halt(run.path, at_state=True)
+        self._finish(CODES[verdict.outcome], verdict.text)
+
+    # ---- goals ----
+
+    async def _execute(self, goal: Any) -> Any:
+        done: Future = Future(executor=self._node.executor)
+        try:
+            with self._owner.exclusively():
+                self._begin(goal, done)
+        except TrajectoryError as error:
+            code = Result.INVALID_GOAL
+            if isinstance(error, UnknownJointError):
+                code = Result.INVALID_JOINTS
+            elif isinstance(error, PastTrajectoryError):
+                code = Result.OLD_HEADER_TIMESTAMP
+            self._node.get_logger().warning(f"goal refused: {error}", throttle_duration_sec=1.0)
+            result = Result(error_code=code, error_string=str(error))
+        else:
+            result = await done
+        if not goal.is_active:
+            return result
+        if goal.is_cancel_requested:
+            goal.canceled()
+        elif result.error_code == Result.SUCCESSFUL:
+            goal.succeed()
+        else:
+            goal.abort()
+        return result
+
+    def _begin(self, goal: Any, done: Future) -> None:
+        request = goal.request
+        if self._refused:
+            raise TrajectoryError(self._refused)
+        if request.multi_dof_trajectory.joint_names or request.multi_dof_trajectory.points:
+            raise TrajectoryError("multi_dof_trajectory is given, expected none: joints have one coordinate")
+        joints = tuple(request.trajectory.joint_names)
+        unknown = [joint for joint in joints if f"{joint}.goal" not in self._declared]
+        if unknown:
+            known = [name.removesuffix(".goal") for name in self._declared if name.endswith(".goal")]
+            raise UnknownJointError(f"unknown joint {unknown[0]!r}, expected one of {', '.join(known)}")
+        tolerances = goal_tolerances(request, joints, self._declared)
+        if not request.trajectory.points:
+            raise TrajectoryError("trajectory has no points, expected at least one")
+        path, end = self._owner.follow(request.trajectory)
+        self.end("a new goal took its place")
+        self._run = _Run(goal, path, GoalWatch(joints, end, tolerances), done)
+
+    def _cancel(self, goal: Any) -> CancelResponse:
+        with self._owner.exclusively():
+            run = self._run
+            if run is None or bytes(run.goal.goal_id.uuid) != bytes(goal.goal_id.uuid):
+                return CancelResponse.REJECT
+            self._owner.halt(run.path, at_state=False)
+            self._finish(Result.SUCCESSFUL, "cancelled: the joints stop")
+        return CancelResponse.ACCEPT
+
+    def _finish(self, code: int, text: str) -> None:
+        run, self._run = self._run, None
+        assert run is not None
+        run.done.set_result(Result(error_code=code, error_string=text))
+        executor = self._node.executor
+        if executor is not None:
+            executor.wake()
+
+    def _tell(self, run: _Run, t: float, stamp: Any, motion: Motion, errors: tuple[Any, Any]) -> None:
+        feedback = FollowJointTrajectory.Feedback(joint_names=list(run.joints))
+        feedback.header.stamp = stamp
+        wanted = motion.wanted, motion.wanted_speed
+        actual = motion.actual, motion.actual_speed
+        since = max(0.0, t - float(run.path.times[0]))
+        feedback.desired = _point(*wanted, since)
+        feedback.actual, feedback.error = _point(*actual, since), _point(*errors, since)
+        if hasattr(feedback, "index"):
+            # control_msgs before 6.3 (jazzy and older) has none
+            feedback.index = run.path.point_at(t, len(run.goal.request.trajectory.points))
+        if run.goal.is_active:
+            try:
+                run.goal.publish_feedback(feedback)
+            except MIDDLEWARE_ERROR as error:
+                self._node.outbox.tell("feedback of ~/follow_joint_trajectory", error)
+
+
+def _point(positions: np.ndarray, velocities: np.ndarray, since: float) -> Any:
+    point = JointTrajectoryPoint(positions=doubles(positions), velocities=doubles(velocities))
+    seconds = int(since)
+    point.time_from_start.sec = seconds
+    point.time_from_start.nanosec = int(1e9 * (since - seconds))
+    return point

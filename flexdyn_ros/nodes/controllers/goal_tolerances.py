@@ -1,0 +1,87 @@
+"""How far joints may be from a trajectory: parameters `constraints`, and what a goal of
+`~/follow_joint_trajectory` says instead.
+
+Names and defaults of the parameters are those of joint_trajectory_controller (ros2_controllers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf, isfinite
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.control.goal_watch import STOPPED, Tolerances
+from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, UnknownJointError
+from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
+
+__all__ = ["declared_tolerances", "goal_tolerances"]
+
+
+def declared_tolerances(node: Any, joints: Sequence[str]) -> Mapping[str, float]:
+    """Parameters constraints.goal_time, .stopped_velocity_tolerance, .JOINT.trajectory and .JOINT.goal.
+
+    Raises
+    ------
+    ParameterError
+        If one is negative, or names no joint.
+    """
+    defaults = {"goal_time": 0.0, "stopped_velocity_tolerance": STOPPED}
+    defaults |= {f"{joint}.{phase}": 0.0 for joint in joints for phase in ("trajectory", "goal")}
+    found = declare_family(node, "constraints", defaults, "see docs/parameters.md")
+    for name, value in found.items():
+        if value < 0.0:
+            raise ParameterError(f"parameter constraints.{name} is {value}, expected at least 0")
+    return found
+
+
+def goal_tolerances(goal: Any, joints: Sequence[str], declared: Mapping[str, float]) -> Tolerances:
+    """Tolerances of a goal for its joints, in their order: 0 means what was declared, there 0 means any, and
+    -1 means any.
+
+    Raises
+    ------
+    TrajectoryError
+    """
+    for field in ("component_path_tolerance", "component_goal_tolerance"):
+        if getattr(goal, field):
+            raise TrajectoryError(
+                f"{field} has {len(getattr(goal, field))} entries, expected none: joints have one component"
+            )
+    k = len(joints)
+    stopped = declared["stopped_velocity_tolerance"]
+    rows = {
+        "path_position": np.array([declared[f"{joint}.trajectory"] for joint in joints]),
+        "path_velocity": np.zeros(k),
+        "goal_position": np.array([declared[f"{joint}.goal"] for joint in joints]),
+        "goal_velocity": np.full(k, stopped),
+    }
+    for phase in ("path", "goal"):
+        for entry in getattr(goal, f"{phase}_tolerance"):
+            _take(entry, phase, joints, rows)
+    late = goal.goal_time_tolerance
+    time = late.sec + 1e-9 * late.nanosec or declared["goal_time"] or inf
+    bounds = {name: np.where(row == 0.0, inf, row) for name, row in rows.items()}
+    return Tolerances(**bounds, goal_time=inf if time < 0.0 else time)
+
+
+def _take(entry: Any, phase: str, joints: Sequence[str], rows: Mapping[str, np.ndarray]) -> None:
+    """Put a JointTolerance in place of what was declared."""
+    field = f"{phase}_tolerance"
+    if entry.name not in joints:
+        raise UnknownJointError(f"{field} names {entry.name!r}, expected one of {', '.join(joints)}")
+    i = list(joints).index(entry.name)
+    for what in ("position", "velocity", "acceleration"):
+        value = getattr(entry, what)
+        if not isfinite(value) or (value < 0.0 and value != -1.0):
+            raise TrajectoryError(
+                f"{field} of {entry.name}: {what} is {value}, expected at least 0, or -1 for any"
+            )
+        if what == "acceleration":
+            if value > 0.0:
+                raise TrajectoryError(
+                    f"{field} of {entry.name}: acceleration is {value}, expected 0: it is not measured"
+                )
+        elif value != 0.0:
+            rows[f"{phase}_{what}"][i] = inf if value < 0.0 else value

@@ -1,0 +1,222 @@
+"""A JointTrajectory as a path in time: splines between its points, the order being that of what the points
+give.
+
+Positions alone: straight lines; with velocities: cubics; with accelerations as well: quintics. So does
+joint_trajectory_controller of ros2_controllers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.control.reference import Reference
+from flexdyn_ros.nodes.ros.conversions import duration_seconds, numbers_of, seconds_of
+
+__all__ = ["JointPath", "PastTrajectoryError", "TrajectoryError", "UnknownJointError", "along", "read_path"]
+
+
+#: positions, velocities, accelerations, efforts (n, k) at the knots; None where not given
+Tables = tuple[np.ndarray | None, ...]
+
+
+class TrajectoryError(ValueError):
+    """A trajectory is malformed; the message names field, value given, value expected."""
+
+
+class UnknownJointError(TrajectoryError):
+    """A trajectory names joints that cannot be moved, or none."""
+
+
+class PastTrajectoryError(TrajectoryError):
+    """A trajectory is over already."""
+
+
+@dataclass(frozen=True)
+class JointPath:
+    """Motion of k joints.
+
+    rows (k,): their velocity coordinates; times (n,): simulated times of the knots [s], rising; coefficients
+    (n - 1, d, k): of powers of the time since a knot, lowest first; effort (n, k): feed-forward at the knots,
+    or None.
+    """
+
+    rows: np.ndarray
+    times: np.ndarray
+    coefficients: np.ndarray
+    effort: np.ndarray | None
+
+    @staticmethod
+    def resting(rows: np.ndarray, now: float, here: np.ndarray) -> JointPath:
+        """Rest at positions (k,) from a time [s] on."""
+        flat = np.stack((here, np.zeros(len(rows))))[None]
+        return JointPath(rows, np.array([now, now + 1e-9]), flat, None)
+
+    @property
+    def end(self) -> float:
+        """Simulated time of the last point [s]."""
+        return float(self.times[-1])
+
+    def at(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Position, velocity (k,) and feed-forward effort at a time; the ends hold beyond them, at rest."""
+        inside = min(max(time, self.times[0]), self.times[-1])
+        i = min(int(np.searchsorted(self.times, inside, side="right")) - 1, len(self.coefficients) - 1)
+        s = inside - self.times[i]
+        position, velocity = np.zeros(len(self.rows)), np.zeros(len(self.rows))
+        for c in self.coefficients[i][::-1]:
+            velocity = velocity * s + position
+            position = position * s + c
+        if inside != time:
+            velocity = np.zeros_like(velocity)
+        if self.effort is None:
+            return position, velocity, None
+        share = s / (self.times[i + 1] - self.times[i])
+        return position, velocity, (1.0 - share) * self.effort[i] + share * self.effort[i + 1]
+
+    def point_at(self, time: float, points: int) -> int:
+        """Index of the point, of those of the message, that is moved to at a time; the last one holds."""
+        ahead = len(self.times) - int(np.searchsorted(self.times, time, side="right"))
+        return max(0, points - max(1, ahead))
+
+    def greatest_speed(self) -> np.ndarray:
+        """Largest |velocity| (k,) of each joint, of 65 in each polynomial."""
+        most = np.zeros(len(self.rows))
+        for c, T in zip(self.coefficients, np.diff(self.times), strict=True):
+            powers = np.arange(1, len(c))
+            s = np.linspace(0.0, T, 65)[:, None]
+            speed = (s ** (powers - 1)) @ (powers[:, None] * c[1:])
+            most = np.maximum(most, np.abs(speed).max(axis=0))
+        return most
+
+    def acceleration(self, time: float) -> np.ndarray:
+        """Acceleration (k,) at a time; zero beyond the ends."""
+        second = np.zeros(len(self.rows))
+        if not self.times[0] <= time < self.times[-1]:
+            return second
+        i = min(int(np.searchsorted(self.times, time, side="right")) - 1, len(self.coefficients) - 1)
+        s, c = time - self.times[i], self.coefficients[i]
+        for power in range(len(c) - 1, 1, -1):
+            second = second * s + power * (power - 1) * c[power]
+        return second
+
+
+def read_path(
+    message: Any, rows: Mapping[str, int], now: float, here: np.ndarray, speed: np.ndarray
+) -> JointPath:
+    """The path of a JointTrajectory that starts from the present state.
+
+    Parameters
+    ----------
+    rows : mapping from joint name to velocity coordinate
+    now : float
+        Simulated time [s].
+    here, speed : (nv,) arrays
+        Present position and velocity by velocity coordinate.
+
+    Raises
+    ------
+    TrajectoryError
+    """
+    names = list(message.joint_names)
+    if not names:
+        raise UnknownJointError("joint_names is empty, expected the names of the joints that move")
+    if len(set(names)) < len(names):
+        raise UnknownJointError("joint_names has a name more than once")
+    index = np.array([rows[name] for name in names], dtype=np.int64)
+    stamp = seconds_of(message.header.stamp)
+    start = stamp if stamp > 0.0 else now
+    points = list(message.points)
+    if not points:
+        return JointPath.resting(index, now, here[index])
+    times = _times(points, start, now)
+    positions, velocities, accelerations, efforts = (
+        _table(points, field, len(names)) for field in ("positions", "velocities", "accelerations", "effort")
+    )
+    if positions is None:
+        raise TrajectoryError("points have no positions, expected one per joint")
+    times, tables = _from_here(
+        times, now, (positions, velocities, accelerations, efforts), here[index], speed[index]
+    )
+    x, v, a, effort = tables
+    assert x is not None
+    return JointPath(index, times, _spline(times, x, v, a), effort)
+
+
+def along(path: JointPath, held: np.ndarray, columns: np.ndarray, nv: int) -> Reference:
+    """A path as positions (nq,), velocities and accelerations (nv,) of a robot, whose other joints stay at
+    `held` (nq,); columns (k,): where the positions of the path are in q."""
+
+    def reference(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        q, v, a = held.copy(), np.zeros(nv), np.zeros(nv)
+        q[columns], v[path.rows], _ = path.at(t)
+        a[path.rows] = path.acceleration(t)
+        return q, v, a
+
+    return reference
+
+
+def _times(points: list[Any], start: float, now: float) -> np.ndarray:
+    times = start + np.array([duration_seconds(point.time_from_start) for point in points])
+    if len(times) > 1 and not (np.diff(times) > 0.0).all():
+        at = int(np.argmin(np.diff(times) > 0.0)) + 1
+        raise TrajectoryError(f"points[{at}].time_from_start is not later than that of the point before it")
+    if times[-1] < now - 1e-9:
+        raise PastTrajectoryError(f"the trajectory ended at {times[-1]:.3f} s, it is {now:.3f} s already")
+    return times
+
+
+def _table(points: list[Any], field: str, k: int) -> np.ndarray | None:
+    """A field of all points as (n, k); None if no point has it."""
+    lengths = {len(getattr(point, field)) for point in points}
+    if lengths == {0}:
+        return None
+    if lengths != {k}:
+        wrong = next(i for i, point in enumerate(points) if len(getattr(point, field)) != k)
+        given = len(getattr(points[wrong], field))
+        raise TrajectoryError(
+            f"points[{wrong}].{field} has {given} numbers, expected {k} (as many as joint_names)"
+        )
+    table = np.stack([numbers_of(getattr(point, field)) for point in points])
+    if not np.isfinite(table).all():
+        raise TrajectoryError(f"points[{int(np.argwhere(~np.isfinite(table))[0, 0])}].{field} is not finite")
+    return table
+
+
+def _from_here(
+    times: np.ndarray, now: float, tables: Tables, here: np.ndarray, speed: np.ndarray
+) -> tuple[Any, Tables]:
+    """The knots with the present state before them, where the first point lies in the future."""
+    x, effort = tables[0], tables[3]
+    if times[0] <= now + 1e-9 and len(times) > 1:
+        return times, tables
+    if len(times) == 1 and times[0] <= now + 1e-9:
+        # one point, now: it is held at once
+        return np.array([now, now + 1e-9]), (_twice(x), None, None, _twice(effort))
+    first_effort = None if effort is None else effort[0]
+    before = (here, speed, np.zeros_like(here), first_effort)
+    joined = [None if t is None else np.vstack((b, t)) for b, t in zip(before, tables, strict=True)]  # type: ignore[arg-type]
+    return np.concatenate(([now], times)), tuple(joined)
+
+
+def _twice(table: np.ndarray | None) -> np.ndarray | None:
+    return None if table is None else np.repeat(table, 2, axis=0)
+
+
+def _spline(times: np.ndarray, x: np.ndarray, v: np.ndarray | None, a: np.ndarray | None) -> np.ndarray:
+    """Coefficients (n - 1, d, k), d = 2, 4 or 6: Hermite polynomials through the knots' values and
+    derivatives."""
+    T = np.diff(times)[:, None]
+    dx = x[1:] - x[:-1]
+    if v is None:
+        return np.stack((x[:-1], dx / T), axis=1)
+    v0, v1 = v[:-1], v[1:]
+    if a is None:
+        return np.stack((x[:-1], v0, (3 * dx / T - 2 * v0 - v1) / T, (v0 + v1 - 2 * dx / T) / T**2), axis=1)
+    a0, a1 = a[:-1], a[1:]
+    c3 = (20 * dx - (8 * v1 + 12 * v0) * T - (3 * a0 - a1) * T**2) / (2 * T**3)
+    c4 = (-30 * dx + (14 * v1 + 16 * v0) * T + (3 * a0 - 2 * a1) * T**2) / (2 * T**4)
+    c5 = (12 * dx - 6 * (v1 + v0) * T + (a1 - a0) * T**2) / (2 * T**5)
+    return np.stack((x[:-1], v0, a0 / 2, c3, c4, c5), axis=1)

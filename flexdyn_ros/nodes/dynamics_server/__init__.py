@@ -1,0 +1,1 @@
+"""`dynamics_server`: the verbs as services."""

@@ -1,0 +1,179 @@
+"""`dynamics_server`: the verbs of one or several robots as services."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from math import inf
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.callback_groups import ReentrantCallbackGroup
+from std_msgs.msg import String
+
+from flexdyn_interfaces import srv
+from flexdyn_ros.nodes.dynamics_server.request_desk import RequestDesk
+from flexdyn_ros.nodes.dynamics_server.services import SERVICES
+from flexdyn_ros.nodes.dynamics_server.simulate_action import SimulateAction
+from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
+from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, run
+from flexdyn_ros.nodes.ros.queues import REQUESTS
+from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters, RobotParameters
+from flexdyn_ros.nodes.ros.robot_source import LATCHED, load_robot
+from flexdyn_ros.nodes.ros.turns import Turns, cores_for_long_work
+from flexdyn_ros.nodes.ros.warm import warm_up
+from flexdyn_ros.nodes.simulator.health import clock_health
+from flexdyn_ros.robot.threads import set_batch_threads
+
+__all__ = ["DynamicsServer", "main"]
+
+
+#: seconds for which a thread may keep the interpreter while another waits: a request that comes while others
+#: are worked on waits for a few of these
+SWITCH = 0.0005
+#: seconds between two refusals of a service that are logged
+WARNED_EVERY = 1.0
+
+
+class DynamicsServer(ManagedNode):
+    """Answers requests about robots, quick ones at once and others in turn
+    (nodes/dynamics_server/request_desk.py), and simulates them (nodes/dynamics_server/simulate_action.py)."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("dynamics_server", **options)
+        self._settings = declare(self, DynamicsServerParameters)
+        self._sources = self._declare_robots()
+        self._robots: dict[str, Any] = {}
+        self._desk: RequestDesk | None = None
+        self._simulate: SimulateAction | None = None
+        self._served = self._refused = 0
+        self._last_refusal = ""
+        #: when a refusal of a service was logged last [s]
+        self._warned: dict[str, float] = {}
+        self._made: list[Any] = []
+
+    def _declare_robots(self) -> dict[str | None, DynamicsServerParameters]:
+        """Where each robot comes from, by the name that it gets (None: its own)."""
+        if not self._settings.robots:
+            return {None: self._settings}
+        if "" in self._settings.robots:
+            raise ParameterError("parameter robots has an empty entry, expected names")
+        return {
+            name: declare(self, DynamicsServerParameters, f"{name}.", only=RobotParameters)
+            for name in self._settings.robots
+        }
+
+    # ---- life cycle ----
+
+    def setup(self) -> None:
+        loaded = [load_robot(self, source, name) for name, source in self._sources.items()]
+        self._robots = {one.robot.name: one.robot for one in loaded}
+        for robot in self._robots.values():
+            for warning in robot.warnings:
+                self.get_logger().warning(f"{robot.name}: {warning}")
+            warm_up(robot)
+        group = ReentrantCallbackGroup()
+        turns = Turns(cores_for_long_work())
+        self._desk = RequestDesk(self, self._robots, self._settings, turns, self._count)
+        self._made = [
+            self.create_service(
+                srv.ListRobots, "~/list_robots", self._on_list, qos_profile=REQUESTS, callback_group=group
+            ),
+            *(self._desk.open(service, group) for service in SERVICES),
+        ]
+        self._simulate = SimulateAction(
+            self, self._robots, self._settings.max_simulations, turns, self._count
+        )
+        self._look = self.create_wall_timer(0.2, self._desk.look_for_clients)
+        self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
+        self._health = self.create_wall_timer(1.0, self._report)
+        self._description = None
+        if self._settings.publish_description:
+            self._description = self.create_publisher(String, "robot_description", LATCHED)
+            self._description.publish(String(data=loaded[0].text))
+        names = ", ".join(f"{r.name} ({r.kind}, {r.nv} coordinates)" for r in self._robots.values())
+        self.get_logger().info(f"ready: {names}")
+
+    def start(self) -> None:
+        if self._simulate is not None:
+            self._simulate.resume()
+
+    def stop(self) -> None:
+        if self._simulate is not None:
+            self._simulate.pause("stopped because the server was deactivated")
+
+    def clear(self) -> None:
+        self._close("stopped because the server is cleaned up")
+        for service in self._made:
+            self.destroy_service(service)
+        self.destroy_timer(self._look)
+        self.destroy_timer(self._health)
+        self.destroy_publisher(self._diagnostics)
+        if self._description is not None:
+            self.destroy_publisher(self._description)
+        self._made, self._robots = [], {}
+
+    def destroy_node(self) -> None:
+        self._close("stopped because the server ends")
+        super().destroy_node()
+
+    def _close(self, reason: str) -> None:
+        """End the work on requests and goals, and their threads."""
+        if self._desk is not None:
+            self._desk.close(reason)
+        if self._simulate is not None:
+            self._simulate.close(reason)
+        self._desk = self._simulate = None
+
+    # ---- requests ----
+
+    def _on_list(self, request: Any, response: Any) -> Any:
+        if not self.is_active:
+            response.success, response.message = False, INACTIVE
+            return response
+        response.success = True
+        response.names = list(self._robots)
+        response.kinds = [robot.kind for robot in self._robots.values()]
+        return response
+
+    def _count(self, name: str, response: Any) -> None:
+        if response.success:
+            self._served += 1
+            return
+        self._refused += 1
+        self._last_refusal = f"{name}: {response.message}"[:500]
+        # a flood at one service must not silence the others
+        now = time.monotonic()
+        if now - self._warned.get(name, -inf) >= WARNED_EVERY:
+            self._warned[name] = now
+            self.get_logger().warning(f"refused {self._last_refusal}")
+
+    def _report(self) -> None:
+        values = {
+            "served": self._served,
+            "refused": self._refused,
+            "last_refusal": self._last_refusal,
+            "waiting": len(self._desk.queue) if self._desk is not None else 0,
+        }
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.OK,
+            name=f"{self.get_name()}: requests",
+            message="answering",
+            values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
+        )
+        message = DiagnosticArray(status=[status, clock_health(self)])
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(message)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Entry point."""
+    sys.setswitchinterval(SWITCH)
+    if "FLEXDYN_THREADS" not in os.environ:
+        set_batch_threads(cores_for_long_work())
+    sys.exit(run(DynamicsServer, args))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""Reading requests of the services: names, sizes and numbers become arrays, or an error that names the
+field."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.nodes.dynamics_server.slices import Progress, in_slices
+from flexdyn_ros.nodes.ros.conversions import numbers_of, wrench_vector
+
+__all__ = [
+    "LARGEST_RESULT",
+    "STATIC",
+    "RequestError",
+    "check_result_size",
+    "column",
+    "efforts_of",
+    "read_states",
+    "read_wrenches",
+    "robot_of",
+]
+
+#: numbers in one response: 128 MiB
+LARGEST_RESULT = 16 * 1024 * 1024
+
+REFUSE, ZERO, STATIC = 0, 1, 2
+_MODAL = ("axial", "bending_y", "bending_z", "torsion", "mode")
+
+
+class RequestError(ValueError):
+    """A field of a request is wrong; the message names field, value given, value expected."""
+
+
+def robot_of(robots: Mapping[str, Any], name: str) -> Any:
+    """The robot that a request names; an empty name means the only one.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+    """
+    if name:
+        if name not in robots:
+            raise UnknownNameError("robot", name, robots)
+        return robots[name]
+    if len(robots) != 1:
+        raise RequestError(f"robot is empty, expected one of {', '.join(robots)}")
+    return next(iter(robots.values()))
+
+
+def read_states(
+    robot: Any, request: Any, fields: Sequence[str], max_samples: int
+) -> Generator[Progress, int, tuple[np.ndarray, ...]]:
+    """Positions (samples, nq), in the robot's order, and the other fields (samples, nv or nu) of a request;
+    in slices, since static deflections may have to be found.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+    """
+    samples = request.samples
+    if not 1 <= samples <= max_samples:
+        raise RequestError(f"samples is {samples}, expected 1 to {max_samples} (parameter max_samples)")
+    if request.unlisted not in (REFUSE, ZERO, STATIC):
+        raise RequestError(f"unlisted is {request.unlisted}, expected 0 (REFUSE), 1 (ZERO) or 2 (STATIC)")
+    positions, static = _positions(robot, request, samples)
+    rows = [
+        efforts_of(robot, request, samples)
+        if field == "efforts"
+        else column(request, field, samples, robot.nv)
+        for field in fields
+    ]
+    if static:
+        yield from _bend(robot, positions, static)
+    return positions, *rows
+
+
+def column(request: Any, field: str, samples: int, width: int) -> np.ndarray:
+    """A float64[] field as (samples, width)."""
+    values = numbers_of(getattr(request, field))
+    if values.shape[0] != samples * width:
+        raise RequestError(
+            f"{field} has {values.shape[0]} numbers, expected {samples * width} ({samples} samples x {width})"
+        )
+    if not np.isfinite(values).all():
+        at = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise RequestError(f"{field}[{at}] is {values[at]}, expected a finite number")
+    return values.reshape(samples, width)
+
+
+def efforts_of(robot: Any, request: Any, samples: int) -> np.ndarray:
+    """Efforts (samples, nu) of a request: of all coordinates in the robot's order, or of the actuators that
+    its effort_names lists, and 0 of the others.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+    """
+    names = list(request.effort_names)
+    if not names:
+        return column(request, "efforts", samples, robot.nu)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise RequestError(f"effort_names has {twice!r} {names.count(twice)} times, expected each once")
+    given = column(request, "efforts", samples, len(names))
+    tau: np.ndarray = robot.efforts({name: given[:, i] for i, name in enumerate(names)})
+    return tau
+
+
+def _positions(robot: Any, request: Any, samples: int) -> tuple[np.ndarray, list[str]]:
+    """Positions in the robot's order, and the names of coordinates whose static deflection is still to be
+    found."""
+    if not request.names:
+        return column(request, "positions", samples, robot.nq), []
+    names = list(request.names)
+    order = {name: i for i, name in enumerate(robot.q_names)}
+    for name in names:
+        if name not in order:
+            raise UnknownNameError("coordinate in names", name, robot.q_names)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise RequestError(f"names has {twice!r} {names.count(twice)} times, expected each coordinate once")
+    given = column(request, "positions", samples, len(names))
+    missing = [name for name in robot.q_names if name not in set(names)]
+    positions = np.empty((samples, robot.nq))
+    positions[:, [order[name] for name in names]] = given
+    if missing:
+        _check_missing(robot, request.unlisted, missing)
+        positions[:, [order[name] for name in missing]] = 0.0
+    return positions, missing if request.unlisted == STATIC else []
+
+
+def _check_missing(robot: Any, unlisted: int, missing: list[str]) -> None:
+    """Coordinates that names leaves out: only modal ones may be missing, and only if the request says what
+    they are."""
+    kinds = {c.name: c.kind for c in robot.coordinates}
+    rigid = [name for name in missing if kinds.get(name) not in _MODAL]
+    if rigid or unlisted == REFUSE:
+        some = ", ".join((rigid or missing)[:8])
+        raise RequestError(f"names lacks {some}, expected all of the robot's {robot.nq} position_names")
+
+
+def _bend(
+    robot: Any, positions: np.ndarray, missing: list[str]
+) -> Generator[Progress, int, tuple[np.ndarray, ...]]:
+    """Put the static deflection under gravity into the missing coordinates of every row."""
+    held = [c.name for c in robot.coordinates if c.name not in set(missing)]
+
+    def bend(part: slice) -> tuple[np.ndarray, ...]:
+        for row in positions[part]:
+            row[:] = robot.static_equilibrium(row, hold=held).q
+        return ()
+
+    return (yield from in_slices(len(positions), bend, "static deflections"))
+
+
+def read_wrenches(robot: Any, messages: Sequence[Any], q: np.ndarray) -> dict[str, np.ndarray] | None:
+    """Wrenches of a request as frame -> (samples, 6) (moment; force) in world axes; several on one frame add
+    up.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+    """
+    loads: dict[str, np.ndarray] = {}
+    for i, message in enumerate(messages):
+        w = wrench_vector(message.wrench)
+        if not np.isfinite(w).all():
+            raise RequestError(f"wrenches[{i}].wrench holds {w[~np.isfinite(w)][0]}, expected finite numbers")
+        if message.axes:
+            R = robot.frames(q, message.axes)[..., :3, :3]
+            w = np.concatenate((R @ w[:3], R @ w[3:]), axis=-1)
+        robot.frames(q[:1], message.frame)
+        loads[message.frame] = loads[message.frame] + w if message.frame in loads else w
+    return loads or None
+
+
+def check_result_size(samples: int, width: int) -> None:
+    """Refuse requests whose answer would not fit into a message of sensible size."""
+    if samples * width > LARGEST_RESULT:
+        raise RequestError(
+            f"samples is {samples}, whose answer would hold {samples * width} numbers, expected at most "
+            f"{LARGEST_RESULT}, thus {LARGEST_RESULT // width} samples"
+        )

@@ -1,0 +1,106 @@
+"""States and payloads in requests to the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.nodes.dynamics_server.requests import RequestError
+from flexdyn_ros.nodes.ros.conversions import numbers_of
+from flexdyn_ros.simulation.steps.stiffness import speed_bounds
+
+__all__ = ["check_state", "read_payload", "read_state"]
+
+#: larger positions are none: at 1e9 rad a turn is known to a ten-millionth only
+LARGEST_POSITION = 1e9
+
+
+def read_state(robot: Any, state: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Positions (nq,) and velocities (nv,) of a DynamicsState, in the robot's order; no velocities: at rest.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+    """
+    q = _ordered("state.position", state.position_names, state.positions, robot.q_names)
+    v = np.zeros(robot.nv)
+    if len(state.velocities) or state.velocity_names:
+        v = _ordered(
+            "state.velocity", state.velocity_names, state.velocities, robot.v_names, plural="velocities"
+        )
+    if len(state.efforts) not in (0, robot.nu):
+        raise RequestError(f"state.efforts has {len(state.efforts)} numbers, expected {robot.nu} or none")
+    return q, v
+
+
+def check_state(robot: Any, q: np.ndarray, v: np.ndarray) -> None:
+    """Refuse a state q (nq,), v (nv,) in which nothing can be computed: positions beyond any sense, energies
+    that are not finite, speeds at which a simulation counts as diverged.
+
+    Raises
+    ------
+    RequestError, StateError
+    """
+    far = np.flatnonzero(np.abs(q) > LARGEST_POSITION)
+    if far.size:
+        name, value = robot.q_names[far[0]], q[far[0]]
+        raise RequestError(
+            f"state.positions: {name} is {value:g}, expected at most {LARGEST_POSITION:g} in magnitude"
+        )
+    rest = np.zeros(robot.nv)
+    with np.errstate(over="ignore", invalid="ignore"):
+        bound = speed_bounds(robot, q, rest, robot.mass_matrix(q))
+        fast = np.flatnonzero(~(np.abs(v) <= bound))
+        if fast.size:
+            name, value = robot.v_names[fast[0]], v[fast[0]]
+            raise RequestError(
+                f"state.velocities: {name} is {value:g}, expected at most {bound[fast[0]]:.3g} in magnitude: "
+                "beyond, a simulation counts as diverged"
+            )
+        total = float(robot.energy(q, v).total)
+    if not np.isfinite(total):
+        raise RequestError(f"state has an energy of {total} J, expected a finite one")
+
+
+def _ordered(
+    field: str, names: Sequence[str], values: Any, known: Sequence[str], plural: str = "positions"
+) -> np.ndarray:
+    full = f"state.{plural}"
+    array = numbers_of(values)
+    if len(array) != len(known):
+        raise RequestError(f"{full} has {len(array)} numbers, expected {len(known)}")
+    if not np.isfinite(array).all():
+        at = int(np.argmin(np.isfinite(array)))
+        raise RequestError(f"{full}[{at}] is {array[at]}, expected a finite number")
+    if not names:
+        return array.copy()
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(f"coordinate in {field}_names", name, known)
+    if len(names) != len(known) or len(set(names)) < len(names):
+        raise RequestError(f"{field}_names has {len(names)} names, expected each of the {len(known)} once")
+    order = {name: i for i, name in enumerate(names)}
+    return array[[order[name] for name in known]]
+
+
+def read_payload(robot: Any, request: Any) -> tuple[str, float, np.ndarray, np.ndarray | None]:
+    """Frame, mass, centre of mass (3,), inertia (3, 3) or None of a SetPayload request.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+    """
+    if request.frame not in robot.frame_names:
+        raise UnknownNameError("frame", request.frame, robot.frame_names)
+    i = request.inertia
+    com = np.array([request.com.x, request.com.y, request.com.z])
+    inertia = np.array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]])
+    if not np.isfinite(request.mass) or request.mass < 0.0:
+        raise RequestError(f"mass is {request.mass}, expected a finite number of at least 0")
+    for name, array in (("com", com), ("inertia", inertia)):
+        if not np.isfinite(array).all():
+            raise RequestError(f"{name} holds a number that is not finite")
+    return request.frame, request.mass, com, inertia if inertia.any() else None

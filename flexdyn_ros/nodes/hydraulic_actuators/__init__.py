@@ -1,0 +1,1 @@
+"""`hydraulic_actuators`: servo-hydraulic legs."""

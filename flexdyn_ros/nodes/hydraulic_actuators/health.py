@@ -1,0 +1,45 @@
+"""What `hydraulic_actuators` says in /diagnostics."""
+
+from __future__ import annotations
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+
+from flexdyn_ros.nodes.hydraulic_actuators.policy import Actuation
+
+__all__ = ["hydraulic_health"]
+
+
+def hydraulic_health(
+    node: str, actuation: Actuation, disagreement: str = "", silence: str = ""
+) -> DiagnosticStatus:
+    """Status NODE: legs. ERROR after a fault, without leg states or when the simulator disagrees about
+    lockstep, WARN for what is stale or refused, and where leg states are waited for (`silence`)."""
+    counters = actuation.counters
+    conditions = actuation.conditions()
+    if silence:
+        conditions = (*conditions, silence)
+    level, message = DiagnosticStatus.OK, "running"
+    if disagreement or actuation.fault or any("no leg state" in condition for condition in conditions):
+        level = DiagnosticStatus.ERROR
+    elif conditions or counters.rejected:
+        level = DiagnosticStatus.WARN
+    if disagreement or conditions:
+        message = "; ".join([disagreement, *conditions] if disagreement else conditions)
+    elif counters.rejected:
+        message = f"{counters.rejected} refused, last: {counters.last_rejection}"
+    values = {
+        "ticks": counters.ticks,
+        "commands": counters.commands,
+        "leg_states": counters.leg_states,
+        "rejected": counters.rejected,
+        "last_rejection": counters.last_rejection,
+        "stale_commands": counters.stale_commands,
+        "stale_leg_states": counters.stale_leg_states,
+        "repeated_leg_states": counters.repeated,
+        "ticks_saturated": counters.saturated,
+        "ticks_cavitating": counters.cavitating,
+        "most_evaluations_per_tick": counters.most_attempts,
+        "enabled": str(actuation.enabled).lower(),
+    }
+    pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+    return DiagnosticStatus(level=level, name=f"{node}: legs", message=message, values=pairs)

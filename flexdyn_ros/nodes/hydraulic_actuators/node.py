@@ -1,0 +1,270 @@
+"""`hydraulic_actuators`: servo-hydraulic legs; leg states and commands in, forces and pressures out."""
+
+from __future__ import annotations
+
+import sys
+from math import inf
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
+from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.families.actuators.hydraulics import Hydraulics
+from flexdyn_ros.nodes.hydraulic_actuators.health import hydraulic_health
+from flexdyn_ros.nodes.hydraulic_actuators.messages import disagreement, fill_hydraulic_state, pace_word
+from flexdyn_ros.nodes.hydraulic_actuators.parameters import HydraulicActuatorsParameters
+from flexdyn_ros.nodes.hydraulic_actuators.policy import Actuation, Limits, ranges_of
+from flexdyn_ros.nodes.ros.conversions import doubles
+from flexdyn_ros.nodes.ros.declaration import declare
+from flexdyn_ros.nodes.ros.managed import ManagedNode, run
+from flexdyn_ros.nodes.ros.queues import NEWEST, REQUESTS
+from flexdyn_ros.nodes.ros.robot_source import load_robot
+from flexdyn_ros.nodes.simulator.health import clock_health
+
+__all__ = ["HydraulicActuators", "main"]
+
+LAST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+
+
+class HydraulicActuators(ManagedNode):
+    """Ticks by a timer, or in lockstep with the leg states; `Actuation` decides what is done."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("hydraulic_actuators", **options)
+        self._settings = declare(self, HydraulicActuatorsParameters)
+        self._made: list[tuple[Any, Any]] = []
+
+    # ---- life cycle ----
+
+    def setup(self) -> None:
+        settings = self._settings
+        description = load_robot(self, settings).robot.description
+        hydraulics = Hydraulics.of(description)
+        if hydraulics is None:
+            raise UnsupportedError(f"robot '{description.name}' has no <hydraulics>; a <platform> may have")
+        limits = Limits(
+            settings.rate_hz, settings.command_timeout, settings.state_timeout,
+            settings.on_stale_command, settings.lower_opening, settings.p_initial, settings.lockstep,
+        )  # fmt: skip
+        self._actuation = Actuation(
+            hydraulics, ranges_of(description, hydraulics, settings.max_velocity), limits
+        )
+        self._warm_up(hydraulics)
+        n = len(hydraulics.names)
+        self._force = JointState(name=list(hydraulics.names), position=[0.0] * n, velocity=[0.0] * n)
+        self._state = HydraulicState(names=list(hydraulics.names))
+        self._force.header.frame_id = pace_word(settings.lockstep)
+        self._forget_time()
+        waits = "time stands still" if settings.lockstep else "no force published"
+        self._silence = self.watch_input("leg states", waits)
+        self._said: tuple[str, ...] = ()
+        self._disagreement = ""
+        self._publish()
+        self._listen()
+        self._active = False
+        self.get_logger().info(f"ready: {n} legs of {description.name} at {settings.rate_hz:g} Hz")
+
+    def _publish(self) -> None:
+        self._force_out = self.create_lifecycle_publisher(JointState, "~/leg_force", LAST)
+        self._state_out = self.create_lifecycle_publisher(HydraulicState, "~/hydraulic_state", LAST)
+        self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", LAST)
+        for publisher in (self._force_out, self._state_out, self._diagnostics):
+            self._made.append((self.destroy_publisher, publisher))
+
+    def _listen(self) -> None:
+        for kind, topic, callback, qos in (
+            (JointState, "~/leg_state", self._on_leg_state, NEWEST),
+            (HydraulicCommand, "~/command", self._on_command, NEWEST),
+        ):
+            subscription = self.create_subscription(kind, topic, callback, qos)
+            self._made.append((self.destroy_subscription, subscription))
+        for kind, name, answer in (
+            (Trigger, "reset", self._on_reset),
+            (SetBool, "enable", self._on_enable),
+        ):
+            service = self.create_service(kind, f"~/{name}", answer, qos_profile=REQUESTS)
+            self._made.append((self.destroy_service, service))
+        timers = [self.create_wall_timer(1.0, self._report)]
+        if not self._settings.lockstep:
+            timers.append(self.create_timer(1.0 / self._settings.rate_hz, self._on_timer))
+        self._made += [(self.destroy_timer, timer) for timer in timers]
+
+    @staticmethod
+    def _warm_up(hydraulics: Hydraulics) -> None:
+        home = hydraulics.model.home
+        state = hydraulics.initial(np.zeros_like(home))
+        hydraulics.step(state, home, np.zeros_like(home), np.zeros_like(home), 1e-3, mode="force")
+
+    def start(self) -> None:
+        self._active = True
+
+    def stop(self) -> None:
+        self._active = False
+
+    def clear(self) -> None:
+        for destroy, entity in self._made:
+            destroy(entity)
+        self._made = []
+
+    # ---- inputs ----
+
+    def _now(self) -> float:
+        """Seconds of the node's clock; in lockstep, of the last leg state, and inf before the first."""
+        if self._settings.lockstep:
+            return inf if self._stamp is None else self._stamp[0] + 1e-9 * self._stamp[1]
+        return self.get_clock().now().nanoseconds * 1e-9
+
+    def _forget_time(self) -> None:
+        """Lockstep: no leg state has come yet."""
+        self._stamp: tuple[int, int] | None = None
+        self._legs: tuple[Any, Any] | None = None
+        self._is_answered = False
+
+    def _on_command(self, message: HydraulicCommand) -> None:
+        if not self._actuation.take_command(message, self._now()):
+            self._tell_rejection("command")
+
+    def _on_leg_state(self, message: JointState) -> None:
+        self._silence.hear()
+        self._note_disagreement(message.header)
+        if not self._settings.lockstep:
+            if not self._actuation.take_leg_state(message, self._now()):
+                self._tell_rejection("leg state")
+            return
+        self._follow(message)
+
+    def _note_disagreement(self, header: Any) -> None:
+        """Say at once, and once, that the simulator runs by another rule or with another period."""
+        self._has_wrong_period = bool(wrong := self._wrong_period(header.stamp))
+        found = disagreement(header.frame_id, "simulator", self._settings.lockstep) or wrong
+        if found == self._disagreement:
+            return
+        self._disagreement = found
+        if found:
+            self.get_logger().error(found)
+        else:
+            self.get_logger().info("simulator and actuators agree about lockstep")
+        self._report()
+
+    def _tell_rejection(self, what: str) -> None:
+        last = self._actuation.counters.last_rejection
+        self.get_logger().warning(f"{what} refused: {last}", throttle_duration_sec=1.0)
+
+    # ---- ticks ----
+
+    def _on_timer(self) -> None:
+        if self._active:
+            self._send(self._actuation.tick(self._now()))
+
+    def _follow(self, message: JointState) -> None:
+        """Lockstep: one period per leg state; one that comes again is answered with the same force.
+
+        Time that goes back, or legs that are elsewhere at the same time, mean that the simulator was reset,
+        set to another state, or started again: the cylinders are filled anew, commands are forgotten.
+        """
+        if not self._active or self._has_wrong_period:
+            return
+        stamp = (message.header.stamp.sec, message.header.stamp.nanosec)
+        legs = (message.position, message.velocity)
+        if stamp == self._stamp and legs == self._legs:
+            if self._is_answered:
+                self._actuation.counters.repeated += 1
+                self._send(True)
+                return
+        elif self._stamp is not None and stamp <= self._stamp:
+            self._actuation.go_back()
+            self._forget_time()
+        now = stamp[0] + 1e-9 * stamp[1]
+        if not self._actuation.take_leg_state(message, now):
+            self._tell_rejection("leg state")
+            return
+        self._stamp, self._legs = stamp, legs
+        self._is_answered = self._actuation.tick_in_lockstep(now)
+        self._send(self._is_answered)
+
+    def _wrong_period(self, stamp: Any) -> str:
+        """Lockstep: what is wrong if the simulator went on by another time than our period."""
+        if not self._settings.lockstep or self._stamp is None:
+            return ""
+        gone = stamp.sec - self._stamp[0] + 1e-9 * (stamp.nanosec - self._stamp[1])
+        period = 1.0 / self._settings.rate_hz
+        # stamps are whole nanoseconds; what does not go on is a repetition, or begins anew
+        if gone <= 0.0 or abs(gone - period) < 1e-6 * period + 2e-9:
+            return ""
+        return (
+            f"leg states are {1e3 * gone:.6g} ms of simulated time apart, rate_hz {self._settings.rate_hz:g} "
+            f"asks for {1e3 * period:.6g} ms: no forces until lockstep_rate_hz of the simulator, or its "
+            "step, agrees with rate_hz, or ~/reset"
+        )
+
+    def _send(self, has_force: bool) -> None:
+        """Publish what the last tick gave; the force carries the time of the leg state it answers."""
+        self._tell_changes()
+        cylinders = self._actuation.cylinders
+        if cylinders is None or self._actuation.is_waiting:
+            return
+        stamp = self.get_clock().now().to_msg()
+        if self._settings.lockstep and self._stamp is not None:
+            stamp.sec, stamp.nanosec = self._stamp
+        if has_force:
+            force = self._force
+            force.header.stamp = stamp
+            force.effort = doubles(cylinders["force"])
+            force.position, force.velocity = (doubles(x) for x in self._actuation.seen)
+            self._force_out.publish(force)
+        fill_hydraulic_state(self._state, cylinders)
+        self._state.header.stamp = stamp
+        self._state_out.publish(self._state)
+
+    def _tell_changes(self) -> None:
+        """Log every change of condition once."""
+        now = self._actuation.conditions()
+        if now == self._said:
+            return
+        for condition in now:
+            if condition not in self._said:
+                self.get_logger().warning(condition)
+        for condition in self._said:
+            if condition not in now:
+                self.get_logger().info(f"over: {condition}")
+        self._said = now
+
+    # ---- services and health ----
+
+    def _on_reset(self, request: Any, response: Any) -> Any:
+        self._actuation.reset()
+        self._forget_time()
+        response.success, response.message = True, "valves closed, waiting for leg state and command"
+        self.get_logger().info(f"reset: {response.message}")
+        return response
+
+    def _on_enable(self, request: Any, response: Any) -> Any:
+        self._actuation.enabled = request.data
+        word = "enabled" if request.data else "disabled: valves close"
+        counters = self._actuation.counters
+        response.success = True
+        response.message = f"{word}; {counters.commands} commands and {counters.leg_states} leg states taken"
+        return response
+
+    def _report(self) -> None:
+        # the conditions may say it already
+        is_told = any("leg state" in condition for condition in self._actuation.conditions())
+        silence = "" if is_told else self._silence.condition
+        legs = hydraulic_health(self.get_name(), self._actuation, self._disagreement, silence)
+        message = DiagnosticArray(status=[legs, clock_health(self)])
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(message)
+
+
+def main(args: list[str] | None = None) -> None:
+    """Entry point."""
+    sys.exit(run(HydraulicActuators, args))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,304 @@
+"""What hydraulic legs do with inputs that are fresh, old, missing or wrong; no ROS in it.
+
+Parallel specification, section 12, "Validity and safety". Times are seconds of one clock that the caller
+keeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.families.actuators.hydraulics import Cylinders, Hydraulics
+from flexdyn_ros.families.actuators.kernels.memory import (
+    FAULT,
+    INPUT_REJECTED,
+    STALE_COMMAND,
+    STALE_LEG_STATE,
+)
+from flexdyn_ros.nodes.hydraulic_actuators.inputs import (
+    HydraulicOrder,
+    HydraulicRanges,
+    InputError,
+    read_command,
+    read_leg_state,
+)
+
+__all__ = ["Actuation", "Counters", "Limits", "ranges_of"]
+
+#: seconds in which valves close when a command is stale, and a jump of the clock that is no step any more
+CLOSING_TIME, CLOCK_JUMP = 0.05, 0.1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Rate of the ticks [Hz], ages [s], and what is done when a command is too old.
+
+    lockstep: time goes by the leg states; legs without any command yet keep their valves closed, so that time
+    goes on. By a clock of its own, nothing is sent before the first command.
+    """
+
+    rate: float = 1000.0
+    command_timeout: float = 0.1
+    state_timeout: float = 0.02
+    on_stale_command: str = "close"
+    lower_opening: float = -0.05
+    p_initial: float = 0.0
+    lockstep: bool = False
+
+
+@dataclass
+class Counters:
+    """What happened since the start."""
+
+    ticks: int = 0
+    commands: int = 0
+    leg_states: int = 0
+    rejected: int = 0
+    last_rejection: str = ""
+    stale_commands: int = 0
+    stale_leg_states: int = 0
+    saturated: int = 0
+    cavitating: int = 0
+    most_attempts: int = 0
+    repeated: int = 0
+
+
+def ranges_of(robot_description: Any, hydraulics: Hydraulics, max_velocity: float) -> HydraulicRanges:
+    """Ranges of the inputs: strokes, and forces up to the effort limits of the sliders, else the supply's."""
+    column = hydraulics.model.column
+    shortest = column("shortest")
+    largest = []
+    for leg, capacity in zip(
+        robot_description.platform.legs, column("bore_area") * column("supply"), strict=True
+    ):
+        effort = robot_description.joint(leg.slider).limit.effort
+        largest.append(effort if 0.0 < effort < inf else capacity)
+    return HydraulicRanges(
+        hydraulics.names, shortest, shortest + column("stroke"), np.array(largest), max_velocity
+    )
+
+
+@dataclass
+class _Age:
+    """When an input came last, and whether the newest message was refused."""
+
+    time: float = -inf
+    refused: bool = False
+    stale: bool = False
+
+
+@dataclass
+class Actuation:
+    """Six legs, what they were last told and what they last saw.
+
+    Parameters
+    ----------
+    hydraulics : Hydraulics
+    ranges : HydraulicRanges
+    limits : Limits
+    """
+
+    hydraulics: Hydraulics
+    ranges: HydraulicRanges
+    limits: Limits
+    enabled: bool = True
+    fault: str = ""
+    counters: Counters = field(default_factory=Counters)
+
+    def __post_init__(self) -> None:
+        self._start_over()
+
+    def _start_over(self) -> None:
+        n = len(self.hydraulics.names)
+        self.cylinders: Cylinders | None = None
+        self._order: HydraulicOrder | None = None
+        self._lengths: np.ndarray | None = None
+        self._rates = np.zeros(n)
+        self._forces: np.ndarray | None = None
+        self._command_age, self._state_age = _Age(), _Age()
+        self._closing_since: float | None = None
+        self._closing_from = np.zeros(n)
+        self._last_tick: float | None = None
+        self.fault = ""
+
+    # ---- inputs ----
+
+    def take_leg_state(self, message: Any, now: float) -> bool:
+        """Keep a JointState of the legs; False if it is refused: the one before stays, as old as it was."""
+        try:
+            self._lengths, self._rates, self._forces = read_leg_state(message, self.ranges)
+        except InputError as error:
+            return self._refuse(self._state_age, error)
+        self._state_age = _Age(now)
+        self.counters.leg_states += 1
+        return True
+
+    def take_command(self, message: Any, now: float) -> bool:
+        """Keep a HydraulicCommand; False if it is refused.
+
+        now is inf where time has not begun (lockstep before the first leg state): it ages from then on.
+        """
+        try:
+            self._order = read_command(message, self.ranges)
+        except InputError as error:
+            return self._refuse(self._command_age, error)
+        self._command_age = _Age(now)
+        self.counters.commands += 1
+        return True
+
+    def _refuse(self, age: _Age, error: InputError) -> bool:
+        age.refused = True
+        self.counters.rejected += 1
+        self.counters.last_rejection = str(error)
+        return False
+
+    def go_back(self) -> None:
+        """The clock went back: everything starts over."""
+        self._start_over()
+
+    @property
+    def seen(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths and rates that the last leg state gave."""
+        assert self._lengths is not None
+        return self._lengths, self._rates
+
+    def conditions(self) -> tuple[str, ...]:
+        """What keeps the legs from doing as told, if anything."""
+        if self.fault:
+            return (f"fault: {self.fault}; valves closed until reset",)
+        if self.is_waiting:
+            missing = ["leg state"] if self._lengths is None else []
+            if self._order is None and not self.limits.lockstep:
+                missing.append("command")
+            return (f"waiting for {' and '.join(missing)}",)
+        told = []
+        if self._state_age.stale:
+            told.append("no leg state: valves closed, no force published")
+        if self._order is None:
+            told.append("no command yet: valves closed")
+        elif self._command_age.stale:
+            told.append(f"no command: {self.limits.on_stale_command}")
+        if not self.enabled:
+            told.append("disabled: valves closed")
+        return tuple(told)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Nothing valid came yet of what is needed: a leg state, and a command where time goes on without."""
+        return self._lengths is None or (self._order is None and not self.limits.lockstep)
+
+    # ---- services ----
+
+    def reset(self) -> None:
+        """Pressures in equilibrium with the present force, valves closed, faults and inputs forgotten."""
+        forces, lengths = self._forces, self._lengths
+        if self.cylinders is not None and np.isfinite(self.cylinders["force"]).all():
+            forces = self.cylinders["force"].copy()
+        self._start_over()
+        if lengths is not None:
+            self._fill(forces, lengths)
+
+    def _fill(self, forces: np.ndarray | None, lengths: np.ndarray) -> None:
+        """Cylinders at rest."""
+        state = self.hydraulics.initial(np.zeros(len(lengths)) if forces is None else forces, lengths)
+        p = self.limits.p_initial
+        if p > 0.0:
+            state = state._replace(
+                pressure_bore=np.full_like(lengths, p), pressure_rod=np.full_like(lengths, p)
+            )
+        self.cylinders = Cylinders(self.hydraulics, state)
+
+    # ---- time ----
+
+    def tick(self, now: float) -> bool:
+        """Advance by the time since the last tick; True if forces may be published.
+
+        Whoever owns the clock calls this once per period. A clock that goes back resets, one that leaps
+        makes the inputs stale.
+        """
+        last, self._last_tick = self._last_tick, now
+        if last is not None and now < last:
+            self._start_over()
+            self._last_tick = now
+            return False
+        if last is None or self.is_waiting:
+            return False
+        period = 1.0 / self.limits.rate
+        return self._advance(
+            now, min(max(now - last, 0.2 * period), 5.0 * period), now - self._state_age.time
+        )
+
+    def tick_in_lockstep(self, now: float) -> bool:
+        """Advance by one period from the leg state that has just come; True if forces may be published.
+
+        now is the time of that leg state.
+        """
+        if self.is_waiting:
+            return False
+        self._command_age.time = min(self._command_age.time, now)
+        return self._advance(now, 1.0 / self.limits.rate, 0.0)
+
+    def _advance(self, now: float, dt: float, age: float) -> bool:
+        assert self._lengths is not None
+        if self.cylinders is None:
+            self._fill(self._forces, self._lengths)
+        assert self.cylinders is not None
+        self.counters.ticks += 1
+        if self.fault:
+            return False
+        blind = age > self.limits.state_timeout
+        self.counters.stale_leg_states += blind and not self._state_age.stale
+        self._state_age.stale = blind
+        lengths, rates = self._seen(age, blind, 1.0 / self.limits.rate)
+        force, values = self._told(now, blind)
+        if self.cylinders.tick(lengths, rates, values, dt, force=force):
+            self.fault = "a state would not have been finite"
+            self.cylinders["flags"][:] = FAULT
+            return False
+        self._note_flags()
+        return not blind and bool(np.isfinite(self.cylinders["force"]).all())
+
+    def _seen(self, age: float, blind: bool, period: float) -> tuple[np.ndarray, np.ndarray]:
+        """Lengths and rates now: as they came, carried on while young, at rest when too old."""
+        assert self._lengths is not None
+        if age <= period:
+            return self._lengths, self._rates
+        reach = min(age, self.limits.state_timeout)
+        lengths = np.clip(self._lengths + reach * self._rates, self.ranges.shortest, self.ranges.longest)
+        return lengths, np.zeros_like(self._rates) if blind else self._rates
+
+    def _told(self, now: float, blind: bool) -> tuple[bool, np.ndarray]:
+        """What the valves do now: the command while it is fresh, else close, or lower."""
+        assert self.cylinders is not None
+        stale = self._order is None or now - self._command_age.time > self.limits.command_timeout
+        self.counters.stale_commands += self._order is not None and stale and not self._command_age.stale
+        self._command_age.stale = stale
+        if blind:
+            self._closing_since = None
+            return False, np.zeros_like(self._rates)
+        if self._order is not None and not stale and self.enabled:
+            self._closing_since = None
+            return self._order.force, self._order.values
+        if self._closing_since is None:
+            self._closing_since, self._closing_from = now, self.cylinders["valve_command"].copy()
+        share = min(max((now - self._closing_since) / CLOSING_TIME, 0.0), 1.0)
+        has_order = self._order is not None
+        lowers = has_order and self.enabled and self.limits.on_stale_command == "lower"
+        end = self.limits.lower_opening if lowers else 0.0
+        return False, self._closing_from + share * (end - self._closing_from)
+
+    def _note_flags(self) -> None:
+        """Add the flags of the inputs to those of the cylinders, and count."""
+        assert self.cylinders is not None
+        flags = self.cylinders["flags"]
+        more = STALE_COMMAND * self._command_age.stale + STALE_LEG_STATE * self._state_age.stale
+        more += INPUT_REJECTED * (self._command_age.refused or self._state_age.refused)
+        flags += more
+        seen = int(np.bitwise_or.reduce(flags.astype(np.int64)))
+        self.counters.saturated += seen & 1
+        self.counters.cavitating += bool(seen & 8)
+        self.counters.most_attempts = max(self.counters.most_attempts, int(self.cylinders["attempts"].max()))

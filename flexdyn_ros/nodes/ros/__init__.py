@@ -1,0 +1,1 @@
+"""What nodes share: life cycle, parameters, messages, topics."""

@@ -1,0 +1,217 @@
+"""What all nodes have in common: life cycle with autostart, and a process that ends with exit code 0 when
+told to."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import rclpy
+from rclpy.clock import Clock, ClockType
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.signals import SignalHandlerOptions
+
+from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.nodes.ros.declaration import ParameterError
+from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR, Outbox
+from flexdyn_ros.nodes.ros.silence import Silence
+
+__all__ = ["INACTIVE", "ManagedNode", "run"]
+
+#: why a service that needs an active node refuses
+INACTIVE = "the node is not active, expected an active one (lifecycle transition activate)"
+
+#: signals that end a node
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+#: seconds that a node may take to end before the process ends without it
+PATIENCE = 5.0
+
+
+class ManagedNode(LifecycleNode):
+    """A lifecycle node that says why a transition failed.
+
+    Nodes give it three functions: `setup` (load, may raise), `start` and `stop`. A robot description or
+    parameter that is wrong makes configure fail; the node stays alive, unconfigured, and can be configured
+    again.
+    """
+
+    def __init__(self, name: str, autostart: bool | None = None, **options: Any) -> None:
+        super().__init__(name, **options)
+        #: between activation and deactivation: what a managed node offers, it offers then
+        self.is_active = False
+        self._inputs: list[Silence] = []
+        self.outbox = Outbox(self)
+        self._autostart_timer = None
+        if autostart is None:
+            from flexdyn_ros.nodes.ros.declaration import declare
+            from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters
+
+            autostart = declare(self, LifecycleParameters).autostart
+        if autostart:
+            self._autostart_timer = self.create_timer(0.0, self._start_by_itself)
+
+    def setup(self) -> None:
+        """Read parameters, load the robot, make publishers and services."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Begin to work."""
+
+    def stop(self) -> None:
+        """Cease to work; `start` may follow."""
+
+    def clear(self) -> None:
+        """Forget what `setup` made; `setup` may follow."""
+
+    def finish(self) -> bool:
+        """Close what must be closed before the process ends; False if something of it was lost."""
+        return True
+
+    def create_wall_timer(self, period: float, callback: Callable[[], None]) -> Any:
+        """A timer [s] that goes on when simulated time stands still or jumps: for health, not for control."""
+        return self.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def create_lifecycle_publisher(self, *args: Any, **options: Any) -> Any:
+        """As of every lifecycle node; what the middleware does not take is told, not raised."""
+        return self.outbox.guarded(super().create_lifecycle_publisher(*args, **options))
+
+    def watch_input(self, topic: str, consequence: str) -> Silence:
+        """Say when nothing comes on a topic, from activation to cleanup; call in `setup`."""
+        self._inputs.append(Silence(self, topic, consequence))
+        return self._inputs[-1]
+
+    def _start_by_itself(self) -> None:
+        self.destroy_timer(self._autostart_timer)
+        if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
+            self.trigger_activate()
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        return self._attempt(self.setup, "configure")
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        if super().on_activate(state) != TransitionCallbackReturn.SUCCESS:
+            return TransitionCallbackReturn.FAILURE
+        for silence in self._inputs:
+            silence.begin()
+        result = self._attempt(self.start, "activate")
+        self.is_active = result == TransitionCallbackReturn.SUCCESS
+        return result
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.is_active = False
+        result = self._attempt(self.stop, "deactivate")
+        super().on_deactivate(state)
+        return result
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        for silence in self._inputs:
+            silence.close()
+        self._inputs = []
+        return self._attempt(self.clear, "clean up")
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self.is_active = False
+        return self._attempt(self.stop, "shut down")
+
+    def _attempt(self, action: Callable[[], None], what: str) -> TransitionCallbackReturn:
+        try:
+            action()
+        except (FlexdynError, ParameterError) as error:
+            self.get_logger().error(f"cannot {what}: {error}")
+            return TransitionCallbackReturn.FAILURE
+        except Exception:  # noqa: BLE001  a node stays alive and says what happened
+            self.get_logger().error(f"cannot {what}:\n{traceback.format_exc()}")
+            return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.SUCCESS
+
+
+def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> int:
+    """Run one node until SIGINT, SIGTERM or the shutdown of its context; the exit code.
+
+    The main thread waits for the signals, so that they never interrupt a callback and a second one changes
+    nothing; the executor spins in a thread of its own.
+    """
+    told = _listen_to_signals()
+    rclpy.init(args=sys.argv if args is None else args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = make_node()
+    except ParameterError as error:
+        rclpy.logging.get_logger("flexdyn_ros").fatal(str(error))
+        rclpy.try_shutdown()
+        return 1
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    failures: list[BaseException] = []
+    ending = threading.Event()
+    spinner = threading.Thread(
+        target=_spin, args=(executor, node, failures, ending), name="executor", daemon=True
+    )
+    spinner.start()
+    while spinner.is_alive() and not select.select([told], [], [], 0.2)[0]:
+        pass
+    ending.set()
+    threading.Thread(target=_end_anyway, args=(len(failures),), daemon=True).start()
+    # an executor that waits looks up when there is something to do
+    executor.create_task(lambda: None)
+    spinner.join()
+    node.stop()
+    is_whole = node.finish()
+    rclpy.try_shutdown()
+    for failure in failures:
+        traceback.print_exception(failure)
+    # the interpreter gives signals back to the system while it ends: another one would be the exit code then
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    return 0 if is_whole and not failures else 1
+
+
+def _listen_to_signals() -> socket.socket:
+    """A socket that becomes readable at the first SIGINT or SIGTERM, whichever thread the system gives it
+    to."""
+    told, tell = socket.socketpair()
+    tell.setblocking(False)
+    for number in SIGNALS:
+        signal.signal(number, lambda *_: None)
+    signal.set_wakeup_fd(tell.detach(), warn_on_full_buffer=False)
+    return told
+
+
+def _spin(
+    executor: SingleThreadedExecutor, node: Any, failures: list[BaseException], ending: threading.Event
+) -> None:
+    try:
+        while executor.context.ok() and not ending.is_set():
+            _spin_once(executor, node)
+    except ExternalShutdownException:
+        pass
+    except BaseException as failure:  # noqa: BLE001  told by the main thread
+        # what a callback runs into while the context goes away is part of ending
+        if executor.context.ok() and not ending.is_set():
+            failures.append(failure)
+
+
+def _spin_once(executor: SingleThreadedExecutor, node: Any) -> None:
+    """One callback; an answer that the middleware does not take is lost and told, and does not end the
+    node."""
+    try:
+        executor.spin_once()
+    except MIDDLEWARE_ERROR as error:
+        if not executor.context.ok():
+            raise
+        node.get_logger().error(f"the middleware refused: {error}", throttle_duration_sec=1.0)
+        time.sleep(0.001)
+
+
+def _end_anyway(code: int) -> None:
+    """End the process if an orderly end takes too long: a stuck middleware must not leave it behind."""
+    threading.Event().wait(PATIENCE)
+    os._exit(1 if code else 0)

@@ -1,0 +1,1 @@
+"""`simulator`: a robot simulated in real time, faster, or stepped."""

@@ -1,0 +1,1 @@
+"""What the simulator publishes and hears beside the topics of every robot."""

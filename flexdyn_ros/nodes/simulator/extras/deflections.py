@@ -1,0 +1,115 @@
+"""How links bend, in messages: the answer of a service and the topic of the simulator."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
+from flexdyn_ros.expanding import bending_frames
+from flexdyn_ros.nodes.dynamics_server.response_memory import Memory, layout
+from flexdyn_ros.nodes.ros.conversions import doubles, vector_message
+from flexdyn_ros.nodes.ros.number_message import NumberMessage
+
+__all__ = ["DeflectionMessage", "DeflectionRows", "deflection_message"]
+
+_KNOWN: WeakKeyDictionary[Any, dict[str, tuple[str, float]]] = WeakKeyDictionary()
+
+
+def deflection_message(robot: Any, bent: dict[str, Any], row: tuple[int, ...] = ()) -> LinkDeflections:
+    """LinkDeflections of one sample, the one at `row` of what `robot.deflections` answered; frames
+    LINK/beam, SECTION/base of soft sections."""
+    frames = _frames_of(robot)
+    return LinkDeflections(
+        robot=robot.name,
+        links=[_link(name, *frames[name], d, row) for name, d in bent.items()],
+    )
+
+
+class DeflectionRows:
+    """LinkDeflections of n samples, from what `robot.deflections` answered."""
+
+    def __init__(self, robot: Any, bent: dict[str, Any], samples: int) -> None:
+        self._robot, self._bent, self._samples = robot, bent, samples
+
+    def messages(self) -> list[LinkDeflections]:
+        """As messages."""
+        return [deflection_message(self._robot, self._bent, (i,)) for i in range(self._samples)]
+
+    def memory(self, memory: Memory) -> np.ndarray:
+        """As an array (samples,) of their C structures."""
+        frames = _frames_of(self._robot)
+        links = np.zeros((self._samples, len(self._bent)), layout(LinkDeflection))
+        for column, (name, d) in zip(links.T, self._bent.items(), strict=True):
+            frame, length = frames[name]
+            column["link"], column["frame_id"] = memory.text(name), memory.text(frame)
+            column["length"] = length
+            column["stations"] = memory.sequence(np.ascontiguousarray(d.station, np.float64))
+            for source, field in DeflectionMessage.FIELDS:
+                values = np.ascontiguousarray(getattr(d, source), np.float64)
+                column[field] = memory.sequences(values, 1)
+        found = np.zeros(self._samples, layout(LinkDeflections))
+        found["header"]["frame_id"] = memory.text("")
+        found["robot"] = memory.text(self._robot.name)
+        found["links"] = memory.sequences(links, 1)
+        return found
+
+
+class DeflectionMessage:
+    """LinkDeflections of a robot as bytes, at the default stations; for a topic that is published often."""
+
+    #: fields that change, of Deflection and of LinkDeflection
+    FIELDS = (
+        ("displacement", "displacements"),
+        ("rotation", "rotations"),
+        ("curvature", "curvatures"),
+        ("strain", "strains"),
+        ("moment", "moments"),
+        ("axial_force", "axial_forces"),
+    )
+
+    def __init__(self, robot: Any) -> None:
+        bent = robot.deflections(robot.neutral())
+        message = deflection_message(robot, bent)
+        message.header.frame_id = robot.description.root
+        self._links = tuple(bent)
+        self._message = NumberMessage(
+            message,
+            [(link, name, len(link.stations)) for link in message.links for _, name in self.FIELDS],
+        )
+
+    def filled(self, stamp: Any, bent: dict[str, Any]) -> bytes:
+        """The message of `robot.deflections(q)` for one q, with a stamp."""
+        numbers = iter(self._message.numbers)
+        for link in self._links:
+            for name, _ in self.FIELDS:
+                next(numbers)[:] = getattr(bent[link], name)
+        return self._message.stamped(stamp)
+
+
+def _frames_of(robot: Any) -> dict[str, tuple[str, float]]:
+    """`bending_frames`, once for every robot."""
+    if robot not in _KNOWN:
+        _KNOWN[robot] = bending_frames(robot.description)
+    return _KNOWN[robot]
+
+
+def _link(name: str, frame: str, length: float, d: Any, row: tuple[int, ...]) -> LinkDeflection:
+    return LinkDeflection(
+        link=name,
+        frame_id=frame,
+        length=length,
+        stations=doubles(d.station),
+        displacements=_vectors(d.displacement[row]),
+        rotations=_vectors(d.rotation[row]),
+        curvatures=_vectors(d.curvature[row]),
+        strains=doubles(d.strain[row]),
+        moments=_vectors(d.moment[row]),
+        axial_forces=doubles(d.axial_force[row]),
+    )
+
+
+def _vectors(rows: np.ndarray) -> list[Any]:
+    return [vector_message(x) for x in rows.tolist()]

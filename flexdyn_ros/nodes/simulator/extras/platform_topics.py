@@ -1,0 +1,194 @@
+"""What the simulator says and hears beside the rest when its robot is a platform."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from geometry_msgs.msg import PoseStamped
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import MultiDOFJointTrajectory
+
+from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
+from flexdyn_ros.nodes.controllers.platform_path import check_reach, read_pose_path
+from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
+from flexdyn_ros.nodes.hydraulic_actuators.inputs import InputError, read_command
+from flexdyn_ros.nodes.hydraulic_actuators.messages import disagreement, fill_hydraulic_state, pace_word
+from flexdyn_ros.nodes.hydraulic_actuators.policy import ranges_of
+from flexdyn_ros.nodes.ros.conversions import doubles, time_message
+from flexdyn_ros.nodes.simulator.commands import CommandError
+from flexdyn_ros.nodes.simulator.extras.inputs import Input
+from flexdyn_ros.nodes.simulator.extras.platform_drive import PlatformDrive
+from flexdyn_ros.nodes.simulator.simulation import BANDWIDTH, REACH
+
+__all__ = ["PlatformTopics", "hydraulics_of", "leg_gains"]
+
+
+def hydraulics_of(robot: Any, asked: str) -> str:
+    """ "none", "fused" or "external": what was asked for, "none" where there are no cylinders."""
+    return asked if robot.hydraulics is not None else "none"
+
+
+def leg_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness and critical damping (6,) of servos on leg lengths; the rule of `default_gains`."""
+    J = robot.leg_jacobian(q)
+    inertia = 1.0 / np.einsum("ij,ji->i", J, np.linalg.solve(robot.mass_matrix(q), J.T))
+    effort = np.where(np.isfinite(robot.effort_limits), robot.effort_limits, 0.0)
+    stiffness = np.maximum(inertia * BANDWIDTH**2, effort / REACH)
+    return stiffness, 2.0 * np.sqrt(stiffness * inertia)
+
+
+class PlatformTopics:
+    """Topics of a simulated platform.
+
+    Parameters
+    ----------
+    setting : families.Setting
+        Whose simulation is driven by a PlatformDrive.
+    """
+
+    def __init__(self, setting: Any) -> None:
+        self._simulation = setting.simulation
+        self.drive: PlatformDrive = setting.simulation.drive
+        robot = self._simulation.robot
+        self._pose = setting.make(PoseStamped, "~/platform_pose", 10)
+        self._legs = setting.make(JointState, "leg_states", 10)
+        self.publishers: tuple[Any, ...] = (self._pose, self._legs)
+        self.inputs: tuple[Input, ...] = (
+            Input(MultiDOFJointTrajectory, "~/platform_trajectory", self._on_trajectory),
+        )
+        self._leg_message = JointState(name=list(robot.effort_names))
+        if self.drive.hydraulics == "fused":
+            self._hydraulic = setting.make(HydraulicState, "~/hydraulic_state", 10)
+            self.publishers = (*self.publishers, self._hydraulic)
+            self._hydraulic_message = HydraulicState(names=list(robot.effort_names))
+            self._ranges = ranges_of(robot.description, robot.hydraulics, np.inf)
+            self.inputs = (
+                *self.inputs,
+                Input(HydraulicCommand, "~/hydraulic_command", self._on_hydraulic_command),
+            )
+        if self.drive.hydraulics == "external":
+            self.drive.send = self.publish_legs
+            self._leg_message.header.frame_id = pace_word(self.drive.lockstep)
+
+    # ---- out ----
+
+    def publish_fast(self, stamp: Any) -> None:
+        """Pose, legs, cylinders."""
+        x, y, z, qx, qy, qz, qw = self._simulation.stepper.q.tolist()
+        message = PoseStamped()
+        message.header.stamp, message.header.frame_id = stamp, "world"
+        p, o = message.pose.position, message.pose.orientation
+        p.x, p.y, p.z, o.x, o.y, o.z, o.w = x, y, z, qx, qy, qz, qw
+        self._pose.publish(message)
+        if self.drive.hydraulics != "external":
+            self.publish_legs()
+        if self.drive.fused is not None:
+            self._hydraulic_message.header.stamp = stamp
+            fill_hydraulic_state(self._hydraulic_message, self.drive.fused.cylinders)
+            self._hydraulic.publish(self._hydraulic_message)
+
+    def publish_slow(self, stamp: Any) -> None:
+        """Nothing."""
+
+    def publish_legs(self) -> None:
+        """Lengths, rates and forces of the legs, at the simulated time: lockstep goes by the stamp."""
+        stepper = self._simulation.stepper
+        legs = self._simulation.robot.inverse_kinematics(stepper.q.copy(), stepper.v.copy())
+        message = self._leg_message
+        nanoseconds = round(stepper.t * 1e9)
+        message.header.stamp = time_message(nanoseconds)
+        self.drive.gate.asked = nanoseconds
+        message.position, message.velocity = doubles(legs.length), doubles(legs.rate)
+        message.effort = doubles(stepper.tau if self.drive.hydraulics == "external" else stepper.effort)
+        self._legs.publish(message)
+
+    # ---- in ----
+
+    def take_forces(self, message: JointState) -> None:
+        """Leg forces of another process.
+
+        Raises
+        ------
+        CommandError
+            If they are malformed, or that process disagrees about lockstep.
+        """
+        self.drive.disagreement = disagreement(
+            message.header.frame_id, "hydraulic actuators", self.drive.lockstep
+        )
+        if self.drive.disagreement:
+            raise self._refused(ValueError(self.drive.disagreement))
+        if len(message.effort) != len(message.name):
+            raise self._refused(
+                ValueError(f"effort has {len(message.effort)} numbers, expected {len(message.name)}")
+            )
+        stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+        try:
+            efforts = dict(zip(message.name, message.effort, strict=True))
+            is_answer = message.header.frame_id == pace_word(lockstep=True)
+            if is_answer and len(message.position) and message.position != self._leg_message.position:
+                # of another state at the same time, before a reset or of another simulator
+                self.drive.gate.late += 1
+                return
+            self.drive.gate.take(stamp, efforts, is_answer)
+        except ValueError as error:
+            raise self._refused(error) from None
+
+    def _on_trajectory(self, message: MultiDOFJointTrajectory, simulation: Any) -> None:
+        stepper = simulation.stepper
+        try:
+            if self.drive.hydraulics == "external":
+                raise TrajectoryError("a platform whose forces come from outside follows no trajectory")
+            path = read_pose_path(message, simulation.robot, stepper.t, stepper.q.copy(), stepper.v.copy())
+            check_reach(path)
+        except TrajectoryError as error:
+            raise self._refused(error) from None
+        simulation.book.give_way()
+        self.drive.follow(path)
+
+    def _on_hydraulic_command(self, message: HydraulicCommand, simulation: Any) -> None:
+        try:
+            order = read_command(message, self._ranges)
+        except InputError as error:
+            raise self._refused(error) from None
+        simulation.book.give_way()
+        self.drive.take_order(order, simulation.stepper.t, time.monotonic())
+
+    def _refused(self, error: Exception) -> CommandError:
+        book = self._simulation.book
+        book.rejected += 1
+        book.last_rejection = str(error)
+        return CommandError(str(error))
+
+    # ---- health ----
+
+    def status(self, node: str) -> DiagnosticStatus:
+        """NODE: legs."""
+        drive = self.drive
+        level, text = DiagnosticStatus.OK, f"hydraulics {drive.hydraulics}"
+        waiting = 0.0 if drive.waiting_since is None else time.monotonic() - drive.waiting_since
+        if drive.hydraulics == "external" and drive.lockstep and waiting > 0.1:
+            level, text = DiagnosticStatus.WARN, f"no leg forces for {waiting:.1f} s: time stands still"
+        if drive.disagreement:
+            level, text = DiagnosticStatus.ERROR, drive.disagreement
+        elif drive.stale:
+            level = DiagnosticStatus.ERROR if drive.hydraulics == "external" else DiagnosticStatus.WARN
+            text = (
+                "no leg forces: dampers hold"
+                if drive.hydraulics == "external"
+                else "no command: valves closed"
+            )
+        values = {
+            "hydraulics": drive.hydraulics,
+            "lockstep": str(drive.lockstep).lower(),
+            "forces_taken": drive.gate.taken,
+            "forces_repeated_or_late": drive.gate.late,
+            "waiting": f"{waiting:.3f} s",
+        }
+        if drive.fused is not None:
+            flags = int(np.bitwise_or.reduce(drive.fused.state().flags))
+            values |= {"flags": flags, "faults": drive.fused.faults}
+        pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+        return DiagnosticStatus(level=level, name=f"{node}: legs", message=text, values=pairs)

@@ -1,0 +1,52 @@
+"""`~/pressure_commands` of a simulated soft arm: absolute pressures become actuator forces."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from flexdyn_ros.families.continuum.model import ATMOSPHERE
+from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of
+from flexdyn_ros.nodes.simulator.commands import CommandError
+
+__all__ = ["Pressures"]
+
+
+class Pressures:
+    """Takes the absolute pressures [Pa] of all actuators, in the order of the robot's effort names.
+
+    Each is held between vacuum and the highest pressure of its section (<pressure maximum>); the force is
+    area x (p - atmosphere), taken like a command of efforts: it ages, and is limited as they are. The lag of
+    the supply is simulated by the steps, for commanded forces too.
+    """
+
+    def __init__(self, robot: Any) -> None:
+        self._areas = robot.pressure_areas
+        sections = robot.description.sections
+        highest = [np.inf if s.pressure.maximum is None else s.pressure.maximum for s in sections]
+        self._highest = np.repeat(highest, 3)
+
+    def forces(self, message: Float64MultiArray) -> np.ndarray:
+        """Actuator forces (nu,) [N]; CommandError if the array is not one finite pressure per actuator."""
+        pressures = numbers_of(message.data)
+        if pressures.shape != self._areas.shape:
+            raise CommandError(f"data has {pressures.size} pressures, expected {self._areas.size}")
+        wrong = np.flatnonzero(~np.isfinite(pressures))
+        if wrong.size:
+            raise CommandError(f"data[{wrong[0]}] is {pressures[wrong[0]]}, expected a pressure in Pa")
+        return self._areas * (np.clip(pressures, 0.0, self._highest) - ATMOSPHERE)
+
+    def take(self, message: Float64MultiArray, simulation: Any) -> None:
+        """The callback of the topic."""
+        try:
+            forces = self.forces(message)
+        except CommandError as error:
+            simulation.book.rejected += 1
+            simulation.book.last_rejection = str(error)
+            raise
+        command = JointState(name=list(simulation.robot.effort_names), effort=doubles(forces))
+        simulation.book.take_joint_state(command, simulation.stepper.t, time.monotonic())

@@ -1,0 +1,66 @@
+"""What the simulator publishes and hears for a robot on wheels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+from std_msgs.msg import Float64
+
+from flexdyn_interfaces.msg import WheelStates
+from flexdyn_ros.nodes.simulator.commands import CommandError
+from flexdyn_ros.nodes.simulator.extras.inputs import Input
+from flexdyn_ros.nodes.simulator.simulation import Simulation
+
+__all__ = ["WheelTopics", "wheel_topics"]
+
+
+class WheelTopics:
+    """`~/wheels`, `~/wheels/NAME/wrench`; `~/speed_command` for bases whose motion is prescribed."""
+
+    def __init__(self, setting: Any) -> None:
+        self._prefix = setting.settings.frame_prefix
+        self._simulation: Simulation = setting.simulation
+        self._wheels = setting.make(WheelStates, "~/wheels", 10)
+        names = setting.simulation.robot.wheel_names
+        self._wrenches = [setting.make(WrenchStamped, f"~/wheels/{name}/wrench", 10) for name in names]
+        self.publishers = (self._wheels, *self._wrenches)
+        driven = [c.v_index for c in setting.simulation.robot.coordinates if c.prescribed]
+        self._drive = driven[0] if driven else -1
+        self.inputs = (Input(Float64, "~/speed_command", self._hear),) if driven else ()
+
+    def _hear(self, message: Float64, simulation: Simulation) -> None:
+        """Take over a commanded speed [m/s]."""
+        if not np.isfinite(message.data):
+            raise CommandError(f"speed_command is {message.data}, expected a finite speed in m/s")
+        assert simulation.speed_servo is not None
+        simulation.speed_servo.command(float(message.data))
+
+    def publish_fast(self, stamp: Any) -> None:
+        """Forces of the wheels."""
+        stepper, robot = self._simulation.stepper, self._simulation.robot
+        wheels = robot.wheel_forces(stepper.q, stepper.v)
+        message = WheelStates(names=list(robot.wheel_names))
+        message.header.stamp, message.header.frame_id = stamp, "world"
+        message.normal_forces, message.suspension_forces = wheels.normal.tolist(), wheels.suspension.tolist()
+        message.travels, message.in_contact = wheels.travel.tolist(), wheels.in_contact.tolist()
+        if self._drive >= 0:
+            message.drive_force = float(stepper.effort[self._drive])
+            message.drive_force_with_slope = message.drive_force + float(
+                robot.slope_force(stepper.q, stepper.v)
+            )
+        self._wheels.publish(message)
+        for publisher, name, force in zip(self._wrenches, robot.wheel_names, wheels.normal, strict=True):
+            wrench = WrenchStamped()
+            wrench.header.stamp, wrench.header.frame_id = stamp, f"{self._prefix}{name}/wheel"
+            wrench.wrench.force.z = float(force)
+            publisher.publish(wrench)
+
+    def publish_slow(self, stamp: Any) -> None:
+        """Nothing."""
+
+
+def wheel_topics(setting: Any) -> WheelTopics | None:
+    """The topics of a robot that has wheels."""
+    return WheelTopics(setting) if setting.simulation.robot.kind == "mobile" else None

@@ -1,0 +1,155 @@
+"""What the simulator says in /diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+
+from flexdyn_ros.nodes.simulator.pace import Pace
+from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
+from flexdyn_ros.nodes.simulator.recorder import Recorder
+from flexdyn_ros.nodes.simulator.simulation import Simulation
+from flexdyn_ros.robot.analysis.bearable_step import at_most
+from flexdyn_ros.simulation.verdict import step_for
+
+__all__ = ["clock_health", "recording_health", "simulator_health"]
+
+#: largest error of the balance of energy that is not worth a word, as a share of the kinetic energy
+LARGEST_IMBALANCE = 1e-2
+
+OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
+
+
+def simulator_health(
+    node: str, simulation: Simulation, pace: Pace, settings: SimulatorParameters, messages_lost: int = 0
+) -> list[DiagnosticStatus]:
+    """Statuses NODE: simulation, commands, limits, of robots on wheels contact; `messages_lost` is what the
+    middleware did not take."""
+    contact = [_contact_status(node, simulation)] if simulation.robot.kind == "mobile" else []
+    return [
+        _simulation_status(node, simulation, pace, settings, messages_lost),
+        _commands_status(node, simulation, settings),
+        _limits_status(node, simulation),
+        *contact,
+    ]
+
+
+def _contact_status(node: str, simulation: Simulation) -> DiagnosticStatus:
+    """Whether all wheels push at the ground now."""
+    robot, stepper = simulation.robot, simulation.stepper
+    wheels = robot.wheel_forces(stepper.q, stepper.v)
+    lost = [name for name, stands in zip(robot.wheel_names, wheels.in_contact, strict=True) if not stands]
+    message = f"off the ground: {', '.join(lost)}" if lost else "all wheels on the ground"
+    values = {"margin": f"{wheels.margin:.6g} N", "load_transfer": f"{wheels.load_transfer:.6g}"}
+    values |= {f"normal_force_{n}": f"{f:.6g} N" for n, f in zip(robot.wheel_names, wheels.normal)}
+    return _status(WARN if lost else OK, f"{node}: contact", message, values)
+
+
+def _simulation_status(
+    node: str, simulation: Simulation, pace: Pace, settings: SimulatorParameters, messages_lost: int
+) -> DiagnosticStatus:
+    report = pace.report()
+    behind = 0.0 < report.recent_factor < 0.95 * settings.real_time_factor
+    level, message = OK, "paused" if pace.paused else "running"
+    if simulation.fault:
+        level, message = ERROR, f"{simulation.fault}; waits for reset or set_dynamics_state"
+    elif behind and not pace.paused:
+        level, message = WARN, f"slower than asked for: {report.recent_factor:.3f} of real time"
+    elif simulation.balance_share > LARGEST_IMBALANCE:
+        step = step_for(LARGEST_IMBALANCE, simulation.balance_share, settings.step, simulation.stepper.method)
+        level, message = (
+            WARN,
+            (
+                f"the energy is off by {simulation.balance_share:.2g} of the largest kinetic energy: a "
+                f"step of {at_most(step, 1)} s would do"
+            ),
+        )
+    stepper = simulation.stepper
+    values = {
+        "time": f"{stepper.t:.6f} s",
+        "real_time_factor": f"{report.recent_factor:.5f}",
+        "real_time_factor_mean": f"{report.real_time_factor:.5f}",
+        "ticks": report.ticks,
+        "late_ticks": report.late_ticks,
+        "lateness_median": f"{1e6 * report.lateness_median:.1f} us",
+        "lateness_p99": f"{1e6 * report.lateness_p99:.1f} us",
+        "overruns": report.overruns,
+        "step": f"{settings.step:g} s",
+        "method": stepper.method,
+        "messages_lost": messages_lost,
+        "energy_balance_error": f"{simulation.energy_balance_error:.6g} J",
+        "energy_balance_share": f"{simulation.balance_share:.3g}",
+    }
+    return _status(level, f"{node}: simulation", message, values)
+
+
+def _commands_status(node: str, simulation: Simulation, settings: SimulatorParameters) -> DiagnosticStatus:
+    book = simulation.book
+    level, message = OK, "following commands" if book.accepted else "no commands yet"
+    if book.stale:
+        level, message = WARN, f"stale, {settings.on_stale_command}: {', '.join(book.stale)}"
+    elif book.rejected:
+        level, message = WARN, f"{book.rejected} refused, last: {book.last_rejection}"
+    values = {
+        "accepted": book.accepted,
+        "rejected": book.rejected,
+        "last_rejection": book.last_rejection,
+        "stale": ", ".join(book.stale),
+        "on_stale_command": settings.on_stale_command,
+    }
+    return _status(level, f"{node}: commands", message, values)
+
+
+def _limits_status(node: str, simulation: Simulation) -> DiagnosticStatus:
+    stepper, names = simulation.stepper, simulation.robot.effort_names
+    outside = [name for name, at in zip(names, stepper.at_stop, strict=True) if at]
+    clipped = [name for name, at in zip(names, stepper.saturated, strict=True) if at]
+    fast = [c.name for c in simulation.robot.coordinates if abs(stepper.v[c.v_index]) > c.velocity_limit]
+    level = WARN if outside or clipped or fast else OK
+    parts = [
+        f"{what}: {', '.join(found)}"
+        for what, found in (
+            ("outside position limits", outside),
+            ("effort clipped", clipped),
+            ("too fast", fast),
+        )
+        if found
+    ]
+    values = {
+        "outside_position_limits": ", ".join(outside),
+        "effort_clipped": ", ".join(clipped),
+        "above_velocity_limit": ", ".join(fast),
+    }
+    return _status(level, f"{node}: limits", "; ".join(parts) or "within limits", values)
+
+
+def clock_health(node: Any) -> DiagnosticStatus:
+    """Status NODE: clock. ERROR if several publish /clock: for all who use it time then jumps to and fro."""
+    found = node.get_publishers_info_by_topic(node.resolve_topic_name("/clock"))
+    names = sorted(f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in found)
+    level, message = OK, f"/clock is published by {names[0]}" if names else "nobody publishes /clock"
+    if len(names) > 1:
+        level = ERROR
+        message = (
+            f"{len(names)} publishers on /clock: {', '.join(names)}; expected at most one: "
+            "set use_clock false at the others"
+        )
+    return _status(level, f"{node.get_name()}: clock", message, {"publishers": len(names)})
+
+
+def recording_health(node: str, recorder: Recorder) -> DiagnosticStatus:
+    """Status NODE: recording. ERROR when the recording has ended early or messages are missing in it."""
+    level, message = OK, f"recording to {recorder.path}"
+    if recorder.failure:
+        level, message = ERROR, recorder.failure
+    elif recorder.lost:
+        level, message = ERROR, f"{recorder.lost} messages are missing: {recorder.path} is written too slowly"
+    values = {"written": recorder.written, "lost": recorder.lost}
+    return _status(level, f"{node}: recording", message, values)
+
+
+def _status(level: bytes, name: str, message: str, values: Mapping[str, Any]) -> DiagnosticStatus:
+    pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
+    return DiagnosticStatus(level=level, name=name, message=message, values=pairs)

@@ -1,0 +1,470 @@
+"""`simulator`: one robot simulated in real time, faster, or paused and stepped."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from flexdyn_interfaces import srv
+from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
+from flexdyn_ros.nodes.dynamics_server.requests import RequestError, efforts_of
+from flexdyn_ros.nodes.dynamics_server.states import check_state, read_payload, read_state
+from flexdyn_ros.nodes.ros.conversions import duration_seconds, wrench_vector
+from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
+from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, run
+from flexdyn_ros.nodes.ros.queues import COMMANDS, REQUESTS
+from flexdyn_ros.nodes.ros.robot_source import LATCHED, load_robot
+from flexdyn_ros.nodes.simulator.commands import CommandBook, CommandError
+from flexdyn_ros.nodes.simulator.extras.platform_drive import Legs, PlatformDrive
+from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics, hydraulics_of
+from flexdyn_ros.nodes.simulator.health import clock_health, recording_health, simulator_health
+from flexdyn_ros.nodes.simulator.pace import Pace
+from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters, steps_per_force
+from flexdyn_ros.nodes.simulator.simulation import Load, Simulation
+from flexdyn_ros.nodes.simulator.start_state import initial_state, servo_gains
+from flexdyn_ros.nodes.simulator.steps import LARGEST_STEP, Steps
+from flexdyn_ros.nodes.simulator.telemetry import Telemetry
+from flexdyn_ros.nodes.simulator.trajectories import SimulatedTrajectories
+
+__all__ = ["Simulator", "main"]
+
+
+class Simulator(ManagedNode):
+    """Publishes the state of a simulated robot and takes commands for it.
+
+    Two threads: the pace, which ticks and publishes, and the executor, whose callbacks write commands, or
+    take their turn between two ticks. Requests that take long are worked off by a third.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("simulator", **options)
+        self._settings = declare(self, SimulatorParameters)
+        self._made: list[tuple[Any, Any]] = []
+        self._pace: Any = None
+        self._user_paused = False
+        self._has_lost_records = False
+        self._platform: PlatformTopics | None = None
+
+    # ---- life cycle ----
+
+    def setup(self) -> None:
+        settings = self._settings
+        loaded = load_robot(self, settings)
+        robot = loaded.robot
+        for warning in robot.warnings:
+            self.get_logger().warning(warning)
+        q0, v0 = initial_state(self, robot)
+        stiffness, damping = servo_gains(self, robot, q0)
+        is_platform = robot.kind == "platform"
+        try:
+            book = CommandBook(
+                Legs.of(robot) if is_platform else robot,
+                settings.joints,
+                settings.command_interface,
+                settings.command_timeout,
+                settings.on_stale_command,
+                settings.servo_gravity_compensation,
+                settings.before_first_command,
+                settings.servo_extrapolation,
+            )
+        except CommandError as error:
+            raise ParameterError(str(error)) from None
+        stepping = {"dt": settings.step, "method": settings.method}
+        stepping |= {"limits": settings.limits, "saturate": settings.saturate}
+        drive = None
+        if is_platform:
+            hydraulics = hydraulics_of(robot, settings.hydraulics)
+            timeout = settings.command_timeout or inf
+            drive = PlatformDrive(
+                robot,
+                hydraulics,
+                stiffness,
+                damping,
+                lockstep=settings.lockstep,
+                steps_per_force=steps_per_force(settings),
+                timeout=timeout,
+            )
+            if hydraulics != "none":
+                # cylinders have end stops and largest pressures of their own
+                stepping |= {"limits": "report", "saturate": False}
+        self._simulation = Simulation(robot, book, q0, v0, stiffness, damping, drive, **stepping)
+        self._simulation.stepper.advance(1)
+        robot.energy(q0, v0)
+        self._simulation.reset()
+        self._telemetry = Telemetry(
+            self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds
+        )
+        topics = [extra for extra in self._telemetry.extras if isinstance(extra, PlatformTopics)]
+        self._platform = topics[0] if topics else None
+        self._pace = Pace(
+            self._tick, settings.step, settings.real_time_factor, priority=settings.thread_priority
+        )
+        self._steps = Steps(self._simulation, self._pace, self._tick, self._telemetry.publish_now)
+        self._trajectories = SimulatedTrajectories(
+            self, self._simulation, self._pace.between_ticks, self._telemetry.stamp
+        )
+        self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
+        self._health = self.create_wall_timer(1.0, self._report)
+        self._publish_descriptions(loaded.text)
+        self._listen()
+        self._serve()
+        self._paused_at_start = self._user_paused = settings.start_paused
+        self.get_logger().info(f"ready: {robot.name} ({robot.nv} coordinates), step {settings.step:g} s")
+
+    def start(self) -> None:
+        # callbacks hold the interpreter for well below this; the pace must not wait five
+        # milliseconds for its turn
+        sys.setswitchinterval(2e-4)
+        # what is made by now stays: collections look at new objects only. Not collected here: finalizers of
+        # rclpy's objects can wait for threads that wait for the interpreter
+        gc.freeze()
+        self._trajectories.action.resume()
+        self._telemetry.publish_now()
+        self._pace.clear()
+        self._pace.start(paused=self._paused_at_start)
+
+    def stop(self) -> None:
+        if self._pace is not None:
+            self._steps.end("deactivation or shutdown")
+            self._paused_at_start = self._pace.paused
+            self._pace.stop()
+            self._trajectories.action.pause()
+
+    def clear(self) -> None:
+        self._trajectories.action.close()
+        for destroy, entity in self._made:
+            destroy(entity)
+        for publisher in [*self._telemetry.publishers, self._diagnostics]:
+            self.destroy_publisher(publisher)
+        self.destroy_timer(self._health)
+        self._close_recording()
+        self._steps.close()
+        self._made, self._pace = [], None
+
+    def finish(self) -> bool:
+        if self._made:
+            self._close_recording()
+        return not self._has_lost_records
+
+    def _close_recording(self) -> None:
+        self._telemetry.close()
+        recorder = self._telemetry.recorder
+        self._has_lost_records |= recorder is not None and bool(recorder.failure or recorder.lost)
+
+    def _publish_descriptions(self, text: str) -> None:
+        """The user's own description and the expanded one, kept for whoever comes later."""
+        for topic, content in (
+            ("robot_description", text),
+            ("expanded/robot_description", self._telemetry.expanded_text),
+        ):
+            publisher = self.create_publisher(String, topic, LATCHED)
+            publisher.publish(String(data=content))
+            self._made.append((self.destroy_publisher, publisher))
+
+    def _listen(self) -> None:
+        for kind, topic, callback, qos in (
+            (JointState, "joint_commands", self._on_joint_commands, COMMANDS),
+            (Float64MultiArray, "~/commands", self._on_array, COMMANDS),
+            (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
+            (WrenchStamped, "~/external_wrench", self._on_wrench, COMMANDS),
+        ):
+            self._made.append(
+                (self.destroy_subscription, self.create_subscription(kind, topic, callback, qos))
+            )
+
+        for extra in self._telemetry.extras:
+            for kind, topic, take in extra.inputs:
+                heard = self.create_subscription(kind, topic, self._between_ticks(take), COMMANDS)
+                self._made.append((self.destroy_subscription, heard))
+
+    def _between_ticks(self, take: Callable[[Any, Simulation], None]) -> Callable[[Any], None]:
+        """A callback of a family's input, between two ticks."""
+
+        def heard(message: Any) -> None:
+            try:
+                with self._pace.between_ticks():
+                    take(message, self._simulation)
+            except (CommandError, FlexdynError) as error:
+                self._tell_rejection(error)
+
+        return heard
+
+    def _serve(self) -> None:
+        group = ReentrantCallbackGroup()
+        for kind, name, callback in (
+            (Trigger, "reset", self._on_reset),
+            (Trigger, "pause", self._on_pause),
+            (Trigger, "resume", self._on_resume),
+            (srv.Step, "step", self._on_step),
+            (srv.GetState, "get_dynamics_state", self._on_get_dynamics_state),
+            (srv.SetState, "set_dynamics_state", self._on_set_dynamics_state),
+            (srv.ApplyWrench, "apply_wrench", self._on_apply_wrench),
+            (srv.SetPayload, "set_payload", self._on_set_payload),
+        ):
+            service = self.create_service(
+                kind, f"~/{name}", callback, qos_profile=REQUESTS, callback_group=group
+            )
+            self._made.append((self.destroy_service, service))
+
+    # ---- the pace ----
+
+    def _tick(self, steps: int) -> bool:
+        """One tick: advance, publish what is due; False after a fault, and a mistake of ours is one too."""
+        try:
+            return self._advance(steps)
+        except Exception as error:  # noqa: BLE001  a thread that ends says nothing in the diagnostics
+            self.get_logger().error(traceback.format_exc())
+            self._simulation.fault = f"{type(error).__name__}: {error}"
+            return False
+
+    def _advance(self, steps: int) -> bool:
+        simulation, telemetry = self._simulation, self._telemetry
+        if self._settings.real_time_factor == 0.0:
+            steps = min(steps, telemetry.steps_until_due(self._settings.step))
+        good = simulation.tick(steps)
+        self._trajectories.look()
+        telemetry.publish_due()
+        if not good:
+            self.get_logger().error(
+                f"stopped: {simulation.fault}; the last good state is kept until reset or set_dynamics_state"
+            )
+        return good
+
+    # ---- commands ----
+
+    def _on_joint_commands(self, message: JointState) -> None:
+        if self._platform is not None and self._simulation.drive.hydraulics == "external":
+            try:
+                self._platform.take_forces(message)
+            except CommandError as error:
+                if self._simulation.drive.disagreement:
+                    self.get_logger().error(str(error), throttle_duration_sec=10.0)
+                else:
+                    self._tell_rejection(error)
+            return
+        self._take(self._simulation.book.take_joint_state, message)
+
+    def _on_array(self, message: Float64MultiArray) -> None:
+        self._take(self._simulation.book.take_array, message)
+
+    def _take(self, take: Any, message: Any) -> None:
+        try:
+            take(message, self._simulation.stepper.t, time.monotonic())
+            self._simulation.forget_other_commands()
+        except CommandError as error:
+            self._tell_rejection(error)
+
+    def _on_trajectory(self, message: JointTrajectory) -> None:
+        with self._pace.between_ticks():
+            try:
+                self._trajectories.take(message)
+            except TrajectoryError as error:
+                self._tell_rejection(error)
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        """At and in header.frame_id; until replaced."""
+        try:
+            frame = message.header.frame_id.removeprefix(self._settings.frame_prefix)
+            self._load(frame, frame, message.wrench, inf)
+        except (FlexdynError, RequestError) as error:
+            book = self._simulation.book
+            book.rejected += 1
+            book.last_rejection = str(error)
+            self._tell_rejection(error)
+
+    def _tell_rejection(self, error: Exception) -> None:
+        self.get_logger().warning(f"command refused: {error}", throttle_duration_sec=1.0)
+
+    def _load(self, frame: str, axes: str | None, wrench: Any, duration: float) -> None:
+        simulation = self._simulation
+        # refuses what is no frame; sections LINK@station are frames too
+        simulation.robot.frames(simulation.robot.neutral(), [frame] if axes is None else [frame, axes])
+        w = wrench_vector(wrench)
+        if not np.isfinite(w).all():
+            raise RequestError(f"wrench holds {w[~np.isfinite(w)][0]}, expected finite numbers")
+        with self._pace.between_ticks():
+            simulation.set_load(Load(frame, w, axes, simulation.stepper.t + duration))
+
+    # ---- services ----
+
+    def _on_reset(self, request: Any, response: Any) -> Any:
+        self._steps.end("reset")
+        with self._pace.between_ticks():
+            self._simulation.reset()
+            self._telemetry.restart()
+            self._telemetry.publish_now()
+        self._go_on()
+        response.success, response.message = True, "initial state at time 0"
+        return response
+
+    def _go_on(self) -> None:
+        """Run, unless the user paused; once the node is active again, if it is not."""
+        self._paused_at_start = self._user_paused
+        if self.is_active and not self._user_paused:
+            self._pace.resume()
+
+    def _on_pause(self, request: Any, response: Any) -> Any:
+        self._steps.end("pause")
+        self._user_paused = self._paused_at_start = True
+        self._pace.pause()
+        with self._pace.between_ticks():
+            response.success, response.message = True, f"paused at {self._simulation.stepper.t:.6f} s"
+        return response
+
+    def _on_resume(self, request: Any, response: Any) -> Any:
+        try:
+            self._check_readiness()
+        except RequestError as error:
+            return _refuse(response, error)
+        self._user_paused = False
+        self._pace.resume()
+        response.success, response.message = True, f"running from {self._simulation.stepper.t:.6f} s"
+        return response
+
+    async def _on_step(self, request: Any, response: Any) -> Any:
+        """Pause, apply, advance, return the state."""
+        try:
+            self._check_robot(request.robot)
+            if not 1 <= request.steps <= LARGEST_STEP:
+                raise RequestError(f"steps is {request.steps}, expected 1 to {LARGEST_STEP}")
+            self._check_readiness()
+            self._user_paused = True
+            self._pace.pause()
+            self._take_waiting_commands()
+            self._take_efforts(request)
+            await self._steps.advance(request.steps, self)
+        except (FlexdynError, RequestError, CommandError) as error:
+            return _refuse(srv.Step.Response(), error)
+        with self._pace.between_ticks():
+            response.state, response.time = self._telemetry.state(), self._simulation.stepper.t
+        response.success = True
+        return response
+
+    def _take_waiting_commands(self) -> None:
+        """Commands that came before the request act from its first step on: an executor may see the request
+        first, where both came while it looked."""
+        for _, entity in self._made:
+            if isinstance(entity, Subscription):
+                with entity.handle:
+                    while (found := entity.handle.take_message(entity.msg_type, entity.raw)) is not None:
+                        entity.callback(found[0])
+
+    def _take_efforts(self, request: Any) -> None:
+        efforts, robot = request.efforts, self._simulation.robot
+        if not len(efforts) and not request.effort_names:
+            return
+        if not request.effort_names and len(efforts) != robot.nu:
+            raise RequestError(f"efforts has {len(efforts)} numbers, expected {robot.nu} or none")
+        told = efforts_of(robot, request, 1)[0].copy() if request.effort_names else np.array(efforts)
+        with self._pace.between_ticks():
+            self._simulation.book.take_efforts(told)
+
+    def _on_get_dynamics_state(self, request: Any, response: Any) -> Any:
+        try:
+            self._check_robot(request.robot)
+        except RequestError as error:
+            return _refuse(response, error)
+        with self._pace.between_ticks():
+            response.state = self._telemetry.state()
+        response.success = True
+        return response
+
+    def _on_set_dynamics_state(self, request: Any, response: Any) -> Any:
+        try:
+            self._check_robot(request.robot)
+            q, v = read_state(self._simulation.robot, request.state)
+            check_state(self._simulation.robot, q, v)
+            with self._pace.between_ticks():
+                self._simulation.set_state(q, v)
+                self._telemetry.publish_now()
+        except (FlexdynError, RequestError) as error:
+            return _refuse(response, error)
+        self._go_on()
+        response.success = True
+        return response
+
+    def _on_apply_wrench(self, request: Any, response: Any) -> Any:
+        try:
+            self._check_robot(request.robot)
+            duration = duration_seconds(request.duration)
+            if duration < 0.0:
+                raise RequestError(f"duration is {duration} s, expected at least 0")
+            self._load(
+                request.wrench.frame, request.wrench.axes or None, request.wrench.wrench, duration or inf
+            )
+        except (FlexdynError, RequestError) as error:
+            return _refuse(response, error)
+        response.success = True
+        return response
+
+    def _on_set_payload(self, request: Any, response: Any) -> Any:
+        try:
+            self._check_robot(request.robot)
+            if not self._pace.paused:
+                raise RequestError("the simulation runs, expected it to be paused")
+            payload = read_payload(self._simulation.robot, request)
+            with self._pace.between_ticks():
+                self._simulation.set_payload(*payload)
+                self._telemetry.follow_robot()
+        except (FlexdynError, RequestError, ValueError) as error:
+            return _refuse(response, error)
+        response.success = True
+        return response
+
+    def _check_readiness(self) -> None:
+        if not self.is_active:
+            raise RequestError(INACTIVE)
+        if self._simulation.fault:
+            raise RequestError(
+                f"stopped by a fault, expected reset or set_dynamics_state first: {self._simulation.fault}"
+            )
+
+    def _check_robot(self, name: str) -> None:
+        if name not in ("", self._simulation.robot.name):
+            raise RequestError(f"unknown robot {name!r}, expected {self._simulation.robot.name!r} or nothing")
+
+    # ---- health ----
+
+    def _report(self) -> None:
+        with self._pace.between_ticks():
+            statuses = simulator_health(
+                self.get_name(), self._simulation, self._pace, self._settings, self.outbox.lost
+            )
+            if self._platform is not None:
+                statuses.append(self._platform.status(self.get_name()))
+        if self._telemetry.recorder is not None:
+            statuses.append(recording_health(self.get_name(), self._telemetry.recorder))
+        statuses.append(clock_health(self))
+        message = DiagnosticArray(status=statuses)
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._diagnostics.publish(message)
+
+
+def _refuse(response: Any, error: Exception) -> Any:
+    response.success, response.message = False, str(error)
+    return response
+
+
+def main(args: list[str] | None = None) -> None:
+    """Entry point."""
+    sys.exit(run(Simulator, args))
+
+
+if __name__ == "__main__":
+    main()

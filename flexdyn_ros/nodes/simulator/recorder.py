@@ -1,0 +1,156 @@
+"""What the simulator publishes, also into a file: an MCAP recording, written by a thread of its own."""
+
+from __future__ import annotations
+
+import atexit
+import struct
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from rclpy.serialization import serialize_message
+from rosgraph_msgs.msg import Clock
+
+from flexdyn_ros.nodes.ros.declaration import ParameterError
+from flexdyn_ros.nodes.state_publisher.marker_bytes import HEADER
+from flexdyn_ros.simulation.recordings.bag import Bag
+from flexdyn_ros.simulation.recordings.topics import note_robot
+
+__all__ = ["Recorder"]
+
+#: memory keeps the index of every chunk until the end, a kilobyte each: at high rates one a second, when what
+#: came goes to the file at the latest; that much a process loses that dies
+CHUNK = 1 << 20
+#: bytes that may wait to be written; what comes while so many wait is left out
+MOST_WAITING = 1 << 26
+#: types of messages that players make themselves, whatever the topic is called
+LEFT_OUT = (Clock,)
+
+
+class Recorder:
+    """An MCAP file of what publishers publish; serialised where they publish, written by a thread of its own.
+
+    Parameters
+    ----------
+    path : str
+        File to write; folders are made.
+    robot : Robot
+        Its description is recorded.
+    tell : callable(str)
+        Told once, from the writing thread, when the recording fails.
+
+    Attributes
+    ----------
+    failure : str
+        Why the recording ended early; empty if it did not. What was written until then stays readable.
+    written, lost : int
+        Messages in the file, and those left out because the disk is too slow.
+
+    Raises
+    ------
+    ParameterError
+        If the file cannot be written.
+    MissingExtraError
+        If mcap or rosbags is not installed.
+    """
+
+    def __init__(self, path: str, robot: Any, tell: Callable[[str], None] = lambda text: None) -> None:
+        file = Path(path).expanduser()
+        self.path, self._tell = str(file), tell
+        self.failure, self.written, self.lost = "", 0, 0
+        # bytes that were put in and taken out of the queue: each has one writer
+        self._put = self._taken = 0
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._bag = Bag(file, chunk_size=CHUNK)
+        except OSError as error:
+            raise ParameterError(f"parameter record_file: {error}") from None
+        try:
+            note_robot(self._bag, robot)
+            self._bag.flush()
+        except OSError as error:
+            self._bag.abandon()
+            raise ParameterError(f"parameter record_file: {path}: {error}") from None
+        self._queue: SimpleQueue[tuple[int, bytes, int] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._write, name="recorder", daemon=True)
+        self._thread.start()
+        # a node that is told to end is not cleaned up
+        atexit.register(self.close)
+
+    def maker(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        """`make(kind, topic, qos)` for publishers that record what they publish while they are active."""
+
+        def make_recorded(kind: Any, topic: str, qos: Any) -> Any:
+            publisher = make(kind, topic, qos)
+            if kind not in LEFT_OUT:
+                self._listen(publisher, kind)
+            return publisher
+
+        return make_recorded
+
+    def close(self) -> None:
+        """Write what is waiting and the index; again does nothing. `failure` says whether that went well."""
+        if self._thread.is_alive():
+            self._queue.put(None)
+            self._thread.join()
+        if not self.failure:
+            try:
+                self._bag.close()
+            except OSError as error:
+                self._fail(error)
+        atexit.unregister(self.close)
+
+    def _listen(self, publisher: Any, kind: Any) -> None:
+        channel = self._bag.channel(publisher.topic_name, _type_name(kind))
+        publish = publisher.publish
+
+        def publish_and_record(message: Any) -> None:
+            publish(message)
+            if publisher.is_activated:
+                self._keep(channel, message)
+
+        publisher.publish = publish_and_record
+
+    def _keep(self, channel: int, message: Any) -> None:
+        if self.failure:
+            return
+        if self._put - self._taken > MOST_WAITING:
+            self.lost += 1
+            return
+        data = message if isinstance(message, bytes) else serialize_message(message)
+        self._put += len(data)
+        self._queue.put((channel, data, _nanoseconds(message)))
+
+    def _write(self) -> None:
+        try:
+            while (item := self._queue.get()) is not None:
+                self._taken += len(item[1])
+                self._bag.write(*item)
+                self.written += 1
+        except Exception as error:  # noqa: BLE001  whatever ends the recording is told
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """End the recording; the simulation goes on."""
+        self.failure = f"recording to {self.path} ended: {error}"
+        self._bag.abandon()
+        self._queue = SimpleQueue()
+        self._tell(self.failure)
+
+
+def _type_name(kind: Any) -> str:
+    """As in "sensor_msgs/msg/JointState"."""
+    package, folder, *_ = kind.__module__.split(".")
+    return f"{package}/{folder}/{kind.__name__}"
+
+
+def _nanoseconds(message: Any) -> int:
+    """Stamp [ns] of a message, or of the first transform of one without a header; messages of bytes begin
+    with a header."""
+    if isinstance(message, bytes):
+        seconds, nanoseconds = struct.unpack_from("<iI", message, HEADER)
+        return int(seconds) * 10**9 + int(nanoseconds)
+    header = message.header if hasattr(message, "header") else message.transforms[0].header
+    return int(header.stamp.sec) * 10**9 + int(header.stamp.nanosec)

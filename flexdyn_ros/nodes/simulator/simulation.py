@@ -1,0 +1,251 @@
+"""A simulated robot without any ROS: stepper, commands and loads together, advanced by ticks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import inf, pi
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.nodes.simulator.commands import CommandBook, Order
+from flexdyn_ros.nodes.simulator.extras.speed_servo import SpeedServo
+from flexdyn_ros.simulation.steps.stepper import OK, Stepper
+from flexdyn_ros.simulation.verdict import ROUNDING
+
+__all__ = ["Load", "Simulation", "default_gains"]
+
+#: share of what passed through the accounts below which their error is rounding
+SMALL = 1e-6
+#: bandwidth of the default servo [rad/s]
+BANDWIDTH = 2.0 * pi * 10.0
+#: position error at which the default servo reaches the effort limit, if that is stiffer [rad or m]
+REACH = 0.1
+
+
+def default_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness and critical damping (nv,) of the joint servos about a configuration.
+
+    Stiffness M_ii (2 pi 10 Hz)^2, or effort limit / 0.1 (rad or m) where that is more; damping 2
+    sqrt(stiffness M_ii). Zero for coordinates that are not actuated.
+    """
+    inertia = np.diagonal(robot.mass_matrix(q)).copy()
+    effort = np.array([c.effort_limit if c.effort_limit < inf else 0.0 for c in robot.coordinates])
+    actuated = np.array([c.actuated for c in robot.coordinates], dtype=bool)
+    stiffness = np.where(actuated, np.maximum(inertia * BANDWIDTH**2, effort / REACH), 0.0)
+    return stiffness, 2.0 * np.sqrt(stiffness * inertia)
+
+
+@dataclass(frozen=True)
+class Load:
+    """A wrench (moment; force) (6,) on a frame, in the axes of another (None: world), until a simulated time
+    [s]."""
+
+    frame: str
+    wrench: np.ndarray
+    axes: str | None = None
+    until: float = inf
+
+
+class Simulation:
+    """One robot, its stepper, what it is told and what pulls at it. Not safe for several threads at once.
+
+    Parameters
+    ----------
+    robot : Robot
+    book : CommandBook
+    q0, v0 : (nq,), (nv,) arrays
+        State after start and reset.
+    stiffness, damping : (nv,) arrays
+        Gains of the servos when they are on.
+    drive : PlatformDrive, optional
+        What advances the stepper of a platform.
+    options : of the Stepper
+    """
+
+    def __init__(
+        self,
+        robot: Any,
+        book: CommandBook,
+        q0: np.ndarray,
+        v0: np.ndarray,
+        stiffness: np.ndarray,
+        damping: np.ndarray,
+        drive: Any = None,
+        **options: Any,
+    ) -> None:
+        self.robot, self.book = robot, book
+        self._q0, self._v0 = q0.copy(), v0.copy()
+        self._stiffness, self._damping = stiffness, damping
+        self._options = options
+        self._zero = np.zeros(robot.nv)
+        self._loads: dict[str, Load] = {}
+        self._loads_changed = False
+        self._order: Order | None = None
+        self.fault = ""
+        self.stepper = Stepper(robot, q0=q0, v0=v0, **options)
+        #: energy when the state was set, and the largest kinetic energy since then [J]
+        self._energy0, self._peak = 0.0, 0.0
+        self._begin_account()
+        given = [c.v_index for c in robot.coordinates if c.prescribed]
+        #: what moves a prescribed coordinate as commanded; None where there is none
+        self.speed_servo = SpeedServo(given[0]) if given else None
+        self.drive = drive
+        if drive is not None:
+            drive.begin(self.stepper)
+
+    # ---- time ----
+
+    def tick(self, steps: int) -> bool:
+        """Do as commanded for some steps; False if the state is or becomes no good, which then stays at the
+        last good one."""
+        if self.fault:
+            return False
+        stepper = self.stepper
+        measured = stepper.q if self.drive is None else self.drive.measured(stepper)
+        order = self.book.order(stepper.t, time.monotonic(), measured)
+        if self.drive is None:
+            self._obey(order)
+        if self._loads:
+            self._pull()
+        if self.drive is None:
+            servo = self.speed_servo
+            status = stepper.advance(steps) if servo is None else servo.advance(stepper, steps)
+        else:
+            status = self.drive.advance(stepper, order, steps, self._obey)
+        if status == OK:
+            self._peak = max(self._peak, float(stepper.energy().kinetic))
+            return True
+        self.fault = stepper.message
+        return False
+
+    def _obey(self, order: Order) -> None:
+        stepper = self.stepper
+        if order is not self._order:
+            before, self._order = self._order, order
+            stepper.target_q[:], stepper.target_v[:], stepper.tau[:] = (
+                order.position,
+                order.velocity,
+                order.effort,
+            )
+            if before is None or not (
+                np.array_equal(before.servo_position, order.servo_position)
+                and np.array_equal(before.servo_velocity, order.servo_velocity)
+            ):
+                stepper.set_servo(
+                    self._stiffness * order.servo_position, self._damping * order.servo_velocity
+                )
+            self._compensates = bool(order.gravity.any())
+        if self._compensates:
+            hold = self.robot.inverse_dynamics(stepper.q.copy(), self._zero, self._zero)
+            stepper.tau[:] = order.effort + np.where(order.gravity, hold, 0.0)
+
+    def joint_motion(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions and velocities that commands are about: of coordinates, of a platform its legs'
+        lengths."""
+        stepper = self.stepper
+        if self.drive is None:
+            return stepper.q.copy(), stepper.v.copy()
+        legs = self.robot.inverse_kinematics(stepper.q.copy(), stepper.v.copy())
+        return legs.length, legs.rate
+
+    def forget_other_commands(self) -> None:
+        """A command of the book has come: what a drive was told beside it is over."""
+        if self.drive is not None:
+            self.drive.forget()
+            self._order = None
+
+    # ---- loads ----
+
+    def set_load(self, load: Load) -> None:
+        """Put a load on its frame in place of the one before; a zero wrench clears it."""
+        if load.wrench.any():
+            self._loads[load.frame] = load
+        else:
+            self._loads.pop(load.frame, None)
+        self._loads_changed = True
+        if not self._loads:
+            self._pull()
+
+    def loads(self) -> Mapping[str, np.ndarray]:
+        """Wrenches (6,) now, (moment; force) in world axes, by frame."""
+        q = self.stepper.q
+        out = {}
+        for frame, load in self._loads.items():
+            R = np.eye(3) if load.axes is None else self.robot.frames(q, load.axes)[:3, :3]
+            out[frame] = np.concatenate((R @ load.wrench[:3], R @ load.wrench[3:]))
+        return out
+
+    def _pull(self) -> None:
+        now = self.stepper.t
+        expired = [frame for frame, load in self._loads.items() if now >= load.until - 1e-12]
+        for frame in expired:
+            del self._loads[frame]
+        turning = any(load.axes is not None for load in self._loads.values())
+        if turning or expired or self._loads_changed:
+            self.stepper.set_wrenches(self.loads() or None)
+            self._loads_changed = False
+
+    # ---- state ----
+
+    def reset(self) -> None:
+        """Back to the initial state at time zero; commands, loads and faults are forgotten."""
+        self._loads.clear()
+        self.stepper.set_wrenches(None)
+        self.set_state(self._q0, self._v0, t=0.0)
+
+    def set_state(self, q: np.ndarray, v: np.ndarray, t: float | None = None) -> None:
+        """Go on from another state; commands and faults are forgotten.
+
+        Raises DimensionError or StateError, and then the state is what it was.
+        """
+        before = self.stepper.q.copy(), self.stepper.v.copy(), self.stepper.t
+        try:
+            self.stepper.set_state(q, v, t)
+        except FlexdynError:
+            self.stepper.set_state(*before)
+            raise
+        self.book.forget()
+        if self.speed_servo is not None:
+            self.speed_servo.forget(self.stepper)
+        self._order = None
+        self.stepper.tau[:] = 0.0
+        self.stepper.set_servo(0.0, 0.0)
+        self.fault = ""
+        self._begin_account()
+        if self.drive is not None:
+            self.drive.begin(self.stepper)
+
+    def set_payload(self, frame: str, mass: float, com: np.ndarray, inertia: np.ndarray | None) -> None:
+        """Another robot, with a payload, in the same state; wrenches and commands stay."""
+        robot = self.robot.with_payload(frame, mass, com, inertia)
+        old = self.stepper
+        self.stepper = Stepper(robot, q0=old.q.copy(), v0=old.v.copy(), t0=old.t, **self._options)
+        self.stepper.keep_lag(old)
+        self.robot, self._order, self._loads_changed = robot, None, True
+        self._begin_account()
+        if self.drive is not None:
+            self.drive.continue_with(self.stepper)
+
+    def _begin_account(self) -> None:
+        """Energies are judged from the state as it is now."""
+        energy = self.stepper.energy()
+        self._energy0, self._peak = float(energy.total), float(energy.kinetic)
+
+    @property
+    def balance_share(self) -> float:
+        """|energy_balance_error| over the largest kinetic energy since the state was set; 0 where that is no
+        more than rounding of what was at work."""
+        energy, off = self.stepper.energy(), abs(self.energy_balance_error)
+        passed = abs(self.stepper.work) + abs(self.stepper.dissipated)
+        least = max(ROUNDING * (sum(abs(part) for part in energy) + passed), SMALL * passed)
+        return off / self._peak if off > least and self._peak > 0.0 else 0.0
+
+    @property
+    def energy_balance_error(self) -> float:
+        """total - work + dissipated, less what it was when the state was set [J]."""
+        stepper = self.stepper
+        return float(stepper.energy().total) - stepper.work + stepper.dissipated - self._energy0

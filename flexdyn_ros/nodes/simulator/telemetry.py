@@ -1,0 +1,207 @@
+"""What the simulator publishes, made ready once and filled at every publication."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import TransformStamped, WrenchStamped
+from nav_msgs.msg import Odometry
+from rclpy.qos import QoSProfile
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from tf2_msgs.msg import TFMessage
+
+import flexdyn_ros
+from flexdyn_interfaces.msg import DynamicsState, Energy
+from flexdyn_ros.nodes.ros.conversions import (
+    dynamics_state,
+    pose_message,
+    time_message,
+    transform_message,
+    twist_message,
+    wrench_message,
+)
+from flexdyn_ros.nodes.ros.number_message import NumberMessage
+from flexdyn_ros.nodes.simulator.extras.families import Setting, extras_of
+from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
+from flexdyn_ros.nodes.simulator.recorder import Recorder
+from flexdyn_ros.nodes.simulator.simulation import Simulation
+from flexdyn_ros.robot.reactions import ChosenReactions
+
+__all__ = ["Telemetry", "joint_state_message", "state_message"]
+
+
+class Telemetry:
+    """The topics of one simulation.
+
+    Parameters
+    ----------
+    node : LifecycleNode
+        Makes the publishers; they are silent while it is not active.
+    now : callable() -> int
+        Nanoseconds that messages are stamped with where simulated time is not published.
+    """
+
+    def __init__(
+        self, node: Any, simulation: Simulation, settings: SimulatorParameters, now: Callable[[], int]
+    ) -> None:
+        robot = simulation.robot
+        self._simulation, self._settings, self._now = simulation, settings, now
+        self._expanded = flexdyn_ros.expand(robot)
+        self.expanded_text = self._expanded.urdf
+        self.recorder: Recorder | None = None
+        make = node.create_lifecycle_publisher
+        if settings.record_file:
+            self.recorder = Recorder(settings.record_file, robot, lambda text: node.get_logger().error(text))
+            make = self.recorder.maker(make)
+        self._joints = make(JointState, "joint_states", 10)
+        self._state = make(DynamicsState, "~/state", 10)
+        self._energy = make(Energy, "~/energy", 10)
+        self._clock = make(Clock, "/clock", QoSProfile(depth=1)) if settings.use_clock else None
+        self._prefix = settings.frame_prefix
+        self._root = robot.description.root
+        self._odometry: Any
+        moves = robot.description.base.type in ("floating", "planar")
+        self._odometry = make(Odometry, "odom", 10) if moves else None
+        self._transforms = make(TFMessage, "/tf", 100) if moves and settings.publish_base_tf else None
+        self._reactions = ChosenReactions(robot, settings.wrench_joints) if settings.wrench_joints else None
+        self._wrenches = [make(WrenchStamped, f"~/wrench/{name}", 10) for name in settings.wrench_joints]
+        self.extras = extras_of(Setting(simulation, settings, make))
+        everything = [self._joints, self._state, self._energy, self._clock, self._odometry, self._transforms]
+        everything += [*self._wrenches, *(p for extra in self.extras for p in extra.publishers)]
+        self.publishers = [publisher for publisher in everything if publisher is not None]
+        names = self._expanded.joint_names
+        own = {joint.name for joint in robot.description.joints}
+        shown = [i for i, name in enumerate(names) if name in own or not settings.real_joints_only]
+        self._shown = np.array(shown, dtype=np.int64)
+        self._joint_message = joint_state_message([names[i] for i in shown])
+        self._state_message = state_message(self.state())
+        self._fast_interval = 1.0 / settings.publish_rate_hz
+        self._slow_interval = 1.0 / settings.deflection_rate_hz
+        self.restart()
+
+    def close(self) -> None:
+        """End the recording, if there is one."""
+        if self.recorder is not None:
+            self.recorder.close()
+
+    def restart(self) -> None:
+        """Publish at once at the next tick."""
+        self._fast_due = self._slow_due = self._simulation.stepper.t
+
+    def steps_until_due(self, step: float) -> int:
+        """Steps until the next fast publication, at least one."""
+        return max(1, round((self._fast_due - self._simulation.stepper.t) / step))
+
+    def follow_robot(self) -> None:
+        """Use the robot that the simulation has now (another payload)."""
+        if self._reactions is not None:
+            self._reactions = ChosenReactions(self._simulation.robot, self._settings.wrench_joints)
+
+    # ---- publishing ----
+
+    def publish_due(self) -> None:
+        """Publish what is due at this simulated time."""
+        t = self._simulation.stepper.t + 1e-9
+        if t >= self._fast_due:
+            self._fast_due = _next(self._fast_due, t, self._fast_interval)
+            self._publish_fast()
+        if t >= self._slow_due:
+            self._slow_due = _next(self._slow_due, t, self._slow_interval)
+            self._publish_slow()
+
+    def publish_now(self) -> None:
+        """Publish everything."""
+        self._publish_fast()
+        self._publish_slow()
+
+    def stamp(self) -> Any:
+        """Time of the present state."""
+        if self._clock is None:
+            return time_message(self._now())
+        return time_message(round(self._simulation.stepper.t * 1e9))
+
+    def state(self) -> DynamicsState:
+        """The present state, in a message of its own."""
+        s = self._simulation.stepper
+        arrays = {"q": s.q, "v": s.v, "a": s.a, "tau": s.effort}
+        return dynamics_state(self._simulation.robot, self.stamp(), arrays)
+
+    def _publish_fast(self) -> None:
+        s, stamp = self._simulation.stepper, self.stamp()
+        if self._clock is not None:
+            self._clock.publish(Clock(clock=stamp))
+        position, velocity, effort = self._joint_message.numbers
+        q, v = self._expanded.joint_state(s.q, s.v)
+        position[:], velocity[:] = q[self._shown], v[self._shown]
+        effort[:] = self._expanded.joint_efforts(s.effort)[self._shown]
+        self._joints.publish(self._joint_message.stamped(stamp))
+        for field, values in zip(self._state_message.numbers, (s.q, s.v, s.a, s.effort), strict=True):
+            field[:] = values
+        self._state.publish(self._state_message.stamped(stamp))
+        if self._odometry is not None:
+            self._publish_base(stamp)
+        for extra in self.extras:
+            extra.publish_fast(stamp)
+
+    def _publish_base(self, stamp: Any) -> None:
+        """Pose and twist of the root link; the twist in its own axes, as Odometry wants it."""
+        s, robot = self._simulation.stepper, self._simulation.robot
+        T = robot.frames(s.q, self._root)
+        V = robot.jacobian(s.q, self._root) @ s.v
+        R = T[:3, :3].T
+        odometry = Odometry(child_frame_id=self._prefix + self._root)
+        odometry.header.stamp, odometry.header.frame_id = stamp, "odom"
+        odometry.pose.pose = pose_message(T)
+        odometry.twist.twist = twist_message(np.concatenate((R @ V[:3], R @ V[3:])))
+        self._odometry.publish(odometry)
+        if self._transforms is not None:
+            transform = TransformStamped(
+                child_frame_id=self._prefix + self._root, transform=transform_message(T)
+            )
+            transform.header = odometry.header
+            self._transforms.publish(TFMessage(transforms=[transform]))
+
+    def _publish_slow(self) -> None:
+        s, robot, stamp = self._simulation.stepper, self._simulation.robot, self.stamp()
+        energy = s.energy()
+        message = Energy(
+            robot=robot.name,
+            kinetic=float(energy.kinetic),
+            gravity=float(energy.gravity),
+            elastic=float(energy.elastic),
+            total=float(energy.total),
+            work=float(s.work),
+            dissipated=float(s.dissipated),
+        )
+        message.header.stamp, message.header.frame_id = stamp, "world"
+        self._energy.publish(message)
+        for extra in self.extras:
+            extra.publish_slow(stamp)
+        if self._reactions is not None:
+            w = self._reactions(s.q, s.v, s.a, self._simulation.loads())
+            for publisher, link, row in zip(self._wrenches, self._reactions.links, w, strict=True):
+                wrench = WrenchStamped(wrench=wrench_message(row))
+                wrench.header.stamp, wrench.header.frame_id = stamp, self._prefix + link
+                publisher.publish(wrench)
+
+
+def joint_state_message(names: Sequence[str]) -> NumberMessage:
+    """JointState of these joints; its numbers are position, velocity, effort."""
+    message = JointState(name=list(names))
+    return NumberMessage(
+        message, [(message, field, len(names)) for field in ("position", "velocity", "effort")]
+    )
+
+
+def state_message(message: DynamicsState) -> NumberMessage:
+    """A DynamicsState whose numbers are positions, velocities, accelerations, efforts."""
+    fields = ("positions", "velocities", "accelerations", "efforts")
+    return NumberMessage(message, [(message, field, len(getattr(message, field))) for field in fields])
+
+
+def _next(due: float, t: float, interval: float) -> float:
+    """The next due time after t on the grid of due times."""
+    return due + interval * max(1, int((t - due) / interval) + 1)

@@ -1,0 +1,1 @@
+"""`state_publisher`: transforms and markers of a robot that bends."""

@@ -1,0 +1,138 @@
+"""Bent links as meshes: their outline swept along the deformed centre line, coloured by a quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from visualization_msgs.msg import Marker
+
+from flexdyn_ros.expanded.colour_scale import colours_of
+from flexdyn_ros.expanded.kernels.tubes import lengths, paint, sweep
+from flexdyn_ros.expanded.outlines import outline
+from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent
+from flexdyn_ros.nodes.state_publisher.marker_bytes import MeshMessage
+
+__all__ = ["DeformationMesh"]
+
+#: points around a round link
+AROUND = 12
+#: colours that values are looked up in: 256 rows red green blue alpha of 0..1
+TABLE = np.column_stack((colours_of(np.linspace(0.0, 1.0, 256)) / 255.0, np.ones(256))).astype(np.float32)
+
+
+class _Tube:
+    """The shape of one link: outline (n, 3) in the axes of a section, and which corners make triangles."""
+
+    def __init__(self, description: Any, bent: Bent) -> None:
+        ring = outline(description, bent.link, bent.length, AROUND)
+        # beams lie along the x axis of their frame, soft sections along the z axis of SECTION/base
+        self.along = 2 if bent.frame.endswith("/base") else 0
+        self.ring = np.insert(ring, self.along, 0.0, axis=1)
+        k, n = len(bent.stations), len(ring)
+        i, j = np.meshgrid(np.arange(k - 1), np.arange(n), indexing="ij")
+        a, b = i * n + j, i * n + (j + 1) % n
+        sides = np.stack((a, b, b + n, a, b + n, a + n), axis=-1).ravel()
+        end = (k - 1) * n
+        fan = np.array([(0, m + 1, m) for m in range(1, n - 1)]).ravel()
+        far = np.array([(end, end + m, end + m + 1) for m in range(1, n - 1)]).ravel()
+        self.corners = np.concatenate((sides, fan, far)).astype(np.int64)
+        self.station = self.corners // n
+        self.straight = np.zeros((k, 3))
+        self.straight[:, self.along] = bent.stations * bent.length
+        self._surface, self.value = np.zeros((k * n, 3)), np.zeros(k)
+
+    def write_points(self, bent: Bent, magnification: float, out: np.ndarray) -> None:
+        """Corners of the triangles, in the undeformed frame of the link, to out (m, 3) [m]."""
+        sweep(
+            self.straight,
+            bent.displacement,
+            bent.rotation,
+            magnification,
+            self.ring,
+            self.corners,
+            self._surface,
+            out,
+        )
+
+    def write_colours(self, scale: float, out: np.ndarray) -> None:
+        """Colours of scale times `value` at the stations (k,), of 0..1, to out (m, 4)."""
+        paint(self.value, scale, self.station, TABLE, out)
+
+
+class DeformationMesh:
+    """MarkerArray messages of all bent links of a robot, as bytes.
+
+    Attributes
+    ----------
+    top : float
+        Value of the last colour: `settings.colour_limit`, or where that is 0 the largest value so far.
+    """
+
+    def __init__(self, description: Any) -> None:
+        self._description = description
+        self._shape: tuple[Any, ...] = ()
+        self._before: tuple[float, list[np.ndarray]] | None = None
+        self.top = 0.0
+
+    def restart_colours(self) -> None:
+        """Let the scale of colours grow from nothing."""
+        self.top = 0.0
+
+    def message(self, stamp: tuple[int, int], links: Sequence[Bent], settings: Any) -> bytes | None:
+        """The message of some deflections; None where nothing bends.
+
+        settings: magnification, colour, colour_limit, frame_prefix of StatePublisherParameters.
+        """
+        drawn = [bent for bent in links if len(bent.stations) > 1]
+        if not drawn:
+            return None
+        self._make(drawn, settings.frame_prefix)
+        largest = self._take_values(stamp, drawn, settings.colour)
+        self.top = settings.colour_limit or max(self.top, largest)
+        scale = 1.0 / self.top if self.top > 0.0 else 0.0
+        for n, (bent, tube) in enumerate(zip(drawn, self._tubes, strict=True)):
+            tube.write_points(bent, settings.magnification, self._template.points[n])
+            tube.write_colours(scale, self._template.colours[n])
+        return self._template.stamped(stamp)
+
+    def _make(self, links: Sequence[Bent], prefix: str) -> None:
+        """Shapes and message for these links, if they are not those of before."""
+        shape = (prefix, *((bent.link, bent.frame, bent.stations.tobytes(), bent.length) for bent in links))
+        if shape == self._shape:
+            return
+        self._shape = shape
+        self._tubes = [_Tube(self._description, bent) for bent in links]
+        self._before = None
+        markers = [_marker(bent, number, prefix) for number, bent in enumerate(links)]
+        self._template = MeshMessage(markers, [len(tube.corners) for tube in self._tubes])
+
+    def _take_values(self, stamp: tuple[int, int], links: Sequence[Bent], colour: str) -> float:
+        """What colours stand for, to the tubes, and the largest; velocity: how fast the displacement
+        changes."""
+        if colour == "velocity":
+            shown = self._velocities(stamp[0] + 1e-9 * stamp[1], links)
+        else:
+            shown = [getattr(bent, colour) for bent in links]
+        return max(
+            lengths(x.reshape(len(x), -1), tube.value) for x, tube in zip(shown, self._tubes, strict=True)
+        )
+
+    def _velocities(self, time: float, links: Sequence[Bent]) -> list[np.ndarray]:
+        """By the difference to the message before, (k, 3) per link; zeros after a pause."""
+        before, self._before = self._before, (time, [bent.displacement.copy() for bent in links])
+        if before is None or not 0.0 < time - before[0] < 1.0:
+            return [np.zeros((len(bent.stations), 3)) for bent in links]
+        return [
+            (bent.displacement - was) / (time - before[0]) for bent, was in zip(links, before[1], strict=True)
+        ]
+
+
+def _marker(bent: Bent, number: int, prefix: str) -> Marker:
+    marker = Marker(ns=f"deformation/{bent.link}", id=number, type=Marker.TRIANGLE_LIST, action=Marker.ADD)
+    marker.header.frame_id = prefix + bent.frame
+    marker.pose.orientation.w = 1.0
+    marker.scale.x = marker.scale.y = marker.scale.z = 1.0
+    marker.color.a = 1.0
+    return marker

@@ -1,0 +1,1 @@
+"""Numbers, no robots: algebra, compilation, steps in time."""

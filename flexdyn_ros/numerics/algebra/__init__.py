@@ -1,0 +1,1 @@
+"""Rotations, small dense linear algebra, moving on the configuration manifold."""

@@ -1,0 +1,1 @@
+"""Compiled steps in time over a family's table of functions."""

@@ -1,0 +1,1 @@
+"""The robot: verbs over a state, their arguments, batches and results, for every family."""

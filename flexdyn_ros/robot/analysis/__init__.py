@@ -1,0 +1,1 @@
+"""What follows from the verbs: states of rest, modes of vibration, partial motion, bounds of steps."""

@@ -1,0 +1,162 @@
+"""Modes of vibration about a state of rest, for robots of any family."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import FlexdynWarning, SingularityError, UnknownNameError
+from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.results import Modes
+
+__all__ = ["chosen_coordinates", "modes_of"]
+
+#: eigenvalues of M^-1 K below this [1/s2] count as zero: gravity over a millimetre, times the rounding of
+#: doubles
+SMALLEST_EIGENVALUE = 1e-9
+
+
+def chosen_coordinates(
+    names: Sequence[str] | str, coordinates: tuple[Coordinate, ...], what: str
+) -> np.ndarray:
+    """Mask (nv,) of the coordinates in `names`; the word "joints" stands for all of kind joint.
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    mask = np.zeros(len(coordinates), dtype=bool)
+    index = {c.name: c.v_index for c in coordinates}
+    for name in (names,) if isinstance(names, str) else names:
+        if name == "joints":
+            mask |= np.array([c.kind == "joint" for c in coordinates], dtype=bool)
+        elif name in index:
+            mask[index[name]] = True
+        else:
+            raise UnknownNameError(f"coordinate in {what}", name, ("joints", *index))
+    return mask
+
+
+def modes_of(M: np.ndarray, K: np.ndarray, D: np.ndarray, locked: np.ndarray) -> Modes:
+    """Modes of M a + D v + K dq = 0 with some coordinates locked.
+
+    Parameters
+    ----------
+    M, K, D : (..., nv, nv)
+        Mass matrix, stiffness d(h - damping)/dq and damping dh/dv at v = 0. Away from equilibrium the K of a
+        free body is not symmetric; its symmetric part is the second derivative of the potential along the
+        body's turns.
+    locked : (nv,) bool
+
+    Returns
+    -------
+    Modes
+        frequency sqrt(eigenvalue of M^-1 K) / 2 pi [Hz] and shape of the undamped robot; damping ratio of the
+        complex pair of the damped one that belongs to the mode (see `_damping_ratios`). (..., m) with m = nv
+        - number locked.
+
+    Raises
+    ------
+    SingularityError
+        If M of a single state is not positive definite; in a batch its rows are NaN, with a FlexdynWarning.
+    """
+    batch, nv = M.shape[:-2], M.shape[-1]
+    free = np.flatnonzero(~locked)
+    m = free.size
+    pick = np.ix_(free, free)
+    count = int(np.prod(batch))
+    frequency, ratio = np.zeros((count, m)), np.zeros((count, m))
+    shape, unstable = np.zeros((count, nv, m)), np.zeros(count, dtype=bool)
+    blocks: list[Any] = [A.reshape(count, nv, nv) for A in (M, K, D)]
+    singular = 0
+    for i in range(count if m else 0):
+        try:
+            eigenvalues, vectors, unstable[i] = _undamped(*(A[i][pick] for A in blocks[:2]))
+        except SingularityError:
+            if batch == ():
+                raise
+            frequency[i] = ratio[i] = shape[i] = np.nan
+            singular += 1
+            continue
+        omega = np.sqrt(eigenvalues)
+        frequency[i] = omega / (2.0 * np.pi)
+        shape[i, free] = vectors
+        ratio[i] = _damping_ratios(omega, vectors.T @ blocks[2][i][pick] @ vectors)
+    if singular:
+        text = (
+            f"the mass matrix is not positive definite in {singular} of {count} samples; their rows are NaN"
+        )
+        warnings.warn(text, FlexdynWarning, 3)
+    return Modes(
+        frequency.reshape(*batch, m),
+        ratio.reshape(*batch, m),
+        shape.reshape(*batch, nv, m),
+        unstable.reshape(batch)[()],
+    )
+
+
+def _undamped(M: np.ndarray, K: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Eigenvalues of (K, M) by rising size (zero where they are zero to rounding, or negative), vectors,
+    unstable?"""
+    from scipy.linalg import eigh  # not at the top: scipy costs half of the time that loading a robot takes
+
+    try:
+        eigenvalues, vectors = eigh(0.5 * (K + K.T), M)
+    except np.linalg.LinAlgError:
+        smallest = float(np.linalg.eigvalsh(M)[0])
+        raise SingularityError(
+            f"the mass matrix is not positive definite, smallest eigenvalue {smallest:.3g}", smallest
+        ) from None
+    zero = 64.0 * len(M) * np.finfo(float).eps * np.abs(eigenvalues).max() + SMALLEST_EIGENVALUE
+    return np.where(eigenvalues > zero, eigenvalues, 0.0), vectors, bool(eigenvalues[0] < -zero)
+
+
+def _damping_ratios(omega: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """Damping ratios of x'' + C x' + diag(omega^2) x = 0, mode by mode.
+
+    Each mode owns two of the eigenvalues s1, s2: a complex pair, or two real ones; its ratio is
+    -(s1 + s2) / (2 sqrt(s1 s2)), more than one for two real ones, and infinite for modes of frequency zero.
+    """
+    m = omega.size
+    moving = omega > 0.0
+    ratio = np.full(m, np.inf)
+    own = np.diag(C)
+    ratio[moving] = own[moving] / (2.0 * omega[moving])
+    coupling = np.abs(C - np.diag(own)).max(initial=0.0)
+    if coupling <= 1e-12 * np.abs(own).max(initial=0.0):
+        return ratio
+    return _coupled_ratios(omega, C, ratio)
+
+
+def _coupled_ratios(omega: np.ndarray, C: np.ndarray, ratio: np.ndarray) -> np.ndarray:
+    """`_damping_ratios` where damping couples the modes: roots are given to modes by how much they move
+    them.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    m = omega.size
+    state = np.block([[np.zeros((m, m)), np.eye(m)], [-np.diag(omega**2), -C]])
+    s, x = np.linalg.eig(state)
+    # how much of each eigenvector moves in each mode; positions and velocities together, so that real roots
+    # count too
+    share = np.abs(x[:m]) ** 2 * np.maximum(omega, 1.0)[:, None] ** 2 + np.abs(x[m:]) ** 2
+    share /= share.sum(axis=0)
+    pairs = np.flatnonzero(s.imag > 0.0)
+    modes, chosen = linear_sum_assignment(-share[:, pairs])
+    for mode, at in zip(modes, chosen, strict=True):
+        root = s[pairs[at]]
+        ratio[mode] = -root.real / abs(root) if omega[mode] > 0.0 else np.inf
+    left = np.setdiff1d(np.arange(m), modes)
+    real = np.flatnonzero(s.imag == 0.0)
+    if left.size:
+        _, slots = linear_sum_assignment(-np.repeat(share[np.ix_(left, real)], 2, axis=0))
+        for k, mode in enumerate(left):
+            s1, s2 = s[real[slots[2 * k : 2 * k + 2]]].real
+            if omega[mode] > 0.0 and s1 * s2 > 0.0:
+                ratio[mode] = -(s1 + s2) / (2.0 * np.sqrt(s1 * s2))
+            elif omega[mode] > 0.0:
+                ratio[mode] = np.inf
+    return ratio

@@ -1,0 +1,180 @@
+"""The door: arguments of verbs become rows of contiguous float64, or an error that names the culprit."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError
+from flexdyn_ros.numerics.compiling.status import BAD_QUATERNION, QUATERNION_TOLERANCE
+
+__all__ = [
+    "Rows",
+    "by_name",
+    "check_out",
+    "explain_status",
+    "finite_number",
+    "numbers",
+    "refuse_nonfinite",
+    "warn_of_singular_rows",
+]
+
+
+def numbers(value: Any, name: str, size: int | None = None) -> np.ndarray:
+    """`value` as a float64 array whose last axis has `size` entries.
+
+    Raises
+    ------
+    DimensionError
+        If it is no array of real numbers or its last axis has another length.
+    """
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise TypeError
+        array = array.astype(np.float64, copy=False)
+    except (TypeError, ValueError):
+        raise DimensionError(f"{name} is {_described(value)}, expected an array of real numbers") from None
+    if size is not None and (array.ndim == 0 or array.shape[-1] != size):
+        raise DimensionError(f"{name} has shape {array.shape}, expected (..., {size})")
+    return array
+
+
+def finite_number(value: Any, name: str) -> float:
+    """`value` as a float.
+
+    Raises
+    ------
+    DimensionError, StateError
+        If it is no single real number; if it is NaN or infinite.
+    """
+    number = numbers(value, name)
+    if number.shape != ():
+        raise DimensionError(f"{name} has shape {number.shape}, expected a single number")
+    if not np.isfinite(number):
+        raise StateError(f"{name} is {number}, expected a finite number")
+    return float(number)
+
+
+def by_name(value: Any, name: str, content: str) -> Mapping[str, Any]:
+    """`value`, a mapping whose keys are names; an empty one for None.
+
+    Raises
+    ------
+    DimensionError
+        If it is no mapping.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise DimensionError(f"{name} is {_described(value)}, expected a mapping from name to {content}")
+    return value
+
+
+def _described(value: Any) -> str:
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+class Rows:
+    """Several arguments broadcast together: `shape` is the batch, `count` its size, `take(name)` the rows of
+    one.
+
+    Parameters
+    ----------
+    arguments : mapping from name to (value, size of the last axis, or a tuple of the last axes)
+    """
+
+    def __init__(self, arguments: Mapping[str, tuple[Any, int | tuple[int, ...]]]) -> None:
+        self._arrays: dict[str, np.ndarray] = {}
+        self._tails: dict[str, tuple[int, ...]] = {}
+        for name, (value, size) in arguments.items():
+            tail = (size,) if isinstance(size, int) else size
+            array = numbers(value, name, tail[-1])
+            if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
+                raise DimensionError(
+                    f"{name} has shape {array.shape}, expected (..., {', '.join(map(str, tail))})"
+                )
+            self._arrays[name], self._tails[name] = array, tail
+        leading = {name: a.shape[: a.ndim - len(self._tails[name])] for name, a in self._arrays.items()}
+        try:
+            self.shape = np.broadcast_shapes(*leading.values())
+        except ValueError:
+            text = ", ".join(f"{name} {shape}" for name, shape in leading.items())
+            raise DimensionError(f"leading dimensions do not broadcast: {text}") from None
+        self.count = prod(self.shape)
+
+    def take(self, name: str) -> np.ndarray:
+        """Rows (count, ...) of one argument, C-contiguous and writable (entries take no other)."""
+        array, tail = self._arrays[name], self._tails[name]
+        full = np.broadcast_to(array, self.shape + tail) if array.shape != self.shape + tail else array
+        return np.require(full.reshape((self.count, *tail)), requirements=("C", "A", "W"))
+
+
+def check_out(out: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """The array to write to: `out` if it fits, a new one if it is None."""
+    if out is None:
+        return np.empty(shape)
+    if (
+        not isinstance(out, np.ndarray)
+        or out.dtype != np.float64
+        or out.shape != shape
+        or not out.flags.c_contiguous
+    ):
+        given = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise DimensionError(f"out is {given}, expected a C-contiguous float64 array of shape {shape}")
+    if not out.flags.writeable:
+        raise DimensionError("out is read-only")
+    return out
+
+
+def explain_status(status: int, rows: Mapping[str, np.ndarray]) -> None:
+    """Raise the StateError that a kernel's status stands for; return if the arguments are not to blame."""
+    code, index = status % 8, status // 8
+    if code == 0:
+        return
+    single = next(iter(rows.values())).shape[0] == 1
+    where = "" if single else f" of sample {index}"
+    if code == BAD_QUATERNION:
+        raise StateError(
+            f"a quaternion in q{where} is not of unit length within {QUATERNION_TOLERANCE:g}: "
+            f"q = {rows['q'][index]}"
+        )
+    for name, array in rows.items():
+        bad = np.flatnonzero(~np.isfinite(array[index].ravel()))
+        if bad.size:
+            raise StateError(
+                f"{name}[{bad[0]}]{where} is {array[index].ravel()[bad[0]]}, expected a finite number"
+            )
+
+
+def refuse_nonfinite(data: Mapping[str, np.ndarray]) -> None:
+    """StateError if rows (n, ...) of some argument hold NaN or infinity."""
+    for name, rows in data.items():
+        wrong = np.flatnonzero(~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim))))
+        if wrong.size:
+            explain_status(2 + 8 * int(wrong[0]), {name: rows})
+
+
+def warn_of_singular_rows(
+    result: np.ndarray, rows: Mapping[str, np.ndarray], what: str, batch: tuple[int, ...]
+) -> None:
+    """Deal with non-finite rows of a result whose arguments are good: raise for a single state (batch is
+    ()), else make them NaN and warn."""
+    bad = ~np.isfinite(result).all(axis=tuple(range(1, result.ndim)))
+    for name, array in rows.items():
+        wrong = ~np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
+        if wrong.any():
+            explain_status(2 + 8 * int(np.flatnonzero(wrong)[0]), {name: array})
+    if not bad.any():
+        return
+    if batch == ():
+        raise SingularityError(f"{what} is singular, or the state so large that the result overflows", 0.0)
+    result[bad] = np.nan
+    warnings.warn(
+        f"{what} is singular in {int(bad.sum())} of {bad.size} samples; their rows are NaN", FlexdynWarning, 4
+    )

@@ -1,0 +1,109 @@
+"""Reactions in joints: what a joint must transmit so that everything beyond it moves as it does.
+
+Behind every joint of a copy of the tree stand three sliding and three turning joints that do not move: the
+efforts on them, by the recursive Newton-Euler algorithm of the tree, are the force and the moment there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.errors import UnknownNameError, UnsupportedError
+from flexdyn_ros.robot.arguments import numbers
+from flexdyn_ros.robot.coordinates import Coordinate
+
+if TYPE_CHECKING:
+    from flexdyn_ros.families.trees.robot import TreeRobot
+
+__all__ = ["ChosenReactions", "JointReactions", "reactions_of"]
+
+
+class JointReactions(NamedTuple):
+    """What joints transmit to their child links, at the origins of these, world axes.
+
+    names : tuple of str, nj
+        "base" for what the root link is given (by the ground, or by the effort on a floating base), then
+        joints by their names, those of free bodies left out.
+    force, moment : (..., nj, 3) arrays [N, N m]
+    """
+
+    names: tuple[str, ...]
+    force: np.ndarray
+    moment: np.ndarray
+
+    def of(self, name: str) -> np.ndarray:
+        """Wrench (..., 6) = (moment; force) in a joint."""
+        at = self.names.index(name)
+        return np.concatenate([self.moment[..., at, :], self.force[..., at, :]], axis=-1)
+
+
+class ChosenReactions:
+    """Reactions in chosen joints of a robot, in the axes of their child links.
+
+    Parameters
+    ----------
+    robot : Robot
+    joints : sequence of str
+        URDF joints, or "base" for what the root link is given.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such joint.
+    UnsupportedError
+        If robots of this kind have no reactions.
+    """
+
+    def __init__(self, robot: Any, joints: Sequence[str]) -> None:
+        if robot.kind != "tree" or not hasattr(robot, "joint_reactions"):
+            raise UnsupportedError(
+                f"robots of kind '{robot.kind}' have no joint reactions by this verb; kind 'tree' has"
+            )
+        description = robot.description
+        links = {joint.name: joint.child for joint in description.joints if joint.type != "floating"}
+        links = {"base": description.root, **links}
+        for name in joints:
+            if name not in links:
+                raise UnknownNameError("joint", name, tuple(links))
+        self._robot, self.names = robot, tuple(joints)
+        self.links = tuple(links[name] for name in joints)
+
+    def __call__(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None = None) -> np.ndarray:
+        """Wrenches (k, 6) = (moment; force) on the child links at their origins [N m, N] of one motion."""
+        found = self._robot.joint_reactions(q, v, a, wrenches)
+        R = self._robot.frames(q, self.links)[:, :3, :3]
+        world = np.array([found.of(name) for name in self.names]).reshape(len(self.names), 2, 3)
+        return np.einsum("kij,kwi->kwj", R, world).reshape(len(self.names), 6)
+
+
+def reactions_of(
+    robot: TreeRobot, loose: TreeRobot, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None
+) -> JointReactions:
+    """Reactions of a robot; loose: its copy with the joints that do not move."""
+    q, v, a = numbers(q, "q", robot.nq), numbers(v, "v", robot.nv), numbers(a, "a", robot.nv)
+    held = [c for c in loose.coordinates if c.kind == "reaction"]
+    own_q, own_v = _others(loose.q_names, held), _others(loose.v_names, held)
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
+
+    def spread(x: np.ndarray, size: int, own: list[int]) -> np.ndarray:
+        whole = np.zeros((*batch, size))
+        whole[..., own] = x
+        return whole
+
+    whole_q, whole_v = spread(q, loose.nq, own_q), spread(v, loose.nv, own_v)
+    tau = loose.inverse_dynamics(whole_q, whole_v, spread(a, loose.nv, own_v), wrenches)
+    rows = tau[..., [c.v_index for c in held]]
+    local = rows.reshape(*rows.shape[:-1], len(held) // 6, 2, 3)
+    names = tuple(c.name.rpartition("/")[0] for c in held[::6])
+    R = robot.frames(q, tuple(c.body for c in held[::6]))[..., :3, :3]
+    world = np.einsum("...kij,...kwj->...kwi", R, local)
+    return JointReactions(names, world[..., 0, :], world[..., 1, :])
+
+
+def _others(names: tuple[str, ...], held: list[Coordinate]) -> list[int]:
+    """Indices of the names that are not those of held coordinates, which come in the same order."""
+    without = {c.name for c in held}
+    return [i for i, name in enumerate(names) if name not in without]

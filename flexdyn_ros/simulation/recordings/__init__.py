@@ -1,0 +1,1 @@
+"""Trajectories as MCAP recordings, and back."""

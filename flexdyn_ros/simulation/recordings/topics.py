@@ -1,0 +1,305 @@
+"""Trajectories as recordings (MCAP) and back: the topics that the simulator node would have published."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.errors import StateError, UnsupportedError
+from flexdyn_ros.expanding import bending_frames, expand
+from flexdyn_ros.robot.coordinates import units_of
+from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.simulation.recordings.bag import Bag
+from flexdyn_ros.simulation.recordings.cdr import Layout
+from flexdyn_ros.simulation.recordings.recorded_types import (
+    DEFLECTIONS,
+    ENERGY,
+    JOINT_STATES,
+    ODOMETRY,
+    STATE,
+    TEXT,
+)
+
+if TYPE_CHECKING:
+    from flexdyn_ros.simulation.trajectory import Trajectory
+
+__all__ = ["energy_layout", "note_robot", "record_trajectory", "state_layout"]
+
+STATE_TOPIC, ENERGY_TOPIC = "/simulator/state", "/simulator/energy"
+#: names of the metadata records: of the robot, of how the run ended
+ROBOT_NOTE, RUN_NOTE = "flexdyn_robot", "flexdyn_run"
+ENERGY_PARTS = ("kinetic", "gravity", "elastic", "total", "work", "dissipated")
+DEFLECTION_PARTS = (
+    ("displacement", 3), ("rotation", 3), ("curvature", 3), ("strain", 1), ("moment", 3), ("axial_force", 1),
+)  # fmt: skip
+#: samples whose messages are made at once
+BLOCK = 2000
+
+
+class _Stream(NamedTuple):
+    """Messages of one topic: bytes (n, size), stamps (n,) [ns], number of the channel."""
+
+    channel: int
+    stamps: np.ndarray
+    rows: np.ndarray
+
+
+def record_trajectory(
+    trajectory: Trajectory, path: str | PathLike, *, deflection_rate_hz: float = 30.0
+) -> None:
+    """Write a trajectory as an MCAP recording that rosbag2 and Foxglove open.
+
+    Topics: `/simulator/state` and `/simulator/energy` at every sample and, if the trajectory has its robot,
+    `/joint_states` of the expanded robot at every sample, `/odom` of a base that moves, `/deflections`,
+    `/robot_description` and `/expanded/robot_description`. Stamps are the times of the trajectory, to the
+    nanosecond; accelerations are differences of the velocities.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    path : path
+    deflection_rate_hz : float
+        Deflections per second of simulated time; they are larger than everything else.
+
+    Raises
+    ------
+    StateError
+        If the trajectory begins before time 0, which a recording cannot.
+    MissingExtraError
+        If mcap or rosbags is not installed.
+    """
+    if len(trajectory) and trajectory.t[0] < 0.0:
+        raise StateError(
+            f"a recording cannot begin before 0 s, this trajectory does at {trajectory.t[0]:g} s"
+        )
+    with Bag(path) as bag:
+        if trajectory.robot is not None:
+            note_robot(bag, trajectory.robot, _nanoseconds(trajectory.t[:1]))
+        else:
+            bag.note(ROBOT_NOTE, _names_note(trajectory))
+        for start in range(0, len(trajectory), BLOCK):
+            chosen = slice(start, min(start + BLOCK, len(trajectory)))
+            streams = list(_streams(bag, trajectory, chosen, deflection_rate_hz))
+            _write_in_order(bag, streams)
+        bag.note(RUN_NOTE, _run_note(trajectory))
+
+
+def note_robot(bag: Bag, robot: Robot, stamps: np.ndarray | None = None) -> None:
+    """Write what a reader needs to know of a robot: its description, latched, and the units of its
+    coordinates.
+
+    Parameters
+    ----------
+    bag : Bag
+    robot : Robot
+    stamps : (1,) array of int, optional
+        Time of the messages [ns]; default 0.
+    """
+    stamps = np.zeros(1, dtype=np.int64) if stamps is None or not len(stamps) else stamps
+    texts = {"/robot_description": robot.description.text}
+    expanded = _expanded(robot)
+    if expanded is not None:
+        texts["/expanded/robot_description"] = expanded.urdf
+    for topic, text in texts.items():
+        channel = bag.channel(topic, TEXT, latched=True)
+        bag.write(channel, Layout().text(text).messages(stamps, {})[0].tobytes(), int(stamps[0]))
+    bag.note(ROBOT_NOTE, _robot_note(robot))
+
+
+def state_layout(
+    robot: str, q_names: tuple[str, ...], v_names: tuple[str, ...], effort_names: tuple[str, ...]
+) -> Layout:
+    """Layout of DynamicsState messages; slots q, v, a, tau."""
+    layout = Layout().header("world").text(robot)
+    layout.texts(q_names).doubles("q", len(q_names))
+    layout.texts(v_names).doubles("v", len(v_names)).doubles("a", len(v_names))
+    return layout.texts(effort_names).doubles("tau", len(effort_names))
+
+
+def energy_layout(robot: str) -> Layout:
+    """Layout of Energy messages; one slot, all six numbers."""
+    return Layout().header("world").text(robot).doubles("parts", len(ENERGY_PARTS), sequence=False)
+
+
+# ---- one block of samples ----
+
+
+def _streams(bag: Bag, t: Trajectory, chosen: slice, deflection_rate: float) -> Iterator[_Stream]:
+    stamps = _nanoseconds(t.t[chosen])
+    layout = state_layout(t.robot_name, t.q_names, t.v_names, t.effort_names)
+    numbers = {
+        "q": t.q[chosen],
+        "v": t.v[chosen],
+        "a": _accelerations(t, chosen),
+        "tau": t.tau[chosen],
+    }
+    yield _Stream(bag.channel(STATE_TOPIC, STATE), stamps, layout.messages(stamps, numbers))
+    if t.energy is not None:
+        parts = [*t.energy, t.energy.total, t.work, t.dissipated]
+        values = np.stack([part[chosen] for part in parts], axis=-1)
+        rows = energy_layout(t.robot_name).messages(stamps, {"parts": values})
+        yield _Stream(bag.channel(ENERGY_TOPIC, ENERGY), stamps, rows)
+    if t.robot is not None:
+        yield from _robot_streams(bag, t, t.robot, chosen, deflection_rate)
+
+
+def _robot_streams(
+    bag: Bag, t: Trajectory, robot: Robot, chosen: slice, deflection_rate: float
+) -> Iterator[_Stream]:
+    """What needs the robot itself: joint states, odometry, deflections."""
+    stamps, q, v = _nanoseconds(t.t[chosen]), t.q[chosen], t.v[chosen]
+    expanded = _expanded(robot)
+    if expanded is not None:
+        names = expanded.joint_names
+        layout = Layout().header("").texts(names)
+        for slot in ("position", "velocity", "effort"):
+            layout.doubles(slot, len(names))
+        numbers = {
+            "position": expanded.joint_positions(q),
+            "velocity": expanded.joint_velocities(q, v),
+            "effort": expanded.joint_efforts(t.tau[chosen]),
+        }
+        yield _Stream(bag.channel("/joint_states", JOINT_STATES), stamps, layout.messages(stamps, numbers))
+    if robot.description.base.type in ("floating", "planar"):
+        rows = _odometry(robot, q, v, stamps)
+        yield _Stream(bag.channel("/odom", ODOMETRY), stamps, rows)
+    slow = _thinned(t.t, chosen, deflection_rate)
+    if slow.size:
+        found = robot.deflections(t.q[slow])
+        if found:
+            rows = _deflection_rows(robot, found, _nanoseconds(t.t[slow]))
+            yield _Stream(bag.channel("/deflections", DEFLECTIONS), _nanoseconds(t.t[slow]), rows)
+
+
+def _odometry(robot: Robot, q: np.ndarray, v: np.ndarray, stamps: np.ndarray) -> np.ndarray:
+    """nav_msgs/Odometry of the root link: pose in the world, twist in its own axes, linear first."""
+    root = robot.description.root
+    T = robot.frames(q, root)
+    V = np.einsum("nij,nj->ni", robot.jacobian(q, root), v)
+    back = np.swapaxes(T[:, :3, :3], -1, -2)
+    twist = np.concatenate(
+        (np.einsum("nij,nj->ni", back, V[:, 3:]), np.einsum("nij,nj->ni", back, V[:, :3])), axis=-1
+    )
+    layout = Layout().header("odom").text(root)
+    for slot, count in (("pose", 7), ("pose_covariance", 36), ("twist", 6), ("twist_covariance", 36)):
+        layout.doubles(slot, count, sequence=False)
+    zeros = np.zeros((len(q), 36))
+    numbers = {
+        "pose": np.concatenate((T[:, :3, 3], _quaternions(T[:, :3, :3])), axis=-1),
+        "pose_covariance": zeros,
+        "twist": twist,
+        "twist_covariance": zeros,
+    }
+    return layout.messages(stamps, numbers)
+
+
+def _deflection_rows(robot: Robot, found: dict[str, Any], stamps: np.ndarray) -> np.ndarray:
+    layout = Layout().header("world").text(robot.name).count(len(found))
+    numbers: dict[str, np.ndarray] = {}
+    frames = bending_frames(robot.description)
+    for link, d in found.items():
+        k = len(d.station)
+        frame, length = frames[link]
+        layout.text(link).text(frame)
+        layout.doubles(f"{link}/length", 1, sequence=False).doubles(f"{link}/station", k)
+        numbers[f"{link}/length"] = np.full(len(stamps), length)
+        numbers[f"{link}/station"] = np.tile(d.station, (len(stamps), 1))
+        for part, width in DEFLECTION_PARTS:
+            layout.doubles(f"{link}/{part}", k, width=width)
+            numbers[f"{link}/{part}"] = getattr(d, part)
+    return layout.messages(stamps, numbers)
+
+
+def _write_in_order(bag: Bag, streams: list[_Stream]) -> None:
+    """Messages of a block by rising time, so that players need not sort."""
+    stamps = np.concatenate([stream.stamps for stream in streams])
+    owner = np.repeat(np.arange(len(streams)), [len(stream.stamps) for stream in streams])
+    place = np.concatenate([np.arange(len(stream.stamps)) for stream in streams])
+    for i in np.argsort(stamps, kind="stable").tolist():
+        stream = streams[owner[i]]
+        bag.write(stream.channel, stream.rows[place[i]].tobytes(), int(stamps[i]))
+
+
+# ---- notes ----
+
+
+def _names_note(t: Trajectory | Robot) -> dict[str, str]:
+    fields = ("q_names", "v_names", "effort_names", "q_units", "v_units", "effort_units")
+    return {name: json.dumps(getattr(t, name)) for name in fields if hasattr(t, name)}
+
+
+def _robot_note(robot: Robot) -> dict[str, str]:
+    q_units, v_units, effort_units = units_of(robot)
+    note = _names_note(robot)
+    note |= {"q_units": json.dumps(q_units), "v_units": json.dumps(v_units)}
+    note |= {"effort_units": json.dumps(effort_units), "name": robot.name, "kind": robot.kind}
+    return note | {"options": json.dumps(_options(robot))}
+
+
+def _options(robot: Robot) -> dict[str, Any]:
+    """What was set beside the text of the description, as `load(options=...)` takes it."""
+    options: dict[str, Any] = {}
+    for override in robot.description.overrides:
+        try:
+            json.dumps(override.new)
+        except TypeError:  # a road given as a function: a file cannot hold it
+            continue
+        options[override.path] = override.new
+    return options
+
+
+def _run_note(t: Trajectory) -> dict[str, str]:
+    events = [
+        {"time": e.time, "name": e.name, "terminal": e.terminal, "q": e.q.tolist(), "v": e.v.tolist()}
+        for e in t.events
+    ]
+    return {
+        "message": t.message,
+        "method": t.method,
+        "numbers": json.dumps([t.status, t.dt, t.wall_time]),
+        "events": json.dumps(events),
+        "saturated": json.dumps(np.flatnonzero(t.saturated).tolist()),
+    }
+
+
+# ---- small things ----
+
+
+def _nanoseconds(t: np.ndarray) -> np.ndarray:
+    return np.rint(np.asarray(t) * 1e9).astype(np.int64)
+
+
+def _accelerations(t: Trajectory, chosen: slice) -> np.ndarray:
+    """Differences of the velocities: what happened, whatever acted on the robot."""
+    start, stop = max(chosen.start - 1, 0), min(chosen.stop + 1, len(t))
+    times = t.t[start:stop]
+    if times.size < 2 or np.any(np.diff(times) <= 0.0):
+        return np.zeros_like(t.v[chosen])
+    rates = np.gradient(t.v[start:stop], times, axis=0)
+    return rates[chosen.start - start : chosen.start - start + (chosen.stop - chosen.start)]
+
+
+def _thinned(t: np.ndarray, chosen: slice, rate: float) -> np.ndarray:
+    """Indices of the first sample in each interval 1/rate among the chosen ones."""
+    tick = np.floor((t - t[0]) * rate + 1e-9)
+    first = np.flatnonzero(np.diff(tick, prepend=-1.0) > 0.0)
+    return first[(first >= chosen.start) & (first < chosen.stop)]
+
+
+def _expanded(robot: Robot) -> Any:
+    """The expanded robot, or None for families that have none yet."""
+    try:
+        return expand(robot)
+    except UnsupportedError:
+        return None
+
+
+def _quaternions(R: np.ndarray) -> np.ndarray:
+    """Quaternions x y z w (n, 4) of rotation matrices (n, 3, 3)."""
+    from scipy.spatial.transform import Rotation
+
+    return Rotation.from_matrix(R).as_quat()

@@ -1,0 +1,1 @@
+"""What moves a robot in time: fixed steps, error control, integrators outside."""

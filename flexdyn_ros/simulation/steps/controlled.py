@@ -1,0 +1,450 @@
+"""Runs with error control by compiled steps: numerics/stepping/controlled.py, and for stiff robots
+steppers_extrapolated.py, for platforms with hydraulics steppers_doubled.py."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from math import ceil
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.errors import SimulationError
+from flexdyn_ros.numerics.stepping import controlled as kernels
+from flexdyn_ros.numerics.stepping import doubled as steppers_doubled
+from flexdyn_ros.numerics.stepping import extrapolated as steppers_extrapolated
+from flexdyn_ros.simulation.events import Event, Watch, root_between
+from flexdyn_ros.simulation.plan import Plan
+from flexdyn_ros.simulation.progress import Progress
+from flexdyn_ros.simulation.record import Record
+from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.steps.stepper import FAILURES, Stepper
+from flexdyn_ros.simulation.steps.stiffness import allowed_errors, highest_rate
+from flexdyn_ros.simulation.trajectory import Trajectory
+
+__all__ = ["run_controlled"]
+
+_FAILURES = FAILURES | {
+    kernels.TOO_SMALL: "the step that the tolerances ask for became smaller than the resolution of the time"
+}
+#: steps between two looks at the clock where somebody is told of the progress
+CHUNK = 200
+#: how many times as large an error of a speed may be by default where links bend: their fast modes hold next
+#: to nothing of what moves, but all speeds tremble with them
+OF_SPEEDS = 5.0
+#: steps in a row that stability bounds, after which the method for stiff robots is tried; share of the steps
+#: by which it is tried; share of the evaluations that it must do with
+STIFF, TRIED, WORTH_IT = 15.0, 0.1, 0.5
+#: step times rate of a vibration beyond which dop853 is not taken: it is stable up to 5.9, and rates change
+#: with the posture
+STABLE = 4.5
+#: stops are as stiff as steps of this length could follow: the steps here are as short as they need [s]
+_STOPS_STEP = 1e-5
+#: period of the force control of cylinders, as of the nodes' steps [s]
+PERIOD = 1e-3
+#: tolerance of the pressures within a step of the platform, as a share of that of the platform
+SHARPER = 0.1
+#: shares of a step at which events are looked for, at least and at most
+LOOKS, MOST_LOOKS = 4, 64
+
+
+class _Kind(NamedTuple):
+    """A method: that of the stepper behind it, its kernels, and whether its steps can be looked into."""
+
+    of_stepper: str
+    kernels: ModuleType
+    interpolates: bool
+
+
+_KINDS = {
+    "dop853": _Kind("rk4", kernels, True),
+    "extrapolated": _Kind("rosenbrock", steppers_extrapolated, False),
+    "adaptive_staggered": _Kind("staggered", steppers_doubled, False),
+}
+
+_Provide = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, ctypes.c_int64, ctypes.c_int64)
+
+
+class _Provider:
+    """What follows time and state without breaks, asked at every evaluation: wrenches, prescribed motion,
+    forces that lag behind their commands."""
+
+    def __init__(self, plan: Plan, stepper: Stepper) -> None:
+        self._plan, self._stepper, robot = plan, stepper, plan.robot
+        self._lag = None if robot.motion is None else robot.motion.lag
+        self._held = float(plan.times[0]), plan.effort, np.zeros(robot.nu)
+        self._sizes = robot.nq, robot.nv
+        #: what a callable raised
+        self.error: BaseException | None = None
+        self._function = _Provide(self._answer)
+        self._tau = plan.effort
+        follows = plan.wrenches is not None or plan.drive is not None or plan.imposed is not None
+        follows |= plan.is_continuous
+        if follows or self._lag is not None:
+            stepper.ask_at_every_evaluation(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
+
+    def command(self, t: float, tau: np.ndarray) -> None:
+        """Efforts (nu,) that are commanded from t on."""
+        if self._lag is not None:
+            since, held, force = self._held
+            self._held = t, tau, self._lag.after(t - since, held, force)
+        self._tau = tau
+        self._stepper.set_efforts(tau)
+
+    def _answer(self, t: float, q: int, v: int) -> int:
+        if self.error is not None:
+            return 1
+        try:
+            self._provide(t, _copied(q, self._sizes[0]), _copied(v, self._sizes[1]))
+        except BaseException as error:  # noqa: BLE001  nothing may pass through compiled code; raised after it
+            self.error = error
+            return 1
+        return 0
+
+    def _provide(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        plan = self._plan
+        loads = plan.loads
+        if plan.wrenches is not None:
+            loads = plan.wrenches(t, q, v)
+            self._stepper.set_wrenches(loads)
+        if plan.drive is not None:
+            self._stepper.given[plan.drive.v_index] = plan.drive.at(t)[2]
+        tau = plan.command(t, q, v) if plan.is_continuous else self._tau
+        if plan.imposed is not None:
+            tau = plan.imposed.efforts(t, q, v, tau, loads, plan.drive)
+        if plan.is_continuous or plan.imposed is not None:
+            self._stepper.drive[:] = tau
+        if self._lag is not None:
+            since, held, force = self._held
+            self._stepper.drive[:] = self._lag.after(t - since, held, force)
+
+
+def _copied(address: int, size: int) -> np.ndarray:
+    return np.ctypeslib.as_array((ctypes.c_double * size).from_address(address)).copy()
+
+
+class _Run:
+    """A run under way: the stepper, its work memory and its samples."""
+
+    def __init__(self, plan: Plan, progress: Progress) -> None:
+        robot, springs = plan.robot, plan.limits == "spring"
+        with_cylinders = plan.cylinders != "direct"
+        self.plan, self.progress, self.record = plan, progress, Record(plan)
+        self.method = plan.method
+        if plan.method == "auto":
+            self.method = "adaptive_staggered" if with_cylinders else "dop853"
+        kind = _KINDS[self.method]
+        self.stepper = Stepper(
+            robot,
+            min(plan.dt, _STOPS_STEP),
+            kind.of_stepper,
+            q0=plan.q0,
+            v0=plan.v0,
+            t0=float(plan.times[0]),
+            # cylinders have end stops and largest forces of their own
+            limits="spring" if springs and not with_cylinders else "report",
+            saturate=plan.saturate and not with_cylinders,
+        )
+        self.provider = _Provider(plan, self.stepper)
+        self.stepper.set_wrenches(plan.loads)
+        self._control = np.zeros(kernels.CONTROL)
+        # beyond the region of stability errors grow to what the tolerances allow, in a robot at rest too
+        fastest = highest_rate(robot, plan.q0)
+        largest = STABLE / fastest if fastest > 0.0 and self.method == "dop853" else np.inf
+        self._control[[kernels.RTOL, kernels.LARGEST]] = plan.rtol, largest
+        self._control[kernels.PREVIOUS] = kernels.LEAST
+        self._control[kernels.OF_SPEEDS] = OF_SPEEDS if self.stepper.has_modes and plan.atol is None else 1.0
+        self._scale = allowed_errors(robot, plan.q0, plan.atol)
+        self._width = 2 * robot.nv + 2
+        self._more: tuple[np.ndarray, ...] = ()
+        self._cylinders: FusedHydraulics | None = None
+        if with_cylinders:
+            self._take_cylinders()
+        self._path = np.empty((CHUNK, robot.nq)), np.empty((CHUNK, robot.nv))
+        #: methods that were in use, and evaluations after which a stiff robot is tried again
+        self.used = [self.method]
+        self._patience = 0.0
+        self._use(kind)
+        #: where the step that is looked into began: snapshot, control numbers, time
+        self._before: Any = None
+        #: steps that are made one by one, because there is an event in them
+        self._careful = 0
+        self.t = float(plan.times[0])
+        #: values of the watches at t
+        self._values: list[float] = []
+
+    def _use(self, kind: _Kind) -> None:
+        """Go on with a method."""
+        self._interpolates = kind.interpolates
+        self._advance = kind.kernels.run_to.load()
+        self._work = np.zeros((kind.kernels.WORK_ROWS, self._width))
+        self.stepper.use_method(kind.of_stepper)
+
+    def go_with_forces(self, end: float, sample_times: np.ndarray, forces: np.ndarray) -> Event | None:
+        """As `go`; cylinders that are asked for forces (6,) set their valves anew in every period."""
+        assert self._cylinders is not None
+        periods = max(1, ceil((end - self.t) / PERIOD - 1e-6))
+        event = None
+        for until in np.linspace(self.t, end, periods + 1)[1:].tolist():
+            self._cylinders.decide(self.t, forces, until - self.t)
+            event = event or self.go(until, sample_times[sample_times > self.t][: until == end])
+        return event
+
+    def _take_cylinders(self) -> None:
+        """Let the cylinders of a platform drive it, their pressures as exact as the platform's motion."""
+        cylinders = self._cylinders = FusedHydraulics(self.stepper, "valve")
+        pressure = cylinders.sharpen(SHARPER * self.plan.rtol)
+        self.record.follow(cylinders)
+        self._more = (self.stepper.actuators,)
+        self._scale = np.concatenate([self._scale, cylinders.scale(self.plan.rtol * pressure)])
+        robot = self.plan.robot
+        self._width = robot.nq + robot.nv + 2 + robot.nu + self.stepper.actuators.size
+
+    # ---- samples ----
+
+    def begin(self) -> None:
+        """The first sample."""
+        self.stepper.look_again(self.t)
+        self._raise_what_was_raised()
+        account = self.stepper.work, self.stepper.dissipated
+        self.record.add(self.t, self.stepper.q, self.stepper.v, self._effort(), *account, False)
+        self._values = [watch.value(self.t, *self._state()) for watch in self.plan.watches]
+
+    def _effort(self) -> np.ndarray:
+        """What acts on the robot at the state."""
+        return self.stepper.effort if self._cylinders is None else self._cylinders.cylinders["force"]
+
+    def _state(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.stepper.q.copy(), self.stepper.v.copy()
+
+    def _rows(self, last: int) -> list[np.ndarray]:
+        """Rows of the record up to the sample `last` that are still to be filled."""
+        record = self.record
+        return [array[record.count : last] for array in (record.q, record.v, record.tau, record.account)]
+
+    # ---- motion ----
+
+    def go(self, end: float, sample_times: np.ndarray) -> Event | None:
+        """Move to `end`, with the samples in between; the terminal event that ended it."""
+        first = self.record.count
+        in_chunks = all(watch.many is not None for watch in self.plan.watches)
+        while self.t < end:
+            wanted = sample_times[self.record.count - first :]
+            if not self.plan.watches:
+                chunk = CHUNK if self.plan.progress or self.plan.method == "auto" else 0
+                self._keep(wanted, *self._run(end, wanted, chunk))
+            elif in_chunks and self._careful == 0:
+                self._run_and_look(end, wanted)
+            else:
+                self._careful = max(0, self._careful - 1)
+                begin = self.t
+                self._before = self.stepper.snapshot(), self._control.copy(), begin
+                status, written = self._run(end, wanted, 1)
+                event = self._look(begin, wanted[:written])
+                if event is not None:
+                    return event
+                self._keep(wanted, status, written)
+            self.progress.reach(self.t)
+            if self.plan.method == "auto" and self._control[kernels.BOUND] > STIFF:
+                self._try_the_other(end)
+        return None
+
+    def _try_the_other(self, end: float) -> None:
+        """Where stability bounds the explicit steps: the implicit ones, if they cost less over some steps."""
+        control = self._control
+        control[kernels.BOUND] = 0.0
+        if self._interpolates is False or control[kernels.EVALUATIONS] < self._patience or self.t >= end:
+            return
+        steps, seconds = control[kernels.ACCEPTED], self.t - float(self.plan.times[0])
+        explicit = control[kernels.EVALUATIONS] / max(seconds, 1e-12)
+        now = self.stepper.snapshot(), control.copy(), self.t
+        until = min(end, self.t + max(TRIED * seconds, 5.0 * self.plan.dt))
+        self._use(_KINDS["extrapolated"])
+        control[[kernels.STEP, kernels.LARGEST]] = 0.0, np.inf
+        self._run(until, np.zeros(0), int(max(20.0, TRIED * steps)))
+        spent = control[kernels.EVALUATIONS] - now[1][kernels.EVALUATIONS]
+        implicit = spent / max(self.t - now[2], 1e-12)
+        reached = self.t > now[2]
+        h = control[kernels.STEP]
+        self._go_back(now)
+        if reached and implicit < WORTH_IT * explicit:
+            self.used.append("extrapolated")
+            self.method = "+".join(self.used)
+            control[[kernels.STEP, kernels.LARGEST]] = h, np.inf
+            return
+        self._use(_KINDS["dop853"])
+        self._patience = 8.0 * control[kernels.EVALUATIONS]
+
+    def _run(self, end: float, wanted: np.ndarray, most: int) -> tuple[int, int]:
+        """Steps towards `end`, at most so many; their status and the number of samples written."""
+        result = self._advance(
+            self.stepper._steps,
+            *self._more,
+            self.t,
+            end,
+            most,
+            self._control,
+            self._scale,
+            self._work,
+            wanted,
+            *self._rows(self.record.count + wanted.size),
+            *(path[:most] for path in self._path),
+        )
+        self._raise_what_was_raised()
+        self.t = float(self._control[kernels.TIME])
+        return result & 7, result >> 3
+
+    def _keep(self, wanted: np.ndarray, status: int, written: int) -> None:
+        """Take the samples written into the record."""
+        record = self.record
+        record.t[record.count : record.count + written] = wanted[:written]
+        record.count += written
+        if written:
+            if self._cylinders is not None:
+                self._cylinders.note_missed()
+            record.keep_cylinders()
+        if status not in (kernels.DONE, kernels.STEPPED):
+            raise _failure(self, _FAILURES[status])
+
+    def _run_and_look(self, end: float, wanted: np.ndarray) -> None:
+        """A chunk of steps; where there is an event in it, nothing but the number of steps to look into."""
+        before = self.stepper.snapshot(), self._control.copy(), self.t
+        taken = self._control[kernels.ACCEPTED]
+        status, written = self._run(end, wanted, CHUNK)
+        n = int(self._control[kernels.ACCEPTED] - taken)
+        # fresh views, the same for all watches: they tell rows apart by identity
+        q, v = (path[:n] for path in self._path)
+        found, values = [], []
+        for watch, g0 in zip(self.plan.watches, self._values, strict=True):
+            assert watch.many is not None
+            g = np.concatenate([[g0], watch.many(q, v)])
+            found += [i for i in range(n) if watch.crossed(g[i], g[i + 1])][:1]
+            values.append(float(g[-1]))
+        if found:
+            self._go_back(before)
+            self._careful = min(found) + 1
+            return
+        self._values = values
+        self._keep(wanted, status, written)
+
+    def _raise_what_was_raised(self) -> None:
+        if self.provider.error is not None:
+            raise self.provider.error
+
+    # ---- events ----
+
+    def _look(self, begin: float, sampled: np.ndarray) -> Event | None:
+        """Note the events of the step from `begin` to t; at a terminal one the record ends there."""
+        h = self.t - begin
+        end = self._state()
+        q, v = self._state()
+
+        def at(share: float) -> tuple[np.ndarray, np.ndarray]:
+            if not self._interpolates:
+                return self._state_at(begin + share * h)
+            kernels.look_back(self.stepper._steps, share, self._work, q, v)
+            return q.copy(), v.copy()
+
+        after = self.stepper.snapshot(), self._control.copy(), self.t
+        # several zeros in a step are told apart as far as samples would show them
+        looks = np.linspace(0.0, 1.0, min(MOST_LOOKS, max(LOOKS, 1 + int(2.0 * h / self.plan.dt))) + 1)[1:]
+
+        found: list[tuple[float, Watch]] = []
+        before, values = 0.0, self._values
+        for share in looks.tolist():
+            state = at(share) if share < 1.0 else end
+            new = [watch.value(begin + share * h, *state) for watch in self.plan.watches]
+            for watch, g0, g1 in zip(self.plan.watches, values, new, strict=True):
+                if watch.crossed(g0, g1):
+                    value = _on_path(watch, at, begin, h)
+                    root = share if g1 == 0.0 else root_between(value, before, share, g0, g1)
+                    found.append((root, watch))
+            before, values = share, new
+        self._values = values
+        self._go_back(after)
+        for share, watch in sorted(found, key=lambda pair: pair[0]):
+            state = at(share)
+            event = Event(begin + share * h, watch.name(state[0]), watch.terminal, *state)
+            self.record.events.append(event)
+            if watch.terminal:
+                self._end_at(event, share, sampled)
+                return event
+        self._go_back(after)
+        return None
+
+    def _go_back(self, moment: Any) -> None:
+        """State, control numbers and time of a moment."""
+        self.stepper.restore(moment[0])
+        self._control[:], self.t = moment[1:]
+
+    def _state_at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
+        """State at a time within the step made last, by shorter steps from its start; it stays there."""
+        self._go_back(self._before)
+        if t > self.t:
+            self._run(t, np.zeros(0), 0)
+        return self._state()
+
+    def _end_at(self, event: Event, share: float, sampled: np.ndarray) -> None:
+        """Keep the samples before the event, and add one there."""
+        record = self.record
+        kept = int(np.count_nonzero(sampled < event.time))
+        record.t[record.count : record.count + kept] = sampled[:kept]
+        record.count += kept
+        if self._interpolates:
+            rows = record.q, record.v, record.tau, record.account
+            kernels.sample_back(self.stepper._steps, event.time, share, self._work, record.count, *rows)
+            record.t[record.count] = event.time
+            record.count += 1
+        else:
+            self._state_at(event.time)
+            self.stepper.look_again(event.time)
+            stepper = self.stepper
+            account = stepper.work, stepper.dissipated, stepper.any_saturated
+            record.add(event.time, stepper.q, stepper.v, self._effort(), *account)
+        self.t = event.time
+
+
+def _on_path(watch: Watch, at: Callable[[float], Any], begin: float, h: float) -> Callable[[float], float]:
+    """Value of a watch at a share of the step."""
+    return lambda share: watch.value(begin + share * h, *at(share))
+
+
+def run_controlled(plan: Plan) -> Trajectory:
+    """Carry out a plan with error control; a control law is asked at every dt, where a step ends."""
+    with Progress(plan) as progress:
+        run = _Run(plan, progress)
+        times, last = plan.times, plan.times.size - 1
+        samples = plan.samples
+        # cylinders are recorded, and their force control is asked, where a sample ends a call
+        holds = plan.control is not None and not plan.is_continuous
+        by_samples = holds or "hydraulics" in plan.record or plan.cylinders == "force"
+        stride = 1 if by_samples else max(1, last)
+        for first in range(0, max(last, 1), stride):
+            end = min(first + stride, last)
+            tau = plan.command(float(times[first]), *run._state())
+            if plan.cylinders != "force":
+                run.provider.command(float(times[first]), tau)
+            if first == 0:
+                run.begin()
+            elif plan.cylinders == "direct" and run.record.t[run.record.count - 1] == times[first]:
+                run.stepper.look_again(float(times[first]))
+                run.record.tau[run.record.count - 1] = run.stepper.effort
+            wanted = times[samples[(samples > first) & (samples <= end)]]
+            if plan.cylinders == "force":
+                event = run.go_with_forces(float(times[end]), wanted, tau)
+            else:
+                event = run.go(float(times[end]), wanted)
+            if event is not None:
+                message = f"stopped by event {event.name!r} at t = {event.time:.9g} s"
+                return run.record.finish(1, message, run.method)
+            progress.show(end)
+    return run.record.finish(0, f"reached t = {times[-1]:g} s", run.method)
+
+
+def _failure(run: _Run, why: str) -> SimulationError:
+    record = run.record
+    t = record.t[record.count - 1]
+    message = f"{why} after t = {t:.6g} s (robot {run.plan.robot.name!r}, method {run.method})"
+    return SimulationError(message, record.finish(-1, message, run.method))

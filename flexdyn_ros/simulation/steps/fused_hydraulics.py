@@ -1,0 +1,162 @@
+"""Hydraulic cylinders inside the compiled steps of a platform."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.families.actuators.hydraulics import Cylinders, HydraulicState
+from flexdyn_ros.families.actuators.kernels import forces as kernels
+from flexdyn_ros.families.actuators.kernels.memory import (
+    ATOL,
+    FLAGS,
+    FORCE_UNREACHABLE,
+    INTEGRAL,
+    LAST_RATE,
+    PARAMETER_COUNT,
+    PRESSURE_1,
+    PRESSURE_2,
+    RATE_SLOPE,
+    RTOL,
+    STATE_COUNT,
+    SUPPLY,
+    VALVE_SATURATED,
+)
+from flexdyn_ros.families.stewart.kernels.steps import (
+    ACTUATOR_PARAMETERS,
+    ACTUATOR_STATES,
+    BY_FORCE,
+    BY_VALVE,
+    DIRECT,
+    FAULTS,
+    IS_STAGGERED,
+    MODE,
+)
+from flexdyn_ros.simulation.steps.stepper import Stepper
+
+__all__ = ["FusedHydraulics"]
+
+#: columns of what the force control remembers from tick to tick
+_OF_LAW = [INTEGRAL, LAST_RATE, RATE_SLOPE]
+_MODES = {"direct": DIRECT, "valve": BY_VALVE, "force": BY_FORCE}
+
+
+class FusedHydraulics:
+    """The cylinders that drive the platform of a stepper.
+
+    While they are in use the stepper's `tau` is what they are told, valve openings or forces on the rods, and
+    its `effort` what they exert. Pressures and platform move in turn (parallel specification, section 8.3),
+    so that steps of 1 ms are stable: in the time-symmetric order with the method "staggered", which "auto"
+    then is; in the cheaper order, pressures first, with the others.
+
+    Parameters
+    ----------
+    stepper : Stepper
+        Of a platform with hydraulics; should neither clip efforts nor have stops, which the cylinders have.
+    mode : {"force", "valve", "direct"}
+        How `tau` is meant; "direct": forces on the rods, the cylinders out of use.
+
+    Raises
+    ------
+    UnsupportedError
+        If the robot has no hydraulics.
+    """
+
+    def __init__(self, stepper: Stepper, mode: str = "force") -> None:
+        hydraulics = getattr(stepper.robot, "hydraulics", None)
+        if hydraulics is None:
+            raise UnsupportedError(f"robot '{stepper.robot.name}' has no hydraulics; a platform may have")
+        self.hydraulics, self._stepper = hydraulics, stepper
+        self._memory = stepper._workspace.actuators
+        rows = self._memory[ACTUATOR_STATES:].reshape(-1, STATE_COUNT)
+        self.cylinders = Cylinders(hydraulics, hydraulics.initial(np.zeros(6)), rows)
+        self.mode = mode
+        self._missed = 0
+        self.fill()
+        self._law = self.cylinders.rows[:, _OF_LAW].copy()
+
+    @property
+    def mode(self) -> str:
+        """How the stepper's tau is meant."""
+        return next(name for name, value in _MODES.items() if value == self._memory[MODE])
+
+    @mode.setter
+    def mode(self, mode: str) -> None:
+        if mode not in _MODES:
+            raise UnknownNameError("mode", mode, tuple(_MODES))
+        self._memory[MODE] = _MODES[mode]
+        self._stepper.use_actuators(mode != "direct")
+        self._memory[IS_STAGGERED] = float(self._stepper.method == "staggered")
+
+    def sharpen(self, rtol: float) -> float:
+        """Compute pressures to rtol of the highest supply pressure, which is returned [Pa]."""
+        rows = self._memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES].reshape(-1, PARAMETER_COUNT)
+        supply = float(rows[:, SUPPLY].max())
+        rows[:, RTOL], rows[:, ATOL] = 0.0, rtol * supply
+        return supply
+
+    def decide(self, t: float, forces: np.ndarray, period: float) -> None:
+        """Let the force control of the cylinders set the openings that lead to forces (6,) [N], once for a
+        period [s]: the law is that of a digital controller, the steps may be shorter."""
+        length, rate = self._stepper.actuator_motion(t)
+        rows = self.cylinders.rows
+        # its own memory is that of the last period: ticks by openings clear and overwrite it
+        rows[:, _OF_LAW] = self._law
+        openings = np.empty(6)
+        self._missed = kernels.decide(
+            self.hydraulics._address, 6, rows.reshape(-1), length, rate, forces, openings, period
+        )
+        self._law = rows[:, _OF_LAW].copy()
+        self.command(openings, "valve")
+
+    def note_missed(self) -> None:
+        """Flag the cylinders whose force was out of reach, or whose valve was saturated, when `decide` was
+        asked last."""
+        for i, row in enumerate(self.cylinders.rows):
+            for bit, flag in ((1, FORCE_UNREACHABLE), (2, VALVE_SATURATED)):
+                if self._missed >> 2 * i & bit:
+                    row[FLAGS] = float(int(row[FLAGS]) | flag)
+
+    def scale(self, pressure: float) -> np.ndarray:
+        """What an error of the memory of the cylinders may be: of pressures as given [Pa]; the rest follows
+        them and does not count."""
+        allowed = np.full(self._memory.size, np.inf)
+        rows = allowed[ACTUATOR_STATES:].reshape(-1, STATE_COUNT)
+        rows[:, [PRESSURE_1, PRESSURE_2]] = pressure
+        return allowed
+
+    def fill(self, tau: Any = None) -> None:
+        """Close the valves and put pressures in balance with forces tau (6,) [N].
+
+        Default: those that hold the platform at rest where it is.
+        """
+        robot, stepper = self._stepper.robot, self._stepper
+        rest = np.zeros(6)
+        forces = robot.inverse_dynamics(stepper.q.copy(), rest, rest) if tau is None else tau
+        lengths = robot.inverse_kinematics(stepper.q.copy()).length  # type: ignore[attr-defined]
+        self.set_state(self.hydraulics.initial(forces, lengths))
+
+    def set_state(self, state: HydraulicState) -> None:
+        """Go on with other cylinders (fields (6,)), faults forgotten."""
+        self.cylinders.set_state(state)
+        self._memory[FAULTS] = 0.0
+
+    def state(self) -> HydraulicState:
+        """The cylinders now."""
+        return self.cylinders.state()
+
+    @property
+    def faults(self) -> int:
+        """Cylinders whose state would not have been finite, since they were filled."""
+        return int(self._memory[FAULTS])
+
+    def command(self, values: Any, mode: str | None = None) -> None:
+        """What the cylinders are told from now on (6,), and how it is meant."""
+        array = np.asarray(values, dtype=np.float64)
+        if array.shape != (6,) or not np.isfinite(array).all():
+            raise StateError(f"command is {array}, expected six finite numbers")
+        if mode is not None:
+            self.mode = mode
+        self._stepper.tau[:] = array

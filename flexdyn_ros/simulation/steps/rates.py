@@ -1,0 +1,119 @@
+"""The right-hand side of a simulation for integrators outside: accelerations and powers of any robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.numerics.stepping import fixed as kernels
+from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.simulation.steps.stepper import Stepper
+from flexdyn_ros.simulation.steps.workspace import free_bodies
+
+__all__ = ["Rates", "position_rates", "rates_of"]
+
+
+class Rates(Protocol):
+    """Rates at a time and state while efforts and wrenches are held."""
+
+    def set_efforts(self, tau: np.ndarray) -> None: ...
+
+    def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None: ...
+
+    def set_given(self, index: int, acceleration: float) -> None:
+        """Acceleration of the prescribed coordinate, held."""
+        ...
+
+    def rates(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """a (nv,), effort (nu,), power of efforts and wrenches, power dissipated [W]."""
+        ...
+
+
+def rates_of(robot: Robot, *, limits: str, saturate: bool) -> Rates:
+    """The fastest right-hand side for a robot."""
+    if robot.motion is not None:
+        return _CompiledRates(robot, limits, saturate)
+    return _VerbRates(robot, limits, saturate)
+
+
+class _CompiledRates:
+    """By the kernels of the fixed steps."""
+
+    def __init__(self, robot: Robot, limits: str, saturate: bool) -> None:
+        self._stepper = Stepper(robot, method="rk4", limits=limits, saturate=saturate)
+        self._derivative = kernels.derivative.load()
+        self.set_efforts, self.set_wrenches = self._stepper.set_efforts, self._stepper.set_wrenches
+        self._sizes = robot.nv, robot.nu
+
+    def set_given(self, index: int, acceleration: float) -> None:
+        """See `Rates`."""
+        self._stepper.given[index] = acceleration
+
+    def rates(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """See `Rates`."""
+        a, effort, powers = np.empty(self._sizes[0]), np.empty(self._sizes[1]), np.empty(2)
+        self._derivative(self._stepper._steps, t, q, v, a, effort, powers)
+        return a, effort, float(powers[0]), float(powers[1])
+
+
+class _VerbRates:
+    """By the verbs of the protocol."""
+
+    def __init__(self, robot: Robot, limits: str, saturate: bool) -> None:
+        if limits == "spring":
+            raise UnsupportedError(f"robots of kind '{robot.kind}' have no soft stops yet; kind 'tree' has")
+        self._robot = robot
+        self._tau = np.zeros(robot.nu)
+        self._wrenches: dict[str, np.ndarray] = {}
+        self._given = {c.name: 0.0 for c in robot.coordinates if c.prescribed}
+        limit = {c.name: c.effort_limit for c in robot.coordinates}
+        ceiling = [limit.get(name) or np.inf for name in robot.effort_names]
+        self._ceiling = np.array(ceiling) if saturate else np.full(robot.nu, np.inf)
+
+    def set_given(self, index: int, acceleration: float) -> None:
+        """See `Rates`."""
+        self._given[self._robot.v_names[index]] = acceleration
+
+    def set_efforts(self, tau: np.ndarray) -> None:
+        """Commanded effort (nu,), held."""
+        self._tau[:] = tau
+
+    def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None:
+        """Wrenches by frame, held."""
+        self._wrenches = {name: np.asarray(w, dtype=np.float64) for name, w in (wrenches or {}).items()}
+
+    def rates(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """See `Rates`."""
+        robot = self._robot
+        tau = np.clip(self._tau, -self._ceiling, self._ceiling)
+        a = robot.forward_dynamics(q, v, tau, self._wrenches or None, prescribed=self._given or None)
+        if self._given:
+            tau = robot.inverse_dynamics(q, v, a, self._wrenches or None)
+        work = float(v @ (robot.actuation_matrix(q) @ tau))
+        for name, wrench in self._wrenches.items():
+            work += float(wrench @ (robot.jacobian(q, name) @ v))
+        return a, tau, work, float(v @ robot.bias_terms(q, v).damping)
+
+
+def position_rates(robot: Robot) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """A function (q, v) -> dq/dt (nq,); quaternions by q' = 1/2 (w, 0) q, w in world axes."""
+    pairs = [(c.q_index, c.v_index) for c in robot.coordinates if c.q_index >= 0]
+    q_index, v_index = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    bodies = free_bodies(robot)
+
+    def rates(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        out = np.zeros(robot.nq)
+        out[q_index] = v[v_index]
+        for k, j in bodies:
+            x, y, z, s = q[k : k + 4]
+            wx, wy, wz = v[j : j + 3]
+            out[k] = 0.5 * (wx * s + wy * z - wz * y)
+            out[k + 1] = 0.5 * (wy * s + wz * x - wx * z)
+            out[k + 2] = 0.5 * (wz * s + wx * y - wy * x)
+            out[k + 3] = -0.5 * (wx * x + wy * y + wz * z)
+        return out
+
+    return rates

@@ -1,0 +1,161 @@
+"""How fast a robot's joint-level forces are, and what follows.
+
+The automatic method, default stops, bounds of speed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.protocol import Robot
+
+__all__ = [
+    "allowed_errors",
+    "displacements",
+    "fastest_rate",
+    "highest_rate",
+    "own_rates",
+    "speed_bounds",
+    "stops_at",
+]
+
+#: default absolute tolerance of runs with error control, of what a coordinate displaces or turns [m, rad]
+ATOL = 1e-9
+#: default stop: the effort limit is reached this far beyond the limit [rad or m] ...
+STOP_DEPTH = {"rad": 0.01, "m": 0.002}
+#: ... and no softer than this natural frequency of the inertia it carries [rad/s], critically damped
+STOP_FREQUENCY = 2.0 * np.pi * 25.0
+#: a simulation has diverged when its kinetic energy exceeds its scale by this factor
+DIVERGENCE = 1e12
+
+
+def fastest_rate(
+    robot: Robot, motion: Motion, q: np.ndarray, stiffness: np.ndarray, damping: np.ndarray
+) -> float:
+    """Largest rate [1/s] of the forces on single coordinates at q.
+
+    Those of the robot, and the gains given (nu,) besides.
+
+    The larger of the largest eigenvalue of M^-1 D and the root of that of M^-1 K.
+    """
+    B = robot.actuation_matrix(q)
+    K = np.diag(motion.stiffness) + (B * stiffness) @ B.T
+    D = np.diag(motion.damping) + (B * damping) @ B.T
+    if not (K.any() or D.any()):
+        return 0.0
+    inverse = _inverse(robot.mass_matrix(q))
+    return max(_largest(inverse, D), float(np.sqrt(_largest(inverse, K))))
+
+
+def _largest(inverse: np.ndarray, slopes: np.ndarray) -> float:
+    """Largest eigenvalue of M^-1 S, S symmetric and not negative."""
+    if not slopes.any():
+        return 0.0
+    values, vectors = np.linalg.eigh(slopes)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return float(np.linalg.eigvalsh(root.T @ inverse @ root)[-1])
+
+
+def _inertia(robot: Robot, motion: Motion, q: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """Inertia (nu,) that each effort meets: M_ii of its coordinate, or 1 / (B' M^-1 B)_ii of its leg."""
+    if motion.drives_coordinates:
+        return np.diagonal(M)
+    B = robot.actuation_matrix(q)
+    return 1.0 / np.einsum("ij,ij->j", B, _inverse(M) @ B)
+
+
+def _inverse(M: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.inv(M)
+    except np.linalg.LinAlgError:
+        return np.linalg.pinv(M)
+
+
+def stops_at(
+    robot: Robot,
+    motion: Motion,
+    q: np.ndarray,
+    M: np.ndarray,
+    dt: float,
+    stiffness: np.ndarray | None,
+    damping: np.ndarray | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Stiffness and damping (nu,) of the stops at q with mass matrix M, with defaults where None is given.
+
+    Default stiffness: the effort limit at STOP_DEPTH beyond the limit, at least STOP_FREQUENCY of the inertia
+    M_ii; never more than M_ii / dt^2. Default damping: critical.
+    """
+    inertia = _inertia(robot, motion, q, M)
+    if stiffness is None:
+        depth = np.full(robot.nu, STOP_DEPTH["m"])
+        if motion.drives_coordinates:
+            depth[:] = [STOP_DEPTH.get(c.unit, STOP_DEPTH["rad"]) for c in robot.coordinates]
+        limit = np.where(np.isfinite(motion.effort_limit), motion.effort_limit, 0.0)
+        stiffness = np.maximum(inertia * STOP_FREQUENCY**2, limit / depth)
+    stiffness = np.minimum(stiffness, inertia / dt**2)
+    return stiffness, 2.0 * np.sqrt(stiffness * inertia) if damping is None else damping
+
+
+def speed_bounds(robot: Robot, q: np.ndarray, v: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """Speeds (nv,) at which the kinetic energy of a coordinate alone is DIVERGENCE times the scale.
+
+    The scale is the largest of 1 J, the kinetic energy at (q, v), and the weight times 1 m; M: mass matrix
+    at q.
+    """
+    scale = max(1.0, float(0.5 * v @ M @ v), robot.mass * float(np.linalg.norm(robot.gravity)))
+    inertia = np.maximum(np.diagonal(M), 1e-12)
+    return np.sqrt(2.0 * DIVERGENCE * scale / inertia)
+
+
+def allowed_errors(robot: Robot, q: np.ndarray, atol: float | None) -> np.ndarray:
+    """What an error of positions and speeds (2 nv,) may be apart from the relative tolerance.
+
+    atol, or by default ATOL of the displacement that a coordinate makes; of speeds that times the
+    coordinate's own rate at q.
+    """
+    sizes = ATOL / displacements(robot) if atol is None else np.full(robot.nv, atol)
+    return np.concatenate([sizes, sizes * own_rates(robot, q)])
+
+
+def displacements(robot: Robot) -> np.ndarray:
+    """Largest displacement or turn [m, rad] (nv,) that a unit of each coordinate makes: 1, but for the modes
+    of flexible links, which count by what they do to the tip."""
+    sizes = np.ones(robot.nv)
+    by_q = {c.q_index: c.v_index for c in robot.coordinates if c.q_index >= 0}
+    for tip in getattr(robot, "tips", ()):
+        reach = np.maximum(np.abs(tip.displacement), np.abs(tip.rotation)).max(axis=1)
+        sizes[[by_q[int(i)] for i in tip.q]] = np.where(reach > 0.0, reach, 1.0)
+    return sizes
+
+
+def highest_rate(robot: Robot, q: np.ndarray) -> float:
+    """Rate [1/s] of the fastest undamped vibration at q of the springs that a tree names: of its links and
+    joints; 0 where there are none."""
+    motion = robot.motion
+    if motion is None or not motion.drives_coordinates:
+        return 0.0
+    K = np.diag(motion.stiffness)
+    for v, stiffness, _ in motion.modal:
+        K[np.ix_(v, v)] += stiffness
+    return float(np.sqrt(_largest(_inverse(robot.mass_matrix(q)), K)))
+
+
+def own_rates(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Rate [1/s] (nv,) at which each coordinate would oscillate at q with all others free, and at least 1/s.
+
+    w^2 = K_ii (M^-1)_ii: an error of the coordinate becomes one of its speed w times as large.
+    """
+    rates = np.ones(robot.nv)
+    motion = robot.motion
+    if motion is None:
+        return rates
+    stiffness = np.zeros(robot.nv)
+    for v, K, _ in motion.modal:
+        stiffness[v] = np.diagonal(K)
+    if motion.drives_coordinates:
+        stiffness = np.maximum(stiffness, motion.stiffness)
+    if not stiffness.any():
+        return rates
+    flexibility = np.diagonal(_inverse(robot.mass_matrix(q)))
+    return np.maximum(rates, np.sqrt(np.maximum(stiffness * flexibility, 0.0)))

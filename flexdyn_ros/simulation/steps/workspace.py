@@ -1,0 +1,145 @@
+"""The memory behind a `Stepper`, laid out as numerics/stepping/memory.py reads it."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+
+from flexdyn_ros.numerics.algebra.manifold import FREE
+from flexdyn_ros.numerics.stepping.memory import (
+    S_ACTUATOR,
+    S_BODIES,
+    S_DEFECT,
+    S_FLOATS,
+    S_FREE,
+    S_INTS,
+    S_LOADS,
+    S_METHOD,
+    S_NQ,
+    S_NU,
+    S_NV,
+    S_PROVIDE,
+    S_ROBOT,
+    S_SATURATE,
+    S_STOPS,
+    S_TABLE,
+    S_WORK,
+    S_WRENCHES,
+    STEP_HEADER,
+    step_ints,
+    step_sizes,
+)
+from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.protocol import Robot
+
+__all__ = ["Workspace", "free_bodies"]
+
+
+class Workspace:
+    """Arrays of one simulation by name (`workspace["q"]`), and their header's `address` for the kernels.
+
+    Parameters
+    ----------
+    robot : Robot
+    motion : Motion
+        Of that robot.
+    saturate, stops : bool
+        Whether efforts are clipped to their limits and joint stops act.
+    """
+
+    def __init__(self, robot: Robot, motion: Motion, *, saturate: bool, stops: bool) -> None:
+        nq, nv, nu = robot.nq, robot.nv, robot.nu
+        sizes = step_sizes(nq, nv, nu)
+        self._floats = np.zeros(sum(sizes.values()))
+        bounds = np.cumsum([0, *sizes.values()])
+        self._fields = {
+            name: self._floats[a:b] for name, a, b in zip(sizes, bounds[:-1], bounds[1:], strict=True)
+        }
+        bodies = free_bodies(robot)
+        self._ints = np.zeros(step_ints(nv, nu, len(bodies)), dtype=np.int64)
+        self.saturated, self.at_stop = self._ints[nu : 2 * nu], self._ints[2 * nu : 3 * nu]
+        self._describe(robot, bodies)
+        self.stops = stops
+        self._header = np.zeros(STEP_HEADER, dtype=np.int64)
+        self._header[[S_NQ, S_NV, S_NU, S_SATURATE, S_STOPS, S_FREE]] = (
+            nq,
+            nv,
+            nu,
+            saturate,
+            stops,
+            len(bodies),
+        )
+        self._header[[S_FLOATS, S_INTS]] = self._floats.ctypes.data, self._ints.ctypes.data
+        self.address = int(self._header.ctypes.data)
+        for name in ("effort_limit", "lower", "upper"):
+            self[name][:] = getattr(motion, name)
+        self["v_bound"][:] = inf
+        self.actuators = np.zeros(1) if motion.actuators is None else motion.actuators()
+        self._header[S_ACTUATOR] = self.actuators.ctypes.data
+        self.set_motion(motion)
+        self.set_wrenches(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 6)))
+
+    def _describe(self, robot: Robot, bodies: list[tuple[int, int]]) -> None:
+        """Which coordinates are prescribed, and where turns of free bodies are."""
+        nv, nu, nb = robot.nv, robot.nu, len(bodies) + 1
+        prescribed, q_of_v = (self._ints[3 * nu + k * nv : 3 * nu + (k + 1) * nv] for k in range(2))
+        for c in robot.coordinates:
+            prescribed[c.v_index], q_of_v[c.v_index] = c.prescribed, c.q_index
+        kinds, q_index, v_index = self._ints[3 * nu + 2 * nv :].reshape(3, nb)
+        kinds[1:] = FREE
+        for b, (quaternion, twist) in enumerate(bodies, 1):
+            # a free body begins with its position, its twist with the turn
+            q_index[b], v_index[b] = quaternion - 3, twist
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._fields[name]
+
+    def snapshot(self) -> tuple[np.ndarray, np.ndarray]:
+        """All numbers, copied."""
+        return self._floats.copy(), self.actuators.copy()
+
+    def restore(self, snapshot: tuple[np.ndarray, np.ndarray]) -> None:
+        """Write a snapshot back."""
+        self._floats[:], self.actuators[:] = snapshot
+
+    def set_motion(self, motion: Motion) -> None:
+        """Take the functions and the model of a motion, with fresh work memory (not prepared)."""
+        self.motion, self._table, self._work = motion, motion.table(), np.zeros(motion.work_size)
+        self._header[S_ROBOT] = motion.robot
+        self._header[[S_TABLE, S_WORK]] = self._table.ctypes.data, self._work.ctypes.data
+
+    def refresh_lag(self) -> None:
+        """Forget the forces of actuators that lag behind their commands."""
+        if self.motion.lag is not None:
+            self.actuators[:] = self.motion.lag.memory()
+
+    def set_provider(self, address: int) -> None:
+        """C function that is asked before every evaluation; 0: none."""
+        self._header[S_PROVIDE] = address
+
+    def book_defects(self) -> None:
+        """Let steps book the energy that they take by themselves."""
+        self._header[S_DEFECT] = 1
+
+    def set_method(self, method: int) -> None:
+        """Choose among the methods of numerics/stepping/memory.py."""
+        self._header[S_METHOD] = method
+
+    def set_wrenches(self, bodies: np.ndarray, points: np.ndarray, wrenches: np.ndarray) -> None:
+        """Bodies (k,), points in them (k, 3) and wrenches (k, 6) in world axes."""
+        bodies = np.ascontiguousarray(bodies, dtype=np.int64)
+        loads = np.concatenate([points.ravel(), wrenches.ravel()])
+        self._header[S_WRENCHES] = 0
+        self._header[[S_BODIES, S_LOADS]] = bodies.ctypes.data, loads.ctypes.data
+        self._header[S_WRENCHES] = bodies.size
+        self._bodies, self._loads = bodies, loads
+
+
+def free_bodies(robot: Robot) -> list[tuple[int, int]]:
+    """Index in q of the quaternion and in v of the angular velocity, for every free body."""
+    found = []
+    for i, name in enumerate(robot.q_names):
+        if name.endswith("/qx"):
+            found.append((i, robot.v_names.index(name[:-2] + "wx")))
+    return found
