@@ -6,7 +6,7 @@ from flexible_robots import bent_state, branched
 
 import flexdyn_ros
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
-from flexdyn_ros.robot.reactions import ChosenReactions
+from flexdyn_ros.families.trees.reactions import ChosenReactions
 
 PENDULUM = """<robot name="p"><link name="w"/>
 <link name="a"><inertial><origin xyz="0.6 0 0"/><mass value="2"/>

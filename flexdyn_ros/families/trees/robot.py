@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from flexdyn_ros.families.trees.lagrange.affine_frames import AffineFrames
     from flexdyn_ros.families.trees.lagrange.model import LagrangeModel
     from flexdyn_ros.families.trees.lagrange.verbs import LagrangianPath
+    from flexdyn_ros.families.trees.reactions import JointReactions
     from flexdyn_ros.robot.analysis.small_deflections import Tip
     from flexdyn_ros.robot.motion import Motion
-    from flexdyn_ros.robot.reactions import JointReactions
 
 __all__ = ["TreeRobot"]
 
@@ -220,7 +220,7 @@ class TreeRobot(DirectVerbs):
         UnsupportedError
             On wheels (their planar methods have `constraint_forces`), and with affine section frames.
         """
-        from flexdyn_ros.robot.reactions import reactions_of
+        from flexdyn_ros.families.trees.reactions import reactions_of
 
         if self._rolling is not None:
             raise UnsupportedError(

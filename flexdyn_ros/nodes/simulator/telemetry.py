@@ -15,6 +15,7 @@ from tf2_msgs.msg import TFMessage
 
 import flexdyn_ros
 from flexdyn_interfaces.msg import DynamicsState, Energy
+from flexdyn_ros.families.trees.reactions import ChosenReactions
 from flexdyn_ros.nodes.ros.conversions import (
     dynamics_state,
     pose_message,
@@ -28,7 +29,6 @@ from flexdyn_ros.nodes.simulator.extras.families import Setting, extras_of
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.recorder import Recorder
 from flexdyn_ros.nodes.simulator.simulation import Simulation
-from flexdyn_ros.robot.reactions import ChosenReactions
 
 __all__ = ["Telemetry", "joint_state_message", "state_message"]
 

@@ -11,6 +11,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.trees.elastic.model import ElasticJoints, without_elasticity
+from flexdyn_ros.families.trees.reactions import JointReactions
 from flexdyn_ros.families.trees.robot import TreeRobot
 from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.analysis.small_deflections import Tip
@@ -18,7 +19,6 @@ from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
 from flexdyn_ros.robot.derived_verbs import DirectVerbs
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.payload import Payload
-from flexdyn_ros.robot.reactions import JointReactions
 from flexdyn_ros.robot.results import Deflection
 from flexdyn_ros.robot.wrenches import flat_wrenches
 
