@@ -1,6 +1,6 @@
 """The expanded description: a plain URDF of rigid pieces that shows a robot as it is, and its joint states.
 
-For a rigid tree the pieces are its links; links that bend are cut into segments (expanded_flexible.py).
+For a rigid tree the pieces are its links; links that bend are cut into segments (trees/flexible/expanded.py).
 `<flexdyn>` blocks and `<inertial>` are left out, so that nobody simulates the picture by mistake; a floating
 base leaves the URDF (it is an odometry transform), a floating joint becomes six one-axis ones.
 """

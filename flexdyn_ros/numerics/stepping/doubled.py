@@ -37,7 +37,7 @@ _M = "float64[:,::1]"
 START, WHOLE, HALVES = range(3)
 WORK_ROWS = 3
 
-#: as in steppers_controlled.py; order two
+#: as in controlled.py; order two
 GROWTH, SHRINKAGE, SAFETY = 4.0, 0.1, 0.9
 
 

@@ -1,5 +1,5 @@
 """Runs with error control by compiled steps: numerics/stepping/controlled.py, and for stiff robots
-steppers_extrapolated.py, for platforms with hydraulics steppers_doubled.py."""
+numerics/stepping/extrapolated.py, for platforms with hydraulics numerics/stepping/doubled.py."""
 
 from __future__ import annotations
 

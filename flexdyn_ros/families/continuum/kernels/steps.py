@@ -1,6 +1,6 @@
 """Fixed steps of a soft arm: its functions in the table of numerics/stepping/table.py.
 
-Work memory: that of the verbs (continuum_views.py), whose last number keeps h of the last step. Springs,
+Work memory: that of the verbs (views.py), whose last number keeps h of the last step. Springs,
 dampers and bending stiffness of the actuators are implicit, and so are stops, as the rates at the start of a
 step take the actuators into them. Where pressures follow their commands with a lag, the memory of the
 actuators holds the forces of the supply.

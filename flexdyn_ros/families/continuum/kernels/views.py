@@ -62,7 +62,7 @@ SECTION_ROWS = 198
 NODE_ROWS, MOST_NODES = 8, 64
 NB, NB1, NB2, NS, NS1, NS2, NC, NC1 = range(8)
 
-# memory of modal kinematics (continuum_modal.py): a pose; poses of a frame per section and one more; a slice
+# memory of modal kinematics (modal.py): a pose; poses of a frame per section and one more; a slice
 # in its section; sums over the mass
 POSE_NUMBERS = 12
 FRAME_NUMBERS, LOCAL_NUMBERS, SUMS = 3 * POSE_NUMBERS, 6 * POSE_NUMBERS, 12

@@ -1,6 +1,6 @@
 """What Python may call for a platform: one entry per verb, for one sample or for many.
 
-All take the address of the header (platform_views.py). The `_one` entries use the robot's own work memory
+All take the address of the header (views.py). The `_one` entries use the robot's own work memory
 and keep the GIL, the `_many` entries get work memory and release it, as those of
 trees/rigid/kernels/entries.py do. They return status + 8 i with the index i of the first sample that is
 wrong, 0 if none is. load (N, 6) holds external wrenches as generalized forces.

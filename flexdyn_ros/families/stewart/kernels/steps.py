@@ -1,6 +1,6 @@
 """Fixed steps of a platform: its functions in the table of numerics/stepping/table.py.
 
-Work memory: that of the verbs (platform_views.py). Hydraulic cylinders act before each step, or in the midst
+Work memory: that of the verbs (views.py). Hydraulic cylinders act before each step, or in the midst
 of it, in one of the two stable orders of section 8.3 of the parallel specification. Staggered steps are
 symmetric in time: pressures move on while the legs accelerate as they do, and the forces at the end belong to
 the rates that the legs are then expected to have. All other methods take the cheaper order: pressures first,
@@ -103,7 +103,7 @@ def energies(robot, work, t, q, v, out):
 
 @callback(LOAD_SIGNATURE)
 def load(robot, work, q, k, bodies, points, wrenches, force):
-    """See numerics/stepping/table.py; points in the frames of the bodies of platform_kinematics.py."""
+    """See numerics/stepping/table.py; points in the frames of the bodies of kinematics.py."""
     model, q, force = open_platform(robot), floats_at(q, 7), floats_at(force, 6)
     bodies, points, wrenches = ints_at(bodies, k), floats_at(points, 3 * k), floats_at(wrenches, 6 * k)
     for i in range(k):

@@ -4,7 +4,7 @@ Each beam has the exact mass matrix and quadratic velocity vector of a floating 
 Dynamics of Multibody Systems, chapter 5, for linear strain; specification mobile, section 5); the constraints
 between bodies are eliminated by the recursion itself: outward for motion, inward for forces (section 9 for
 any tree). Accelerations are those of node origins minus gravity, world axes. Forward dynamics is in
-mobile_forward.py.
+forward.py.
 """
 
 from __future__ import annotations
