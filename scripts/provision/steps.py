@@ -214,7 +214,8 @@ def bounds(setup: str) -> list[str]:
 
 def kernels(environment: Environment, group: str, holder: str) -> Step:
     """Compiled kernels. Their stamp and their lock lie in the cache, so that every cache has its own."""
-    sources = environment.hash_of("flexdyn_ros/kernels", "scripts/requirements-kernels.txt")
+    rooms = ("flexdyn_ros/expanded", "flexdyn_ros/families", "flexdyn_ros/numerics")
+    sources = environment.hash_of(*rooms, "scripts/requirements-kernels.txt")
     key = f"{sources}-{environment.version}"
     command = [str(environment.python), "-m", "flexdyn_ros.numerics.compiling.warmup", group]
     path = os.pathsep.join([str(environment.root), *filter(None, [os.environ.get("PYTHONPATH")])])

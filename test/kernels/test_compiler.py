@@ -49,7 +49,7 @@ def test_an_edited_leaf_kernel_changes_its_caller_in_another_file(tmp_path):
     cache = tmp_path / "cache"
     assert probe(tmp_path, cache) == 1.5
     assert probe(tmp_path, cache) == 1.5
-    leaf = tmp_path / "flexdyn_ros" / "kernels" / "manifold.py"
+    leaf = tmp_path / "flexdyn_ros/numerics/algebra/manifold.py"
     text = leaf.read_text()
     edited = text.replace("out[at] = q[at] + step * v[i]", "out[at] = q[at] + 2.0 * step * v[i]", 1)
     assert edited != text

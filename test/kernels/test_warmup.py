@@ -22,7 +22,7 @@ PACKAGE = Path(flexdyn_ros.__file__).parent
 
 def short(groups):
     """Names of groups without their packages."""
-    return {".".join(name.split(".")[-2:]) for name in names_of(groups)}
+    return {".".join(name.split(".")[-4:]) for name in names_of(groups)}
 
 
 def test_every_decorated_entry_is_found():
@@ -33,16 +33,15 @@ def test_every_decorated_entry_is_found():
         module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
         for name in decorated.findall(path.read_text()):
             assert f"{module}.{name}" in names
-    assert {"rigid.inverse_dynamics_one", "coriolis.coriolis_many", "rigid_steps.accelerate"} <= short(
-        ["all"]
-    )
+    ours = {f"rigid.kernels.{name}" for name in ("entries.inverse_dynamics_one", "steps.accelerate")}
+    assert ours | {"rigid.kernels.coriolis.coriolis_many"} <= short(["all"])
 
 
 def test_groups_are_within_each_other():
     every = {name for name, _ in warmup_names.entries()}
     groups = {group: set(names_of([group])) for group in warmup_names.GROUPS}
     assert groups["demo"] < groups["start"] < groups["common"] < groups["all"] == every
-    assert set(names_of(["rigid.prepare_one", "demo"])) == groups["demo"]
+    assert set(names_of(["rigid.kernels.entries.prepare_one", "demo"])) == groups["demo"]
 
 
 def test_every_pattern_that_a_package_declares_fits_an_entry_of_that_package():
@@ -56,7 +55,8 @@ def test_every_pattern_that_a_package_declares_fits_an_entry_of_that_package():
 
 def test_the_warm_up_itself_names_no_kernel():
     """What belongs to a group is said in the packages of kernels: a new family leaves the warm-up alone."""
-    modules = {name.split(".")[-2] for name in names_of(["all"])}
+    words = {word for name in names_of(["all"]) for word in name.split(".")[1:-1]}
+    modules = words - {"entries", "kernels", "numerics"}
     for path in (warmup.__file__, warmup_names.__file__):
         tree = ast.parse(Path(path).read_text())
         texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
@@ -70,14 +70,16 @@ ONE_STATE = ("inverse_dynamics_one", "forward_dynamics_one", "mass_matrix_one")
 def test_what_trees_need_to_move_is_compiled_at_the_start():
     start = short(["start"])
     for module in ("rigid", "flexible"):
-        assert {f"{module}.{verb}" for verb in (*ONE_STATE, "frames_many", "energy_many")} <= start
-        assert f"{module}_steps.accelerate" in start
+        entries = f"{module}.kernels.entries"
+        assert {f"{entries}.{verb}" for verb in (*ONE_STATE, "frames_many", "energy_many")} <= start
+        assert f"{module}.kernels.steps.accelerate" in start
 
 
 def test_what_every_family_needs_to_move_is_common():
     common = short(["common"])
-    for module in ("rigid", "flexible", "continuum", "mobile", "platform_verbs"):
-        assert {f"{module}.{verb}" for verb in (*ONE_STATE, "inverse_dynamics_many")} <= common
+    for family in ("rigid", "flexible", "continuum", "wheeled", "stewart"):
+        verbs = (*ONE_STATE, "inverse_dynamics_many")
+        assert {f"{family}.kernels.entries.{verb}" for verb in verbs} <= common
 
 
 def test_an_unknown_group_is_refused_by_name():

@@ -43,7 +43,7 @@ class FakeRepository:
             "setup.cfg",
             "flexdyn_interfaces/a.msg",
             "fallback/b",
-            "flexdyn_ros/kernels/c.py",
+            "flexdyn_ros/numerics/c.py",
         ):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text("")

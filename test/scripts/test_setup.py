@@ -97,7 +97,7 @@ def test_kernels_are_compiled_again_where_the_cache_was_emptied(repository, tmp_
 def test_kernels_are_compiled_again_where_their_sources_changed(repository):
     repository.run("setup")
     repository.calls()
-    (repository.folder / "flexdyn_ros" / "kernels" / "c.py").write_text("c = 1\n")
+    (repository.folder / "flexdyn_ros" / "numerics" / "c.py").write_text("c = 1\n")
     repository.run("setup")
     assert kernel_calls(repository) == ["start"]
 
@@ -153,7 +153,7 @@ def test_nothing_is_said_where_nothing_is_to_be_done(repository):
 
 def test_a_quiet_set_up_tells_of_a_first_compile_on_standard_error_only(repository):
     repository.run("setup", "--test")
-    (repository.folder / "flexdyn_ros" / "kernels" / "c.py").write_text("c = 1\n")
+    (repository.folder / "flexdyn_ros" / "numerics" / "c.py").write_text("c = 1\n")
     process = at_the_gate(repository, "run", "echo", "hello", FAKE_WAITS="kernels.warmup")
     began = time.monotonic()
     assert process.stderr.readline() == "setup: kernels ...\n"

@@ -3,6 +3,5 @@
 #: what few people call and what takes long
 RARE = (
     "entries.inverse_dynamics_derivatives_many",
-    "*.partial_dynamics_many",
     "*.momenta_many",
 )

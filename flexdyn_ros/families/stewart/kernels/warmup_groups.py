@@ -4,6 +4,5 @@
 RARE = (
     "entries.balance_derivatives_many",
     "entries.reactions_many",
-    "*.partial_dynamics_many",
     "*.momenta_many",
 )

@@ -5,7 +5,5 @@ RARE = (
     "tree_wheels*",
     "entries.inverse_dynamics_derivatives_many",
     "entries.joint_forces_many",
-    "*.accelerate_densely",
     "*.partial_dynamics_many",
-    "*.momenta_many",
 )
