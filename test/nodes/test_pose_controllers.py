@@ -2,6 +2,7 @@
 test moves."""
 
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -103,13 +104,16 @@ def poses(*points):
 
 
 def send(client, lab, kind, topic, message):
-    """A trajectory, sent again until the reference moves."""
+    """A trajectory to an arm at rest, sent again if the reference does not move: paths of a tip are solved
+    for first."""
     before = lab.reference().copy()
-    for _ in range(10):
+    for _ in range(5):
         client.publish(kind, f"/{lab.name}/{lab.controller}/{topic}", message)
-        advance(client, [lab], 0.05)
-        if abs(lab.reference() - before).max() > 0.0:
-            return
+        deadline = time.monotonic() + 20.0
+        while time.monotonic() < deadline:
+            advance(client, [lab], 0.05)
+            if abs(lab.reference() - before).max() > 0.0:
+                return
     raise AssertionError(f"{lab.name} does not take the trajectory")
 
 
@@ -159,6 +163,68 @@ def test_a_soft_tip_is_led_by_pressures_to_a_position(client, labs, soft):
     assert not lab.commands, "pressures are the commands"
 
 
+def test_states_are_answered_while_a_long_path_is_solved_for_and_the_reference_never_jumps(
+    client, nodes, labs, soft
+):
+    """A path of ten seconds, and another that takes its place while the arm moves."""
+    lab, node, tip = labs["soft"], nodes["tips/soft_arm_controller"], "section_3/tip"
+    topic = "/tips/soft_arm_controller/tip_trajectory"
+    here = soft.frames(lab.reference(), tip)[:3, 3]
+    first = here + np.array([-0.02, 0.02, 0.005])
+    solved, missed, answered = node.text().count("shapes solved"), lab.missed, 0
+    largest, before = 0.0, lab.reference().copy()
+
+    def follow(seconds):
+        nonlocal largest, before, answered
+        for _ in range(round(seconds / 0.01)):
+            advance(client, [lab], 0.01)
+            answered += 1
+            largest = max(largest, float(np.abs(lab.reference() - before).max()))
+            before = lab.reference().copy()
+
+    client.publish(MultiDOFJointTrajectory, topic, poses(pose_point(first, 10.0)))
+    at_rest = before.copy()
+    while node.text().count("shapes solved") == solved:
+        follow(0.01)
+        assert np.array_equal(lab.reference(), at_rest) or node.text().count("shapes solved") > solved
+        assert answered < 20_000
+    # 500 poses of milliseconds each
+    assert answered > 20
+    follow(1.5)
+    assert np.abs(lab.reference() - at_rest).max() > 2e-5
+    # from where it comes to rest on its way, back
+    client.publish(MultiDOFJointTrajectory, topic, poses(pose_point(here, 1.0)))
+    while node.text().count("shapes solved") == solved + 1:
+        follow(0.01)
+        assert answered < 40_000
+    follow(1.5)
+    assert lab.missed - missed <= 3
+    assert np.linalg.norm(soft.frames(lab.reference(), tip)[:3, 3] - here) < 1e-9
+    # a hundredth of a second of a motion of millimetres in seconds
+    assert largest < 1e-4
+
+
+@pytest.mark.slow
+def test_an_empty_path_ends_solving_and_brings_the_arm_to_rest_on_its_way(client, nodes, labs, soft):
+    lab, node, tip = labs["soft"], nodes["tips/soft_arm_controller"], "section_3/tip"
+    topic = "/tips/soft_arm_controller/tip_trajectory"
+    here = soft.frames(lab.reference(), tip)[:3, 3]
+    near, far = (here + x * np.array([-0.02, 0.02, 0.005]) for x in (1.0, 1.5))
+    send(client, lab, MultiDOFJointTrajectory, "tip_trajectory", poses(pose_point(near, 2.0)))
+    advance(client, [lab], 0.8)
+    client.publish(MultiDOFJointTrajectory, topic, poses(pose_point(far, 10.0)))
+    advance(client, [lab], 0.05)
+    solved = node.text().count("shapes solved")
+    client.publish(MultiDOFJointTrajectory, topic, poses())
+    advance(client, [lab], 0.4)
+    rest = lab.reference().copy()
+    advance(client, [lab], 1.0)
+    assert np.array_equal(lab.reference(), rest)
+    assert node.text().count("shapes solved") == solved
+    way = soft.frames(rest, tip)[:3, 3]
+    assert 0.1 < np.linalg.norm(way - here) / np.linalg.norm(near - here) < 0.9
+
+
 def test_sections_take_shapes_by_the_lengths_of_their_actuators(client, labs, soft):
     lab = labs["soft"]
     shape = BENT + 0.002
@@ -183,6 +249,8 @@ def test_what_cannot_be_reached_is_refused_with_the_reason_and_changes_nothing(c
     refused(
         client, node, MultiDOFJointTrajectory, topic, MultiDOFJointTrajectory(), "joint_names has 0 names"
     )
+    many = poses(*[pose_point((0.0, 0.0, 0.0), 0.01 * (i + 1)) for i in range(2001)])
+    refused(client, node, MultiDOFJointTrajectory, topic, many, "2001 points, expected at most 2000")
     topic = "/tips/soft_arm_controller/joint_trajectory"
     long = point_trajectory(np.full(9, 0.05), 1.0, soft.effort_names)
     refused(client, node, JointTrajectory, topic, long, "m long beyond its rest")
