@@ -15,7 +15,7 @@ from std_msgs.msg import String
 from flexdyn_interfaces import srv
 from flexdyn_ros.dynamics.threads import set_batch_threads
 from flexdyn_ros.nodes.declaration import ParameterError, declare
-from flexdyn_ros.nodes.health import clock_health
+from flexdyn_ros.nodes.health import clock_health, diagnostic_name
 from flexdyn_ros.nodes.managed import INACTIVE, ManagedNode, run
 from flexdyn_ros.nodes.queues import REQUESTS
 from flexdyn_ros.nodes.request_desk import RequestDesk
@@ -158,7 +158,7 @@ class DynamicsServer(ManagedNode):
         }
         status = DiagnosticStatus(
             level=DiagnosticStatus.OK,
-            name=f"{self.get_name()}: requests",
+            name=f"{diagnostic_name(self)}: requests",
             message="answering",
             values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
         )

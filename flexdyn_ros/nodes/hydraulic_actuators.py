@@ -17,7 +17,7 @@ from flexdyn_ros.dynamics.hydraulics import Hydraulics
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.nodes.conversions import doubles
 from flexdyn_ros.nodes.declaration import declare
-from flexdyn_ros.nodes.health import clock_health
+from flexdyn_ros.nodes.health import clock_health, diagnostic_name
 from flexdyn_ros.nodes.hydraulic_health import hydraulic_health
 from flexdyn_ros.nodes.hydraulic_messages import disagreement, fill_hydraulic_state, pace_word
 from flexdyn_ros.nodes.hydraulic_parameters import HydraulicActuatorsParameters
@@ -255,7 +255,7 @@ class HydraulicActuators(ManagedNode):
         # the conditions may say it already
         is_told = any("leg state" in condition for condition in self._actuation.conditions())
         silence = "" if is_told else self._silence.condition
-        legs = hydraulic_health(self.get_name(), self._actuation, self._disagreement, silence)
+        legs = hydraulic_health(diagnostic_name(self), self._actuation, self._disagreement, silence)
         message = DiagnosticArray(status=[legs, clock_health(self)])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)

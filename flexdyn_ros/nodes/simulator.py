@@ -25,7 +25,7 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.commands import CommandBook, CommandError
 from flexdyn_ros.nodes.conversions import duration_seconds, wrench_vector
 from flexdyn_ros.nodes.declaration import ParameterError, declare
-from flexdyn_ros.nodes.health import clock_health, recording_health, simulator_health
+from flexdyn_ros.nodes.health import clock_health, diagnostic_name, recording_health, simulator_health
 from flexdyn_ros.nodes.managed import INACTIVE, ManagedNode, run
 from flexdyn_ros.nodes.pace import Pace
 from flexdyn_ros.nodes.platform_drive import Legs, PlatformDrive
@@ -442,14 +442,13 @@ class Simulator(ManagedNode):
     # ---- health ----
 
     def _report(self) -> None:
+        name = diagnostic_name(self)
         with self._pace.between_ticks():
-            statuses = simulator_health(
-                self.get_name(), self._simulation, self._pace, self._settings, self.outbox.lost
-            )
+            statuses = simulator_health(name, self._simulation, self._pace, self._settings, self.outbox.lost)
             if self._platform is not None:
-                statuses.append(self._platform.status(self.get_name()))
+                statuses.append(self._platform.status(name))
         if self._telemetry.recorder is not None:
-            statuses.append(recording_health(self.get_name(), self._telemetry.recorder))
+            statuses.append(recording_health(name, self._telemetry.recorder))
         statuses.append(clock_health(self))
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self.get_clock().now().to_msg()

@@ -1,6 +1,7 @@
 """platform_controller and soft_arm_controller in processes of their own, against simulators whose time the
 test moves."""
 
+import logging
 import signal
 import time
 
@@ -20,7 +21,7 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory  # noqa
 from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint as PosePoint  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_interfaces.msg import DynamicsState  # noqa: E402
+from flexdyn_interfaces.msg import DynamicsState, HydraulicState  # noqa: E402
 from flexdyn_ros.nodes.conversions import numbers_of  # noqa: E402
 
 PRESSED = '<pressure area="2e-4" time_constant="0" maximum="6e5"/></section>'
@@ -285,6 +286,60 @@ def test_after_a_reset_controllers_hold_where_the_robot_begins(client, labs):
     assert labs["soft"].reference() == pytest.approx(BENT, abs=1e-3)
     assert np.abs(q_of(labs["soft"]) - BENT).max() < 1e-3
     assert labs["platform"].reference() == pytest.approx(np.full(6, 1.4), abs=2e-3)
+
+
+@pytest.mark.slow
+def test_a_platform_is_led_through_the_valves_of_cylinders_in_a_process_of_their_own(logs):
+    """Simulator and cylinders in lockstep; the cylinders' force control opens the valves."""
+    lab, given = Lab("apart", "platform_controller"), ["-p", "description_file:=stewart_1t"]
+    wiring = ["~/leg_state:=leg_states", "~/leg_force:=joint_commands"]
+    at_cylinders = [
+        "-p",
+        "output:=cylinders",
+        "-r",
+        "simulator/hydraulic_command:=hydraulic_actuators/command",
+    ]
+    nodes = lab.start(logs, [*given, "-p", "hydraulics:=external"], [*given, *at_cylinders])
+    nodes["cylinders"] = NodeProcess(
+        "hydraulic_actuators",
+        "-r", "__ns:=/apart", *given, *[word for topic in wiring for word in ("-r", topic)],
+        log=logs / "apart_cylinders",
+    )  # fmt: skip
+    states = []
+    try:
+        for node in nodes.values():
+            node.wait_for_text("ready")
+        with Client("apart_client") as client:
+            begin(client, [lab])
+            client.node.create_subscription(
+                HydraulicState, "/apart/hydraulic_actuators/hydraulic_state", states.append, 100
+            )
+            advance(client, [lab], 0.3)
+            home = flexdyn_ros.load("stewart_1t").neutral()
+            goal = home[:3] + np.array([0.05, -0.03, 0.1])
+            send(client, lab, MultiDOFJointTrajectory, "platform_trajectory", poses(pose_point(goal, 0.8)))
+            largest, legs = 0.0, []
+            for _ in range(80):
+                advance(client, [lab], 0.01)
+                reference, feedback = (numbers_of(point.positions) for point in lab.answers[-1].points[:2])
+                largest = max(largest, float(np.abs(reference - feedback).max()))
+                legs.append(feedback.copy())
+            advance(client, [lab], 0.7)
+            off = float(np.abs(q_of(lab)[:3] - goal).max())
+    finally:
+        codes = {name: node.end(signal.SIGINT) for name, node in nodes.items()}
+        for node in nodes.values():
+            node.__exit__()
+    way = float(np.ptp(legs, axis=0).max())
+    figures = f"legs move by {way:.3f} m, {largest:.4f} m off at most; the pose at rest is {off:.4f} m off"
+    logging.getLogger(__name__).info(figures)
+    assert way > 0.05
+    assert largest < 0.01
+    # friction of the seals holds back what is left
+    assert off < 4e-3
+    assert any(np.abs(numbers_of(state.valve_command)).max() > 0.05 for state in states)
+    assert not any(state.flags[0] & HydraulicState.STALE_COMMAND for state in states[-5:])
+    assert set(codes.values()) == {0}
 
 
 @pytest.mark.slow
