@@ -74,7 +74,7 @@ def commands(robot: str, platform: str, folder: Path) -> dict[str, list[str]]:
 
     def node(space: str, module: str, description: str, *more: str) -> list[str]:
         command = [sys.executable, "-m", f"flexdyn_ros.nodes.{module}", "--ros-args", "-r", f"__ns:=/{space}"]
-        # statuses bear the names of nodes, and there are two simulators
+        # apart, so that what is told of one robot does not wait behind the other
         return [*command, "-r", "/diagnostics:=diagnostics", "-p", f"description_file:={description}", *more]
 
     def simulator(space: str, description: str, *more: str) -> list[str]:
@@ -310,8 +310,9 @@ class Watch:
     def _on_diagnostics(self, space: str, message: Any) -> None:
         for status in message.status:
             values = {pair.key: pair.value for pair in status.values}
-            self._statuses[space, status.name] = values
-            if status.name == "simulator: simulation":
+            name = status.name.removeprefix(f"/{space}/")
+            self._statuses[space, name] = values
+            if name == "simulator: simulation":
                 self._reports[space] = self._reports.get(space, 0) + 1
                 self._note_time(space, values["time"])
 

@@ -8,10 +8,9 @@
 import shlex
 import sys
 
-from launch.actions import DeclareLaunchArgument, GroupAction
+from launch.actions import GroupAction
 from launch.conditions import IfCondition
 from launch.substitutions import (
-    AndSubstitution,
     Command,
     LaunchConfiguration,
     NotSubstitution,
@@ -21,14 +20,11 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
+from flexdyn_ros.nodes.ros.launching import argument, clock_and_frames
 from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
 from launch import LaunchDescription
 
 PACKAGE = "flexdyn_ros"
-
-
-def argument(name, default, description, choices=None):
-    return DeclareLaunchArgument(name, default_value=default, description=description, choices=choices)
 
 
 def generate_launch_description():
@@ -44,13 +40,7 @@ def generate_launch_description():
     flexdyn = [shlex.quote(sys.executable), " -m flexdyn_ros.cli.main"]
     expand = Command([*flexdyn, " expand ", value("robot")], on_stderr="warn")
     expanded = ParameterValue(expand, value_type=str)
-    # a simulator that makes no clock may follow that of another one
-    follows = AndSubstitution(NotSubstitution(value("use_clock")), value("use_sim_time"))
-    clock = {
-        "use_clock": ParameterValue(value("use_clock"), value_type=bool),
-        "use_sim_time": ParameterValue(follows, value_type=bool),
-    }
-    frames = {"frame_prefix": ParameterValue(value("frame_prefix"), value_type=str)}
+    arguments, clock, frames = clock_and_frames()
     return LaunchDescription(
         [
             argument("robot", "seven_joint_arm", "name of a shipped robot, path, or package:// URI"),
@@ -69,19 +59,7 @@ def generate_launch_description():
                 ["true", "false"],
             ),
             *rviz_arguments(),
-            argument(
-                "use_sim_time",
-                "true",
-                "nodes take their time from /clock, but for the simulator that makes it",
-                ["true", "false"],
-            ),
-            argument(
-                "use_clock",
-                "true",
-                "the simulator publishes /clock: of several robots one alone",
-                ["true", "false"],
-            ),
-            argument("frame_prefix", "", "put before the names of the robot's frames, as in left/"),
+            *arguments,
             argument("log_level", "info", "debug, info, warn, error or fatal"),
             GroupAction(
                 [

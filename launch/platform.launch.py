@@ -6,27 +6,21 @@ With hydraulics:=fused (default) the cylinders are in the compiled steps of the 
 hydraulic_actuators is not started; with external they run in that node, in lockstep with the simulator.
 """
 
-from launch.actions import DeclareLaunchArgument, GroupAction
+from launch.actions import GroupAction
 from launch.conditions import IfCondition
 from launch.substitutions import (
-    AndSubstitution,
     EqualsSubstitution,
     LaunchConfiguration,
-    NotSubstitution,
     PathJoinSubstitution,
 )
 from launch_ros.actions import Node, PushRosNamespace
-from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
+from flexdyn_ros.nodes.ros.launching import argument, clock_and_frames
 from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
 from launch import LaunchDescription
 
 PACKAGE = "flexdyn_ros"
-
-
-def argument(name, default, description, choices=None):
-    return DeclareLaunchArgument(name, default_value=default, description=description, choices=choices)
 
 
 def generate_launch_description():
@@ -36,13 +30,7 @@ def generate_launch_description():
     robot = {"description_file": value("robot")}
     params = value("params_file")
     on_clock = {"use_sim_time": value("use_sim_time")}
-    # a simulator that makes no clock may follow that of another one
-    follows = AndSubstitution(NotSubstitution(value("use_clock")), value("use_sim_time"))
-    clock = {
-        "use_clock": ParameterValue(value("use_clock"), value_type=bool),
-        "use_sim_time": ParameterValue(follows, value_type=bool),
-    }
-    frames = {"frame_prefix": ParameterValue(value("frame_prefix"), value_type=str)}
+    arguments, clock, frames = clock_and_frames()
     is_external = EqualsSubstitution(value("hydraulics"), "external")
 
     def node(executable, *more, **options):
@@ -70,14 +58,7 @@ def generate_launch_description():
             ),
             argument("server", "true", "start the dynamics server", ["true", "false"]),
             *rviz_arguments(),
-            argument("use_sim_time", "true", "nodes take their time from /clock", ["true", "false"]),
-            argument(
-                "use_clock",
-                "true",
-                "the simulator publishes /clock: of several robots one alone",
-                ["true", "false"],
-            ),
-            argument("frame_prefix", "", "put before the names of the robot's frames, as in left/"),
+            *arguments,
             argument("log_level", "info", "debug, info, warn, error or fatal"),
             GroupAction(
                 [

@@ -183,7 +183,8 @@ class Storm:
 
     def _on_diagnostics(self, space: str, message: DiagnosticArray) -> None:
         for status in message.status:
-            self.statuses.setdefault(space, {})[status.name] = (time.monotonic(), status)
+            name = status.name.removeprefix(f"{space}/")
+            self.statuses.setdefault(space, {})[name] = (time.monotonic(), status)
 
     # ---- time ----
 

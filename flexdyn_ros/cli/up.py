@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -29,6 +30,24 @@ __all__ = ["up"]
 GRACE = 5.0
 #: topics of nodes that are not connected by their names
 REMAPPED = {"hydraulic_actuators": {"~/leg_state": "leg_states", "~/leg_force": "joint_commands"}}
+#: and where the cylinders are a node of their own
+AT_CYLINDERS = {"platform_controller": {"simulator/hydraulic_command": "hydraulic_actuators/command"}}
+
+
+class Controller(StrEnum):
+    """What leads the robot."""
+
+    NONE = "none"
+    AUTO = "auto"
+    PD = "pd_controller"
+    COMPUTED_TORQUE = "computed_torque"
+    INPUT_SHAPER = "input_shaper"
+    PLATFORM = "platform_controller"
+    SOFT_ARM = "soft_arm_controller"
+
+
+#: the controllers that lead one kind of robot alone, which no other leads
+BY_KIND = {"platform": Controller.PLATFORM, "continuum": Controller.SOFT_ARM}
 
 
 class Cylinders(StrEnum):
@@ -52,6 +71,14 @@ def up(
             "the node hydraulic_actuators, which is started as well, or nowhere",
         ),
     ] = None,
+    controller: Annotated[
+        Controller,
+        typer.Option(
+            "--controller",
+            help="start a controller too; auto: platform_controller for platforms, through their cylinders "
+            "if they have some, soft_arm_controller for soft arms, pd_controller for others",
+        ),
+    ] = Controller.NONE,
     use_clock: Annotated[
         bool, typer.Option("--use-clock/--no-clock", help="publish /clock: of several robots one alone")
     ] = True,
@@ -75,53 +102,106 @@ def up(
     description = loaded.description
     if hydraulics is not None and getattr(loaded, "hydraulics", None) is None:
         raise typer.BadParameter(f"robot '{description.name}' has no <hydraulics>", param_hint="--hydraulics")
-    options = [
-        f"{path}={yaml.safe_dump(value, default_flow_style=True).strip()}"
-        for path, value in options_of(settings, rigid).items()
-    ]
+    leader = _controller(controller, loaded.kind, no_server)
+    nodes = [*([] if no_server else ["dynamics_server"]), "simulator", "state_publisher"]
+    if hydraulics is Cylinders.EXTERNAL:
+        nodes.append("hydraulic_actuators")
+    if leader is not None:
+        nodes.append(leader.value)
+    simulator: dict[str, object] = {"use_sim_time": use_sim_time and not use_clock}
+    shown: dict[str, object] = {}
+    if not use_clock:
+        simulator["use_clock"] = False
+    if hydraulics is not None:
+        simulator["hydraulics"] = hydraulics.value
+    if frame_prefix:
+        simulator["frame_prefix"] = shown["frame_prefix"] = frame_prefix
+    shared = _description_of(description, config, options_of(settings, rigid))
+    if use_sim_time:
+        shared["use_sim_time"] = True
+    by_cylinders = getattr(loaded, "hydraulics", None) is not None and hydraulics is not Cylinders.NONE
     with tempfile.TemporaryDirectory(prefix="flexdyn_up_") as folder:
-        parameters = Path(folder) / "robot.yaml"
-        # a robot of a file is named, so that the nodes find what lies beside it: text may name packages only
-        shared: dict[str, object] = (
-            {"robot_description": description.text}
-            if description.file is None
-            else {"description_file": str(Path(description.file).resolve())}
-        )
-        if config:
-            shared["config_files"] = [str(path.resolve()) for path in config]
-        if options:
-            shared["options"] = options
-        simulator: dict[str, object] = {"use_sim_time": use_sim_time and not use_clock}
-        shown: dict[str, object] = {}
-        if use_sim_time:
-            shared["use_sim_time"] = True
-        if not use_clock:
-            simulator["use_clock"] = False
-        if hydraulics is not None:
-            simulator["hydraulics"] = hydraulics.value
-        if frame_prefix:
-            simulator["frame_prefix"] = shown["frame_prefix"] = frame_prefix
-        text = {"/**": {"ros__parameters": shared}, "/**/simulator": {"ros__parameters": simulator}}
-        if shown:
-            text["/**/state_publisher"] = {"ros__parameters": shown}
-        parameters.write_text(yaml.safe_dump(text), encoding="utf-8")
-        nodes = [*([] if no_server else ["dynamics_server"]), "simulator", "state_publisher"]
-        if hydraulics is Cylinders.EXTERNAL:
-            nodes.append("hydraulic_actuators")
-        # what the command line says wins over the file
-        files = [*([params_file] if params_file else []), parameters]
-        commands = {node: _command(node, namespace, files) for node in nodes}
+        # what the user's file says wins over what suits the controller, what the command line says over both
+        suited = _suited(leader, by_cylinders)
+        files = [
+            *([_written(Path(folder) / "controller.yaml", suited)] if suited else []),
+            *([params_file] if params_file else []),
+            _written(
+                Path(folder) / "robot.yaml",
+                {"/**": shared, "/**/simulator": simulator, "/**/state_publisher": shown},
+            ),
+        ]
+        remapped = REMAPPED | (AT_CYLINDERS if hydraulics is Cylinders.EXTERNAL else {})
+        commands = {node: _command(node, namespace, files, remapped.get(node, {})) for node in nodes}
         if rviz:
             commands["rviz2"] = _rviz_command(namespace, description)
         raise typer.Exit(_watch(commands))
 
 
-def _command(node: str, namespace: str, files: list[Path]) -> list[str]:
+def _controller(asked: Controller, kind: str, no_server: bool) -> Controller | None:
+    """The controller that is asked for, of a kind of robot; BadParameter where it does not lead that kind."""
+    if asked is Controller.NONE:
+        return None
+    own = BY_KIND.get(kind)
+    found = (own or Controller.PD) if asked is Controller.AUTO else asked
+    where = "--controller"
+    if found in BY_KIND.values() and found is not own:
+        wanted = next(kind for kind, name in BY_KIND.items() if name is found)
+        raise typer.BadParameter(
+            f"{found} leads robots of kind {wanted}, this one is {kind}", param_hint=where
+        )
+    if kind == "platform" and found is not own:
+        raise typer.BadParameter(f"{found} leads joints, expected {own} for a platform", param_hint=where)
+    if found is Controller.COMPUTED_TORQUE and no_server:
+        raise typer.BadParameter(
+            f"{found} asks the dynamics server, expected no --no-server", param_hint=where
+        )
+    return found
+
+
+def _suited(leader: Controller | None, by_cylinders: bool) -> dict[str, dict[str, object]]:
+    """Parameters that suit a controller: the robot waits for it where it is; forces go to cylinders."""
+    if leader is None:
+        return {}
+    suited: dict[str, dict[str, object]] = {"/**/simulator": {"before_first_command": "hold"}}
+    if leader is Controller.PLATFORM and by_cylinders:
+        suited[f"/**/{leader}"] = {"output": "cylinders"}
+    return suited
+
+
+def _description_of(
+    description: RobotDescription, config: list[Path] | None, options: Mapping[str, object]
+) -> dict[str, object]:
+    """Parameters by which nodes load the same robot."""
+    # a robot of a file is named, so that the nodes find what lies beside it: text may name packages only
+    shared: dict[str, object] = (
+        {"robot_description": description.text}
+        if description.file is None
+        else {"description_file": str(Path(description.file).resolve())}
+    )
+    if config:
+        shared["config_files"] = [str(path.resolve()) for path in config]
+    if options:
+        shared["options"] = [
+            f"{path}={yaml.safe_dump(value, default_flow_style=True).strip()}"
+            for path, value in options.items()
+        ]
+    return shared
+
+
+def _written(path: Path, parameters: Mapping[str, Mapping[str, object]]) -> Path:
+    """A parameter file, by nodes."""
+    text = {node: {"ros__parameters": dict(given)} for node, given in parameters.items() if given}
+    path.write_text(yaml.safe_dump(text), encoding="utf-8")
+    return path
+
+
+def _command(node: str, namespace: str, files: list[Path], remapped: Mapping[str, str]) -> list[str]:
     command = [sys.executable, "-m", f"flexdyn_ros.nodes.{node}", "--ros-args"]
     if namespace:
         command += ["-r", f"__ns:=/{namespace.strip('/')}"]
-    for private, topic in REMAPPED.get(node, {}).items():
-        command += ["-r", f"{private}:={topic}"]
+    for name, topic in remapped.items():
+        command += ["-r", f"{name}:={topic}"]
     for file in files:
         command += ["--params-file", str(file.resolve())]
     return command

@@ -20,9 +20,9 @@ class PoseSpace:
 
     @staticmethod
     def difference(pose0: np.ndarray, pose1: np.ndarray) -> np.ndarray:
-        """The displacement (6,) from one pose to another."""
-        turn = Rotation.from_quat(pose1[3:]) * Rotation.from_quat(pose0[3:]).inv()
-        return np.concatenate((turn.as_rotvec(), pose1[:3] - pose0[:3]))
+        """The displacements (..., 6) from poses (..., 7) to others."""
+        turn = Rotation.from_quat(pose1[..., 3:]) * Rotation.from_quat(pose0[..., 3:]).inv()
+        return np.concatenate((turn.as_rotvec(), pose1[..., :3] - pose0[..., :3]), axis=-1)
 
     @staticmethod
     def of_matrix(T: np.ndarray) -> np.ndarray:

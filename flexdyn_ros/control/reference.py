@@ -11,7 +11,7 @@ from flexdyn_ros.errors import DimensionError
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.protocol import Robot
 
-__all__ = ["Reference", "Timeline", "gains", "reference_of"]
+__all__ = ["Reference", "Timeline", "gains", "reference_of", "to_rest"]
 
 #: t -> (q (nq,), v (nv,), a (nv,))
 Reference = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
@@ -59,11 +59,28 @@ class Timeline:
 
     def __call__(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Position (nq,), velocity and acceleration (nv,) at time t."""
+        return self.part(t)(t)
+
+    def part(self, t: float) -> Reference:
+        """The reference that holds at time t."""
         parts = self._parts
         i = len(parts) - 1
         while i > 0 and parts[i][0] > t:
             i -= 1
-        return parts[i][1](t)
+        return parts[i][1]
+
+
+def to_rest(reference: Reference, t: float, seconds: float) -> Reference:
+    """The way of a reference from time t [s] on, slower and slower: at rest after so many seconds, half of
+    which the reference has gone on by then. Position, velocity and acceleration are continuous."""
+
+    def slowed(time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        u = min(max((time - t) / seconds, 0.0), 1.0)
+        q, v, a = reference(t + seconds * (u - u**3 + 0.5 * u**4))
+        pace, change = 1.0 - 3.0 * u**2 + 2.0 * u**3, 6.0 * (u**2 - u) / seconds
+        return q, pace * v, pace**2 * a + change * v
+
+    return slowed
 
 
 def gains(robot: Robot, value: Any, name: str) -> np.ndarray:

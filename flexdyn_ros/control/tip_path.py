@@ -10,9 +10,9 @@ from scipy.interpolate import CubicSpline
 
 from flexdyn_ros.errors import StateError
 
-__all__ = ["TipPath", "check_shapes"]
+__all__ = ["MOST", "TipPath", "check_shapes"]
 
-#: poses per second that are solved for, at least so many per span, and in all
+#: poses per second that are solved for; so many per span if there are fewer; in all at most
 RATE, LEAST, MOST = 50.0, 12, 2000
 #: strokes and efforts may be exceeded by this share of their range
 SLACK = 1e-6
@@ -25,7 +25,8 @@ class TipPath:
 
     The tip is the distal end of the last section, before its plate. Shapes are solved for at poses along the
     way, each from the one before, and joined by cubic splines that start with the present velocity and end at
-    rest: between them the tip is off the path by a part of the fourth order of their distance.
+    rest: between them the tip is off the path by a part of the fourth order of their distance. At most 2000
+    are solved for, of long paths fewer per second.
 
     Parameters
     ----------
@@ -36,11 +37,14 @@ class TipPath:
         t -> position (3,) or pose (4, 4) of the tip in the world.
     q, v : (nq,), (nv,) arrays
         Shape and velocity at the beginning.
+    look : callable, optional
+        Called before every pose that is solved for; what it raises ends the work.
 
     Raises
     ------
     StateError
-        If the tip cannot come somewhere along the path: where, when, how near it comes, and why.
+        If the tip cannot come somewhere along the path: where, when, how near it comes, and why; or if the
+        path has more points than are solved for.
     """
 
     def __init__(
@@ -50,16 +54,21 @@ class TipPath:
         tip: Callable[[float], np.ndarray],
         q: np.ndarray,
         v: np.ndarray,
+        look: Callable[[], None] = lambda: None,
     ) -> None:
-        most = max(LEAST, MOST // (len(times) - 1))
+        count = len(times) - 1
+        if count > MOST:
+            raise StateError(f"the path has {count} points, expected at most {MOST}")
+        most = MOST // count
         spans = [
-            np.linspace(t0, t1, int(np.clip(np.ceil(RATE * (t1 - t0)), LEAST, most)) + 1)[1:]
+            np.linspace(t0, t1, int(np.clip(np.ceil(RATE * (t1 - t0)), min(LEAST, most), most)) + 1)[1:]
             for t0, t1 in zip(times[:-1], times[1:], strict=True)
         ]
         self.times = np.concatenate((times[:1], *spans))
         lower, upper = _strokes(robot)
         shapes = [q]
         for t in self.times[1:]:
+            look()
             start = np.clip(shapes[-1], lower, upper)
             if np.ptp(start.reshape(-1, 3), axis=1).max() < NUDGE * (upper - lower).max():
                 start = start + NUDGE * (upper - lower) * np.resize((1.0, 0.5, 0.0), len(start))

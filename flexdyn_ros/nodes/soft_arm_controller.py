@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -14,35 +14,47 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 from flexdyn_interfaces.msg import DynamicsState
 from flexdyn_ros.control.feed_forward import FeedForward
 from flexdyn_ros.control.pose_space import PoseSpace
-from flexdyn_ros.control.reference import Reference
-from flexdyn_ros.control.tip_path import RATE, TipPath, check_shapes
+from flexdyn_ros.control.reference import Reference, to_rest
+from flexdyn_ros.control.tip_path import MOST, RATE, TipPath, check_shapes
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.families.continuum.model import ATMOSPHERE
+from flexdyn_ros.nodes.controllers.background import Background
 from flexdyn_ros.nodes.controllers.controller import NEWEST, FeedForwardController, Topic
 from flexdyn_ros.nodes.controllers.parameters import SoftArmControllerParameters
 from flexdyn_ros.nodes.controllers.platform_path import read_pose_path
-from flexdyn_ros.nodes.controllers.trajectory import (
-    TrajectoryError,
-    UnknownJointError,
-    along,
-    read_path,
-)
+from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, UnknownJointError, along, read_path
 from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of, seconds_of
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import run
 
 __all__ = ["SoftArmController", "main"]
 
+#: seconds in which an arm that moves comes to rest, on its way, when it gets another path
+BRAKING = 0.25
+#: seconds for which the thread that solves keeps the interpreter while states wait
+TURN = 2e-4
+
+
+class Stand(NamedTuple):
+    """Where the reference comes to rest: time [s] and shape (nq,); how."""
+
+    time: float
+    shape: np.ndarray
+    way: Reference
+
 
 class SoftArmController(FeedForwardController):
     """Hears simulator/state, ~/tip_trajectory and ~/joint_trajectory; publishes simulator/pressure_commands
     or joint_commands, and ~/controller_state.
 
-    Without a trajectory it holds the shape found at the first state.
+    Without a trajectory it holds the shape found at the first state. Paths of the tip are solved for in a
+    thread of their own and begin when they are; states are answered meanwhile.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__("soft_arm_controller", SoftArmControllerParameters, **options)
+        self._solver = Background(self, self._on_solved, self._tell_refusal)
+        self._stand: Stand | None = None
 
     def prepare(self, robot: Any) -> Iterable[Topic]:
         if robot.kind != "continuum":
@@ -92,7 +104,17 @@ class SoftArmController(FeedForwardController):
         areas = robot.pressure_areas
         return -areas * ATMOSPHERE, areas * (highest - ATMOSPHERE)
 
+    def start(self) -> None:
+        super().start()
+        sys.setswitchinterval(TURN)
+
+    def stop(self) -> None:
+        super().stop()
+        self._solver.end()
+
     def begin(self, measured: tuple[np.ndarray, np.ndarray]) -> None:
+        self._solver.end()
+        self._stand = None
         q, _ = measured
         self.hold(q)
 
@@ -138,35 +160,83 @@ class SoftArmController(FeedForwardController):
         self.answer(seconds_of(message.header.stamp), message.header.stamp, (found[0], found[1]))
 
     def _on_tip_trajectory(self, message: MultiDOFJointTrajectory) -> None:
-        self._take(lambda now: self._tip_path(message, now))
-
-    def _on_joint_trajectory(self, message: JointTrajectory) -> None:
-        self._take(lambda now: self._shape_path(message, now))
-
-    def _take(self, read: Any) -> None:
         try:
             now = self.needs_state("state")
-            path = read(now)
+            count = len(message.points)
+            if count > MOST:
+                raise TrajectoryError(f"it has {count} points, expected at most {MOST}")
+            stand = self._next_stand(now)
+            solve = self._tip_path(message, now, stand)
         except (TrajectoryError, FlexdynError) as error:
-            self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
+            self._tell_refusal(error)
             return
+        self._stand = stand
+        self._timeline.follow(now, stand.way)
+        if count:
+            self._solver.begin(solve)
+        else:
+            self._solver.end()
+
+    def _on_joint_trajectory(self, message: JointTrajectory) -> None:
+        try:
+            now = self.needs_state("state")
+            path = self._shape_path(message, now)
+        except (TrajectoryError, FlexdynError) as error:
+            self._tell_refusal(error)
+            return
+        self._solver.end()
+        self._stand = None
         self._timeline.follow(now, path)
 
-    def _tip_path(self, message: MultiDOFJointTrajectory, now: float) -> Reference:
-        """The motion whose tip goes through positions, or poses, in the world.
+    def _on_solved(self, path: TipPath) -> None:
+        """The path begins now, or when the arm is at rest."""
+        if self._now is None or self._stand is None:
+            return
+        start = max(self._now, self._stand.time)
+        later = start - float(path.times[0])
+        self._timeline.follow(start, lambda t: path(t - later))
+        self.get_logger().info(f"tip trajectory: {len(path.times)} shapes solved, begins at {start:.3f} s")
 
-        Raises TrajectoryError, or StateError where the tip cannot come or the actuators cannot hold it.
+    def _tell_refusal(self, error: Exception) -> None:
+        self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
+
+    # ---- paths ----
+
+    def _next_stand(self, now: float) -> Stand:
+        """Where the next path begins: where the arm rests, or comes to rest on its way."""
+        if self._stand is not None and (self._solver.is_busy or now < self._stand.time):
+            return self._stand
+        part = self._timeline.part(now)
+        slowed = to_rest(part, now, BRAKING)
+        q, v, _ = part(now)
+        shape = slowed(now + BRAKING)[0]
+        if v.any() or (shape != q).any():
+            return Stand(now + BRAKING, shape, slowed)
+        return Stand(now, q, lambda t: (q, np.zeros_like(v), np.zeros_like(v)))
+
+    def _tip_path(
+        self, message: MultiDOFJointTrajectory, now: float, stand: Stand
+    ) -> Callable[[Callable[[], None]], TipPath]:
+        """What solves for the motion whose tip goes through positions, or poses, in the world.
+
+        Raises TrajectoryError. The work raises StateError where the tip cannot come or the actuators cannot
+        hold it.
         """
-        robot = self._robot
-        q_d, v_d, _ = self._timeline(now)
-        here = PoseSpace.of_matrix(robot.frames(q_d, self._tip))
-        poses = read_pose_path(message, PoseSpace, now, here, robot.jacobian(q_d, self._tip) @ v_d)
-        if self._settings.tip_target == "pose":
-            path = TipPath(robot, poses.times, lambda t: PoseSpace.matrix(poses(t)[0]), q_d, v_d)
-        else:
-            path = TipPath(robot, poses.times, lambda t: poses(t)[0][:3], q_d, v_d)
-        check_shapes(robot, path.times, path.shapes, self._range)
-        return path
+        robot, q, rest = self._robot, stand.shape, np.zeros(self._robot.nv)
+        here = PoseSpace.of_matrix(robot.frames(q, self._tip))
+        poses = read_pose_path(message, PoseSpace, now, here, np.zeros(6))
+        is_whole = self._settings.tip_target == "pose"
+
+        def tip(t: float) -> np.ndarray:
+            pose = poses(t)[0]
+            return PoseSpace.matrix(pose) if is_whole else pose[:3]
+
+        def solve(look: Callable[[], None]) -> TipPath:
+            path = TipPath(robot, poses.times, tip, q, rest, look)
+            check_shapes(robot, path.times, path.shapes, self._range)
+            return path
+
+        return solve
 
     def _shape_path(self, message: JointTrajectory, now: float) -> Reference:
         """The motion of actuators by name; raises TrajectoryError or StateError."""

@@ -11,6 +11,8 @@ import signal
 from collections.abc import Callable
 from importlib import import_module
 
+from flexdyn_ros.nodes.ros.start_watch import stand_by
+
 __all__ = [
     "computed_torque",
     "dynamics_server",
@@ -36,6 +38,7 @@ def _node(module: str) -> Callable[[], None]:
 
     def start() -> None:
         end_at_signals()
+        stand_by()
         import_module(f"flexdyn_ros.nodes.{module}").main()
 
     return start

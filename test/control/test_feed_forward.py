@@ -6,6 +6,7 @@ import pytest
 import flexdyn_ros
 from flexdyn_ros.control.feed_forward import FeedForward, actuator_inertia, actuator_motion
 from flexdyn_ros.control.pose_space import PoseSpace
+from flexdyn_ros.control.reference import to_rest
 from flexdyn_ros.control.sampled_feedback import DELAYS
 from flexdyn_ros.control.tip_path import TipPath, check_shapes
 from flexdyn_ros.errors import DimensionError, StateError, UnsupportedError
@@ -141,6 +142,55 @@ def test_a_tip_that_cannot_come_is_refused_with_place_time_distance_and_the_reas
     text = str(refusal.value)
     for part in ("cannot reach the position (0.", "s from now", "as near as 0.", "at its longest (0.03 m)"):
         assert part in text
+
+
+def test_no_more_poses_are_solved_for_than_the_bound_and_more_points_are_refused(soft, bent, monkeypatch):
+    start, looks = soft.frames(bent, TIP)[:3, 3], []
+    monkeypatch.setattr("flexdyn_ros.control.tip_path.MOST", 30)
+
+    def rest(t):
+        return start
+
+    for times in (np.arange(26.0), np.array([0.0, 1000.0]), np.array([0.0, 0.1])):
+        looks.clear()
+        path = TipPath(soft, times, rest, bent, np.zeros(9), look=lambda: looks.append(1))
+        assert len(looks) == len(path.times) - 1
+        assert 12 <= len(looks) <= 30
+    with pytest.raises(StateError, match="31 points, expected at most 30"):
+        TipPath(soft, np.arange(32.0), rest, bent, np.zeros(9))
+
+
+def test_solving_ends_where_the_look_between_poses_raises(soft, bent):
+    start, looks = soft.frames(bent, TIP)[:3, 3], []
+
+    def look():
+        looks.append(1)
+        if len(looks) == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        TipPath(soft, np.array([0.0, 10.0]), lambda t: start, bent, np.zeros(9), look)
+
+
+def test_a_reference_comes_to_rest_on_its_way_without_a_jump():
+    def circle(t):
+        c, s = np.cos(3.0 * t), np.sin(3.0 * t)
+        return np.array([c, s]), 3.0 * np.array([-s, c]), -9.0 * np.array([c, s])
+
+    slowed = to_rest(circle, 2.0, 0.5)
+    for wanted, found in zip(circle(2.0), slowed(2.0), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-14)
+    h = 1e-5
+    for t in np.linspace(2.01, 2.49, 13):
+        q, v, a = slowed(t)
+        assert np.linalg.norm(q) == pytest.approx(1.0, abs=1e-14), "on its way"
+        np.testing.assert_allclose(v, (slowed(t + h)[0] - slowed(t - h)[0]) / (2 * h), rtol=0, atol=1e-7)
+        np.testing.assert_allclose(a, (slowed(t + h)[1] - slowed(t - h)[1]) / (2 * h), rtol=0, atol=1e-7)
+    for t in (2.5, 7.0):
+        q, v, a = slowed(t)
+        np.testing.assert_allclose(q, circle(2.25)[0], rtol=0, atol=1e-14)
+        assert not v.any()
+        assert not a.any()
 
 
 def test_shapes_beyond_strokes_or_forces_are_refused_with_actuator_number_and_range(soft, bent):

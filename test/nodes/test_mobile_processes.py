@@ -196,10 +196,10 @@ def test_up_drives_the_arm_over_a_random_road():
             wheels = client.last["/rover/simulator/wheels"]
             assert np.isfinite([*wheels.normal_forces, wheels.drive_force]).all()
             found = {}
-            while "simulator: contact" not in found:
+            while "/rover/simulator: contact" not in found:
                 for status in client.next("/diagnostics").status:
                     found[status.name] = {pair.key for pair in status.values}
-            contact = found["simulator: contact"]
+            contact = found["/rover/simulator: contact"]
             assert {"margin", "load_transfer", "normal_force_rear", "normal_force_front"} <= contact
     finally:
         process.send_signal(signal.SIGINT)

@@ -261,7 +261,7 @@ def test_dropped_delayed_and_repeated_forces_change_nothing_and_a_killed_node_is
         assert not answer.success
         assert "no leg forces" in answer.message
         assert client.call(Trigger, f"{SPACE}/simulator/resume").success
-        seen = status(client, "simulator: legs")
+        seen = status(client, f"{SPACE}/simulator: legs")
         assert seen.level in (b"\x01", 1)
         assert "time stands still" in seen.message
         assert client.call(
@@ -339,7 +339,7 @@ def test_a_platform_with_fused_cylinders_follows_a_trajectory_and_commands(tmp_p
         lengths = JointState(name=NAMES, position=[1.45] * 6)
         reached = lambda: np.allclose(client.last[f"{SPACE}/leg_states"].position, 1.45, atol=5e-3)  # noqa: E731
         client.insist(JointState, f"{SPACE}/joint_commands", lengths, reached, "no servo", 0.05)
-        assert "legs" in status(client, "simulator: legs").name
+        assert "legs" in status(client, f"{SPACE}/simulator: legs").name
         assert plant.end(signal.SIGINT) == 0
 
 
@@ -397,6 +397,6 @@ def test_processes_that_disagree_about_lockstep_say_so_within_a_second(tmp_path,
         begin = time.monotonic()
         cylinders.wait_for_text("expected the same: forces have no effect")
         assert time.monotonic() - begin < 1.0
-        seen = status(client, "hydraulic_actuators: legs")
+        seen = status(client, f"{SPACE}/hydraulic_actuators: legs")
         assert seen.level in (b"\x02", 2)
         assert "parameter lockstep is" in seen.message

@@ -1,7 +1,9 @@
 """platform_controller and soft_arm_controller in processes of their own, against simulators whose time the
 test moves."""
 
+import logging
 import signal
+import time
 
 import numpy as np
 import pytest
@@ -19,7 +21,7 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory  # noqa
 from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint as PosePoint  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_interfaces.msg import DynamicsState  # noqa: E402
+from flexdyn_interfaces.msg import DynamicsState, HydraulicState  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import numbers_of  # noqa: E402
 
 PRESSED = '<pressure area="2e-4" time_constant="0" maximum="6e5"/></section>'
@@ -103,13 +105,16 @@ def poses(*points):
 
 
 def send(client, lab, kind, topic, message):
-    """A trajectory, sent again until the reference moves."""
+    """A trajectory to an arm at rest, sent again if the reference does not move: paths of a tip are solved
+    for first."""
     before = lab.reference().copy()
-    for _ in range(10):
+    for _ in range(5):
         client.publish(kind, f"/{lab.name}/{lab.controller}/{topic}", message)
-        advance(client, [lab], 0.05)
-        if abs(lab.reference() - before).max() > 0.0:
-            return
+        deadline = time.monotonic() + 20.0
+        while time.monotonic() < deadline:
+            advance(client, [lab], 0.05)
+            if abs(lab.reference() - before).max() > 0.0:
+                return
     raise AssertionError(f"{lab.name} does not take the trajectory")
 
 
@@ -159,6 +164,68 @@ def test_a_soft_tip_is_led_by_pressures_to_a_position(client, labs, soft):
     assert not lab.commands, "pressures are the commands"
 
 
+def test_states_are_answered_while_a_long_path_is_solved_for_and_the_reference_never_jumps(
+    client, nodes, labs, soft
+):
+    """A path of ten seconds, and another that takes its place while the arm moves."""
+    lab, node, tip = labs["soft"], nodes["tips/soft_arm_controller"], "section_3/tip"
+    topic = "/tips/soft_arm_controller/tip_trajectory"
+    here = soft.frames(lab.reference(), tip)[:3, 3]
+    first = here + np.array([-0.02, 0.02, 0.005])
+    solved, missed, answered = node.text().count("shapes solved"), lab.missed, 0
+    largest, before = 0.0, lab.reference().copy()
+
+    def follow(seconds):
+        nonlocal largest, before, answered
+        for _ in range(round(seconds / 0.01)):
+            advance(client, [lab], 0.01)
+            answered += 1
+            largest = max(largest, float(np.abs(lab.reference() - before).max()))
+            before = lab.reference().copy()
+
+    client.publish(MultiDOFJointTrajectory, topic, poses(pose_point(first, 10.0)))
+    at_rest = before.copy()
+    while node.text().count("shapes solved") == solved:
+        follow(0.01)
+        assert np.array_equal(lab.reference(), at_rest) or node.text().count("shapes solved") > solved
+        assert answered < 20_000
+    # 500 poses of milliseconds each
+    assert answered > 20
+    follow(1.5)
+    assert np.abs(lab.reference() - at_rest).max() > 2e-5
+    # from where it comes to rest on its way, back
+    client.publish(MultiDOFJointTrajectory, topic, poses(pose_point(here, 1.0)))
+    while node.text().count("shapes solved") == solved + 1:
+        follow(0.01)
+        assert answered < 40_000
+    follow(1.5)
+    assert lab.missed - missed <= 3
+    assert np.linalg.norm(soft.frames(lab.reference(), tip)[:3, 3] - here) < 1e-9
+    # a hundredth of a second of a motion of millimetres in seconds
+    assert largest < 1e-4
+
+
+@pytest.mark.slow
+def test_an_empty_path_ends_solving_and_brings_the_arm_to_rest_on_its_way(client, nodes, labs, soft):
+    lab, node, tip = labs["soft"], nodes["tips/soft_arm_controller"], "section_3/tip"
+    topic = "/tips/soft_arm_controller/tip_trajectory"
+    here = soft.frames(lab.reference(), tip)[:3, 3]
+    near, far = (here + x * np.array([-0.02, 0.02, 0.005]) for x in (1.0, 1.5))
+    send(client, lab, MultiDOFJointTrajectory, "tip_trajectory", poses(pose_point(near, 2.0)))
+    advance(client, [lab], 0.8)
+    client.publish(MultiDOFJointTrajectory, topic, poses(pose_point(far, 10.0)))
+    advance(client, [lab], 0.05)
+    solved = node.text().count("shapes solved")
+    client.publish(MultiDOFJointTrajectory, topic, poses())
+    advance(client, [lab], 0.4)
+    rest = lab.reference().copy()
+    advance(client, [lab], 1.0)
+    assert np.array_equal(lab.reference(), rest)
+    assert node.text().count("shapes solved") == solved
+    way = soft.frames(rest, tip)[:3, 3]
+    assert 0.1 < np.linalg.norm(way - here) / np.linalg.norm(near - here) < 0.9
+
+
 def test_sections_take_shapes_by_the_lengths_of_their_actuators(client, labs, soft):
     lab = labs["soft"]
     shape = BENT + 0.002
@@ -183,6 +250,8 @@ def test_what_cannot_be_reached_is_refused_with_the_reason_and_changes_nothing(c
     refused(
         client, node, MultiDOFJointTrajectory, topic, MultiDOFJointTrajectory(), "joint_names has 0 names"
     )
+    many = poses(*[pose_point((0.0, 0.0, 0.0), 0.01 * (i + 1)) for i in range(2001)])
+    refused(client, node, MultiDOFJointTrajectory, topic, many, "2001 points, expected at most 2000")
     topic = "/tips/soft_arm_controller/joint_trajectory"
     long = point_trajectory(np.full(9, 0.05), 1.0, soft.effort_names)
     refused(client, node, JointTrajectory, topic, long, "m long beyond its rest")
@@ -217,6 +286,60 @@ def test_after_a_reset_controllers_hold_where_the_robot_begins(client, labs):
     assert labs["soft"].reference() == pytest.approx(BENT, abs=1e-3)
     assert np.abs(q_of(labs["soft"]) - BENT).max() < 1e-3
     assert labs["platform"].reference() == pytest.approx(np.full(6, 1.4), abs=2e-3)
+
+
+@pytest.mark.slow
+def test_a_platform_is_led_through_the_valves_of_cylinders_in_a_process_of_their_own(logs):
+    """Simulator and cylinders in lockstep; the cylinders' force control opens the valves."""
+    lab, given = Lab("apart", "platform_controller"), ["-p", "description_file:=stewart_1t"]
+    wiring = ["~/leg_state:=leg_states", "~/leg_force:=joint_commands"]
+    at_cylinders = [
+        "-p",
+        "output:=cylinders",
+        "-r",
+        "simulator/hydraulic_command:=hydraulic_actuators/command",
+    ]
+    nodes = lab.start(logs, [*given, "-p", "hydraulics:=external"], [*given, *at_cylinders])
+    nodes["cylinders"] = NodeProcess(
+        "hydraulic_actuators",
+        "-r", "__ns:=/apart", *given, *[word for topic in wiring for word in ("-r", topic)],
+        log=logs / "apart_cylinders",
+    )  # fmt: skip
+    states = []
+    try:
+        for node in nodes.values():
+            node.wait_for_text("ready")
+        with Client("apart_client") as client:
+            begin(client, [lab])
+            client.node.create_subscription(
+                HydraulicState, "/apart/hydraulic_actuators/hydraulic_state", states.append, 100
+            )
+            advance(client, [lab], 0.3)
+            home = flexdyn_ros.load("stewart_1t").neutral()
+            goal = home[:3] + np.array([0.05, -0.03, 0.1])
+            send(client, lab, MultiDOFJointTrajectory, "platform_trajectory", poses(pose_point(goal, 0.8)))
+            largest, legs = 0.0, []
+            for _ in range(80):
+                advance(client, [lab], 0.01)
+                reference, feedback = (numbers_of(point.positions) for point in lab.answers[-1].points[:2])
+                largest = max(largest, float(np.abs(reference - feedback).max()))
+                legs.append(feedback.copy())
+            advance(client, [lab], 0.7)
+            off = float(np.abs(q_of(lab)[:3] - goal).max())
+    finally:
+        codes = {name: node.end(signal.SIGINT) for name, node in nodes.items()}
+        for node in nodes.values():
+            node.__exit__()
+    way = float(np.ptp(legs, axis=0).max())
+    figures = f"legs move by {way:.3f} m, {largest:.4f} m off at most; the pose at rest is {off:.4f} m off"
+    logging.getLogger(__name__).info(figures)
+    assert way > 0.05
+    assert largest < 0.01
+    # friction of the seals holds back what is left
+    assert off < 4e-3
+    assert any(np.abs(numbers_of(state.valve_command)).max() > 0.05 for state in states)
+    assert not any(state.flags[0] & HydraulicState.STALE_COMMAND for state in states[-5:])
+    assert set(codes.values()) == {0}
 
 
 @pytest.mark.slow

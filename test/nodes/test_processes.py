@@ -195,7 +195,7 @@ def test_a_late_joiner_gets_both_descriptions(simulator, robot):
 
 
 def test_health_is_reported_every_second(running, client):
-    status = health(client, "simulator: simulation")
+    status = health(client, "/lab/simulator: simulation")
     keys = {pair.key for pair in status.values}
     assert {"real_time_factor", "overruns", "step", "energy_balance_error", "lateness_p99"} <= keys
 
@@ -251,14 +251,16 @@ def test_divergence_stops_at_the_last_good_state_and_waits_for_reset(running, cl
     wrench = ExternalWrench(frame="tool0")
     wrench.wrench.force.x = 1e200
     client.call(srv.ApplyWrench, "/lab/simulator/apply_wrench", wrench=wrench)
-    client.until(lambda: health(client, "simulator: simulation").level == DiagnosticStatus.ERROR, "no ERROR")
+    client.until(
+        lambda: health(client, "/lab/simulator: simulation").level == DiagnosticStatus.ERROR, "no ERROR"
+    )
     held = state_now(client)
     assert np.isfinite(held.positions).all()
     assert not call_trigger(client, "resume").success
     assert not client.call(srv.Step, "/lab/simulator/step", steps=1).success
     assert call_trigger(client, "reset").success
     client.until(
-        lambda: health(client, "simulator: simulation").level != DiagnosticStatus.ERROR, "still ERROR"
+        lambda: health(client, "/lab/simulator: simulation").level != DiagnosticStatus.ERROR, "still ERROR"
     )
 
 
@@ -360,7 +362,7 @@ def test_two_publishers_do_not_lose_each_others_commands(running, client):
     halves = [JointState(name=names, effort=[0.0] * len(names)) for names in (JOINTS[:3], JOINTS[3:])]
 
     def accepted():
-        values = health(client, "simulator: commands").values
+        values = health(client, "/lab/simulator: commands").values
         return int(next(pair.value for pair in values if pair.key == "accepted"))
 
     client.until(lambda: all(p.get_subscription_count() > 0 for p in both), "the topic is not found")
@@ -415,15 +417,15 @@ def value_of(status, key):
 
 
 def test_a_malformed_command_is_counted_and_changes_nothing(running, client):
-    before = int(value_of(health(client, "simulator: commands"), "rejected"))
+    before = int(value_of(health(client, "/lab/simulator: commands"), "rejected"))
     client.insist(
         JointState,
         "/lab/orders",
         JointState(name=["nobody"], effort=[1.0]),
-        lambda: int(value_of(health(client, "simulator: commands"), "rejected")) > before,
+        lambda: int(value_of(health(client, "/lab/simulator: commands"), "rejected")) > before,
         "the rejection was not told",
     )
-    status = health(client, "simulator: commands")
+    status = health(client, "/lab/simulator: commands")
     assert "nobody" in value_of(status, "last_rejection")
 
 
@@ -454,9 +456,10 @@ def test_killing_the_controller_leaves_the_simulator_holding(running, client):
         finally:
             controller.kill()
     client.until(
-        lambda: "hold" in health(client, "simulator: commands").message, "a dead controller was not noticed"
+        lambda: "hold" in health(client, "/lab/simulator: commands").message,
+        "a dead controller was not noticed",
     )
-    assert health(client, "simulator: commands").level == DiagnosticStatus.WARN
+    assert health(client, "/lab/simulator: commands").level == DiagnosticStatus.WARN
     client.until(
         lambda: max(map(abs, client.next("/lab/joint_states").velocity)) < 1e-3, "it does not come to rest"
     )

@@ -4,6 +4,7 @@ import resource
 import signal
 import threading
 import time
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -154,6 +155,37 @@ def test_what_waits_to_be_written_is_bounded(tmp_path, monkeypatch):
     assert recorder.lost > 80
     assert recorder.written == 100 - recorder.lost
     assert not recorder.failure
+
+
+def test_memory_does_not_grow_with_what_is_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr("flexdyn_ros.nodes.recorder.CHUNK", 1 << 12)
+    recorder = Recorder(str(tmp_path / "long.mcap"), double_pendulum())
+    publisher = SimpleNamespace(topic_name="/joint_states", is_activated=True, publish=lambda message: None)
+    recorder.maker(lambda *_: publisher)(JointState, "joint_states", 10)
+    message = bytes(500)
+
+    def grown(count):
+        """Bytes that these many messages leave in memory once they are written."""
+        before, total = tracemalloc.get_traced_memory()[0], recorder.written + count
+        for _ in range(count):
+            publisher.publish(message)
+        deadline = time.monotonic() + 60.0
+        while recorder.written < total:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return tracemalloc.get_traced_memory()[0] - before
+
+    tracemalloc.start()
+    try:
+        grown(2000)
+        few, many = grown(1500), grown(15_000)
+    finally:
+        tracemalloc.stop()
+    recorder.close()
+    assert not recorder.failure
+    assert recorder.lost == 0
+    # a chunk that is being gathered and what waits for it; 1900 chunks are written between the two
+    assert many - few < 20_000
 
 
 @pytest.mark.slow

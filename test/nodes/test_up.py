@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
+from typer.testing import CliRunner
 
 pytest.importorskip("rclpy")
 pytest.importorskip("flexdyn_interfaces")
@@ -23,6 +25,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectory
 import flexdyn_ros
 from flexdyn_interfaces.msg import HydraulicState
 from flexdyn_interfaces.srv import ForwardKinematics, GetState, MassMatrix, Modes
+from flexdyn_ros.cli.main import app
 
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(900)]
 ROOT = Path(__file__).parents[2]
@@ -198,6 +201,7 @@ def test_the_page_about_several_robots_brings_up_two_with_one_clock_and_frames_o
             sides = {frame.split("/")[0] for frame in frames}
             assert sides == {"left", "right"}
             assert set(levels.values()) == {b"\x00"}
+            assert {f"/{side}/simulator: clock" for side in stamps} <= set(levels)
             # a third one that makes a clock as well is noticed
             third = up(tmp_path / "third.txt", "seven_joint_arm", "--namespace", "third", "--no-server")
             both.append(third)
@@ -205,6 +209,79 @@ def test_the_page_about_several_robots_brings_up_two_with_one_clock_and_frames_o
     finally:
         codes = [end(process) for process in both]
     assert codes == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("words", "controller", "parameters", "topics"),
+    [
+        (["stewart_1t"], "platform_controller", {"output": "cylinders"}, []),
+        (
+            ["stewart_1t", "--hydraulics", "external"],
+            "platform_controller",
+            {"output": "cylinders"},
+            ["simulator/hydraulic_command:=hydraulic_actuators/command"],
+        ),
+        (["stewart_1t", "--hydraulics", "none"], "platform_controller", {}, []),
+        (["stewart_electric"], "platform_controller", {}, []),
+        (["soft_arm_3"], "soft_arm_controller", {}, []),
+        (["canadarm2"], "pd_controller", {}, []),
+    ],
+)
+def test_up_starts_the_controller_that_suits_the_robot(words, controller, parameters, topics, monkeypatch):
+    found = {}
+
+    def watch(commands):
+        given = {}
+        for file in (
+            Path(a) for a, b in zip(commands[controller][1:], commands[controller]) if b == "--params-file"
+        ):
+            for node, record in yaml.safe_load(file.read_text()).items():
+                given.setdefault(node, {}).update(record["ros__parameters"])
+        found.update(commands=commands, given=given)
+        return 0
+
+    monkeypatch.setattr("flexdyn_ros.cli.up._watch", watch)
+    outcome = CliRunner().invoke(app, ["up", *words, "--controller", "auto", "--no-server"])
+    assert outcome.exit_code == 0, outcome.output
+    assert f"flexdyn_ros.nodes.{controller}" in found["commands"][controller]
+    assert found["given"].get(f"/**/{controller}", {}) == parameters
+    assert found["given"]["/**/simulator"]["before_first_command"] == "hold"
+    remapped = [word for word in found["commands"][controller] if ":=" in word]
+    assert remapped == topics
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["seven_joint_arm", "--controller", "platform_controller"], "leads robots of kind platform"),
+        (["stewart_1t", "--controller", "soft_arm_controller"], "leads robots of kind continuum"),
+        (["stewart_1t", "--controller", "pd_controller"], "expected platform_controller"),
+        (["two_link", "--controller", "computed_torque", "--no-server"], "asks the dynamics server"),
+    ],
+)
+def test_up_refuses_controllers_that_do_not_lead_the_robot(words, reason):
+    outcome = CliRunner().invoke(app, ["up", *words], env={"COLUMNS": "200"})
+    assert outcome.exit_code == 2
+    assert reason in outcome.output
+
+
+@pytest.mark.slow
+def test_up_leads_a_platform_through_cylinders_of_their_own(domain, log):
+    words = ["--no-server", "--namespace", "led", "--hydraulics", "external", "--controller", "auto"]
+    process = up(log, "stewart_1t", *words)
+    pose = "/led/simulator/platform_pose"
+    try:
+        with Client("up_led") as client:
+            client.listen(PoseStamped, pose)
+            client.next(pose, 200.0)
+            client.insist(
+                MultiDOFJointTrajectory, "/led/platform_controller/platform_trajectory", raised(0.06),
+                lambda: abs(client.last[pose].pose.position.z - 1.146818566 - 0.06) < 4e-3,
+                "the platform did not rise", every=10.0,
+            )  # fmt: skip
+    finally:
+        code = end(process)
+    assert code == 0, log.read_text()
 
 
 def test_up_refuses_cylinders_for_a_robot_without_them(log):

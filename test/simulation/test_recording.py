@@ -1,10 +1,12 @@
 """Recordings: other tools open them, the same numbers come back, a crash leaves what was written."""
 
+import io
 import re
 import signal
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,8 @@ from flexdyn_ros.simulation.recordings.recorded_types import JOINT_STATES, OUR_M
 
 pytest.importorskip("mcap")
 highlevel = pytest.importorskip("rosbags.highlevel")
+
+from flexdyn_ros.simulation.recordings.chunk_writer import ChunkWriter  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 EXACT = ("q", "v", "tau", "work", "dissipated", "saturated")
@@ -174,6 +178,65 @@ def test_wrong_files_are_refused(tmp_path, run, bag):
     early = flexdyn_ros.simulate(double_pendulum(), 0.01, t0=-1.0)
     with pytest.raises(StateError, match="before 0 s"):
         early.to_bag(tmp_path / "early.mcap")
+
+
+def written(writer, file):
+    """The same run by one of two writers; every chunk has another set of channels."""
+    schema = writer.register_schema("std_msgs/msg/String", "ros2msg", b"string data")
+    channels = [writer.register_channel(f"/topic_{i}", "cdr", schema, {"key": "value"}) for i in range(3)]
+    for i in range(3000):
+        data = bytes([i % 251]) * (i % 97)
+        channel = channels[i % (1 + i // 1000)]
+        # times that go back once, as after a reset
+        stamp = (i if i < 2000 else i - 1500) * 10**6
+        if isinstance(writer, ChunkWriter):
+            writer.add_message(channel, data, stamp, i)
+        else:
+            writer.add_message(channel, stamp, data, stamp, i)
+        if i % 700 == 0:
+            writer.flush()
+            writer.add_metadata(f"note {i}", {"at": str(i)})
+    writer.finish()
+    return file.getvalue()
+
+
+def test_recordings_are_byte_for_byte_those_of_the_mcap_library():
+    from mcap.writer import IndexType, Writer
+
+    files = io.BytesIO(), io.BytesIO()
+    # without an entry for attachments, of which there are none
+    theirs = Writer(
+        files[0], chunk_size=1 << 12, index_types=IndexType.CHUNK | IndexType.MESSAGE | IndexType.METADATA
+    )
+    theirs.start(profile="ros2", library="flexdyn_ros")
+    ours = ChunkWriter(files[1], profile="ros2", library="flexdyn_ros", chunk_size=1 << 12)
+    expected, found = written(theirs, files[0]), written(ours, files[1])
+    ours.close()
+    assert found == expected
+
+
+def test_memory_does_not_grow_with_a_recording(tmp_path):
+    data = bytes(500)
+    with Bag(tmp_path / "long.mcap", chunk_size=1 << 12) as bag:
+        channels = [bag.channel(f"/topic_{i}", JOINT_STATES) for i in range(8)]
+
+        def grown(count):
+            """Bytes that these many messages leave in memory."""
+            before, _ = tracemalloc.get_traced_memory()
+            for i in range(count):
+                bag.write(channels[i % 8], data, i * 10**6)
+            bag.flush()
+            return tracemalloc.get_traced_memory()[0] - before
+
+        tracemalloc.start()
+        try:
+            grown(2000)
+            few, many = grown(1500), grown(15_000)
+        finally:
+            tracemalloc.stop()
+    # a byte for each of nearly 2000 chunks more
+    assert many - few < 2000
+    assert sum(topic != "" for topic, _ in records(tmp_path / "long.mcap")) == 18_500
 
 
 CRASH = """

@@ -97,7 +97,7 @@ def read_pose_path(message: Any, robot: Any, now: float, q: np.ndarray, v: np.nd
     accelerations = _vectors(points, "accelerations")
     later = times > now
     times, poses = np.concatenate(([now], times[later])), np.concatenate((q[None], poses[later]))
-    steps = np.stack([robot.difference(a, b) for a, b in zip(poses[:-1], poses[1:], strict=True)])
+    steps = robot.difference(poses[:-1], poses[1:])
     if twists is None:
         twists = _slopes(times, steps, v)
     else:

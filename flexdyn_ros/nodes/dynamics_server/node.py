@@ -23,7 +23,7 @@ from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters, Rob
 from flexdyn_ros.nodes.ros.robot_source import LATCHED, load_robot
 from flexdyn_ros.nodes.ros.turns import Turns, cores_for_long_work
 from flexdyn_ros.nodes.ros.warm import warm_up
-from flexdyn_ros.nodes.simulator.health import clock_health
+from flexdyn_ros.nodes.simulator.health import clock_health, diagnostic_name
 from flexdyn_ros.robot.threads import set_batch_threads
 
 __all__ = ["DynamicsServer", "main"]
@@ -158,7 +158,7 @@ class DynamicsServer(ManagedNode):
         }
         status = DiagnosticStatus(
             level=DiagnosticStatus.OK,
-            name=f"{self.get_name()}: requests",
+            name=f"{diagnostic_name(self)}: requests",
             message="answering",
             values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
         )

@@ -24,7 +24,7 @@ from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.managed import ManagedNode, run
 from flexdyn_ros.nodes.ros.queues import NEWEST, REQUESTS
 from flexdyn_ros.nodes.ros.robot_source import load_robot
-from flexdyn_ros.nodes.simulator.health import clock_health
+from flexdyn_ros.nodes.simulator.health import clock_health, diagnostic_name
 
 __all__ = ["HydraulicActuators", "main"]
 
@@ -255,7 +255,7 @@ class HydraulicActuators(ManagedNode):
         # the conditions may say it already
         is_told = any("leg state" in condition for condition in self._actuation.conditions())
         silence = "" if is_told else self._silence.condition
-        legs = hydraulic_health(self.get_name(), self._actuation, self._disagreement, silence)
+        legs = hydraulic_health(diagnostic_name(self), self._actuation, self._disagreement, silence)
         message = DiagnosticArray(status=[legs, clock_health(self)])
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)

@@ -24,6 +24,7 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR, Outbox
 from flexdyn_ros.nodes.ros.silence import Silence
+from flexdyn_ros.nodes.ros.start_watch import joining
 
 __all__ = ["INACTIVE", "ManagedNode", "run"]
 
@@ -141,9 +142,12 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
     nothing; the executor spins in a thread of its own.
     """
     told = _listen_to_signals()
-    rclpy.init(args=sys.argv if args is None else args, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        node = make_node()
+        with joining():
+            rclpy.init(
+                args=sys.argv if args is None else args, signal_handler_options=SignalHandlerOptions.NO
+            )
+            node = make_node()
     except ParameterError as error:
         rclpy.logging.get_logger("flexdyn_ros").fatal(str(error))
         rclpy.try_shutdown()

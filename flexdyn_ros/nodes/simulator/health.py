@@ -14,7 +14,7 @@ from flexdyn_ros.nodes.simulator.simulation import Simulation
 from flexdyn_ros.robot.analysis.bearable_step import at_most
 from flexdyn_ros.simulation.verdict import step_for
 
-__all__ = ["clock_health", "recording_health", "simulator_health"]
+__all__ = ["clock_health", "diagnostic_name", "recording_health", "simulator_health"]
 
 #: largest error of the balance of energy that is not worth a word, as a share of the kinetic energy
 LARGEST_IMBALANCE = 1e-2
@@ -136,7 +136,13 @@ def clock_health(node: Any) -> DiagnosticStatus:
             f"{len(names)} publishers on /clock: {', '.join(names)}; expected at most one: "
             "set use_clock false at the others"
         )
-    return _status(level, f"{node.get_name()}: clock", message, {"publishers": len(names)})
+    return _status(level, f"{diagnostic_name(node)}: clock", message, {"publishers": len(names)})
+
+
+def diagnostic_name(node: Any) -> str:
+    """NODE of the statuses: with its namespace, as /arm/simulator, unless that is the root."""
+    name: str = node.get_name()
+    return name if node.get_namespace() == "/" else f"{node.get_namespace()}/{name}"
 
 
 def recording_health(node: str, recorder: Recorder) -> DiagnosticStatus:

@@ -33,7 +33,12 @@ from flexdyn_ros.nodes.ros.robot_source import LATCHED, load_robot
 from flexdyn_ros.nodes.simulator.commands import CommandBook, CommandError
 from flexdyn_ros.nodes.simulator.extras.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics, hydraulics_of
-from flexdyn_ros.nodes.simulator.health import clock_health, recording_health, simulator_health
+from flexdyn_ros.nodes.simulator.health import (
+    clock_health,
+    diagnostic_name,
+    recording_health,
+    simulator_health,
+)
 from flexdyn_ros.nodes.simulator.pace import Pace
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters, steps_per_force
 from flexdyn_ros.nodes.simulator.simulation import Load, Simulation
@@ -69,44 +74,7 @@ class Simulator(ManagedNode):
         robot = loaded.robot
         for warning in robot.warnings:
             self.get_logger().warning(warning)
-        q0, v0 = initial_state(self, robot)
-        stiffness, damping = servo_gains(self, robot, q0)
-        is_platform = robot.kind == "platform"
-        try:
-            book = CommandBook(
-                Legs.of(robot) if is_platform else robot,
-                settings.joints,
-                settings.command_interface,
-                settings.command_timeout,
-                settings.on_stale_command,
-                settings.servo_gravity_compensation,
-                settings.before_first_command,
-                settings.servo_extrapolation,
-            )
-        except CommandError as error:
-            raise ParameterError(str(error)) from None
-        stepping = {"dt": settings.step, "method": settings.method}
-        stepping |= {"limits": settings.limits, "saturate": settings.saturate}
-        drive = None
-        if is_platform:
-            hydraulics = hydraulics_of(robot, settings.hydraulics)
-            timeout = settings.command_timeout or inf
-            drive = PlatformDrive(
-                robot,
-                hydraulics,
-                stiffness,
-                damping,
-                lockstep=settings.lockstep,
-                steps_per_force=steps_per_force(settings),
-                timeout=timeout,
-            )
-            if hydraulics != "none":
-                # cylinders have end stops and largest pressures of their own
-                stepping |= {"limits": "report", "saturate": False}
-        self._simulation = Simulation(robot, book, q0, v0, stiffness, damping, drive, **stepping)
-        self._simulation.stepper.advance(1)
-        robot.energy(q0, v0)
-        self._simulation.reset()
+        self._simulation = self._make_simulation(robot)
         self._telemetry = Telemetry(
             self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds
         )
@@ -126,6 +94,53 @@ class Simulator(ManagedNode):
         self._serve()
         self._paused_at_start = self._user_paused = settings.start_paused
         self.get_logger().info(f"ready: {robot.name} ({robot.nv} coordinates), step {settings.step:g} s")
+
+    def _make_simulation(self, robot: Any) -> Simulation:
+        """The robot at its start, with a step behind it that compiled what there is to compile."""
+        settings = self._settings
+        q0, v0 = initial_state(self, robot)
+        stiffness, damping = servo_gains(self, robot, q0)
+        stepping = {"dt": settings.step, "method": settings.method}
+        stepping |= {"limits": settings.limits, "saturate": settings.saturate}
+        book, drive = self._make_book(robot), None
+        if robot.kind == "platform":
+            drive = self._make_drive(robot, stiffness, damping)
+            if drive.hydraulics != "none":
+                # cylinders have end stops and largest pressures of their own
+                stepping |= {"limits": "report", "saturate": False}
+        simulation = Simulation(robot, book, q0, v0, stiffness, damping, drive, **stepping)
+        simulation.stepper.advance(1)
+        robot.energy(q0, v0)
+        simulation.reset()
+        return simulation
+
+    def _make_book(self, robot: Any) -> CommandBook:
+        settings = self._settings
+        try:
+            return CommandBook(
+                Legs.of(robot) if robot.kind == "platform" else robot,
+                settings.joints,
+                settings.command_interface,
+                settings.command_timeout,
+                settings.on_stale_command,
+                settings.servo_gravity_compensation,
+                settings.before_first_command,
+                settings.servo_extrapolation,
+            )
+        except CommandError as error:
+            raise ParameterError(str(error)) from None
+
+    def _make_drive(self, robot: Any, stiffness: np.ndarray, damping: np.ndarray) -> PlatformDrive:
+        settings = self._settings
+        return PlatformDrive(
+            robot,
+            hydraulics_of(robot, settings.hydraulics),
+            stiffness,
+            damping,
+            lockstep=settings.lockstep,
+            steps_per_force=steps_per_force(settings),
+            timeout=settings.command_timeout or inf,
+        )
 
     def start(self) -> None:
         # callbacks hold the interpreter for well below this; the pace must not wait five
@@ -442,14 +457,13 @@ class Simulator(ManagedNode):
     # ---- health ----
 
     def _report(self) -> None:
+        name = diagnostic_name(self)
         with self._pace.between_ticks():
-            statuses = simulator_health(
-                self.get_name(), self._simulation, self._pace, self._settings, self.outbox.lost
-            )
+            statuses = simulator_health(name, self._simulation, self._pace, self._settings, self.outbox.lost)
             if self._platform is not None:
-                statuses.append(self._platform.status(self.get_name()))
+                statuses.append(self._platform.status(name))
         if self._telemetry.recorder is not None:
-            statuses.append(recording_health(self.get_name(), self._telemetry.recorder))
+            statuses.append(recording_health(name, self._telemetry.recorder))
         statuses.append(clock_health(self))
         message = DiagnosticArray(status=statuses)
         message.header.stamp = self.get_clock().now().to_msg()

@@ -20,8 +20,7 @@ from flexdyn_ros.simulation.recordings.topics import note_robot
 
 __all__ = ["Recorder"]
 
-#: memory keeps the index of every chunk until the end, a kilobyte each: at high rates one a second, when what
-#: came goes to the file at the latest; that much a process loses that dies
+#: bytes of a chunk: at most that much, or what came within a second, a process loses that dies
 CHUNK = 1 << 20
 #: bytes that may wait to be written; what comes while so many wait is left out
 MOST_WAITING = 1 << 26

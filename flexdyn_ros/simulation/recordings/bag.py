@@ -66,7 +66,7 @@ class Bag:
         self, path: str | PathLike, *, chunk_size: int = 1 << 20, flush_interval: float = 1.0
     ) -> None:
         try:
-            from mcap.writer import Writer
+            from flexdyn_ros.simulation.recordings.chunk_writer import ChunkWriter
         except ImportError:
             raise MissingExtraError("mcap", "record") from None
         types()
@@ -74,8 +74,7 @@ class Bag:
         self._schemas: dict[str, int] = {}
         self._interval, self._flushed = flush_interval, time.monotonic()
         self._file = Path(path).open("wb")  # noqa: SIM115  closed by close()
-        self._writer = Writer(self._file, chunk_size=chunk_size)
-        self._writer.start(profile="ros2", library="flexdyn_ros")
+        self._writer = ChunkWriter(self._file, profile="ros2", library="flexdyn_ros", chunk_size=chunk_size)
 
     def channel(self, topic: str, kind: str, *, latched: bool = False) -> int:
         """Number of the channel of a topic, made at its first use.
@@ -92,22 +91,20 @@ class Bag:
         if topic not in self._channels:
             text, fingerprint = definition(kind)
             if kind not in self._schemas:
-                self._schemas[kind] = self._writer.register_schema(
-                    name=kind, encoding="ros2msg", data=text.encode()
-                )
+                self._schemas[kind] = self._writer.register_schema(kind, "ros2msg", text.encode())
             durability = "transient_local" if latched else "volatile"
             qos = _QOS.format(history="keep_last", depth=1 if latched else 10, durability=durability)
             self._channels[topic] = self._writer.register_channel(
                 topic,
                 "cdr",
                 self._schemas[kind],
-                metadata={"offered_qos_profiles": qos, "topic_type_hash": fingerprint},
+                {"offered_qos_profiles": qos, "topic_type_hash": fingerprint},
             )
         return self._channels[topic]
 
     def write(self, channel: int, data: bytes, stamp: int, sequence: int = 0) -> None:
         """Append a serialised message of a time [ns]."""
-        self._writer.add_message(channel, stamp, data, stamp, sequence)
+        self._writer.add_message(channel, data, stamp, sequence)
         now = time.monotonic()
         if now - self._flushed > self._interval:
             self.flush()
@@ -116,17 +113,17 @@ class Bag:
     def flush(self) -> None:
         """Hand all messages to the system. Raises OSError if they cannot be written."""
         self._writer.flush()
-        self._file.flush()
 
     def note(self, name: str, content: Mapping[str, str]) -> None:
         """Append a metadata record: named texts about the recording."""
-        self._writer.add_metadata(name, dict(content))
+        self._writer.add_metadata(name, content)
 
     def close(self) -> None:
         """Write the index and close the file; again does nothing."""
         if not self._file.closed:
             self._writer.finish()
             self._file.close()
+            self._writer.close()
 
     def abandon(self) -> None:
         """Close the file as it is, after writing failed: without an index, readable as far as it goes."""
@@ -136,6 +133,7 @@ class Bag:
             os.dup2(nowhere, self._file.fileno())
             os.close(nowhere)
             self._file.close()
+            self._writer.close()
 
     def __enter__(self) -> Bag:
         return self
