@@ -158,7 +158,7 @@ def test_what_waits_to_be_written_is_bounded(tmp_path, monkeypatch):
 
 
 def test_memory_does_not_grow_with_what_is_recorded(tmp_path, monkeypatch):
-    monkeypatch.setattr("flexdyn_ros.nodes.recorder.CHUNK", 1 << 12)
+    monkeypatch.setattr("flexdyn_ros.nodes.simulator.recorder.CHUNK", 1 << 12)
     recorder = Recorder(str(tmp_path / "long.mcap"), double_pendulum())
     publisher = SimpleNamespace(topic_name="/joint_states", is_activated=True, publish=lambda message: None)
     recorder.maker(lambda *_: publisher)(JointState, "joint_states", 10)
