@@ -1,4 +1,4 @@
-"""What was understood of a description, and what a specialist would warn of, as plain data."""
+"""What was understood of a description, with model checks and warnings, as plain data."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def check(
     robot = load(source, config=config, options=options, name=name)
     description = robot.description
     x, y, z = robot.gravity.tolist()
-    links, warnings, notes = _judged(robot)
+    links, warnings, notes = _checked(robot)
     free, locked = _modes(robot, modes, ()), _modes(robot, modes, "joints")
     return Report(
         name=robot.name,
@@ -153,30 +153,30 @@ def _body(robot: Robot, link: str) -> Body:
     return Body(link, mass, joint.name, joint.type, joint.parent)
 
 
-def _judged(robot: Robot) -> tuple[tuple[FlexibleLinkReport, ...], tuple[str, ...], tuple[str, ...]]:
+def _checked(robot: Robot) -> tuple[tuple[FlexibleLinkReport, ...], tuple[str, ...], tuple[str, ...]]:
     """Flexible links, warnings and notes; what judges is imported only for robots that have it."""
     if robot.kind == "platform":
-        from flexdyn_ros.families.stewart.checks import judge_platform
+        from flexdyn_ros.families.stewart.checks import check_platform
 
-        return (), *judge_platform(robot)
+        return (), *check_platform(robot)
     if robot.kind == "continuum":
-        from flexdyn_ros.families.continuum.checks import judge_arm
+        from flexdyn_ros.families.continuum.checks import check_arm
 
-        return (), *judge_arm(robot)
+        return (), *check_arm(robot)
     if robot.kind not in ("tree", "mobile"):
         return (), (), ()
     links: tuple[FlexibleLinkReport, ...] = ()
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     if robot.description.flexible_links:
-        from flexdyn_ros.families.trees.checks import judge, report_links
+        from flexdyn_ros.families.trees.checks import check_tree, report_links
 
         links = report_links(robot.description)
-        warnings, notes = judge(robot, links)
+        warnings, notes = check_tree(robot, links)
     if robot.kind == "mobile":
-        from flexdyn_ros.families.wheeled.checks import judge_mobile
+        from flexdyn_ros.families.wheeled.checks import check_mobile
 
-        beside = judge_mobile(robot)
+        beside = check_mobile(robot)
         warnings, notes = warnings + beside[0], notes + beside[1]
     return links, warnings, notes
 

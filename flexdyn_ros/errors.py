@@ -38,7 +38,7 @@ class FlexdynError(Exception):
 
 
 class FlexdynWarning(UserWarning):
-    """Something a specialist would want to know; the answer is still given."""
+    """Something that makes an answer doubtful; the answer is still given."""
 
 
 class DescriptionError(FlexdynError, ValueError):

@@ -1,4 +1,4 @@
-"""`flexdyn check`: print what was understood of a description, and what a specialist would warn of."""
+"""`flexdyn check`: print what was understood of a description, with model checks and warnings."""
 
 from __future__ import annotations
 

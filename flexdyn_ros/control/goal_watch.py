@@ -60,7 +60,7 @@ class GoalWatch:
     def __init__(self, joints: tuple[str, ...], end: float, tolerances: Tolerances) -> None:
         self.joints, self.end, self.tolerances = joints, end, tolerances
 
-    def judge(self, t: float, position_error: np.ndarray, velocity_error: np.ndarray) -> Verdict | None:
+    def check(self, t: float, position_error: np.ndarray, velocity_error: np.ndarray) -> Verdict | None:
         """What is to be said at time t [s] of errors (k,), reference less state; None: the motion goes on."""
         bounds = self.tolerances
         if t < self.end:

@@ -12,7 +12,7 @@ import numpy as np
 from flexdyn_ros.errors import FlexdynWarning, StateError
 from flexdyn_ros.robot.protocol import Robot
 
-__all__ = ["Event", "Watch", "judge_start", "limit_watch", "limits_passed", "root_between", "watches"]
+__all__ = ["Event", "Watch", "check_start", "limit_watch", "limits_passed", "root_between", "watches"]
 
 
 class Event(NamedTuple):
@@ -179,7 +179,7 @@ def limits_passed(robot: Robot, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> 
     return sorted(events, key=lambda event: event.time)
 
 
-def judge_start(robot: Robot, q: np.ndarray) -> None:
+def check_start(robot: Robot, q: np.ndarray) -> None:
     """Judge whether a start (nq,) of a platform lies within the strokes of its legs.
 
     Raises

@@ -14,7 +14,7 @@ from flexdyn_ros.robot.arguments import by_name, numbers
 from flexdyn_ros.robot.efforts import scattered_efforts
 from flexdyn_ros.robot.protocol import Robot
 from flexdyn_ros.simulation.contact import contact_watches
-from flexdyn_ros.simulation.events import Watch, judge_start, limit_watch, watches
+from flexdyn_ros.simulation.events import Watch, check_start, limit_watch, watches
 from flexdyn_ros.simulation.steps.continuous import Continuous
 from flexdyn_ros.simulation.steps.drive import Drive, ImposedMotion, drive_of, imposed_of, initial_motion
 from flexdyn_ros.simulation.steps.valves import ValveOpenings, command_mode
@@ -157,7 +157,7 @@ def make_plan(
     held = None if control is None or callable(control) else _efforts(robot, control, "control")
     q = still[0] if q0 is None else _vector(q0, "q0", robot.nq)
     v = still[1] if v0 is None else _vector(v0, "v0", robot.nv)
-    judge_start(robot, q)
+    check_start(robot, q)
     if v0 is not None:
         _refuse_other_speed(robot, v, still[1], float(t0), imposed)
     for followed in (drive, imposed):

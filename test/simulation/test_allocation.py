@@ -28,7 +28,7 @@ for robot in (double_pendulum('<dynamics damping="0.1" friction="0.1"/>'), tumbl
             counts.append(rtsys.get_allocation_stats().alloc - before)
         for every in (1, 1, 50):
             before = rtsys.get_allocation_stats().alloc
-            kernels.roll(stepper._steps, 0.0, every, 1e-4, *rows)
+            kernels.record_steps(stepper._steps, 0.0, every, 1e-4, *rows)
             counts.append(rtsys.get_allocation_stats().alloc - before)
         print(robot.name, method, *counts)
 """

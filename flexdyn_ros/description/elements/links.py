@@ -25,7 +25,7 @@ from flexdyn_ros.description.elements.records import (
 from flexdyn_ros.description.language.schema_link import SECTION_NUMBERS, SECTIONS
 from flexdyn_ros.description.language.statements import Statement, complete
 from flexdyn_ros.description.language.values import suggestion
-from flexdyn_ros.description.urdf.inertia import judge_inertia
+from flexdyn_ros.description.urdf.inertia import check_inertia
 
 _RECORDS: dict[str, Any] = {"tube": Tube, "rod": Rod, "rectangle": Rectangle, "i_section": ISection}
 # Young's modulus [Pa], density [kg/m3], Poisson's ratio
@@ -223,7 +223,7 @@ def _body(link: str, said: Statement, context: Context) -> Body:
         body = replace(body, **complete(origin))
     if inertia is not None:
         tensor = tuple(complete(inertia)[key] for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"))
-        judge_inertia(
+        check_inertia(
             inertia.place.fail, f"body '{body.name}' of link '{link}'", body.mass, tensor, context.warnings
         )
         body = replace(body, inertia=tensor)

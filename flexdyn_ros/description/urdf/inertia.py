@@ -13,7 +13,7 @@ _RELATIVE, _GYRATION = 1e-7, 1e-6
 _TOLERATED = 0.5
 
 
-def judge_inertia(
+def check_inertia(
     fail: Callable[..., NoReturn],
     label: str,
     mass: float,

@@ -9,7 +9,7 @@ from typing import NoReturn
 from flexdyn_ros.description.elements.description import Inertial, Joint, Limit, Link, Mimic
 from flexdyn_ros.description.language.mistakes import part
 from flexdyn_ros.description.language.values import suggestion
-from flexdyn_ros.description.urdf.inertia import judge_inertia
+from flexdyn_ros.description.urdf.inertia import check_inertia
 from flexdyn_ros.description.urdf.markup import (
     Document,
     Element,
@@ -128,7 +128,7 @@ def _read_inertial(doc: Document, link: str, element: Element, warnings: list[st
     else:
         inertia = read_tensor(doc, tensor)
         label = f"link '{link}', line {line_of(tensor)}"
-        judge_inertia(_fail_at(doc, tensor), label, mass, inertia, warnings)
+        check_inertia(_fail_at(doc, tensor), label, mass, inertia, warnings)
     return Inertial(mass, vector(doc, origin, "xyz", _ZERO), vector(doc, origin, "rpy", _ZERO), inertia)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from flexdyn_ros.description.elements.joints import PRESET_ORIGINS, PRESETS
 from flexdyn_ros.description.elements.records import Section
 
-__all__ = ["judge_arm"]
+__all__ = ["check_arm"]
 
 _UNITS = {
     "length": "m",
@@ -28,7 +28,7 @@ _UNITS = {
 }
 
 
-def judge_arm(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def check_arm(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Warnings and notes about an arm of kind continuum."""
     straight = robot.neutral()
     slope = robot.inverse_dynamics_derivatives(straight, straight, straight)[0]

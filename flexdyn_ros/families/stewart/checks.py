@@ -1,4 +1,4 @@
-"""What a specialist would say of a platform at home: geometry, forces at rest, what limits it."""
+"""Model checks and warnings of a platform at home: geometry, forces at rest, what limits it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from flexdyn_ros.families.stewart.margins import MASK_BITS
 
-__all__ = ["judge_platform"]
+__all__ = ["check_platform"]
 
 
-def judge_platform(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def check_platform(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Warnings and notes of a PlatformRobot at home."""
     q, zero = robot.neutral(), np.zeros(6)
     legs, margins = robot.inverse_kinematics(q), robot.workspace_margins(q)

@@ -145,12 +145,12 @@ class PlatformRobot(LegVerbs):
             return kernels.inverse_dynamics_many(self._address, self._packed.work(), *arrays)
 
         status = run_in_slices(call, [*data.values(), load, tau, pivot])
-        self._judge_pivots(data, pivot, tau, rows.shape)
+        self._check_pivots(data, pivot, tau, rows.shape)
         if status:
             explain_status(status, data)
             warn_of_singular_rows(tau, data, "the leg Jacobian", rows.shape)
 
-    def _judge_pivots(
+    def _check_pivots(
         self, data: Mapping[str, np.ndarray], pivot: np.ndarray, result: np.ndarray, batch: tuple[int, ...]
     ) -> None:
         """Make rows NaN in which the leg Jacobian is singular; refuse a single one."""

@@ -1,4 +1,4 @@
-"""What a specialist would say of a robot that bends: masses, modes, and what is beyond the model."""
+"""Model checks and warnings of robots that bend: masses, modes, and what is beyond the model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flexdyn_ros.robot.protocol import Robot
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.model import AnyLink
 
-__all__ = ["FlexibleLinkReport", "Inertia", "ModeReport", "judge", "mode_table", "report_links"]
+__all__ = ["FlexibleLinkReport", "Inertia", "ModeReport", "check_tree", "mode_table", "report_links"]
 
 #: length over half height of the section below which shear, which is not in the model, counts
 SLENDER = 10.0
@@ -126,7 +126,9 @@ def mode_table(robot: Robot, count: int, lock: str | tuple[str, ...]) -> tuple[M
     )
 
 
-def judge(robot: Robot, links: tuple[FlexibleLinkReport, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def check_tree(
+    robot: Robot, links: tuple[FlexibleLinkReport, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Warnings (probably mistakes) and notes (good to know) on a robot with flexible links."""
     notes = [text for link in links for text in link.notes]
     doubts: list[str] = []

@@ -1,4 +1,4 @@
-"""What a specialist would say of a robot on wheels: loads at rest, and links that turning makes soft."""
+"""Model checks and warnings of robots on wheels: loads at rest, and links that turning makes soft."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 
-__all__ = ["TOO_FAST", "Softening", "first_clamped_rates", "judge_mobile", "softening_of"]
+__all__ = ["TOO_FAST", "Softening", "check_mobile", "first_clamped_rates", "softening_of"]
 
 #: share of its first clamped rate beyond which a link that is not stiffened turns too fast (specification
 #: mobile, 15.2)
 TOO_FAST = 0.3
 
 
-def judge_mobile(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def check_mobile(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Warnings and notes of a MobileRobot, joints held as in the neutral position."""
     warnings, notes = _at_rest(robot)
     for link, rate in first_clamped_rates(robot).items():

@@ -145,7 +145,7 @@ class FollowJointTrajectoryAction:
         if run is None:
             return
         error, slip = motion.wanted - motion.actual, motion.wanted_speed - motion.actual_speed
-        verdict = run.watch.judge(t, error, slip)
+        verdict = run.watch.check(t, error, slip)
         if verdict is not None or t >= run.told + FEEDBACK - 1e-9:
             self._run = replace(run, told=t)
             self._tell(run, t, stamp, motion, (error, slip))

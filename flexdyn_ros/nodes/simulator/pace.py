@@ -117,7 +117,7 @@ class Pace:
     # ---- the loop ----
 
     def _ask_for_priority(self) -> None:
-        """Real-time scheduling for this thread, if it is to be had; never for one that does not wait."""
+        """Request SCHED_FIFO for this thread; ignored where not permitted or free-running."""
         if self._priority > 0 and self._period > 0.0 and hasattr(os, "sched_setscheduler"):
             with suppress(OSError):
                 os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(self._priority))

@@ -100,8 +100,7 @@ class Simulation:
     # ---- time ----
 
     def tick(self, steps: int) -> bool:
-        """Do as commanded for some steps; False if the state is or becomes no good, which then stays at the
-        last good one."""
+        """Do as commanded for some steps; False on failure: the last valid state is kept."""
         if self.fault:
             return False
         stepper = self.stepper

@@ -26,7 +26,7 @@ from .controlled import (
     TOO_SMALL,
 )
 from .explicit import step_staggered
-from .fixed import OK, judge, take_over
+from .fixed import OK, check_state, take_over
 from .forces import actuate, provide
 from .memory import DISSIPATED, WORK_DONE, open_chart, open_steps
 
@@ -78,7 +78,7 @@ def make_step(steps, t, h):
     for i in range(memory.nv):
         memory.v0[i] = memory.v[i]
     step_staggered(steps, t, h)
-    if judge(memory) != OK:
+    if check_state(memory) != OK:
         return False
     take_over(memory, h)
     return True

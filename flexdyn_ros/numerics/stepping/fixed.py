@@ -84,7 +84,7 @@ def take_step(steps, t, h):
         step_staggered(steps, t, h)
     else:
         step_euler(steps, t, h)
-    status = judge(memory)
+    status = check_state(memory)
     if status == OK:
         take_over(memory, h)
     return status
@@ -106,7 +106,7 @@ def take_over(memory, h):
 
 
 @kernel
-def judge(memory):
+def check_state(memory):
     """OK, NOT_FINITE or DIVERGED for the state q1, v1."""
     s = memory.account1[WORK_DONE] - memory.account1[WORK_DONE]
     s += memory.account1[DISSIPATED] - memory.account1[DISSIPATED]
@@ -172,7 +172,7 @@ def advance(steps, t, n, h):
 
 
 @entry(f"int64(int64, float64, int64, float64, {_M}, {_M}, {_M}, {_M})", nogil=True)
-def roll(steps, t, every, h, q, v, effort, account):
+def record_steps(steps, t, every, h, q, v, effort, account):
     """Record the state at time t, then `every` steps, and so on until the rows q (n, nq), v (n, nv) are full.
 
     effort (n, nu) holds the mean efforts of the step that leads away from a sample (the last row: that leads

@@ -57,9 +57,9 @@ def run_fixed(plan: Plan) -> Trajectory:
     with Progress(plan) as progress:
         if isinstance(stepper, Stepper) and not (calls_back or "hydraulics" in plan.record):
             if not plan.watches:
-                return _roll(plan, stepper, record, progress)
+                return _record(plan, stepper, record, progress)
             if all(watch.many is not None for watch in plan.watches):
-                return _roll_and_look(plan, stepper, record, progress)
+                return _record_and_look(plan, stepper, record, progress)
         return _walk(plan, stepper, record, progress)
 
 
@@ -83,9 +83,9 @@ def _failure(plan: Plan, stepper: Stepper | VerbStepper, record: Record, t: floa
 # ---- nothing calls back ----
 
 
-def _roll(plan: Plan, stepper: Stepper, record: Record, progress: Progress) -> Trajectory:
+def _record(plan: Plan, stepper: Stepper, record: Record, progress: Progress) -> Trajectory:
     """All whole samples in compiled chunks, then what is left of the duration."""
-    roll = kernels.roll.load()
+    record_steps = kernels.record_steps.load()
     whole = (plan.times.size - 1 - _has_short_step(plan)) // plan.stride + 1
     first = 0
     while first < whole:
@@ -94,7 +94,9 @@ def _roll(plan: Plan, stepper: Stepper, record: Record, progress: Progress) -> T
         begin, end = max(0, first - 1), min(whole, first + rows)
         views = [array[begin:end] for array in (record.q, record.v, record.tau, record.account)]
         clipped = record.account[begin, 2]
-        result = roll(stepper._steps, float(plan.times[begin * plan.stride]), plan.stride, plan.dt, *views)
+        result = record_steps(
+            stepper._steps, float(plan.times[begin * plan.stride]), plan.stride, plan.dt, *views
+        )
         if first > 0:
             record.account[begin, 2] = clipped
         status, done = result & 3, result >> 2
@@ -118,7 +120,7 @@ def _has_short_step(plan: Plan) -> bool:
 # ---- events that can be looked for afterwards ----
 
 
-def _roll_and_look(plan: Plan, stepper: Stepper, record: Record, progress: Progress) -> Trajectory:
+def _record_and_look(plan: Plan, stepper: Stepper, record: Record, progress: Progress) -> Trajectory:
     """Compiled chunks of which every step is kept; where one holds an event, again up to the step before it,
     which is then made with open eyes."""
     last = plan.times.size - 1 - _has_short_step(plan)
@@ -129,11 +131,11 @@ def _roll_and_look(plan: Plan, stepper: Stepper, record: Record, progress: Progr
         _anchor(plan, stepper, i)
         before = stepper.snapshot()
         n = min(progress.chunk(length), last - i, ANCHORED - i % ANCHORED)
-        status, done = rows.roll(i, n)
+        status, done = rows.record(i, n)
         found = rows.first_event(done)
         if found is not None:
             stepper.restore(before)
-            rows.roll(i, found)
+            rows.record(i, found)
             rows.keep(record, i, found)
             event = _step_by_step(plan, stepper, record, progress, i + found, i + found + 1)
             if event is not None:
@@ -154,14 +156,14 @@ class _Rows:
 
     def __init__(self, plan: Plan, stepper: Stepper) -> None:
         n, robot = min(WATCHED[1], plan.times.size) + 1, plan.robot
-        self._plan, self._stepper, self._roll = plan, stepper, kernels.roll.load()
+        self._plan, self._stepper, self._record = plan, stepper, kernels.record_steps.load()
         self._arrays = [np.empty((n, width)) for width in (robot.nq, robot.nv, robot.nu, 4)]
 
-    def roll(self, first: int, steps: int) -> tuple[int, int]:
+    def record(self, first: int, steps: int) -> tuple[int, int]:
         """Make steps from index `first` of the times; their status and how many were made."""
         views = [array[: steps + 1] for array in self._arrays]
         t, dt = float(self._plan.times[first]), self._plan.dt
-        result = self._roll(self._stepper._steps, t, 1, dt, *views)
+        result = self._record(self._stepper._steps, t, 1, dt, *views)
         return result & 3, result >> 2
 
     def first_event(self, steps: int) -> int | None:

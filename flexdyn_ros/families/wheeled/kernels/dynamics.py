@@ -59,7 +59,7 @@ from .views import (
     vectors_of,
     wheels_of,
 )
-from .wheels import articulate_wheels, bear, finish_hubs, load_hubs, roll, wheel_energy
+from .wheels import apply_wheel_forces, articulate_wheels, finish_hubs, load_hubs, update_wheels, wheel_energy
 
 GIVEN_EFFORT = 5
 
@@ -104,9 +104,9 @@ def add_armature(address, a, tau):
 def inverse(address, w, q, v, a, bodies, points, wrenches, tau):
     """tau = M a + h - sum J' w."""
     move_planar(address, w, q, v)
-    roll(address, w, q, v)
+    update_wheels(address, w, q, v)
     weigh_all(address, w, q, v, 1.0)
-    bear(address, w, 1.0)
+    apply_wheel_forces(address, w, 1.0)
     load(address, w, bodies, points, wrenches)
     balance(address, w, a, 1.0, tau)
     load_hubs(address, w, 1.0, 1.0, tau)
@@ -118,7 +118,7 @@ def inverse(address, w, q, v, a, bodies, points, wrenches, tau):
 def forward(address, w, q, v, tau, extra, given, h, bodies, points, wrenches, a):
     """a of efforts tau, see `articulate`; tau is overwritten, that of given coordinates with their effort."""
     move_planar(address, w, q, v)
-    roll(address, w, q, v)
+    update_wheels(address, w, q, v)
     weigh_all(address, w, q, v, 1.0)
     load(address, w, bodies, points, wrenches)
     resist(address, q, v, -1.0, tau)
@@ -169,13 +169,13 @@ def inertial(address, w, q, v, a, tau):
     """tau = M a + velocity products, after `move_planar`."""
     weigh_all(address, w, q, v, 0.0)
     balance(address, w, a, 0.0, tau)
-    roll(address, w, q, v)
+    update_wheels(address, w, q, v)
     load_hubs(address, w, 0.0, 0.0, tau)
     add_armature(address, a, tau)
 
 
 @kernel(forceinline=True)
-def nothing():
+def no_wrenches():
     """No bodies, points, wrenches."""
     none = floats_at(0, 0)
     return ints_at(0, 0), none.reshape((0, 3)), none.reshape((0, 6))
@@ -250,5 +250,5 @@ def energies(address, w, q, v, out):
         if wheels[WHEEL_COLUMNS * j + HAS_TYRE]:
             weight -= gy * numbers[WHEEL_SIZE * j + HUB_MASS] * q[wheels[WHEEL_COLUMNS * j + HUB_Q]]
     move_planar(address, w, q, v)
-    roll(address, w, q, v)
+    update_wheels(address, w, q, v)
     out[0], out[1], out[2] = kinetic, weight, elastic + wheel_energy(address, w)

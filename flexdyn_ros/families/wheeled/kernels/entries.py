@@ -22,7 +22,7 @@ from .dynamics import (
     inertial,
     inverse,
     mass_columns,
-    nothing,
+    no_wrenches,
     plain_forward,
     resist,
     resist_in_beams,
@@ -51,7 +51,7 @@ from .views import (
     vectors_of,
     wheels_of,
 )
-from .wheels import bear, load_hubs, roll, taken_by
+from .wheels import apply_wheel_forces, load_hubs, taken_by, update_wheels
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"
@@ -82,7 +82,7 @@ def inverse_dynamics_one(address, q, v, a, tau):
     nv = head[NV]
     if q.shape[0] != head[NQ] or v.shape[0] != nv or a.shape[0] != nv or tau.shape[0] != nv:
         return BAD_SHAPE
-    bodies, points, wrenches = nothing()
+    bodies, points, wrenches = no_wrenches()
     inverse(address, own_work(address), q, v, a, bodies, points, wrenches, tau)
     return OK if finite(tau, nv) else NOT_FINITE
 
@@ -94,7 +94,7 @@ def forward_dynamics_one(address, q, v, tau, a):
     nv = head[NV]
     if q.shape[0] != head[NQ] or v.shape[0] != nv or a.shape[0] != nv or tau.shape[0] != nv:
         return BAD_SHAPE
-    bodies, points, wrenches = nothing()
+    bodies, points, wrenches = no_wrenches()
     status = plain_forward(address, own_work(address), q, v, tau, bodies, points, wrenches, a)
     if status != OK:
         return status
@@ -120,7 +120,7 @@ def mass_matrix_one(address, q, M):
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})", nogil=True)
 def inverse_dynamics_many(address, work, q, v, a, tau):
     """tau = M a + h for rows of q, v, a."""
-    bodies, points, wrenches = nothing()
+    bodies, points, wrenches = no_wrenches()
     for s in range(q.shape[0]):
         inverse(address, work, q[s], v[s], a[s], bodies, points, wrenches, tau[s])
     return first_wrong(open_tree(address), q, v, a, tau, 0)
@@ -137,7 +137,7 @@ def inverse_dynamics_loaded(address, work, q, v, a, bodies, points, wrenches, ta
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})", nogil=True)
 def forward_dynamics_many(address, work, q, v, tau, a):
     """a = M^-1 (tau - h) for rows of q, v, tau."""
-    bodies, points, wrenches = nothing()
+    bodies, points, wrenches = no_wrenches()
     for s in range(q.shape[0]):
         status = plain_forward(address, work, q[s], v[s], tau[s], bodies, points, wrenches, a[s])
         if status != OK:
@@ -198,7 +198,7 @@ def bias_terms_many(address, work, q, v, terms):
         inertial(address, work, q[s], v[s], a, velocity)
         # wheels alone, on nodes without mass
         forget_inertia(address, work)
-        bear(address, work, 1.0)
+        apply_wheel_forces(address, work, 1.0)
         balance(address, work, a, 0.0, external)
         load_hubs(address, work, 0.0, 1.0, external)
         move_planar(address, work, q[s], still)
@@ -239,7 +239,7 @@ def wheels_many(address, work, q, v, out):
         if not (finite(q[s], head[NQ]) and finite(v[s], head[NV])):
             return NOT_FINITE + 8 * s
         move_planar(address, work, q[s], v[s])
-        roll(address, work, q[s], v[s])
+        update_wheels(address, work, q[s], v[s])
         for j in range(head[WHEELS]):
             own = work[head[WHEELS_AT] + WHEEL_ROWS * j :]
             x = numbers[WHEEL_SIZE * j : WHEEL_SIZE * (j + 1)]

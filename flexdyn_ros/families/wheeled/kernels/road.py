@@ -84,7 +84,7 @@ def table_at(f, n, X):
 
 
 @kernel
-def asked(function, X):
+def values_of(function, X):
     """A road given as a function; its curvature by differences of its slope."""
     width = 1e-5
     above, below = ask(function, X + width, np.int64(1)), ask(function, X - width, np.int64(1))
@@ -102,7 +102,7 @@ def road_at(address, X):
     if kind == TABLE:
         return table_at(floats_at(head[ROAD_NUMBERS], 3 * n), n, X)
     if kind == CALLABLE:
-        return asked(head[ROAD_FUNCTION], X)
+        return values_of(head[ROAD_FUNCTION], X)
     f = floats_at(head[ROAD_NUMBERS], 3)
     x = X - f[0]
     if kind == SLOPE:  # everywhere, zero at the start

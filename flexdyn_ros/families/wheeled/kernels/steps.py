@@ -6,7 +6,7 @@ work memory is the power that the road gave at the last call of `losses`.
 
 from __future__ import annotations
 
-from flexdyn_ros.families.trees.rigid.kernels.resistance import joint_losses, lean_on_joints
+from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, joint_losses
 from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV, open_tree
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
@@ -27,7 +27,7 @@ from flexdyn_ros.numerics.stepping.table import (
 
 from .chain import SECTION, move_planar
 from .dynamics import energies as state_energies
-from .dynamics import forward, nothing
+from .dynamics import forward, no_wrenches
 from .views import (
     ADDED,
     AT,
@@ -55,7 +55,7 @@ from .views import (
     vectors_of,
     wheels_of,
 )
-from .wheels import roll, taken_by
+from .wheels import taken_by, update_wheels
 
 
 @callback(PREPARE_SIGNATURE)
@@ -72,11 +72,11 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     w = floats_at(work, head[SIZE])
     q, v, a, force = floats_at(q, head[NQ]), floats_at(v, nv), floats_at(a, nv), floats_at(force, nv)
     diagonal, given = vectors_of(head, w)[4:]
-    lean_on_joints(open_tree(robot), v, force, floats_at(extra, nv), h, diagonal)
+    add_implicit_joint_terms(open_tree(robot), v, force, floats_at(extra, nv), h, diagonal)
     prescribed = prescribed_of(head)
     for i in range(nv):
         given[i] = prescribed[i]
-    bodies, points, wrenches = nothing()
+    bodies, points, wrenches = no_wrenches()
     forward(robot, w, q, v, force, diagonal, given, h, bodies, points, wrenches, a)
     return 0
 
@@ -108,14 +108,14 @@ def wheel_losses(robot, w, q, speed, mean):
     same = address_of(speed) == address_of(mean)
     if not same:
         move_planar(robot, w, q, mean)
-        roll(robot, w, q, mean)
+        update_wheels(robot, w, q, mean)
     for j in range(head[WHEELS]):
         own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
         # rows that only `articulate_wheels` uses
         own[ADDED], own[HUB_PIVOT], own[HUB_PUSH] = own[SPRING_RATE], own[TYRE_RATE], own[ROAD_RATE]
     if not same:
         move_planar(robot, w, q, speed)
-        roll(robot, w, q, speed)
+        update_wheels(robot, w, q, speed)
     taken, given = 0.0, 0.0
     for j in range(head[WHEELS]):
         x, own = numbers[WHEEL_SIZE * j :], w[head[WHEELS_AT] + WHEEL_ROWS * j :]

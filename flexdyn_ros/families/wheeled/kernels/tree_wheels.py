@@ -142,7 +142,7 @@ def taken_by(row, x, own, rate, rolling):
 
 
 @kernel
-def roll_on(head, row, x, node, q, v, own):
+def update_wheel(head, row, x, node, q, v, own):
     """Write the rows of one wheel."""
     at, height, along, rising, place = find_mount(head[SMALL], x, node)
     zero = 0.0 * height * rising
@@ -171,7 +171,7 @@ def roll_on(head, row, x, node, q, v, own):
 
 
 @kernel
-def roll_tree(address, memory, q, v, rows):
+def update_tree_wheels(address, memory, q, v, rows):
     """Write the rows of all wheels at q, v; memory: of the tree's recursions, which it uses."""
     head = wheeled_header(address)
     table, numbers = wheel_tables(head)
@@ -182,12 +182,12 @@ def roll_tree(address, memory, q, v, rows):
         row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
         node = bodies[BODY_ROWS * row[NODE] : BODY_ROWS * (row[NODE] + 1)]
         own = rows[WHEEL_ROWS * j : WHEEL_ROWS * (j + 1)]
-        roll_on(head, row, numbers[WHEEL_SIZE * j : WHEEL_SIZE * (j + 1)], node, q, v, own)
+        update_wheel(head, row, numbers[WHEEL_SIZE * j : WHEEL_SIZE * (j + 1)], node, q, v, own)
 
 
 @kernel
 def carry_wheels(address, memory, rows, wrench, force):
-    """force (nv,) += what the wheels do, after `roll_tree`; wrench (6,) is scratch."""
+    """force (nv,) += what the wheels do, after `update_tree_wheels`; wrench (6,) is scratch."""
     head = wheeled_header(address)
     table, _ = wheel_tables(head)
     for i in range(6):
@@ -214,7 +214,7 @@ def weigh_hubs(address, force):
 
 @kernel
 def spring_energy(address, rows):
-    """Energy of springs and tyres [J], after `roll_tree`."""
+    """Energy of springs and tyres [J], after `update_tree_wheels`."""
     head = wheeled_header(address)
     table, numbers = wheel_tables(head)
     energy = 0.0
@@ -252,7 +252,7 @@ def tree_wheels_many(address, work, q, v, out, force, energy):
     memory, rows = work[0:size], work[size : size + WHEEL_ROWS * head[WHEELS]]
     wrench = work[size + WHEEL_ROWS * head[WHEELS] :]
     for s in range(q.shape[0]):
-        roll_tree(address, memory, q[s], v[s], rows)
+        update_tree_wheels(address, memory, q[s], v[s], rows)
         for i in range(head[NV]):
             force[s, 0, i], force[s, 1, i] = 0.0, 0.0
         carry_wheels(address, memory, rows, wrench, force[s, 0])
@@ -302,5 +302,5 @@ def wheels_push(address, memory, q, v, rows, wrench, force):
     """force (nv,) = what the wheels do at q, v."""
     for i in range(force.shape[0]):
         force[i] = 0.0
-    roll_tree(address, memory, q, v, rows)
+    update_tree_wheels(address, memory, q, v, rows)
     carry_wheels(address, memory, rows, wrench, force)

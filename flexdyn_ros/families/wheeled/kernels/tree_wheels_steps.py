@@ -56,9 +56,9 @@ from .tree_wheels import (
     WHEELS,
     carry_wheels,
     hub_weight,
-    roll_tree,
     spring_energy,
     taken_by,
+    update_tree_wheels,
     weigh_hubs,
     wheel_tables,
     wheeled_header,
@@ -93,12 +93,12 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     memory = floats_at(work, head[WORK_SIZE])
     f, added = room[0:nv], room[nv : 2 * nv]
     efforts, more = floats_at(force, nv), floats_at(extra, nv)
-    roll_tree(robot, memory, floats_at(q, head[NQ]), floats_at(v, nv), rows)
+    update_tree_wheels(robot, memory, floats_at(q, head[NQ]), floats_at(v, nv), rows)
     for i in range(nv):
         f[i], added[i] = 0.0, more[i]
     carry_wheels(robot, memory, rows, wrench, f)
     weigh_hubs(robot, f)
-    lean_on_hubs(head, rows, h, f, added)
+    add_implicit_hub_terms(head, rows, h, f, added)
     for i in range(nv):
         f[i] += efforts[i]
     move_hubs(head, f, added, hubs)
@@ -132,7 +132,7 @@ def keep_hubs(head, hubs, a):
 
 
 @kernel
-def lean_on_hubs(head, rows, h, f, added):
+def add_implicit_hub_terms(head, rows, h, f, added):
     """What an implicit step of h adds on the diagonal of the hubs, and takes from their force."""
     table, numbers = wheel_tables(head)
     for j in range(head[WHEELS]):
@@ -191,8 +191,8 @@ def losses(robot, work, t, q, v0, speed, mean):
     if speed == mean:
         before = rows
     else:
-        roll_tree(robot, memory, q_now, floats_at(mean, nv), before)
-        roll_tree(robot, memory, q_now, floats_at(speed, nv), rows)
+        update_tree_wheels(robot, memory, q_now, floats_at(mean, nv), before)
+        update_tree_wheels(robot, memory, q_now, floats_at(speed, nv), rows)
     given[0] = 0.0
     for j in range(head[WHEELS]):
         row, x = table[WHEEL_COLUMNS * j :], numbers[WHEEL_SIZE * j :]
@@ -215,7 +215,7 @@ def energies(robot, work, t, q, v, out):
     rows, memory = rows_of(head, work)[0], floats_at(work, head[WORK_SIZE])
     call_energies(table_at(head[INNER])[ENERGIES], (robot, work, t, q, v, out))
     q_now, three = floats_at(q, head[NQ]), floats_at(out, 3)
-    roll_tree(robot, memory, q_now, floats_at(v, head[NV]), rows)
+    update_tree_wheels(robot, memory, q_now, floats_at(v, head[NV]), rows)
     three[1] += hub_weight(robot, q_now)
     three[2] += spring_energy(robot, rows)
     return 0

@@ -65,7 +65,7 @@ from .views import (
 
 
 @kernel
-def roll(address, w, q, v):
+def update_wheels(address, w, q, v):
     """Write the rows of all wheels, after `move_planar`."""
     w = borrowed(w)
     head = header_at(address)
@@ -101,7 +101,7 @@ def roll(address, w, q, v):
 
 
 @kernel
-def bear(address, w, sign):
+def apply_wheel_forces(address, w, sign):
     """FORCE of the nodes -= sign times the wheels' forces."""
     w = borrowed(w)
     head = header_at(address)

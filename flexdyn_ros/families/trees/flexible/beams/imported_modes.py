@@ -105,7 +105,7 @@ class ImportedLink:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a specialist would warn of."""
+        """Warnings of the model checks."""
         return self.balance.warnings + self.unstiffened
 
     @property

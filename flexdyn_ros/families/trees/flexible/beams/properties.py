@@ -59,7 +59,7 @@ class BeamLink:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a specialist would warn of."""
+        """Warnings of the model checks."""
         return self.balance.warnings
 
     def centre(self, station: Any) -> np.ndarray:

@@ -46,7 +46,7 @@ from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
-from .inertia import deform, whirl
+from .inertia import deform, velocity_forces
 from .nodes import add_modal_resistance, link_of, place_node
 from .section import accelerate_section, velocity_section
 from .views import (
@@ -107,7 +107,7 @@ def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
             link, state = open_link(model, i), open_state(model, data, i)
             deform(link, state, q)
             wx, wy, wz = load3(own, OMEGA, 1, 0)
-            whirl(link, state, v, wx, wy, wz)
+            velocity_forces(link, state, v, wx, wy, wz)
             start_link(link, state, joint, tau, stiffness_time, damping_time)
 
 

@@ -199,7 +199,7 @@ def sigma_fields(link, state, q):
 
 
 @kernel(fastmath=FAST)
-def whirl(link, state, v, wx, wy, wz):
+def velocity_forces(link, state, v, wx, wy, wz):
     """Write wrench (moment, force) and modal forces h that the velocities ask for at zero accelerations.
 
     wx, wy, wz: angular velocity of the node; reads what `deform` wrote.
@@ -249,7 +249,7 @@ def whirl(link, state, v, wx, wy, wz):
         for k in range(m):
             state.h[k] += tx * X[3 * k] + ty * X[3 * k + 1] + tz * X[3 * k + 2]
     if link.stiffening != 0:
-        ax, ay, az, b = whirl_of_shortening(link, state, v, wx, wy, wz)
+        ax, ay, az, b = velocity_forces_of_shortening(link, state, v, wx, wy, wz)
         mx, my, mz = mx + ax, my + ay, mz + az
         fx, fy, fz = fx - b * link.e[0], fy - b * link.e[1], fz - b * link.e[2]
     wrench = state.wrench
@@ -258,7 +258,7 @@ def whirl(link, state, v, wx, wy, wz):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def whirl_of_shortening(link, state, v, wx, wy, wz):
+def velocity_forces_of_shortening(link, state, v, wx, wy, wz):
     """Add the foreshortening's part to h; returns its moment (3) and int ddelta^T S ddelta dm, a force
     along -e."""
     m, P, n = link.m, link.P, link.n

@@ -30,7 +30,7 @@ from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
-from .inertia import deform, whirl
+from .inertia import deform, velocity_forces
 from .nodes import add_modal_resistance, link_of, place_node
 from .section import accelerate_section, velocity_section
 from .views import (
@@ -103,7 +103,7 @@ def weigh_link(link, state, own, q, v, a, tau):
     m = link.m
     deform(link, state, q)
     wx, wy, wz = load3(own, OMEGA, 1, 0)
-    whirl(link, state, v, wx, wy, wz)
+    velocity_forces(link, state, v, wx, wy, wz)
     rigid, wrench = state.rigid, state.wrench
     ax, ay, az = load3(own, ALPHA, 1, 0)
     lx, ly, lz = load3(own, ACCELERATION, 1, 0)

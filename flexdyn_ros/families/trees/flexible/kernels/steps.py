@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.families.trees.rigid.kernels.resistance import joint_losses, lean_on_joints
+from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, joint_losses
 from flexdyn_ros.families.trees.rigid.kernels.views import (
     BODY_ROWS,
     ONE_LANE,
@@ -90,15 +90,15 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     data = carve_flexible(memory, tree.nb, tree.nq, nv, ONE_LANE).tree
     q, v, a = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv)
     force = floats_at(force, nv)
-    lean_on_joints(tree, v, force, floats_at(extra, nv), h, data.diagonal)
+    add_implicit_joint_terms(tree, v, force, floats_at(extra, nv), h, data.diagonal)
     if h != 0.0:
-        lean_on_modes(model, v, force, h)
+        add_implicit_modal_terms(model, v, force, h)
     flexible_articulated_body(robot, memory, q, v, force, a, h * h, h)
     return 0
 
 
 @kernel(forceinline=True)
-def lean_on_modes(model, v, force, h):
+def add_implicit_modal_terms(model, v, force, h):
     """force -= h K v of the links."""
     for i in range(model.nl):
         link = open_link(model, i)
@@ -122,9 +122,9 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     data = carve_flexible(memory, tree.nb, tree.nq, nv, ONE_LANE).tree
     q, v, a = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv)
     force = floats_at(force, nv)
-    lean_on_joints(tree, v, force, floats_at(extra, nv), h, data.diagonal)
+    add_implicit_joint_terms(tree, v, force, floats_at(extra, nv), h, data.diagonal)
     if h != 0.0:
-        lean_on_modes(model, v, force, h)
+        add_implicit_modal_terms(model, v, force, h)
     rest = floats_at(work + 8 * memory.shape[0], nv * nv + nv)
     M, zeros = rest[0 : nv * nv].reshape(nv, nv), rest[nv * nv : nv * nv + nv]
     for i in range(nv):

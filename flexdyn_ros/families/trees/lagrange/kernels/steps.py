@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.families.trees.flexible.kernels.steps import lean_on_modes
+from flexdyn_ros.families.trees.flexible.kernels.steps import add_implicit_modal_terms
 from flexdyn_ros.families.trees.flexible.kernels.views import open_flexible, open_link
-from flexdyn_ros.families.trees.rigid.kernels.resistance import joint_losses, lean_on_joints
+from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, joint_losses
 from flexdyn_ros.families.trees.rigid.kernels.views import ARMATURE, DOF_NUMBERS, open_tree
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.compiler import kernel
@@ -79,9 +79,9 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     nv = tree.nv
     q, v, a, force = floats_at(q, tree.nq), floats_at(v, nv), floats_at(a, nv), floats_at(force, nv)
     M, terms, _, diagonal = evaluate(robot, work, q, v)
-    lean_on_joints(tree, v, force, floats_at(extra, nv), h, diagonal)
+    add_implicit_joint_terms(tree, v, force, floats_at(extra, nv), h, diagonal)
     if h != 0.0:
-        lean_on_modes(model, v, force, h)
+        add_implicit_modal_terms(model, v, force, h)
         for i in range(model.nl):
             link = open_link(model, i)
             m, first = link.m, link.v

@@ -53,7 +53,7 @@ def resistance_slope(model, i, v):
 
 
 @kernel(forceinline=True)
-def lean_on_joints(model, v, force, extra, h, diagonal):
+def add_implicit_joint_terms(model, v, force, extra, h, diagonal):
     """diagonal = armature + extra + h d + h^2 k and force -= h k v, with the slopes of the joints' resistance
     and springs; (nv,)."""
     for i in range(model.nv):

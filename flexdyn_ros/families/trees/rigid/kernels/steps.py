@@ -31,7 +31,7 @@ from .aba import articulated_body
 from .crba import crba
 from .kinematics import energies as write_energies
 from .kinematics import move_in_body_axes, place_in_world
-from .resistance import joint_losses, lean_on_joints
+from .resistance import add_implicit_joint_terms, joint_losses
 from .rnea import rnea
 from .views import BODY_ROWS, ONE_LANE, TURN, WORLD_ORIGIN, WORLD_ROTATION, open_data, open_tree, work_size
 from .views import prepare as prepare_data
@@ -58,7 +58,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     data = open_data(work, model.nb, model.nq, nv, ONE_LANE)
     q, v, a = floats_at(q, model.nq), floats_at(v, nv), floats_at(a, nv)
     force = floats_at(force, nv)
-    lean_on_joints(model, v, force, floats_at(extra, nv), h, data.diagonal)
+    add_implicit_joint_terms(model, v, force, floats_at(extra, nv), h, data.diagonal)
     articulated_body(model, data, q, v, force, a)
     return 0
 
@@ -73,7 +73,7 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     data = open_data(work, model.nb, model.nq, nv, ONE_LANE)
     q, v, a = floats_at(q, model.nq), floats_at(v, nv), floats_at(a, nv)
     force = floats_at(force, nv)
-    lean_on_joints(model, v, force, floats_at(extra, nv), h, data.diagonal)
+    add_implicit_joint_terms(model, v, force, floats_at(extra, nv), h, data.diagonal)
     # after what open_data carved: `work_size` numbers
     all_of_it = data.bodies.shape[0] + data.external.shape[0] + data.articulated.shape[0] + model.nq + 4 * nv
     rest = floats_at(work + 8 * all_of_it, nv * nv + nv)

@@ -1,4 +1,4 @@
-"""What `check` says of robots that bend: the mass rule, modes, and a specialist's warnings and notes."""
+"""What `check` says of robots that bend: the mass rule, modes, warnings and notes."""
 
 import dataclasses
 import json
