@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 from mobile_arms import Q_I, SPEED, TIME, V_I, arm, efforts, state
-
-from flexdyn_ros.errors import SingularityError
-from flexdyn_ros.families.wheeled.model import invariants
-from flexdyn_ros.families.wheeled.multibody import (
+from planar_multibody import (
     GROUND,
     Driving,
     PlanarSystem,
@@ -17,6 +14,9 @@ from flexdyn_ros.families.wheeled.multibody import (
     Weld,
     rigid_body,
 )
+
+from flexdyn_ros.errors import SingularityError
+from flexdyn_ros.families.wheeled.model import invariants
 
 ALONG = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 TIP = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.array([0.0, 0.0, 1.0])

@@ -13,10 +13,10 @@ from reference.serial_examples import (
 )
 from reference.serial_lagrangian import SerialLagrangian, rpy
 from scipy.integrate import solve_ivp
+from serial_format import read_serial
 
 from flexdyn_ros.families.trees.lagrange.kernels.equations import lagrange_frame, lagrange_jacobian
 from flexdyn_ros.families.trees.lagrange.model import equations
-from flexdyn_ros.families.trees.serial_format import read_serial
 
 PAPER = {"rotary": "paper", "frame": "affine"}
 CONSISTENT = {"rotary": "consistent", "frame": "so3"}

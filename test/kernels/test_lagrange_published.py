@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from reference.serial_examples import bending, canadarm2
 from scipy.integrate import solve_ivp
+from serial_format import read_serial
 
 from flexdyn_ros.families.trees.lagrange.model import equations
-from flexdyn_ros.families.trees.serial_format import read_serial
 
 
 def spinning_beam(modes, field, *, length=10.0, mu=1.2, EI=1.4e4):

@@ -5,12 +5,12 @@ import pytest
 from reference.serial_examples import bending, cantilever, torsion
 from scipy.linalg import eigh
 from scipy.optimize import brentq
+from serial_format import read_serial
 
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams import modal_integrals, mode_shapes
 from flexdyn_ros.families.trees.flexible.beams.modes import Beam, Mode, section_fields
 from flexdyn_ros.families.trees.lagrange.model import equations
-from flexdyn_ros.families.trees.serial_format import read_serial
 
 LENGTH, MU, EIY, EIZ, GJ, JX = 1.3, 2.1, 37.0, 23.0, 11.0, 0.004
 
