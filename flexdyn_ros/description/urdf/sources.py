@@ -186,7 +186,7 @@ def own_share() -> Iterator[Path]:
     an install."""
     import sys
 
-    package = Path(__file__).resolve().parents[1]
+    package = Path(__file__).resolve().parents[2]
     if (package.parent / "urdf").is_dir():
         yield package.parent
     for prefix in (*package.parents, Path(sys.prefix)):
