@@ -47,7 +47,7 @@ def finish(repository, process):
 
 
 def kernel_calls(repository):
-    return [call.rpartition(" ")[2] for call in repository.calls("kernels.warmup")]
+    return [call.rpartition(" ")[2] for call in repository.calls("compiling.warmup")]
 
 
 # ---- what is done ----
@@ -64,7 +64,7 @@ def test_the_demo_fetches_no_test_packages_and_compiles_its_own_kernels_only(rep
     assert repository.run("setup", "--demo").returncode == 0
     calls = repository.calls()
     assert not [call for call in calls if "requirements-test" in call or "colcon" in call]
-    assert [call for call in calls if "kernels.warmup" in call] == [
+    assert [call for call in calls if "compiling.warmup" in call] == [
         "python -m flexdyn_ros.numerics.compiling.warmup demo"
     ]
     assert repository.run("setup", "--test").returncode == 0
@@ -76,7 +76,7 @@ def test_the_demo_fetches_no_test_packages_and_compiles_its_own_kernels_only(rep
 def test_kernels_begin_to_compile_before_the_wheels_of_ros_are_fetched(repository):
     at = {"FAKE_WAITS": "requirements-ros"}
     process = at_the_gate(repository, "setup", **at)
-    until(lambda: "kernels.warmup" in repository.calls_file.read_text())
+    until(lambda: "compiling.warmup" in repository.calls_file.read_text())
     finish(repository, process)
 
 
@@ -103,7 +103,7 @@ def test_kernels_are_compiled_again_where_their_sources_changed(repository):
 
 
 def test_an_interrupted_set_up_goes_on_where_it_was(repository):
-    process = at_the_gate(repository, "setup", FAKE_WAITS="kernels.warmup")
+    process = at_the_gate(repository, "setup", FAKE_WAITS="compiling.warmup")
     child = repository.waiting()
     until(lambda: (repository.folder / ".venv" / "flexdyn" / "interfaces").exists())
     process.send_signal(signal.SIGINT)
@@ -154,7 +154,7 @@ def test_nothing_is_said_where_nothing_is_to_be_done(repository):
 def test_a_quiet_set_up_tells_of_a_first_compile_on_standard_error_only(repository):
     repository.run("setup", "--test")
     (repository.folder / "flexdyn_ros" / "numerics" / "c.py").write_text("c = 1\n")
-    process = at_the_gate(repository, "run", "echo", "hello", FAKE_WAITS="kernels.warmup")
+    process = at_the_gate(repository, "run", "echo", "hello", FAKE_WAITS="compiling.warmup")
     began = time.monotonic()
     assert process.stderr.readline() == "setup: kernels ...\n"
     assert 1.0 < time.monotonic() - began < 10.0
@@ -169,7 +169,7 @@ def test_a_terminal_shows_step_and_count_as_they_go_on(repository):
     pid = os.fork()
     if pid == 0:
         os.dup2(theirs, 2)
-        variables = repository.environment | {"FAKE_WAITS": "kernels.warmup", "TERM": "xterm"}
+        variables = repository.environment | {"FAKE_WAITS": "compiling.warmup", "TERM": "xterm"}
         script = str(repository.folder / "scripts" / "setup")
         os.execve(script, [script], variables)
     os.close(theirs)
@@ -228,7 +228,7 @@ def test_a_child_that_outlives_its_set_up_does_not_hold_the_lock(repository):
 def test_set_ups_with_caches_of_their_own_do_not_wait_for_each_other(repository, tmp_path):
     repository.run("setup", "--test")
     first = at_the_gate(
-        repository, "setup", NUMBA_CACHE_DIR=str(tmp_path / "one"), FAKE_WAITS="kernels.warmup"
+        repository, "setup", NUMBA_CACHE_DIR=str(tmp_path / "one"), FAKE_WAITS="compiling.warmup"
     )
     done = repository.run("setup", NUMBA_CACHE_DIR=str(tmp_path / "two"))
     assert done.returncode == 0
@@ -260,7 +260,7 @@ FAILURES = {
         "Python.h was not found", "apt install python3-dev",
     ),
     "kernel": (
-        "kernels.warmup", "Traceback\nkernel aba.run could not be compiled: LoweringError: no", "kernels",
+        "compiling.warmup", "Traceback\nkernel aba.run could not be compiled: LoweringError: no", "kernels",
         "kernel aba.run could not be compiled: LoweringError: no", "NUMBA_CACHE_DIR",
     ),
     "something else": (
