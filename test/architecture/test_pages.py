@@ -117,7 +117,8 @@ def executables() -> set[str]:
 def judge_python(words: list[str], about: str) -> None:
     if words and words[0] == "-m":
         if words[1].startswith("flexdyn_ros"):
-            assert (ROOT / (words[1].replace(".", "/") + ".py")).is_file(), about
+            path = ROOT / words[1].replace(".", "/")
+            assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), about
         if words[1].startswith("flexdyn_ros.nodes."):
             judge_node(words[1].split(".")[-1], words[2:], about)
     elif words and words[0].endswith(".py") and words[0].isupper() is False and "NAME" not in words[0]:

@@ -69,7 +69,7 @@ def _platform(layer: Layer, context: Context) -> Platform | None:
     said = layer.robot.child("platform")
     if said is None:
         return None
-    from flexdyn_ros.description.elements.platform import build_platform
+    from flexdyn_ros.description.elements.platforms import build_platform
 
     return build_platform(said, context)
 

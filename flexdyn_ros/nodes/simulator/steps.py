@@ -127,7 +127,8 @@ class Steps:
                     break
                 before = stepper.steps
                 self._take_turn(min(left, STEPS_PER_TURN), ends)
-                left -= stepper.steps - before
+                # a reset in between begins to count anew
+                left -= max(0, stepper.steps - before)
                 # a lock is not fair: let those in who wait for it
                 time.sleep(2e-5)
             done.set_result(left)
