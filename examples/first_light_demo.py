@@ -121,6 +121,7 @@ class Driver(Node):
         self.start: float | None = None
         self.started_at = 0.0
         self.waiting, self.asked = False, 0.0
+        self.over = False
 
     # ---- control laws ----
 
@@ -173,6 +174,7 @@ class Driver(Node):
             self.start, self.started_at = t, time.perf_counter()
         at = t - self.start
         if at > DURATION:
+            self.over = True
             return
         index = {name: i for i, name in enumerate(message.name)}
         order = [index[name] for name in self.names]
@@ -200,10 +202,11 @@ class Driver(Node):
     def run(self, name: str, law: Callable, executor: SingleThreadedExecutor, show: Callable) -> Record:
         """Reset the simulator and follow the trajectory with one control law."""
         call(self.reset, Trigger.Request(), executor)
-        self.start, self.waiting, self.law = None, False, law
+        self.start, self.waiting, self.law, self.over = None, False, law, False
         self.record = record = Record(name)
         known, deadline = 0, time.monotonic() + 30.0
-        while not record.t or record.t[-1] < DURATION - 1.5 / RATE:
+        # a state at the very end may be lost on a busy machine; one after it says as much
+        while not self.over and (not record.t or record.t[-1] < DURATION - 1.5 / RATE):
             executor.spin_once(timeout_sec=0.05)
             if len(record.t) > known:
                 known, deadline = len(record.t), time.monotonic() + 30.0
