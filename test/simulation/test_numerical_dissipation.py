@@ -85,3 +85,15 @@ def test_a_saved_run_keeps_it_and_runs_with_error_control_have_none(tmp_path) ->
     assert default.numerical_dissipation is None
     default.save(tmp_path / "default.npz")
     assert flexdyn_ros.Trajectory.load(tmp_path / "default.npz").numerical_dissipation is None
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(3), np.array("none"), np.zeros((21, 2))])
+def test_a_file_in_which_it_does_not_fit_is_refused(tmp_path, wrong) -> None:
+    flexdyn_ros.simulate(flexdyn_ros.load("soft_arm_3"), 0.02, dt=1e-3, method="rosenbrock").save(
+        tmp_path / "run.npz"
+    )
+    with np.load(tmp_path / "run.npz") as file:
+        content = {name: file[name] for name in file.files}
+    np.savez(tmp_path / "wrong.npz", **(content | {"numerical_dissipation": wrong}))
+    with pytest.raises(flexdyn_ros.errors.StateError, match="numerical_dissipation is not a number"):
+        flexdyn_ros.Trajectory.load(tmp_path / "wrong.npz")

@@ -124,7 +124,7 @@ _RUN = (
 def run_to(
     steps, actuators, t, end, most, control, scale, work, times, q, v, effort, account, path_q, path_v
 ):
-    """As `steppers_controlled.run_to`; actuators are their states, the memory that the header points to.
+    """As `controlled.run_to`; actuators are their states, the memory that the header points to.
 
     scale (2 nv + actuators,), work (WORK_ROWS, at least nq + nv + 2 + nu + actuators).
     """

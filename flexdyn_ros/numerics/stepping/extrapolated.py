@@ -143,7 +143,7 @@ _RUN = f"int64(int64, float64, float64, int64, {_V}, {_V}, {_M}, {_V}, {_M}, {_M
 
 @entry(_RUN, nogil=True)
 def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, account, path_q, path_v):
-    """As `steppers_controlled.run_to`; control[COLUMN] says which column the next step aims at."""
+    """As `controlled.run_to`; control[COLUMN] says which column the next step aims at."""
     memory, chart = open_steps(steps), open_chart(steps)
     nv = memory.nv
     n = 2 * nv + 2
