@@ -89,11 +89,11 @@ def right_hand_side(robot, samples: int) -> float:
     q, v = 0.01 * rng.normal(size=(samples, robot.nq)), 0.1 * rng.normal(size=(samples, robot.nv))
     q[:, 1] += 0.2
     tau, a = np.zeros_like(v), np.empty_like(v)
-    work, entry = robot._packed.work(), forward_dynamics_many.load()
+    work, entry = robot.functions.packed.work(), forward_dynamics_many.load()
     seconds = []
     for _ in range(7):
         start = time.thread_time()
-        assert entry(robot._address, work, q, v, tau, a) == 0
+        assert entry(robot.functions.address, work, q, v, tau, a) == 0
         seconds.append((time.thread_time() - start) / samples)
     return 1e6 * median(seconds)
 

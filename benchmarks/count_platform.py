@@ -25,7 +25,7 @@ PATHS = {
 def count(universal: int, axisymmetric: int) -> tuple[int, int, int, int]:
     """Products, sums, divisions and square roots of tau(q, v, a) with an external wrench."""
     robot = flexdyn_ros.load("stewart_1t")
-    model = views.PlatformModel(universal, axisymmetric, counting(robot._tables.numbers))
+    model = views.PlatformModel(universal, axisymmetric, counting(robot.functions.tables.numbers))
     data = views.carve_platform(counting([0.0] * views.WORK_NUMBERS))
     q, v, a = counting(robot.neutral()), counting([0.1] * 6), counting([0.2] * 6)
     load, tau = counting([3.0] * 6), counting([0.0] * 6)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.checking import Report, check
     from flexdyn_ros.expanding import Expanded, expand
     from flexdyn_ros.loading import load
-    from flexdyn_ros.robot.protocol import Robot
+    from flexdyn_ros.robot.verbs import Robot
     from flexdyn_ros.simulation.simulate import simulate
     from flexdyn_ros.simulation.steps.continuous import continuous
     from flexdyn_ros.simulation.trajectory import Trajectory
@@ -32,7 +32,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "Expanded": "flexdyn_ros.expanding",
     "Report": "flexdyn_ros.checking",
-    "Robot": "flexdyn_ros.robot.protocol",
+    "Robot": "flexdyn_ros.robot.verbs",
     "Trajectory": "flexdyn_ros.simulation.trajectory",
     "check": "flexdyn_ros.checking",
     "continuous": "flexdyn_ros.simulation.steps.continuous",

@@ -11,7 +11,7 @@ from flexdyn_ros.description import Override
 from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.coordinates import Coordinate
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.checks import FlexibleLinkReport, ModeReport

@@ -9,8 +9,8 @@ from typing import Any
 from flexdyn_ros.description import RobotDescription, read
 from flexdyn_ros.description.urdf.sources import Origin
 from flexdyn_ros.families.trees.elastic.model import is_elastic
-from flexdyn_ros.families.trees.robot import TreeRobot
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.families.trees.formulations import tree_functions
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["from_description", "load"]
 
@@ -46,7 +46,7 @@ def load(
         If the description is right but asks for a family or formulation that is not computed.
     """
     robot = from_description(read(source, config=config, options=options, name=name, origin=origin))
-    if hasattr(robot, "keep_urdf") and hasattr(source, "links") and hasattr(source, "joints"):
+    if hasattr(source, "links") and hasattr(source, "joints"):
         robot.keep_urdf(source)
     return robot
 
@@ -54,19 +54,19 @@ def load(
 def from_description(description: RobotDescription) -> Robot:
     """The robot of a description that has been read already."""
     if description.kind == "platform":
-        from flexdyn_ros.families.stewart.robot import PlatformRobot
+        from flexdyn_ros.families.stewart.robot import PlatformFunctions
 
-        return PlatformRobot(description)
+        return Robot(PlatformFunctions(description))
     if description.kind == "mobile":
-        from flexdyn_ros.families.wheeled.robot import MobileRobot
+        from flexdyn_ros.families.wheeled.robot import MobileFunctions
 
-        return MobileRobot(description)
+        return Robot(MobileFunctions(description))
     if description.kind == "continuum":
-        from flexdyn_ros.families.continuum.robot import ContinuumRobot
+        from flexdyn_ros.families.continuum.robot import ContinuumFunctions
 
-        return ContinuumRobot(description)
+        return Robot(ContinuumFunctions(description))
     if is_elastic(description):
-        from flexdyn_ros.families.trees.elastic.robot import ElasticTreeRobot
+        from flexdyn_ros.families.trees.elastic.robot import ElasticTreeFunctions
 
-        return ElasticTreeRobot(description)
-    return TreeRobot(description)
+        return Robot(ElasticTreeFunctions(description))
+    return Robot(tree_functions(description))

@@ -25,7 +25,7 @@ from flexdyn_ros.cli.terminal import (
     tables,
 )
 from flexdyn_ros.errors import SimulationError, UnknownNameError
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.plan import METHODS
 from flexdyn_ros.simulation.simulate import simulate as run
 from flexdyn_ros.simulation.steps.valves import command_mode

@@ -10,7 +10,7 @@ import typer
 
 from flexdyn_ros.cli.terminal import named_numbers
 from flexdyn_ros.errors import UnknownNameError
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 from flexdyn_ros.simulation.trajectory import Trajectory
 

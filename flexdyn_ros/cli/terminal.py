@@ -18,7 +18,7 @@ from flexdyn_ros.description.urdf.sources import shipped_names
 from flexdyn_ros.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from flexdyn_ros.robot.protocol import Robot
+    from flexdyn_ros.robot.verbs import Robot
 
 __all__ = [
     "Config",

@@ -13,7 +13,7 @@ import typer
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
 from flexdyn_ros.errors import FlexdynError, MissingExtraError
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.trajectory import Trajectory
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.control.reference import gains
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["Vibration", "closed_loop_modes", "joint_inertia"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.control.reference import gains, reference_of
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["computed_torque"]
 

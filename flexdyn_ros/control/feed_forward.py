@@ -9,7 +9,7 @@ import numpy as np
 from flexdyn_ros.control.reference import Reference, reference_of
 from flexdyn_ros.control.sampled_feedback import sampled_growth
 from flexdyn_ros.errors import StateError, UnsupportedError
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["FEED_FORWARD", "FeedForward", "actuator_inertia", "actuator_motion"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.errors import ConvergenceError
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["can_be_held", "holding_stiffness"]
 

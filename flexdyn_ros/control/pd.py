@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.control.reference import gains, reference_of
 from flexdyn_ros.control.static_shape import StaticShape
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["pd"]
 

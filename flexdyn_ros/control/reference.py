@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError
 from flexdyn_ros.robot.arguments import numbers
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["Reference", "Timeline", "gains", "reference_of", "to_rest"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexdyn_ros.control.reference import gains
 from flexdyn_ros.errors import DimensionError, StateError
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["DELAYS", "sampled_growth"]
 

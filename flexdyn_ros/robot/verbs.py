@@ -1,29 +1,220 @@
-"""The verbs of `flexdyn_ros.Robot` that take a state: their arguments, batches and shapes.
+"""`flexdyn_ros.Robot`: the verbs of every robot, over the table of functions that its family made.
 
-A verb makes rows (count, ...) of its arguments, lets the family compute rows of results (`FamilyRows`), and
-gives them the shape of the batch.
+A verb makes rows (count, ...) of its arguments, lets the family compute rows of results
+(`FamilyFunctions`), and gives them the shape of the batch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from flexdyn_ros.errors import DimensionError, SingularityError, StateError, UnknownNameError
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError, UnknownNameError
+from flexdyn_ros.numerics.compiling.compiler import Entry
+from flexdyn_ros.robot.analysis.linearization import linearization_of
+from flexdyn_ros.robot.analysis.modes import chosen_coordinates, modes_of
+from flexdyn_ros.robot.analysis.small_deflections import beyond_linear, warning_of
 from flexdyn_ros.robot.arguments import Rows, by_name, check_out, finite_number, numbers
-from flexdyn_ros.robot.family import FamilyRows
-from flexdyn_ros.robot.results import BiasTerms, Energy
+from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.efforts import scattered_efforts
+from flexdyn_ros.robot.functions import FamilyFunctions
+from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.payload import check_payload
+from flexdyn_ros.robot.results import BiasTerms, Energy, Equilibrium, Linearization, Modes
 from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
-__all__ = ["StateVerbs"]
+__all__ = ["Robot"]
 
 _empty = np.empty
 
 
-class StateVerbs(FamilyRows):
-    """Dynamics and geometry at a state."""
+@final
+class Robot:
+    """A robot of any family: M(q) a + h(q, v) = B(q) tau + sum J^T w.
+
+    q is (..., nq), v and a are (..., nv), tau is (..., nu); leading dimensions broadcast, results have the
+    broadcast shape. Units SI and rad; quaternions x y z w; twists and wrenches angular part first, in world
+    axes. Wrong shapes raise DimensionError, NaN, infinity and quaternions that are not of unit length
+    StateError, unknown names UnknownNameError. A robot is immutable, may be shared by threads, and pickles.
+    """
+
+    kind: str
+    name: str
+    description: RobotDescription
+    nq: int
+    nv: int
+    nu: int
+    coordinates: tuple[Coordinate, ...]
+    q_names: tuple[str, ...]
+    v_names: tuple[str, ...]
+    effort_names: tuple[str, ...]
+    frame_names: tuple[str, ...]
+    warnings: tuple[str, ...]
+    gravity: np.ndarray
+    #: the functions of the family behind the verbs, and its data
+    functions: FamilyFunctions
+    _inverse_dynamics: Callable[..., int]
+    _forward_dynamics: Callable[..., int]
+    _mass_matrix: Callable[..., int]
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What the family offers beside the verbs."""
+
+    def __init__(self, functions: FamilyFunctions) -> None:
+        facts = self.__dict__
+        for name in _REPEATED:
+            facts[name] = getattr(functions, name)
+        facts["name"] = functions.description.name
+        facts["functions"], facts["_address"] = functions, functions.address
+        facts["_by_mass_matrix"], facts["_prescribed"] = functions.by_mass_matrix, functions.prescribed
+        functions.robot = self
+        for verb in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
+            entry = getattr(functions.entries, f"{verb}_one", None)
+            facts[f"_{verb}"] = _no_shortcut if entry is None else self._when_called(verb, entry)
+        for name in functions.extras:
+            facts[name] = getattr(functions, name)
+
+    def _when_called(self, verb: str, entry: Entry) -> Callable[..., int]:
+        """The entry is loaded at its first call, and is then itself the attribute (a class with __getattr__
+        would slow every access)."""
+
+        def first_call(*arguments: Any) -> int:
+            bound = self.__dict__[f"_{verb}"] = entry.load()
+            return bound(*arguments)
+
+        return first_call
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"robots are immutable; {name!r} cannot be set, load another robot instead")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"robots are immutable; {name!r} cannot be deleted")
+
+    def __repr__(self) -> str:
+        return f"<Robot {self.name!r} ({self.kind}): nq={self.nq}, nv={self.nv}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Robot, (self.functions,)
+
+    # ---- what the robot is ----
+
+    @cached_property
+    def mass(self) -> float:
+        """Mass of all links, those fixed to the world included [kg]."""
+        return self.functions.mass
+
+    @cached_property
+    def motion(self) -> Motion | None:
+        """What compiled steps need; None where the family has none."""
+        return self.functions.motion()
+
+    @cached_property
+    def urdf(self) -> Any:
+        """The URDF object the robot was loaded from, else its text as `urchin.URDF`, made when first asked
+        for."""
+        from flexdyn_ros.description.urdf.geometry import as_urchin
+
+        return as_urchin(self.description)
+
+    def keep_urdf(self, urdf: Any) -> None:
+        """Answer `urdf` with the object that the caller loaded the robot from; it is not pickled."""
+        self.__dict__["urdf"] = urdf
+
+    def index(self, name: str) -> int:
+        """Index in v of a coordinate; UnknownNameError if there is none of that name."""
+        try:
+            return self._v_index[name]
+        except (KeyError, TypeError):
+            raise UnknownNameError("coordinate", name, self.v_names) from None
+
+    @cached_property
+    def actuators(self) -> tuple[str, ...]:
+        """Names of what drives the robot, in the order of `effort_names`: driven joints, motors, legs, soft
+        actuators.
+
+        Modes, bases, hubs, joints of effort limit 0 and coordinates of prescribed motion are none.
+        """
+        if self.effort_names != self.v_names:
+            return self.effort_names
+        return tuple(c.name for c in self.coordinates if c.actuated and not c.prescribed)
+
+    def efforts(self, u: Any) -> np.ndarray:
+        """tau (..., nu) of what the actuators do; 0 where nothing drives.
+
+        Parameters
+        ----------
+        u : (..., na) array in the order of `actuators`, or mapping from their names to (...) [N m, N]
+            Actuators that a mapping leaves out do nothing.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError
+            For another shape, NaN or infinity, a name that is no actuator.
+        """
+        return scattered_efforts(u, self.actuators, self._effort_index, self.nu)
+
+    @cached_property
+    def _effort_index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.effort_names)}
+
+    @cached_property
+    def _v_index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.v_names)}
+
+    @cached_property
+    def _driven(self) -> np.ndarray:
+        """Marks (nv,) the coordinates that something drives, be it through legs."""
+        through = self.effort_names != self.v_names
+        return np.array([through or c.actuated or c.prescribed for c in self.coordinates], dtype=bool)
+
+    def neutral(self) -> np.ndarray:
+        """Zero position (nq,), unit quaternions, platforms at home; may lie outside limits."""
+        return self.functions.neutral()
+
+    def random(self, rng: np.random.Generator | None = None) -> np.ndarray:
+        """A random q (nq,) within limits; see the family's `random`."""
+        return self.functions.random(np.random.default_rng() if rng is None else rng)
+
+    def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict[str, Any]:
+        """`Deflection` of each flexible link or soft section by its name, at stations (k,) (default 21);
+        {} where nothing bends."""
+        return self.functions.deflections(q, stations)
+
+    def with_payload(
+        self,
+        frame: str,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: np.ndarray | None = None,
+    ) -> Robot:
+        """The same robot with a rigid body fixed to a frame, in place of the payload that the frame had.
+
+        Parameters
+        ----------
+        frame : name of the frame
+        mass : [kg]; 0 removes the payload
+        com : (3,) centre of mass, frame axes [m]
+        inertia : (3, 3) about the centre of mass, frame axes [kg m2]; None is a point mass
+
+        Raises
+        ------
+        UnknownNameError, DimensionError, StateError
+            StateError: not finite, negative mass, or principal moments that no body has.
+        """
+        self.functions.check_carrier(frame)
+        payload = check_payload(frame, mass, com, inertia)
+        others = tuple(p for p in self.functions.payloads if p.frame != frame)
+        robot = Robot(self.functions.carrying(frame, (*others, payload) if payload.mass > 0.0 else others))
+        if "urdf" in self.__dict__:
+            robot.keep_urdf(self.urdf)
+        return robot
 
     # ---- dynamics ----
 
@@ -73,10 +264,10 @@ class StateVerbs(FamilyRows):
         if unactuated not in ("given", "free"):
             raise UnknownNameError("value of unactuated", unactuated, ("given", "free"))
         if unactuated == "free" and not self._driven.all():
-            return _write(out, self._partial(q, v, None, a, self._driven, wrenches)[0])
+            return _write(out, self.functions.partial(q, v, None, a, self._driven, wrenches)[0])
         rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
         tau = check_out(out, (*rows.shape, self.nu))
-        self._inverse_dynamics_rows(rows, wrenches, tau.reshape(rows.count, self.nu))
+        self.functions.inverse_dynamics_rows(rows, wrenches, tau.reshape(rows.count, self.nu))
         return tau
 
     def forward_dynamics(
@@ -124,13 +315,13 @@ class StateVerbs(FamilyRows):
             except TypeError:
                 pass
         chosen = by_name(prescribed, "prescribed", "accelerations (...,)")
-        self._refuse_given_effort(tau)
+        self.refuse_given_effort(tau)
         if chosen or self._by_mass_matrix:
-            given, a = self._given_accelerations(chosen)
-            return _write(out, self._partial(q, v, tau, a, given, wrenches)[1])
+            given, a = self.given_accelerations(chosen)
+            return _write(out, self.functions.partial(q, v, tau, a, given, wrenches)[1])
         rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), tau=(tau, self.nu))
         a = check_out(out, (*rows.shape, self.nv))
-        self._forward_dynamics_rows(rows, wrenches, a.reshape(rows.count, self.nv))
+        self.functions.forward_dynamics_rows(rows, wrenches, a.reshape(rows.count, self.nv))
         return a
 
     def mass_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -144,8 +335,12 @@ class StateVerbs(FamilyRows):
                 pass
         rows = Rows({"q": (q, self.nq)})
         M = check_out(out, (*rows.shape, self.nv, self.nv))
-        self._mass_matrix_rows(rows, M.reshape(rows.count, self.nv, self.nv))
+        self.functions.mass_matrix_rows(rows, M.reshape(rows.count, self.nv, self.nv))
         return M
+
+    def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+        """B (..., nv, nu): the identity, of platforms the leg Jacobian transposed."""
+        return self.functions.actuation_matrix(q, out=out)
 
     def bias_forces(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """h(q, v) (..., nv): all that depends on neither a nor tau: velocity products, gravity, springs,
@@ -155,19 +350,19 @@ class StateVerbs(FamilyRows):
         """
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv), "a": (np.zeros(self.nv), self.nv)})
         h = check_out(out, (*rows.shape, self.nv))
-        self._bias_forces_rows(rows, h.reshape(rows.count, self.nv))
+        self.functions.bias_forces_rows(rows, h.reshape(rows.count, self.nv))
         return h
 
     def bias_terms(self, q: np.ndarray, v: np.ndarray) -> BiasTerms:
         """The parts of `bias_forces`, each (..., nv); external are suspension, tyres and stops."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        terms = self._bias_terms_rows(rows)
+        terms = self.functions.bias_terms_rows(rows)
         return BiasTerms(*(np.ascontiguousarray(terms[:, i]).reshape(*rows.shape, self.nv) for i in range(5)))
 
     def energy(self, q: np.ndarray, v: np.ndarray) -> Energy:
         """Kinetic energy (rotors included), gravity potential, elastic energy (...,) [J]."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        energy = self._energy_rows(rows)
+        energy = self.functions.energy_rows(rows)
         return Energy(*(np.ascontiguousarray(energy[:, i]).reshape(rows.shape)[()] for i in range(3)))
 
     def momentum(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -175,7 +370,7 @@ class StateVerbs(FamilyRows):
         left out."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         momentum = check_out(out, (*rows.shape, 6))
-        momentum.reshape(rows.count, 6)[...] = self._momenta_rows(rows)[:, :6]
+        momentum.reshape(rows.count, 6)[...] = self.functions.momenta_rows(rows)[:, :6]
         return momentum
 
     def center_of_mass(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -190,7 +385,7 @@ class StateVerbs(FamilyRows):
         """
         rows = Rows({"q": (q, self.nq), "v": (np.zeros(self.nv), self.nv)})
         com = check_out(out, (*rows.shape, 3))
-        found = self._momenta_rows(rows)
+        found = self.functions.momenta_rows(rows)
         if rows.count and not found[0, 9]:
             raise SingularityError("no body that can move has mass: there is no centre of mass", 0.0)
         com.reshape(rows.count, 3)[...] = found[:, 6:9] / found[:, 9:10]
@@ -207,14 +402,14 @@ class StateVerbs(FamilyRows):
         rows = Rows({"q": (q, self.nq)})
         tail = (4, 4) if isinstance(names, str) else (len(wanted), 4, 4)
         poses = check_out(out, (*rows.shape, *tail))
-        self._frames_rows(rows, wanted, poses.reshape(rows.count, len(wanted), 4, 4))
+        self.functions.frames_rows(rows, wanted, poses.reshape(rows.count, len(wanted), 4, 4))
         return poses
 
     def jacobian(self, q: np.ndarray, frame: str, *, out: np.ndarray | None = None) -> np.ndarray:
         """J (..., 6, nv): J v = (angular; linear) velocity of the frame's origin, world axes."""
         rows = Rows({"q": (q, self.nq)})
         J = check_out(out, (*rows.shape, 6, self.nv))
-        self._jacobian_rows(rows, frame, J.reshape(rows.count, 6, self.nv))
+        self.functions.jacobian_rows(rows, frame, J.reshape(rows.count, 6, self.nv))
         return J
 
     def integrate(
@@ -224,19 +419,129 @@ class StateVerbs(FamilyRows):
         exp([w dt]) R), whose quaternions come back with unit length."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         moved = check_out(out, (*rows.shape, self.nq))
-        moved.reshape(rows.count, self.nq)[...] = self._integrate_rows(rows, finite_number(dt, "dt"))
+        moved.reshape(rows.count, self.nq)[...] = self.functions.integrate_rows(rows, finite_number(dt, "dt"))
         return moved
 
     def difference(self, q0: np.ndarray, q1: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """v (..., nv) with integrate(q0, v, 1) = q1; continuous joints go the short way, within (-pi, pi]."""
         rows = Rows({"q0": (q0, self.nq), "q1": (q1, self.nq)})
         way = check_out(out, (*rows.shape, self.nv))
-        way.reshape(rows.count, self.nv)[...] = self._difference_rows(rows)
+        way.reshape(rows.count, self.nv)[...] = self.functions.difference_rows(rows)
         return way
+
+    # ---- what follows from the others ----
+
+    def linearize(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, Any] | None = None,
+    ) -> Linearization:
+        """A (..., 2 nv, 2 nv), B (..., 2 nv, nu) of x' = A x + B dtau, x = (dq in R^nv, dv), about the motion
+        at (q, v).
+
+        Exact to rounding: complex-step derivatives (Squire & Trapp 1998) of M a + h - B tau - sum J^T w,
+        solved with the mass matrix. The angular part of dq of a free body is a small turn in world axes, so
+        that its rate is dw + w x dq.
+        """
+        return linearization_of(self.functions, q, v, tau, wrenches)
+
+    def modes(self, q: np.ndarray, *, lock: Sequence[str] | str = ()) -> Modes:
+        """Modes of vibration about rest at q: K = d(h - damping)/dq, D = dh/dv at v = 0; see
+        `robot/analysis/modes.py`.
+
+        Platforms with `<hydraulics>` stand on the oil columns behind closed valves: K = J^T diag(K_h) J, each
+        leg a spring of the stiffness that its oil has at the present stroke, between supply and tank pressure
+        (`Hydraulics.stiffness`). The geometric stiffness of the load is left out, some 0.04 % of frequencies
+        in the example (parallel specification, 8.5). D is the viscous friction of the cylinders; dry friction
+        and leakage are left out.
+
+        Parameters
+        ----------
+        q : (..., nq) array
+        lock : coordinate names, or "joints": these stand still and have no part in the modes
+
+        Returns
+        -------
+        Modes
+            frequency (..., m) [Hz], rising; damping_ratio (..., m), inf for frequency 0; shape (..., nv, m)
+            of unit M-norm; unstable (...): an eigenvalue is negative (its frequency is given as 0). m = nv -
+            number locked.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError
+
+        Warns
+        -----
+        FlexdynWarning
+            Where q bends links further than the linear beam holds.
+        """
+        locked = chosen_coordinates(lock, self.coordinates, "lock") | self._prescribed
+        M = self.mass_matrix(q)
+        sizes = {"v": self.nv, "a": self.nv, "tau": self.nu}
+        still = {name: (np.zeros(size), size) for name, size in sizes.items()}
+        K, D = self.functions.springs_rows(Rows({"q": (q, self.nq), **still}))
+        self._warn_of_large_deflections(np.asarray(q, dtype=np.float64))
+        return modes_of(M, K.reshape(M.shape), D.reshape(M.shape), locked)
+
+    def static_equilibrium(
+        self,
+        q0: np.ndarray | None = None,
+        *,
+        hold: Sequence[str] | str = (),
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, Any] | None = None,
+    ) -> Equilibrium:
+        """The state of rest near q0; see `robot/analysis/equilibrium.py`.
+
+        Parameters
+        ----------
+        q0 : (nq,) array, optional
+            Where to start; neutral() if omitted.
+        hold : coordinate names, or "joints": these stay and get the efforts that this takes
+        tau : (nu,) array, optional
+            Efforts of the others, zero if omitted [N m, N]. Leg forces that come back hold what is held of a
+            platform and balance the rest; hold the motors of elastic joints for a braked arm.
+        wrenches : mapping from frame name to (6,), optional
+            (moment; force) in world axes at the frame's origin.
+
+        Returns
+        -------
+        Equilibrium
+            stable: the Hessian of the potential, held coordinates left out, has no negative eigenvalue.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, ConvergenceError
+
+        Warns
+        -----
+        FlexdynWarning
+            Where links bend further than the linear beam holds.
+        """
+        held = chosen_coordinates(hold, self.coordinates, "hold") | self._prescribed
+        tau = np.zeros(self.nu) if tau is None else tau
+        q0 = self.neutral() if q0 is None else q0
+        rows = rows_with_wrenches(wrenches, q0=(q0, self.nq), tau=(tau, self.nu))
+        if rows.shape:
+            raise DimensionError(f"static_equilibrium takes single states, got a batch of shape {rows.shape}")
+        start, effort = rows.take("q0"), rows.take("tau")
+        self.functions.check({"q": start, "tau": effort})
+        found = self.functions.rest(start[0].copy(), effort[0], held, wrenches)
+        self._warn_of_large_deflections(found.q)
+        return found
+
+    def _warn_of_large_deflections(self, q: np.ndarray) -> None:
+        """Warn the caller of a verb where links bend too far at rows of q (..., nq)."""
+        found = beyond_linear(self, q.reshape(-1, self.nq)) if getattr(self, "tips", ()) else []
+        if found:
+            warnings.warn(f"robot {self.name!r}: {warning_of(found)}", FlexdynWarning, 3)
 
     # ---- accelerations that are given ----
 
-    def _given_accelerations(self, prescribed: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    def given_accelerations(self, prescribed: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Mask (nv,) of the coordinates in `prescribed` and their accelerations (..., nv), zero elsewhere."""
         given = self._prescribed.copy()
         values = [numbers(value, f"prescribed[{name!r}]") for name, value in prescribed.items()]
@@ -250,7 +555,7 @@ class StateVerbs(FamilyRows):
             a[..., self.index(name)] = value
         return given, a
 
-    def _refuse_given_effort(self, tau: Any) -> None:
+    def refuse_given_effort(self, tau: Any) -> None:
         """StateError if an effort is given where the motion is."""
         if self._prescribed.any():
             efforts = numbers(tau, "tau", self.nv)[..., self._prescribed]
@@ -268,3 +573,15 @@ def _write(out: np.ndarray | None, result: np.ndarray) -> np.ndarray:
         return result
     check_out(out, result.shape)[...] = result
     return out
+
+
+#: what a robot repeats of its functions
+_REPEATED = (
+    "kind", "description", "coordinates", "q_names", "v_names", "effort_names", "nq", "nv", "nu",
+    "frame_names", "gravity", "warnings",
+)  # fmt: skip
+
+
+def _no_shortcut(*arguments: Any) -> int:
+    """In place of a one-sample entry where there is none: sends the verb on to its general path."""
+    raise TypeError

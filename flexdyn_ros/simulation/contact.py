@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Watch
 
 __all__ = ["contact_watches"]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning, StateError
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["Event", "Watch", "check_start", "limit_watch", "limits_passed", "root_between", "watches"]
 

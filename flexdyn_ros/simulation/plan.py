@@ -12,7 +12,7 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.robot.arguments import by_name, numbers
 from flexdyn_ros.robot.efforts import scattered_efforts
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.contact import contact_watches
 from flexdyn_ros.simulation.events import Watch, check_start, limit_watch, watches
 from flexdyn_ros.simulation.steps.continuous import Continuous
@@ -90,7 +90,7 @@ class Plan:
         """A command (nu,), clipped if it asks cylinders for forces; the stepper clips other efforts."""
         if not (self.saturate and self.cylinders == "force"):
             return command
-        limits = self.robot.effort_limits  # type: ignore[attr-defined]
+        limits = self.robot.effort_limits
         return np.clip(command, -limits, limits)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning, UnsupportedError
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.plan import ADAPTIVE, CONTROLLED, make_plan
 from flexdyn_ros.simulation.steps.adaptive import run_adaptive
 from flexdyn_ros.simulation.steps.controlled import run_controlled

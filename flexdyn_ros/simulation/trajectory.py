@@ -11,8 +11,8 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.numerics.array_file import read_arrays
-from flexdyn_ros.robot.protocol import Robot
 from flexdyn_ros.robot.results import Energy
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
 from flexdyn_ros.simulation.recordings.bag import MOST_BYTES
 

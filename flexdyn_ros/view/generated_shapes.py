@@ -11,7 +11,7 @@ import numpy as np
 from flexdyn_ros.errors import FlexdynWarning
 from flexdyn_ros.expanded.outlines import outline
 from flexdyn_ros.expanded.visuals import GENERATED
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["Shape", "generated_shapes", "shapes_of_visuals", "tube_profile"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from flexdyn_ros.robot.protocol import Robot
 from flexdyn_ros.robot.results import Modes
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 __all__ = ["DEFORMATION", "ModeMotion", "Playback", "Reach", "magnified"]

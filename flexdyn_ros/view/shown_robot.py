@@ -14,7 +14,7 @@ import numpy as np
 from flexdyn_ros.description.urdf.geometry import as_urchin
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
 from flexdyn_ros.expanding import Expanded, expand
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.view.generated_shapes import generated_shapes, shapes_of_visuals, tube_profile
 
 __all__ = ["ShownRobot", "Tube", "TubeState"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, MissingExtraError
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.camera import aim, room_of
 from flexdyn_ros.view.colours import legend

@@ -294,7 +294,7 @@ def test_inverse_kinematics_stays_within_the_strokes_and_says_where_it_cannot_re
     assert not far.converged
     assert ((far.q >= low) & (far.q <= high)).all()
     one = flexdyn_ros.load("soft_arm")
-    length = one._arm.sections[0].length
+    length = one.functions.arm.sections[0].length
     base = one.frames(one.neutral(), f"{one.section_names[0]}/base")
     stretched = one.inverse_kinematics(base[:3, 3] + base[:3, :3] @ [0.0, 0.0, 3.0 * length])
     assert not stretched.converged

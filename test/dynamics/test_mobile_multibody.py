@@ -25,7 +25,9 @@ TIP = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.array([0.0, 0.0, 1.0])
 def full_arm():
     """The two-link arm with 15 coordinates, its wheels as forces; torques of the worked state."""
     robot = arm()
-    links = [invariants(link, ALONG, np.zeros(2), False, False) for link in robot._tree.flexible.links]
+    links = [
+        invariants(link, ALONG, np.zeros(2), False, False) for link in robot.functions.tree.flexible.links
+    ]
     cart = rigid_body(20.0, (0.0, 0.0), 20.0 * (0.7**2 + 0.212**2) / 12)
     shoulder, root3 = Point(0, (0.0, 0.539)), Point(1, (0.0, 0.0))
     tip3, root4 = Point(1, (0.8, 0.0), *TIP), Point(2, (0.0, 0.0))

@@ -149,8 +149,8 @@ def test_both_paths_for_axisymmetric_legs_agree(spin):
     from flexdyn_ros.families.stewart.packed import PackedPlatform
 
     robot = flexdyn_ros.load("stewart_1t", options={"formulation.leg_spin": spin})
-    assert robot._tables.axisymmetric
-    general = PackedPlatform(replace(robot._tables, axisymmetric=False))
+    assert robot.functions.tables.axisymmetric
+    general = PackedPlatform(replace(robot.functions.tables, axisymmetric=False))
     rng = np.random.default_rng(7)
     q = np.array([robot.random(rng) for _ in range(50)])
     v, a = rng.normal(size=(2, 50, 6))
@@ -380,14 +380,14 @@ def test_the_search_for_singular_axes_climbs_beyond_what_samples_find():
     from flexdyn_ros.families.stewart.reach import _Reach
 
     robot = flexdyn_ros.load("stewart_electric")
-    reach = _Reach(robot._tables, robot._packed)
+    reach = _Reach(robot.functions.tables, robot.functions.packed)
     share = np.random.default_rng(7).uniform(size=(4000, 6))
     lengths = np.array([leg.shortest for leg in robot.legs]) + share * [leg.stroke for leg in robot.legs]
     found = robot.forward_kinematics(lengths, strict=False)
     legs = robot.inverse_kinematics(found.q)
     limits = np.array([leg.angle_limits for leg in robot.legs])
     inside = ((legs.angles >= limits[..., 0]) & (legs.angles <= limits[..., 1])).all(axis=(1, 2))
-    k = np.abs(np.einsum("nij,ij->ni", legs.direction, robot._tables.axes))[inside & found.converged]
+    k = np.abs(np.einsum("nij,ij->ni", legs.direction, robot.functions.tables.axes))[inside & found.converged]
     assert len(k) > 100
     for i in range(6):
         assert k[:, i].max() < reach.largest(i) < 0.95

@@ -63,7 +63,7 @@ def test_rigid_bodies_move_as_exudyn_moves_them():
 
 def test_the_section_is_that_of_the_description():
     robot = flexdyn_ros.load("mobile_arm")
-    K = robot._tree.flexible.links[0].stiffness
+    K = robot.functions.tree.flexible.links[0].stiffness
     assert K[0, 0] * 0.8 == pytest.approx(EA, rel=1e-12)
     assert K[1, 1] * 0.8**3 / 12 == pytest.approx(EI, rel=1e-12)
 

@@ -1,4 +1,4 @@
-"""Robots of `kind` continuum: the verbs of the protocol, and what a soft arm has beside them."""
+"""Robots of `kind` continuum: functions of the verbs, and what a soft arm has beside them."""
 
 from __future__ import annotations
 
@@ -22,25 +22,24 @@ from flexdyn_ros.families.continuum.model import (
 from flexdyn_ros.families.continuum.results import Solution
 from flexdyn_ros.families.continuum.shape import STATIONS, arc_of, deflections_of
 from flexdyn_ros.numerics.algebra.placement import IDENTITY
-from flexdyn_ros.robot.analysis.coriolis import coriolis_of
-from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, refuse_nonfinite, warn_of_singular_rows
-from flexdyn_ros.robot.derived_verbs import DirectVerbs
+from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Deflection
 from flexdyn_ros.robot.stations import section_of, word_for
 from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import wrench_rows
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.motion import Motion
 
-__all__ = ["ContinuumRobot"]
+__all__ = ["ContinuumFunctions"]
 
 _empty = np.empty
 
 
-class ContinuumRobot(DirectVerbs):
+class ContinuumFunctions(DirectFunctions):
     """A soft arm: sections of constant curvature in series, three actuators each, on a fixed base.
 
     q holds the length changes of the actuators [m], section by section; tau the actuator forces [N], positive
@@ -50,6 +49,11 @@ class ContinuumRobot(DirectVerbs):
     """
 
     kind = "continuum"
+    entries = kernels
+    extras = (
+        *DirectFunctions.extras, "section_names", "pressure_areas", "with_quadrature", "arc_parameters",
+        "pressures", "inverse_kinematics", "pose",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -57,8 +61,8 @@ class ContinuumRobot(DirectVerbs):
         payloads: tuple[Payload, ...] = (),
         quadrature: bool = False,
     ) -> None:
-        self._payloads, self._quadrature = payloads, quadrature
-        self._arm = arm = carry_payloads(build_arm(description, quadrature=quadrature), payloads)
+        self.payloads, self._quadrature = payloads, quadrature
+        self.arm = arm = carry_payloads(build_arm(description, quadrature=quadrature), payloads)
         self._settle(
             description,
             arm.coordinates,
@@ -68,39 +72,37 @@ class ContinuumRobot(DirectVerbs):
             warnings=description.warnings,
         )
         self.section_names: tuple[str, ...] = tuple(section.joint for section in arm.sections)
-        self._packed = PackedArm(arm)
-        self._address = self._packed.address
-        self._take_shortcuts(kernels)
-        self._complete = True
+        self.packed = PackedArm(arm)
+        self.address = self.packed.address
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ContinuumRobot, (self.description, self._payloads, self._quadrature)
+    @property
+    def recipe(self) -> tuple[Any, ...]:
+        return (self.description, self.payloads, self._quadrature)
 
     # ---- what the robot is ----
 
     @property
     def mass(self) -> float:
         """Mass of sections and links, those fixed to the world included [kg]."""
-        return self._arm.mass
+        return self.arm.mass
 
-    def with_quadrature(self) -> ContinuumRobot:
+    def with_quadrature(self) -> Robot:
         """The same arm with the mass of its section integrated by Gauss-Legendre even if there is but one."""
-        return ContinuumRobot(self.description, self._payloads, True)
+        return Robot(ContinuumFunctions(self.description, self.payloads, True))
 
-    def _check_carrier(self, frame: str) -> None:
-        if frame not in self._arm.frames:
+    def check_carrier(self, frame: str) -> None:
+        if frame not in self.arm.frames:
             raise UnknownNameError("frame", frame, self.frame_names)
 
-    def _carrying(self, frame: str, payloads: tuple[Payload, ...]) -> ContinuumRobot:
-        return ContinuumRobot(self.description, payloads, self._quadrature)
+    def carrying(self, frame: str, payloads: tuple[Payload, ...]) -> ContinuumFunctions:
+        return ContinuumFunctions(self.description, payloads, self._quadrature)
 
     def neutral(self) -> np.ndarray:
         """Undeformed: zeros (nq,)."""
         return np.zeros(self.nq)
 
-    def random(self, rng: np.random.Generator | None = None) -> np.ndarray:
+    def random(self, rng: np.random.Generator) -> np.ndarray:
         """Random length changes (nq,) within the strokes."""
-        rng = np.random.default_rng() if rng is None else rng
         return rng.uniform([c.lower for c in self.coordinates], [c.upper for c in self.coordinates])
 
     # ---- what soft arms have beside the verbs ----
@@ -110,7 +112,7 @@ class ContinuumRobot(DirectVerbs):
         towards which it bends [rad], 0 for a straight section."""
         rows = self._checked(q)
         full = rows.take("q").reshape(*rows.shape, self.nq)
-        arcs = [arc_of(section, full[..., 3 * i : 3 * i + 3]) for i, section in enumerate(self._arm.sections)]
+        arcs = [arc_of(section, full[..., 3 * i : 3 * i + 3]) for i, section in enumerate(self.arm.sections)]
         return np.stack(arcs, axis=-2)
 
     def pressures(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -123,22 +125,20 @@ class ContinuumRobot(DirectVerbs):
         UnsupportedError
             If a section has no <pressure>.
         """
+        areas = self.pressure_areas
+        if areas is None:
+            bare = next(section.joint for section in self.arm.sections if section.pressure is None)
+            raise UnsupportedError(f"section '{bare}' has no <pressure area>: its actuators take forces")
         rows = Rows({"q": (q, self.nq), "tau": (tau, self.nu)})
         data = {name: rows.take(name) for name in ("q", "tau")}
         refuse_nonfinite(data)
-        return (ATMOSPHERE + data["tau"] / self.pressure_areas).reshape(*rows.shape, self.nu)
+        return (ATMOSPHERE + data["tau"] / areas).reshape(*rows.shape, self.nu)
 
-    @cached_property
-    def pressure_areas(self) -> np.ndarray:
-        """Effective areas (nu,) of the actuators [m2]; UnsupportedError if a section has no <pressure>."""
-        areas = []
-        for section in self._arm.sections:
-            if section.pressure is None:
-                raise UnsupportedError(
-                    f"section '{section.joint}' has no <pressure area>: its actuators take forces"
-                )
-            areas += [section.pressure.area] * 3
-        return np.array(areas)
+    @property
+    def pressure_areas(self) -> np.ndarray | None:
+        """Effective areas (nu,) of the actuators [m2]; None if a section has no <pressure>."""
+        areas = [section.pressure.area for section in self.arm.sections if section.pressure is not None]
+        return np.repeat(areas, 3) if len(areas) == len(self.arm.sections) else None
 
     def inverse_kinematics(self, target: np.ndarray, q0: np.ndarray | None = None) -> Solution:
         """Length changes that bring the distal end of the last section, before its plate, to a target.
@@ -170,8 +170,8 @@ class ContinuumRobot(DirectVerbs):
         name = f"{self.section_names[-1]}/tip"
         found = [
             reach_by_steps(
-                lambda q: self.frames(q, name),
-                lambda q: self.jacobian(q, name),
+                lambda q: self.robot.frames(q, name),
+                lambda q: self.robot.jacobian(q, name),
                 each,
                 start.copy(),
                 self._strokes,
@@ -188,8 +188,8 @@ class ContinuumRobot(DirectVerbs):
         )
 
     def _reach_point(self, target: np.ndarray) -> Solution:
-        base = self._arm.bases[0]
-        q = reach_point(self._arm.sections[0], (target - base.p) @ base.R)
+        base = self.arm.bases[0]
+        q = reach_point(self.arm.sections[0], (target - base.p) @ base.R)
         reached = self.pose(q, [1.0])[..., 0, :3, 3]
         residual = np.abs(reached - target).max(axis=-1)
         lower, upper = self._strokes
@@ -218,7 +218,7 @@ class ContinuumRobot(DirectVerbs):
         found = [SectionFrame("", int(i), float(x - i), IDENTITY) for i, x in zip(sections, at, strict=True)]
         return self._poses(q, found)
 
-    def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict[str, Deflection]:
+    def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Deflection]:
         """Deformation of each section by its name, at stations (k,) (default 21), in the axes of
         SECTION/base.
 
@@ -232,89 +232,72 @@ class ContinuumRobot(DirectVerbs):
         if not ((s >= 0.0) & (s <= 1.0)).all():
             raise StateError("stations are fractions of the length, from 0 to 1")
         rows = self._checked(q)
-        n, slices = len(self._arm.sections), np.append(0.0, s)
+        n, slices = len(self.arm.sections), np.append(0.0, s)
         poses = _empty((rows.count, n * len(slices), 4, 4))
         placements = np.tile(IDENTITY.flat(), (n * len(slices), 1))
         self._place_slices(rows, np.repeat(np.arange(n), len(slices)), np.tile(slices, n), placements, poses)
         return deflections_of(
-            self._arm.sections,
+            self.arm.sections,
             rows.take("q").reshape(*rows.shape, n, 3),
             poses.reshape(*rows.shape, n, len(slices), 4, 4),
             s,
         )
 
-    @cached_property
     def motion(self) -> Motion:
         """What steps in time need of the arm: compiled, implicit in springs and dampers."""
         from flexdyn_ros.families.continuum.motion import continuum_motion
 
-        return continuum_motion(self._arm, self._packed, self._place)
+        return continuum_motion(self.arm, self.packed, self._place)
 
     def _place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
         """Where the steps let wrenches on frames act."""
         from flexdyn_ros.families.continuum.motion import slice_points
 
-        return self.motion, *slice_points(self._frame(name) for name in names)
+        motion = self.robot.motion
+        assert motion is not None
+        return motion, *slice_points(self._frame(name) for name in names)
 
     # ---- rows of the verbs ----
 
-    def _inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+    def inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
         self._loaded(kernels.inverse_dynamics_many, rows, ("q", "v", "a"), wrenches, tau)
 
-    def _forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
         self._loaded(kernels.forward_dynamics_many, rows, ("q", "v", "tau"), wrenches, a)
 
-    def _partial(
-        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        return partial_motion(self, q, v, tau, a, given, wrenches)
+    def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
+        self.call(kernels.mass_matrix_many, rows, ("q",), M)
 
-    def _mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
-        self._call(kernels.mass_matrix_many, rows, ("q",), M)
+    def bias_terms_rows(self, rows: Rows) -> np.ndarray:
+        return self.filled(kernels.bias_terms_many, rows, ("q", "v"), 5, self.nv)
 
-    def _bias_terms_rows(self, rows: Rows) -> np.ndarray:
-        return self._filled(kernels.bias_terms_many, rows, ("q", "v"), 5, self.nv)
+    def energy_rows(self, rows: Rows) -> np.ndarray:
+        return self.filled(kernels.energy_many, rows, ("q", "v"), 3)
 
-    def _energy_rows(self, rows: Rows) -> np.ndarray:
-        return self._filled(kernels.energy_many, rows, ("q", "v"), 3)
+    def momenta_rows(self, rows: Rows) -> np.ndarray:
+        return self.filled(kernels.momenta_many, rows, ("q", "v"), 10)
 
-    def _momenta_rows(self, rows: Rows) -> np.ndarray:
-        return self._filled(kernels.momenta_many, rows, ("q", "v"), 10)
-
-    def _coriolis_rows(self, rows: Rows) -> np.ndarray:
-        return coriolis_of(self, (), rows.take("q"), rows.take("v"))
-
-    def _frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
+    def frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
         self._slices(rows, [self._frame(name) for name in names], poses)
 
-    def _jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
+    def jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
         _, section, eta, placement = self._frame(frame)
         point = np.ascontiguousarray(placement.p)
 
         def call(address: int, work: np.ndarray, q: np.ndarray, J: np.ndarray) -> int:
             return kernels.jacobian_many(address, work, q, section, eta, point, J)
 
-        self._call(call, rows, ("q",), J)
+        self.call(call, rows, ("q",), J)
 
-    def _integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
-        data = {name: rows.take(name) for name in ("q", "v")}
-        self._check(data)
-        return data["q"] + dt * data["v"]
-
-    def _difference_rows(self, rows: Rows) -> np.ndarray:
-        ends = {name: rows.take(name) for name in ("q0", "q1")}
-        self._check(ends)
-        return ends["q1"] - ends["q0"]
-
-    def _slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         data = {name: rows.take(name) for name in ("q", "v", "a")}
         dq, dv = _empty((rows.count, self.nv, self.nv)), _empty((rows.count, self.nv, self.nv))
         points = self._points(wrenches)
 
         def call(*arrays: np.ndarray) -> int:
             q, v, a, w, dq, dv = arrays
-            work = self._packed.work(np.complex128)
-            return kernels.inverse_dynamics_derivatives_many(self._address, work, q, v, a, *points, w, dq, dv)
+            work = self.packed.work(np.complex128)
+            return kernels.inverse_dynamics_derivatives_many(self.address, work, q, v, a, *points, w, dq, dv)
 
         status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), dq, dv])
         explain_status(status, data)
@@ -325,8 +308,8 @@ class ContinuumRobot(DirectVerbs):
     def _frame(self, name: str) -> SectionFrame:
         """The frame of a link, SECTION@station, SECTION/base or SECTION/tip."""
         if isinstance(name, str):
-            if name in self._arm.frames:
-                return self._arm.frames[name]
+            if name in self.arm.frames:
+                return self.arm.frames[name]
             section, eta = section_of(name)
             for end, at in (("/base", 0.0), ("/tip", 1.0)):
                 if name.endswith(end):
@@ -363,7 +346,7 @@ class ContinuumRobot(DirectVerbs):
         def call(address: int, work: np.ndarray, q: np.ndarray, poses: np.ndarray) -> int:
             return kernels.frames_many(address, work, q, sections, etas, placements, poses)
 
-        self._call(call, rows, ("q",), poses)
+        self.call(call, rows, ("q",), poses)
 
     def _points(self, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sections (k,), stations (k,) and points (k, 3) in slice axes at which the wrenches act."""
@@ -388,7 +371,7 @@ class ContinuumRobot(DirectVerbs):
 
         def call(*arrays: np.ndarray) -> int:
             x, y, z, w, result = arrays
-            return kernel(self._address, self._packed.work(), x, y, z, *points, w, result)
+            return kernel(self.address, self.packed.work(), x, y, z, *points, w, result)
 
         status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), out])
         if status:
@@ -398,8 +381,5 @@ class ContinuumRobot(DirectVerbs):
     def _checked(self, q: np.ndarray) -> Rows:
         """q as rows; StateError if one is not finite."""
         rows = Rows({"q": (q, self.nq)})
-        self._check({"q": rows.take("q")})
+        self.check({"q": rows.take("q")})
         return rows
-
-    def _check(self, data: Mapping[str, np.ndarray]) -> None:
-        refuse_nonfinite(data)

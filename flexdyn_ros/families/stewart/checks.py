@@ -12,7 +12,7 @@ __all__ = ["check_platform"]
 
 
 def check_platform(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Warnings and notes of a PlatformRobot at home."""
+    """Warnings and notes of a platform at home."""
     q, zero = robot.neutral(), np.zeros(6)
     legs, margins = robot.inverse_kinematics(q), robot.workspace_margins(q)
     warnings = [f"at home {text}" for bit, text in MASK_BITS.items() if margins.mask & bit]
@@ -22,7 +22,7 @@ def check_platform(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         f"{_range(np.array([leg.stroke for leg in robot.legs]))} m",
         f"leg Jacobian at home, without units: singular values {values[0]:.4g} to {values[-1]:.4g}, "
         f"condition {values[0] / max(values[-1], 1e-300):.4g}, determinant {margins.determinant:.4g}",
-        f"legs {'axisymmetric' if robot._tables.axisymmetric else 'of any inertia'}, spin "
+        f"legs {'axisymmetric' if robot.functions.tables.axisymmetric else 'of any inertia'}, spin "
         f"{robot.description.formulation.leg_spin}",
     ]
     if values[-1] > 1e-6:

@@ -18,20 +18,25 @@ from flexdyn_ros.families.stewart.reactions import leg_loads
 from flexdyn_ros.families.stewart.results import Legs, LegStates, Margins, Pose, Reactions
 from flexdyn_ros.families.trees.rigid.model import Frame
 from flexdyn_ros.robot.arguments import Rows, by_name, check_out, explain_status, finite_number
-from flexdyn_ros.robot.derived_verbs import RobotVerbs
+from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
-__all__ = ["LegVerbs"]
+__all__ = ["LegFunctions"]
 
 _empty = np.empty
 
 
-class LegVerbs(RobotVerbs):
+class LegFunctions(FamilyFunctions):
     """Kinematics and joint forces of six legs; q is the pose of the platform, v its twist."""
 
+    extras = (
+        "legs", "hydraulics", "effort_limits", "leg_limits", "inverse_kinematics", "forward_kinematics",
+        "leg_jacobian", "leg_states", "leg_joints", "limited_motion", "joint_reactions",
+        "workspace_margins",
+    )  # fmt: skip
     legs: tuple[LegFacts, ...]
-    _tables: PlatformTables
+    tables: PlatformTables
 
     def inverse_kinematics(
         self, q: np.ndarray, v: np.ndarray | None = None, a: np.ndarray | None = None
@@ -94,17 +99,17 @@ class LegVerbs(RobotVerbs):
             If a pose is refused and `strict`; says why.
         """
         given: dict[str, tuple[Any, int]] = {"lengths": (lengths, 6)}
-        given["q"] = (self._tables.neutral if guess is None else guess, 7)
+        given["q"] = (self.tables.neutral if guess is None else guess, 7)
         if rates is not None:
             given["rates"] = (rates, 6)
         rows = Rows(given)
         data = {name: rows.take(name) for name in ("q", "lengths")}
-        self._check({name: rows.take(name) for name in given})
+        self.check({name: rows.take(name) for name in given})
         q = data["q"].copy()
         iterations, residual = np.zeros(rows.count, dtype=np.int64), _empty(rows.count)
 
         def call(lengths: np.ndarray, *arrays: np.ndarray) -> int:
-            return kernels.find_pose_many(self._address, self._packed.work(), lengths, *arrays)
+            return kernels.find_pose_many(self.address, self.packed.work(), lengths, *arrays)
 
         explain_status(run_in_slices(call, [data["lengths"], q, iterations, residual]), data)
         reasons = self._refusals(q, data["q"], residual, max_distance)
@@ -127,8 +132,8 @@ class LegVerbs(RobotVerbs):
         return refusals(
             self.leg_jacobian(safe),
             np.where(good, residual, np.inf),
-            turn_between(self.difference, start, safe, self._tables.reach),
-            reach=self._tables.reach,
+            turn_between(self.robot.difference, start, safe, self.tables.reach),
+            reach=self.tables.reach,
             home_sign=self._home_sign,
             least=platform.min_singular_value,
             farthest=farthest,
@@ -142,7 +147,7 @@ class LegVerbs(RobotVerbs):
         """J (..., 6, 6): lengths' = J v, angular columns first."""
         rows = Rows({"q": (q, 7)})
         J = check_out(out, (*rows.shape, 6, 6))
-        self._call(kernels.leg_jacobian_many, rows, ("q",), J.reshape(rows.count, 6, 6))
+        self.call(kernels.leg_jacobian_many, rows, ("q",), J.reshape(rows.count, 6, 6))
         return J
 
     def leg_states(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> LegStates:
@@ -188,7 +193,7 @@ class LegVerbs(RobotVerbs):
         angles = np.array([leg.angle_limits for leg in self.legs])
         position, rate = self.leg_joints(q, v)
         position[..., :2] = near_limits(position[..., :2], angles)
-        ball, turning = ball_motion(self._tables, self.inverse_kinematics(q, v), np.asarray(q), np.asarray(v))
+        ball, turning = ball_motion(self.tables, self.inverse_kinematics(q, v), np.asarray(q), np.asarray(v))
         both = [np.concatenate([x, y[..., None]], axis=-1) for x, y in ((position, ball), (rate, turning))]
         return both[0].reshape(*ball.shape[:-1], -1), both[1].reshape(*ball.shape[:-1], -1)
 
@@ -210,10 +215,10 @@ class LegVerbs(RobotVerbs):
             body = self._frame(name).body
             if body > 1 and (body - 2) % 3 == 0:
                 raise UnsupportedError(f"joint_reactions with a wrench on the cross '{name}'")
-        tau = self.inverse_dynamics(q, v, a, wrenches)
+        tau = self.robot.inverse_dynamics(q, v, a, wrenches)
         rows = rows_with_wrenches(wrenches, q=(q, 7), v=(v, 6), a=(a, 6), tau=(tau, 6))
         arrays = {name: rows.take(name) for name in ("q", "v", "a", "tau")}
-        loads = leg_loads(self, arrays["q"], wrenches, wrench_rows(rows, wrenches))
+        loads = leg_loads(self.robot, arrays["q"], wrenches, wrench_rows(rows, wrenches))
         if loads is None:
             found = self._bare_reactions(*arrays.values())
         else:
@@ -221,13 +226,13 @@ class LegVerbs(RobotVerbs):
             # the push on the platform, which the forces on the rod share with the cylinder
             along = np.einsum("nij,nij->ni", loads.force_rod, legs.direction)
             bare = self._bare_reactions(arrays["q"], arrays["v"], arrays["a"], arrays["tau"] + along)
-            found = loads.added_to(bare, self._tables, legs.length, legs.direction)
+            found = loads.added_to(bare, self.tables, legs.length, legs.direction)
         return Reactions(*(x.reshape(*rows.shape, *x.shape[1:]) for x in found))
 
     def _bare_reactions(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> Reactions:
         """Reactions (count, 6[, 3]) under drive forces tau (count, 6) without wrenches on legs."""
         table = _empty((len(q), 6, columns.REACTION_COLUMNS))
-        kernels.reactions_many(self._address, q, v, a, np.ascontiguousarray(tau), table)
+        kernels.reactions_many(self.address, q, v, a, np.ascontiguousarray(tau), table)
 
         def vector(at: int) -> np.ndarray:
             return table[..., at : at + 3].copy()
@@ -252,7 +257,7 @@ class LegVerbs(RobotVerbs):
         rows = Rows({"q": (q, 7)})
         states = rows.take("q")
         found = margins_of(
-            self._tables, states, self.inverse_kinematics(states), self.leg_jacobian(states), self._home_sign
+            self.tables, states, self.inverse_kinematics(states), self.leg_jacobian(states), self._home_sign
         )
         return Margins(*(x.reshape(rows.shape + x.shape[1:])[()] for x in found))
 
@@ -261,11 +266,11 @@ class LegVerbs(RobotVerbs):
     @cached_property
     def _home_sign(self) -> float:
         """Sign of the determinant of the leg Jacobian at home."""
-        return float(np.sign(np.linalg.det(self.leg_jacobian(self._tables.neutral))))
+        return float(np.sign(np.linalg.det(self.leg_jacobian(self.tables.neutral))))
 
     def _frame(self, name: str) -> Frame:
         try:
-            return self._tables.frames[name]
+            return self.tables.frames[name]
         except (KeyError, TypeError):
             raise UnknownNameError("frame", name, self.frame_names) from None
 
@@ -276,7 +281,7 @@ class LegVerbs(RobotVerbs):
         data = {name: rows.take(name) for name in ("q", "v", "a")}
 
         def call(*arrays: np.ndarray) -> int:
-            return kernels.legs_many(self._address, *arrays)
+            return kernels.legs_many(self.address, *arrays)
 
         explain_status(run_in_slices(call, [*data.values(), table]), data)
         return table.reshape(*rows.shape, 6, columns.MOTION_COLUMNS), rows.shape

@@ -19,13 +19,13 @@ from flexdyn_ros.families.stewart.kernels.views import LEGS, WORK_NUMBERS
 from flexdyn_ros.robot.motion import Motion
 
 if TYPE_CHECKING:
-    from flexdyn_ros.families.stewart.robot import PlatformRobot
+    from flexdyn_ros.families.stewart.robot import PlatformFunctions
 
 __all__ = ["platform_motion"]
 
 
 def platform_motion(
-    robot: PlatformRobot, place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]]
+    robot: PlatformFunctions, place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]]
 ) -> Motion:
     """Motion of a platform; efforts act along the legs, whose lengths the servos and stops see.
 
@@ -36,7 +36,7 @@ def platform_motion(
     shortest = np.array([joint.xyz[2] for joint in sliders])
     stroke = np.array([joint.limit.upper for joint in sliders])
     hydraulics = robot.hydraulics
-    keep: tuple[Any, ...] = (robot._packed, hydraulics)
+    keep: tuple[Any, ...] = (robot.packed, hydraulics)
 
     def actuators() -> np.ndarray:
         memory = np.zeros(ACTUATOR_NUMBERS)
@@ -46,7 +46,7 @@ def platform_motion(
         return memory
 
     return Motion(
-        robot=robot._address,
+        robot=robot.address,
         functions=PLATFORM_MOTION if hydraulics is None else HYDRAULIC_MOTION,
         work_size=WORK_NUMBERS,
         place=place,

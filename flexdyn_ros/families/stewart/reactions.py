@@ -75,9 +75,9 @@ def leg_loads(
     """Those of the wrenches loads (count, k, 6) that act on legs at poses q (count, 7); None if none does.
 
     Massless crosses hand on what acts on them in a way that reactions do not tell apart: see
-    `PlatformRobot.joint_reactions`.
+    `PlatformFunctions.joint_reactions`.
     """
-    tables: PlatformTables = robot._tables
+    tables: PlatformTables = robot.functions.tables
     found = LegLoads(len(q))
     acts = False
     legs = robot.inverse_kinematics(q)

@@ -1,4 +1,4 @@
-"""Robots of `kind` platform: the verbs of the protocol; what legs have beside them is in platform_legs.py."""
+"""Robots of `kind` platform: functions of the verbs; what legs have beside them is in legs.py."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import SingularityError, StateError, UnsupportedError
 from flexdyn_ros.families.stewart.kernels import entries as kernels
-from flexdyn_ros.families.stewart.legs import LegVerbs
+from flexdyn_ros.families.stewart.legs import LegFunctions
 from flexdyn_ros.families.stewart.margins import homogeneous
 from flexdyn_ros.families.stewart.model import build_platform_tables
 from flexdyn_ros.families.stewart.packed import PackedPlatform, pose_manifold
 from flexdyn_ros.families.stewart.reach import check_reach
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
-from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import (
     Rows,
     check_out,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.families.actuators.hydraulics import Hydraulics
     from flexdyn_ros.robot.motion import Motion
 
-__all__ = ["PlatformRobot"]
+__all__ = ["PlatformFunctions"]
 
 _empty = np.empty
 #: number of the first body of the first leg, its cross, and how many bodies a leg has
@@ -44,7 +43,7 @@ FIRST_LEG_BODY, BODIES_OF_LEG = 2, 3
 SINGULAR_BELOW = 1e-6
 
 
-class PlatformRobot(LegVerbs):
+class PlatformFunctions(LegFunctions):
     """A rigid platform on six legs, each a universal joint, a slider and a spherical joint.
 
     q is the pose of the platform's frame in the world (position, quaternion x y z w), v its twist (angular;
@@ -53,41 +52,41 @@ class PlatformRobot(LegVerbs):
     """
 
     kind = "platform"
+    entries = kernels
     #: the servo-hydraulic cylinders of the legs; None without `<hydraulics>`
     hydraulics: Hydraulics | None
 
     def __init__(self, description: RobotDescription, payloads: tuple[Payload, ...] = ()) -> None:
-        self._payloads = payloads
-        self._tables = build_platform_tables(description, payloads)
-        self.legs = self._tables.legs
+        self.payloads = payloads
+        self.tables = build_platform_tables(description, payloads)
+        self.legs = self.tables.legs
         gravity = np.array(description.gravity)
         gravity.setflags(write=False)
         self._settle(
             description,
-            self._tables.coordinates,
-            q_names=self._tables.q_names,
-            frame_names=tuple(self._tables.frames),
+            self.tables.coordinates,
+            q_names=self.tables.q_names,
+            frame_names=tuple(self.tables.frames),
             gravity=gravity,
             effort_names=tuple(leg.name for leg in self.legs),
             warnings=description.warnings,
         )
-        self._packed = PackedPlatform(self._tables)
-        self._address = self._packed.address
-        check_reach(description, self._tables, self._packed)
+        self.packed = PackedPlatform(self.tables)
+        self.address = self.packed.address
+        check_reach(description, self.tables, self.packed)
         self.hydraulics = _cylinders_of(description)
         self._manifold = pose_manifold(self.gravity)
-        self._take_shortcuts(kernels)
-        self._complete = True
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return PlatformRobot, (self.description, self._payloads)
+    @property
+    def recipe(self) -> tuple[Any, ...]:
+        return (self.description, self.payloads)
 
     # ---- what the robot is ----
 
     @property
     def mass(self) -> float:
         """Mass of all links, those fixed to the world included [kg]."""
-        return self._tables.mass
+        return self.tables.mass
 
     @cached_property
     def effort_limits(self) -> np.ndarray:
@@ -95,7 +94,7 @@ class PlatformRobot(LegVerbs):
         limits = [leg.effort_limit if leg.effort_limit > 0.0 else np.inf for leg in self.legs]
         return np.array(limits)
 
-    def _check_carrier(self, frame: str) -> None:
+    def check_carrier(self, frame: str) -> None:
         body = self._frame(frame).body
         if body >= FIRST_LEG_BODY and (body - FIRST_LEG_BODY) % BODIES_OF_LEG == 0:
             raise UnsupportedError(
@@ -104,27 +103,25 @@ class PlatformRobot(LegVerbs):
                 "same point"
             )
 
-    def _carrying(self, frame: str, payloads: tuple[Payload, ...]) -> PlatformRobot:
-        return PlatformRobot(self.description, payloads)
+    def carrying(self, frame: str, payloads: tuple[Payload, ...]) -> PlatformFunctions:
+        return PlatformFunctions(self.description, payloads)
 
     def neutral(self) -> np.ndarray:
         """The pose at home (7,)."""
-        return self._tables.neutral.copy()
+        return self.tables.neutral.copy()
 
-    def random(self, rng: np.random.Generator | None = None) -> np.ndarray:
+    def random(self, rng: np.random.Generator) -> np.ndarray:
         """A random pose (7,) within strokes and angles, on the side of singularities on which home is."""
-        rng = np.random.default_rng() if rng is None else rng
         home, size = self.neutral(), max(leg.stroke for leg in self.legs)
         for trial in range(40):
             steps = rng.uniform(-1.0, 1.0, (32, 6)) * 0.9**trial
-            q = self.integrate(home, steps * np.repeat([0.7, 0.6 * size], 3), 1.0)
+            q = self.robot.integrate(home, steps * np.repeat([0.7, 0.6 * size], 3), 1.0)
             # legs that touch and ball joints beyond their limits are let through
             inside = np.flatnonzero(self.workspace_margins(q).mask & ~np.int64(8 | 16) == 0)
             if inside.size:
                 return q[inside[0]].copy()
         return home
 
-    @cached_property
     def motion(self) -> Motion:
         """Compiled fixed steps."""
         from flexdyn_ros.families.stewart.motion import platform_motion
@@ -133,16 +130,18 @@ class PlatformRobot(LegVerbs):
 
     def _place(self, wanted: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
         """Where wrenches on frames act, for the fixed steps."""
-        return self.motion, *self._points(dict.fromkeys(wanted))
+        motion = self.robot.motion
+        assert motion is not None
+        return motion, *self._points(dict.fromkeys(wanted))
 
     # ---- rows of the verbs ----
 
-    def _inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+    def inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
         data = {name: rows.take(name) for name in ("q", "v", "a")}
         pivot, load = _empty(rows.count), self._load(data["q"], rows, wrenches)
 
         def call(*arrays: np.ndarray) -> int:
-            return kernels.inverse_dynamics_many(self._address, self._packed.work(), *arrays)
+            return kernels.inverse_dynamics_many(self.address, self.packed.work(), *arrays)
 
         status = run_in_slices(call, [*data.values(), load, tau, pivot])
         self._check_pivots(data, pivot, tau, rows.shape)
@@ -157,7 +156,7 @@ class PlatformRobot(LegVerbs):
         near = np.flatnonzero(~(pivot >= kernels.SUSPICIOUS_PIVOT) & np.isfinite(data["q"]).all(axis=1))
         if not near.size:
             return
-        Jh = homogeneous(self.leg_jacobian(data["q"][near]), self._tables.reach)
+        Jh = homogeneous(self.leg_jacobian(data["q"][near]), self.tables.reach)
         smallest = np.linalg.svd(Jh, compute_uv=False)[:, -1]
         singular = near[smallest < SINGULAR_BELOW]
         if singular.size and batch == ():
@@ -168,30 +167,25 @@ class PlatformRobot(LegVerbs):
         if singular.size:
             warn_of_singular_rows(result, data, "the leg Jacobian", batch)
 
-    def _forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
         data = {name: rows.take(name) for name in ("q", "v", "tau")}
         load = self._load(data["q"], rows, wrenches)
 
         def call(*arrays: np.ndarray) -> int:
-            return kernels.forward_dynamics_many(self._address, self._packed.work(), *arrays)
+            return kernels.forward_dynamics_many(self.address, self.packed.work(), *arrays)
 
         status = run_in_slices(call, [*data.values(), load, a])
         if status:
             explain_status(status, data)
             warn_of_singular_rows(a, data, "the mass matrix", rows.shape)
 
-    def _partial(
-        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        return partial_motion(self, q, v, tau, a, given, wrenches)
+    def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
+        self.call(kernels.mass_matrix_many, rows, ("q",), M)
 
-    def _mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
-        self._call(kernels.mass_matrix_many, rows, ("q",), M)
-
-    def _bias_forces_rows(self, rows: Rows, h: np.ndarray) -> None:
+    def bias_forces_rows(self, rows: Rows, h: np.ndarray) -> None:
         self._required(rows, 1.0, rows.take("v"), h)
 
-    def _bias_terms_rows(self, rows: Rows) -> np.ndarray:
+    def bias_terms_rows(self, rows: Rows) -> np.ndarray:
         terms = np.zeros((5, rows.count, 6))
         self._required(rows, 0.0, rows.take("v"), terms[0])
         self._required(rows, 1.0, np.zeros((rows.count, 6)), terms[1])
@@ -204,62 +198,57 @@ class PlatformRobot(LegVerbs):
         B[...] = np.swapaxes(J, -1, -2)
         return B
 
-    def _energy_rows(self, rows: Rows) -> np.ndarray:
-        return self._filled(kernels.energy_many, rows, ("q", "v"), 3)
+    def energy_rows(self, rows: Rows) -> np.ndarray:
+        return self.filled(kernels.energy_many, rows, ("q", "v"), 3)
 
-    def _momenta_rows(self, rows: Rows) -> np.ndarray:
-        return self._filled(kernels.momenta_many, rows, ("q", "v"), 10)
+    def momenta_rows(self, rows: Rows) -> np.ndarray:
+        return self.filled(kernels.momenta_many, rows, ("q", "v"), 10)
 
-    def _frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
+    def frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
         frames = [self._frame(name) for name in names]
         bodies = np.array([f.body for f in frames], dtype=np.int64)
         placements = np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
         data = {"q": rows.take("q")}
-        explain_status(kernels.frames_many(self._address, data["q"], bodies, placements, poses), data)
+        explain_status(kernels.frames_many(self.address, data["q"], bodies, placements, poses), data)
 
-    def _jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
+    def jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
         body, placement = self._frame(frame)[1:]
         data, point = {"q": rows.take("q")}, np.ascontiguousarray(placement.p)
-        explain_status(kernels.jacobian_many(self._address, data["q"], body, point, J), data)
+        explain_status(kernels.jacobian_many(self.address, data["q"], body, point, J), data)
 
-    def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict[str, Any]:
-        """{}: nothing bends."""
-        self._check({"q": Rows({"q": (q, 7)}).take("q")})
-        return {}
-
-    def _integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
+    def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
         moved, data = _empty((rows.count, 7)), {name: rows.take(name) for name in ("q", "v")}
         status = rigid.integrate_many(self._manifold.address, data["q"], data["v"], dt, moved)
         explain_status(status, data)
         return moved
 
-    def _difference_rows(self, rows: Rows) -> np.ndarray:
+    def difference_rows(self, rows: Rows) -> np.ndarray:
         way, ends = _empty((rows.count, 6)), {name: rows.take(name) for name in ("q0", "q1")}
         wraps = np.zeros(6, dtype=bool)
         if rigid.difference_many(self._manifold.address, wraps, ends["q0"], ends["q1"], way):
             for name, array in ends.items():
-                self._check({"q": array}, name)
+                self.check({"q": array}, name)
         return way
 
-    def _slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         data = {name: rows.take(name) for name in ("q", "v", "a", "tau")}
         bodies, points = self._points(wrenches)
         dq, dv = _empty((rows.count, 6, 6)), _empty((rows.count, 6, 6))
 
         def call(*arrays: np.ndarray) -> int:
             q, v, a, tau, w, dq, dv = arrays
-            work = self._packed.work(np.complex128)
+            work = self.packed.work(np.complex128)
             return kernels.balance_derivatives_many(
-                self._address, work, q, v, a, tau, bodies, points, w, dq, dv
+                self.address, work, q, v, a, tau, bodies, points, w, dq, dv
             )
 
         status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), dq, dv])
         explain_status(status, data)
         return dq, dv
 
-    def _springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         if self.hydraulics is None:
-            K = self._slopes_rows(rows, None)[0]
+            K = self.slopes_rows(rows, None)[0]
             return K, np.zeros_like(K)
         q = rows.take("q")
         J = self.leg_jacobian(q)
@@ -268,35 +257,36 @@ class PlatformRobot(LegVerbs):
         K, D = (np.einsum("nki,nk,nkj->nij", J, x, J) for x in (springs, dampers))
         return K, D
 
-    def _rest(
+    def rest(
         self, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None
     ) -> Equilibrium:
         still = np.zeros(6)
         if not tau.any() and not wrenches and self.gravity.any() and not held.all():
             free = ", ".join(name for name, stays in zip(self.v_names, held, strict=True) if not stays)
             raise StateError(
-                f"static_equilibrium of platform '{self.name}' leaves {free} free, and nothing carries them: "
-                "the legs are no springs and tau is 0; expected leg forces tau, or hold=robot.v_names, which "
-                "gives the leg forces that hold this pose ('joints' are none of a platform's coordinates)"
+                f"static_equilibrium of platform '{self.description.name}' leaves {free} free, and nothing "
+                "carries them: the legs are no springs and tau is 0; expected leg forces tau, or "
+                "hold=robot.v_names, which gives the leg forces that hold this pose ('joints' are none of a "
+                "platform's coordinates)"
             )
 
         def weight(q: np.ndarray) -> np.ndarray:
             rows = rows_with_wrenches(wrenches, q=(q, 7))
-            return self.bias_forces(q, still) - self._load(q[None], rows, wrenches)[0]
+            return self.robot.bias_forces(q, still) - self._load(q[None], rows, wrenches)[0]
 
         def stiffness(q: np.ndarray) -> np.ndarray:
             motion = {"q": (q, 7), "v": (still, 6), "a": (still, 6), "tau": (tau, 6)}
-            return self._slopes_rows(rows_with_wrenches(wrenches, **motion), wrenches)[0][0]
+            return self.slopes_rows(rows_with_wrenches(wrenches, **motion), wrenches)[0][0]
 
         statics = Statics(
             load=lambda q: weight(q) - self.actuation_matrix(q) @ tau,
             stiffness=stiffness,
-            mass=self.mass_matrix,
-            move=lambda q, dq: self.integrate(q, dq, 1.0),
+            mass=self.robot.mass_matrix,
+            move=lambda q, dq: self.robot.integrate(q, dq, 1.0),
         )
         scale = float(np.abs(weight(q)).max())
         found = find_equilibrium(statics, q, np.zeros(6), held, scale=scale)
-        return found._replace(tau=self.inverse_dynamics(found.q, still, still, wrenches))
+        return found._replace(tau=self.robot.inverse_dynamics(found.q, still, still, wrenches))
 
     # ---- behind the verbs ----
 
@@ -305,7 +295,7 @@ class PlatformRobot(LegVerbs):
         load = np.zeros((rows.count, 6))
         if wrenches:
             bodies, points = self._points(wrenches)
-            kernels.load_many(self._address, q, bodies, points, wrench_rows(rows, wrenches), load)
+            kernels.load_many(self.address, q, bodies, points, wrench_rows(rows, wrenches), load)
         return load
 
     def _points(self, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
@@ -319,12 +309,12 @@ class PlatformRobot(LegVerbs):
         q = rows.take("q")
 
         def call(*arrays: np.ndarray) -> int:
-            return kernels.required_wrench_many(self._address, self._packed.work(), weight, *arrays)
+            return kernels.required_wrench_many(self.address, self.packed.work(), weight, *arrays)
 
         status = run_in_slices(call, [q, v, np.zeros((rows.count, 6)), out])
         explain_status(status, {"q": q, "v": v})
 
-    def _check(self, data: Mapping[str, np.ndarray], shown: str = "q") -> None:
+    def check(self, data: Mapping[str, np.ndarray], shown: str = "q") -> None:
         """StateError if rows of q, v, ... hold NaN, infinity, or a quaternion that is not of unit length."""
         q = data["q"]
         status = rigid.integrate_many(self._manifold.address, q, np.zeros((len(q), 6)), 0.0, _empty(q.shape))

@@ -15,7 +15,7 @@ from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
 from flexdyn_ros.families.trees.flexible.model import settled_link
 from flexdyn_ros.robot.analysis.bearable_step import at_most, bearable_step
 from flexdyn_ros.robot.analysis.small_deflections import LARGEST_DEFLECTION, LARGEST_ROTATION
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.model import AnyLink

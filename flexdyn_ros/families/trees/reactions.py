@@ -16,7 +16,7 @@ from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.coordinates import Coordinate
 
 if TYPE_CHECKING:
-    from flexdyn_ros.families.trees.robot import TreeRobot
+    from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["ChosenReactions", "JointReactions", "reactions_of"]
 
@@ -80,7 +80,7 @@ class ChosenReactions:
 
 
 def reactions_of(
-    robot: TreeRobot, loose: TreeRobot, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None
+    robot: Robot, loose: Robot, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None
 ) -> JointReactions:
     """Reactions of a robot; loose: its copy with the joints that do not move."""
     q, v, a = numbers(q, "q", robot.nq), numbers(v, "v", robot.nv), numbers(a, "a", robot.nv)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 
-__all__ = ["TOO_FAST", "Softening", "check_mobile", "first_clamped_rates", "softening_of"]
+__all__ = ["TOO_FAST", "Softening", "check_mobile", "first_clamped_rates"]
 
 #: share of its first clamped rate beyond which a link that is not stiffened turns too fast (specification
 #: mobile, 15.2)
@@ -17,9 +17,9 @@ TOO_FAST = 0.3
 
 
 def check_mobile(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Warnings and notes of a MobileRobot, joints held as in the neutral position."""
+    """Warnings and notes of a robot on wheels, joints held as in the neutral position."""
     warnings, notes = _at_rest(robot)
-    for link, rate in first_clamped_rates(robot).items():
+    for link, rate in first_clamped_rates(robot.functions).items():
         notes.append(
             f"link '{link}': without stiffening its bending softens when it turns, by "
             f"{100 * TOO_FAST**2:.0f} % at {TOO_FAST * rate:.3g} rad/s; beyond {rate:.3g} rad/s it is "
@@ -28,9 +28,9 @@ def check_mobile(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(warnings), tuple(notes)
 
 
-def first_clamped_rates(robot: Any) -> dict[str, float]:
+def first_clamped_rates(functions: Any) -> dict[str, float]:
     """First clamped natural rate [rad/s] of each link by itself whose tension does not stiffen it."""
-    formulation, tables = robot.description.formulation, robot._tree.flexible
+    formulation, tables = functions.description.formulation, functions.tree.flexible
     if formulation.stiffening != "none" or tables is None:
         return {}
     rates = {}
@@ -43,29 +43,39 @@ def first_clamped_rates(robot: Any) -> dict[str, float]:
     return rates
 
 
-@dataclass(frozen=True, eq=False)
 class Softening:
-    """Links k whose tension does not stiffen them, in a plane: rates (k,) [rad/s] at which they become
-    unstable, and rows (k, nv) that make their angular velocity of v."""
+    """Links k whose tension does not stiffen them, so that they soften when they turn in the plane; none
+    outside it."""
 
-    links: tuple[str, ...]
-    rates: np.ndarray
-    rows: np.ndarray
+    def __init__(self, functions: Any) -> None:
+        self._functions = functions
+
+    @cached_property
+    def _rates(self) -> dict[str, float]:
+        planar = self._functions.description.base.type == "planar"
+        return first_clamped_rates(self._functions) if planar else {}
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(self._rates)
+
+    @property
+    def rates(self) -> np.ndarray:
+        """Rates (k,) [rad/s] at which they become unstable."""
+        return np.array(list(self._rates.values()))
+
+    @cached_property
+    def _rows(self) -> np.ndarray:
+        """Rows (k, nv) that make their angular velocities of v: all axes are parallel, so that these depend
+        on no coordinate."""
+        robot = self._functions.robot
+        q = robot.neutral()
+        return np.array([robot.jacobian(q, link)[1] for link in self.links]).reshape(-1, robot.nv)
 
     def shares(self, v: np.ndarray) -> np.ndarray:
         """Largest share (k,) of its rate that each link reaches in rows of v (n, nv)."""
-        return np.abs(v @ self.rows.T).max(axis=0, initial=0.0) / self.rates
-
-
-def softening_of(robot: Any) -> Softening:
-    """The links of a MobileRobot that soften when they turn; none outside the plane."""
-    rates = first_clamped_rates(robot) if robot.description.base.type == "planar" else {}
-    # all axes are parallel, so that rows of the Jacobian about them depend on no coordinate
-    q = robot.neutral()
-    rows = [robot.jacobian(q, link)[1] for link in rates]
-    return Softening(
-        tuple(rates), np.array(list(rates.values())), np.array(rows).reshape(len(rates), robot.nv)
-    )
+        return np.abs(v @ self._rows.T).max(axis=0, initial=0.0) / self.rates
 
 
 def _at_rest(robot: Any) -> tuple[list[str], list[str]]:

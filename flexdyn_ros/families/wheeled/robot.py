@@ -10,15 +10,19 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.families.trees.robot import TreeRobot
-from flexdyn_ros.families.wheeled.checks import Softening, softening_of
+from flexdyn_ros.families.trees.reactions import JointReactions
+from flexdyn_ros.families.trees.robot import TreeFunctions
+from flexdyn_ros.families.wheeled.checks import Softening
 from flexdyn_ros.families.wheeled.floating_frames import Rolling
 from flexdyn_ros.families.wheeled.kernels.entries import WHEEL_RESULTS, joint_forces_many
+from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, explain_status
+from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
-__all__ = ["MobileRobot", "WheelForces"]
+__all__ = ["MobileFunctions", "WheelForces"]
 
 
 class WheelForces(NamedTuple):
@@ -45,18 +49,39 @@ class WheelForces(NamedTuple):
         return (last - first) / (last + first)
 
 
-class MobileRobot(TreeRobot):
+class MobileFunctions(TreeFunctions):
     """A tree of rigid bodies and flexible links on sprung wheels over a road.
 
-    The verbs are those of TreeRobot; forces of suspension and tyres are the external part of the bias, their
+    The verbs are those of a tree; forces of suspension and tyres are the external part of the bias, their
     energy is elastic. `base/x` is prescribed where the drive is (`speed`, `profile`): its acceleration is 0
     unless `prescribed` gives it, its effort is the driving force.
     """
 
     kind = "mobile"
+    extras = (
+        *TreeFunctions.extras, "wheel_names", "softening", "wheel_forces", "wheel_powers", "drive_force",
+        "slope_force", "constraint_forces",
+    )  # fmt: skip
 
-    def _on_wheels(self, description: RobotDescription) -> Rolling:
-        return Rolling(description, self._tree, self._kernels, self._packed)
+    def __init__(
+        self,
+        description: RobotDescription,
+        payloads: tuple[Payload, ...] = (),
+        sections: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(description, payloads, sections)
+        self.rolling = rolling = Rolling(description, self.tree, self.kernels, self.packed)
+        self.kernels, self.packed = rolling.kernels, rolling.packed
+        self.entries, self.address = self.kernels, self.packed.address
+
+    @property
+    def mass(self) -> float:
+        """Mass of all links, those fixed to the world included, and of the hubs of wheels [kg]."""
+        return self.tree.mass + self.rolling.hubs.mass
+
+    def motion(self) -> Motion:
+        """What fixed compiled steps need."""
+        return self.rolling.motion(super().motion())
 
     @property
     def wheel_names(self) -> tuple[str, ...]:
@@ -66,7 +91,7 @@ class MobileRobot(TreeRobot):
     @cached_property
     def softening(self) -> Softening:
         """Links that soften when they turn, because their tension does not stiffen them."""
-        return softening_of(self)
+        return Softening(self)
 
     def wheel_forces(self, q: np.ndarray, v: np.ndarray) -> WheelForces:
         """Forces and travel of every wheel; see `WheelForces`.
@@ -137,8 +162,7 @@ class MobileRobot(TreeRobot):
         """
         tau, a = self._motion(q, v, tau, wrenches, acceleration)
         rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
-        assert self._rolling is not None
-        tables = self._rolling.tables
+        tables = self.rolling.tables
         if tables is None:
             raise UnsupportedError("constraint forces are those of the method 'floating_frame'")
         out = np.zeros((rows.count, tables.nodes, 3))
@@ -146,7 +170,7 @@ class MobileRobot(TreeRobot):
 
         def call(*arrays: np.ndarray) -> int:
             q, v, a, w, forces = arrays
-            return joint_forces_many(self._address, self._packed.work(), q, v, a, bodies, points, w, forces)
+            return joint_forces_many(self.address, self.packed.work(), q, v, a, bodies, points, w, forces)
 
         data = {name: rows.take(name) for name in ("q", "v", "a")}
         explain_status(run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), out]), data)
@@ -156,15 +180,39 @@ class MobileRobot(TreeRobot):
         forces = np.concatenate([*outer, *inner, drive], axis=1)
         return forces.reshape(*rows.shape, forces.shape[1])
 
+    def joint_reactions(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+    ) -> JointReactions:
+        """UnsupportedError: see `constraint_forces`."""
+        raise UnsupportedError(
+            f"robot {self.description.name!r} stands on wheels: joint_reactions are those of kind 'tree', "
+            "see constraint_forces"
+        )
+
+    # ---- rows of the verbs ----
+
+    def momenta_rows(self, rows: Rows) -> np.ndarray:
+        found = super().momenta_rows(rows)
+        work, q, v = self.packed.work(), np.array(rows.take("q")), np.array(rows.take("v"))
+        self.rolling.hubs.add_momenta(self.kernels, self.address, work, q, v, found)
+        return found
+
+    def partial(
+        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if given[self.rolling.eliminated].any():
+            return partial_motion(self.robot, q, v, tau, a, given, wrenches)
+        return super().partial(q, v, tau, a, given, wrenches)
+
     # ---- behind the extras ----
 
     def _drive_index(self) -> int:
-        if not self._prescribed.any():
+        if not self.prescribed.any():
             raise UnsupportedError(
-                f"robot {self.name!r} has no prescribed drive: the driving force is tau['base/x']; "
-                'prescribe it by <drive type="speed"/>'
+                f"robot {self.description.name!r} has no prescribed drive: the driving force is "
+                "tau['base/x']; prescribe it by <drive type=\"speed\"/>"
             )
-        return int(np.argmax(self._prescribed))
+        return int(np.argmax(self.prescribed))
 
     def _motion(
         self, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None, acceleration: Any
@@ -172,14 +220,13 @@ class MobileRobot(TreeRobot):
         """(tau, a) while the drive has this acceleration."""
         name = self.v_names[self._drive_index()]
         tau = np.zeros(self.nv) if tau is None else tau
-        self._refuse_given_effort(tau)
-        given, a = self._given_accelerations({name: acceleration})
-        return self._partial(q, v, tau, a, given, wrenches)
+        self.robot.refuse_given_effort(tau)
+        given, a = self.robot.given_accelerations({name: acceleration})
+        return self.partial(q, v, tau, a, given, wrenches)
 
     def _wheels(self, q: Any, v: Any) -> tuple[Rows, np.ndarray]:
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         out = np.empty((rows.count, len(self.wheel_names), WHEEL_RESULTS))
-        assert self._rolling is not None
-        self._check({"q": rows.take("q"), "v": rows.take("v")})
-        self._call(self._rolling.wheels, rows, ("q", "v"), out)
+        self.check({"q": rows.take("q"), "v": rows.take("v")})
+        self.call(self.rolling.wheels, rows, ("q", "v"), out)
         return rows, out

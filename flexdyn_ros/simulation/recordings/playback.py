@@ -12,8 +12,8 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError
 from flexdyn_ros.loading import load
-from flexdyn_ros.robot.protocol import Robot
 from flexdyn_ros.robot.results import Energy
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
 from flexdyn_ros.simulation.recordings.bag import MOST_BYTES, records
 from flexdyn_ros.simulation.recordings.cdr import Layout

@@ -12,7 +12,7 @@ import numpy as np
 from flexdyn_ros.errors import StateError, UnsupportedError
 from flexdyn_ros.expanding import bending_frames, expand
 from flexdyn_ros.robot.coordinates import units_of
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.bag import Bag
 from flexdyn_ros.simulation.recordings.cdr import Layout
 from flexdyn_ros.simulation.recordings.recorded_types import (

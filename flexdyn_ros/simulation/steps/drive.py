@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.robot.arguments import finite_number
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["Drive", "ImposedMotion", "drive_of", "imposed_of", "initial_motion"]
 

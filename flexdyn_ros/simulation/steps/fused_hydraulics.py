@@ -135,7 +135,7 @@ class FusedHydraulics:
         robot, stepper = self._stepper.robot, self._stepper
         rest = np.zeros(6)
         forces = robot.inverse_dynamics(stepper.q.copy(), rest, rest) if tau is None else tau
-        lengths = robot.inverse_kinematics(stepper.q.copy()).length  # type: ignore[attr-defined]
+        lengths = robot.inverse_kinematics(stepper.q.copy()).length
         self.set_state(self.hydraulics.initial(forces, lengths))
 
     def set_state(self, state: HydraulicState) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.numerics.stepping import fixed as kernels
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.stepper import Stepper
 from flexdyn_ros.simulation.steps.workspace import free_bodies
 

@@ -22,8 +22,8 @@ from flexdyn_ros.numerics.stepping.memory import (
     WORK_DONE,
 )
 from flexdyn_ros.robot.arguments import numbers
-from flexdyn_ros.robot.protocol import Robot
 from flexdyn_ros.robot.results import Energy
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import Drive
 from flexdyn_ros.simulation.steps.mass_scaling import scaled_masses
 from flexdyn_ros.simulation.steps.stiffness import fastest_rate, speed_bounds, stops_at

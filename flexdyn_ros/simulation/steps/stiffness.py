@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.robot.motion import Motion
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = [
     "allowed_errors",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import Drive
 from flexdyn_ros.simulation.steps.rates import rates_of
 from flexdyn_ros.simulation.steps.stepper import NOT_FINITE, OK

@@ -31,7 +31,7 @@ from flexdyn_ros.numerics.stepping.memory import (
     step_sizes,
 )
 from flexdyn_ros.robot.motion import Motion
-from flexdyn_ros.robot.protocol import Robot
+from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["Workspace", "free_bodies"]
 

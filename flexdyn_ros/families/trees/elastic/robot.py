@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,23 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.trees.elastic.model import ElasticJoints, without_elasticity
+from flexdyn_ros.families.trees.formulations import tree_functions
 from flexdyn_ros.families.trees.reactions import JointReactions
-from flexdyn_ros.families.trees.robot import TreeRobot
-from flexdyn_ros.robot.analysis.partial import partial_motion
+from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.robot.analysis.small_deflections import Tip
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
-from flexdyn_ros.robot.derived_verbs import DirectVerbs
+from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Deflection
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches
 
-__all__ = ["ElasticTreeRobot"]
+__all__ = ["ElasticTreeFunctions"]
 
 
-class ElasticTreeRobot(DirectVerbs):
-    """A `TreeRobot` some of whose joints are driven through a spring; the verbs of `flexdyn_ros.Robot`.
+class ElasticTreeFunctions(DirectFunctions):
+    """A `TreeFunctions` some of whose joints are driven through a spring; the verbs of `flexdyn_ros.Robot`.
 
     A motor's coordinate q_m is on the joint's side of the gear and follows all others. Spring and damper pull
     with s = k (q_m - q_j) + d (v_m - v_j) on the joint and with -s on the motor, whose inertia is N^2 J:
@@ -38,11 +38,13 @@ class ElasticTreeRobot(DirectVerbs):
     """
 
     kind = "tree"
+    extras = (*DirectFunctions.extras, "bends", "tips", "modal_integrals", "joint_reactions")
     #: moves in ways that its efforts do not command: steps have to be implicit or small
     bends = True
 
-    def __init__(self, description: RobotDescription, tree: TreeRobot | None = None) -> None:
-        self.tree = TreeRobot(without_elasticity(description)) if tree is None else tree
+    def __init__(self, description: RobotDescription, tree: TreeFunctions | None = None) -> None:
+        self.tree = tree_functions(without_elasticity(description)) if tree is None else tree
+        Robot(self.tree)
         inner = self.tree
         self.joints = joints = ElasticJoints.of(description, inner.coordinates, inner.nq)
         self._settle(
@@ -53,19 +55,19 @@ class ElasticTreeRobot(DirectVerbs):
             gravity=inner.gravity,
             warnings=inner.warnings,
         )
+        self.payloads = self.tree.payloads
         self._motions: list[tuple[Motion, Motion]] = []
-        self._take_shortcuts(None)
-        self._complete = True
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return ElasticTreeRobot, (self.description, self.tree)
+    @property
+    def recipe(self) -> tuple[Any, ...]:
+        return (self.description, self.tree)
 
     # ---- what the robot is ----
 
-    @cached_property
     def motion(self) -> Motion | None:
         """What fixed compiled steps need; None where the tree has none."""
-        return None if self.tree.motion is None else self._around(self.tree.motion)
+        motion = self.tree.robot.motion
+        return None if motion is None else self._around(motion)
 
     def _around(self, tree: Motion) -> Motion:
         """Motion with motors of the tree's own, or of one that sees more frames; one for each."""
@@ -80,8 +82,9 @@ class ElasticTreeRobot(DirectVerbs):
 
     def _place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
         """Motion of a robot that sees the frames, their bodies (k,) and points in them (k, 3)."""
-        assert self.tree.motion is not None
-        tree, bodies, points = self.tree.motion.place(names)
+        inner = self.tree.robot.motion
+        assert inner is not None
+        tree, bodies, points = inner.place(names)
         return self._around(tree), bodies, points
 
     @property
@@ -89,30 +92,25 @@ class ElasticTreeRobot(DirectVerbs):
         """Mass of all links [kg]."""
         return self.tree.mass
 
-    @property
-    def _payloads(self) -> tuple[Payload, ...]:  # type: ignore[override]
-        return self.tree._payloads
+    def check_carrier(self, frame: str) -> None:
+        self.tree.check_carrier(frame)
 
-    def _check_carrier(self, frame: str) -> None:
-        self.tree._check_carrier(frame)
-
-    def _carrying(self, frame: str, payloads: tuple[Payload, ...]) -> ElasticTreeRobot:
-        return ElasticTreeRobot(self.description, self.tree._carrying(frame, payloads))
+    def carrying(self, frame: str, payloads: tuple[Payload, ...]) -> ElasticTreeFunctions:
+        return ElasticTreeFunctions(self.description, self.tree.carrying(frame, payloads))
 
     def neutral(self) -> np.ndarray:
         """Zero position (nq,), unit quaternions; springs at rest."""
         return np.concatenate([self.tree.neutral(), np.zeros(self.joints.count)])
 
-    def random(self, rng: np.random.Generator | None = None) -> np.ndarray:
+    def random(self, rng: np.random.Generator) -> np.ndarray:
         """A random q (nq,): that of the tree, springs wound by up to 0.01 rad (m)."""
-        rng = np.random.default_rng() if rng is None else rng
         q = self.tree.random(rng)
         return np.concatenate([q, q[self.joints.q] + rng.uniform(-0.01, 0.01, self.joints.count)])
 
     # ---- what only trees have ----
 
-    def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict[str, Deflection]:
-        """Deformation of each flexible link; see `TreeRobot.deflections`."""
+    def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Deflection]:
+        """Deformation of each flexible link; see `TreeFunctions.deflections`."""
         rows = Rows({"q": (q, self.nq)})
         inner = self._inner(rows, "q").take("q")
         return self.tree.deflections(inner.reshape(*rows.shape, self.tree.nq), stations)
@@ -123,101 +121,98 @@ class ElasticTreeRobot(DirectVerbs):
         return self.tree.tips
 
     def modal_integrals(self, link: str, stations: Sequence[float] = (1.0,)) -> Any:
-        """Constants of a flexible link; see `TreeRobot.modal_integrals`."""
+        """Constants of a flexible link; see `TreeFunctions.modal_integrals`."""
         return self.tree.modal_integrals(link, stations)
 
     def joint_reactions(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
     ) -> JointReactions:
         """Force and moment that every joint transmits to its child link, the motors' inertia left out; see
-        `TreeRobot.joint_reactions`."""
+        `TreeFunctions.joint_reactions`."""
         q, v, a = numbers(q, "q", self.nq), numbers(v, "v", self.nv), numbers(a, "a", self.nv)
         nq, nv = self.tree.nq, self.tree.nv
         return self.tree.joint_reactions(q[..., :nq], v[..., :nv], a[..., :nv], wrenches)
 
     # ---- rows of the verbs ----
 
-    def _inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+    def inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
         data = self._checked(rows, "q", "v", "a")
         n, nq = self.tree.nv, self.tree.nq
         loads = flat_wrenches(rows, wrenches)
-        tau[:, :n] = self.tree.inverse_dynamics(data["q"][:, :nq], data["v"][:, :n], data["a"][:, :n], loads)
+        tau[:, :n] = self.tree.robot.inverse_dynamics(
+            data["q"][:, :nq], data["v"][:, :n], data["a"][:, :n], loads
+        )
         tau[:, n:] = self.joints.inertia * data["a"][:, n:]
         self.joints.add_pull(data["q"], data["v"], -1.0, tau)
 
-    def _forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
         data = self._checked(rows, "q", "v", "tau")
         n, nq = self.tree.nv, self.tree.nq
         force = data["tau"].copy()
         self.joints.add_pull(data["q"], data["v"], 1.0, force)
         loads = flat_wrenches(rows, wrenches)
-        inner = self.tree.forward_dynamics(data["q"][:, :nq], data["v"][:, :n], force[:, :n], loads)
+        inner = self.tree.robot.forward_dynamics(data["q"][:, :nq], data["v"][:, :n], force[:, :n], loads)
         if rows.shape == () and not np.isfinite(inner).all():
             raise SingularityError("the mass matrix is singular", 0.0)
         a[:, :n] = inner
         a[:, n:] = force[:, n:] / self.joints.inertia
 
-    def _partial(
-        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        return partial_motion(self, q, v, tau, a, given, wrenches)
-
-    def _mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
+    def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
         data = self._checked(rows, "q")
         M[...] = 0.0
         n = self.tree.nv
-        M[:, :n, :n] = self.tree.mass_matrix(data["q"][:, : self.tree.nq])
+        M[:, :n, :n] = self.tree.robot.mass_matrix(data["q"][:, : self.tree.nq])
         at = np.arange(n, self.nv)
         M[:, at, at] = self.joints.inertia
 
-    def _bias_terms_rows(self, rows: Rows) -> np.ndarray:
+    def bias_terms_rows(self, rows: Rows) -> np.ndarray:
         data = self._checked(rows, "q", "v")
         n = self.tree.nv
         terms = np.zeros((5, rows.count, self.nv))
-        terms[:, :, :n] = np.stack(self.tree.bias_terms(data["q"][:, : self.tree.nq], data["v"][:, :n]))
+        terms[:, :, :n] = np.stack(self.tree.robot.bias_terms(data["q"][:, : self.tree.nq], data["v"][:, :n]))
         self.joints.add_pull(data["q"], np.zeros_like(data["v"]), -1.0, terms[2])
         self.joints.add_pull(np.zeros_like(data["q"]), data["v"], -1.0, terms[3])
         return terms.swapaxes(0, 1)
 
-    def _energy_rows(self, rows: Rows) -> np.ndarray:
+    def energy_rows(self, rows: Rows) -> np.ndarray:
         data = self._checked(rows, "q", "v")
         n = self.tree.nv
-        energy = np.stack(self.tree.energy(data["q"][:, : self.tree.nq], data["v"][:, :n]), axis=1)
+        energy = np.stack(self.tree.robot.energy(data["q"][:, : self.tree.nq], data["v"][:, :n]), axis=1)
         energy[:, 0] += 0.5 * (data["v"][:, n:] ** 2) @ self.joints.inertia
         energy[:, 2] += 0.5 * self.joints.wound(data["q"]) ** 2 @ self.joints.stiffness
         return energy
 
-    def _momenta_rows(self, rows: Rows) -> np.ndarray:
-        return self.tree._momenta_rows(self._inner(rows, "q", "v"))
+    def momenta_rows(self, rows: Rows) -> np.ndarray:
+        return self.tree.momenta_rows(self._inner(rows, "q", "v"))
 
-    def _coriolis_rows(self, rows: Rows) -> np.ndarray:
+    def coriolis_rows(self, rows: Rows) -> np.ndarray:
         C, n = np.zeros((rows.count, self.nv, self.nv)), self.tree.nv
-        C[:, :n, :n] = self.tree._coriolis_rows(self._inner(rows, "q", "v"))
+        C[:, :n, :n] = self.tree.coriolis_rows(self._inner(rows, "q", "v"))
         return C
 
-    def _frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
-        self.tree._frames_rows(self._inner(rows, "q"), names, poses)
+    def frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
+        self.tree.frames_rows(self._inner(rows, "q"), names, poses)
 
-    def _jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
+    def jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
         J[...] = 0.0
-        J[..., : self.tree.nv] = self.tree.jacobian(self._inner(rows, "q").take("q"), frame)
+        J[..., : self.tree.nv] = self.tree.robot.jacobian(self._inner(rows, "q").take("q"), frame)
 
-    def _integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
+    def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
         data = self._checked(rows, "q", "v")
-        moved = self.tree._integrate_rows(self._inner(rows, "q", "v"), dt)
+        moved = self.tree.integrate_rows(self._inner(rows, "q", "v"), dt)
         motors = data["q"][:, self.tree.nq :] + dt * data["v"][:, self.tree.nv :]
         return np.concatenate([moved, motors], axis=1)
 
-    def _difference_rows(self, rows: Rows) -> np.ndarray:
+    def difference_rows(self, rows: Rows) -> np.ndarray:
         data = self._checked(rows, "q0", "q1")
-        inner = self.tree._difference_rows(self._inner(rows, "q0", "q1"))
+        inner = self.tree.difference_rows(self._inner(rows, "q0", "q1"))
         j, nq = self.joints, self.tree.nq
         # motors take the turns of their continuous joints
         turned = inner[:, j.v] - (data["q1"][:, j.q] - data["q0"][:, j.q])
         motors = data["q1"][:, nq:] - data["q0"][:, nq:] + turned
         return np.concatenate([inner, motors], axis=1)
 
-    def _slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         data = self._checked(rows, "q", "v", "a")
         n, nq = self.tree.nv, self.tree.nq
         inner = self.tree.inverse_dynamics_derivatives(
@@ -233,9 +228,9 @@ class ElasticTreeRobot(DirectVerbs):
 
     # ---- behind the verbs ----
 
-    def _check(self, data: Mapping[str, np.ndarray]) -> None:
+    def check(self, data: Mapping[str, np.ndarray]) -> None:
         refuse_nonfinite(data)
-        self.tree._check({"q": np.ascontiguousarray(data["q"][:, : self.tree.nq])})
+        self.tree.check({"q": np.ascontiguousarray(data["q"][:, : self.tree.nq])})
 
     def _checked(self, rows: Rows, *names: str) -> dict[str, np.ndarray]:
         """Rows of the arguments; StateError where one is not finite (quaternions are the tree's to check)."""

@@ -16,7 +16,7 @@ from flexdyn_ros.families.trees.lagrange.model import LagrangeModel, transform
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree
 
 if TYPE_CHECKING:
-    from flexdyn_ros.families.trees.robot import TreeRobot
+    from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["AffineFrames", "momenta"]
 
@@ -61,7 +61,7 @@ class AffineFrames:
         return np.array([frame.body - 1, -1]), offset
 
 
-def momenta(tree: RigidTree, loose: TreeRobot, q: np.ndarray, v: np.ndarray, root: np.ndarray) -> np.ndarray:
+def momenta(tree: RigidTree, loose: Robot, q: np.ndarray, v: np.ndarray, root: np.ndarray) -> np.ndarray:
     """Rows (N, 10) of momentum about the world origin, first moment and mass of what moves.
 
     loose: copy of the robot with joints for reactions, of which those of the base are used; root (N, 4, 4):

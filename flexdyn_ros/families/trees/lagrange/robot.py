@@ -1,0 +1,164 @@
+"""Trees by the method `lagrange`, and those whose section frames are affine (preset `paper`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.families.trees.lagrange.affine_frames import AffineFrames, momenta
+from flexdyn_ros.families.trees.lagrange.motion import lagrange_motion
+from flexdyn_ros.families.trees.lagrange.verbs import LagrangianPath
+from flexdyn_ros.families.trees.reactions import JointReactions
+from flexdyn_ros.families.trees.robot import TreeFunctions
+from flexdyn_ros.robot.arguments import Rows, warn_of_singular_rows
+from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.robot.wrenches import wrench_rows
+
+__all__ = ["AffineTreeFunctions", "LagrangianTreeFunctions"]
+
+
+class LagrangianTreeFunctions(TreeFunctions):
+    """Dynamics by Lagrange's equations; geometry and energies are those of the recursions."""
+
+    def __init__(
+        self,
+        description: RobotDescription,
+        payloads: tuple[Payload, ...] = (),
+        sections: tuple[str, ...] = (),
+        *,
+        loose: bool = False,
+    ) -> None:
+        super().__init__(description, payloads, sections, loose=loose)
+        bends = self.bending
+        bent = None if bends is None else bends.lagrange_model(description.formulation)
+        self.path = LagrangianPath(self.tree.model, bent)
+        self.entries = None
+
+    def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
+        self.check({"q": rows.take("q")})
+        M[...] = self.path.mass_matrix(rows.take("q"))
+
+    def bias_terms_rows(self, rows: Rows) -> np.ndarray:
+        self.check({name: rows.take(name) for name in ("q", "v")})
+        return self.path.terms(rows.take("q"), rows.take("v"))
+
+    def run(
+        self,
+        verb: str,
+        rows: Rows,
+        names: tuple[str, ...],
+        out: np.ndarray,
+        wrenches: Mapping[str, Any] | None,
+    ) -> None:
+        data = {name: rows.take(name) for name in names}
+        self.check(data)
+        load = self.generalized(data["q"], rows, wrenches)
+        out[...] = getattr(self.path, verb)(*data.values(), load)
+        warn_of_singular_rows(out, data, "the mass matrix", rows.shape)
+
+    def solve_partially(
+        self,
+        rows: Rows,
+        data: dict[str, np.ndarray],
+        given_data: Mapping[str, np.ndarray],
+        given: np.ndarray,
+        wrenches: Mapping[str, Any] | None,
+    ) -> None:
+        self.check(given_data)
+        load = self.generalized(data["q"], rows, wrenches)
+        data["tau"], data["a"] = self.path.partial_dynamics(**data, given=given, load=load)
+        warn_of_singular_rows(data["a"], given_data, "the mass matrix", rows.shape)
+
+    def generalized(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
+        """sum J^T w (count, nv) of external wrenches."""
+        load = np.zeros((rows.count, self.nv))
+        loads = wrench_rows(rows, wrenches)
+        for i, name in enumerate(wrenches or {}):
+            load += np.einsum("nij,ni->nj", self.robot.jacobian(q, name), loads[:, i])
+        return load
+
+
+class AffineTreeFunctions(LagrangianTreeFunctions):
+    """Section frames are affine: they stretch what hangs on them. All verbs follow Lagrange's equations."""
+
+    def __init__(
+        self,
+        description: RobotDescription,
+        payloads: tuple[Payload, ...] = (),
+        sections: tuple[str, ...] = (),
+        *,
+        loose: bool = False,
+    ) -> None:
+        super().__init__(description, payloads, sections, loose=loose)
+        self._frames = AffineFrames(self.tree, self.path.model)
+
+    def motion(self) -> Motion:
+        """What fixed compiled steps need."""
+        return lagrange_motion(super().motion(), self.path.model)
+
+    def place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
+        wanted = tuple(names)
+        if wanted:
+            self._need_rotations("wrenches")
+        return super().place(wanted)
+
+    def joint_reactions(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+    ) -> JointReactions:
+        """UnsupportedError: these frames are no rotations."""
+        self._need_rotations("joint_reactions")
+        return super().joint_reactions(q, v, a, wrenches)
+
+    def loose_copy(self) -> Robot:
+        if not self._loosened:
+            loose = AffineTreeFunctions(self.description, self.payloads, self.sections, loose=True)
+            self._loosened.append(Robot(loose))
+        return self._loosened[0]
+
+    def energy_rows(self, rows: Rows) -> np.ndarray:
+        self.check({name: rows.take(name) for name in ("q", "v")})
+        return self.path.energies(rows.take("q"), rows.take("v"))
+
+    def momenta_rows(self, rows: Rows) -> np.ndarray:
+        data = {name: rows.take(name) for name in ("q", "v")}
+        self.check(data)
+        root = self._frames.poses(data["q"], [self.frame(self.description.root)])[:, 0]
+        return momenta(self.tree, self.loose_copy(), data["q"], data["v"], root)
+
+    def frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
+        seeing = self.seeing(names)
+        frames = [seeing.frame(name) for name in names]
+        self.check({"q": rows.take("q")})
+        poses[...] = seeing._frames.poses(rows.take("q"), frames)
+
+    def jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
+        seeing = self.seeing((frame,))
+        self.check({"q": rows.take("q")})
+        J[...] = seeing._frames.jacobian(rows.take("q"), seeing.frame(frame))
+
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        data = {name: rows.take(name) for name in ("q", "v", "a")}
+        if wrenches:
+            self._need_rotations("wrenches")
+        self.check(data)
+        return self.path.derivatives(**data)
+
+    def generalized(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
+        if wrench_rows(rows, wrenches)[..., :3].any():
+            raise UnsupportedError(
+                "moments on affine section frames (preset 'paper'): these are no rotations, only forces act "
+                "on them; load with frame 'so3'"
+            )
+        return super().generalized(q, rows, wrenches)
+
+    def _need_rotations(self, what: str) -> None:
+        raise UnsupportedError(
+            f"{what} with affine section frames (preset 'paper'): not computed, these are no rotations; "
+            "load with frame 'so3'"
+        )

@@ -1,0 +1,278 @@
+"""What a family computes for the verbs of one robot: rows of results from rows of arguments."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.robot.analysis.coriolis import coriolis_of
+from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
+from flexdyn_ros.robot.analysis.partial import partial_motion
+from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, refuse_nonfinite
+from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.payload import Payload
+from flexdyn_ros.robot.results import Equilibrium
+from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.wrenches import rows_with_wrenches
+
+if TYPE_CHECKING:
+    from flexdyn_ros.robot.verbs import Robot
+
+__all__ = ["DirectFunctions", "FamilyFunctions"]
+
+
+class FamilyFunctions(ABC):
+    """The table of functions behind one `Robot`, made by its family.
+
+    Functions named `..._rows` find done what all families have in common: shapes are right, results are
+    there to be written to, keywords make sense. That numbers are finite and quaternions of unit length is
+    theirs to see, by the status of their kernels. tau, a, M, h, J, poses and results are rows, (count, ...).
+    """
+
+    #: name of the family, `Robot.kind`
+    kind: str
+    #: names of attributes and methods that the robot offers beside the verbs
+    extras: tuple[str, ...] = ()
+    #: module with entries `..._one`, to which single states of the usual types go straight; None without
+    entries: Any = None
+    #: forward dynamics goes through the mass matrix even if nothing is prescribed
+    by_mass_matrix = False
+    #: the numbers that kernels take, packed, which also has work memory, and its address
+    packed: Any = None
+    address = 0
+    payloads: tuple[Payload, ...] = ()
+    #: the robot over these functions; set when it is made
+    robot: Robot
+
+    def _settle(
+        self,
+        description: RobotDescription,
+        coordinates: tuple[Coordinate, ...],
+        *,
+        q_names: tuple[str, ...],
+        frame_names: Sequence[str],
+        gravity: np.ndarray,
+        effort_names: tuple[str, ...] | None = None,
+        warnings: tuple[str, ...] = (),
+    ) -> None:
+        """Set what the robot repeats; effort names are those of the coordinates unless given."""
+        self.description = description
+        self.coordinates = coordinates
+        self.q_names, self.v_names = q_names, tuple(c.name for c in coordinates)
+        self.effort_names = self.v_names if effort_names is None else effort_names
+        self.nq, self.nv, self.nu = len(q_names), len(coordinates), len(self.effort_names)
+        self.frame_names = tuple(frame_names)
+        self.gravity, self.warnings = gravity, warnings
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self.recipe
+
+    def call(
+        self, kernel: Callable[..., int], rows: Rows, names: tuple[str, ...], result: np.ndarray
+    ) -> None:
+        """An entry (address, work, *rows, result) over all rows."""
+        data = {name: rows.take(name) for name in names}
+
+        def call(*arrays: np.ndarray) -> int:
+            return kernel(self.address, self.packed.work(), *arrays)
+
+        explain_status(run_in_slices(call, [*data.values(), result]), data)
+
+    def filled(
+        self, kernel: Callable[..., int], rows: Rows, names: tuple[str, ...], *tail: int
+    ) -> np.ndarray:
+        """Results (count, *tail) of such an entry."""
+        result = np.empty((rows.count, *tail))
+        self.call(kernel, rows, names, result)
+        return result
+
+    @cached_property
+    def prescribed(self) -> np.ndarray:
+        """Marks (nv,) the coordinates whose motion is given by the description."""
+        return np.array([c.prescribed for c in self.coordinates], dtype=bool)
+
+    @cached_property
+    def free_twists(self) -> tuple[int, ...]:
+        """Index in v of the twist of each free body: its three turns have no number in q."""
+        return tuple(c.v_index for c in self.coordinates if c.q_index < 0)[::3]
+
+    # ---- what every family says ----
+
+    @property
+    @abstractmethod
+    def recipe(self) -> tuple[Any, ...]:
+        """The arguments that these functions were made with, for pickle."""
+
+    @property
+    @abstractmethod
+    def mass(self) -> float:
+        """Mass of all links, those fixed to the world included [kg]."""
+
+    @abstractmethod
+    def neutral(self) -> np.ndarray:
+        """Zero position (nq,), unit quaternions, platforms at home; may lie outside limits."""
+
+    @abstractmethod
+    def random(self, rng: np.random.Generator) -> np.ndarray:
+        """A random q (nq,) within limits."""
+
+    def motion(self) -> Motion | None:
+        """What compiled steps need; None if the family has none and steps call the verbs."""
+        return None
+
+    def check_carrier(self, frame: str) -> None:
+        """UnknownNameError or UnsupportedError if no payload can be fixed to the frame."""
+        raise UnsupportedError(f"robots of kind '{self.kind}' carry no payloads")
+
+    def carrying(self, frame: str, payloads: tuple[Payload, ...]) -> FamilyFunctions:
+        """The same robot with these payloads; `frame` is that of the last one changed."""
+        raise UnsupportedError(f"robots of kind '{self.kind}' carry no payloads")
+
+    def check(self, data: Mapping[str, np.ndarray]) -> None:
+        """StateError if rows of q, v, ... hold NaN, infinity, or a quaternion that is not of unit length."""
+        refuse_nonfinite(data)
+
+    def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Any]:
+        """Deformation by the name of each body that bends; {} where nothing does."""
+        self.check({"q": Rows({"q": (q, self.nq)}).take("q")})
+        return {}
+
+    @abstractmethod
+    def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+        """B (..., nv, nu)."""
+
+    @abstractmethod
+    def inverse_dynamics_rows(
+        self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray
+    ) -> None: ...
+
+    @abstractmethod
+    def forward_dynamics_rows(
+        self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray
+    ) -> None: ...
+
+    def partial(
+        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(force, a) of the motion in which the accelerations marked in `given` are those of a; force
+        (..., nv) is B tau but for those."""
+        return partial_motion(self.robot, q, v, tau, a, given, wrenches)
+
+    @abstractmethod
+    def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None: ...
+
+    @abstractmethod
+    def bias_forces_rows(self, rows: Rows, h: np.ndarray) -> None:
+        """h; `rows` hold q, v and a = 0."""
+
+    @abstractmethod
+    def bias_terms_rows(self, rows: Rows) -> np.ndarray:
+        """(count, 5, nv), in the order of `BiasTerms`."""
+
+    @abstractmethod
+    def energy_rows(self, rows: Rows) -> np.ndarray:
+        """(count, 3), in the order of `Energy`."""
+
+    @abstractmethod
+    def momenta_rows(self, rows: Rows) -> np.ndarray:
+        """(count, 10): momentum (6), mass times centre of mass (3), mass."""
+
+    @abstractmethod
+    def frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None: ...
+
+    @abstractmethod
+    def jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None: ...
+
+    @abstractmethod
+    def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray: ...
+
+    @abstractmethod
+    def difference_rows(self, rows: Rows) -> np.ndarray: ...
+
+    @abstractmethod
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives (count, nv, nv) of M a + h - B tau - sum J^T w by q (tangent) and v, a and tau held."""
+
+    @abstractmethod
+    def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """K and D (count, nv, nv) of `modes`; `rows` hold q, and v = a = tau = 0."""
+
+    @abstractmethod
+    def rest(
+        self, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> Equilibrium:
+        """`static_equilibrium` of a single state (nq,) under efforts (nu,)."""
+
+
+class DirectFunctions(FamilyFunctions):
+    """A family whose coordinates have an effort each: B is the identity."""
+
+    extras: tuple[str, ...] = ("coriolis_matrix", "inverse_dynamics_derivatives")
+
+    def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+        """B (..., nv, nu): the identity."""
+        rows = Rows({"q": (q, self.nq)})
+        B = check_out(out, (*rows.shape, self.nv, self.nv))
+        self.check({"q": rows.take("q")})
+        B[...] = np.eye(self.nv)
+        return B
+
+    def coriolis_matrix(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+        """C (..., nv, nv): C v is the velocity part of h, dM/dt - 2 C is skew (Echeandia & Wensing 2021).
+
+        Of trees that bend and of soft arms: see `robot/analysis/coriolis.py`. Zero for motors of elastic
+        joints.
+        """
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        C = check_out(out, (*rows.shape, self.nv, self.nv))
+        C.reshape(rows.count, self.nv, self.nv)[...] = self.coriolis_rows(rows)
+        return C
+
+    def inverse_dynamics_derivatives(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """d tau / dq (tangent) and d tau / dv of `inverse_dynamics`, each (..., nv, nv), by the complex
+        step."""
+        rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
+        dq, dv = self.slopes_rows(rows, wrenches)
+        shape = (*rows.shape, self.nv, self.nv)
+        return dq.reshape(shape), dv.reshape(shape)
+
+    def coriolis_rows(self, rows: Rows) -> np.ndarray:
+        """(count, nv, nv); `rows` hold q and v."""
+        return coriolis_of(self.robot, self.free_twists, rows.take("q"), rows.take("v"))
+
+    def bias_forces_rows(self, rows: Rows, h: np.ndarray) -> None:
+        self.inverse_dynamics_rows(rows, None, h)
+
+    def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
+        data = {name: rows.take(name) for name in ("q", "v")}
+        self.check(data)
+        return data["q"] + dt * data["v"]
+
+    def difference_rows(self, rows: Rows) -> np.ndarray:
+        ends = {name: rows.take(name) for name in ("q0", "q1")}
+        self.check(ends)
+        return ends["q1"] - ends["q0"]
+
+    def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        return self.slopes_rows(rows, None)
+
+    def rest(
+        self, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> Equilibrium:
+        still, robot = np.zeros(self.nv), self.robot
+        statics = Statics(
+            load=lambda q: robot.inverse_dynamics(q, still, still, wrenches),
+            stiffness=lambda q: self.inverse_dynamics_derivatives(q, still, still, wrenches)[0],
+            mass=robot.mass_matrix,
+            move=lambda q, dq: robot.integrate(q, dq, 1.0),
+        )
+        return find_equilibrium(statics, q, tau, held)
