@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.description.elements import formulations
 from flexdyn_ros.description.elements import joints as build_joints
@@ -12,7 +12,9 @@ from flexdyn_ros.description.elements import robot as build_robot
 from flexdyn_ros.description.elements.context import Context
 from flexdyn_ros.description.elements.description import Joint, Override, RobotDescription
 from flexdyn_ros.description.elements.records import Section
+from flexdyn_ros.description.language import schema
 from flexdyn_ros.description.language.blocks import Layer
+from flexdyn_ros.description.language.building import build
 from flexdyn_ros.description.language.mistakes import end_of_stage, part
 from flexdyn_ros.description.language.statements import Statement
 
@@ -59,6 +61,7 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
         road=build_robot.build_road(layer.robot, context),
         drive=build_robot.build_drive(layer.robot, context),
         platform=_platform(layer, context),
+        extras=_extras(layer, context),
         kind=kind,
         overrides=overrides,
         warnings=tuple(context.warnings),
@@ -72,6 +75,16 @@ def _platform(layer: Layer, context: Context) -> Platform | None:
     from flexdyn_ros.description.elements.platforms import build_platform
 
     return build_platform(said, context)
+
+
+def _extras(layer: Layer, context: Context) -> dict[str, tuple[Any, ...]]:
+    """Records of the elements that were added to the schema, by the name of the element."""
+    found = {
+        rule.name: tuple(build(rule.record, said, context) for said in layer.robot.all(rule.name))
+        for rule in schema.added_elements()
+        if rule.record is not None
+    }
+    return {name: records for name, records in found.items() if records}
 
 
 def _extended_joints(layer: Layer, context: Context) -> dict[str, tuple[Joint, Statement]]:

@@ -159,9 +159,10 @@ class Override:
 class RobotDescription:
     """All that a description says, checked as far as text can be checked.
 
-    root is the name of the root link; links and joints keep the order of the file. kind is `tree`, `mobile`,
-    `continuum` or `platform`. text is the expanded URDF that was read, file the path it came from (None
-    for text).
+    root is the name of the root link; links and joints keep the order of the file. extras: the records of
+    elements that `schema.add_element` has added, by the name of the element. kind is `tree`, `mobile`,
+    `continuum` or `platform`. text is the expanded URDF that was read, file the path it came from (None for
+    text).
     """
 
     name: str
@@ -177,6 +178,7 @@ class RobotDescription:
     road: Road | None = None
     drive: Drive | None = None
     platform: Platform | None = None
+    extras: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     kind: str = "tree"
     overrides: tuple[Override, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -218,12 +220,13 @@ class RobotDescription:
         return {parent: tuple(joints) for parent, joints in children.items()}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "flexible_links", MappingProxyType(dict(self.flexible_links)))
+        for name in ("flexible_links", "extras"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def __getstate__(self) -> dict[str, Any]:
         """Read-only mappings do not pickle; plain ones do."""
         state = {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
-        return state | {"flexible_links": dict(self.flexible_links)}
+        return state | {"flexible_links": dict(self.flexible_links), "extras": dict(self.extras)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

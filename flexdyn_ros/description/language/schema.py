@@ -10,14 +10,14 @@ from flexdyn_ros.description.language import schema_joint as joint
 from flexdyn_ros.description.language import schema_link as link
 from flexdyn_ros.description.language import schema_platform as platform
 from flexdyn_ros.description.language import schema_robot as robot
-from flexdyn_ros.description.language.vocabulary import Element
+from flexdyn_ros.description.language.vocabulary import Element, rule_of
 
 VERSION = "1"
 
 ROBOT = Element(
     "robot",
     "the whole robot",
-    children=(
+    children=[
         robot.GRAVITY,
         robot.BASE,
         robot.FORMULATION,
@@ -25,12 +25,12 @@ ROBOT = Element(
         robot.ROAD,
         robot.DRIVE,
         platform.PLATFORM,
-    ),
+    ],
 )
 LINK = Element(
     "link",
     "a flexible link",
-    children=(
+    children=[
         link.BEAM,
         link.MODES,
         link.DAMPING,
@@ -38,18 +38,18 @@ LINK = Element(
         link.REMAINDER,
         link.ATTACH,
         link.DISPLAY,
-    ),
+    ],
 )
 JOINT = Element(
     "joint",
     "a joint",
-    children=(
+    children=[
         joint.ROTOR,
         joint.JOINT_ELASTICITY,
         joint.JOINT_SPRING,
         joint.FRICTION,
         joint.SECTION,
-    ),
+    ],
 )
 SCOPES = (ROBOT, LINK, JOINT)
 
@@ -57,3 +57,39 @@ SCOPES = (ROBOT, LINK, JOINT)
 def scope_of(tag: str) -> Element | None:
     """The scope (ROBOT, LINK or JOINT) that an element directly below <flexdyn> belongs to."""
     return next((scope for scope in SCOPES if scope.child(tag)), None)
+
+
+#: elements of the whole robot that were added to those above
+_added: list[Element] = []
+
+
+def add_element(record: type) -> None:
+    """Make `<flexdyn>` know one more element of the whole robot: a class made by `vocabulary.element`.
+
+    From then on the reader, the YAML mirror, the reference page and the XSD know it, and
+    `RobotDescription.extras[name]` holds its records. The same class may be added again.
+
+    Raises
+    ------
+    ValueError
+        If another element of that name is there.
+    """
+    rule = rule_of(record)
+    if rule in _added:
+        return
+    if scope_of(rule.name) is not None:
+        raise ValueError(f"there is an element <{rule.name}> already: expected a name of its own")
+    ROBOT.children.append(rule)
+    _added.append(rule)
+
+
+def remove_element(record: type) -> None:
+    """Forget an element that `add_element` has added."""
+    rule = rule_of(record)
+    _added.remove(rule)
+    ROBOT.children.remove(rule)
+
+
+def added_elements() -> tuple[Element, ...]:
+    """Elements that `add_element` has added, in that order."""
+    return tuple(_added)

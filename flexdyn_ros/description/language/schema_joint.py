@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from flexdyn_ros.description.language.vocabulary import (
-    Attribute,
-    Element,
-    choice,
-    integer,
-    not_negative,
-    number,
-    positive,
-)
+from flexdyn_ros.description.language.tables import choice, integer, not_negative, number, positive
+from flexdyn_ros.description.language.vocabulary import Attribute, Element
 
 ROTOR = Element(
     "rotor",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from flexdyn_ros.description.language.vocabulary import (
-    Attribute,
-    Element,
+from flexdyn_ros.description.language.tables import (
     choice,
     not_negative,
     number,
@@ -13,6 +11,7 @@ from flexdyn_ros.description.language.vocabulary import (
     required,
     vector,
 )
+from flexdyn_ros.description.language.vocabulary import Attribute, Element
 
 _CONDUCTANCE = "m3/(s Pa)"
 _LUGRE = ("model", ("lugre",))

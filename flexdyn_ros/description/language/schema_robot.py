@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from flexdyn_ros.description.language.vocabulary import (
-    Attribute,
-    Element,
+from flexdyn_ros.description.language.tables import (
     choice,
     integer,
     not_negative,
@@ -14,6 +12,7 @@ from flexdyn_ros.description.language.vocabulary import (
     required,
     vector,
 )
+from flexdyn_ros.description.language.vocabulary import Attribute, Element
 
 ZERO = (0.0, 0.0, 0.0)
 

@@ -111,6 +111,9 @@ def complete(statement: Statement, **fallback: Any) -> dict[str, Any]:
         values[attribute.name] = default if given is None else given.value
     for attribute in element.settings:
         _check_condition(statement, attribute, values)
+        if attribute.implied is not None and attribute.name not in statement.values:
+            other, allowed = attribute.only or ("", ())
+            values[attribute.name] = attribute.implied if values.get(other) in allowed else None
     return values
 
 
