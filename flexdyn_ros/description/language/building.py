@@ -14,8 +14,8 @@ Record = TypeVar("Record")
 def build(record: type[Record], said: Statement, context: Any, **more: Any) -> Record:
     """The record of an element and, within it, those of its child elements.
 
-    context is handed to the record's `settle` and `check` (vocabulary.element); more are values of fields that
-    are no attributes. A field `line` gets the line of the element.
+    context is handed to the record's `settle` and `check` (vocabulary.element); more are values of fields
+    that are no attributes. A field `line` gets the line of the element.
 
     Raises
     ------

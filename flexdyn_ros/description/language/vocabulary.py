@@ -116,12 +116,13 @@ def declare(
     name: that of the attribute where the field has another. shown: words for a default that depends on more
     than this attribute; `default` is then that of the record alone.
     """
+    own = shown or default is MISSING or (default == () and more.get("is_text"))
     about = Attribute(
         name,
         type,
         meaning,
         unit,
-        default=None if shown or default is MISSING else default,
+        default=None if own else default,
         required=default is MISSING and not shown,
         shown=shown,
         **more,
@@ -161,7 +162,7 @@ def choice(choices: str, meaning: str, **more: Any) -> Any:
     return declare("choice", "", meaning, choices=tuple(choices.split()), **more)
 
 
-def station(meaning: str, choices: str = "", **more: Any) -> Any:
+def fraction(meaning: str, choices: str = "", **more: Any) -> Any:
     return declare("station", "-", meaning, choices=tuple(choices.split()), **more)
 
 
@@ -169,7 +170,7 @@ def reference(meaning: str, **more: Any) -> Any:
     return declare("name", "", meaning, **more)
 
 
-def file(meaning: str, **more: Any) -> Any:
+def file_name(meaning: str, **more: Any) -> Any:
     return declare("file", "", meaning, **more)
 
 
@@ -186,7 +187,7 @@ def child(*records: type, default: Any = MISSING, attribute: str = "") -> Any:
     return field(default=default, metadata={_DECLARED: Part(records, attribute=attribute)})
 
 
-def children(record: type, default: Any = ()) -> Any:
+def children(record: type, *, default: tuple[()]) -> Any:
     """A field that holds all child elements of this record."""
     return field(default=default, metadata={_DECLARED: Part((record,), many=True)})
 
@@ -194,8 +195,8 @@ def children(record: type, default: Any = ()) -> Any:
 @dataclass_transform(
     frozen_default=True,
     field_specifiers=(
-        number, positive, not_negative, vector, numbers, integer, boolean, choice, station, reference, file,
-        text, words, child, children,
+        number, positive, not_negative, vector, numbers, integer, boolean, choice, fraction, reference,
+        file_name, text, words, child, children,
     ),
 )  # fmt: skip
 def element(
@@ -239,7 +240,7 @@ def rule_of(record: type) -> Element:
 def declared(record: type, kind: type[Record]) -> list[tuple[str, Record]]:
     """(field, Attribute) or (field, Part), as kind asks, of all fields of a record that are declared so."""
     found: list[tuple[str, Any]] = []
-    for f in fields(record):  # type: ignore[arg-type]
+    for f in fields(record):
         about = f.metadata.get(_DECLARED)
         if isinstance(about, kind):
             if isinstance(about, Attribute) and not about.name:
