@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flexdyn_ros.description.elements import platform_records as elements
+from flexdyn_ros.description.elements import platforms as elements
 from flexdyn_ros.families.actuators.hydraulics import Hydraulics
 from flexdyn_ros.families.actuators.parameters import HydraulicModel, leg_parameters
 

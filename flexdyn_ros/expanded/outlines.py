@@ -7,7 +7,7 @@ from math import cos, pi, sin
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.description.elements.records import ISection, Rectangle, Rod, Tube
+from flexdyn_ros.description.elements.links import ISection, Rectangle, Rod, Tube
 
 __all__ = ["AROUND", "outline"]
 

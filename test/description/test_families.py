@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from flexdyn_ros.description import read
-from flexdyn_ros.description.elements import records as elements
-from flexdyn_ros.description.elements.platform_records import CylinderFriction
+from flexdyn_ros.description.elements import joints, links, wheels
+from flexdyn_ros.description.elements.platforms import CylinderFriction
 from flexdyn_ros.errors import DescriptionError
 
 HERE = Path(__file__).parent
@@ -54,7 +54,7 @@ def test_roads_of_every_kind(tmp_path: Path) -> None:
     (tmp_path / "road.csv").write_text("0, 0\n1, 0.1 # a step\n2, 0.1\n")
     sines = with_road('<road kind="sines" offset="0.1"><wave amplitude="1" wavelength="2"/>'
                       '<wave amplitude="0.5" wavelength="1" phase="0.2"/></road>')  # fmt: skip
-    assert read(sines).road.waves == (elements.Wave(1, 2, 0), elements.Wave(0.5, 1, 0.2))
+    assert read(sines).road.waves == (wheels.Wave(1, 2, 0), wheels.Wave(0.5, 1, 0.2))
     assert read(with_road('<road kind="bump" height="0.1" length="2"/>')).road.height == 0.1
     assert read(with_road('<road kind="step" height="0.1" length="2"/>')).road.length == 2
     assert read(with_road('<road kind="slope" grade="-0.1" contact="unilateral"/>')).road.grade == -0.1
@@ -68,7 +68,7 @@ def test_roads_of_every_kind(tmp_path: Path) -> None:
     file = tmp_path / "robot.urdf"
     file.write_text(with_road('<road kind="table" file="road.csv"/>'))
     assert read(file).road.points == ((0, 0), (1, 0.1), (2, 0.1))
-    assert read(with_road("<road/>")).road == elements.Road()
+    assert read(with_road("<road/>")).road == wheels.Road()
 
 
 def test_road_from_yaml_replaces_waves_as_a_whole(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_wrong_roads_are_refused(road: str, message: str, attribute: str | None)
 
 
 def test_drives_of_every_type(tmp_path: Path) -> None:
-    assert read(with_drive('<drive type="force"/>')).drive == elements.Drive("force", start=0.0)
+    assert read(with_drive('<drive type="force"/>')).drive == wheels.Drive("force", start=0.0)
     assert read(with_drive('<drive type="profile">0 0 1 2</drive>')).drive.points == ((0, 0), (1, 2))
     refused(with_drive('<drive type="force" speed="1"/>'), "no meaning", "speed")
     refused(with_drive('<drive type="profile"/>'), "no points", "file")
@@ -126,7 +126,7 @@ def test_floating_base_with_wheels_is_articulated() -> None:
 def test_tyre() -> None:
     tyre = '<tyre stiffness="2e5" damping="50" radius="0.3" mass="4"/>'
     text = MOBILE.replace('free_length="0.26"/></wheel>', f'free_length="0.26"/>{tyre}</wheel>', 1)
-    assert read(text).wheels[0].tyre == elements.Tyre(2e5, 50, 0.3, 4)
+    assert read(text).wheels[0].tyre == wheels.Tyre(2e5, 50, 0.3, 4)
     refused(MOBILE.replace('name="rear" link="base_link"', 'name="rear" link="base"'), "no link", "link")
 
 
@@ -165,7 +165,7 @@ def test_beam_without_mass_is_refused() -> None:
 def test_numbers_beside_a_name_override_the_material() -> None:
     beam = '<beam><rod radius="0.01"/><material name="steel" E="200e9" G="80e9"/></beam>'
     material = read(with_beam(beam)).flexible_links["boom"].beam.material
-    assert material == elements.Material("steel", 200e9, 7850.0, 80e9, None)
+    assert material == links.Material("steel", 200e9, 7850.0, 80e9, None)
 
 
 def test_imported_modes_stand_alone(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_section_with_pressure_and_numbers_per_actuator() -> None:
     )
     section = read(text).sections[0]
     assert section.stiffness == (1700, 1800, 1900)
-    assert section.pressure == elements.Pressure(1e-4, 0.02, None)
+    assert section.pressure == joints.Pressure(1e-4, 0.02, None)
 
 
 def test_soft_arm_with_another_movable_joint_is_refused() -> None:

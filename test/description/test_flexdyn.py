@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from flexdyn_ros.description import Base, Formulation, read
-from flexdyn_ros.description.elements import platform_records as platform_elements
-from flexdyn_ros.description.elements import records as elements
+from flexdyn_ros.description.elements import joints, links, platforms, wheels
 from flexdyn_ros.description.elements.joints import PRESETS
 from flexdyn_ros.description.language import schema
 from flexdyn_ros.errors import DescriptionError
@@ -33,8 +32,8 @@ def pendulum(more: str = "", beam: str = "", whole: str = ""):
 def test_pendulum_of_two_lines() -> None:
     robot = pendulum()
     boom = robot.flexible_links["boom"]
-    assert boom.beam.section == elements.Tube(0.025, 0.002)
-    assert boom.beam.material == elements.Material("steel", 210e9, 7850.0, None, 0.30)
+    assert boom.beam.section == links.Tube(0.025, 0.002)
+    assert boom.beam.material == links.Material("steel", 210e9, 7850.0, None, 0.30)
     assert (boom.modes.axial, boom.modes.bending_y, boom.modes.bending_z, boom.modes.torsion) == (0, 0, 3, 0)
     assert (boom.modes.basis, boom.modes.boundary) == ("eigen", "clamped-free")
     assert (boom.damping, boom.bodies, boom.remainder, boom.attach) == (None, (), "auto", ())
@@ -68,7 +67,7 @@ def test_mobile_arm() -> None:
     assert (robot.formulation.method, robot.formulation.rotary_inertia) == ("floating_frame", "none")
     assert (robot.formulation.stiffening, robot.formulation.suspension) == ("none", "small_angle")
     assert [wheel.name for wheel in robot.wheels] == ["rear", "front"]
-    assert robot.wheels[0].suspension == elements.Suspension(952, 95, 0.26)
+    assert robot.wheels[0].suspension == wheels.Suspension(952, 95, 0.26)
     assert (robot.road.kind, robot.road.wavelength, robot.road.start) == ("sine", 0.4, -0.35)
     assert (robot.drive.type, robot.drive.speed, robot.drive.start) == ("speed", 0.3, 0)
     assert robot.flexible_links["link_1"].modes.basis == "hermite"
@@ -166,10 +165,10 @@ def test_joint_elements() -> None:
         '<joint_spring stiffness="2"/></flexdyn><flexdyn reference="pivot"><friction static="0.5"/></flexdyn>'
     )
     joint = pendulum(whole=said).joint("pivot")
-    assert joint.rotor == elements.Rotor(1e-4, 100.0)
-    assert joint.elasticity == elements.JointElasticity(5e3, 0.0)
-    assert joint.spring == elements.JointSpring(2.0, 0.0)
-    assert joint.dry_friction == elements.DryFriction(0.5, None, 1e-3)
+    assert joint.rotor == joints.Rotor(1e-4, 100.0)
+    assert joint.elasticity == joints.JointElasticity(5e3, 0.0)
+    assert joint.spring == joints.JointSpring(2.0, 0.0)
+    assert joint.dry_friction == joints.DryFriction(0.5, None, 1e-3)
 
 
 def test_paper_preset() -> None:
@@ -230,19 +229,19 @@ def test_default_namespace_is_tolerated() -> None:
 RECORDS = {
     "base": Base,
     "formulation": Formulation,
-    "beam": elements.Beam,
-    "modes": elements.Modes,
-    "damping": elements.ModalDamping,
-    "display": elements.Display,
-    "rotor": elements.Rotor,
-    "joint_elasticity": elements.JointElasticity,
-    "joint_spring": elements.JointSpring,
-    "friction": elements.DryFriction,
-    "section": elements.Section,
-    "wheel": elements.Wheel,
-    "road": elements.Road,
-    "drive": elements.Drive,
-    "platform": platform_elements.Platform,
+    "beam": links.Beam,
+    "modes": links.Modes,
+    "damping": links.ModalDamping,
+    "display": links.Display,
+    "rotor": joints.Rotor,
+    "joint_elasticity": joints.JointElasticity,
+    "joint_spring": joints.JointSpring,
+    "friction": joints.DryFriction,
+    "section": joints.Section,
+    "wheel": wheels.Wheel,
+    "road": wheels.Road,
+    "drive": wheels.Drive,
+    "platform": platforms.Platform,
 }
 
 

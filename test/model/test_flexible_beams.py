@@ -5,7 +5,7 @@ import pytest
 from flexible_robots import branched
 
 from flexdyn_ros.description import read
-from flexdyn_ros.description.elements.records import ISection, Rectangle, Rod, Tube
+from flexdyn_ros.description.elements.links import ISection, Rectangle, Rod, Tube
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams.bases import chosen_modes
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import modal_integrals

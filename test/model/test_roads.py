@@ -7,7 +7,7 @@ import pytest
 from mobile_arms import chain
 
 import flexdyn_ros
-from flexdyn_ros.description.elements.records import Road, Wave
+from flexdyn_ros.description.elements.wheels import Road, Wave
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.families.wheeled.kernels.road import road_at
 from flexdyn_ros.families.wheeled.roads import PackedRoad, enveloped, iso_road, iso_waves

@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from flexdyn_ros.description.elements import formulations
-from flexdyn_ros.description.elements import joints as build_joints
-from flexdyn_ros.description.elements import links as build_links
-from flexdyn_ros.description.elements import robot as build_robot
 from flexdyn_ros.description.elements.context import Context
-from flexdyn_ros.description.elements.description import Joint, Override, RobotDescription
-from flexdyn_ros.description.elements.records import Section
+from flexdyn_ros.description.elements.description import (
+    Base,
+    Gravity,
+    Joint,
+    Override,
+    RobotDescription,
+    Vec3,
+)
+from flexdyn_ros.description.elements.joints import (
+    DryFriction,
+    JointElasticity,
+    JointSpring,
+    Rotor,
+    Section,
+    check_chain,
+)
+from flexdyn_ros.description.elements.links import FlexibleLink
+from flexdyn_ros.description.elements.platforms import Platform, with_hydraulics_of_legs
+from flexdyn_ros.description.elements.wheels import Drive, Road, Wheel
+from flexdyn_ros.description.language import schema
 from flexdyn_ros.description.language.blocks import Layer
+from flexdyn_ros.description.language.building import build
 from flexdyn_ros.description.language.mistakes import end_of_stage, part
 from flexdyn_ros.description.language.statements import Statement
+from flexdyn_ros.description.language.vocabulary import Record, rule_of
 
-if TYPE_CHECKING:
-    from flexdyn_ros.description.elements.platform_records import Platform
+#: fields of a Joint that `<flexdyn>` fills
+_OF_JOINT: dict[str, type] = {
+    "rotor": Rotor,
+    "elasticity": JointElasticity,
+    "spring": JointSpring,
+    "dry_friction": DryFriction,
+}
 
 
 def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, ...]) -> RobotDescription:
-    """The description with all that `<flexdyn>`, YAML and options say."""
-    floating = robot.base if robot.base.type == "floating" else None
+    """The description with all that `<flexdyn>`, YAML and options state."""
     context = Context(
         links={link.name: link for link in robot.links},
         joints={joint.name: joint for joint in robot.joints},
@@ -31,66 +52,98 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
         warnings=list(robot.warnings),
     )
     flexible = {}
-    for name, said in layer.links.items():
+    for name, statement in layer.links.items():
         with part():
-            flexible[name] = build_links.build_link(name, said, context)
-    flexible_links = {name: link for name, link in flexible.items() if link is not None}
-    extended = _extended_joints(layer, context)
-    sections = _sections(layer, context)
-    said_sections = {section.joint: _section_of(layer, section.joint) for section in sections}
-    kind = formulations.kind_of(layer.robot, bool(sections))
-    formulations.refuse_mixtures(
-        layer.robot, kind, said_sections, {name: layer.links[name] for name in flexible_links}, extended
+            if any(statement.children.values()):
+                flexible[name] = build(FlexibleLink, statement, replace(context, owner=name), link=name)
+    extended = {}
+    for name, statement in layer.joints.items():
+        with part():
+            extended[name] = _extended(context.joints[name], statement, replace(context, owner=name))
+    end_of_stage()
+    said_sections = {
+        name: section
+        for name, statement in layer.joints.items()
+        if (section := statement.child("section")) is not None
+    }
+    sections = tuple(
+        build(Section, statement, replace(context, owner=name), joint=name)
+        for name, statement in said_sections.items()
     )
+    kind = formulations.kind_of(layer.robot, bool(sections))
+    formulations.refuse_mixtures(layer, kind, said_sections, flexible, extended)
     if kind == "continuum":
-        sections = build_joints.check_chain(list(sections), said_sections, context)
-    base = build_robot.build_base(layer.robot, floating)
+        sections = check_chain(sections, said_sections, context)
+    base = _base(layer.robot, robot.base, context)
+    context = replace(context, base=base, flexible=flexible)
+    platform = _single(Platform, layer.robot, context)
     return replace(
         robot,
-        joints=tuple(extended[joint.name][0] if joint.name in extended else joint for joint in robot.joints),
-        gravity=build_robot.build_gravity(layer.robot),
+        joints=tuple(extended.get(joint.name, joint) for joint in robot.joints),
+        gravity=_gravity(layer.robot, context),
         base=base,
         formulation=formulations.build_formulation(
-            layer.robot, kind, base, flexible_links, sections, context.warnings
+            layer.robot, kind, base, flexible, sections, context.warnings
         ),
-        flexible_links=flexible_links,
+        flexible_links=flexible,
         sections=sections,
-        wheels=build_robot.build_wheels(layer.robot, base, flexible_links, context),
-        road=build_robot.build_road(layer.robot, context),
-        drive=build_robot.build_drive(layer.robot, context),
-        platform=_platform(layer, context),
+        wheels=tuple(build(Wheel, each, context) for each in layer.robot.all("wheel")),
+        road=_road(layer.robot, context),
+        drive=_single(Drive, layer.robot, context),
+        platform=None if platform is None else with_hydraulics_of_legs(platform),
+        extras=_extras(layer, context),
         kind=kind,
         overrides=overrides,
         warnings=tuple(context.warnings),
     )
 
 
-def _platform(layer: Layer, context: Context) -> Platform | None:
-    said = layer.robot.child("platform")
-    if said is None:
-        return None
-    from flexdyn_ros.description.elements.platforms import build_platform
-
-    return build_platform(said, context)
+def _single(record: type[Record], parent: Statement, context: Context) -> Record | None:
+    """The record of a single child element, None if nothing is stated of it."""
+    statement = parent.child(rule_of(record).name)
+    return None if statement is None else build(record, statement, context)
 
 
-def _extended_joints(layer: Layer, context: Context) -> dict[str, tuple[Joint, Statement]]:
-    found = {}
-    for name, said in layer.joints.items():
-        with part():
-            found[name] = (build_joints.build_joint(context.joints[name], said), said)
-    end_of_stage()
-    return found
+def _extended(joint: Joint, statement: Statement, context: Context) -> Joint:
+    """The joint with what `<flexdyn>` adds to it (all but a section)."""
+    added: dict[str, Any] = {name: _single(record, statement, context) for name, record in _OF_JOINT.items()}
+    elasticity = statement.child("joint_elasticity")
+    if elasticity is not None and added["rotor"] is None:
+        expected = '<rotor inertia="..."/> of the same joint'
+        elasticity.fail("<joint_elasticity> needs <rotor>", None, expected)
+    return replace(joint, **added)
 
 
-def _sections(layer: Layer, context: Context) -> tuple[Section, ...]:
-    return tuple(
-        build_joints.build_section(context.joints[name], said.child("section") or said)
-        for name, said in layer.joints.items()
-        if said.child("section") is not None
-    )
+def _gravity(robot: Statement, context: Context) -> Vec3:
+    return (_single(Gravity, robot, context) or Gravity()).gravity
 
 
-def _section_of(layer: Layer, joint: str) -> Statement:
-    said = layer.joints[joint]
-    return said.child("section") or said
+def _base(robot: Statement, urdf: Base, context: Context) -> Base:
+    """The base as `<base>` states it, or floating as the URDF does."""
+    base, statement = _single(Base, robot, context), robot.child("base")
+    if urdf.type != "floating":
+        return base or Base()
+    if base is None or statement is None:
+        return urdf
+    if statement.get("type") not in (None, "floating"):
+        statement.fail(f"the URDF's joint '{urdf.joint}' makes the base floating", "type", "floating")
+    return replace(base, type="floating", joint=urdf.joint, world=urdf.world)
+
+
+def _road(robot: Statement, context: Context) -> Road | None:
+    """The road as `<road>` states it, or a Python callable that options give."""
+    statement = robot.child("road")
+    function = None if statement is None else statement.values.pop("callable", None)
+    if statement is None or function is None:
+        return _single(Road, robot, context)
+    return Road("callable", contact=statement.get("contact") or "monitor", function=function.value)
+
+
+def _extras(layer: Layer, context: Context) -> dict[str, tuple[Any, ...]]:
+    """Records of the elements that were added to the schema, by the name of the element."""
+    found: dict[str, tuple[Any, ...]] = {
+        rule.name: tuple(build(rule.record, each, context) for each in layer.robot.all(rule.name))
+        for rule in schema.added_elements()
+        if rule.record is not None
+    }
+    return {name: records for name, records in found.items() if records}

@@ -12,22 +12,21 @@ from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from flexdyn_ros.description.language.vocabulary import boolean, choice, element, integer, positive, vector
 from flexdyn_ros.errors import UnknownNameError
 
 # imported when a description asks for them: making a frozen dataclass takes a millisecond
 if TYPE_CHECKING:
-    from flexdyn_ros.description.elements.platform_records import Platform
-    from flexdyn_ros.description.elements.records import (
-        Drive,
+    from flexdyn_ros.description.elements.joints import (
         DryFriction,
-        FlexibleLink,
         JointElasticity,
         JointSpring,
-        Road,
         Rotor,
         Section,
-        Wheel,
     )
+    from flexdyn_ros.description.elements.links import FlexibleLink
+    from flexdyn_ros.description.elements.platforms import Platform
+    from flexdyn_ros.description.elements.wheels import Drive, Road, Wheel
 
 __all__ = [
     "Base",
@@ -42,6 +41,7 @@ __all__ = [
 ]
 
 Vec3 = tuple[float, float, float]
+ZERO: Vec3 = (0.0, 0.0, 0.0)
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.80665)
 
 
@@ -101,8 +101,8 @@ class Joint:
     type: str
     parent: str
     child: str
-    xyz: Vec3 = (0.0, 0.0, 0.0)
-    rpy: Vec3 = (0.0, 0.0, 0.0)
+    xyz: Vec3 = ZERO
+    rpy: Vec3 = ZERO
     axis: Vec3 | None = None
     limit: Limit = Limit()
     damping: float = 0.0
@@ -115,34 +115,71 @@ class Joint:
     line: int | None = None
 
 
-@dataclass(frozen=True)
-class Base:
-    """How the root link stands in the world. joint, world: names of the URDF joint and link that said
-    `floating`."""
+@element("gravity", "Acceleration of free fall, in world axes.")
+class Gravity:
+    gravity: Vec3 = vector(
+        "m/s2", "acceleration of free fall in world axes", is_text=True, default=STANDARD_GRAVITY
+    )
 
-    type: str = "fixed"
-    xyz: Vec3 = (0.0, 0.0, 0.0)
-    rpy: Vec3 = (0.0, 0.0, 0.0)
+
+@element(
+    "base",
+    "How the root link stands in the world. A URDF `floating` joint under a link `world` means floating.",
+)
+class Base:
+    """joint, world: names of the URDF joint and link that state `floating`."""
+
+    type: str = choice("fixed floating planar", "planar = x, z and pitch only", default="fixed")
+    xyz: Vec3 = vector(
+        "m", "position of the root link (fixed), or of the zero of its coordinates (planar)", default=ZERO
+    )
+    rpy: Vec3 = vector("rad", "its orientation: roll, pitch, yaw", default=ZERO)
     joint: str | None = None
     world: str | None = None
 
 
-@dataclass(frozen=True)
+@element("formulation", "Which equations are used. Attributes of another kind of robot are refused.")
 class Formulation:
-    """Which equations are used; None where the attribute has no meaning for the robot's kind."""
+    """None where the attribute has no meaning for the robot's kind; defaults are those of trees."""
 
-    method: str | None = "articulated"
-    flexible: bool | None = True
-    rotary_inertia: str | None = "consistent"
-    frame: str | None = "so3"
-    stiffening: str | None = "full"
-    preset: str | None = None
-    suspension: str | None = None
-    kinematics: str | None = None
-    order: int | None = None
-    mass_model: str | None = None
-    energy_ratio: float | None = None
-    leg_spin: str | None = None
+    method: str | None = choice(
+        "articulated lagrange floating_frame", "path that computes", shown="by kind", default="articulated"
+    )
+    flexible: bool | None = boolean("false: the rigid twin, masses unchanged", shown="true", default=True)
+    rotary_inertia: str | None = choice(
+        "consistent paper none",
+        "rotary inertia of beam sections; none = line mass, without torsion modes",
+        shown="consistent; none with floating_frame",
+        default="consistent",
+    )
+    frame: str | None = choice(
+        "so3 affine", "section frames; affine only with lagrange", shown="so3", default="so3"
+    )
+    stiffening: str | None = choice(
+        "full geometric none",
+        "foreshortening, centrifugal stiffness (floating_frame), or nothing",
+        shown="full; none with floating_frame",
+        default="full",
+    )
+    preset: str | None = choice("paper", "= lagrange, paper, affine, none; these not beside it", default=None)
+    suspension: str | None = choice(
+        "small_angle exact", "mobile: geometry of the suspension", shown="small_angle", default=None
+    )
+    kinematics: str | None = choice(
+        "exact modal", "continuum: section kinematics", shown="exact", default=None
+    )
+    order: int | None = integer(
+        "continuum: order of the modal series", least=1, most=30, shown="11", default=None
+    )
+    mass_model: str | None = choice(
+        "distributed lumped lumped2", "continuum: mass model", shown="distributed", default=None
+    )
+    energy_ratio: float | None = positive(
+        "-", "continuum: energy ratio of the lumped models", shown="0.56", default=None
+    )
+    leg_spin: str | None = choice(
+        "universal none", "platform: spin of the legs about their axes", shown="universal", default=None
+    )
 
 
 @dataclass(frozen=True)
@@ -159,9 +196,10 @@ class Override:
 class RobotDescription:
     """All that a description says, checked as far as text can be checked.
 
-    root is the name of the root link; links and joints keep the order of the file. kind is `tree`, `mobile`,
-    `continuum` or `platform`. text is the expanded URDF that was read, file the path it came from (None
-    for text).
+    root is the name of the root link; links and joints keep the order of the file. extras: the records of
+    elements that `schema.add_element` has added, by the name of the element. kind is `tree`, `mobile`,
+    `continuum` or `platform`. text is the expanded URDF that was read, file the path it came from (None for
+    text).
     """
 
     name: str
@@ -177,6 +215,7 @@ class RobotDescription:
     road: Road | None = None
     drive: Drive | None = None
     platform: Platform | None = None
+    extras: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     kind: str = "tree"
     overrides: tuple[Override, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -218,12 +257,13 @@ class RobotDescription:
         return {parent: tuple(joints) for parent, joints in children.items()}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "flexible_links", MappingProxyType(dict(self.flexible_links)))
+        for name in ("flexible_links", "extras"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def __getstate__(self) -> dict[str, Any]:
         """Read-only mappings do not pickle; plain ones do."""
         state = {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
-        return state | {"flexible_links": dict(self.flexible_links)}
+        return state | {"flexible_links": dict(self.flexible_links), "extras": dict(self.extras)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from flexdyn_ros.description.elements.description import Base, Formulation, Joint
-from flexdyn_ros.description.elements.records import FlexibleLink, Section
+from flexdyn_ros.description.elements.joints import Section
+from flexdyn_ros.description.elements.links import FlexibleLink
+from flexdyn_ros.description.language.blocks import Layer
 from flexdyn_ros.description.language.statements import Statement, complete
+from flexdyn_ros.description.language.vocabulary import rule_of
 from flexdyn_ros.errors import FlexdynWarning
 
 # per kind: the attributes that have a meaning, with the values allowed (None: any) ; the first is the default
@@ -85,7 +88,7 @@ def build_formulation(
     FlexdynWarning
         Where another stiffening is computed than the one asked for.
     """
-    said = robot.child("formulation") or Statement(_rule(robot), robot.place)
+    said = robot.child("formulation") or Statement(rule_of(Formulation), robot.place)
     complete(said)
     allowed = _ALLOWED[_family(said, kind, base)]
     _refuse_foreign(said, kind, allowed)
@@ -103,10 +106,6 @@ def build_formulation(
         warnings.warn(_GEOMETRIC, FlexdynWarning, stacklevel=2)
         formulation = replace(formulation, stiffening="full")
     return formulation
-
-
-def _rule(robot: Statement) -> Any:
-    return robot.element.child("formulation")
 
 
 def _family(said: Statement, kind: str, base: Base) -> str:
@@ -156,26 +155,26 @@ def _check(
 
 
 def refuse_mixtures(
-    robot: Statement,
+    layer: Layer,
     kind: str,
     sections: Mapping[str, Statement],
-    links: Mapping[str, Statement],
-    joints: Mapping[str, tuple[Joint, Statement]],
+    flexible: Iterable[str],
+    joints: Mapping[str, Joint],
 ) -> None:
     """Platform and continuum mix with nothing flexible; wheels, road and drive belong to mobile robots."""
     if kind == "platform":
         for name, section in sections.items():
             section.fail(f"soft section '{name}' in a robot with a platform", None, "one of them")
     if kind in ("platform", "continuum"):
-        for name, link in links.items():
-            link.fail(f"flexible link '{name}' in a robot of kind {kind}", None, "no flexible links")
-        for name, (joint, said) in joints.items():
+        of_kind = f"in a robot of kind {kind}"
+        for name in flexible:
+            layer.links[name].fail(f"flexible link '{name}' {of_kind}", None, "no flexible links")
+        for name, joint in joints.items():
             if joint.elasticity is not None:
-                said.fail(f"elastic joint '{name}' in a robot of kind {kind}", None, "no elastic joints")
-        for wheel in robot.all("wheel"):
-            wheel.fail(f"a wheel in a robot of kind {kind}", None, "no wheels")
+                layer.joints[name].fail(f"elastic joint '{name}' {of_kind}", None, "no elastic joints")
+        for wheel in layer.robot.all("wheel"):
+            wheel.fail(f"a wheel {of_kind}", None, "no wheels")
     if kind != "mobile":
         for tag in ("road", "drive"):
-            child = robot.child(tag)
-            if child is not None:
+            for child in layer.robot.all(tag):
                 child.fail(f"<{tag}> in a robot without wheels", None, "a <wheel>, or nothing")

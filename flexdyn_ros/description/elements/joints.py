@@ -1,27 +1,28 @@
-"""From statements about a joint to its rotor, springs and friction, or to a soft section."""
+"""Elements of a joint: rotor, springs, friction, and the soft section that a fixed joint becomes."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from math import ceil, pi
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from flexdyn_ros.description.elements.context import Context
-from flexdyn_ros.description.elements.description import Joint
-from flexdyn_ros.description.elements.records import (
-    DryFriction,
-    JointElasticity,
-    JointSpring,
-    Pressure,
-    Rotor,
-    Section,
+from flexdyn_ros.description.elements.description import Vec3
+from flexdyn_ros.description.language.vocabulary import (
+    child,
+    choice,
+    element,
+    integer,
+    not_negative,
+    number,
+    numbers,
+    positive,
 )
-from flexdyn_ros.description.language.statements import Statement, complete
 
-# Values of spec continuum 9: `robio2011` is Table I of Godage et al. (ROBIO 2011); of `bai2022`, stiffness
-# and
-# damping are assumed.
+if TYPE_CHECKING:
+    from flexdyn_ros.description.elements.context import Context
+    from flexdyn_ros.description.language.statements import Statement
+
+#: `robio2011` is Table I of Godage et al. (ROBIO 2011); of `bai2022`, stiffness and damping are assumed
 PRESETS: dict[str, dict[str, Any]] = {
     "bai2022": {
         "length": 0.15,
@@ -46,7 +47,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 _TABLE = "Godage et al. 2011, Table I"
 _ENERGIES = "reconstructed from published energies"
-#: where the numbers of presets come from (continuum specification, section 9)
+#: where the numbers of presets come from
 PRESET_ORIGINS: dict[str, dict[str, str]] = {
     "bai2022": {
         "length": _ENERGIES,
@@ -59,69 +60,118 @@ PRESET_ORIGINS: dict[str, dict[str, str]] = {
     },
     "robio2011": dict.fromkeys(PRESETS["robio2011"], _TABLE),
 }
-_NEEDED = ("length", "radius", "mass", "stiffness", "lower", "upper")
-_DEFAULTS: dict[str, Any] = {
-    "damping": (0.0,),
-    "limit_stiffness": 0.0,
-    "limit_damping": 0.0,
-    "bending_stiffness": 0.0,
-}
 _MOVABLE = ("revolute", "continuous", "prismatic")
 
 
-def build_joint(joint: Joint, said: Statement) -> Joint:
-    """The joint with what `<flexdyn>` adds to it (all but a section)."""
-    rotor, elasticity = said.child("rotor"), said.child("joint_elasticity")
-    spring, friction = said.child("joint_spring"), said.child("friction")
-    for child in (rotor, elasticity, spring, friction):
-        if child is not None:
-            _check_movable(joint, child)
-    if elasticity is not None and rotor is None:
-        elasticity.fail("<joint_elasticity> needs <rotor>", None, '<rotor inertia="..."/> of the same joint')
-    return replace(
-        joint,
-        rotor=None if rotor is None else Rotor(**complete(rotor)),
-        elasticity=None if elasticity is None else JointElasticity(**complete(elasticity)),
-        spring=None if spring is None else JointSpring(**complete(spring)),
-        dry_friction=None if friction is None else _friction(joint, friction),
+class _OfMovable:
+    """What only a joint with a coordinate of its own may have."""
+
+    def check(self, statement: Statement, context: Context) -> None:
+        joint = context.joints[context.owner]
+        if joint.type not in _MOVABLE:
+            expected = "a joint of type " + ", ".join(_MOVABLE)
+            statement.fail(f"joint '{joint.name}' is {joint.type}", None, expected)
+        if joint.mimic is not None:
+            message = f"joint '{joint.name}' mimics another"
+            statement.fail(message, None, "a joint with a coordinate of its own")
+
+
+@element("rotor", "The motor's rotor; adds gear_ratio^2 x inertia to the joint.")
+class Rotor(_OfMovable):
+    inertia: float = positive("kg m2 (kg)", "on the motor side")
+    gear_ratio: float = positive("-", "turns of the motor per turn of the joint", default=1.0)
+
+
+@element(
+    "joint_elasticity",
+    "Series spring between motor and joint; needs <rotor>; adds the coordinate JOINT/motor.",
+)
+class JointElasticity(_OfMovable):
+    stiffness: float = positive("N m/rad (N/m)", "on the joint side")
+    damping: float = not_negative("N m s/rad (N s/m)", "on the joint side", default=0.0)
+
+
+@element("joint_spring", "Parallel spring between parent and child.")
+class JointSpring(_OfMovable):
+    stiffness: float = positive("N m/rad (N/m)", "stiffness")
+    reference: float = number("rad (m)", "position without load", default=0.0)
+
+
+@element("friction", "Shape of the dry friction whose Coulomb level is URDF's friction.")
+class DryFriction(_OfMovable):
+    static: float | None = not_negative(
+        "N m (N)", "static friction, at least URDF's friction", shown="URDF's friction", default=None
+    )
+    stribeck_velocity: float | None = positive(
+        "rad/s (m/s)", "velocity scale of the fall from static to Coulomb", default=None
+    )
+    smoothing_velocity: float = positive("rad/s (m/s)", "width of the smoothed step at zero", default=1e-3)
+
+    def check(self, statement: Statement, context: Context) -> None:
+        super().check(statement, context)
+        coulomb = context.joints[context.owner].friction
+        if self.static is not None and self.static < coulomb:
+            message = "static friction is below URDF's friction"
+            statement.fail(message, "static", f"a number >= {coulomb:g}")
+
+
+@element("pressure", "Actuators driven by pressure: force = area x (p - p_atm).")
+class Pressure:
+    area: float = positive("m2", "effective area of an actuator")
+    time_constant: float = not_negative("s", "lag of the supply in simulations, first order", default=0.0)
+    maximum: float | None = positive(
+        "Pa", "highest pressure of the supply, absolute", shown="none", default=None
     )
 
 
-def _check_movable(joint: Joint, said: Statement) -> None:
-    if joint.type not in _MOVABLE:
-        said.fail(f"joint '{joint.name}' is {joint.type}", None, "a joint of type " + ", ".join(_MOVABLE))
-    if joint.mimic is not None:
-        said.fail(f"joint '{joint.name}' mimics another", None, "a joint with a coordinate of its own")
+_PRESET = "or preset"
 
 
-def _friction(joint: Joint, said: Statement) -> DryFriction:
-    friction = DryFriction(**complete(said))
-    if friction.static is not None and friction.static < joint.friction:
-        said.fail("static friction is below URDF's friction", "static", f"a number >= {joint.friction:g}")
-    return friction
+@element(
+    "section",
+    "A soft section with three actuators; the fixed joint's origin is the undeformed section.",
+    kw_only=True,
+)
+class Section:
+    """A fixed joint made soft; stiffness and damping hold one number per actuator."""
 
-
-def build_section(joint: Joint, said: Statement) -> Section:
-    """The soft section that the fixed joint becomes."""
-    if joint.type != "fixed":
-        said.fail(f"joint '{joint.name}' is {joint.type}", None, "a section is a fixed joint")
-    preset = PRESETS.get(said.get("preset"), {})
-    values = complete(said, **{**_DEFAULTS, **preset})
-    for name in _NEEDED:
-        if values[name] is None:
-            said.fail(f"attribute '{name}' of <section> is missing", name, f"{name}, or a preset")
-    values["disc_radius"] = values["disc_radius"] or values["radius"]
-    for name in ("stiffness", "damping"):
-        values[name] = values[name] * 3 if len(values[name]) == 1 else values[name]
-    bending = _check_stroke(said, values)
-    values["quadrature"] = values["quadrature"] or _nodes(bending)
-    pressure = said.child("pressure")
-    return Section(
-        **values,
-        joint=joint.name,
-        pressure=None if pressure is None else Pressure(**complete(pressure)),
-        line=said.place.line,
+    joint: str
+    preset: str | None = choice(
+        " ".join(PRESETS), "fills the attributes that are not given (never gravity)", default=None
     )
+    length: float = positive("m", "undeformed length", shown=_PRESET)
+    radius: float = positive("m", "radius of the actuators' circle", shown=_PRESET)
+    disc_radius: float = positive("m", "radius of the disc that carries the mass", shown="radius")
+    mass: float = positive("kg", "of the section itself", shown=_PRESET)
+    stiffness: Vec3 = numbers("N/m", "per actuator", above=0.0, counts=(1, 3), shown=_PRESET)
+    damping: Vec3 = numbers("N s/m", "per actuator", least=0.0, counts=(1, 3), default=(0.0,))
+    lower: float = number("m", "least change of length, above -length", shown=_PRESET)
+    upper: float = number("m", "greatest change of length", shown=_PRESET)
+    limit_stiffness: float = not_negative("N/m", "one-sided stop outside the stroke", default=0.0)
+    limit_damping: float = not_negative("N s/m", "its damping", default=0.0)
+    bending_stiffness: float = not_negative("N m/rad2", "K_b in 1/2 K_b (theta/2)^2", default=0.0)
+    quadrature: int = integer(
+        "Gauss nodes", least=2, most=64, shown="6 + 1 per rad that strokes allow", default=8
+    )
+    pressure: Pressure | None = child(Pressure, default=None)
+    line: int | None = None
+
+    @staticmethod
+    def settle(values: dict[str, Any], statement: Statement, context: Context) -> None:
+        joint = context.joints[context.owner]
+        if joint.type != "fixed":
+            statement.fail(f"joint '{joint.name}' is {joint.type}", None, "a section is a fixed joint")
+        preset = PRESETS.get(values["preset"], {})
+        values |= {name: value for name, value in preset.items() if name not in statement.values}
+        for attribute in statement.element.attributes:
+            if attribute.shown == _PRESET and values[attribute.name] is None:
+                name = attribute.name
+                statement.fail(f"attribute '{name}' of <section> is missing", name, f"{name}, or a preset")
+        values["disc_radius"] = values["disc_radius"] or values["radius"]
+        for name in ("stiffness", "damping"):
+            values[name] = values[name] * 3 if len(values[name]) == 1 else values[name]
+        bending = _check_stroke(statement, values)
+        values["quadrature"] = values["quadrature"] or _nodes(bending)
 
 
 def _nodes(bending: float) -> int:
@@ -133,39 +183,38 @@ def _nodes(bending: float) -> int:
     return 6 + ceil(1.1 * bending)
 
 
-def _check_stroke(said: Statement, values: dict[str, Any]) -> float:
+def _check_stroke(statement: Statement, values: dict[str, Any]) -> float:
     """The greatest bending angle within the strokes [rad]."""
     lower, upper = values["lower"], values["upper"]
     if lower <= -values["length"]:
-        said.fail("the section would lose all its length", "lower", f"a number > {-values['length']:g} m")
+        statement.fail(
+            "the section would lose all its length", "lower", f"a number > {-values['length']:g} m"
+        )
     if lower >= upper:
-        said.fail("the stroke is empty", "lower", f"lower < upper = {upper:g} m")
-    # spec continuum 2: bending angle 2 sqrt(l1^2 + l2^2 + l3^2 - l1 l2 - l2 l3 - l3 l1) / (3 r), greatest
-    # with
-    # one actuator at one end of the stroke and two at the other
+        statement.fail("the stroke is empty", "lower", f"lower < upper = {upper:g} m")
+    # bending angle 2 sqrt(l1^2 + l2^2 + l3^2 - l1 l2 - l2 l3 - l3 l1) / (3 r) (docs/theory/continuum.md),
+    # greatest with one actuator at one end of the stroke and two at the other
     bending = 2.0 * (upper - lower) / (3.0 * values["radius"])
     if bending > 2.0 * pi:
         message = f"the section bends by {bending:.3g} rad at the limits"
-        said.fail(message, "upper", "at most 2 pi: a shorter stroke or a greater radius")
+        statement.fail(message, "upper", "at most 2 pi: a shorter stroke or a greater radius")
     return float(bending)
 
 
-def check_chain(sections: list[Section], said: dict[str, Statement], context: Context) -> tuple[Section, ...]:
+def check_chain(
+    sections: tuple[Section, ...], statements: dict[str, Statement], context: Context
+) -> tuple[Section, ...]:
     """The sections from base to tip; they must follow each other through fixed joints only."""
     for joint in context.joints.values():
         if joint.type != "fixed":
-            at = said[sections[0].joint]
-            at.fail(
-                f"joint '{joint.name}' is {joint.type}, a soft arm has fixed joints only",
-                None,
-                "fixed joints",
-            )
+            message = f"joint '{joint.name}' is {joint.type}, a soft arm has fixed joints only"
+            statements[sections[0].joint].fail(message, None, "fixed joints")
     depth = {section.joint: _above(section.joint, context) for section in sections}
     ordered = sorted(sections, key=lambda section: len(depth[section.joint]))
     for before, after in pairwise(ordered):
         if before.joint not in depth[after.joint]:
             message = f"sections '{before.joint}' and '{after.joint}' do not follow each other"
-            said[after.joint].fail(message, None, "one chain of sections")
+            statements[after.joint].fail(message, None, "one chain of sections")
     return tuple(ordered)
 
 

@@ -170,7 +170,7 @@ def _read_text(doc: Document, element: Xml, statement: Statement) -> None:
         _refuse_text(doc, element)
     elif text:
         statement.set(attribute, text, statement.place)
-    elif attribute.default is not None:
+    elif statement.element.settings == (attribute,):
         message = f"<{statement.element.name}> is empty"
         statement.place.fail(message, attribute.name, "", expected(attribute))
 

@@ -66,12 +66,13 @@ def _row(rule: Attribute, of_text: bool = False) -> str:
 
 
 def _default(rule: Attribute) -> str:
+    default = rule.implied if rule.default is None else rule.default
     if rule.required:
         return "required"
-    if rule.default is None:
+    if default is None:
         return rule.shown
-    if isinstance(rule.default, tuple):
-        return " ".join(f"{number:.10g}" for number in rule.default)
-    if isinstance(rule.default, bool):
-        return str(rule.default).lower()
-    return f"{rule.default:.10g}" if isinstance(rule.default, float) else str(rule.default)
+    if isinstance(default, tuple):
+        return " ".join(f"{number:.10g}" for number in default)
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f"{default:.10g}" if isinstance(default, float) else str(default)

@@ -92,12 +92,11 @@ def _shown(raw: Any) -> Any:
     return raw[:200] + "..." if isinstance(raw, str) and len(raw) > 200 else raw
 
 
-def complete(statement: Statement, **fallback: Any) -> dict[str, Any]:
-    """All settings of the element with defaults filled in; fallback replaces the schema's defaults.
+def complete(statement: Statement) -> dict[str, Any]:
+    """All settings of the element by name, with defaults filled in.
 
     Refuses missing required attributes, groups that exclude each other, and attributes that have a meaning
-    only
-    beside another value.
+    only beside another value.
     """
     element = statement.element
     _check_groups(statement)
@@ -107,10 +106,12 @@ def complete(statement: Statement, **fallback: Any) -> dict[str, Any]:
         if given is None and attribute.required:
             message = f"attribute '{attribute.name}' of <{element.name}> is missing"
             statement.fail(message, attribute.name, expected(attribute))
-        default = fallback.get(attribute.name, attribute.default)
-        values[attribute.name] = default if given is None else given.value
+        values[attribute.name] = attribute.default if given is None else given.value
     for attribute in element.settings:
         _check_condition(statement, attribute, values)
+        if attribute.implied is not None and attribute.name not in statement.values:
+            other, allowed = attribute.only or ("", ())
+            values[attribute.name] = attribute.implied if values.get(other) in allowed else None
     return values
 
 

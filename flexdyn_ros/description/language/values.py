@@ -68,7 +68,7 @@ def expected(attribute: Attribute) -> str:
 
 def _number(attribute: Attribute, raw: Any) -> float:
     value = _plain_number(raw)
-    if value is None or not _within(attribute, value):
+    if value is None or not is_within(attribute, value):
         raise WrongValue(expected(attribute))
     return value
 
@@ -87,7 +87,8 @@ def _plain_number(raw: Any) -> float | None:
     return None
 
 
-def _within(attribute: Attribute, value: float) -> bool:
+def is_within(attribute: Attribute, value: float) -> bool:
+    """Whether a number keeps the bounds of an attribute."""
     return not (
         (attribute.above is not None and value <= attribute.above)
         or (attribute.least is not None and value < attribute.least)
@@ -107,7 +108,7 @@ def _integer(attribute: Attribute, raw: Any) -> int:
         value = int(raw)
     else:
         value = None
-    if value is None or not _within(attribute, value):
+    if value is None or not is_within(attribute, value):
         raise WrongValue(expected(attribute))
     return value
 

@@ -1,23 +1,37 @@
-"""The words in which the schema is written: attributes and elements, as data."""
+"""The words in which attributes are declared: each one once, as a field of the record that it is read into.
+
+    @element("rotor", "The motor's rotor; adds gear_ratio^2 x inertia to the joint.")
+    class Rotor:
+        inertia: float = positive("kg m2 (kg)", "on the motor side")
+        gear_ratio: float = positive("-", "turns of the motor per turn of the joint", default=1.0)
+
+makes a frozen dataclass, and `rule_of(Rotor)`, from which the strict reader, the YAML mirror, the reference
+page, the XSD and the messages follow (`building.build` makes the record). An attribute without `default` (and
+without `shown`) is required. Parameters of nodes are declared in the same words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, TypeVar, dataclass_transform
+
+Record = TypeVar("Record")
+Condition = tuple[str, tuple[str, ...]]
+_DECLARED = "declared"
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute of an element.
+    """One attribute of an element, or one parameter of a node.
 
     type is `number`, `integer`, `boolean`, `vector` (three numbers), `numbers`, `text`, `name`, `words`,
-    `choice`,
-    `station` (a fraction, `root`, `tip` or one of `choices`) or `file`. above/least and below/most bound a
-    number
-    without and with the bound itself. counts are the lengths that `numbers` may have (empty: one or more).
-    only = (attribute, values): has a meaning only where that other attribute has one of these values, and is
-    refused elsewhere; needed likewise: must be given there. shown describes a default that is computed later.
+    `choice`, `station` (a fraction, `root`, `tip` or one of `choices`) or `file`. above/least and below/most
+    bound a number without and with the bound itself. counts are the lengths that `numbers` may have (empty:
+    one or more). only = (attribute, values): has a meaning only where that other attribute has one of these
+    values, and is refused elsewhere; implied is its value there if none is given; needed likewise: must be
+    given there. shown describes a default that is computed later. is_text: the element's text stands for it.
+    group marks attributes that belong together. live: a parameter that may change while its node runs.
     """
 
     name: str
@@ -32,32 +46,48 @@ class Attribute:
     most: float | None = None
     choices: tuple[str, ...] = ()
     counts: tuple[int, ...] = ()
-    only: tuple[str, tuple[str, ...]] | None = None
-    needed: tuple[str, tuple[str, ...]] | None = None
+    only: Condition | None = None
+    implied: Any = None
+    needed: Condition | None = None
     shown: str = ""
+    is_text: bool = False
+    group: str = ""
+    live: bool = False
 
 
 @dataclass(frozen=True)
+class Part:
+    """A field that holds child elements: one of these records, or of one record as many as there are.
+
+    attribute: only this attribute (or property) of the child's record is kept.
+    """
+
+    records: tuple[type, ...]
+    many: bool = False
+    attribute: str = ""
+
+
+@dataclass(frozen=True, eq=False)
 class Element:
-    """One element: what it may say and what it may hold.
+    """One element: the attributes that it may have, and the elements that it may hold.
 
     key names the attribute that tells several elements of this name apart; repeated without key is a plain
-    list.
-    text is the attribute that the element's text stands for. one_of holds groups of attributes of which at
-    most one
-    group may be used (exactly one if one_of_needed). of_callable: options may give a Python callable instead.
+    list. text is the attribute that the element's text stands for. one_of holds groups of attributes of which
+    at most one group may be used (exactly one if one_of_needed). of_callable: options may give a Python
+    callable instead. record is the frozen dataclass that it is read into.
     """
 
     name: str
     meaning: str
     attributes: tuple[Attribute, ...] = ()
-    children: tuple[Element, ...] = ()
+    children: list[Element] = field(default_factory=list)
     key: str | None = None
     repeated: bool = False
     text: Attribute | None = None
     one_of: tuple[tuple[str, ...], ...] = ()
     one_of_needed: bool = False
     of_callable: bool = False
+    record: type | None = None
 
     def attribute(self, name: str) -> Attribute | None:
         return next((a for a in self.attributes if a.name == name), None)
@@ -71,38 +101,149 @@ class Element:
         return self.attributes if self.text is None else (*self.attributes, self.text)
 
 
-def number(name: str, unit: str, meaning: str, default: float | None = None, **more: Any) -> Attribute:
-    return Attribute(name, "number", meaning, unit, default, **more)
+def declare(
+    type: str,
+    unit: str,
+    meaning: str,
+    *,
+    default: Any = MISSING,
+    shown: str = "",
+    name: str = "",
+    **more: Any,
+) -> Any:
+    """A field of a record that is an attribute.
+
+    name: that of the attribute where the field has another. shown: words for a default that depends on more
+    than this attribute; `default` is then that of the record alone.
+    """
+    own = shown or default is MISSING or (default == () and more.get("is_text"))
+    about = Attribute(
+        name,
+        type,
+        meaning,
+        unit,
+        default=None if own else default,
+        required=default is MISSING and not shown,
+        shown=shown,
+        **more,
+    )
+    return field(default=default, metadata={_DECLARED: about})
 
 
-def positive(name: str, unit: str, meaning: str, default: float | None = None, **more: Any) -> Attribute:
-    return number(name, unit, meaning, default, above=0.0, **more)
+def number(unit: str, meaning: str, **more: Any) -> Any:
+    return declare("number", unit, meaning, **more)
 
 
-def not_negative(name: str, unit: str, meaning: str, default: float | None = None, **more: Any) -> Attribute:
-    return number(name, unit, meaning, default, least=0.0, **more)
+def positive(unit: str, meaning: str, **more: Any) -> Any:
+    return declare("number", unit, meaning, above=0.0, **more)
 
 
-def vector(name: str, unit: str, meaning: str, default: tuple | None = None, **more: Any) -> Attribute:
-    return Attribute(name, "vector", meaning, unit, default, **more)
+def not_negative(unit: str, meaning: str, **more: Any) -> Any:
+    return declare("number", unit, meaning, least=0.0, **more)
 
 
-def choice(name: str, choices: str, meaning: str, default: str | None = None, **more: Any) -> Attribute:
-    return Attribute(name, "choice", meaning, "", default, choices=tuple(choices.split()), **more)
+def vector(unit: str, meaning: str, **more: Any) -> Any:
+    return declare("vector", unit, meaning, **more)
 
 
-def integer(name: str, meaning: str, default: int | None = None, **more: Any) -> Attribute:
-    return Attribute(name, "integer", meaning, "", default, **more)
+def numbers(unit: str, meaning: str, **more: Any) -> Any:
+    return declare("numbers", unit, meaning, **more)
 
 
-def reference(name: str, meaning: str) -> Attribute:
-    return Attribute(name, "name", meaning, required=True)
+def integer(meaning: str, **more: Any) -> Any:
+    return declare("integer", "", meaning, **more)
 
 
-def required(*attributes: Attribute) -> tuple[Attribute, ...]:
-    """The same attributes, all of them required."""
-    return tuple(replace(a, required=True) for a in attributes)
+def boolean(meaning: str, **more: Any) -> Any:
+    return declare("boolean", "", meaning, **more)
 
 
-def named(elements: tuple[Element, ...]) -> Mapping[str, Element]:
-    return {element.name: element for element in elements}
+def choice(choices: str, meaning: str, **more: Any) -> Any:
+    return declare("choice", "", meaning, choices=tuple(choices.split()), **more)
+
+
+def fraction(meaning: str, choices: str = "", **more: Any) -> Any:
+    return declare("station", "-", meaning, choices=tuple(choices.split()), **more)
+
+
+def reference(meaning: str, **more: Any) -> Any:
+    return declare("name", "", meaning, **more)
+
+
+def file_name(meaning: str, **more: Any) -> Any:
+    return declare("file", "", meaning, **more)
+
+
+def text(meaning: str, **more: Any) -> Any:
+    return declare("text", "", meaning, **more)
+
+
+def words(meaning: str, **more: Any) -> Any:
+    return declare("words", "", meaning, **more)
+
+
+def child(*records: type, default: Any = MISSING, attribute: str = "") -> Any:
+    """A field that holds one child element, which is one of these records; required without default."""
+    return field(default=default, metadata={_DECLARED: Part(records, attribute=attribute)})
+
+
+def children(record: type, *, default: tuple[()]) -> Any:
+    """A field that holds all child elements of this record."""
+    return field(default=default, metadata={_DECLARED: Part((record,), many=True)})
+
+
+@dataclass_transform(
+    frozen_default=True,
+    field_specifiers=(
+        number, positive, not_negative, vector, numbers, integer, boolean, choice, fraction, reference,
+        file_name, text, words, child, children,
+    ),
+)  # fmt: skip
+def element(
+    name: str, meaning: str, *, kw_only: bool = False, **more: Any
+) -> Callable[[type[Record]], type[Record]]:
+    """Make a class whose fields are declared in these words a frozen dataclass that knows its Element.
+
+    A method `check(self, said, context)` says what is wrong with several attributes together; a static
+    method `settle(values, said, context)` comes before the record is made, and may change the values. more:
+    `key`, `repeated`, `one_of`, `one_of_needed`, `of_callable` of Element.
+    """
+
+    def made(cls: type[Record]) -> type[Record]:
+        record: Any = dataclass(frozen=True, kw_only=kw_only)(cls)
+        attributes = tuple(about for _, about in declared(record, Attribute))
+        parts: dict[str, Element] = {}
+        for _, part in declared(record, Part):
+            parts |= {rule.name: rule for rule in map(rule_of, part.records)}
+        record.__element__ = Element(
+            name,
+            meaning,
+            tuple(about for about in attributes if not about.is_text),
+            list(parts.values()),
+            text=next((about for about in attributes if about.is_text), None),
+            record=record,
+            **more,
+        )
+        return record
+
+    return made
+
+
+def rule_of(record: type) -> Element:
+    """The element that a class was declared as; TypeError if it was not."""
+    rule = record.__dict__.get("__element__")
+    if rule is None:
+        raise TypeError(f"{record.__name__} is no declared element: expected a class made by @element")
+    return rule
+
+
+def declared(record: type, kind: type[Record]) -> list[tuple[str, Record]]:
+    """(field, Attribute) or (field, Part), as kind asks, of all fields of a record that are declared so."""
+    found: list[tuple[str, Any]] = []
+    for f in fields(record):
+        about = f.metadata.get(_DECLARED)
+        if isinstance(about, kind):
+            if isinstance(about, Attribute) and not about.name:
+                about = replace(about, name=f.name)
+            found.append((f.name, about))
+    return found

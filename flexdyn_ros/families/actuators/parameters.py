@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.description.elements.platform_records import Hydraulics, Leg
+from flexdyn_ros.description.elements.platforms import Hydraulics, Leg
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.actuators.kernels.memory import (
     FEEDBACK_LINEARIZATION,

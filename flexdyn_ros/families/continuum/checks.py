@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.description.elements.joints import PRESET_ORIGINS, PRESETS
-from flexdyn_ros.description.elements.records import Section
+from flexdyn_ros.description.elements.joints import PRESET_ORIGINS, PRESETS, Section
 
 __all__ = ["check_arm"]
 

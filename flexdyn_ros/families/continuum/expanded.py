@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from flexdyn_ros.description.elements.records import Section
+from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.errors import DimensionError
 from flexdyn_ros.expanded.frames import add_fixed, add_moving, add_visual, rows_of, set_origin
 from flexdyn_ros.expanded.kernels.kinematics import soft_frames

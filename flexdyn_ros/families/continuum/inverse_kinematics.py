@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from flexdyn_ros.description.elements.records import Section
+from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.families.continuum.results import Solution
 
 __all__ = ["reach_by_steps", "reach_point"]

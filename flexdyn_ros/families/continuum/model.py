@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.description.elements.records import Section
+from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
 from flexdyn_ros.families.continuum.kernels.views import (
     ARM_NUMBERS,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flexdyn_ros.description.elements.records import Section
+from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.robot.results import Deflection
 
 __all__ = ["STATIONS", "arc_of", "bending", "deflections_of"]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
-from flexdyn_ros.description.elements.platform_records import Leg
+from flexdyn_ros.description.elements.platforms import Leg
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.stewart.kernels import views as at
 from flexdyn_ros.families.stewart.refusals import check_axis, check_mechanism

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
-from flexdyn_ros.description.elements.platform_records import Leg
+from flexdyn_ros.description.elements.platforms import Leg
 from flexdyn_ros.errors import DescriptionError, UnsupportedError
 from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.description.elements.records import Road
+from flexdyn_ros.description.elements.wheels import Road
 from flexdyn_ros.families.wheeled.kernels import views as layout
 from flexdyn_ros.families.wheeled.model import MobileTables
 from flexdyn_ros.families.wheeled.roads import PackedRoad

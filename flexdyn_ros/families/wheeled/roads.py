@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.description.elements.records import Road
+from flexdyn_ros.description.elements.wheels import Road
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.families.wheeled.kernels import road as layout
 

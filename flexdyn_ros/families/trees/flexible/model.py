@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
-from flexdyn_ros.description.elements.records import FlexibleLink
+from flexdyn_ros.description.elements.links import FlexibleLink
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams.bases import chosen_modes
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import (

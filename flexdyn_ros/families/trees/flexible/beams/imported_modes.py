@@ -35,7 +35,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.description.elements.records import FlexibleLink
+from flexdyn_ros.description.elements.links import FlexibleLink
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams.link_mass import MassBalance, StationBody, settle_mass
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import ModalIntegrals

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.description.elements.records import Body, FlexibleLink
+from flexdyn_ros.description.elements.links import Body, FlexibleLink
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import pseudo_inertia
 from flexdyn_ros.numerics.algebra.placement import Placement, rotation_of_rpy

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from flexdyn_ros.description.elements.records import FlexibleLink
+from flexdyn_ros.description.elements.links import FlexibleLink
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams.mode_shapes import gauss_legendre, polynomial_shape
 from flexdyn_ros.families.trees.flexible.beams.modes import FIELDS, Mode

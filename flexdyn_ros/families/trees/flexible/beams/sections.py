@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import pi, tanh
 from typing import NamedTuple
 
-from flexdyn_ros.description.elements.records import ISection, Rectangle, Rod, Tube
+from flexdyn_ros.description.elements.links import ISection, Rectangle, Rod, Tube
 
 __all__ = ["CrossSection", "cross_section"]
 

@@ -1,0 +1,135 @@
+"""A new attribute needs one declaration: reader, YAML mirror, reference page and XSD follow from it."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from dataclasses import FrozenInstanceError, fields
+
+import pytest
+from lxml import etree
+
+from flexdyn_ros.description import read, schema_table, schema_xsd
+from flexdyn_ros.description.language import schema
+from flexdyn_ros.errors import DescriptionError
+
+PENDULUM = '''
+"""A family's own element."""
+
+from __future__ import annotations
+
+from flexdyn_ros.description.language.vocabulary import child, choice, element, number, positive
+
+
+@element("bob", "What swings.")
+class Bob:
+    mass: float = positive("kg", "mass of the bob")
+
+
+@element("pendulum", "A point mass on a rod.")
+class Pendulum:
+    length: float = positive("m", "from the pivot to the mass")
+    mass: float = positive("kg", "of the point", default=2.5)
+    law: str = choice("linear exact", "restoring moment", default="exact")
+    damping: float | None = number("N m s/rad", "at the pivot", only=("law", ("linear",)), default=None)
+    bob: Bob | None = child(Bob, default=None)
+    line: int | None = None
+
+    def check(self, said, context) -> None:
+        if self.length > 100.0 * self.mass:
+            said.fail("the rod is too long for its mass", "length", f"at most {100.0 * self.mass:g} m")
+'''
+
+
+@pytest.fixture
+def pendulum(tmp_path, monkeypatch):
+    """The record of <pendulum>, declared in a module of its own, and known to the schema."""
+    (tmp_path / "toy_elements.py").write_text(PENDULUM)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "toy_elements", raising=False)
+    import toy_elements
+
+    schema.add_element(toy_elements.Pendulum)
+    yield toy_elements.Pendulum
+    schema.remove_element(toy_elements.Pendulum)
+    del sys.modules["toy_elements"]
+
+
+def described(text: str) -> str:
+    return f'<robot name="r"><link name="base"/>\n<flexdyn>\n{text}\n</flexdyn></robot>'
+
+
+def test_the_reader_knows_a_declared_element(pendulum):
+    robot = read(described('<pendulum length="2"><bob mass="0.1"/></pendulum>'))
+    (found,) = robot.extras["pendulum"]
+    assert type(found) is pendulum
+    assert (found.length, found.mass, found.law, found.damping) == (2.0, 2.5, "exact", None)
+    assert (found.bob.mass, found.line) == (0.1, 3)
+    with pytest.raises(FrozenInstanceError):
+        found.length = 3.0
+    assert pickle.loads(pickle.dumps(robot)).extras == robot.extras
+    assert read(described("")).extras == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute", "message"),
+    [
+        ("<pendulum/>", "length", r"attribute 'length' of <pendulum> is missing.*a finite number > 0 m"),
+        ('<pendulum length="-1"/>', "length", r"wrong value of length.*-1.*a finite number > 0 m"),
+        ('<pendulum lenght="1"/>', "lenght", r"unknown attribute 'lenght'.*did you mean 'length'"),
+        ('<pendulum length="1" damping="1"/>', "damping", "no meaning with law = exact"),
+        ('<pendulum length="1" law="liner"/>', "law", "did you mean 'linear'"),
+        ('<pendulum length="999"/>', "length", "too long for its mass.*at most 250 m"),
+        ('<pendulum length="1"><bob/></pendulum>', "mass", "attribute 'mass' of <bob> is missing"),
+        ('<pendulum length="1"><bib/></pendulum>', None, "unknown element <bib>.*did you mean 'bob'"),
+        ("<pendulums/>", None, "unknown element <pendulums>.*did you mean 'pendulum'"),
+    ],
+)
+def test_the_reader_is_as_strict_with_it_as_with_its_own(pendulum, text, attribute, message):
+    with pytest.raises(DescriptionError, match=message) as caught:
+        read(described(text))
+    assert caught.value.attribute == attribute
+    assert caught.value.line == 3
+
+
+def test_yaml_and_options_mirror_it(pendulum, tmp_path):
+    (tmp_path / "c.yaml").write_text("flexdyn:\n  pendulum:\n    length: 4\n    bob: {mass: 3}\n")
+    robot = read(described('<pendulum length="2"/>'), config=tmp_path / "c.yaml", options=["pendulum.mass=7"])
+    (found,) = robot.extras["pendulum"]
+    assert (found.length, found.mass, found.bob.mass) == (4.0, 7.0, 3.0)
+    changed = [(o.path, o.old, o.new) for o in robot.overrides]
+    assert ("pendulum.length", 2.0, 4.0) in changed
+    assert ("pendulum.mass", 2.5, 7.0) in changed
+    with pytest.raises(DescriptionError, match="did you mean 'length'"):
+        read(described(""), options={"pendulum.lengt": 1})
+
+
+def test_the_reference_page_shows_it(pendulum):
+    section = schema_table().split("### `<pendulum>`\n")[1].split("\n##")[0]
+    assert "| `length` | m | a finite number > 0 | required | from the pivot to the mass |" in section
+    assert "| `mass` | kg | a finite number > 0 | 2.5 | of the point |" in section
+    assert "### `<pendulum/bob>`" in schema_table()
+
+
+def test_the_xsd_knows_it(pendulum):
+    xsd = etree.XMLSchema(etree.fromstring(schema_xsd().encode()))
+    assert xsd.validate(etree.fromstring(described('<pendulum length="2" law="linear"/>')))
+    for text in ("<pendulum/>", '<pendulum length="0"/>', '<pendulum length="1" law="any"/>'):
+        assert not xsd.validate(etree.fromstring(described(text)))
+
+
+def test_an_added_element_has_a_name_of_its_own(pendulum):
+    schema.add_element(pendulum)
+    assert schema.added_elements() == (pendulum.__element__,)
+
+    from flexdyn_ros.description.language.vocabulary import element
+
+    with pytest.raises(ValueError, match="there is an element <wheel> already"):
+        schema.add_element(element("wheel", "Another wheel.")(type("Wheel", (), {})))
+    with pytest.raises(TypeError, match="no declared element"):
+        schema.add_element(int)
+
+
+def test_a_record_has_exactly_the_declared_fields(pendulum):
+    assert [f.name for f in fields(pendulum)] == ["length", "mass", "law", "damping", "bob", "line"]
+    assert [a.name for a in pendulum.__element__.attributes] == ["length", "mass", "law", "damping"]
