@@ -24,7 +24,7 @@ from flexdyn_ros.nodes.ros.conversions import (
     twist_message,
     wrench_message,
 )
-from flexdyn_ros.nodes.ros.number_message import NumberMessage
+from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
 from flexdyn_ros.nodes.simulator.extras.families import Setting, extras_of
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.recorder import Recorder
@@ -188,18 +188,18 @@ class Telemetry:
                 publisher.publish(wrench)
 
 
-def joint_state_message(names: Sequence[str]) -> NumberMessage:
+def joint_state_message(names: Sequence[str]) -> PatchedMessage:
     """JointState of these joints; its numbers are position, velocity, effort."""
     message = JointState(name=list(names))
-    return NumberMessage(
-        message, [(message, field, len(names)) for field in ("position", "velocity", "effort")]
-    )
+    fields = ("position", "velocity", "effort")
+    return PatchedMessage(message, [message.header], [(message, field, len(names)) for field in fields])
 
 
-def state_message(message: DynamicsState) -> NumberMessage:
+def state_message(message: DynamicsState) -> PatchedMessage:
     """A DynamicsState whose numbers are positions, velocities, accelerations, efforts."""
     fields = ("positions", "velocities", "accelerations", "efforts")
-    return NumberMessage(message, [(message, field, len(getattr(message, field))) for field in fields])
+    numbers = [(message, field, len(getattr(message, field))) for field in fields]
+    return PatchedMessage(message, [message.header], numbers)
 
 
 def _next(due: float, t: float, interval: float) -> float:

@@ -24,8 +24,7 @@ from flexdyn_ros.nodes.ros.managed import ManagedNode, run
 from flexdyn_ros.nodes.ros.robot_source import LATCHED, load_robot
 from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters
 from flexdyn_ros.nodes.state_publisher.picture import Picture
-from flexdyn_ros.nodes.state_publisher.transform_bytes import TransformMessage
-from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
+from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms, TransformMessage
 
 __all__ = ["StatePublisher", "main"]
 
