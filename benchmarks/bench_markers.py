@@ -35,8 +35,7 @@ from flexdyn_ros.nodes.simulator.extras.deflections import deflection_message  #
 from flexdyn_ros.nodes.simulator.telemetry import joint_state_message  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.picture import Picture  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.transform_bytes import TransformMessage  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms, TransformMessage  # noqa: E402
 
 RATE = 50.0
 LISTENER = """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
@@ -19,6 +20,7 @@ __all__ = [
     "StateError",
     "UnknownNameError",
     "UnsupportedError",
+    "needs",
 ]
 
 
@@ -159,3 +161,12 @@ class MissingExtraError(FlexdynError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(f"this needs the package '{package}': pip install 'flexdyn_ros[{extra}]'")
+
+
+@contextmanager
+def needs(package: str, extra: str) -> Iterator[None]:
+    """Around imports of an optional dependency: MissingExtraError where it is not installed."""
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError(package, extra) from None

@@ -9,7 +9,7 @@ import typer
 import yaml
 
 from flexdyn_ros.cli.terminal import Json, messages, print_json
-from flexdyn_ros.errors import MissingExtraError
+from flexdyn_ros.errors import needs
 
 __all__ = ["call", "fields_of", "shown"]
 
@@ -38,10 +38,8 @@ def call(
     as_json: Json = False,
 ) -> None:
     """Ask a service of a running server or simulator; exit code 1 if it answers with success=false."""
-    try:
+    with needs("rclpy", "ros"):
         from flexdyn_ros.nodes.ros.caller import call as ask
-    except ImportError:
-        raise MissingExtraError("rclpy", "ros") from None
     answer = ask(service, fields_of(request), namespace, timeout)
     if as_json:
         print_json(answer)

@@ -8,7 +8,6 @@ from typing import Annotated, NoReturn
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from flexdyn_ros.checking import Report
 from flexdyn_ros.checking import check as report_on
@@ -21,6 +20,7 @@ from flexdyn_ros.cli.terminal import (
     complain,
     options_of,
     print_json,
+    print_table,
     tables,
 )
 from flexdyn_ros.description.reader import find_mistakes
@@ -67,41 +67,30 @@ def _print(found: Report) -> None:
         f"{found.mass:.6g} kg, gravity ({', '.join(f'{g:g}' for g in found.gravity)}) m/s²",
         highlight=False,
     )
-    bodies = Table("link", "parent", "joint", "type", "mass \\[kg]", title="Bodies", title_justify="left")
-    for b in found.bodies:
-        bodies.add_row(
-            escape(b.link),
-            escape(b.parent or ""),
-            escape(b.joint or ""),
-            b.joint_type or "(root)",
-            f"{b.mass:.6g}",
-        )
-    tables.print(bodies)
-    coordinates = Table(
-        "name",
-        "kind",
-        "unit",
-        "lower",
-        "upper",
-        "velocity",
-        "effort",
-        "actuated",
-        title="Coordinates",
-        title_justify="left",
+    print_table(
+        "Bodies",
+        "link | parent | joint | type | mass [kg]",
+        [
+            (b.link, b.parent or "", b.joint or "", b.joint_type or "(root)", f"{b.mass:.6g}")
+            for b in found.bodies
+        ],
     )
-    for c in found.coordinates:
-        limits = [_limit(x) for x in (c.lower, c.upper, c.velocity_limit, c.effort_limit)]
-        coordinates.add_row(escape(c.name), c.kind, c.unit, *limits, "yes" if c.actuated else "no")
-    tables.print(coordinates)
+    limits = ("lower", "upper", "velocity_limit", "effort_limit")
+    print_table(
+        "Coordinates",
+        "name | kind | unit | lower | upper | velocity | effort | actuated",
+        [
+            (c.name, c.kind, c.unit, *(_limit(getattr(c, x)) for x in limits), "yes" if c.actuated else "no")
+            for c in found.coordinates
+        ],
+    )
     tables.print(
         f"driven by {len(found.actuators)} actuators: {escape(', '.join(found.actuators)) or 'none'}",
         highlight=False,
     )
     if found.overrides:
-        overrides = Table("path", "was", "is", "source", title="Overrides", title_justify="left")
-        for o in found.overrides:
-            overrides.add_row(*(escape(str(x)) for x in (o.path, o.old, o.new, o.source)))
-        tables.print(overrides)
+        rows = [(o.path, o.old, o.new, o.source) for o in found.overrides]
+        print_table("Overrides", "path | was | is | source", rows)
     _print_links(found)
     _print_modes(found)
     for note in found.notes:
@@ -114,43 +103,28 @@ def _print_links(found: Report) -> None:
     """The mass rule per flexible link: masses and first moments along the beam of T, B, P, R."""
     if not found.flexible:
         return
-    table = Table(
-        "link",
-        "length \\[m]",
-        "modes",
-        "<inertial> T",
-        "beam B",
-        "bodies P",
-        "remainder R",
-        "outcome",
-        title="Flexible links: mass \\[kg], first moment along the beam \\[kg m]",
-        title_justify="left",
-    )
+    rows = []
     for link in found.flexible:
-        masses = [
-            f"{part.mass:.6g}, {part.first_moment[0]:.4g}"
-            for part in (link.whole, link.beam, link.bodies, link.remainder)
-        ]
-        table.add_row(escape(link.link), f"{link.length:g}", link.modes, *masses, link.outcome)
-    tables.print(table)
+        parts = (link.whole, link.beam, link.bodies, link.remainder)
+        masses = [f"{part.mass:.6g}, {part.first_moment[0]:.4g}" for part in parts]
+        rows.append((link.link, f"{link.length:g}", link.modes, *masses, link.outcome))
+    print_table(
+        "Flexible links: mass [kg], first moment along the beam [kg m]",
+        "link | length [m] | modes | <inertial> T | beam B | bodies P | remainder R | outcome",
+        rows,
+    )
 
 
 def _print_modes(found: Report) -> None:
     for label, modes in (("free", found.modes_free), ("locked", found.modes_locked)):
         if not any(mode.frequency > 0.0 for mode in modes):
             continue
-        table = Table(
-            "",
-            "frequency \\[Hz]",
-            "damping ratio",
-            "mostly",
-            title=f"Modes at q = 0, joints {label}",
-            title_justify="left",
-        )
-        for number, mode in enumerate(modes, 1):
-            ratio = "" if isinf(mode.damping_ratio) else f"{mode.damping_ratio:.4g}"
-            table.add_row(str(number), f"{mode.frequency:.5g}", ratio, escape(mode.mostly))
-        tables.print(table)
+        rows = [
+            (n, f"{m.frequency:.5g}", "" if isinf(m.damping_ratio) else f"{m.damping_ratio:.4g}", m.mostly)
+            for n, m in enumerate(modes, 1)
+        ]
+        columns = " | frequency [Hz] | damping ratio | mostly"
+        print_table(f"Modes at q = 0, joints {label}", columns, rows)
 
 
 def _limit(value: float) -> str:

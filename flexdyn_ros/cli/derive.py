@@ -6,9 +6,17 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from flexdyn_ros.cli.terminal import Config, Json, Rigid, RobotName, Settings, options_of, print_json, tables
+from flexdyn_ros.cli.terminal import (
+    Config,
+    Json,
+    Rigid,
+    RobotName,
+    Settings,
+    options_of,
+    print_json,
+    print_table,
+)
 from flexdyn_ros.derivation import Derivation
 from flexdyn_ros.derivation import derive as derivation_of
 from flexdyn_ros.description import read
@@ -62,7 +70,7 @@ def derive(
     for d in derivations.values():
         print({Form.text: d.text, Form.latex: d.latex, Form.python: d.python}[form]())
     if form is Form.text and len(derivations) > 1:
-        tables.print(_comparison(derivations))
+        _compare(derivations)
 
 
 def _plain(d: Derivation) -> dict[str, Any]:
@@ -79,9 +87,8 @@ def _plain(d: Derivation) -> dict[str, Any]:
     }
 
 
-def _comparison(derivations: dict[str, Derivation]) -> Table:
-    """Operation counts of the methods side by side."""
-    table = Table("operations for tau", *derivations, title="Cost of the derivations", title_justify="left")
+def _compare(derivations: dict[str, Derivation]) -> None:
+    """Print operation counts of the methods side by side."""
     labels = {
         "method": "the method's own recursion",
         "expanded": "its result written out",
@@ -89,6 +96,5 @@ def _comparison(derivations: dict[str, Derivation]) -> Table:
         "closed": "collected M, c, g",
         "closed_shared": "... common subexpressions shared",
     }
-    for key, label in labels.items():
-        table.add_row(label, *(str(getattr(d.counts, key)) for d in derivations.values()))
-    return table
+    rows = [(label, *(getattr(d.counts, key) for d in derivations.values())) for key, label in labels.items()]
+    print_table("Cost of the derivations", " | ".join(("operations for tau", *derivations)), rows)

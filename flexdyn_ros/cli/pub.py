@@ -8,7 +8,7 @@ import typer
 
 from flexdyn_ros.cli.call import fields_of
 from flexdyn_ros.cli.terminal import messages
-from flexdyn_ros.errors import MissingExtraError
+from flexdyn_ros.errors import needs
 
 __all__ = ["pub"]
 
@@ -29,9 +29,7 @@ def pub(
     ] = 5.0,
 ) -> None:
     """Publish a message on a topic once somebody listens; exit code 1 if nobody does."""
-    try:
+    with needs("rclpy", "ros"):
         from flexdyn_ros.nodes.ros.publisher import publish
-    except ImportError:
-        raise MissingExtraError("rclpy", "ros") from None
     heard = publish(topic, fields_of(message), kind, namespace, times=times, rate=rate, timeout=timeout)
     messages.print(f"published {times} times to {heard} listeners", highlight=False)

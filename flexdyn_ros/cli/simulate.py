@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from flexdyn_ros.cli.starts import start_of
 from flexdyn_ros.cli.terminal import (
@@ -22,6 +21,7 @@ from flexdyn_ros.cli.terminal import (
     messages,
     named_numbers,
     print_json,
+    print_table,
     tables,
 )
 from flexdyn_ros.errors import SimulationError, UnknownNameError
@@ -103,10 +103,9 @@ def simulate(
     as_json: Json = False,
 ) -> None:
     """Simulate a robot and print a table of what it did; optionally a picture and files."""
-    if dt is not None and not 0.0 < dt < inf:
-        raise typer.BadParameter(f"{dt} is not positive and finite", param_hint="--dt")
-    if sample is not None and not 0.0 < sample < inf:
-        raise typer.BadParameter(f"{sample} is not positive and finite", param_hint="--sample")
+    for option, seconds in (("--dt", dt), ("--sample", sample)):
+        if seconds is not None and not 0.0 < seconds < inf:
+            raise typer.BadParameter(f"{seconds} is not positive and finite", param_hint=option)
     if not 0.0 < rtol < 1.0:
         raise typer.BadParameter(f"{rtol} is not between 0 and 1", param_hint="--rtol")
     if not 0.0 <= duration < inf:
@@ -217,27 +216,13 @@ def _summary(result: Trajectory) -> dict[str, Any]:
 
 
 def _print(result: Trajectory, coordinates: Any) -> None:
-    table = Table(
-        "coordinate",
-        "unit",
-        "start",
-        "end",
-        "smallest",
-        "largest",
-        "fastest \\[/s]",
-        title="Motion",
-        title_justify="left",
-    )
+    rows = []
     for c in coordinates:
-        speed = float(np.max(np.abs(result.v[:, c.v_index])))
-        if c.q_index < 0:
-            table.add_row(escape(c.name), c.unit, "", "", "", "", f"{speed:.5g}")
-            continue
-        x = result.q[:, c.q_index]
-        table.add_row(
-            escape(c.name), c.unit, *(f"{value:.5g}" for value in (x[0], x[-1], x.min(), x.max(), speed))
-        )
-    tables.print(table)
+        x = result.q[:, c.q_index] if c.q_index >= 0 else None
+        values = (None,) * 4 if x is None else (x[0], x[-1], x.min(), x.max())
+        speed = np.max(np.abs(result.v[:, c.v_index]))
+        rows.append((c.name, c.unit, *("" if y is None else f"{y:.5g}" for y in (*values, speed))))
+    print_table("Motion", "coordinate | unit | start | end | smallest | largest | fastest [/s]", rows)
     s = _summary(result)
     taken = "at" if result.is_fixed else "with samples every"
     tables.print(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ import typer
 import yaml
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
 from flexdyn_ros.description.urdf.sources import shipped_names
 from flexdyn_ros.errors import UnknownNameError
@@ -32,6 +34,7 @@ __all__ = [
     "named_numbers",
     "options_of",
     "print_json",
+    "print_table",
     "tables",
     "write_text",
 ]
@@ -110,6 +113,14 @@ def complain(text: str) -> None:
     """An error as one line on stderr."""
     plain = text.replace("[", "\\[")
     messages.print(f"[bold red]error:[/] {plain}", highlight=False, soft_wrap=True)
+
+
+def print_table(title: str, columns: str, rows: Iterable[Iterable[Any]]) -> None:
+    """A table on stdout, its columns named with " | " between them; cells are texts without markup."""
+    table = Table(*map(escape, columns.split(" | ")), title=escape(title), title_justify="left")
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    tables.print(table)
 
 
 def write_text(text: str, output: Path | None) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
-from flexdyn_ros.errors import FlexdynError, MissingExtraError
+from flexdyn_ros.errors import FlexdynError, needs
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -108,10 +108,8 @@ def _begin(viewer: Any) -> None:
 
 
 def _follower() -> Any:
-    try:
+    with needs("rclpy", "ros"):
         from flexdyn_ros.nodes.state_publisher.follower import Follower
-    except ImportError:
-        raise MissingExtraError("rclpy", "ros") from None
     return Follower
 
 

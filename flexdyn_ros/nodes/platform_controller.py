@@ -12,13 +12,14 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import HydraulicCommand
 from flexdyn_ros.control.feed_forward import FeedForward, actuator_motion
-from flexdyn_ros.nodes.controllers.controller import NEWEST, FeedForwardController, Topic
+from flexdyn_ros.nodes.controllers.controller import FeedForwardController, Topic
 from flexdyn_ros.nodes.controllers.parameters import PlatformControllerParameters
 from flexdyn_ros.nodes.controllers.platform_path import check_reach, read_pose_path
 from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
 from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of, seconds_of
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import run
+from flexdyn_ros.nodes.ros.queues import NEWEST
 
 __all__ = ["PlatformController", "main"]
 
@@ -56,8 +57,8 @@ class PlatformController(FeedForwardController):
         kind, topic = JointState, "joint_commands"
         if self._to_cylinders:
             kind, topic = HydraulicCommand, "simulator/hydraulic_command"
-        self._commands = self.say(kind, topic)
-        self._state = self.say(JointTrajectory, "~/controller_state")
+        self._commands = self.advertise(kind, topic)
+        self._state = self.advertise(JointTrajectory, "~/controller_state")
         return (
             (JointState, "leg_states", self._on_leg_states, NEWEST),
             (MultiDOFJointTrajectory, "~/platform_trajectory", self._on_trajectory, 10),
@@ -69,7 +70,7 @@ class PlatformController(FeedForwardController):
 
     def act(self, t: float) -> None:
         wanted, (x, rate) = self._timeline(t), self._measured
-        if not self._active:
+        if not self.is_active:
             return
         force = self._law(t, x, rate)
         told = np.clip(force, -self._limits, self._limits)
@@ -88,7 +89,7 @@ class PlatformController(FeedForwardController):
     # ---- what comes in ----
 
     def _on_leg_states(self, message: JointState) -> None:
-        if not self._active:
+        if not self.is_active:
             return
         self._silence.hear()
         try:

@@ -19,13 +19,14 @@ from flexdyn_ros.control.tip_path import MOST, RATE, TipPath, check_shapes
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.families.continuum.model import ATMOSPHERE
 from flexdyn_ros.nodes.controllers.background import Background
-from flexdyn_ros.nodes.controllers.controller import NEWEST, FeedForwardController, Topic
+from flexdyn_ros.nodes.controllers.controller import FeedForwardController, Topic
 from flexdyn_ros.nodes.controllers.parameters import SoftArmControllerParameters
 from flexdyn_ros.nodes.controllers.platform_path import read_pose_path
 from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, UnknownJointError, along, read_path
 from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of, seconds_of
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import run
+from flexdyn_ros.nodes.ros.queues import NEWEST
 
 __all__ = ["SoftArmController", "main"]
 
@@ -78,8 +79,8 @@ class SoftArmController(FeedForwardController):
         kind, topic = JointState, "joint_commands"
         if self._by_pressure:
             kind, topic = Float64MultiArray, "simulator/pressure_commands"
-        self._commands = self.say(kind, topic)
-        self._state = self.say(JointTrajectory, "~/controller_state")
+        self._commands = self.advertise(kind, topic)
+        self._state = self.advertise(JointTrajectory, "~/controller_state")
         return (
             (DynamicsState, "simulator/state", self._on_state, NEWEST),
             (MultiDOFJointTrajectory, "~/tip_trajectory", self._on_tip_trajectory, 10),
@@ -120,7 +121,7 @@ class SoftArmController(FeedForwardController):
 
     def act(self, t: float) -> None:
         wanted, (q, v) = self._timeline(t), self._measured
-        if not self._active:
+        if not self.is_active:
             return
         told = np.clip(self._law(t, q, v), *self._range)
         if not self.is_sound({"effort": told}):
@@ -137,7 +138,7 @@ class SoftArmController(FeedForwardController):
     # ---- what comes in ----
 
     def _on_state(self, message: DynamicsState) -> None:
-        if not self._active:
+        if not self.is_active:
             return
         self._silence.hear()
         robot = self._robot

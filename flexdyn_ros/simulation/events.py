@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from flexdyn_ros.errors import FlexdynWarning, StateError
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Event", "Watch", "check_start", "limit_watch", "limits_passed", "root_between", "watches"]
+__all__ = ["Event", "Watch", "check_start", "limit_watch", "limits_passed", "watches", "zeros_in_step"]
 
 
 class Event(NamedTuple):
@@ -220,10 +221,53 @@ def _crossing(t: np.ndarray, x: np.ndarray, v: np.ndarray) -> float:
             r * r * ((1.0 + 2.0 * s) * x[0] + s * h * v[0]) + s * s * ((3.0 - 2.0 * s) * x[1] - r * h * v[1])
         )
 
-    return root_between(cubic, 0.0, 1.0, x[0], x[1])
+    return _root_between(cubic, 0.0, 1.0, x[0], x[1])
 
 
-def root_between(g: Callable[[float], float], a: float, b: float, ga: float, gb: float) -> float:
+def zeros_in_step(
+    watches: Sequence[Watch],
+    values: list[float],
+    begin: float,
+    h: float,
+    at: Callable[[float], tuple[np.ndarray, np.ndarray]],
+    shares: Sequence[float] = (1.0,),
+) -> tuple[list[float], list[tuple[float, Watch]]]:
+    """Where watches cross zero in a step of h [s] from time `begin` [s] on.
+
+    Parameters
+    ----------
+    values : list of float
+        Of the watches at its begin.
+    at : callable
+        Share of the step -> q (nq,), v (nv,) there.
+    shares : sequence of float
+        At which the watches are looked at, rising, the last 1.
+
+    Returns
+    -------
+    values : list of float
+        Of the watches at its end.
+    zeros : list of (share, Watch)
+        Rising.
+    """
+    found: list[tuple[float, Watch]] = []
+    before = 0.0
+
+    def value(watch: Watch, share: float) -> float:
+        return watch.value(begin + share * h, *at(share))
+
+    for share in shares:
+        state = at(share)
+        new = [watch.value(begin + share * h, *state) for watch in watches]
+        for watch, g0, g1 in zip(watches, values, new, strict=True):
+            if watch.crossed(g0, g1):
+                zero = share if g1 == 0.0 else _root_between(partial(value, watch), before, share, g0, g1)
+                found.append((zero, watch))
+        before, values = share, new
+    return values, sorted(found, key=lambda pair: pair[0])
+
+
+def _root_between(g: Callable[[float], float], a: float, b: float, ga: float, gb: float) -> float:
     """A zero of g in [a, b], where it changes sign, to rounding (Illinois steps, bisection where they are
     slow).
     """

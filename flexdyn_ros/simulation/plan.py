@@ -17,11 +17,13 @@ from flexdyn_ros.simulation.contact import contact_watches
 from flexdyn_ros.simulation.events import Watch, check_start, limit_watch, watches
 from flexdyn_ros.simulation.steps.continuous import Continuous
 from flexdyn_ros.simulation.steps.drive import Drive, ImposedMotion, drive_of, imposed_of, initial_motion
+from flexdyn_ros.simulation.steps.stepper import METHODS as STEP_METHODS
+from flexdyn_ros.simulation.steps.stepper import finite_vector
 from flexdyn_ros.simulation.steps.valves import ValveOpenings, command_mode
 
 __all__ = ["ADAPTIVE", "CONTROLLED", "FIXED", "METHODS", "Plan", "make_plan"]
 
-FIXED = ("semi_implicit_euler", "rk4", "scaled_rk4", "rosenbrock", "staggered")
+FIXED = tuple(STEP_METHODS)
 ADAPTIVE = {"dop853": "DOP853", "bdf": "BDF", "radau": "Radau", "lsoda": "LSODA"}
 #: methods with error control that are compiled, for robots that have compiled steps
 CONTROLLED = ("dop853", "extrapolated", "adaptive_staggered")
@@ -78,6 +80,19 @@ class Plan:
         last = self.times.size - 1
         chosen = np.arange(0, last + 1, self.stride)
         return chosen if chosen[-1] == last else np.append(chosen, last)
+
+    @property
+    def stepping(self) -> dict[str, Any]:
+        """Options of the stepper: start, stops, clipping."""
+        # cylinders have end stops and largest forces of their own
+        acts_on_rods = self.cylinders == "direct"
+        return {
+            "q0": self.q0,
+            "v0": self.v0,
+            "t0": float(self.times[0]),
+            "limits": "spring" if self.limits == "spring" and acts_on_rods else "report",
+            "saturate": self.saturate and acts_on_rods,
+        }
 
     def command(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """What `control` says at a state, checked (nu,)."""
@@ -155,8 +170,8 @@ def make_plan(
         all_watches += [watch] if watch else []
     all_watches += contact_watches(robot)
     held = None if control is None or callable(control) else _efforts(robot, control, "control")
-    q = still[0] if q0 is None else _vector(q0, "q0", robot.nq)
-    v = still[1] if v0 is None else _vector(v0, "v0", robot.nv)
+    q = still[0] if q0 is None else finite_vector(q0, "q0", robot.nq).copy()
+    v = still[1] if v0 is None else finite_vector(v0, "v0", robot.nv).copy()
     check_start(robot, q)
     if v0 is not None:
         _refuse_other_speed(robot, v, still[1], float(t0), imposed)
@@ -297,7 +312,7 @@ def _efforts(robot: Robot, value: Any, name: str) -> np.ndarray:
     if not isinstance(value, Mapping):
         array = numbers(value, name)
         if array.shape == (robot.nu,):
-            return _vector(array, name, robot.nu)
+            return finite_vector(array, name, robot.nu).copy()
         if array.shape != (len(robot.actuators),):
             raise DimensionError(
                 f"{name} has shape {array.shape}, expected ({robot.nu},), as many as effort_names, "
@@ -311,13 +326,3 @@ def _efforts(robot: Robot, value: Any, name: str) -> np.ndarray:
     if tau.shape != (robot.nu,):
         raise DimensionError(f"{name} holds arrays, expected one number for each actuator")
     return tau
-
-
-def _vector(value: Any, name: str, size: int) -> np.ndarray:
-    array = numbers(value, name)
-    if array.shape != (size,):
-        raise DimensionError(f"{name} has shape {array.shape}, expected ({size},)")
-    if not np.isfinite(array).all():
-        i = int(np.argmin(np.isfinite(array)))
-        raise StateError(f"{name}[{i}] is {array[i]}, expected a finite number")
-    return array.copy()

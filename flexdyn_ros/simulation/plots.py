@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import MissingExtraError, UnknownNameError
+from flexdyn_ros.errors import UnknownNameError, needs
 from flexdyn_ros.simulation.spectra import modal_frequencies, spectra, tip_deflections
 
 if TYPE_CHECKING:
@@ -90,10 +90,8 @@ def plot_trajectory(
     MissingExtraError
         If matplotlib is not installed.
     """
-    try:
+    with needs("matplotlib", "view"):
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", "view") from None
     if panels is None:
         panels = PANELS if tip_deflections(trajectory) else USUAL
     drawn = [panel for name in panels for panel in _panels(trajectory, name, coordinates)]
@@ -140,10 +138,8 @@ def picture_formats() -> tuple[str, ...]:
     MissingExtraError
         If matplotlib is not installed.
     """
-    try:
+    with needs("matplotlib", "view"):
         from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError:
-        raise MissingExtraError("matplotlib", "view") from None
     return tuple(sorted(FigureCanvasBase.get_supported_filetypes()))
 
 

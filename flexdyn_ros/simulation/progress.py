@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from flexdyn_ros.errors import MissingExtraError
+from flexdyn_ros.errors import needs
 from flexdyn_ros.simulation.plan import Plan
 
 __all__ = ["Progress"]
@@ -34,11 +34,9 @@ class Progress:
         self._every = max(1, self._steps // 200)
 
     def _make(self, plan: Plan) -> Any:
-        try:
+        with needs("rich", "cli"):
             from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
-        except ImportError:
-            raise MissingExtraError("rich", "cli") from None
         bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),

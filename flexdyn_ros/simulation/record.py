@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.families.actuators.kernels.memory import STATE_COUNT
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.simulation.events import Event, limits_passed
@@ -78,6 +80,28 @@ class Record:
         self.account[i] = work, dissipated, clipped, numerical or 0.0
         self.count += 1
         self.keep_cylinders()
+
+    def add_rows(
+        self, t: np.ndarray, rows: np.ndarray, states: Sequence[np.ndarray], clipped: np.ndarray
+    ) -> None:
+        """Samples at times t (n,) from those rows (n,) of arrays q, v, tau, account; clipped (n,)."""
+        here = slice(self.count, self.count + len(rows))
+        for own, given in zip((self.q, self.v, self.tau, self.account), states, strict=True):
+            own[here] = given[rows]
+        self.t[here], self.account[here, 2] = t, clipped
+        self.count += len(rows)
+
+    def end(self, event: Event | None, method: str) -> Trajectory:
+        """The trajectory of a run that reached its end, or the event that ended it."""
+        if event is None:
+            return self.finish(0, f"reached t = {self.plan.times[-1]:g} s", method)
+        return self.finish(1, f"stopped by event {event.name!r} at t = {event.time:.9g} s", method)
+
+    def failure(self, why: str, method: str, *, details: str = "", advice: str = "") -> SimulationError:
+        """The error that ends a run; its trajectory ends in the last sample."""
+        t, robot = self.t[self.count - 1], self.plan.robot
+        message = f"{why} after t = {t:.6g} s (robot {robot.name!r}, method {method}{details}){advice}"
+        return SimulationError(message, self.finish(-1, message, method))
 
     def finish(self, status: int, message: str, method: str) -> Trajectory:
         """The trajectory of the samples so far."""

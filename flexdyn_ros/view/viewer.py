@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from flexdyn_ros.errors import FlexdynError, MissingExtraError
+from flexdyn_ros.errors import FlexdynError, needs
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.camera import aim, room_of
@@ -79,11 +79,9 @@ class Viewer:
         quality: str = "high",
         allow_hosts: Iterable[str] = (),
     ) -> None:
-        try:
+        with needs("viser", "view"):
             from flexdyn_ros.view.guarded_server import guarded_server
             from flexdyn_ros.view.visitors import Visitors
-        except ImportError:
-            raise MissingExtraError("viser", "view") from None
         visitors = Visitors(host, allow_hosts)
         self.robot = robot
         self.shown = ShownRobot(robot)

@@ -23,8 +23,8 @@ def statuses(context, make, space, **parameters):
     )
     assert node.trigger_configure().name == "SUCCESS"
     reports = []
-    node._diagnostics.publish = reports.append
-    node._report()
+    node.diagnostics.publish = reports.append
+    node.report()
     node.trigger_cleanup()
     node.destroy_node()
     return [status.name for status in reports[0].status]

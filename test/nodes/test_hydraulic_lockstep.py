@@ -34,7 +34,7 @@ class Cylinders:
         self.node, self.forces, self.reports = node, [], []
         node._force_out.publish = lambda m: self.forces.append(m.header.stamp)
         node._state_out.publish = lambda m: None
-        node._diagnostics.publish = lambda m: self.reports.append(m.status[0].level)
+        node.diagnostics.publish = lambda m: self.reports.append(m.status[0].level)
 
     @property
     def valve(self):
@@ -58,10 +58,9 @@ def cylinders():
     rclpy.init(context=context)
     made = [Parameter("description_file", value="stewart_1t"), Parameter("autostart", value=False)]
     node = HydraulicActuators(context=context, parameter_overrides=made)
-    node.setup()
-    node.start()
+    node.trigger_configure()
+    node.trigger_activate()
     yield Cylinders(node)
-    node.clear()
     node.destroy_node()
     context.try_shutdown()
 
@@ -158,11 +157,11 @@ def test_a_sender_whose_own_clock_jumps_back_is_heard_at_once():
 def test_cylinders_without_a_simulator_say_so_within_two_seconds(cylinders):
     node = cylinders.node
     told = []
-    node._diagnostics.publish = lambda m: told.append(m.status[0])
+    node.diagnostics.publish = lambda m: told.append(m.status[0])
     node.is_active = True
     for k in range(3):
         cylinders.see(k)
-    node._report()
+    node.report()
     assert "waiting" not in told[-1].message
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
@@ -174,7 +173,7 @@ def test_cylinders_without_a_simulator_say_so_within_two_seconds(cylinders):
     assert "time stands still" in told[-1].message
     assert told[-1].level == b"\x01"
     cylinders.see(3)
-    node._report()
+    node.report()
     assert "waiting" not in told[-1].message
 
 

@@ -11,6 +11,7 @@ pytest.importorskip("flexdyn_interfaces.msg")
 pytest.importorskip("tf2_msgs.msg")
 
 from builtin_interfaces.msg import Time  # noqa: E402
+from geometry_msgs.msg import Quaternion, TransformStamped, Vector3  # noqa: E402
 from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from tf2_msgs.msg import TFMessage  # noqa: E402
@@ -27,8 +28,7 @@ from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameter
 from flexdyn_ros.nodes.state_publisher.picture import Picture  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.scenery import RoadStrip  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.tip_trace import deepest_link  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.transform_bytes import TransformMessage  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms, TransformMessage  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +229,14 @@ def test_transforms_as_bytes_are_the_messages(arm):
     rows, p, q = transforms.poses(expanded.joint_names, positions)
     stamp = Time(sec=8, nanosec=9)
     made = TransformMessage([transforms.frames_of(row) for row in rows.tolist()]).filled(stamp, p, q)
-    expected = transforms.moving_messages(expanded.joint_names, positions, stamp)
+    expected = []
+    for row, (x, y, z), (qx, qy, qz, qw) in zip(rows.tolist(), p.tolist(), q.tolist(), strict=True):
+        parent, child = transforms.frames_of(row)
+        message = TransformStamped(child_frame_id=child)
+        message.header.stamp, message.header.frame_id = stamp, parent
+        message.transform.translation = Vector3(x=x, y=y, z=z)
+        message.transform.rotation = Quaternion(x=qx, y=qy, z=qz, w=qw)
+        expected.append(message)
     assert deserialize_message(made, TFMessage).transforms == expected
 
 

@@ -93,9 +93,9 @@ def test_a_mistake_in_a_tick_is_a_fault_that_is_told_and_reset(simulator, monkey
 
     reports = []
     monkeypatch.setattr(simulator._telemetry, "publish_due", fail)
-    monkeypatch.setattr(simulator._diagnostics, "publish", reports.append)
+    monkeypatch.setattr(simulator.diagnostics, "publish", reports.append)
     assert not simulator._tick(1)
-    simulator._report()
+    simulator.report()
     (status,) = [s for s in reports[-1].status if s.name == "simulator: simulation"]
     assert status.level == b"\x02"
     assert status.message == "ZeroDivisionError: a mistake; waits for reset or set_dynamics_state"

@@ -10,10 +10,12 @@ pytestmark = pytest.mark.ros
 pytest.importorskip("tf2_msgs.msg")
 
 from builtin_interfaces.msg import Time  # noqa: E402
+from rclpy.serialization import deserialize_message  # noqa: E402
+from tf2_msgs.msg import TFMessage  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import matrix_from_pose  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms, TransformMessage  # noqa: E402
 
 DATA = Path(sysconfig.get_paths()["purelib"]) / "cmeel.prefix/share/example-robot-data/robots"
 FLOATER = """<robot name="floater">
@@ -40,12 +42,17 @@ def source(name):
     return name
 
 
+def moving_messages(transforms, names, positions):
+    """Transforms of the joints that are named, as a subscriber gets them."""
+    rows, position, quaternion = transforms.poses(names, positions)
+    made = TransformMessage([transforms.frames_of(row) for row in rows.tolist()])
+    return list(deserialize_message(made.filled(Time(), position, quaternion), TFMessage).transforms)
+
+
 def poses_by_links(urdf, names, positions, root):
     """Pose of every link relative to the root, along the chain of transforms."""
     transforms = JointTransforms(urdf)
-    messages = transforms.moving_messages(names, positions.tolist(), Time()) + transforms.fixed_messages(
-        Time()
-    )
+    messages = moving_messages(transforms, names, positions.tolist()) + transforms.fixed_messages(Time())
     waiting, poses = {m.child_frame_id: m for m in messages}, {root: np.eye(4)}
     while waiting:
         ready = [m for m in waiting.values() if m.header.frame_id in poses]
@@ -93,8 +100,8 @@ def test_mimic_joints_follow_where_they_are_not_named():
     assert followers
     named = [name for name in values if name not in followers]
     transforms = JointTransforms(expanded.urdf)
-    full = transforms.moving_messages(list(values), list(values.values()), Time())
-    short = transforms.moving_messages(named, [values[name] for name in named], Time())
+    full = moving_messages(transforms, list(values), list(values.values()))
+    short = moving_messages(transforms, named, [values[name] for name in named])
     key = lambda m: m.child_frame_id  # noqa: E731
     assert sorted(full, key=key) == sorted(short, key=key)
 
@@ -109,9 +116,9 @@ def test_fixed_frames_and_prefix():
 def test_malformed_joint_states_are_refused(positions):
     expanded = flexdyn_ros.expand(flexdyn_ros.load("seven_joint_arm"))
     with pytest.raises(ValueError, match="position"):
-        JointTransforms(expanded.urdf).moving_messages(["shoulder_yaw", "elbow_pitch"], positions, Time())
+        JointTransforms(expanded.urdf).poses(["shoulder_yaw", "elbow_pitch"], positions)
 
 
 def test_unknown_joints_are_skipped():
     expanded = flexdyn_ros.expand(flexdyn_ros.load("seven_joint_arm"))
-    assert JointTransforms(expanded.urdf).moving_messages(["gripper"], [1.0], Time()) == []
+    assert moving_messages(JointTransforms(expanded.urdf), ["gripper"], [1.0]) == []

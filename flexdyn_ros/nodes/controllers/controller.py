@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flexdyn_ros.control.feed_forward import FeedForward
@@ -23,9 +22,8 @@ from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 
-__all__ = ["NEWEST", "Controller", "FeedForwardController", "Topic", "controller_state", "state_point"]
+__all__ = ["Controller", "FeedForwardController", "Topic", "controller_state", "state_point"]
 
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 #: kind, name, callback and QoS of a topic that is heard
 Topic = tuple[Any, str, Callable[[Any], None], Any]
 #: positions and velocities
@@ -43,18 +41,15 @@ class Controller(ManagedNode):
     def __init__(self, name: str, record: type, **options: Any) -> None:
         super().__init__(name, **options)
         self._settings: Any = declare(self, record)
-        self._heard: list[Any] = []
-        self._said: list[Any] = []
         #: things that take goals while the node is active: they have resume, pause and close
         self._doors: list[Any] = []
-        self._active = False
         self._timeline: Timeline
         self._forget()
 
     # ---- what controllers give ----
 
     def prepare(self, robot: Any) -> Iterable[Topic]:
-        """Make law, publishers (`say`) and doors; the topics to hear, first that of the measured state."""
+        """Make law, publishers and doors; the topics to hear, first that of the measured state."""
         raise NotImplementedError
 
     def begin(self, measured: Any) -> None:
@@ -71,37 +66,24 @@ class Controller(ManagedNode):
         self._robot = load_robot(self, self._settings).robot
         topics = tuple(self.prepare(self._robot))
         for kind, topic, callback, qos in topics:
-            self._heard.append(self.create_subscription(kind, topic, callback, qos))
+            self.subscribe(kind, topic, callback, qos)
         self._silence = self.watch_input(topics[0][1], "no command")
         self._forget()
         self.get_logger().info(f"ready: {self._robot.name}, {self._robot.nu} efforts")
 
     def start(self) -> None:
         self._forget()
-        self._active = True
         for door in self._doors:
             door.resume()
 
     def stop(self) -> None:
-        if self._active:
-            for door in self._doors:
-                door.pause()
-        self._active = False
+        for door in self._doors:
+            door.pause()
 
     def clear(self) -> None:
         for door in self._doors:
             door.close()
-        for subscription in self._heard:
-            self.destroy_subscription(subscription)
-        for publisher in self._said:
-            self.destroy_publisher(publisher)
-        self._heard, self._said, self._doors = [], [], []
-
-    def say(self, kind: Any, topic: str) -> Any:
-        """A publisher."""
-        publisher = self.create_lifecycle_publisher(kind, topic, 10)
-        self._said.append(publisher)
-        return publisher
+        self._doors = []
 
     def _forget(self) -> None:
         """The next state is the first."""
@@ -129,7 +111,7 @@ class Controller(ManagedNode):
 
     def needs_state(self, topic: str) -> float:
         """Time of the last state [s]; TrajectoryError without one, or while the node is not active."""
-        if not self._active:
+        if not self.is_active:
             raise TrajectoryError(INACTIVE)
         if self._now is None:
             raise TrajectoryError(f"no {topic} yet")

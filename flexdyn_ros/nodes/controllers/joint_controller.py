@@ -16,7 +16,6 @@ from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
 from flexdyn_ros.errors import ConvergenceError, SingularityError, StateError
 from flexdyn_ros.nodes.controllers.controller import (
-    NEWEST,
     Controller,
     Topic,
     controller_state,
@@ -36,6 +35,7 @@ from flexdyn_ros.nodes.controllers.trajectory import (
 )
 from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of, seconds_of
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
+from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.simulator.simulation import default_gains
 
 __all__ = ["Gains", "JointController", "Law", "Output"]
@@ -170,8 +170,8 @@ class JointController(Controller):
         self._law.begin(robot.neutral())
         self._action = FollowJointTrajectoryAction(self, self, declared_tolerances(self, self._joints))
         self._doors.append(self._action)
-        self._commands = self.say(JointState, "joint_commands")
-        self._state = self.say(JointTrajectory, "~/controller_state")
+        self._commands = self.advertise(JointState, "joint_commands")
+        self._state = self.advertise(JointTrajectory, "~/controller_state")
         return (
             (JointState, "joint_states", self._on_joint_states, NEWEST),
             (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
@@ -194,7 +194,7 @@ class JointController(Controller):
     # ---- what comes in ----
 
     def _on_joint_states(self, message: JointState) -> None:
-        if not self._active:
+        if not self.is_active:
             return
         self._silence.hear()
         try:
@@ -303,7 +303,7 @@ class JointController(Controller):
 
     def _send(self, output: Output, reference: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
         """Publish an output and the state of the controller."""
-        if not self._active or self._now is None:
+        if not self.is_active or self._now is None:
             return
         told = self._rows_of(output)
         if not self.is_sound(told):

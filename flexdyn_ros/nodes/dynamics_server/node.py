@@ -8,22 +8,20 @@ import time
 from math import inf
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.callback_groups import ReentrantCallbackGroup
-from std_msgs.msg import String
 
 from flexdyn_interfaces import srv
 from flexdyn_ros.nodes.dynamics_server.request_desk import RequestDesk
 from flexdyn_ros.nodes.dynamics_server.services import SERVICES
 from flexdyn_ros.nodes.dynamics_server.simulate_action import SimulateAction
+from flexdyn_ros.nodes.dynamics_server.warm import warm_up
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
+from flexdyn_ros.nodes.ros.diagnostics import OK, status
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, run
-from flexdyn_ros.nodes.ros.queues import REQUESTS
 from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters, RobotParameters
-from flexdyn_ros.nodes.ros.robot_source import LATCHED, load_robot
+from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.nodes.ros.turns import Turns, cores_for_long_work
-from flexdyn_ros.nodes.ros.warm import warm_up
-from flexdyn_ros.nodes.simulator.health import clock_health, diagnostic_name
 from flexdyn_ros.robot.threads import set_batch_threads
 
 __all__ = ["DynamicsServer", "main"]
@@ -51,7 +49,6 @@ class DynamicsServer(ManagedNode):
         self._last_refusal = ""
         #: when a refusal of a service was logged last [s]
         self._warned: dict[str, float] = {}
-        self._made: list[Any] = []
 
     def _declare_robots(self) -> dict[str | None, DynamicsServerParameters]:
         """Where each robot comes from, by the name that it gets (None: its own)."""
@@ -76,22 +73,16 @@ class DynamicsServer(ManagedNode):
         group = ReentrantCallbackGroup()
         turns = Turns(cores_for_long_work())
         self._desk = RequestDesk(self, self._robots, self._settings, turns, self._count)
-        self._made = [
-            self.create_service(
-                srv.ListRobots, "~/list_robots", self._on_list, qos_profile=REQUESTS, callback_group=group
-            ),
-            *(self._desk.open(service, group) for service in SERVICES),
-        ]
+        self.serve(srv.ListRobots, "list_robots", self._on_list, group)
+        for service in SERVICES:
+            self._desk.open(service, group)
         self._simulate = SimulateAction(
             self, self._robots, self._settings.max_simulations, turns, self._count
         )
-        self._look = self.create_wall_timer(0.2, self._desk.look_for_clients)
-        self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
-        self._health = self.create_wall_timer(1.0, self._report)
-        self._description = None
+        self.repeat(0.2, self._desk.look_for_clients)
+        self.report_by(self._health)
         if self._settings.publish_description:
-            self._description = self.create_publisher(String, "robot_description", LATCHED)
-            self._description.publish(String(data=loaded[0].text))
+            self.latch("robot_description", loaded[0].text)
         names = ", ".join(f"{r.name} ({r.kind}, {r.nv} coordinates)" for r in self._robots.values())
         self.get_logger().info(f"ready: {names}")
 
@@ -105,14 +96,7 @@ class DynamicsServer(ManagedNode):
 
     def clear(self) -> None:
         self._close("stopped because the server is cleaned up")
-        for service in self._made:
-            self.destroy_service(service)
-        self.destroy_timer(self._look)
-        self.destroy_timer(self._health)
-        self.destroy_publisher(self._diagnostics)
-        if self._description is not None:
-            self.destroy_publisher(self._description)
-        self._made, self._robots = [], {}
+        self._robots = {}
 
     def destroy_node(self) -> None:
         self._close("stopped because the server ends")
@@ -149,22 +133,14 @@ class DynamicsServer(ManagedNode):
             self._warned[name] = now
             self.get_logger().warning(f"refused {self._last_refusal}")
 
-    def _report(self) -> None:
+    def _health(self, name: str) -> list[DiagnosticStatus]:
         values = {
             "served": self._served,
             "refused": self._refused,
             "last_refusal": self._last_refusal,
             "waiting": len(self._desk.queue) if self._desk is not None else 0,
         }
-        status = DiagnosticStatus(
-            level=DiagnosticStatus.OK,
-            name=f"{diagnostic_name(self)}: requests",
-            message="answering",
-            values=[KeyValue(key=key, value=str(value)) for key, value in values.items()],
-        )
-        message = DiagnosticArray(status=[status, clock_health(self)])
-        message.header.stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(message)
+        return [status(OK, f"{name}: requests", "answering", values)]
 
 
 def main(args: list[str] | None = None) -> None:

@@ -22,7 +22,6 @@ from flexdyn_ros.nodes.dynamics_server.requests import STATIC, RequestError
 from flexdyn_ros.nodes.dynamics_server.response_memory import LargeResponse, request_id, send
 from flexdyn_ros.nodes.dynamics_server.services import Service, answer, answering, refusal, samples_of
 from flexdyn_ros.nodes.ros.managed import INACTIVE
-from flexdyn_ros.nodes.ros.queues import REQUESTS
 from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters
 from flexdyn_ros.nodes.ros.turns import Turns
 
@@ -42,7 +41,7 @@ class RequestDesk:
 
     Parameters
     ----------
-    node : rclpy.node.Node
+    node : ManagedNode
     robots : mapping
         From names to robots.
     settings : DynamicsServerParameters
@@ -70,18 +69,11 @@ class RequestDesk:
         self._is_readable: bool | None = None
         self._is_open = True
 
-    def open(self, service: Service, callback_group: Any) -> Any:
-        """Make the ROS service; the caller destroys it."""
-        made = self._node.create_service(
-            service.type,
-            f"~/{service.name}",
-            self._callback(service),
-            qos_profile=REQUESTS,
-            callback_group=callback_group,
-        )
+    def open(self, service: Service, callback_group: Any) -> None:
+        """Make the ROS service."""
+        made = self._node.serve(service.type, service.name, self._callback(service), callback_group)
         # the executor of rclpy sends what a callback returns by this function
         made.send_response = partial(self._send, made, made.send_response)
-        return made
 
     def close(self, reason: str) -> None:
         """Refuse what waits, and end the threads."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 
 from flexdyn_ros.nodes.hydraulic_actuators.policy import Actuation
+from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 
 __all__ = ["hydraulic_health"]
 
@@ -18,11 +19,11 @@ def hydraulic_health(
     conditions = actuation.conditions()
     if silence:
         conditions = (*conditions, silence)
-    level, message = DiagnosticStatus.OK, "running"
+    level, message = OK, "running"
     if disagreement or actuation.fault or any("no leg state" in condition for condition in conditions):
-        level = DiagnosticStatus.ERROR
+        level = ERROR
     elif conditions or counters.rejected:
-        level = DiagnosticStatus.WARN
+        level = WARN
     if disagreement or conditions:
         message = "; ".join([disagreement, *conditions] if disagreement else conditions)
     elif counters.rejected:
@@ -41,5 +42,4 @@ def hydraulic_health(
         "most_evaluations_per_tick": counters.most_attempts,
         "enabled": str(actuation.enabled).lower(),
     }
-    pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
-    return DiagnosticStatus(level=level, name=f"{node}: legs", message=message, values=pairs)
+    return status(level, f"{node}: legs", message, values)

@@ -7,8 +7,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from diagnostic_msgs.msg import DiagnosticStatus
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -22,13 +21,10 @@ from flexdyn_ros.nodes.hydraulic_actuators.policy import Actuation, Limits, rang
 from flexdyn_ros.nodes.ros.conversions import doubles
 from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.managed import ManagedNode, run
-from flexdyn_ros.nodes.ros.queues import NEWEST, REQUESTS
+from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.ros.robot_source import load_robot
-from flexdyn_ros.nodes.simulator.health import clock_health, diagnostic_name
 
 __all__ = ["HydraulicActuators", "main"]
-
-LAST = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 
 
 class HydraulicActuators(ManagedNode):
@@ -37,7 +33,6 @@ class HydraulicActuators(ManagedNode):
     def __init__(self, **options: Any) -> None:
         super().__init__("hydraulic_actuators", **options)
         self._settings = declare(self, HydraulicActuatorsParameters)
-        self._made: list[tuple[Any, Any]] = []
 
     # ---- life cycle ----
 
@@ -64,52 +59,22 @@ class HydraulicActuators(ManagedNode):
         self._silence = self.watch_input("leg states", waits)
         self._said: tuple[str, ...] = ()
         self._disagreement = ""
-        self._publish()
-        self._listen()
-        self._active = False
+        self._force_out = self.advertise(JointState, "~/leg_force", 1)
+        self._state_out = self.advertise(HydraulicState, "~/hydraulic_state", 1)
+        self.subscribe(JointState, "~/leg_state", self._on_leg_state, NEWEST)
+        self.subscribe(HydraulicCommand, "~/command", self._on_command, NEWEST)
+        self.serve(Trigger, "reset", self._on_reset)
+        self.serve(SetBool, "enable", self._on_enable)
+        if not settings.lockstep:
+            self.repeat(1.0 / settings.rate_hz, self._on_timer, wall=False)
+        self.report_by(self._health)
         self.get_logger().info(f"ready: {n} legs of {description.name} at {settings.rate_hz:g} Hz")
-
-    def _publish(self) -> None:
-        self._force_out = self.create_lifecycle_publisher(JointState, "~/leg_force", LAST)
-        self._state_out = self.create_lifecycle_publisher(HydraulicState, "~/hydraulic_state", LAST)
-        self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", LAST)
-        for publisher in (self._force_out, self._state_out, self._diagnostics):
-            self._made.append((self.destroy_publisher, publisher))
-
-    def _listen(self) -> None:
-        for kind, topic, callback, qos in (
-            (JointState, "~/leg_state", self._on_leg_state, NEWEST),
-            (HydraulicCommand, "~/command", self._on_command, NEWEST),
-        ):
-            subscription = self.create_subscription(kind, topic, callback, qos)
-            self._made.append((self.destroy_subscription, subscription))
-        for kind, name, answer in (
-            (Trigger, "reset", self._on_reset),
-            (SetBool, "enable", self._on_enable),
-        ):
-            service = self.create_service(kind, f"~/{name}", answer, qos_profile=REQUESTS)
-            self._made.append((self.destroy_service, service))
-        timers = [self.create_wall_timer(1.0, self._report)]
-        if not self._settings.lockstep:
-            timers.append(self.create_timer(1.0 / self._settings.rate_hz, self._on_timer))
-        self._made += [(self.destroy_timer, timer) for timer in timers]
 
     @staticmethod
     def _warm_up(hydraulics: Hydraulics) -> None:
         home = hydraulics.model.home
         state = hydraulics.initial(np.zeros_like(home))
         hydraulics.step(state, home, np.zeros_like(home), np.zeros_like(home), 1e-3, mode="force")
-
-    def start(self) -> None:
-        self._active = True
-
-    def stop(self) -> None:
-        self._active = False
-
-    def clear(self) -> None:
-        for destroy, entity in self._made:
-            destroy(entity)
-        self._made = []
 
     # ---- inputs ----
 
@@ -149,7 +114,7 @@ class HydraulicActuators(ManagedNode):
             self.get_logger().error(found)
         else:
             self.get_logger().info("simulator and actuators agree about lockstep")
-        self._report()
+        self.report()
 
     def _tell_rejection(self, what: str) -> None:
         last = self._actuation.counters.last_rejection
@@ -158,7 +123,7 @@ class HydraulicActuators(ManagedNode):
     # ---- ticks ----
 
     def _on_timer(self) -> None:
-        if self._active:
+        if self.is_active:
             self._send(self._actuation.tick(self._now()))
 
     def _follow(self, message: JointState) -> None:
@@ -167,7 +132,7 @@ class HydraulicActuators(ManagedNode):
         Time that goes back, or legs that are elsewhere at the same time, mean that the simulator was reset,
         set to another state, or started again: the cylinders are filled anew, commands are forgotten.
         """
-        if not self._active or self._has_wrong_period:
+        if not self.is_active or self._has_wrong_period:
             return
         stamp = (message.header.stamp.sec, message.header.stamp.nanosec)
         legs = (message.position, message.velocity)
@@ -251,14 +216,11 @@ class HydraulicActuators(ManagedNode):
         response.message = f"{word}; {counters.commands} commands and {counters.leg_states} leg states taken"
         return response
 
-    def _report(self) -> None:
+    def _health(self, name: str) -> list[DiagnosticStatus]:
         # the conditions may say it already
         is_told = any("leg state" in condition for condition in self._actuation.conditions())
         silence = "" if is_told else self._silence.condition
-        legs = hydraulic_health(diagnostic_name(self), self._actuation, self._disagreement, silence)
-        message = DiagnosticArray(status=[legs, clock_health(self)])
-        message.header.stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(message)
+        return [hydraulic_health(name, self._actuation, self._disagreement, silence)]
 
 
 def main(args: list[str] | None = None) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "poses_from_matrices",
     "quaternion_of",
     "quaternions_of",
+    "rotation_of",
     "rows_of_jacobian",
     "seconds_of",
     "time_message",
@@ -125,6 +126,15 @@ def quaternions_of(R: np.ndarray) -> np.ndarray:
     return found / np.copysign(n, np.where(found[:, 3] != 0.0, found[:, 3], 1.0))[:, None]
 
 
+def rotation_of(x: float, y: float, z: float, w: float) -> np.ndarray:
+    """Rotation matrix (3, 3) of a unit quaternion."""
+    return np.array([
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+    ])  # fmt: skip
+
+
 def pose_message(T: np.ndarray) -> Pose:
     """Pose from a homogeneous matrix (4, 4)."""
     x, y, z, w = quaternion_of(T[:3, :3])
@@ -149,13 +159,8 @@ def matrix_from_pose(pose: Pose) -> np.ndarray:
     n = sqrt(x * x + y * y + z * z + w * w)
     if not abs(n - 1.0) <= 1e-3:
         raise ValueError(f"quaternion has length {n:g}, expected 1")
-    x, y, z, w = x / n, y / n, z / n, w / n
     T = np.eye(4)
-    T[:3, :3] = (
-        (1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)),
-        (2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)),
-        (2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)),
-    )
+    T[:3, :3] = rotation_of(x / n, y / n, z / n, w / n)
     T[:3, 3] = pose.position.x, pose.position.y, pose.position.z
     return T
 

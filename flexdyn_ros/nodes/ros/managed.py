@@ -11,18 +11,22 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
+from std_msgs.msg import String
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.ros.declaration import ParameterError
+from flexdyn_ros.nodes.ros.diagnostics import clock_health, diagnostic_name
 from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR, Outbox
+from flexdyn_ros.nodes.ros.queues import LATCHED, REQUESTS
 from flexdyn_ros.nodes.ros.silence import Silence
 from flexdyn_ros.nodes.ros.start_watch import joining
 
@@ -42,7 +46,8 @@ class ManagedNode(LifecycleNode):
 
     Nodes give it three functions: `setup` (load, may raise), `start` and `stop`. A robot description or
     parameter that is wrong makes configure fail; the node stays alive, unconfigured, and can be configured
-    again.
+    again. What `setup` makes by `advertise`, `subscribe`, `serve`, `latch`, `repeat` and `report_by` is
+    destroyed at cleanup.
     """
 
     def __init__(self, name: str, autostart: bool | None = None, **options: Any) -> None:
@@ -50,6 +55,8 @@ class ManagedNode(LifecycleNode):
         #: between activation and deactivation: what a managed node offers, it offers then
         self.is_active = False
         self._inputs: list[Silence] = []
+        #: publishers, subscriptions, services and timers of `setup`, with what destroys each
+        self._entities: list[tuple[Callable[[Any], Any], Any]] = []
         self.outbox = Outbox(self)
         self._autostart_timer = None
         if autostart is None:
@@ -71,7 +78,7 @@ class ManagedNode(LifecycleNode):
         """Cease to work; `start` may follow."""
 
     def clear(self) -> None:
-        """Forget what `setup` made; `setup` may follow."""
+        """Forget what `setup` made of its own; `setup` may follow."""
 
     def finish(self) -> bool:
         """Close what must be closed before the process ends; False if something of it was lost."""
@@ -84,6 +91,52 @@ class ManagedNode(LifecycleNode):
     def create_lifecycle_publisher(self, *args: Any, **options: Any) -> Any:
         """As of every lifecycle node; what the middleware does not take is told, not raised."""
         return self.outbox.guarded(super().create_lifecycle_publisher(*args, **options))
+
+    # ---- what `setup` makes and cleanup destroys ----
+
+    def advertise(self, kind: Any, topic: str, qos: Any = 10) -> Any:
+        """A publisher that is silent while the node is not active."""
+        return self._kept(self.destroy_publisher, self.create_lifecycle_publisher(kind, topic, qos))
+
+    def subscribe(
+        self, kind: Any, topic: str, callback: Callable[[Any], Any], qos: Any, raw: bool = False
+    ) -> Any:
+        """A subscription; raw: to the bytes of the messages."""
+        made = self.create_subscription(kind, topic, callback, qos, raw=raw)
+        return self._kept(self.destroy_subscription, made)
+
+    def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Any], group: Any = None) -> Any:
+        """A service ~/NAME."""
+        made = self.create_service(kind, f"~/{name}", callback, qos_profile=REQUESTS, callback_group=group)
+        return self._kept(self.destroy_service, made)
+
+    def latch(self, topic: str, text: str) -> None:
+        """Publish a text that is kept for whoever comes later."""
+        self._kept(self.destroy_publisher, self.create_publisher(String, topic, LATCHED)).publish(
+            String(data=text)
+        )
+
+    def repeat(self, period: float, callback: Callable[[], None], *, wall: bool = True) -> Any:
+        """A timer [s], of wall time or of the node's clock."""
+        make = self.create_wall_timer if wall else self.create_timer
+        return self._kept(self.destroy_timer, make(period, callback))
+
+    def report_by(self, statuses: Callable[[str], Iterable[DiagnosticStatus]]) -> None:
+        """Publish what a function of the node's name in /diagnostics says, and who publishes /clock, every
+        second."""
+        self._statuses = statuses
+        self.diagnostics = self.advertise(DiagnosticArray, "/diagnostics", 1)
+        self.repeat(1.0, self.report)
+
+    def report(self) -> None:
+        """Publish the diagnostics now."""
+        message = DiagnosticArray(status=[*self._statuses(diagnostic_name(self)), clock_health(self)])
+        message.header.stamp = self.get_clock().now().to_msg()
+        self.diagnostics.publish(message)
+
+    def _kept(self, destroy: Callable[[Any], Any], entity: Any) -> Any:
+        self._entities.append((destroy, entity))
+        return entity
 
     def watch_input(self, topic: str, consequence: str) -> Silence:
         """Say when nothing comes on a topic, from activation to cleanup; call in `setup`."""
@@ -117,7 +170,11 @@ class ManagedNode(LifecycleNode):
         for silence in self._inputs:
             silence.close()
         self._inputs = []
-        return self._attempt(self.clear, "clean up")
+        result = self._attempt(self.clear, "clean up")
+        for destroy, entity in self._entities:
+            destroy(entity)
+        self._entities = []
+        return result
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         self.is_active = False

@@ -7,9 +7,9 @@ word.
 
 from __future__ import annotations
 
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-__all__ = ["COMMANDS", "NEWEST", "REQUESTS"]
+__all__ = ["COMMANDS", "LATCHED", "NEWEST", "REQUESTS"]
 
 #: states at high rate: any publisher satisfies it, the newest counts
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -17,3 +17,7 @@ NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 COMMANDS = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 #: requests to a service: many clients may ask at once
 REQUESTS = QoSProfile(depth=1000)
+#: what is published once and kept for whoever comes later
+LATCHED = QoSProfile(
+    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+)

@@ -7,21 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 
 import flexdyn_ros
 from flexdyn_ros.description.urdf.sources import Origin
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.nodes.ros.declaration import ParameterError
+from flexdyn_ros.nodes.ros.queues import LATCHED
 from flexdyn_ros.nodes.ros.robot_parameters import RobotParameters
 
-__all__ = ["LATCHED", "LoadedRobot", "load_robot", "parse_options"]
-
-#: what is published once and kept for whoever comes later
-LATCHED = QoSProfile(
-    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
-)
+__all__ = ["LoadedRobot", "load_robot", "parse_options"]
 
 
 @dataclass(frozen=True)

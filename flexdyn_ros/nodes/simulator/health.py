@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from diagnostic_msgs.msg import DiagnosticStatus
 
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
-
+from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.simulator.pace import Pace
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.recorder import Recorder
@@ -14,12 +12,10 @@ from flexdyn_ros.nodes.simulator.simulation import Simulation
 from flexdyn_ros.robot.analysis.bearable_step import at_most
 from flexdyn_ros.simulation.verdict import step_for
 
-__all__ = ["clock_health", "diagnostic_name", "recording_health", "simulator_health"]
+__all__ = ["recording_health", "simulator_health"]
 
 #: largest error of the balance of energy that is not worth a word, as a share of the kinetic energy
 LARGEST_IMBALANCE = 1e-2
-
-OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
 
 def simulator_health(
@@ -44,7 +40,7 @@ def _contact_status(node: str, simulation: Simulation) -> DiagnosticStatus:
     message = f"off the ground: {', '.join(lost)}" if lost else "all wheels on the ground"
     values = {"margin": f"{wheels.margin:.6g} N", "load_transfer": f"{wheels.load_transfer:.6g}"}
     values |= {f"normal_force_{n}": f"{f:.6g} N" for n, f in zip(robot.wheel_names, wheels.normal)}
-    return _status(WARN if lost else OK, f"{node}: contact", message, values)
+    return status(WARN if lost else OK, f"{node}: contact", message, values)
 
 
 def _simulation_status(
@@ -82,7 +78,7 @@ def _simulation_status(
         "energy_balance_error": f"{simulation.energy_balance_error:.6g} J",
         "energy_balance_share": f"{simulation.balance_share:.3g}",
     }
-    return _status(level, f"{node}: simulation", message, values)
+    return status(level, f"{node}: simulation", message, values)
 
 
 def _commands_status(node: str, simulation: Simulation, settings: SimulatorParameters) -> DiagnosticStatus:
@@ -99,7 +95,7 @@ def _commands_status(node: str, simulation: Simulation, settings: SimulatorParam
         "stale": ", ".join(book.stale),
         "on_stale_command": settings.on_stale_command,
     }
-    return _status(level, f"{node}: commands", message, values)
+    return status(level, f"{node}: commands", message, values)
 
 
 def _limits_status(node: str, simulation: Simulation) -> DiagnosticStatus:
@@ -122,27 +118,7 @@ def _limits_status(node: str, simulation: Simulation) -> DiagnosticStatus:
         "effort_clipped": ", ".join(clipped),
         "above_velocity_limit": ", ".join(fast),
     }
-    return _status(level, f"{node}: limits", "; ".join(parts) or "within limits", values)
-
-
-def clock_health(node: Any) -> DiagnosticStatus:
-    """Status NODE: clock. ERROR if several publish /clock: for all who use it time then jumps to and fro."""
-    found = node.get_publishers_info_by_topic(node.resolve_topic_name("/clock"))
-    names = sorted(f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in found)
-    level, message = OK, f"/clock is published by {names[0]}" if names else "nobody publishes /clock"
-    if len(names) > 1:
-        level = ERROR
-        message = (
-            f"{len(names)} publishers on /clock: {', '.join(names)}; expected at most one: "
-            "set use_clock false at the others"
-        )
-    return _status(level, f"{diagnostic_name(node)}: clock", message, {"publishers": len(names)})
-
-
-def diagnostic_name(node: Any) -> str:
-    """NODE of the statuses: with its namespace, as /arm/simulator, unless that is the root."""
-    name: str = node.get_name()
-    return name if node.get_namespace() == "/" else f"{node.get_namespace()}/{name}"
+    return status(level, f"{node}: limits", "; ".join(parts) or "within limits", values)
 
 
 def recording_health(node: str, recorder: Recorder) -> DiagnosticStatus:
@@ -153,9 +129,4 @@ def recording_health(node: str, recorder: Recorder) -> DiagnosticStatus:
     elif recorder.lost:
         level, message = ERROR, f"{recorder.lost} messages are missing: {recorder.path} is written too slowly"
     values = {"written": recorder.written, "lost": recorder.lost}
-    return _status(level, f"{node}: recording", message, values)
-
-
-def _status(level: bytes, name: str, message: str, values: Mapping[str, Any]) -> DiagnosticStatus:
-    pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
-    return DiagnosticStatus(level=level, name=name, message=message, values=pairs)
+    return status(level, f"{node}: recording", message, values)

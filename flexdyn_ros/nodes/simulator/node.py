@@ -11,12 +11,12 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticArray
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
@@ -28,17 +28,12 @@ from flexdyn_ros.nodes.dynamics_server.states import check_state, read_payload, 
 from flexdyn_ros.nodes.ros.conversions import duration_seconds, wrench_vector
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, run
-from flexdyn_ros.nodes.ros.queues import COMMANDS, REQUESTS
-from flexdyn_ros.nodes.ros.robot_source import LATCHED, load_robot
+from flexdyn_ros.nodes.ros.queues import COMMANDS
+from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.nodes.simulator.commands import CommandBook, CommandError
 from flexdyn_ros.nodes.simulator.extras.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics, hydraulics_of
-from flexdyn_ros.nodes.simulator.health import (
-    clock_health,
-    diagnostic_name,
-    recording_health,
-    simulator_health,
-)
+from flexdyn_ros.nodes.simulator.health import recording_health, simulator_health
 from flexdyn_ros.nodes.simulator.pace import Pace
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters, steps_per_force
 from flexdyn_ros.nodes.simulator.simulation import Load, Simulation
@@ -60,7 +55,6 @@ class Simulator(ManagedNode):
     def __init__(self, **options: Any) -> None:
         super().__init__("simulator", **options)
         self._settings = declare(self, SimulatorParameters)
-        self._made: list[tuple[Any, Any]] = []
         self._pace: Any = None
         self._user_paused = False
         self._has_lost_records = False
@@ -87,9 +81,9 @@ class Simulator(ManagedNode):
         self._trajectories = SimulatedTrajectories(
             self, self._simulation, self._pace.between_ticks, self._telemetry.stamp
         )
-        self._diagnostics = self.create_lifecycle_publisher(DiagnosticArray, "/diagnostics", 1)
-        self._health = self.create_wall_timer(1.0, self._report)
-        self._publish_descriptions(loaded.text)
+        self.report_by(self._health)
+        self.latch("robot_description", loaded.text)
+        self.latch("expanded/robot_description", self._telemetry.expanded_text)
         self._listen()
         self._serve()
         self._paused_at_start = self._user_paused = settings.start_paused
@@ -163,17 +157,12 @@ class Simulator(ManagedNode):
 
     def clear(self) -> None:
         self._trajectories.action.close()
-        for destroy, entity in self._made:
-            destroy(entity)
-        for publisher in [*self._telemetry.publishers, self._diagnostics]:
-            self.destroy_publisher(publisher)
-        self.destroy_timer(self._health)
         self._close_recording()
         self._steps.close()
-        self._made, self._pace = [], None
+        self._pace = None
 
     def finish(self) -> bool:
-        if self._made:
+        if self._pace is not None:
             self._close_recording()
         return not self._has_lost_records
 
@@ -182,16 +171,6 @@ class Simulator(ManagedNode):
         recorder = self._telemetry.recorder
         self._has_lost_records |= recorder is not None and bool(recorder.failure or recorder.lost)
 
-    def _publish_descriptions(self, text: str) -> None:
-        """The user's own description and the expanded one, kept for whoever comes later."""
-        for topic, content in (
-            ("robot_description", text),
-            ("expanded/robot_description", self._telemetry.expanded_text),
-        ):
-            publisher = self.create_publisher(String, topic, LATCHED)
-            publisher.publish(String(data=content))
-            self._made.append((self.destroy_publisher, publisher))
-
     def _listen(self) -> None:
         for kind, topic, callback, qos in (
             (JointState, "joint_commands", self._on_joint_commands, COMMANDS),
@@ -199,14 +178,10 @@ class Simulator(ManagedNode):
             (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
             (WrenchStamped, "~/external_wrench", self._on_wrench, COMMANDS),
         ):
-            self._made.append(
-                (self.destroy_subscription, self.create_subscription(kind, topic, callback, qos))
-            )
-
+            self.subscribe(kind, topic, callback, qos)
         for extra in self._telemetry.extras:
             for kind, topic, take in extra.inputs:
-                heard = self.create_subscription(kind, topic, self._between_ticks(take), COMMANDS)
-                self._made.append((self.destroy_subscription, heard))
+                self.subscribe(kind, topic, self._between_ticks(take), COMMANDS)
 
     def _between_ticks(self, take: Callable[[Any, Simulation], None]) -> Callable[[Any], None]:
         """A callback of a family's input, between two ticks."""
@@ -232,10 +207,7 @@ class Simulator(ManagedNode):
             (srv.ApplyWrench, "apply_wrench", self._on_apply_wrench),
             (srv.SetPayload, "set_payload", self._on_set_payload),
         ):
-            service = self.create_service(
-                kind, f"~/{name}", callback, qos_profile=REQUESTS, callback_group=group
-            )
-            self._made.append((self.destroy_service, service))
+            self.serve(kind, name, callback, group)
 
     # ---- the pace ----
 
@@ -374,7 +346,7 @@ class Simulator(ManagedNode):
     def _take_waiting_commands(self) -> None:
         """Commands that came before the request act from its first step on: an executor may see the request
         first, where both came while it looked."""
-        for _, entity in self._made:
+        for _, entity in self._entities:
             if isinstance(entity, Subscription):
                 with entity.handle:
                     while (found := entity.handle.take_message(entity.msg_type, entity.raw)) is not None:
@@ -456,18 +428,14 @@ class Simulator(ManagedNode):
 
     # ---- health ----
 
-    def _report(self) -> None:
-        name = diagnostic_name(self)
+    def _health(self, name: str) -> list[DiagnosticStatus]:
         with self._pace.between_ticks():
             statuses = simulator_health(name, self._simulation, self._pace, self._settings, self.outbox.lost)
             if self._platform is not None:
                 statuses.append(self._platform.status(name))
         if self._telemetry.recorder is not None:
             statuses.append(recording_health(name, self._telemetry.recorder))
-        statuses.append(clock_health(self))
-        message = DiagnosticArray(status=statuses)
-        message.header.stamp = self.get_clock().now().to_msg()
-        self._diagnostics.publish(message)
+        return statuses
 
 
 def _refuse(response: Any, error: Exception) -> Any:

@@ -14,7 +14,7 @@ from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 
 from flexdyn_ros.nodes.ros.declaration import ParameterError
-from flexdyn_ros.nodes.state_publisher.marker_bytes import HEADER
+from flexdyn_ros.nodes.ros.patched_message import HEADER
 from flexdyn_ros.simulation.recordings.bag import Bag
 from flexdyn_ros.simulation.recordings.topics import note_robot
 

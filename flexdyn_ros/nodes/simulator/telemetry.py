@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
-from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
@@ -24,7 +23,7 @@ from flexdyn_ros.nodes.ros.conversions import (
     twist_message,
     wrench_message,
 )
-from flexdyn_ros.nodes.ros.number_message import NumberMessage
+from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
 from flexdyn_ros.nodes.simulator.extras.families import Setting, extras_of
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.recorder import Recorder
@@ -38,8 +37,8 @@ class Telemetry:
 
     Parameters
     ----------
-    node : LifecycleNode
-        Makes the publishers; they are silent while it is not active.
+    node : ManagedNode
+        Makes the publishers.
     now : callable() -> int
         Nanoseconds that messages are stamped with where simulated time is not published.
     """
@@ -52,14 +51,14 @@ class Telemetry:
         self._expanded = flexdyn_ros.expand(robot)
         self.expanded_text = self._expanded.urdf
         self.recorder: Recorder | None = None
-        make = node.create_lifecycle_publisher
+        make = node.advertise
         if settings.record_file:
             self.recorder = Recorder(settings.record_file, robot, lambda text: node.get_logger().error(text))
             make = self.recorder.maker(make)
         self._joints = make(JointState, "joint_states", 10)
         self._state = make(DynamicsState, "~/state", 10)
         self._energy = make(Energy, "~/energy", 10)
-        self._clock = make(Clock, "/clock", QoSProfile(depth=1)) if settings.use_clock else None
+        self._clock = make(Clock, "/clock", 1) if settings.use_clock else None
         self._prefix = settings.frame_prefix
         self._root = robot.description.root
         self._odometry: Any
@@ -69,9 +68,6 @@ class Telemetry:
         self._reactions = ChosenReactions(robot, settings.wrench_joints) if settings.wrench_joints else None
         self._wrenches = [make(WrenchStamped, f"~/wrench/{name}", 10) for name in settings.wrench_joints]
         self.extras = extras_of(Setting(simulation, settings, make))
-        everything = [self._joints, self._state, self._energy, self._clock, self._odometry, self._transforms]
-        everything += [*self._wrenches, *(p for extra in self.extras for p in extra.publishers)]
-        self.publishers = [publisher for publisher in everything if publisher is not None]
         names = self._expanded.joint_names
         own = {joint.name for joint in robot.description.joints}
         shown = [i for i, name in enumerate(names) if name in own or not settings.real_joints_only]
@@ -188,18 +184,18 @@ class Telemetry:
                 publisher.publish(wrench)
 
 
-def joint_state_message(names: Sequence[str]) -> NumberMessage:
+def joint_state_message(names: Sequence[str]) -> PatchedMessage:
     """JointState of these joints; its numbers are position, velocity, effort."""
     message = JointState(name=list(names))
-    return NumberMessage(
-        message, [(message, field, len(names)) for field in ("position", "velocity", "effort")]
-    )
+    fields = ("position", "velocity", "effort")
+    return PatchedMessage(message, [message.header], [(message, field, len(names)) for field in fields])
 
 
-def state_message(message: DynamicsState) -> NumberMessage:
+def state_message(message: DynamicsState) -> PatchedMessage:
     """A DynamicsState whose numbers are positions, velocities, accelerations, efforts."""
     fields = ("positions", "velocities", "accelerations", "efforts")
-    return NumberMessage(message, [(message, field, len(getattr(message, field))) for field in fields])
+    numbers = [(message, field, len(getattr(message, field))) for field in fields]
+    return PatchedMessage(message, [message.header], numbers)
 
 
 def _next(due: float, t: float, interval: float) -> float:

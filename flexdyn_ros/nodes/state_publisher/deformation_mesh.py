@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from visualization_msgs.msg import Marker
+from visualization_msgs.msg import Marker, MarkerArray
 
 from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.expanded.kernels.tubes import lengths, paint, sweep
 from flexdyn_ros.expanded.outlines import outline
-from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent
-from flexdyn_ros.nodes.state_publisher.marker_bytes import MeshMessage
+from flexdyn_ros.nodes.ros.conversions import seconds_of
+from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
+from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent, Stamp
+from flexdyn_ros.nodes.state_publisher.scenery import new_marker
 
 __all__ = ["DeformationMesh"]
 
@@ -80,7 +82,7 @@ class DeformationMesh:
         """Let the scale of colours grow from nothing."""
         self.top = 0.0
 
-    def message(self, stamp: tuple[int, int], links: Sequence[Bent], settings: Any) -> bytes | None:
+    def message(self, stamp: Stamp, links: Sequence[Bent], settings: Any) -> bytes | None:
         """The message of some deflections; None where nothing bends.
 
         settings: magnification, colour, colour_limit, frame_prefix of StatePublisherParameters.
@@ -93,8 +95,8 @@ class DeformationMesh:
         self.top = settings.colour_limit or max(self.top, largest)
         scale = 1.0 / self.top if self.top > 0.0 else 0.0
         for n, (bent, tube) in enumerate(zip(drawn, self._tubes, strict=True)):
-            tube.write_points(bent, settings.magnification, self._template.points[n])
-            tube.write_colours(scale, self._template.colours[n])
+            tube.write_points(bent, settings.magnification, self._template.numbers[2 * n])
+            tube.write_colours(scale, self._template.numbers[2 * n + 1])
         return self._template.stamped(stamp)
 
     def _make(self, links: Sequence[Bent], prefix: str) -> None:
@@ -106,13 +108,19 @@ class DeformationMesh:
         self._tubes = [_Tube(self._description, bent) for bent in links]
         self._before = None
         markers = [_marker(bent, number, prefix) for number, bent in enumerate(links)]
-        self._template = MeshMessage(markers, [len(tube.corners) for tube in self._tubes])
+        fields = [
+            (marker, name, len(tube.corners))
+            for marker, tube in zip(markers, self._tubes, strict=True)
+            for name in ("points", "colors")
+        ]
+        message = MarkerArray(markers=markers)
+        self._template = PatchedMessage(message, [marker.header for marker in message.markers], fields)
 
-    def _take_values(self, stamp: tuple[int, int], links: Sequence[Bent], colour: str) -> float:
+    def _take_values(self, stamp: Stamp, links: Sequence[Bent], colour: str) -> float:
         """What colours stand for, to the tubes, and the largest; velocity: how fast the displacement
         changes."""
         if colour == "velocity":
-            shown = self._velocities(stamp[0] + 1e-9 * stamp[1], links)
+            shown = self._velocities(seconds_of(stamp), links)
         else:
             shown = [getattr(bent, colour) for bent in links]
         return max(
@@ -129,10 +137,8 @@ class DeformationMesh:
         ]
 
 
-def _marker(bent: Bent, number: int, prefix: str) -> Marker:
-    marker = Marker(ns=f"deformation/{bent.link}", id=number, type=Marker.TRIANGLE_LIST, action=Marker.ADD)
-    marker.header.frame_id = prefix + bent.frame
-    marker.pose.orientation.w = 1.0
+def _marker(bent: Bent, number: int, prefix: str) -> Any:
+    frame = prefix + bent.frame
+    marker = new_marker(f"deformation/{bent.link}", number, Marker.TRIANGLE_LIST, frame, (0.0, 0.0, 0.0, 1.0))
     marker.scale.x = marker.scale.y = marker.scale.z = 1.0
-    marker.color.a = 1.0
     return marker

@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 
 from flexdyn_interfaces.msg import DynamicsState
+from flexdyn_ros.nodes.ros.queues import NEWEST
 
 __all__ = ["Follower"]
-
-#: only the newest state counts, and any publisher will do
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
 class Follower:

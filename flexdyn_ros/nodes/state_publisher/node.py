@@ -11,7 +11,6 @@ import numpy as np
 from geometry_msgs.msg import TransformStamped
 from nav_msgs.msg import Odometry
 from rcl_interfaces.msg import SetParametersResult
-from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
@@ -21,15 +20,14 @@ from flexdyn_interfaces.msg import HydraulicState, LinkDeflections
 from flexdyn_ros.nodes.ros.conversions import transform_message
 from flexdyn_ros.nodes.ros.declaration import ParameterError, check_changes, declare
 from flexdyn_ros.nodes.ros.managed import ManagedNode, run
-from flexdyn_ros.nodes.ros.robot_source import LATCHED, load_robot
+from flexdyn_ros.nodes.ros.queues import LATCHED, NEWEST
+from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters
 from flexdyn_ros.nodes.state_publisher.picture import Picture
-from flexdyn_ros.nodes.state_publisher.transform_bytes import TransformMessage
-from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
+from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms, TransformMessage
 
 __all__ = ["StatePublisher", "main"]
 
-NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 #: the world's frame; the simulator places bases that move in `odom`
 WORLD, ODOM = "world", "odom"
 
@@ -40,7 +38,6 @@ class StatePublisher(ManagedNode):
     def __init__(self, **options: Any) -> None:
         super().__init__("state_publisher", **options)
         self._settings = declare(self, StatePublisherParameters)
-        self._made: list[tuple[Any, Any]] = []
         self._timer: Any = None
         self.add_on_set_parameters_callback(self._change)
 
@@ -56,9 +53,9 @@ class StatePublisher(ManagedNode):
         self._interval = 1.0 / settings.publish_frequency
         self._marker_interval = 1.0 / settings.marker_frequency
         self._last = self._last_mesh = -1e9
-        self._tf = self.create_lifecycle_publisher(TFMessage, "/tf", 100)
-        self._tf_static = self.create_lifecycle_publisher(TFMessage, "/tf_static", LATCHED)
-        self._markers = self.create_lifecycle_publisher(MarkerArray, "deformation_markers", 10)
+        self._tf = self.advertise(TFMessage, "/tf", 100)
+        self._tf_static = self.advertise(TFMessage, "/tf_static", LATCHED)
+        self._markers = self.advertise(MarkerArray, "deformation_markers")
         for kind, topic, callback, raw in (
             (JointState, "joint_states", self._on_joint_states, False),
             (LinkDeflections, "deflections", self._on_deflections, True),
@@ -68,8 +65,7 @@ class StatePublisher(ManagedNode):
             (HydraulicState, "hydraulic_actuators/hydraulic_state", self._picture.take_pressures, False),
         ):
             if topic in ("joint_states", "deflections") or self._picture.wants(topic):
-                made = self.create_subscription(kind, topic, callback, NEWEST, raw=raw)
-                self._made.append((self.destroy_subscription, made))
+                self.subscribe(kind, topic, callback, NEWEST, raw=raw)
         self.get_logger().info(
             f"ready: {len(self._transforms.names)} moving and {len(self._transforms.fixed)} fixed joints"
         )
@@ -88,13 +84,6 @@ class StatePublisher(ManagedNode):
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
-
-    def clear(self) -> None:
-        for destroy, entity in self._made:
-            destroy(entity)
-        for publisher in (self._tf, self._tf_static, self._markers):
-            self.destroy_publisher(publisher)
-        self._made = []
 
     def _change(self, changes: list[Any]) -> SetParametersResult:
         """Take over parameters that may change while the node runs."""

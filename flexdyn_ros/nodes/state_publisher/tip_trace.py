@@ -9,6 +9,7 @@ import numpy as np
 from geometry_msgs.msg import Point
 from visualization_msgs.msg import Marker
 
+from flexdyn_ros.nodes.ros.conversions import rotation_of
 from flexdyn_ros.nodes.state_publisher.scenery import new_marker
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
 
@@ -71,7 +72,7 @@ class TipTrace:
                 x, q = position[place[number]], quaternion[place[number]]
             else:
                 return
-            p, R = p + R @ x, R @ _matrix(*q.tolist())
+            p, R = p + R @ x, R @ rotation_of(*q.tolist())
         self._points.append((time, p))
         while time - self._points[0][0] > self._seconds:
             self._points.popleft()
@@ -84,12 +85,3 @@ class TipTrace:
         marker.scale.x = self._width
         marker.points = [Point(x=x, y=y, z=z) for x, y, z in (p.tolist() for _, p in self._points)]
         return marker
-
-
-def _matrix(x: float, y: float, z: float, w: float) -> np.ndarray:
-    """Rotation matrix of a unit quaternion."""
-    return np.array([
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-    ])  # fmt: skip

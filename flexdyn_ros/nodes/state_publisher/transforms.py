@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Quaternion, TransformStamped, Vector3
 from lxml import etree
+from tf2_msgs.msg import TFMessage
 
-__all__ = ["JointTransforms"]
+from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
+
+__all__ = ["JointTransforms", "TransformMessage"]
 
 _TURNING = ("revolute", "continuous")
 
@@ -67,23 +70,14 @@ class JointTransforms:
         """Transforms of the fixed joints."""
         return [_message(joint, joint.position, joint.quaternion, stamp) for joint in self.fixed]
 
-    def moving_messages(
-        self, names: Sequence[str], positions: Sequence[float], stamp: Any
-    ) -> list[TransformStamped]:
-        """Transforms of the joints that are named; mimic joints follow unnamed; unknown ones are skipped.
-
-        Raises ValueError if there are not as many positions as names, or one is not finite.
-        """
-        rows, x = self._values(names, positions)
-        p, quaternion = self._arrays.moved(rows, x)
-        joints = [self._moving[self.names[row]] for row in rows]
-        return [_message(joint, p[i], quaternion[i], stamp) for i, joint in enumerate(joints)]
-
     def poses(
         self, names: Sequence[str], positions: Sequence[float]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What `moving_messages` says as arrays: numbers of the joints in `names` (k,), positions (k, 3) [m]
-        and quaternions x y z w (k, 4) of the child in the parent."""
+        """Numbers in `names` (k,) of the joints that are named, positions (k, 3) [m] and quaternions x y z w
+        (k, 4) of the child in the parent; mimic joints follow unnamed, unknown ones are skipped.
+
+        Raises ValueError if there are not as many positions as names, or one is not finite.
+        """
         if self._asked is None or names != self._asked[0]:
             known = [name in self._moving for name in names]
             plain = all(known) and not self._followers and len(set(names)) == len(names)
@@ -134,6 +128,30 @@ class JointTransforms:
             if joint.name not in values:
                 values[joint.name] = joint.ratio * values[leader] + joint.offset
                 self._follow(joint.name, values)
+
+
+class TransformMessage:
+    """A TFMessage of transforms between given frames, as bytes.
+
+    Parameters
+    ----------
+    frames : sequence of (parent, child)
+    """
+
+    def __init__(self, frames: Sequence[tuple[str, str]]) -> None:
+        message = TFMessage(transforms=[TransformStamped(child_frame_id=child) for _, child in frames])
+        for (parent, _), transform in zip(frames, message.transforms, strict=True):
+            transform.header.frame_id = parent
+        self._message = PatchedMessage(
+            message, [t.header for t in message.transforms], [(t, "transform", 1) for t in message.transforms]
+        )
+        self._doubles, places = self._message.doubles(7)
+        self._position, self._quaternion = places[:, :3], places[:, 3:]
+
+    def filled(self, stamp: Any, position: np.ndarray, quaternion: np.ndarray) -> bytes:
+        """The message with one stamp, positions (k, 3) [m] and quaternions x y z w (k, 4)."""
+        self._doubles[self._position], self._doubles[self._quaternion] = position, quaternion
+        return self._message.stamped(stamp)
 
 
 class _Arrays:

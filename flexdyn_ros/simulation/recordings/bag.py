@@ -16,7 +16,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any
 
-from flexdyn_ros.errors import MissingExtraError, StateError
+from flexdyn_ros.errors import StateError, needs
 from flexdyn_ros.simulation.recordings.recorded_types import definition, types
 
 __all__ = ["MOST_BYTES", "Bag", "records"]
@@ -65,10 +65,8 @@ class Bag:
     def __init__(
         self, path: str | PathLike, *, chunk_size: int = 1 << 20, flush_interval: float = 1.0
     ) -> None:
-        try:
+        with needs("mcap", "record"):
             from flexdyn_ros.simulation.recordings.chunk_writer import ChunkWriter
-        except ImportError:
-            raise MissingExtraError("mcap", "record") from None
         types()
         self._channels: dict[str, int] = {}
         self._schemas: dict[str, int] = {}
@@ -161,12 +159,10 @@ def records(path: str | PathLike, *, most_bytes: int = MOST_BYTES) -> Iterator[t
     MissingExtraError
         If mcap is not installed.
     """
-    try:
+    with needs("mcap", "record"):
         from mcap import exceptions
         from mcap.records import Channel, Chunk, Message, Metadata
         from mcap.stream_reader import StreamReader, breakup_chunk
-    except ImportError:
-        raise MissingExtraError("mcap", "record") from None
     topics: dict[int, str] = {}
     left = most_bytes
     with Path(path).open("rb") as file:

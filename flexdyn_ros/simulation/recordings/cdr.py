@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -77,6 +78,15 @@ class Layout:
             self._slots[name] = _Slot(len(self._bytes), 0)
         return self
 
+    def constants(self, values: np.ndarray, *, sequence: bool = True) -> Layout:
+        """float64 (k,) that do not change, a sequence or without a length before."""
+        if sequence:
+            self.count(len(values))
+        if len(values):
+            self._align(8)
+            self._bytes += np.asarray(values, dtype="<f8").tobytes()
+        return self
+
     def _align(self, size: int) -> int:
         """Pad to a multiple of `size`, counted from behind the representation header."""
         start = len(self._bytes)
@@ -102,16 +112,28 @@ class Layout:
                 rows[:, offset : offset + 8 * count] = values.view(np.uint8)
         return rows
 
-    def fits(self, rows: np.ndarray) -> bool:
-        """Whether messages (n, bytes) differ from this layout in their numbers only."""
-        if rows.shape[1] != len(self):
-            return False
+    @cached_property
+    def _fixed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Bytes that are the same in all messages: where, and what."""
         fixed = np.ones(len(self), dtype=bool)
         numbers = [(slot.offset, slot.offset + 8 * slot.size) for slot in self._slots.values()]
         times = [] if self._stamp is None else [(self._stamp, self._stamp + 8)]
         for start, stop in (*numbers, *times, *self._loose):
             fixed[start:stop] = False
-        return bool(np.all(rows[:, fixed] == np.frombuffer(bytes(self._bytes), np.uint8)[fixed]))
+        places = np.flatnonzero(fixed)
+        return places, np.frombuffer(bytes(self._bytes), np.uint8)[places]
+
+    def fits(self, rows: np.ndarray) -> bool:
+        """Whether messages (..., bytes) differ from this layout, which is complete, in their numbers only."""
+        if rows.shape[-1] != len(self):
+            return False
+        places, constant = self._fixed
+        return bool((rows.take(places, axis=-1) == constant).all())
+
+    def view(self, message: np.ndarray, name: str) -> np.ndarray:
+        """Numbers (count,) of a slot in the memory of one message, whose fields are aligned."""
+        offset, count = self._slots[name]
+        return message[offset : offset + 8 * count].view("<f8")
 
     def stamps(self, rows: np.ndarray) -> np.ndarray:
         """Stamps (n,) [ns] of messages (n, bytes)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from flexdyn_ros.errors import MissingExtraError
+from flexdyn_ros.errors import needs
 
 __all__ = ["DEFLECTIONS", "ENERGY", "JOINT_STATES", "ODOMETRY", "STATE", "TEXT", "definition", "types"]
 
@@ -106,10 +106,8 @@ def types() -> Any:
     MissingExtraError
         If rosbags is not installed.
     """
-    try:
+    with needs("rosbags", "record"):
         from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-    except ImportError:
-        raise MissingExtraError("rosbags", "record") from None
     store = get_typestore(Stores.ROS2_JAZZY)
     for name, text in OUR_MESSAGES.items():
         store.register(get_types_from_msg(text, name))

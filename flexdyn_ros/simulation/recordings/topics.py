@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +27,14 @@ from flexdyn_ros.simulation.recordings.recorded_types import (
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["energy_layout", "note_robot", "record_trajectory", "state_layout"]
+__all__ = [
+    "DEFLECTION_PARTS",
+    "deflection_layout",
+    "energy_layout",
+    "note_robot",
+    "record_trajectory",
+    "state_layout",
+]
 
 STATE_TOPIC, ENERGY_TOPIC = "/simulator/state", "/simulator/energy"
 #: names of the metadata records: of the robot, of how the run ended
@@ -125,6 +132,17 @@ def energy_layout(robot: str) -> Layout:
     return Layout().header("world").text(robot).doubles("parts", len(ENERGY_PARTS), sequence=False)
 
 
+def deflection_layout(frame: str, robot: str, links: Sequence[tuple[str, str, float, np.ndarray]]) -> Layout:
+    """Layout of LinkDeflections messages for links given by name, frame, length and stations; slots N/PART of
+    the N-th link for DEFLECTION_PARTS."""
+    layout = Layout().header(frame).text(robot).count(len(links))
+    for n, (link, own, length, stations) in enumerate(links):
+        layout.text(link).text(own).constants(np.array([length]), sequence=False).constants(stations)
+        for part, width in DEFLECTION_PARTS:
+            layout.doubles(f"{n}/{part}", len(stations), width=width)
+    return layout
+
+
 # ---- one block of samples ----
 
 
@@ -198,20 +216,12 @@ def _odometry(robot: Robot, q: np.ndarray, v: np.ndarray, stamps: np.ndarray) ->
 
 
 def _deflection_rows(robot: Robot, found: dict[str, Any], stamps: np.ndarray) -> np.ndarray:
-    layout = Layout().header("world").text(robot.name).count(len(found))
-    numbers: dict[str, np.ndarray] = {}
     frames = bending_frames(robot.description)
-    for link, d in found.items():
-        k = len(d.station)
-        frame, length = frames[link]
-        layout.text(link).text(frame)
-        layout.doubles(f"{link}/length", 1, sequence=False).doubles(f"{link}/station", k)
-        numbers[f"{link}/length"] = np.full(len(stamps), length)
-        numbers[f"{link}/station"] = np.tile(d.station, (len(stamps), 1))
-        for part, width in DEFLECTION_PARTS:
-            layout.doubles(f"{link}/{part}", k, width=width)
-            numbers[f"{link}/{part}"] = getattr(d, part)
-    return layout.messages(stamps, numbers)
+    links = [(link, *frames[link], d.station) for link, d in found.items()]
+    numbers = {
+        f"{n}/{part}": getattr(d, part) for n, d in enumerate(found.values()) for part, _ in DEFLECTION_PARTS
+    }
+    return deflection_layout("world", robot.name, links).messages(stamps, numbers)
 
 
 def _write_in_order(bag: Bag, streams: list[_Stream]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import FlexdynError, SimulationError
+from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.simulation.events import Event, Watch
 from flexdyn_ros.simulation.plan import ADAPTIVE, Plan
 from flexdyn_ros.simulation.progress import Progress
@@ -153,11 +153,9 @@ def run_adaptive(plan: Plan) -> Trajectory:
                 break
             y, ended = _run(system, record, first, end, y, tau)
             if ended is not None:
-                return record.finish(
-                    1, f"stopped by event {ended.name!r} at t = {ended.time:.9g} s", plan.method
-                )
+                return record.end(ended, plan.method)
             progress.show(end)
-    return record.finish(0, f"reached t = {times[-1]:g} s", plan.method)
+    return record.end(None, plan.method)
 
 
 def _run(
@@ -183,7 +181,7 @@ def _run(
             atol=system.atol,
         )
     except (ValueError, ArithmeticError) as error:
-        raise _failure(plan, record, f"the integrator gave up: {error}") from error
+        raise record.failure(f"the integrator gave up: {error}", plan.method) from error
     failed = FAILURES[DIVERGED] if solution.t_events[-1].size else ""
     if solution.status < 0:
         failed = solution.message
@@ -197,7 +195,7 @@ def _run(
             _write(system, record, t, column, tau)
     ended = _collect_events(system, record, solution) if plan.watches else None
     if failed:
-        raise _failure(plan, record, failed)
+        raise record.failure(failed, plan.method)
     if ended is not None:
         i = next(i for i, watch in enumerate(plan.watches) if watch.terminal and solution.t_events[i].size)
         at = solution.y_events[i][-1]
@@ -228,9 +226,3 @@ def _write(system: _System, record: Record, t: float, y: np.ndarray, tau: np.nda
     effort = system.motion.rates(float(t), q, v)[1]
     clipped = (effort != (tau if system.lag is None else system.exerted)) & ~system.prescribed
     record.add(float(t), q, v, effort, y[-2], y[-1], bool(clipped.any()))
-
-
-def _failure(plan: Plan, record: Record, why: str) -> SimulationError:
-    t = record.t[record.count - 1]
-    message = f"{why} after t = {t:.6g} s (robot {plan.robot.name!r}, method {plan.method})"
-    return SimulationError(message, record.finish(-1, message, plan.method))

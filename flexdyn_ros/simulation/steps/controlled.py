@@ -4,18 +4,15 @@ numerics/stepping/extrapolated.py, for platforms with hydraulics numerics/steppi
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
 from math import ceil
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import SimulationError
 from flexdyn_ros.numerics.stepping import controlled as kernels
-from flexdyn_ros.numerics.stepping import doubled as steppers_doubled
-from flexdyn_ros.numerics.stepping import extrapolated as steppers_extrapolated
-from flexdyn_ros.simulation.events import Event, Watch, root_between
+from flexdyn_ros.numerics.stepping import doubled, extrapolated
+from flexdyn_ros.simulation.events import Event, zeros_in_step
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
@@ -60,8 +57,8 @@ class _Kind(NamedTuple):
 
 _KINDS = {
     "dop853": _Kind("rk4", kernels, True),
-    "extrapolated": _Kind("rosenbrock", steppers_extrapolated, False),
-    "adaptive_staggered": _Kind("staggered", steppers_doubled, False),
+    "extrapolated": _Kind("rosenbrock", extrapolated, False),
+    "adaptive_staggered": _Kind("staggered", doubled, False),
 }
 
 _Provide = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, ctypes.c_int64, ctypes.c_int64)
@@ -129,7 +126,7 @@ class _Run:
     """A run under way: the stepper, its work memory and its samples."""
 
     def __init__(self, plan: Plan, progress: Progress) -> None:
-        robot, springs = plan.robot, plan.limits == "spring"
+        robot = plan.robot
         with_cylinders = plan.cylinders != "direct"
         self.plan, self.progress, self.record = plan, progress, Record(plan)
         self.method = plan.method
@@ -140,12 +137,7 @@ class _Run:
             robot,
             min(plan.dt, _STOPS_STEP),
             kind.of_stepper,
-            q0=plan.q0,
-            v0=plan.v0,
-            t0=float(plan.times[0]),
-            # cylinders have end stops and largest forces of their own
-            limits="spring" if springs and not with_cylinders else "report",
-            saturate=plan.saturate and not with_cylinders,
+            **plan.stepping,
         )
         self.provider = _Provider(plan, self.stepper)
         self.stepper.set_wrenches(plan.loads)
@@ -306,7 +298,7 @@ class _Run:
                 self._cylinders.note_missed()
             record.keep_cylinders()
         if status not in (kernels.DONE, kernels.STEPPED):
-            raise _failure(self, _FAILURES[status])
+            raise record.failure(_FAILURES[status], self.method)
 
     def _run_and_look(self, end: float, wanted: np.ndarray) -> None:
         """A chunk of steps; where there is an event in it, nothing but the number of steps to look into."""
@@ -351,20 +343,11 @@ class _Run:
         # several zeros in a step are told apart as far as samples would show them
         looks = np.linspace(0.0, 1.0, min(MOST_LOOKS, max(LOOKS, 1 + int(2.0 * h / self.plan.dt))) + 1)[1:]
 
-        found: list[tuple[float, Watch]] = []
-        before, values = 0.0, self._values
-        for share in looks.tolist():
-            state = at(share) if share < 1.0 else end
-            new = [watch.value(begin + share * h, *state) for watch in self.plan.watches]
-            for watch, g0, g1 in zip(self.plan.watches, values, new, strict=True):
-                if watch.crossed(g0, g1):
-                    value = _on_path(watch, at, begin, h)
-                    root = share if g1 == 0.0 else root_between(value, before, share, g0, g1)
-                    found.append((root, watch))
-            before, values = share, new
-        self._values = values
+        self._values, found = zeros_in_step(
+            self.plan.watches, self._values, begin, h, lambda x: at(x) if x < 1.0 else end, looks.tolist()
+        )
         self._go_back(after)
-        for share, watch in sorted(found, key=lambda pair: pair[0]):
+        for share, watch in found:
             state = at(share)
             event = Event(begin + share * h, watch.name(state[0]), watch.terminal, *state)
             self.record.events.append(event)
@@ -406,11 +389,6 @@ class _Run:
         self.t = event.time
 
 
-def _on_path(watch: Watch, at: Callable[[float], Any], begin: float, h: float) -> Callable[[float], float]:
-    """Value of a watch at a share of the step."""
-    return lambda share: watch.value(begin + share * h, *at(share))
-
-
 def run_controlled(plan: Plan) -> Trajectory:
     """Carry out a plan with error control; a control law is asked at every dt, where a step ends."""
     with Progress(plan) as progress:
@@ -437,14 +415,6 @@ def run_controlled(plan: Plan) -> Trajectory:
             else:
                 event = run.go(float(times[end]), wanted)
             if event is not None:
-                message = f"stopped by event {event.name!r} at t = {event.time:.9g} s"
-                return run.record.finish(1, message, run.method)
+                return run.record.end(event, run.method)
             progress.show(end)
-    return run.record.finish(0, f"reached t = {times[-1]:g} s", run.method)
-
-
-def _failure(run: _Run, why: str) -> SimulationError:
-    record = run.record
-    t = record.t[record.count - 1]
-    message = f"{why} after t = {t:.6g} s (robot {run.plan.robot.name!r}, method {run.method})"
-    return SimulationError(message, record.finish(-1, message, run.method))
+    return run.record.end(None, run.method)

@@ -29,7 +29,7 @@ from flexdyn_ros.simulation.steps.mass_scaling import scaled_masses
 from flexdyn_ros.simulation.steps.stiffness import fastest_rate, speed_bounds, stops_at
 from flexdyn_ros.simulation.steps.workspace import Workspace
 
-__all__ = ["DIVERGED", "METHODS", "NOT_FINITE", "OK", "Stepper"]
+__all__ = ["DIVERGED", "METHODS", "NOT_FINITE", "OK", "Stepper", "finite_vector"]
 
 #: what `Stepper.advance` returns
 OK, NOT_FINITE, DIVERGED = kernels.OK, kernels.NOT_FINITE, kernels.DIVERGED
@@ -270,7 +270,7 @@ class Stepper:
 
     def set_efforts(self, tau: np.ndarray) -> None:
         """Commanded effort (nu,) from now on [N m, N]."""
-        self.tau[:] = _checked(tau, "tau", self.robot.nu)
+        self.tau[:] = finite_vector(tau, "tau", self.robot.nu)
 
     def set_state(
         self, q: np.ndarray | None = None, v: np.ndarray | None = None, t: float | None = None
@@ -280,8 +280,8 @@ class Stepper:
         Gains, targets, efforts and wrenches stay; forces that lag behind their commands start from zero.
         """
         robot, w = self.robot, self._workspace
-        new_q = w["q"].copy() if q is None else _checked(q, "q", robot.nq)
-        new_v = w["v"].copy() if v is None else _checked(v, "v", robot.nv)
+        new_q = w["q"].copy() if q is None else finite_vector(q, "q", robot.nq)
+        new_v = w["v"].copy() if v is None else finite_vector(v, "v", robot.nv)
         new_q = robot.integrate(new_q, np.zeros(robot.nv), 0.0)
         w["q"][:], w["v"][:] = new_q, new_v
         self._t0, self.steps = (self.t if t is None else float(t)), 0
@@ -320,7 +320,7 @@ class Stepper:
         Mapping frame name -> (6,) (moment; force) [N m, N] in world axes, at the frame's origin.
         """
         wrenches = wrenches or {}
-        loads = [_checked(w, f"wrenches[{name!r}]", 6) for name, w in wrenches.items()]
+        loads = [finite_vector(w, f"wrenches[{name!r}]", 6) for name, w in wrenches.items()]
         motion, bodies, points = self._motion.place(wrenches)
         if motion is not self._workspace.motion:
             self._workspace.set_motion(motion)
@@ -368,7 +368,7 @@ class Stepper:
         self._choose_method()
 
     def _per_effort(self, value: np.ndarray | float, name: str) -> np.ndarray:
-        array = _checked(
+        array = finite_vector(
             np.broadcast_to(value, self.robot.nu) if np.ndim(value) == 0 else value, name, self.robot.nu
         )
         if (array < 0.0).any():
@@ -427,7 +427,7 @@ def _watched(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def _checked(value: Any, name: str, size: int) -> np.ndarray:
+def finite_vector(value: Any, name: str, size: int) -> np.ndarray:
     """`value` as a float64 array (size,), finite."""
     array = numbers(value, name)
     if array.shape != (size,):

@@ -9,19 +9,12 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.simulation.steps.stepper import METHODS
 
 __all__ = ["ValveOpenings", "command_mode"]
 
 #: methods that move cylinders whose valves are commanded
-_STEPPED = (
-    "auto",
-    "adaptive_staggered",
-    "staggered",
-    "semi_implicit_euler",
-    "rk4",
-    "scaled_rk4",
-    "rosenbrock",
-)
+_STEPPED = ("auto", "adaptive_staggered", *METHODS)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
 from flexdyn_ros.expanding import bending_frames
 from flexdyn_ros.nodes.dynamics_server.response_memory import Memory, layout
 from flexdyn_ros.nodes.ros.conversions import doubles, vector_message
-from flexdyn_ros.nodes.ros.number_message import NumberMessage
+from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
 
 __all__ = ["DeflectionMessage", "DeflectionRows", "deflection_message"]
 
@@ -75,10 +75,8 @@ class DeflectionMessage:
         message = deflection_message(robot, bent)
         message.header.frame_id = robot.description.root
         self._links = tuple(bent)
-        self._message = NumberMessage(
-            message,
-            [(link, name, len(link.stations)) for link in message.links for _, name in self.FIELDS],
-        )
+        fields = [(link, name, len(link.stations)) for link in message.links for _, name in self.FIELDS]
+        self._message = PatchedMessage(message, [message.header], fields)
 
     def filled(self, stamp: Any, bent: dict[str, Any]) -> bytes:
         """The message of `robot.deflections(q)` for one q, with a stamp."""

@@ -37,9 +37,6 @@ class Extra(Protocol):
     """Topics of a family."""
 
     @property
-    def publishers(self) -> tuple[Any, ...]: ...
-
-    @property
     def inputs(self) -> tuple[Input, ...]: ...
 
     def publish_fast(self, stamp: Any) -> None:
@@ -57,7 +54,6 @@ class Deflections:
     def __init__(self, setting: Setting) -> None:
         self._simulation = setting.simulation
         self._publisher = setting.make(LinkDeflections, "deflections", 10)
-        self.publishers = (self._publisher,)
         self._message = DeflectionMessage(setting.simulation.robot)
 
     def publish_fast(self, stamp: Any) -> None:
@@ -80,8 +76,6 @@ def _platform(setting: Setting) -> Extra | None:
 
 class PressureCommands:
     """`~/pressure_commands`: pressures of a soft arm's actuators in place of their forces."""
-
-    publishers: tuple[Any, ...] = ()
 
     def __init__(self, setting: Setting) -> None:
         from std_msgs.msg import Float64MultiArray

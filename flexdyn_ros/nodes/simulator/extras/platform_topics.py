@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
@@ -18,6 +18,7 @@ from flexdyn_ros.nodes.hydraulic_actuators.inputs import InputError, read_comman
 from flexdyn_ros.nodes.hydraulic_actuators.messages import disagreement, fill_hydraulic_state, pace_word
 from flexdyn_ros.nodes.hydraulic_actuators.policy import ranges_of
 from flexdyn_ros.nodes.ros.conversions import doubles, time_message
+from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.simulator.commands import CommandError
 from flexdyn_ros.nodes.simulator.extras.inputs import Input
 from flexdyn_ros.nodes.simulator.extras.platform_drive import PlatformDrive
@@ -55,14 +56,12 @@ class PlatformTopics:
         robot = self._simulation.robot
         self._pose = setting.make(PoseStamped, "~/platform_pose", 10)
         self._legs = setting.make(JointState, "leg_states", 10)
-        self.publishers: tuple[Any, ...] = (self._pose, self._legs)
         self.inputs: tuple[Input, ...] = (
             Input(MultiDOFJointTrajectory, "~/platform_trajectory", self._on_trajectory),
         )
         self._leg_message = JointState(name=list(robot.effort_names))
         if self.drive.hydraulics == "fused":
             self._hydraulic = setting.make(HydraulicState, "~/hydraulic_state", 10)
-            self.publishers = (*self.publishers, self._hydraulic)
             self._hydraulic_message = HydraulicState(names=list(robot.effort_names))
             self._ranges = ranges_of(robot.description, robot.hydraulics, np.inf)
             self.inputs = (
@@ -167,14 +166,14 @@ class PlatformTopics:
     def status(self, node: str) -> DiagnosticStatus:
         """NODE: legs."""
         drive = self.drive
-        level, text = DiagnosticStatus.OK, f"hydraulics {drive.hydraulics}"
+        level, text = OK, f"hydraulics {drive.hydraulics}"
         waiting = 0.0 if drive.waiting_since is None else time.monotonic() - drive.waiting_since
         if drive.hydraulics == "external" and drive.lockstep and waiting > 0.1:
-            level, text = DiagnosticStatus.WARN, f"no leg forces for {waiting:.1f} s: time stands still"
+            level, text = WARN, f"no leg forces for {waiting:.1f} s: time stands still"
         if drive.disagreement:
-            level, text = DiagnosticStatus.ERROR, drive.disagreement
+            level, text = ERROR, drive.disagreement
         elif drive.stale:
-            level = DiagnosticStatus.ERROR if drive.hydraulics == "external" else DiagnosticStatus.WARN
+            level = ERROR if drive.hydraulics == "external" else WARN
             text = (
                 "no leg forces: dampers hold"
                 if drive.hydraulics == "external"
@@ -190,5 +189,4 @@ class PlatformTopics:
         if drive.fused is not None:
             flags = int(np.bitwise_or.reduce(drive.fused.state().flags))
             values |= {"flags": flags, "faults": drive.fused.faults}
-        pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
-        return DiagnosticStatus(level=level, name=f"{node}: legs", message=text, values=pairs)
+        return status(level, f"{node}: legs", text, values)

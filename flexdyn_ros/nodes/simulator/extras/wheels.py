@@ -25,7 +25,6 @@ class WheelTopics:
         self._wheels = setting.make(WheelStates, "~/wheels", 10)
         names = setting.simulation.robot.wheel_names
         self._wrenches = [setting.make(WrenchStamped, f"~/wheels/{name}/wrench", 10) for name in names]
-        self.publishers = (self._wheels, *self._wrenches)
         driven = [c.v_index for c in setting.simulation.robot.coordinates if c.prescribed]
         self._drive = driven[0] if driven else -1
         self.inputs = (Input(Float64, "~/speed_command", self._hear),) if driven else ()

@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import DynamicsState  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import dynamics_state  # noqa: E402
-from flexdyn_ros.nodes.ros.number_message import NumberMessage  # noqa: E402
+from flexdyn_ros.nodes.ros.patched_message import PatchedMessage  # noqa: E402
 from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionMessage, deflection_message  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import _nanoseconds  # noqa: E402
 from flexdyn_ros.nodes.simulator.telemetry import joint_state_message, state_message  # noqa: E402
@@ -72,4 +72,4 @@ def test_deflections(name):
 def test_fields_that_are_no_numbers_are_refused():
     message = DynamicsState()
     with pytest.raises(AssertionError, match="position_names"):
-        NumberMessage(message, [(message, "position_names", 3)])
+        PatchedMessage(message, [message.header], [(message, "position_names", 3)])
