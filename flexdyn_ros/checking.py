@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.description import Override
 from flexdyn_ros.errors import SingularityError
+from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.verbs import Robot
@@ -117,7 +118,7 @@ def check(
     robot = load(source, config=config, options=options, name=name)
     description = robot.description
     x, y, z = robot.gravity.tolist()
-    links, warnings, notes = _checked(robot)
+    found = family_of(description).check(robot)
     free, locked = _modes(robot, modes, ()), _modes(robot, modes, "joints")
     return Report(
         name=robot.name,
@@ -134,13 +135,13 @@ def check(
         coordinates=robot.coordinates,
         actuators=robot.actuators,
         overrides=description.overrides,
-        flexible=links,
+        flexible=found.links,
         modes_free=free,
         modes_locked=locked,
         frequencies_free=tuple(mode.frequency for mode in free),
         frequencies_locked=tuple(mode.frequency for mode in locked),
-        warnings=robot.warnings + warnings,
-        notes=_beyond_limits(robot) + notes,
+        warnings=robot.warnings + found.warnings,
+        notes=_beyond_limits(robot) + found.notes,
     )
 
 
@@ -151,34 +152,6 @@ def _body(robot: Robot, link: str) -> Body:
     if joint is None:
         return Body(link, mass, None, None, None)
     return Body(link, mass, joint.name, joint.type, joint.parent)
-
-
-def _checked(robot: Robot) -> tuple[tuple[FlexibleLinkReport, ...], tuple[str, ...], tuple[str, ...]]:
-    """Flexible links, warnings and notes; what judges is imported only for robots that have it."""
-    if robot.kind == "platform":
-        from flexdyn_ros.families.stewart.checks import check_platform
-
-        return (), *check_platform(robot)
-    if robot.kind == "continuum":
-        from flexdyn_ros.families.continuum.checks import check_arm
-
-        return (), *check_arm(robot)
-    if robot.kind not in ("tree", "mobile"):
-        return (), (), ()
-    links: tuple[FlexibleLinkReport, ...] = ()
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    if robot.description.flexible_links:
-        from flexdyn_ros.families.trees.checks import check_tree, report_links
-
-        links = report_links(robot.description)
-        warnings, notes = check_tree(robot, links)
-    if robot.kind == "mobile":
-        from flexdyn_ros.families.wheeled.checks import check_mobile
-
-        beside = check_mobile(robot)
-        warnings, notes = warnings + beside[0], notes + beside[1]
-    return links, warnings, notes
 
 
 def _modes(robot: Robot, count: int, lock: str | tuple[str, ...]) -> tuple[ModeReport, ...]:

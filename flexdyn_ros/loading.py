@@ -8,8 +8,8 @@ from typing import Any
 
 from flexdyn_ros.description import RobotDescription, read
 from flexdyn_ros.description.urdf.sources import Origin
-from flexdyn_ros.families.trees.elastic.model import is_elastic
-from flexdyn_ros.families.trees.formulations import tree_functions
+from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.families.registry import family_of, find_installed
 from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["from_description", "load"]
@@ -45,7 +45,15 @@ def load(
     UnsupportedError
         If the description is right but asks for a family or formulation that is not computed.
     """
-    robot = from_description(read(source, config=config, options=options, name=name, origin=origin))
+    layers: dict[str, Any] = {"config": config, "options": options, "name": name, "origin": origin}
+    try:
+        description = read(source, **layers)
+    except DescriptionError:
+        # an element may be that of a family of another package
+        if not find_installed():
+            raise
+        description = read(source, **layers)
+    robot = from_description(description)
     if hasattr(source, "links") and hasattr(source, "joints"):
         robot.keep_urdf(source)
     return robot
@@ -53,20 +61,4 @@ def load(
 
 def from_description(description: RobotDescription) -> Robot:
     """The robot of a description that has been read already."""
-    if description.kind == "platform":
-        from flexdyn_ros.families.stewart.robot import PlatformFunctions
-
-        return Robot(PlatformFunctions(description))
-    if description.kind == "mobile":
-        from flexdyn_ros.families.wheeled.robot import MobileFunctions
-
-        return Robot(MobileFunctions(description))
-    if description.kind == "continuum":
-        from flexdyn_ros.families.continuum.robot import ContinuumFunctions
-
-        return Robot(ContinuumFunctions(description))
-    if is_elastic(description):
-        from flexdyn_ros.families.trees.elastic.robot import ElasticTreeFunctions
-
-        return Robot(ElasticTreeFunctions(description))
-    return Robot(tree_functions(description))
+    return Robot(family_of(description).functions(description))

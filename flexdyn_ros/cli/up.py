@@ -21,8 +21,9 @@ import yaml
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages, options_of
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.description.rviz_configuration import rviz_configuration
 from flexdyn_ros.errors import MissingExtraError
+from flexdyn_ros.families.registry import families, family_of
+from flexdyn_ros.nodes.rviz import rviz_configuration
 
 __all__ = ["up"]
 
@@ -44,10 +45,6 @@ class Controller(StrEnum):
     INPUT_SHAPER = "input_shaper"
     PLATFORM = "platform_controller"
     SOFT_ARM = "soft_arm_controller"
-
-
-#: the controllers that lead one kind of robot alone, which no other leads
-BY_KIND = {"platform": Controller.PLATFORM, "continuum": Controller.SOFT_ARM}
 
 
 class Cylinders(StrEnum):
@@ -102,7 +99,7 @@ def up(
     description = loaded.description
     if hydraulics is not None and getattr(loaded, "hydraulics", None) is None:
         raise typer.BadParameter(f"robot '{description.name}' has no <hydraulics>", param_hint="--hydraulics")
-    leader = _controller(controller, loaded.kind, no_server)
+    leader = _controller(controller, description, no_server)
     nodes = [*([] if no_server else ["dynamics_server"]), "simulator", "state_publisher"]
     if hydraulics is Cylinders.EXTERNAL:
         nodes.append("hydraulic_actuators")
@@ -138,19 +135,20 @@ def up(
         raise typer.Exit(_watch(commands))
 
 
-def _controller(asked: Controller, kind: str, no_server: bool) -> Controller | None:
-    """The controller that is asked for, of a kind of robot; BadParameter where it does not lead that kind."""
+def _controller(asked: Controller, description: RobotDescription, no_server: bool) -> Controller | None:
+    """The controller that is asked for; BadParameter where it does not lead robots of this family."""
     if asked is Controller.NONE:
         return None
-    own = BY_KIND.get(kind)
-    found = (own or Controller.PD) if asked is Controller.AUTO else asked
+    family = family_of(description)
+    own = Controller(family.controller)
+    found = own if asked is Controller.AUTO else asked
     where = "--controller"
-    if found in BY_KIND.values() and found is not own:
-        wanted = next(kind for kind, name in BY_KIND.items() if name is found)
+    wanted = next((other.kind for other in families() if other.controller == found), family.kind)
+    if found not in (own, Controller.PD) and wanted != family.kind:
         raise typer.BadParameter(
-            f"{found} leads robots of kind {wanted}, this one is {kind}", param_hint=where
+            f"{found} leads robots of kind {wanted}, this one is {family.kind}", param_hint=where
         )
-    if kind == "platform" and found is not own:
+    if description.platform is not None and found is not own:
         raise typer.BadParameter(f"{found} leads joints, expected {own} for a platform", param_hint=where)
     if found is Controller.COMPUTED_TORQUE and no_server:
         raise typer.BadParameter(

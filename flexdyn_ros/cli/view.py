@@ -13,6 +13,7 @@ import typer
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
 from flexdyn_ros.errors import FlexdynError, needs
+from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -99,7 +100,7 @@ def _begin(viewer: Any) -> None:
     try:
         if viewer.bends:
             viewer.play_mode()
-        elif viewer.robot.kind == "tree":
+        elif not (has_legs(viewer.robot) or viewer.robot.description.wheels):
             viewer.play(simulate(viewer.robot, 4.0, sample=2e-3))
         else:
             viewer.tour()

@@ -35,7 +35,7 @@ class PlatformController(FeedForwardController):
         super().__init__("platform_controller", PlatformControllerParameters, **options)
 
     def prepare(self, robot: Any) -> Iterable[Topic]:
-        if robot.kind != "platform":
+        if robot.description.platform is None:
             raise ParameterError(f"robot '{robot.name}' is no platform ({robot.kind}), expected a <platform>")
         settings = self._settings
         self._to_cylinders = settings.output == "cylinders"

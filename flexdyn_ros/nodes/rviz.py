@@ -1,13 +1,34 @@
-"""rviz in launch files: two arguments and one action, the same in all of them.
+"""rviz: which of the shipped configurations shows a robot, and two arguments and one action of launch files.
 
 `launch` is imported where it is used: launch files are the only ones that run where it is installed.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-__all__ = ["rviz_action", "rviz_arguments"]
+from flexdyn_ros.description import RobotDescription, read
+from flexdyn_ros.description.urdf.sources import own_share
+from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.families.registry import family_of
+
+__all__ = ["rviz_action", "rviz_arguments", "rviz_configuration"]
+
+
+def rviz_configuration(description: RobotDescription) -> Path:
+    """The file rviz/NAME.rviz that shows robots of this family.
+
+    Raises
+    ------
+    DescriptionError
+        If it was not installed.
+    """
+    name = f"{family_of(description).rviz(description)}.rviz"
+    for share in own_share():
+        if (share / "rviz" / name).is_file():
+            return share / "rviz" / name
+    raise DescriptionError("no rviz configuration", value=name, expected="the files of rviz/, installed")
 
 
 def rviz_arguments() -> list[Any]:
@@ -51,9 +72,6 @@ def _start(
     if wanted.perform(context) != "true":
         return []
     from launch_ros.actions import Node
-
-    from flexdyn_ros.description import read
-    from flexdyn_ros.description.rviz_configuration import rviz_configuration
 
     source = robot.perform(context)
     path = file.perform(context) or str(rviz_configuration(read(source)))

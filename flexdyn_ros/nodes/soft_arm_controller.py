@@ -58,7 +58,7 @@ class SoftArmController(FeedForwardController):
         self._stand: Stand | None = None
 
     def prepare(self, robot: Any) -> Iterable[Topic]:
-        if robot.kind != "continuum":
+        if not robot.description.sections:
             raise ParameterError(
                 f"robot '{robot.name}' is no soft arm ({robot.kind}), expected one with <section>"
             )

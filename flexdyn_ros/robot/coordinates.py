@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-__all__ = ["POSE_NAMES", "TWIST_NAMES", "TWIST_UNITS", "Coordinate", "units_of"]
+__all__ = ["POSE_NAMES", "TWIST_NAMES", "TWIST_UNITS", "Coordinate", "has_legs", "units_of"]
 
 #: coordinates of a free body, after its prefix: position and quaternion, and the twist in the axes of its
 #: frame of reference
@@ -39,6 +39,11 @@ class Coordinate:
     upper: float = inf
     velocity_limit: float = inf
     effort_limit: float = inf
+
+
+def has_legs(robot: Any) -> bool:
+    """Whether efforts act along legs; else on the coordinates, each on its own."""
+    return robot.description.platform is not None
 
 
 def units_of(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

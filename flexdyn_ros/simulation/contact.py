@@ -19,7 +19,7 @@ def contact_watches(robot: Robot) -> list[Watch]:
     """One event per wheel, WHEEL/contact, where its ground force passes zero; the end of the simulation for
     contact `stop`."""
     robot_on_wheels: Any = robot
-    if robot.kind != "mobile":
+    if not robot.description.wheels:
         return []
     road = robot.description.road
     stop = road is not None and road.contact == "stop"

@@ -209,7 +209,7 @@ class Viewer:
         low, high = room_of(self.shown, self.reach)
         size = float(np.max(high - low))
         self.road: Road | None = None
-        if self.robot.kind == "mobile":
+        if self.robot.description.wheels:
             self.road = Road(scene, self.robot, size)
         else:
             add_floor(scene, low, high)

@@ -8,7 +8,8 @@ import yaml
 
 import flexdyn_ros
 from flexdyn_ros.description import read
-from flexdyn_ros.description.rviz_configuration import rviz_configuration, rviz_family
+from flexdyn_ros.families.registry import family_of
+from flexdyn_ros.nodes.rviz import rviz_configuration
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -88,10 +89,10 @@ def test_there_is_a_file_for_every_family():
     assert [file.stem for file in FILES] == list(ROBOTS)
     for family, name in ROBOTS.items():
         description = read(name)
-        assert rviz_family(description) == family
+        assert family_of(description).rviz(description) == family
         assert rviz_configuration(description) == ROOT / "rviz" / f"{family}.rviz"
     rigid = read("canadarm2", options={"formulation.flexible": False})
-    assert rviz_family(rigid) == "tree"
+    assert family_of(rigid).rviz(rigid) == "tree"
 
 
 def test_displays_and_properties_are_known(file):

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.expanded.frames import angle_rates, yaw_pitch_roll
+from flexdyn_ros.expanded.shown_tree import PLATFORM
 from flexdyn_ros.numerics.algebra.placement import Placement
 
-__all__ = ["PREFIX", "PlatformJoints"]
+__all__ = ["PlatformJoints"]
 
-#: of the six joints that carry the platform, whatever the URDF calls its floating joint
-PREFIX = "platform"
 _SUFFIXES = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
@@ -36,7 +35,7 @@ class PlatformJoints:
             if moving.type == "fixed":
                 continue
             if moving.name == joint.name:
-                names += [f"{PREFIX}/{suffix}" for suffix in _SUFFIXES]
+                names += [f"{PLATFORM}/{suffix}" for suffix in _SUFFIXES]
                 columns += range(6)
             else:
                 names.append(moving.name)

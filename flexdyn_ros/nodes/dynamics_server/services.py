@@ -37,6 +37,7 @@ from flexdyn_ros.nodes.ros.conversions import (
     vector_message,
 )
 from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionRows
+from flexdyn_ros.robot.coordinates import has_legs
 
 __all__ = ["SERVICES", "Service", "answer", "answering", "refusal", "samples_of"]
 
@@ -322,7 +323,7 @@ def inverse_kinematics(robot: Any, request: Any, response: Any, max_samples: int
         found = solve(matrices(part))
         return found.q, np.broadcast_to(found.converged, part.stop - part.start)
 
-    if robot.kind == "platform":
+    if has_legs(robot):
         length, *rate = yield from in_slices(n, lengths)
         _put(response, lengths=_good(length), rates=_good(rate[0]) if rate else np.zeros(0))
         response.converged = [True] * n

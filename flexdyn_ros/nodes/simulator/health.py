@@ -23,7 +23,7 @@ def simulator_health(
 ) -> list[DiagnosticStatus]:
     """Statuses NODE: simulation, commands, limits, of robots on wheels contact; `messages_lost` is what the
     middleware did not take."""
-    contact = [_contact_status(node, simulation)] if simulation.robot.kind == "mobile" else []
+    contact = [_contact_status(node, simulation)] if simulation.robot.description.wheels else []
     return [
         _simulation_status(node, simulation, pace, settings, messages_lost),
         _commands_status(node, simulation, settings),

@@ -41,6 +41,7 @@ from flexdyn_ros.nodes.simulator.start_state import initial_state, servo_gains
 from flexdyn_ros.nodes.simulator.steps import LARGEST_STEP, Steps
 from flexdyn_ros.nodes.simulator.telemetry import Telemetry
 from flexdyn_ros.nodes.simulator.trajectories import SimulatedTrajectories
+from flexdyn_ros.robot.coordinates import has_legs
 
 __all__ = ["Simulator", "main"]
 
@@ -97,7 +98,7 @@ class Simulator(ManagedNode):
         stepping = {"dt": settings.step, "method": settings.method}
         stepping |= {"limits": settings.limits, "saturate": settings.saturate}
         book, drive = self._make_book(robot), None
-        if robot.kind == "platform":
+        if has_legs(robot):
             drive = self._make_drive(robot, stiffness, damping)
             if drive.hydraulics != "none":
                 # cylinders have end stops and largest pressures of their own
@@ -112,7 +113,7 @@ class Simulator(ManagedNode):
         settings = self._settings
         try:
             return CommandBook(
-                Legs.of(robot) if robot.kind == "platform" else robot,
+                Legs.of(robot) if has_legs(robot) else robot,
                 settings.joints,
                 settings.command_interface,
                 settings.command_timeout,

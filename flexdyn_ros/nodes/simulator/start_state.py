@@ -12,6 +12,7 @@ from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
 from flexdyn_ros.nodes.simulator.extras.platform_drive import Legs
 from flexdyn_ros.nodes.simulator.extras.platform_topics import leg_gains
 from flexdyn_ros.nodes.simulator.simulation import default_gains
+from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 
 __all__ = ["initial_state", "servo_gains"]
@@ -43,7 +44,7 @@ def servo_gains(node: Any, robot: Any, q0: np.ndarray) -> tuple[np.ndarray, np.n
     Raises ParameterError if one is negative.
     """
     gains = []
-    is_platform = robot.kind == "platform"
+    is_platform = has_legs(robot)
     rows = Legs.of(robot).coordinates if is_platform else [c for c in robot.coordinates if c.actuated]
     derive = leg_gains if is_platform else default_gains
     for name, unit, derived in zip(

@@ -17,6 +17,7 @@ from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameter
 from flexdyn_ros.nodes.state_publisher.scenery import Legend, RoadStrip, ghosts
 from flexdyn_ros.nodes.state_publisher.tip_trace import TipTrace, deepest_link
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
+from flexdyn_ros.robot.coordinates import has_legs
 
 __all__ = ["Picture"]
 
@@ -52,11 +53,13 @@ class Picture:
         self._bent: list[Bent] = []
         self._base = robot.frames(robot.neutral(), robot.description.root)
         self._moves = robot.description.base.type != "fixed"
-        self._road = RoadStrip(robot.description, frame) if robot.kind == "mobile" else None
-        self._legs = LegMarkers(robot, settings.frame_prefix) if robot.kind == "platform" else None
+        self._road = RoadStrip(robot.description, frame) if robot.description.wheels else None
+        self._legs = (
+            LegMarkers(robot, settings.frame_prefix) if self._description.platform is not None else None
+        )
         self._trace = None
         tip = settings.trace_frame or deepest_link(robot.description)
-        if settings.trace_duration > 0.0 and (settings.trace_frame or robot.kind != "platform"):
+        if settings.trace_duration > 0.0 and (settings.trace_frame or self._legs is None):
             size = float(np.max(np.ptp(robot.frames(robot.neutral())[:, :3, 3], axis=0)))
             transforms = JointTransforms(urdf)
             self._trace = TipTrace(transforms, tip, frame, settings.trace_duration, size)

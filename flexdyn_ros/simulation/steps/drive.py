@@ -96,7 +96,7 @@ def imposed_of(robot: Robot, prescribed: Any) -> tuple[Callable[[float], Any] | 
     if not isinstance(prescribed, Mapping):
         return prescribed, None
     motion = robot.motion
-    if motion is None or not motion.drives_coordinates or robot.kind not in ("tree", "mobile"):
+    if motion is None or not motion.drives_coordinates or robot.description.sections:
         raise UnsupportedError(
             f"robot {robot.name!r}: prescribed takes names for trees with compiled steps only"
         )

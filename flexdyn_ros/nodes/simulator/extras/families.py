@@ -16,6 +16,7 @@ from flexdyn_ros.nodes.simulator.extras.inputs import Input
 from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics
 from flexdyn_ros.nodes.simulator.extras.wheels import wheel_topics
 from flexdyn_ros.nodes.simulator.simulation import Simulation
+from flexdyn_ros.robot.coordinates import has_legs
 
 __all__ = ["EXTRAS", "Extra", "Input", "Setting", "extras_of"]
 
@@ -71,7 +72,7 @@ def _deflections(setting: Setting) -> Extra | None:
 
 
 def _platform(setting: Setting) -> Extra | None:
-    return PlatformTopics(setting) if setting.simulation.robot.kind == "platform" else None
+    return PlatformTopics(setting) if has_legs(setting.simulation.robot) else None
 
 
 class PressureCommands:

@@ -62,4 +62,4 @@ class WheelTopics:
 
 def wheel_topics(setting: Any) -> WheelTopics | None:
     """The topics of a robot that has wheels."""
-    return WheelTopics(setting) if setting.simulation.robot.kind == "mobile" else None
+    return WheelTopics(setting) if setting.simulation.robot.description.wheels else None

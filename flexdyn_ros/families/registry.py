@@ -1,0 +1,87 @@
+"""The families of robots, in the order in which they are asked whether a description is theirs.
+
+A family outside this package names itself in the environment variable FLEXDYN_FAMILIES, `package.module:NAME`
+separated by commas, in its entry points of the group `flexdyn_ros.families`, or calls `register`.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.description.language import schema
+from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.families.continuum.family import CONTINUUM
+from flexdyn_ros.families.record import Family
+from flexdyn_ros.families.stewart.family import STEWART
+from flexdyn_ros.families.trees.family import TREES
+from flexdyn_ros.families.wheeled.family import WHEELED
+
+__all__ = ["VARIABLE", "families", "family_of", "find_installed", "register", "unregister"]
+
+VARIABLE = "FLEXDYN_FAMILIES"
+
+#: trees take what no other family claims
+_FAMILIES = [STEWART, CONTINUUM, WHEELED, TREES]
+
+
+def families() -> tuple[Family, ...]:
+    """All families that are known."""
+    return tuple(_FAMILIES)
+
+
+def family_of(description: RobotDescription) -> Family:
+    """The family that has a description."""
+    return next(family for family in _FAMILIES if family.claims(description))
+
+
+def register(family: Family) -> None:
+    """Make a family known, before those that are; the schema learns its elements. Twice is once.
+
+    Raises
+    ------
+    ValueError
+        If another family of that kind is known, or another element of a name.
+    """
+    if family in _FAMILIES:
+        return
+    if any(family.kind == other.kind for other in _FAMILIES):
+        raise ValueError(f"family '{family.kind}' is known already, expected another kind")
+    for element in family.elements:
+        schema.add_element(element)
+    _FAMILIES.insert(0, family)
+
+
+def unregister(family: Family) -> None:
+    """Forget a family that `register` has added."""
+    _FAMILIES.remove(family)
+    for element in family.elements:
+        schema.remove_element(element)
+
+
+@cache
+def find_installed() -> bool:
+    """Register the families of installed packages; whether there were any. Looking takes some 30 ms, so that
+    `load` does it only for a description that it cannot read otherwise."""
+    found = [entry.value for entry in entry_points(group="flexdyn_ros.families")]
+    for place in found:
+        register(_imported(place))
+    return bool(found)
+
+
+def _imported(place: str) -> Family:
+    module, _, name = place.partition(":")
+    try:
+        family = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise FlexdynError(f"family '{place}': {error}; expected package.module:NAME of a Family") from error
+    if not isinstance(family, Family):
+        raise FlexdynError(f"family '{place}' is {type(family).__name__}, expected a Family")
+    return family
+
+
+for _place in filter(None, os.environ.get(VARIABLE, "").split(",")):
+    register(_imported(_place))

@@ -1,0 +1,61 @@
+"""Trees of rigid bodies, flexible links and elastic joints, as the registry knows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from flexdyn_ros.expanded.urdf_joints import Joints, joints_of_the_urdf
+from flexdyn_ros.families.record import Family, Findings
+from flexdyn_ros.families.trees.elastic.model import is_elastic
+
+if TYPE_CHECKING:
+    from flexdyn_ros.description import RobotDescription
+    from flexdyn_ros.robot.functions import FamilyFunctions
+    from flexdyn_ros.robot.verbs import Robot
+
+__all__ = ["TREES", "check_bending", "expand_tree"]
+
+
+def _functions(description: RobotDescription) -> FamilyFunctions:
+    if is_elastic(description):
+        from flexdyn_ros.families.trees.elastic.robot import ElasticTreeFunctions
+
+        return ElasticTreeFunctions(description)
+    from flexdyn_ros.families.trees.formulations import tree_functions
+
+    return tree_functions(description)
+
+
+def check_bending(robot: Robot) -> Findings:
+    """What there is to say of flexible links."""
+    if not robot.description.flexible_links:
+        return Findings()
+    from flexdyn_ros.families.trees.checks import check_tree, report_links
+
+    links = report_links(robot.description)
+    return Findings(*check_tree(robot, links), links)
+
+
+def expand_tree(root: Any, robot: Robot, segments: int | None) -> Joints:
+    """The joints of the URDF, and those of the segments of the links that bend."""
+    from flexdyn_ros.families.trees.flexible.expanded import FlexibleSegments, cut_flexible_links
+
+    parts, efforts = joints_of_the_urdf(robot)
+    bending = {c.body for c in robot.coordinates if c.kind in FlexibleSegments.kinds}
+    if bending:
+        parts.append(cut_flexible_links(root, robot, bending, segments))
+    return parts, efforts
+
+
+def _rviz(description: RobotDescription) -> str:
+    return "flexible" if description.flexible_links and description.formulation.flexible else "tree"
+
+
+TREES = Family(
+    kind="tree",
+    claims=lambda description: True,
+    functions=_functions,
+    check=check_bending,
+    expand=expand_tree,
+    rviz=_rviz,
+)
