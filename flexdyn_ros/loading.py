@@ -9,7 +9,7 @@ from typing import Any
 from flexdyn_ros.description import RobotDescription, read
 from flexdyn_ros.description.urdf.sources import Origin
 from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.families.registry import family_of, find_installed
+from flexdyn_ros.families.registry import families, family_of, find_installed
 from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["from_description", "load"]
@@ -46,6 +46,7 @@ def load(
         If the description is right but asks for a family or formulation that is not computed.
     """
     layers: dict[str, Any] = {"config": config, "options": options, "name": name, "origin": origin}
+    families()
     try:
         description = read(source, **layers)
     except DescriptionError:

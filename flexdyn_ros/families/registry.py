@@ -29,13 +29,20 @@ _FAMILIES = [STEWART, CONTINUUM, WHEELED, TREES]
 
 
 def families() -> tuple[Family, ...]:
-    """All families that are known."""
+    """All families that are known.
+
+    Raises
+    ------
+    FlexdynError
+        If the environment names one that cannot be imported.
+    """
+    _register_named()
     return tuple(_FAMILIES)
 
 
 def family_of(description: RobotDescription) -> Family:
     """The family that has a description."""
-    return next(family for family in _FAMILIES if family.claims(description))
+    return next(family for family in families() if family.claims(description))
 
 
 def register(family: Family) -> None:
@@ -63,6 +70,12 @@ def unregister(family: Family) -> None:
 
 
 @cache
+def _register_named() -> None:
+    for place in filter(None, os.environ.get(VARIABLE, "").split(",")):
+        register(_imported(place))
+
+
+@cache
 def find_installed() -> bool:
     """Register the families of installed packages; whether there were any. Looking takes some 30 ms, so that
     `load` does it only for a description that it cannot read otherwise."""
@@ -81,7 +94,3 @@ def _imported(place: str) -> Family:
     if not isinstance(family, Family):
         raise FlexdynError(f"family '{place}' is {type(family).__name__}, expected a Family")
     return family
-
-
-for _place in filter(None, os.environ.get(VARIABLE, "").split(",")):
-    register(_imported(_place))

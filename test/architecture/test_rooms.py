@@ -198,3 +198,26 @@ def test_the_library_imports_without_ros(tmp_path):
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=550, check=True
     )
     assert not set(run.stdout.split()) & (ROS | PICTURES)
+
+
+def _asks_for_the_kind(node):
+    """Whether an expression holds `robot.kind`, `x.robot.kind` or `description.kind`."""
+    return any(
+        isinstance(part, ast.Attribute)
+        and part.attr == "kind"
+        and getattr(part.value, "id", getattr(part.value, "attr", "")).strip("_")
+        in ("robot", "loaded", "description")
+        for part in ast.walk(node)
+    )
+
+
+def test_nobody_but_the_families_asks_what_kind_a_robot_is():
+    """What differs between families is in their records (families/record.py), or a fact of the robot."""
+    asked = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in MODULES
+        if room_of(path) != "families"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Compare) and _asks_for_the_kind(node)
+    ]
+    assert not asked

@@ -54,9 +54,7 @@ class Picture:
         self._base = robot.frames(robot.neutral(), robot.description.root)
         self._moves = robot.description.base.type != "fixed"
         self._road = RoadStrip(robot.description, frame) if robot.description.wheels else None
-        self._legs = (
-            LegMarkers(robot, settings.frame_prefix) if self._description.platform is not None else None
-        )
+        self._legs = LegMarkers(robot, settings.frame_prefix) if has_legs(robot) else None
         self._trace = None
         tip = settings.trace_frame or deepest_link(robot.description)
         if settings.trace_duration > 0.0 and (settings.trace_frame or self._legs is None):
