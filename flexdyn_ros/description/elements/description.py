@@ -169,7 +169,7 @@ class Formulation:
         "exact modal", "continuum: section kinematics", shown="exact", default=None
     )
     order: int | None = integer(
-        "continuum: order of the modal series", least=1, most=30, shown="11", default=None
+        "continuum: order of the modal series", within=(1, 30), shown="11", default=None
     )
     mass_model: str | None = choice(
         "distributed lumped lumped2", "continuum: mass model", shown="distributed", default=None

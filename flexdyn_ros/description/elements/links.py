@@ -198,15 +198,14 @@ _OF_SHAPES = ["basis", "elements", "boundary"]
 
 @element("modes", "How many assumed modes each field has, and their shapes.")
 class Modes:
-    axial: int = integer("number of modes of this field", least=0, most=30, default=0)
-    bending_y: int = integer("number of modes of this field", least=0, most=30, default=0)
-    bending_z: int = integer("number of modes of this field", least=0, most=30, default=0)
-    torsion: int = integer("number of modes of this field", least=0, most=30, default=0)
+    axial: int = integer("number of modes of this field", within=(0, 30), default=0)
+    bending_y: int = integer("number of modes of this field", within=(0, 30), default=0)
+    bending_z: int = integer("number of modes of this field", within=(0, 30), default=0)
+    torsion: int = integer("number of modes of this field", within=(0, 30), default=0)
     basis: str = choice("eigen polynomial finite_element hermite", "shape functions", default="eigen")
     elements: int = integer(
         "number of elements of basis finite_element",
-        least=1,
-        most=1000,
+        within=(1, 1000),
         only=("basis", ("finite_element",)),
         default=20,
     )
@@ -326,7 +325,7 @@ class Attach:
 
 @element("display", "How the link is shown in the expanded description.")
 class Display:
-    segments: int = integer("number of pieces", least=1, most=1000, default=8)
+    segments: int = integer("number of pieces", within=(1, 1000), default=8)
     visual: str = choice(
         "segments keep", "pieces of the section, or the link's own visual", default="segments"
     )

@@ -109,13 +109,16 @@ def declare(
     default: Any = MISSING,
     shown: str = "",
     name: str = "",
+    within: tuple[float | None, float | None] = (None, None),
     **more: Any,
 ) -> Any:
     """A field of a record that is an attribute.
 
     name: that of the attribute where the field has another. shown: words for a default that depends on more
-    than this attribute; `default` is then that of the record alone.
+    than this attribute; `default` is then that of the record alone. within: least and most.
     """
+    if within != (None, None):
+        more |= {"least": within[0], "most": within[1]}
     own = shown or default is MISSING or (default == () and more.get("is_text"))
     about = Attribute(
         name,
