@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from flexdyn_ros.description.elements.description import Base, Joint, Link
 from flexdyn_ros.description.language.statements import Statement
-from flexdyn_ros.description.language.values import suggestion
+from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.sources import find_file, find_reference
 from flexdyn_ros.errors import DescriptionError
 

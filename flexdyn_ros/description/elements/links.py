@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.description.elements.beam_table import Table
 from flexdyn_ros.description.elements.description import ZERO, Vec3
-from flexdyn_ros.description.language.values import is_within, suggestion
+from flexdyn_ros.description.language.values import is_within
 from flexdyn_ros.description.language.vocabulary import (
     child,
     children,
@@ -27,6 +27,7 @@ from flexdyn_ros.description.language.vocabulary import (
     rule_of,
     vector,
 )
+from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.inertia import check_inertia
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import Any
 from flexdyn_ros.description.elements.assembly import assemble
 from flexdyn_ros.description.elements.description import Override, RobotDescription
 from flexdyn_ros.description.language import settings
-from flexdyn_ros.description.language.blocks import Layer, place_of, read_blocks
+from flexdyn_ros.description.language.blocks import Layer, read_blocks
 from flexdyn_ros.description.language.merging import merge
 from flexdyn_ros.description.language.mistakes import end_of_stage
-from flexdyn_ros.description.language.statements import Place
+from flexdyn_ros.description.places import Place
 from flexdyn_ros.description.urdf import sources
 from flexdyn_ros.description.urdf.limits import FILE, screen_flexible
 from flexdyn_ros.description.urdf.markup import Document
@@ -46,10 +46,10 @@ def _all_layers(
 ) -> Layer:
     """URDF < `<flexdyn file>` < YAML < options, laid over each other."""
     known = {"link": {link.name for link in robot.links}, "joint": {joint.name for joint in robot.joints}}
-    layer = Layer("urdf", place_of(doc, doc.root))
+    layer = Layer("urdf", doc.place(doc.root))
     files = read_blocks(doc, known, layer)
     if files:
-        merge(layer, _file_layer(files, known, place_of(doc, doc.root)), overrides)
+        merge(layer, _file_layer(files, known, doc.place(doc.root)), overrides)
     for path in [config] if isinstance(config, (str, os.PathLike)) else config or []:
         merge(layer, settings.read_config(path, known), overrides)
     options, options_place = said

@@ -8,35 +8,9 @@ from typing import Any, NoReturn
 
 from flexdyn_ros.description.language.values import WrongValue, convert, expected
 from flexdyn_ros.description.language.vocabulary import Attribute, Element
-from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.description.places import Place
 
 DELETED: Any = type("Deleted", (), {"__repr__": lambda self: "null"})()
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where something was said: file (or `options`), line, element path."""
-
-    file: str | None
-    line: int | None
-    element: str
-    expanded: bool = False
-
-    def fail(
-        self, message: str, attribute: str | None = None, value: Any = None, expected: str | None = None
-    ) -> NoReturn:
-        """Raise the DescriptionError that names this place."""
-        if self.expanded:
-            message += " (the line is that of the text after xacro expansion)"
-        raise DescriptionError(
-            message,
-            file=self.file,
-            line=self.line,
-            element=self.element,
-            attribute=attribute,
-            value=value,
-            expected=expected,
-        )
 
 
 @dataclass(frozen=True)
@@ -80,6 +54,11 @@ class Statement:
         value = self.values.get(name)
         return None if value is None else value.value
 
+    def missing(self, name: str) -> NoReturn:
+        """Refuse the element because an attribute is not given."""
+        attribute = next(each for each in self.element.settings if each.name == name)
+        self.fail(f"attribute '{name}' of <{self.element.name}> is missing", name, expected(attribute))
+
     def fail(self, message: str, attribute: str | None = None, expected: str | None = None) -> NoReturn:
         """Refuse this element, or the value of one of its attributes where that was said."""
         value = self.values.get(attribute or "")
@@ -104,8 +83,7 @@ def complete(statement: Statement) -> dict[str, Any]:
     for attribute in element.settings:
         given = statement.values.get(attribute.name)
         if given is None and attribute.required:
-            message = f"attribute '{attribute.name}' of <{element.name}> is missing"
-            statement.fail(message, attribute.name, expected(attribute))
+            statement.missing(attribute.name)
         values[attribute.name] = attribute.default if given is None else given.value
     for attribute in element.settings:
         _check_condition(statement, attribute, values)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, TypeVar, dataclass_transform
 
 Record = TypeVar("Record")
@@ -53,6 +54,12 @@ class Attribute:
     is_text: bool = False
     group: str = ""
     live: bool = False
+
+    @cached_property
+    def bounds(self) -> dict[str, float]:
+        """The bounds that there are, by their sign."""
+        signs = {">": self.above, ">=": self.least, "<": self.below, "<=": self.most}
+        return {sign: bound for sign, bound in signs.items() if bound is not None}
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, cast
 
 from lxml import etree
 
+from flexdyn_ros.description.places import Place
 from flexdyn_ros.errors import DescriptionError
 
 Element = etree._Element
@@ -34,6 +35,12 @@ class Document:
     expanded: bool = False
     messages: tuple[str, ...] = ()
 
+    def place(self, element: Element | None = None) -> Place:
+        """Where an element stands; of None, the file alone."""
+        if element is None:
+            return Place(self.file, None, None, self.expanded)
+        return Place(self.file, line_of(element), element_path(element), self.expanded)
+
     def fail(
         self,
         message: str,
@@ -42,18 +49,8 @@ class Document:
         value: Any = None,
         expected: str | None = None,
     ) -> NoReturn:
-        """Raise the DescriptionError that names this place."""
-        if self.expanded:
-            message += " (the line is that of the text after xacro expansion)"
-        raise DescriptionError(
-            message,
-            file=self.file,
-            line=None if element is None else line_of(element),
-            element=None if element is None else element_path(element),
-            attribute=attribute,
-            value=value,
-            expected=expected,
-        )
+        """Raise the DescriptionError that names the place of an element."""
+        self.place(element).fail(message, attribute, value, expected)
 
 
 def line_of(element: Element) -> int | None:

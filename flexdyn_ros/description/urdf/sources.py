@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from flexdyn_ros.description.language.values import suggestion
+from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.limits import FILE
 from flexdyn_ros.errors import DescriptionError
 
