@@ -17,7 +17,7 @@ from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters
 
-__all__ = ["NODES", "page"]
+__all__ = ["NODES", "declared_names", "page"]
 
 NODES: dict[str, type] = {
     rule_of(record).name: record
@@ -33,6 +33,14 @@ NODES: dict[str, type] = {
         SoftArmControllerParameters,
     )
 }
+
+
+def declared_names(record: type) -> list[tuple[str, Attribute]]:
+    """Names of all parameters of a record and what is declared of them; NAME stands for a coordinate."""
+    found = [(about.name, about) for about in rule_of(record).attributes]
+    for family in getattr(record, "families", ()):
+        found += [(f"{family.prefix}.{about.name}", about) for about in family.attributes]
+    return found
 
 
 def page() -> str:
@@ -52,9 +60,7 @@ def page() -> str:
             "| parameter | default | unit | range | meaning |",
             "|---|---|---|---|---|",
         ]
-        lines += [_row(about.name, about) for about in rule_of(record).attributes]
-        for family in getattr(record, "families", ()):
-            lines += [_row(f"{family.prefix}.{about.name}", about) for about in family.attributes]
+        lines += [_row(name, about) for name, about in declared_names(record)]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 

@@ -1,4 +1,4 @@
-"""What a robot description says, as frozen records: the URDF part, and the whole that `read` returns.
+"""A robot description as frozen records: the URDF part, and the whole that `read` returns.
 
 Units are SI and rad; vectors are tuples in the frame that URDF gives them. Nothing here computes physics.
 """
@@ -194,7 +194,7 @@ class Override:
 
 @dataclass(frozen=True)
 class RobotDescription:
-    """All that a description says, checked as far as text can be checked.
+    """All that a description states, checked as far as text can be checked.
 
     root is the name of the root link; links and joints keep the order of the file. extras: the records of
     elements that `schema.add_element` has added, by the name of the element. kind is `tree`, `mobile`,

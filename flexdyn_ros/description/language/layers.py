@@ -1,4 +1,4 @@
-"""What URDF, files of blocks, YAML and options say, laid over each other and added to the robot."""
+"""Values of URDF, files of blocks, YAML and options, laid over each other and added to the robot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from flexdyn_ros.errors import DescriptionError
 def extend(
     robot: RobotDescription, doc: Document, config: Any, options: Any, origin: Origin = "any"
 ) -> RobotDescription:
-    """The robot with all that `<flexdyn>`, YAML and options say.
+    """The robot with all values of `<flexdyn>`, YAML and options.
 
     origin "text" and "recording": it may ask for no more modes than are prepared in seconds; of a recording
     the options are text of unknown origin, too.
@@ -41,7 +41,7 @@ def _all_layers(
     doc: Document,
     robot: RobotDescription,
     config: Any,
-    said: tuple[Any, str | None],
+    options_and_place: tuple[Any, str | None],
     overrides: list[Override],
 ) -> Layer:
     """URDF < `<flexdyn file>` < YAML < options, laid over each other."""
@@ -52,7 +52,7 @@ def _all_layers(
         merge(layer, _file_layer(files, known, doc.place(doc.root)), overrides)
     for path in [config] if isinstance(config, (str, os.PathLike)) else config or []:
         merge(layer, settings.read_config(path, known), overrides)
-    options, options_place = said
+    options, options_place = options_and_place
     if options is not None:
         merge(layer, settings.read_options(options, known, options_place), overrides)
     end_of_stage()
@@ -60,7 +60,7 @@ def _all_layers(
 
 
 def _file_layer(files: list[tuple[str, Place]], known: dict[str, set[str]], where: Place) -> Layer:
-    """What the files named by `<flexdyn file>` say; the root of each is <robot> with <flexdyn> blocks
+    """Values of the files named by `<flexdyn file>`; the root of each is <robot> with <flexdyn> blocks
     only."""
     layer = Layer("<flexdyn file>", where)
     for name, place in files:

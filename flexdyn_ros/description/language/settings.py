@@ -19,7 +19,7 @@ _SCOPES = {"links": schema.LINK, "joints": schema.JOINT}
 
 
 def read_config(path: str | os.PathLike[str], known: dict[str, set[str]]) -> Layer:
-    """The layer that a YAML file says; its one key is `flexdyn`."""
+    """The layer of a YAML file; its one key is `flexdyn`."""
     from flexdyn_ros.description.language.yaml_lines import load_yaml
     from flexdyn_ros.description.urdf.sources import find_file
 
@@ -33,7 +33,7 @@ def read_config(path: str | os.PathLike[str], known: dict[str, set[str]]) -> Lay
 
 
 def read_options(options: Any, known: dict[str, set[str]], place: str | None = "options") -> Layer:
-    """The layer that `options=` says: a mapping, nested or with dotted paths, or a list of `path=value`;
+    """The layer of `options=`: a mapping, nested or with dotted paths, or a list of `path=value`;
     place None marks them as text of unknown origin."""
     where = Place(place, None, "flexdyn")
     if isinstance(options, (list, tuple)):
@@ -89,7 +89,7 @@ def _read_path(path: str, value: Any, place: Place, layer: Layer, known: dict[st
 
 
 def _named(rest: str, value: Any, place: Place, names: set[str]) -> list[tuple[str, Any, Place]]:
-    """What a key says by name; the name itself may have dots, so the longest known name is taken."""
+    """Names and values below a key; a name itself may have dots, so the longest known name is taken."""
     if not rest:
         found = []
         for key, inner, at in _items(value, place):
@@ -180,7 +180,7 @@ def _read_named(rule: Element, value: Any, place: Place, siblings: dict[Any, Sta
 
 
 def _statement(rule: Element, value: Any, place: Place, so_far: Any) -> Any:
-    """What a value says of an element: keys, its text, a Python callable, or null (which deletes it)."""
+    """The statement of an element: keys, its text, a Python callable, or null (which deletes it)."""
     if _is_null(value):
         return DELETED
     statement = so_far if isinstance(so_far, Statement) else Statement(rule, place)

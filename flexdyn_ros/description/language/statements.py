@@ -1,5 +1,4 @@
-"""Statements: what XML, YAML and options say about one element, typed, each value with the place it came
-from."""
+"""Statements: the values that XML, YAML and options give to one element, typed, each with its place."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ class Value:
 
 @dataclass
 class Statement:
-    """What is said of one element. children: by tag, then by key (named), by count (repeated) or by ""
+    """The values given to one element. children: by tag, then by key (named), by count (repeated) or by ""
     (single)."""
 
     element: Element
@@ -60,7 +59,7 @@ class Statement:
         self.fail(f"attribute '{name}' of <{self.element.name}> is missing", name, expected(attribute))
 
     def fail(self, message: str, attribute: str | None = None, expected: str | None = None) -> NoReturn:
-        """Refuse this element, or the value of one of its attributes where that was said."""
+        """Refuse this element, or the value of one of its attributes where that was given."""
         value = self.values.get(attribute or "")
         if value is None:
             self.place.fail(message, attribute, None, expected)
@@ -96,11 +95,11 @@ def complete(statement: Statement) -> dict[str, Any]:
 def _check_groups(statement: Statement) -> None:
     groups = statement.element.one_of
     used = [[name for name in group if name in statement.values] for group in groups]
-    said = [names[0] for names in used if names]
-    if len(said) > 1:
-        other = " and ".join(f"'{name}'" for name in said)
-        statement.fail(f"{other} exclude each other", said[1], "only one of them")
-    if not said and statement.element.one_of_needed:
+    given = [names[0] for names in used if names]
+    if len(given) > 1:
+        other = " and ".join(f"'{name}'" for name in given)
+        statement.fail(f"{other} exclude each other", given[1], "only one of them")
+    if not given and statement.element.one_of_needed:
         words = " or ".join(" and ".join(group) for group in groups)
         statement.fail(f"<{statement.element.name}> says too little", groups[0][0], words)
 

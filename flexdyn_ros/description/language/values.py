@@ -16,7 +16,7 @@ _STATIONS = {"root": 0.0, "tip": 1.0}
 
 
 class WrongValue(ValueError):
-    """The value is not what the attribute expects; the argument says what it expects."""
+    """The value is not what the attribute expects; the argument states the expectation."""
 
 
 def convert(attribute: Attribute, raw: Any) -> Any:

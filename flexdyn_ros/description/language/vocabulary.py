@@ -214,8 +214,8 @@ def element(
 ) -> Callable[[type[Record]], type[Record]]:
     """Make a class whose fields are declared in these words a frozen dataclass that knows its Element.
 
-    A method `check(self, said, context)` says what is wrong with several attributes together; a static
-    method `settle(values, said, context)` comes before the record is made, and may change the values. more:
+    A method `check(self, statement, context)` refuses values that do not fit each other; a static method
+    `settle(values, statement, context)` comes before the record is made, and may change the values. more:
     `key`, `repeated`, `one_of`, `one_of_needed`, `of_callable` of Element.
     """
 

@@ -1,7 +1,7 @@
 """The schema as XML Schema (XSD 1.0), for editors: all of `<flexdyn>`, nothing of the URDF around it.
 
-What an XSD of that version cannot say (an attribute that has a meaning only beside another value, exclusive
-groups, references) is checked by the reader alone.
+An attribute that has a meaning only beside another value, exclusive groups and references are checked by the
+reader alone: an XSD of that version cannot express them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Safe XML with line numbers, and the small parsers of URDF's text: numbers, vectors, names.
 
-Entities are not expanded and nothing is fetched. Every complaint is a DescriptionError that says where.
+Entities are not expanded and nothing is fetched. Every error is a DescriptionError that names its place.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DECLARATIONS = tuple(
 @dataclass(frozen=True)
 class Document:
     """An XML document: its root, its file (None for text), whether lines are those of the expanded xacro
-    text, and what xacro had to say."""
+    text, and the messages of xacro."""
 
     root: Element
     file: str | None = None
