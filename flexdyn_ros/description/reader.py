@@ -76,11 +76,11 @@ def _look_ahead(doc: Document) -> None:
     """While mistakes are collected and some were found: those of the `<flexdyn>` blocks too; then give up."""
     if not mistakes.any_found():
         return
-    from flexdyn_ros.description.language.blocks import Layer, place_of, read_blocks
+    from flexdyn_ros.description.language.blocks import Layer, read_blocks
 
     known = {tag: {str(e.get("name")) for e in doc.root.findall(tag)} for tag in ("link", "joint")}
     with mistakes.part():
-        read_blocks(doc, known, Layer("urdf", place_of(doc, doc.root)))
+        read_blocks(doc, known, Layer("urdf", doc.place(doc.root)))
     mistakes.end_of_stage()
 
 

@@ -154,16 +154,14 @@ def judge_robot(robot: str, files: set[str], about: str) -> None:
 def judge_node(node: str, words: list[str], about: str) -> None:
     """Parameters that are set are declared."""
     parameters = pytest.importorskip("flexdyn_ros.nodes.parameters")
-    names_of = pytest.importorskip("flexdyn_ros.nodes.ros.declaration").names_of
     if node not in parameters.NODES:
         return
-    known = {*names_of(parameters.NODES[node]), "use_sim_time"}
-    families = [name for owner, name, *_ in parameters.FAMILIES if owner == node]
-    patterns = [re.escape(name).replace("NAME", r"[\w/]+") for name in families]
+    names = [name for name, _ in parameters.declared_names(parameters.NODES[node])]
+    patterns = [re.escape(name).replace("NAME", r"[\w/]+") for name in (*names, "use_sim_time")]
     for flag, word in zip(words, words[1:], strict=False):
         if flag == "-p":
             name = word.split(":=")[0]
-            assert name in known or any(re.fullmatch(p, name) for p in patterns), f"{about}: parameter {name}"
+            assert any(re.fullmatch(p, name) for p in patterns), f"{about}: parameter {name}"
 
 
 def judge_launch(words: list[str], files: set[str], about: str, monkeypatch) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import pickle
 import sys
 from dataclasses import FrozenInstanceError, fields
+from pathlib import Path
 
 import pytest
 from lxml import etree
 
 from flexdyn_ros.description import read, schema_table, schema_xsd
 from flexdyn_ros.description.language import schema
+from flexdyn_ros.description.language.vocabulary import Attribute, declared, element
 from flexdyn_ros.errors import DescriptionError
 
 PENDULUM = '''
@@ -35,9 +38,9 @@ class Pendulum:
     bob: Bob | None = child(Bob, default=None)
     line: int | None = None
 
-    def check(self, said, context) -> None:
+    def check(self, statement, context) -> None:
         if self.length > 100.0 * self.mass:
-            said.fail("the rod is too long for its mass", "length", f"at most {100.0 * self.mass:g} m")
+            statement.fail("the rod is too long for its mass", "length", f"at most {100.0 * self.mass:g} m")
 '''
 
 
@@ -122,8 +125,6 @@ def test_an_added_element_has_a_name_of_its_own(pendulum):
     schema.add_element(pendulum)
     assert schema.added_elements() == (pendulum.__element__,)
 
-    from flexdyn_ros.description.language.vocabulary import element
-
     with pytest.raises(ValueError, match="there is an element <wheel> already"):
         schema.add_element(element("wheel", "Another wheel.")(type("Wheel", (), {})))
     with pytest.raises(TypeError, match="no declared element"):
@@ -133,3 +134,51 @@ def test_an_added_element_has_a_name_of_its_own(pendulum):
 def test_a_record_has_exactly_the_declared_fields(pendulum):
     assert [f.name for f in fields(pendulum)] == ["length", "mass", "law", "damping", "bob", "line"]
     assert [a.name for a in pendulum.__element__.attributes] == ["length", "mass", "law", "damping"]
+
+
+def every_element(rules=None):
+    for rule in [rule for scope in schema.SCOPES for rule in scope.children] if rules is None else rules:
+        yield rule
+        yield from every_element(rule.children)
+
+
+def test_every_element_of_the_schema_is_declared_by_its_record():
+    """One field for each attribute, in the record that the reader makes; there is no other table."""
+    for rule in every_element():
+        assert rule.record is not None, rule.name
+        names = {about.name for _, about in declared(rule.record, Attribute)}
+        assert names == {setting.name for setting in rule.settings}, rule.name
+        assert {f.name for f in fields(rule.record)} >= {f for f, _ in declared(rule.record, Attribute)}
+
+
+#: tables of values of several attributes, which declare nothing: presets and materials; what formulations
+#: each kind of robot has; the stiffness that belongs to each field of modes
+VALUES = {"PRESETS", "PRESET_ORIGINS", "MATERIALS", "_ALLOWED", "_PAPER", "_STIFFNESS"}
+
+
+def lists_of_words(tree):
+    """(line, words) of every literal and call that holds three words or more."""
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if {getattr(target, "id", None) for target in targets} & VALUES:
+            continue
+        for part in ast.walk(node):
+            words = getattr(part, "elts", None) or getattr(part, "keys", None) or ()
+            named = [word.value for word in words if isinstance(word, ast.Constant)]
+            named += [word.arg for word in getattr(part, "keywords", ())]
+            if len(named) > 2:
+                yield part.lineno, {word for word in named if isinstance(word, str)}
+
+
+def test_no_list_names_the_attributes_of_an_element_once_more():
+    """A second table (of defaults, of what is required, of arguments) would have to be kept in step."""
+    attributes = [{setting.name for setting in rule.settings} for rule in every_element()]
+    folder = Path(schema.__file__).parents[1]
+    again = [
+        f"{path.name}:{line} {sorted(words & names)}"
+        for path in sorted([*folder.glob("elements/*.py"), *folder.glob("language/*.py")])
+        for line, words in lists_of_words(ast.parse(path.read_text()))
+        for names in attributes
+        if len(words & names) > 2
+    ]
+    assert not again

@@ -11,9 +11,16 @@ pytest.importorskip("rclpy")
 import rclpy  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 
+from flexdyn_ros.description.language.vocabulary import (  # noqa: E402
+    choice,
+    element,
+    number,
+    words,
+)
 from flexdyn_ros.nodes import parameters as p  # noqa: E402
+from flexdyn_ros.nodes.controllers.parameters import CONSTRAINTS, PdControllerParameters  # noqa: E402
 from flexdyn_ros.nodes.ros import declaration as d  # noqa: E402
-from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters  # noqa: E402
+from flexdyn_ros.nodes.simulator.parameters import POSITIONS, SimulatorParameters  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = [
@@ -90,10 +97,51 @@ def test_a_bad_value_is_refused_with_its_name(name, value, make_node):
 def test_a_family_refuses_names_that_the_robot_does_not_have(make_node):
     node = make_node(initial__positions__elbow=1.0)
     with pytest.raises(d.ParameterError, match="elbow"):
-        d.declare_family(node, "initial.positions", {"shoulder": 0.0}, "rad")
+        d.declare_family(node, POSITIONS, {"shoulder": 0.0})
 
 
 def test_a_family_reads_what_is_given_and_keeps_the_rest(make_node):
     node = make_node(initial__positions__elbow=1)
-    found = d.declare_family(node, "initial.positions", {"shoulder": 0.25, "elbow": 0.0}, "rad")
+    found = d.declare_family(node, POSITIONS, {"shoulder": 0.25, "elbow": 0.0})
     assert found == {"shoulder": 0.25, "elbow": 1.0}
+
+
+def test_a_family_refuses_values_below_its_bound_but_not_its_default(make_node):
+    gains = PdControllerParameters.families[0]
+    found = d.declare_family(make_node(gains__elbow__p=3.0), gains, ["elbow"])
+    assert found == {"elbow.p": 3.0, "elbow.d": -1.0}
+    with pytest.raises(d.ParameterError, match=r"gains\.elbow\.d is -2\.0, expected at least 0, or -1"):
+        d.declare_family(make_node(gains__elbow__d=-2.0), gains, ["elbow"])
+    with pytest.raises(d.ParameterError, match=r"constraints\.goal_time is -1\.0, expected at least 0$"):
+        d.declare_family(make_node(constraints__goal_time=-1.0), CONSTRAINTS, ["elbow"])
+    with pytest.raises(d.ParameterError, match=r"constraints\.wrist\.goal: no such coordinate"):
+        d.declare_family(make_node(constraints__wrist__goal=1.0), CONSTRAINTS, ["elbow"])
+
+
+def test_a_family_is_described_with_the_name_of_the_coordinate(make_node):
+    node = make_node()
+    d.declare_family(node, POSITIONS, {"elbow": 0.0})
+    about = node.describe_parameter("initial.positions.elbow").description
+    assert about == "position of coordinate elbow after start and reset [rad, m]"
+
+
+def test_one_declaration_makes_a_parameter_its_descriptor_its_check_and_its_row(make_node, monkeypatch):
+    @element("toy", "A toy node.")
+    class ToyParameters:
+        stiffness: float = number("N/m", "of the toy", within=(0.0, 10.0), default=2.0, live=True)
+        law: str = choice("soft hard", "of contact", name="contact.law", default="soft")
+        parts: tuple[str, ...] = words("that it has", default=())
+
+    node = make_node(stiffness=3)
+    assert d.declare(node, ToyParameters) == ToyParameters(3.0, "soft", ())
+    assert d.names_of(ToyParameters) == ("stiffness", "contact.law", "parts")
+    about = node.describe_parameter("stiffness")
+    assert (about.description, about.read_only) == ("of the toy [N/m]", False)
+    (limits,) = about.floating_point_range
+    assert (limits.from_value, limits.to_value) == (0.0, 10.0)
+    assert node.describe_parameter("contact.law").additional_constraints == "one of soft, hard"
+    with pytest.raises(d.ParameterError, match=r"contact\.law is 'wet', expected one of soft, hard"):
+        d.declare(make_node(contact__law="wet"), ToyParameters)
+    monkeypatch.setitem(p.NODES, "toy", ToyParameters)
+    assert "| `stiffness` | 2.0 | N/m | 0 to 10 | of the toy (*live*) |\n" in p.page()
+    assert "| `contact.law` | soft |  | soft, hard | of contact |" in p.page()

@@ -61,19 +61,19 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
         with part():
             extended[name] = _extended(context.joints[name], statement, replace(context, owner=name))
     end_of_stage()
-    said_sections = {
+    stated_sections = {
         name: section
         for name, statement in layer.joints.items()
         if (section := statement.child("section")) is not None
     }
     sections = tuple(
         build(Section, statement, replace(context, owner=name), joint=name)
-        for name, statement in said_sections.items()
+        for name, statement in stated_sections.items()
     )
     kind = formulations.kind_of(layer.robot, bool(sections))
-    formulations.refuse_mixtures(layer, kind, said_sections, flexible, extended)
+    formulations.refuse_mixtures(layer, kind, stated_sections, flexible, extended)
     if kind == "continuum":
-        sections = check_chain(sections, said_sections, context)
+        sections = check_chain(sections, stated_sections, context)
     base = _base(layer.robot, robot.base, context)
     context = replace(context, base=base, flexible=flexible)
     platform = _single(Platform, layer.robot, context)

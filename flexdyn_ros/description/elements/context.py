@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from flexdyn_ros.description.elements.description import Base, Joint, Link
 from flexdyn_ros.description.language.statements import Statement
-from flexdyn_ros.description.language.values import suggestion
+from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.sources import find_file, find_reference
 from flexdyn_ros.errors import DescriptionError
 
@@ -40,7 +40,7 @@ class Context:
             statement.fail(message, attribute, "the name of a link")
 
     def find(self, statement: Statement, attribute: str) -> str:
-        """Path of the file that an attribute names, relative to the file that says so; options name it for
+        """Path of the file that an attribute names, relative to the file that names it; options name it for
         the caller, relative to the URDF."""
         place = statement.values[attribute].place
         try:

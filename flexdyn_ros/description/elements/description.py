@@ -1,4 +1,4 @@
-"""What a robot description says, as frozen records: the URDF part, and the whole that `read` returns.
+"""A robot description as frozen records: the URDF part, and the whole that `read` returns.
 
 Units are SI and rad; vectors are tuples in the frame that URDF gives them. Nothing here computes physics.
 """
@@ -169,7 +169,7 @@ class Formulation:
         "exact modal", "continuum: section kinematics", shown="exact", default=None
     )
     order: int | None = integer(
-        "continuum: order of the modal series", least=1, most=30, shown="11", default=None
+        "continuum: order of the modal series", within=(1, 30), shown="11", default=None
     )
     mass_model: str | None = choice(
         "distributed lumped lumped2", "continuum: mass model", shown="distributed", default=None
@@ -194,7 +194,7 @@ class Override:
 
 @dataclass(frozen=True)
 class RobotDescription:
-    """All that a description says, checked as far as text can be checked.
+    """All that a description states, checked as far as text can be checked.
 
     root is the name of the root link; links and joints keep the order of the file. extras: the records of
     elements that `schema.add_element` has added, by the name of the element. kind is `tree`, `mobile`,

@@ -77,56 +77,56 @@ def build_formulation(
     base: Base,
     flexible_links: Mapping[str, FlexibleLink],
     sections: tuple[Section, ...],
-    said_so: list[str],
+    messages: list[str],
 ) -> Formulation:
     """The formulation with the defaults of the kind; what belongs to another kind is refused.
 
-    said_so: gets what the user is warned of.
+    messages: the user is warned of what is added here.
 
     Warns
     -----
     FlexdynWarning
-        Where another stiffening is computed than the one asked for.
+        Where another stiffening is computed than the one requested.
     """
-    said = robot.child("formulation") or Statement(rule_of(Formulation), robot.place)
-    complete(said)
-    allowed = _ALLOWED[_family(said, kind, base)]
-    _refuse_foreign(said, kind, allowed)
+    statement = robot.child("formulation") or Statement(rule_of(Formulation), robot.place)
+    complete(statement)
+    allowed = _ALLOWED[_family(statement, kind, base)]
+    _refuse_foreign(statement, kind, allowed)
     values: dict[str, Any] = {name: choices[0] for name, choices in allowed.items()}
-    if said.get("preset") == "paper":
-        beside = [name for name in said.values if name not in ("preset", "flexible")]
+    if statement.get("preset") == "paper":
+        beside = [name for name in statement.values if name not in ("preset", "flexible")]
         if beside:
-            said.fail(f"'{beside[0]}' beside a preset", beside[0], "the preset alone")
+            statement.fail(f"'{beside[0]}' beside a preset", beside[0], "the preset alone")
         values |= _PAPER
-    values |= {name: value.value for name, value in said.values.items()}
+    values |= {name: value.value for name, value in statement.values.items()}
     formulation = Formulation(**{name: values.get(name) for name in Formulation.__dataclass_fields__})
-    _check(said, kind, base, formulation, flexible_links, sections)
+    _check(statement, kind, base, formulation, flexible_links, sections)
     if formulation.stiffening == "geometric" and formulation.method != "floating_frame":
-        said_so.append(_GEOMETRIC)
+        messages.append(_GEOMETRIC)
         warnings.warn(_GEOMETRIC, FlexdynWarning, stacklevel=2)
         formulation = replace(formulation, stiffening="full")
     return formulation
 
 
-def _family(said: Statement, kind: str, base: Base) -> str:
+def _family(statement: Statement, kind: str, base: Base) -> str:
     """floating_frame has defaults of its own: it is the default method of planar bases with wheels."""
-    if kind == "mobile" and said.get("method") in (None, "floating_frame") and base.type == "planar":
+    if kind == "mobile" and statement.get("method") in (None, "floating_frame") and base.type == "planar":
         return "floating_frame"
     return kind
 
 
-def _refuse_foreign(said: Statement, kind: str, allowed: Mapping[str, tuple[Any, ...]]) -> None:
-    for name, value in said.values.items():
+def _refuse_foreign(statement: Statement, kind: str, allowed: Mapping[str, tuple[Any, ...]]) -> None:
+    for name, value in statement.values.items():
         if name not in allowed:
             kinds = sorted(
                 {"mobile" if k == "floating_frame" else k for k in _ALLOWED if name in _ALLOWED[k]}
             )
             message = f"'{name}' belongs to robots of kind {' or '.join(kinds)}, this one is of kind {kind}"
-            said.fail(message, name, "one of " + ", ".join(allowed))
+            statement.fail(message, name, "one of " + ", ".join(allowed))
         choices = allowed[name]
         if ... not in choices and value.value not in choices:
             words = ", ".join(str(choice) for choice in choices if choice is not None)
-            said.fail(
+            statement.fail(
                 f"{name} = {value.value} is not offered for this robot of kind {kind}",
                 name,
                 f"one of {words}",
@@ -134,7 +134,7 @@ def _refuse_foreign(said: Statement, kind: str, allowed: Mapping[str, tuple[Any,
 
 
 def _check(
-    said: Statement,
+    statement: Statement,
     kind: str,
     base: Base,
     formulation: Formulation,
@@ -142,16 +142,16 @@ def _check(
     sections: tuple[Section, ...],
 ) -> None:
     if formulation.method == "floating_frame" and base.type != "planar":
-        said.fail(f"floating_frame with a {base.type} base", "method", "a planar base, or articulated")
+        statement.fail(f"floating_frame with a {base.type} base", "method", "a planar base, or articulated")
     if formulation.frame == "affine" and formulation.method != "lagrange":
-        said.fail("affine frames need the method lagrange", "frame", "so3, or method lagrange")
+        statement.fail("affine frames need the method lagrange", "frame", "so3, or method lagrange")
     if formulation.rotary_inertia == "none" and kind != "continuum":
         for link in flexible_links.values():
             if link.modes.torsion:
                 message = f"link '{link.link}' has torsion modes, which a line mass cannot have"
-                said.fail(message, "rotary_inertia", "consistent, or no torsion modes")
+                statement.fail(message, "rotary_inertia", "consistent, or no torsion modes")
     if len(sections) > 1 and formulation.mass_model != "distributed":
-        said.fail("several sections have the distributed mass only", "mass_model", "distributed")
+        statement.fail("several sections have the distributed mass only", "mass_model", "distributed")
 
 
 def refuse_mixtures(

@@ -151,7 +151,7 @@ class Section:
     limit_damping: float = not_negative("N s/m", "its damping", default=0.0)
     bending_stiffness: float = not_negative("N m/rad2", "K_b in 1/2 K_b (theta/2)^2", default=0.0)
     quadrature: int = integer(
-        "Gauss nodes", least=2, most=64, shown="6 + 1 per rad that strokes allow", default=8
+        "Gauss nodes", within=(2, 64), shown="6 + 1 per rad that strokes allow", default=8
     )
     pressure: Pressure | None = child(Pressure, default=None)
     line: int | None = None

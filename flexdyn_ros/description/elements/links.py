@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.description.elements.beam_table import Table
 from flexdyn_ros.description.elements.description import ZERO, Vec3
-from flexdyn_ros.description.language.values import is_within, suggestion
+from flexdyn_ros.description.language.values import is_within
 from flexdyn_ros.description.language.vocabulary import (
     child,
     children,
@@ -27,6 +27,7 @@ from flexdyn_ros.description.language.vocabulary import (
     rule_of,
     vector,
 )
+from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.inertia import check_inertia
 
 if TYPE_CHECKING:
@@ -166,8 +167,8 @@ def _direction(statement: Statement, name: str, vector: Vec3) -> tuple[float, ..
 
 def _check_columns(table: Table, beam: Statement) -> None:
     """The columns are properties of the beam, stated nowhere else, with values within their bounds."""
-    said = beam.child("table")
-    assert said is not None
+    stated = beam.child("table")
+    assert stated is not None
     section = next((each for tag in _SECTION_TAGS for each in beam.all(tag)), None)
     if section is not None:
         section.fail("a table and a section exclude each other", None, "only one of them")
@@ -175,7 +176,7 @@ def _check_columns(table: Table, beam: Statement) -> None:
     for name in table.columns[1:]:
         if name not in known:
             message = f"unknown column '{name}'{suggestion(name, known)}"
-            said.fail(message, "columns", "columns of " + ", ".join(known))
+            stated.fail(message, "columns", "columns of " + ", ".join(known))
         if name in beam.values:
             beam.fail(f"'{name}' is a column of the table too", name, "one of them")
     for row in table.rows:
@@ -183,7 +184,7 @@ def _check_columns(table: Table, beam: Statement) -> None:
             if not is_within(known[name], value):
                 sign = ">" if known[name].above is not None else ">="
                 what = "rows" if table.file is None else "file"
-                said.fail(f"{name} = {value:g} at station {row[0]:g}", what, f"{name} {sign} 0")
+                stated.fail(f"{name} = {value:g} at station {row[0]:g}", what, f"{name} {sign} 0")
 
 
 def _columns() -> list[Any]:
@@ -193,27 +194,27 @@ def _columns() -> list[Any]:
 _SECTION_TAGS = tuple(rule_of(record).name for record in (Tube, Rod, Rectangle, ISection))
 
 
-_OF_SHAPES = ["basis", "elements", "boundary"]
-
-
 @element("modes", "How many assumed modes each field has, and their shapes.")
 class Modes:
-    axial: int = integer("number of modes of this field", least=0, most=30, default=0)
-    bending_y: int = integer("number of modes of this field", least=0, most=30, default=0)
-    bending_z: int = integer("number of modes of this field", least=0, most=30, default=0)
-    torsion: int = integer("number of modes of this field", least=0, most=30, default=0)
-    basis: str = choice("eigen polynomial finite_element hermite", "shape functions", default="eigen")
+    axial: int = integer("number of modes of this field", within=(0, 30), default=0)
+    bending_y: int = integer("number of modes of this field", within=(0, 30), default=0)
+    bending_z: int = integer("number of modes of this field", within=(0, 30), default=0)
+    torsion: int = integer("number of modes of this field", within=(0, 30), default=0)
+    basis: str = choice(
+        "eigen polynomial finite_element hermite", "shape functions", default="eigen", group="ready shapes"
+    )
     elements: int = integer(
         "number of elements of basis finite_element",
-        least=1,
-        most=1000,
+        within=(1, 1000),
         only=("basis", ("finite_element",)),
         default=20,
+        group="ready shapes",
     )
     boundary: str = choice(
         "clamped-free clamped-body clamped-pinned clamped-clamped pinned-pinned free-free",
         "end conditions of the shape functions",
         default="clamped-free",
+        group="ready shapes",
     )
     shapes: str | None = file_name(
         "own shape functions (.npz), polynomials; excludes basis and boundary", default=None
@@ -222,7 +223,8 @@ class Modes:
 
     @staticmethod
     def settle(values: dict[str, Any], statement: Statement, context: Context) -> None:
-        for name, excluded in (("file", list(statement.values)), ("shapes", _OF_SHAPES)):
+        ready = [each.name for each in statement.element.attributes if each.group == "ready shapes"]
+        for name, excluded in (("file", list(statement.values)), ("shapes", ready)):
             if values[name] is not None:
                 for other in excluded:
                     if other != name and other in statement.values:
@@ -326,7 +328,7 @@ class Attach:
 
 @element("display", "How the link is shown in the expanded description.")
 class Display:
-    segments: int = integer("number of pieces", least=1, most=1000, default=8)
+    segments: int = integer("number of pieces", within=(1, 1000), default=8)
     visual: str = choice(
         "segments keep", "pieces of the section, or the link's own visual", default="segments"
     )
@@ -334,7 +336,7 @@ class Display:
 
 @element("link", "a flexible link", kw_only=True)
 class FlexibleLink:
-    """All that `<flexdyn reference="link">` says; beam is None with imported modes."""
+    """All elements of one link; beam is None with imported modes."""
 
     link: str
     beam: Beam | None = child(Beam, default=None)

@@ -8,7 +8,6 @@ from math import cos, dist, sin
 from typing import TYPE_CHECKING, NoReturn
 
 from flexdyn_ros.description.elements.description import Joint, Vec3
-from flexdyn_ros.description.language.values import suggestion
 from flexdyn_ros.description.language.vocabulary import (
     boolean,
     child,
@@ -21,6 +20,7 @@ from flexdyn_ros.description.language.vocabulary import (
     reference,
     vector,
 )
+from flexdyn_ros.description.places import suggestion
 
 if TYPE_CHECKING:
     from flexdyn_ros.description.elements.context import Context

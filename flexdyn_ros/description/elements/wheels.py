@@ -116,7 +116,7 @@ class Road:
         "of the phases: same seed, same road", least=0, only=_ISO, implied=0, default=None
     )
     lines: int | None = integer(
-        "number of spectral lines", least=2, most=100000, only=_ISO, implied=500, default=None
+        "number of spectral lines", within=(2, 100000), only=_ISO, implied=500, default=None
     )
     n_min: float | None = positive("1/m", "lowest spatial frequency", only=_ISO, implied=0.011, default=None)
     n_max: float | None = positive("1/m", "highest spatial frequency", only=_ISO, implied=2.83, default=None)

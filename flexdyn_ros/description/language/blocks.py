@@ -6,17 +6,18 @@ from typing import Any
 
 from flexdyn_ros.description.language import schema
 from flexdyn_ros.description.language.mistakes import part
-from flexdyn_ros.description.language.statements import Place, Statement
-from flexdyn_ros.description.language.values import expected, suggestion
+from flexdyn_ros.description.language.statements import Statement
+from flexdyn_ros.description.language.values import expected
 from flexdyn_ros.description.language.vocabulary import Element
-from flexdyn_ros.description.urdf.markup import Document, element_path, line_of
+from flexdyn_ros.description.places import Place
+from flexdyn_ros.description.urdf.markup import Document
 from flexdyn_ros.description.urdf.markup import Element as Xml
 
 _BLOCK = ("reference", "file", "version")
 
 
 class Layer:
-    """What one source says: of the robot, of links, of joints. source names it in the list of overrides."""
+    """What one source states of the robot, of links and of joints; source names it in overrides."""
 
     def __init__(self, source: str, place: Place) -> None:
         self.source = source
@@ -37,16 +38,21 @@ def read_blocks(doc: Document, known: dict[str, set[str]], layer: Layer) -> list
     files: list[tuple[str, Place]] = []
     for block in doc.root.findall("flexdyn"):
         with part():
-            place = place_of(doc, block)
+            place = doc.place(block)
             _check_block(block, place)
             if block.get("file") is not None:
                 files.append((block.get("file", ""), place))
                 continue
+            names = known["link"] | known["joint"]
             reference = block.get("reference")
-            if reference is not None:
-                _check_reference(reference, known, place)
+            if reference is not None and reference not in names:
+                message = "there is no link or joint of that name"
+                place.unknown(message, reference, names, "reference", expected="the name of a link or joint")
             _read_block(doc, block, reference, known, layer)
-    _refuse_nested(doc)
+    for block in doc.root.iter("flexdyn"):
+        if block.getparent() is not doc.root:
+            message = "<flexdyn> is not a child of <robot>"
+            doc.fail(message, block, None, "flexdyn", "it below <robot>")
     return files
 
 
@@ -54,31 +60,23 @@ def attributes_of(element: Xml) -> dict[str, str]:
     return {str(name): str(value) for name, value in element.attrib.items()}
 
 
-def place_of(doc: Document, element: Xml) -> Place:
-    return Place(doc.file, line_of(element), element_path(element), doc.expanded)
+def check_version(version: Any, place: Place) -> None:
+    """Refuse a version of the schema that is not this one."""
+    if str(version).strip() != schema.VERSION:
+        place.fail("unknown version of the schema", "version", version, schema.VERSION)
 
 
 def _check_block(block: Xml, place: Place) -> None:
-    for name, value in attributes_of(block).items():
+    attributes = attributes_of(block)
+    for name, value in attributes.items():
         if name not in _BLOCK:
-            message = f"unknown attribute '{name}'{suggestion(name, _BLOCK)}"
-            place.fail(message, name, value, "one of " + ", ".join(_BLOCK))
-    version = block.get("version")
-    if version is not None and version.strip() != schema.VERSION:
-        place.fail("unknown version of the schema", "version", version, schema.VERSION)
-    if block.get("file") is None:
-        return
-    if block.get("reference") is not None:
-        place.fail("'file' and 'reference' exclude each other", "file", block.get("file"), "one of them")
-    if len(block):
-        place.fail("a block that names a file is empty otherwise", "file", block.get("file"), "no elements")
-
-
-def _check_reference(name: str, known: dict[str, set[str]], place: Place) -> None:
-    if name not in known["link"] | known["joint"]:
-        hint = suggestion(name, known["link"] | known["joint"])
-        message = f"there is no link or joint of that name{hint}"
-        place.fail(message, "reference", name, "the name of a link or joint")
+            place.unknown(f"unknown attribute '{name}'", name, _BLOCK, name, value=value)
+    check_version(attributes.get("version", schema.VERSION), place)
+    file = attributes.get("file")
+    if file is not None and "reference" in attributes:
+        place.fail("'file' and 'reference' exclude each other", "file", file, "one of them")
+    if file is not None and len(block):
+        place.fail("a block that names a file is empty otherwise", "file", file, "no elements")
 
 
 def _read_block(doc: Document, block: Xml, reference: str | None, known: Any, layer: Layer) -> None:
@@ -86,27 +84,24 @@ def _read_block(doc: Document, block: Xml, reference: str | None, known: Any, la
     _refuse_text(doc, block)
     for element in block:
         with part():
-            place = place_of(doc, element)
+            place = doc.place(element)
             scope = _scope_of(str(element.tag), reference, place)
             if scope is not schema.ROBOT:
                 if reference not in known[scope.name]:
                     kinds = f"<{element.tag}> belongs to {scope.meaning}, but no {scope.name} has this name"
-                    place_of(doc, block).fail(kinds, "reference", reference, f"the name of a {scope.name}")
+                    doc.fail(kinds, block, "reference", reference, f"the name of a {scope.name}")
                 if first is not None and first is not scope:
-                    place.fail(
-                        "link and joint elements in one block", None, element.tag, "one block for each"
-                    )
+                    message = "link and joint elements in one block"
+                    place.fail(message, None, element.tag, "one block for each")
                 first = scope
-            _read_child(doc, element, layer.part(scope, reference or "", place_of(doc, block)))
+            _read_child(doc, element, layer.part(scope, reference or "", doc.place(block)))
 
 
 def _scope_of(tag: str, reference: str | None, place: Place) -> Element:
     scope = schema.scope_of(tag)
     if scope is None:
         known = [child.name for each in schema.SCOPES for child in each.children]
-        place.fail(
-            f"unknown element <{tag}>{suggestion(tag, known)}", None, tag, "one of " + ", ".join(known)
-        )
+        place.unknown(f"unknown element <{tag}>", tag, known)
     if reference is None and scope is not schema.ROBOT:
         where = f'<flexdyn reference="{scope.name.upper()}">'
         place.fail(f"<{tag}> belongs to {scope.meaning}", None, tag, f"a block {where}")
@@ -116,14 +111,13 @@ def _scope_of(tag: str, reference: str | None, place: Place) -> Element:
 
 
 def _read_child(doc: Document, element: Xml, parent: Statement) -> None:
-    """Read one element below its parent; refuse what the schema does not know, and what is said twice."""
-    place = place_of(doc, element)
+    """Read one element below its parent; refuse what the schema does not know, and what is stated twice."""
+    place = doc.place(element)
     tag = str(element.tag)
     rule = parent.element.child(tag)
     if rule is None:
         known = [child.name for child in parent.element.children]
-        message = f"unknown element <{tag}>{suggestion(tag, known)}"
-        place.fail(message, None, tag, f"one of {', '.join(known)}" if known else "no elements")
+        place.unknown(f"unknown element <{tag}>", tag, known, expected="" if known else "no elements")
     statement = Statement(rule, place)
     _read_attributes(element, statement)
     _read_text(doc, element, statement)
@@ -131,7 +125,7 @@ def _read_child(doc: Document, element: Xml, parent: Statement) -> None:
         with part():
             _read_child(doc, child, statement)
     siblings = parent.children.setdefault(tag, {})
-    key = key_of(statement, len(siblings))
+    key = _key_of(statement, len(siblings))
     if key in siblings:
         first = siblings[key].place.line
         which = f" named '{key}'" if rule.key else ""
@@ -139,15 +133,13 @@ def _read_child(doc: Document, element: Xml, parent: Statement) -> None:
     siblings[key] = statement
 
 
-def key_of(statement: Statement, count: int) -> Any:
+def _key_of(statement: Statement, count: int) -> Any:
     """Name of a named element, count of a repeated one, "" of a single one."""
     rule = statement.element
     if rule.key is None:
         return count if rule.repeated else ""
     if rule.key not in statement.values:
-        attribute = rule.attribute(rule.key)
-        assert attribute is not None
-        statement.fail(f"attribute '{rule.key}' of <{rule.name}> is missing", rule.key, expected(attribute))
+        statement.missing(rule.key)
     return statement.get(rule.key)
 
 
@@ -158,8 +150,10 @@ def _read_attributes(element: Xml, statement: Statement) -> None:
             attribute = rule.attribute(name)
             if attribute is None:
                 known = [each.name for each in rule.attributes]
-                message = f"unknown attribute '{name}' of <{rule.name}>{suggestion(name, known)}"
-                place.fail(message, name, raw, f"one of {', '.join(known)}" if known else "no attributes")
+                message = f"unknown attribute '{name}' of <{rule.name}>"
+                place.unknown(
+                    message, name, known, name, value=raw, expected="" if known else "no attributes"
+                )
             statement.set(attribute, raw, place)
 
 
@@ -179,14 +173,4 @@ def _refuse_text(doc: Document, element: Xml) -> None:
     texts = [element.text, *(child.tail for child in element)]
     found = next((text.strip() for text in texts if text and text.strip()), None)
     if found is not None:
-        place_of(doc, element).fail(
-            "text where none is expected", None, found[:100], "elements or attributes"
-        )
-
-
-def _refuse_nested(doc: Document) -> None:
-    for block in doc.root.iter("flexdyn"):
-        if block.getparent() is not doc.root:
-            place_of(doc, block).fail(
-                "<flexdyn> is not a child of <robot>", None, "flexdyn", "it below <robot>"
-            )
+        doc.fail("text where none is expected", element, None, found[:100], "elements or attributes")

@@ -1,4 +1,4 @@
-"""From what is said of an element to its record, by the declarations of the record's fields."""
+"""From what is statement of an element to its record, by the declarations of the record's fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flexdyn_ros.description.language.vocabulary import Attribute, Part, declare
 Record = TypeVar("Record")
 
 
-def build(record: type[Record], said: Statement, context: Any, **more: Any) -> Record:
+def build(record: type[Record], statement: Statement, context: Any, **more: Any) -> Record:
     """The record of an element and, within it, those of its child elements.
 
     context is handed to the record's `settle` and `check` (vocabulary.element); more are values of fields
@@ -22,29 +22,29 @@ def build(record: type[Record], said: Statement, context: Any, **more: Any) -> R
     DescriptionError
         If something required is missing, or the record's own checks refuse it.
     """
-    given = complete(said)
+    given = complete(statement)
     settle = getattr(record, "settle", None)
     if settle is not None:
-        settle(given, said, context)
+        settle(given, statement, context)
     defaults = {f.name: f.default for f in fields(record)}  # type: ignore[arg-type]
-    values = {"line": said.place.line} | more if "line" in defaults else more
+    values = {"line": statement.place.line} | more if "line" in defaults else more
     for name, attribute in declared(record, Attribute):
         # not given, and no default of the schema: the record may have its own
         if given[attribute.name] is not None or defaults[name] is MISSING:
             values[name] = given[attribute.name]
     for name, part in declared(record, Part):
         if part.many:
-            values[name] = tuple(build(part.records[0], each, context) for each in said.all(_tag(part)))
+            values[name] = tuple(build(part.records[0], each, context) for each in statement.all(_tag(part)))
         else:
-            built = _build_child(part, said, context)
+            built = _build_child(part, statement, context)
             if built is not None:
                 values[name] = getattr(built, part.attribute) if part.attribute else built
             elif defaults[name] is MISSING:
-                said.fail(f"<{_tag(part)}> is missing", None, _example(part))
+                statement.fail(f"<{_tag(part)}> is missing", None, _example(part))
     made = record(**values)
     check = getattr(made, "check", None)
     if check is not None:
-        check(said, context)
+        check(statement, context)
     return made
 
 
@@ -58,10 +58,10 @@ def _example(part: Part) -> str:
     return f"<{' '.join((rule.name, *(a.name for a in rule.attributes if a.required)))}/>"
 
 
-def _build_child(part: Part, said: Statement, context: Any) -> Any:
-    """The record of the one child element of a part; None if nothing is said of it."""
-    found = [(each, record) for record in part.records for each in said.all(rule_of(record).name)]
+def _build_child(part: Part, statement: Statement, context: Any) -> Any:
+    """The record of the one child element of a part; None if nothing is statement of it."""
+    found = [(each, record) for record in part.records for each in statement.all(rule_of(record).name)]
     if len(found) > 1:
         tags = [f"<{each.element.name}>" for each, _ in found]
-        found[1][0].fail(f"{tags[0]} and {tags[1]} in one {said.element.name}", None, "one")
+        found[1][0].fail(f"{tags[0]} and {tags[1]} in one {statement.element.name}", None, "one")
     return build(found[0][1], found[0][0], context) if found else None

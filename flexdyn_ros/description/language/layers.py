@@ -1,4 +1,4 @@
-"""What URDF, files of blocks, YAML and options say, laid over each other and added to the robot."""
+"""Values of URDF, files of blocks, YAML and options, laid over each other and added to the robot."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from flexdyn_ros.description.elements.assembly import assemble
 from flexdyn_ros.description.elements.description import Override, RobotDescription
 from flexdyn_ros.description.language import settings
-from flexdyn_ros.description.language.blocks import Layer, place_of, read_blocks
+from flexdyn_ros.description.language.blocks import Layer, read_blocks
 from flexdyn_ros.description.language.merging import merge
 from flexdyn_ros.description.language.mistakes import end_of_stage
-from flexdyn_ros.description.language.statements import Place
+from flexdyn_ros.description.places import Place
 from flexdyn_ros.description.urdf import sources
 from flexdyn_ros.description.urdf.limits import FILE, screen_flexible
 from flexdyn_ros.description.urdf.markup import Document
@@ -23,7 +23,7 @@ from flexdyn_ros.errors import DescriptionError
 def extend(
     robot: RobotDescription, doc: Document, config: Any, options: Any, origin: Origin = "any"
 ) -> RobotDescription:
-    """The robot with all that `<flexdyn>`, YAML and options say.
+    """The robot with all values of `<flexdyn>`, YAML and options.
 
     origin "text" and "recording": it may ask for no more modes than are prepared in seconds; of a recording
     the options are text of unknown origin, too.
@@ -41,18 +41,18 @@ def _all_layers(
     doc: Document,
     robot: RobotDescription,
     config: Any,
-    said: tuple[Any, str | None],
+    options_and_place: tuple[Any, str | None],
     overrides: list[Override],
 ) -> Layer:
     """URDF < `<flexdyn file>` < YAML < options, laid over each other."""
     known = {"link": {link.name for link in robot.links}, "joint": {joint.name for joint in robot.joints}}
-    layer = Layer("urdf", place_of(doc, doc.root))
+    layer = Layer("urdf", doc.place(doc.root))
     files = read_blocks(doc, known, layer)
     if files:
-        merge(layer, _file_layer(files, known, place_of(doc, doc.root)), overrides)
+        merge(layer, _file_layer(files, known, doc.place(doc.root)), overrides)
     for path in [config] if isinstance(config, (str, os.PathLike)) else config or []:
         merge(layer, settings.read_config(path, known), overrides)
-    options, options_place = said
+    options, options_place = options_and_place
     if options is not None:
         merge(layer, settings.read_options(options, known, options_place), overrides)
     end_of_stage()
@@ -60,7 +60,7 @@ def _all_layers(
 
 
 def _file_layer(files: list[tuple[str, Place]], known: dict[str, set[str]], where: Place) -> Layer:
-    """What the files named by `<flexdyn file>` say; the root of each is <robot> with <flexdyn> blocks
+    """Values of the files named by `<flexdyn file>`; the root of each is <robot> with <flexdyn> blocks
     only."""
     layer = Layer("<flexdyn file>", where)
     for name, place in files:

@@ -43,15 +43,17 @@ def _merge(below: Statement, above: Statement, path: str, source: str, overrides
 
 
 def _drop_replaced(below: Statement, above: Statement, path: str, source: str, overrides: list) -> None:
-    """What an earlier source said loses its place where a later one chose an alternative to it."""
+    """Drop values of an earlier source where a later one gives an alternative to them."""
     gone: list[str] = []
     for group in below.element.one_of:
         others = [name for other in below.element.one_of if other is not group for name in other]
-        if any(_is_said(above, name) for name in others) and not any(_is_said(above, name) for name in group):
+        if any(_is_given(above, name) for name in others) and not any(
+            _is_given(above, name) for name in group
+        ):
             gone += group
     for attribute in below.element.settings:
         other, allowed = attribute.only or ("", ())
-        if _is_said(above, other) and below.get(other) not in allowed and attribute.name not in above.values:
+        if _is_given(above, other) and below.get(other) not in allowed and attribute.name not in above.values:
             gone.append(attribute.name)
     for name in gone:
         value = below.values.pop(name, None)
@@ -59,7 +61,7 @@ def _drop_replaced(below: Statement, above: Statement, path: str, source: str, o
             overrides.append(Override(path + name, value.value, None, source))
 
 
-def _is_said(statement: Statement, name: str) -> bool:
+def _is_given(statement: Statement, name: str) -> bool:
     value = statement.values.get(name)
     return value is not None and value.value is not DELETED
 

@@ -8,9 +8,9 @@ from flexdyn_ros.description.language.vocabulary import Attribute, Element
 
 _HEAD = """# The elements of `<flexdyn>`
 
-Generated from `flexdyn_ros/description/language/schema.py` by `flexdyn schema --table`; do not edit.
+Generated from the records in `flexdyn_ros/description/elements/` by `flexdyn schema --table`; do not edit.
 Units are SI and rad. Numbers are finite; vectors are numbers separated by blanks. How blocks, files, YAML and
-options work together is told in [description.md](description.md).
+options work together is described in [description.md](description.md).
 """
 _TITLES = {
     "robot": "Whole robot: `<flexdyn>` without reference; YAML: below `flexdyn`",

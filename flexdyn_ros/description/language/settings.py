@@ -9,17 +9,17 @@ from reprlib import repr as short
 from typing import Any
 
 from flexdyn_ros.description.language import schema
-from flexdyn_ros.description.language.blocks import Layer
+from flexdyn_ros.description.language.blocks import Layer, check_version
 from flexdyn_ros.description.language.mistakes import part
-from flexdyn_ros.description.language.statements import DELETED, Place, Statement, Value
-from flexdyn_ros.description.language.values import suggestion
+from flexdyn_ros.description.language.statements import DELETED, Statement, Value
 from flexdyn_ros.description.language.vocabulary import Element
+from flexdyn_ros.description.places import Place, suggestion
 
 _SCOPES = {"links": schema.LINK, "joints": schema.JOINT}
 
 
 def read_config(path: str | os.PathLike[str], known: dict[str, set[str]]) -> Layer:
-    """The layer that a YAML file says; its one key is `flexdyn`."""
+    """The layer of a YAML file; its one key is `flexdyn`."""
     from flexdyn_ros.description.language.yaml_lines import load_yaml
     from flexdyn_ros.description.urdf.sources import find_file
 
@@ -33,15 +33,14 @@ def read_config(path: str | os.PathLike[str], known: dict[str, set[str]]) -> Lay
 
 
 def read_options(options: Any, known: dict[str, set[str]], place: str | None = "options") -> Layer:
-    """The layer that `options=` says: a mapping, nested or with dotted paths, or a list of `path=value`;
+    """The layer of `options=`: a mapping, nested or with dotted paths, or a list of `path=value`;
     place None marks them as text of unknown origin."""
     where = Place(place, None, "flexdyn")
     if isinstance(options, (list, tuple)):
         options = dict(_split(item, where) for item in options)
     if not isinstance(options, Mapping):
-        where.fail(
-            "options are not a mapping", None, type(options).__name__, "a mapping or `path=value` texts"
-        )
+        kind = type(options).__name__
+        where.fail("options are not a mapping", None, kind, "a mapping or `path=value` texts")
     if set(options) == {"flexdyn"}:
         options = options["flexdyn"]
     return read_tree(options, "options", where, known)
@@ -81,18 +80,16 @@ def _read_path(path: str, value: Any, place: Place, layer: Layer, known: dict[st
     """One key below `flexdyn`: version, links, joints, or an element of the whole robot; dots go deeper."""
     head, _, rest = path.partition(".")
     if head == "version":
-        if str(value).strip() != schema.VERSION:
-            place.fail("unknown version of the schema", "version", value, schema.VERSION)
-        return
-    if head in _SCOPES:
+        check_version(value, place)
+    elif head in _SCOPES:
         for name, inner, at in _named(rest, value, place, known[head.removesuffix("s")]):
             _read_part(head, name, inner, at, layer, known)
-        return
-    _read_below(path, value, place, layer.robot, ["links", "joints", "version"])
+    else:
+        _read_below(path, value, place, layer.robot, ["links", "joints", "version"])
 
 
 def _named(rest: str, value: Any, place: Place, names: set[str]) -> list[tuple[str, Any, Place]]:
-    """What a key says by name; the name itself may have dots, so the longest known name is taken."""
+    """Names and values below a key; a name itself may have dots, so the longest known name is taken."""
     if not rest:
         found = []
         for key, inner, at in _items(value, place):
@@ -119,8 +116,8 @@ def _read_part(
 ) -> None:
     what = head.removesuffix("s")
     if name not in known[what]:
-        hint = suggestion(name, known[what])
-        place.fail(f"there is no {what} of that name{hint}", None, name, f"the name of a {what}")
+        message = f"there is no {what} of that name"
+        place.unknown(message, name, known[what], expected=f"the name of a {what}")
     if _is_null(value):
         getattr(layer, head)[name] = DELETED
         return
@@ -139,18 +136,11 @@ def _read_below(path: str, value: Any, place: Place, parent: Statement, more: li
         return
     attribute = next((each for each in rule.settings if each.name == head), None)
     if attribute is None or attribute.name == rule.key:
-        words = [
-            *(c.name for c in rule.children),
-            *(a.name for a in rule.settings if a.name != rule.key),
-            *more,
-        ]
-        message = f"unknown key '{head}'{suggestion(head, words)}"
-        place.fail(
-            message,
-            head,
-            value if isinstance(value, (str, int, float)) else None,
-            "one of " + ", ".join(words),
-        )
+        names = [setting.name for setting in rule.settings if setting.name != rule.key]
+        words = [*(each.name for each in rule.children), *names, *more]
+        given = value if isinstance(value, (str, int, float)) else None
+        hint = suggestion(head, words)
+        place.fail(f"unknown key '{head}'{hint}", head, given, "one of " + ", ".join(words))
     above = Place(place.file, place.line, parent.place.element, place.expanded)
     if rest:
         above.fail(f"'{head}' has no parts", head, rest, "a value")
@@ -190,7 +180,7 @@ def _read_named(rule: Element, value: Any, place: Place, siblings: dict[Any, Sta
 
 
 def _statement(rule: Element, value: Any, place: Place, so_far: Any) -> Any:
-    """What a value says of an element: keys, its text, a Python callable, or null (which deletes it)."""
+    """The statement of an element: keys, its text, a Python callable, or null (which deletes it)."""
     if _is_null(value):
         return DELETED
     statement = so_far if isinstance(so_far, Statement) else Statement(rule, place)

@@ -1,5 +1,4 @@
-"""Statements: what XML, YAML and options say about one element, typed, each value with the place it came
-from."""
+"""Statements: the values that XML, YAML and options give to one element, typed, each with its place."""
 
 from __future__ import annotations
 
@@ -8,35 +7,9 @@ from typing import Any, NoReturn
 
 from flexdyn_ros.description.language.values import WrongValue, convert, expected
 from flexdyn_ros.description.language.vocabulary import Attribute, Element
-from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.description.places import Place
 
 DELETED: Any = type("Deleted", (), {"__repr__": lambda self: "null"})()
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where something was said: file (or `options`), line, element path."""
-
-    file: str | None
-    line: int | None
-    element: str
-    expanded: bool = False
-
-    def fail(
-        self, message: str, attribute: str | None = None, value: Any = None, expected: str | None = None
-    ) -> NoReturn:
-        """Raise the DescriptionError that names this place."""
-        if self.expanded:
-            message += " (the line is that of the text after xacro expansion)"
-        raise DescriptionError(
-            message,
-            file=self.file,
-            line=self.line,
-            element=self.element,
-            attribute=attribute,
-            value=value,
-            expected=expected,
-        )
 
 
 @dataclass(frozen=True)
@@ -50,7 +23,7 @@ class Value:
 
 @dataclass
 class Statement:
-    """What is said of one element. children: by tag, then by key (named), by count (repeated) or by ""
+    """The values given to one element. children: by tag, then by key (named), by count (repeated) or by ""
     (single)."""
 
     element: Element
@@ -80,8 +53,13 @@ class Statement:
         value = self.values.get(name)
         return None if value is None else value.value
 
+    def missing(self, name: str) -> NoReturn:
+        """Refuse the element because an attribute is not given."""
+        attribute = next(each for each in self.element.settings if each.name == name)
+        self.fail(f"attribute '{name}' of <{self.element.name}> is missing", name, expected(attribute))
+
     def fail(self, message: str, attribute: str | None = None, expected: str | None = None) -> NoReturn:
-        """Refuse this element, or the value of one of its attributes where that was said."""
+        """Refuse this element, or the value of one of its attributes where that was given."""
         value = self.values.get(attribute or "")
         if value is None:
             self.place.fail(message, attribute, None, expected)
@@ -104,8 +82,7 @@ def complete(statement: Statement) -> dict[str, Any]:
     for attribute in element.settings:
         given = statement.values.get(attribute.name)
         if given is None and attribute.required:
-            message = f"attribute '{attribute.name}' of <{element.name}> is missing"
-            statement.fail(message, attribute.name, expected(attribute))
+            statement.missing(attribute.name)
         values[attribute.name] = attribute.default if given is None else given.value
     for attribute in element.settings:
         _check_condition(statement, attribute, values)
@@ -118,11 +95,11 @@ def complete(statement: Statement) -> dict[str, Any]:
 def _check_groups(statement: Statement) -> None:
     groups = statement.element.one_of
     used = [[name for name in group if name in statement.values] for group in groups]
-    said = [names[0] for names in used if names]
-    if len(said) > 1:
-        other = " and ".join(f"'{name}'" for name in said)
-        statement.fail(f"{other} exclude each other", said[1], "only one of them")
-    if not said and statement.element.one_of_needed:
+    given = [names[0] for names in used if names]
+    if len(given) > 1:
+        other = " and ".join(f"'{name}'" for name in given)
+        statement.fail(f"{other} exclude each other", given[1], "only one of them")
+    if not given and statement.element.one_of_needed:
         words = " or ".join(" and ".join(group) for group in groups)
         statement.fail(f"<{statement.element.name}> says too little", groups[0][0], words)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, TypeVar, dataclass_transform
 
 Record = TypeVar("Record")
@@ -53,6 +54,12 @@ class Attribute:
     is_text: bool = False
     group: str = ""
     live: bool = False
+
+    @cached_property
+    def bounds(self) -> dict[str, float]:
+        """The bounds that there are, by their sign."""
+        signs = {">": self.above, ">=": self.least, "<": self.below, "<=": self.most}
+        return {sign: bound for sign, bound in signs.items() if bound is not None}
 
 
 @dataclass(frozen=True)
@@ -109,13 +116,16 @@ def declare(
     default: Any = MISSING,
     shown: str = "",
     name: str = "",
+    within: tuple[float | None, float | None] = (None, None),
     **more: Any,
 ) -> Any:
     """A field of a record that is an attribute.
 
     name: that of the attribute where the field has another. shown: words for a default that depends on more
-    than this attribute; `default` is then that of the record alone.
+    than this attribute; `default` is then that of the record alone. within: least and most.
     """
+    if within != (None, None):
+        more |= {"least": within[0], "most": within[1]}
     own = shown or default is MISSING or (default == () and more.get("is_text"))
     about = Attribute(
         name,
@@ -204,8 +214,8 @@ def element(
 ) -> Callable[[type[Record]], type[Record]]:
     """Make a class whose fields are declared in these words a frozen dataclass that knows its Element.
 
-    A method `check(self, said, context)` says what is wrong with several attributes together; a static
-    method `settle(values, said, context)` comes before the record is made, and may change the values. more:
+    A method `check(self, statement, context)` refuses values that do not fit each other; a static method
+    `settle(values, statement, context)` comes before the record is made, and may change the values. more:
     `key`, `repeated`, `one_of`, `one_of_needed`, `of_callable` of Element.
     """
 

@@ -1,7 +1,7 @@
 """The schema as XML Schema (XSD 1.0), for editors: all of `<flexdyn>`, nothing of the URDF around it.
 
-What an XSD of that version cannot say (an attribute that has a meaning only beside another value, exclusive
-groups, references) is checked by the reader alone.
+An attribute that has a meaning only beside another value, exclusive groups and references are checked by the
+reader alone: an XSD of that version cannot express them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from flexdyn_ros.description.language.vocabulary import Attribute, Element
 
 _XS = "http://www.w3.org/2001/XMLSchema"
 _NUMBER = r"[+\-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+\-]?[0-9]+)?"
+_FACETS = {">": "minExclusive", ">=": "minInclusive", "<": "maxExclusive", "<=": "maxInclusive"}
 _BASES = {"integer": "integer", "boolean": "truth", "vector": "vector", "numbers": "numbers", "name": "name"}
 
 
@@ -108,7 +109,7 @@ def _add_attribute(parent: etree._Element, rule: Attribute) -> None:
         _add_station(attribute, rule)
     elif rule.type in ("number", "integer"):
         _add_bounded(_add(attribute, "simpleType"), rule, rule.type)
-    elif rule.counts or (rule.type == "numbers" and _bounds(rule)):
+    elif rule.counts or (rule.type == "numbers" and rule.bounds):
         _add_list(_add(attribute, "simpleType"), rule)
     else:
         attribute.set("type", _BASES.get(rule.type, "name"))
@@ -126,20 +127,10 @@ def _add_station(attribute: etree._Element, rule: Attribute) -> None:
     _add_words(_add(union, "simpleType"), ("root", "tip", *rule.choices))
 
 
-def _bounds(rule: Attribute) -> list[tuple[str, float]]:
-    pairs = (
-        ("minExclusive", rule.above),
-        ("minInclusive", rule.least),
-        ("maxExclusive", rule.below),
-        ("maxInclusive", rule.most),
-    )
-    return [(facet, bound) for facet, bound in pairs if bound is not None]
-
-
 def _add_bounded(simple: etree._Element, rule: Attribute, base: str) -> None:
     restriction = _restriction(simple, base)
-    for facet, bound in _bounds(rule):
-        _add(restriction, facet, value=f"{bound:g}")
+    for sign, bound in rule.bounds.items():
+        _add(restriction, _FACETS[sign], value=f"{bound:g}")
 
 
 def _add_list(simple: etree._Element, rule: Attribute) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import yaml
 
-from flexdyn_ros.description.language.statements import Lines, Place
+from flexdyn_ros.description.language.statements import Lines
+from flexdyn_ros.description.places import Place
 from flexdyn_ros.description.urdf.limits import MOST_YAML
 from flexdyn_ros.errors import DescriptionError
 

@@ -17,7 +17,7 @@ _GEOMETRY = ("link", "joint", "material")
 
 
 def as_urchin(robot: RobotDescription) -> Any:
-    """A `urchin.URDF` of the robot; meshes are loaded when first asked for.
+    """A `urchin.URDF` of the robot; meshes are loaded when first used.
 
     `package://` names of meshes become paths. What urchin asks for and many files lack (limits, inertia of
     frames)

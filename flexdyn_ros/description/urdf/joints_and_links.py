@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from flexdyn_ros.description.elements.description import Inertial, Joint, Limit, Link, Mimic
 from flexdyn_ros.description.language.mistakes import part
-from flexdyn_ros.description.language.values import suggestion
+from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.inertia import check_inertia
 from flexdyn_ros.description.urdf.markup import (
     Document,

@@ -102,17 +102,17 @@ def screen_flexible(description: RobotDescription) -> None:
     in about ten seconds.
 
     A few words ask for them, and integrals over a link grow with the square of its modes: the size of the
-    text says nothing.
+    text is no measure.
     """
     modes = elements = effort = 0
     for link in description.flexible_links.values():
-        asked = link.modes
-        count = asked.axial + asked.bending_y + asked.bending_z + asked.torsion
-        points = asked.elements if asked.basis == "finite_element" else _POINTS
+        given = link.modes
+        count = sum(given.counts.values())
+        points = given.elements if given.basis == "finite_element" else _POINTS
         if count > MODES_OF_LINK:
             _refuse_many(f"link '{link.link}': too many modes", count, MODES_OF_LINK, link.line)
         modes, effort = modes + count, effort + points * count**2
-        elements += points if asked.basis == "finite_element" else 0
+        elements += points if given.basis == "finite_element" else 0
     for what, number, most in (
         ("modes", modes, MODES),
         ("finite elements", elements, ELEMENTS),

@@ -1,6 +1,6 @@
 """Safe XML with line numbers, and the small parsers of URDF's text: numbers, vectors, names.
 
-Entities are not expanded and nothing is fetched. Every complaint is a DescriptionError that says where.
+Entities are not expanded and nothing is fetched. Every error is a DescriptionError that names its place.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, NoReturn, cast
 
 from lxml import etree
 
+from flexdyn_ros.description.places import Place
 from flexdyn_ros.errors import DescriptionError
 
 Element = etree._Element
@@ -27,12 +28,18 @@ _DECLARATIONS = tuple(
 @dataclass(frozen=True)
 class Document:
     """An XML document: its root, its file (None for text), whether lines are those of the expanded xacro
-    text, and what xacro had to say."""
+    text, and the messages of xacro."""
 
     root: Element
     file: str | None = None
     expanded: bool = False
     messages: tuple[str, ...] = ()
+
+    def place(self, element: Element | None = None) -> Place:
+        """Where an element stands; of None, the file alone."""
+        if element is None:
+            return Place(self.file, None, None, self.expanded)
+        return Place(self.file, line_of(element), element_path(element), self.expanded)
 
     def fail(
         self,
@@ -42,18 +49,8 @@ class Document:
         value: Any = None,
         expected: str | None = None,
     ) -> NoReturn:
-        """Raise the DescriptionError that names this place."""
-        if self.expanded:
-            message += " (the line is that of the text after xacro expansion)"
-        raise DescriptionError(
-            message,
-            file=self.file,
-            line=None if element is None else line_of(element),
-            element=None if element is None else element_path(element),
-            attribute=attribute,
-            value=value,
-            expected=expected,
-        )
+        """Raise the DescriptionError that names the place of an element."""
+        self.place(element).fail(message, attribute, value, expected)
 
 
 def line_of(element: Element) -> int | None:

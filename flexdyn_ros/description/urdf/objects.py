@@ -1,7 +1,7 @@
 """URDF text of a urchin.URDF or urdfpy.URDF object: links, joints and extension tags.
 
-Meshes, visuals and collision shapes are left out: they say nothing about dynamics, and the caller has the
-object.
+Meshes, visuals and collision shapes are left out: they have no part in the dynamics, and the caller has
+the object.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from flexdyn_ros.description.language.values import suggestion
+from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.limits import FILE
 from flexdyn_ros.errors import DescriptionError
 
@@ -110,7 +110,7 @@ def _is_folder(path: Path) -> bool:
 def find_reference(name: str, origin: str | None) -> Path:
     """The file that a description names: mesh, table, modes, blocks.
 
-    origin: the file that says so, which may name what it likes, relative to itself; None for text, which may
+    origin: the file that names it, which may name any, relative to itself; None for text, which may
     name `package://` files only.
     """
     if origin is None and not name.startswith("package://"):

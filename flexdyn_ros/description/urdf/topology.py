@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from flexdyn_ros.description.elements.description import Base, Joint, Link, RobotDescription
-from flexdyn_ros.description.language.values import suggestion
+from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.markup import Document
 
 

@@ -4,7 +4,7 @@ It runs in a process of its own and imports nothing of this package.
 
 The request is one line of JSON on standard input, the answer one JSON object on standard output. Standard
 input stays open as long as the parent lives: when it closes, the system ends this process. What the
-expansion depends on (files, folders, variables of the environment) is told with the answer, so that it can
+expansion depends on (files, folders, variables of the environment) comes with the answer, so that it can
 be kept.
 
 xacro evaluates Python expressions, and its own guard is weak. The file belongs to the user, so this is no
@@ -45,7 +45,7 @@ class Refused(Exception):
 
 
 class Inputs:
-    """What the expansion depends on, noted as it is asked for."""
+    """What the expansion depends on, noted as it is read."""
 
     def __init__(self) -> None:
         self.files: dict[str, str | None] = {}
@@ -53,7 +53,7 @@ class Inputs:
         self.globs: dict[str, list[str]] = {}
         self.variables: dict[str, str | None] = {}
         self.folder: str | None = None
-        #: False where something was asked for that cannot be noted
+        #: False where something was read that cannot be noted
         self.known = True
         self._reading = False
 
@@ -92,7 +92,7 @@ class Inputs:
 
 
 class Environment(dict):
-    """The user's environment, which notes what is asked for."""
+    """The user's environment, which notes what is read."""
 
     def __init__(self, values: dict[str, str], inputs: Inputs) -> None:
         super().__init__(values)
@@ -275,16 +275,16 @@ def _guard(inputs: Inputs, glob: Any) -> Any:
 
 
 def _note_questions(inputs: Inputs) -> None:
-    """Note which paths are asked for, and the working directory."""
+    """Note which paths are examined, and the working directory."""
 
     def noting(ask: Any) -> Any:
-        def asked(path: Any) -> bool:
+        def noted(path: Any) -> bool:
             found: bool = ask(path)
             if isinstance(path, (str, bytes)):
                 inputs.exists[os.path.abspath(os.fsdecode(path))] = found
             return found
 
-        return asked
+        return noted
 
     for name in ("exists", "isfile", "isdir"):
         setattr(os.path, name, noting(getattr(os.path, name)))
@@ -300,16 +300,16 @@ def _note_questions(inputs: Inputs) -> None:
 
 
 def _tell_expressions(xacro: Any, board: Board | None) -> None:
-    """Write each expression on the board before it is evaluated: where it hangs, the parent says so."""
+    """Write each expression on the board before it is evaluated: where it hangs, the parent reports it."""
     if board is None:
         return
     evaluate = xacro.safe_eval
 
-    def told(expression: str, *scopes: Any) -> Any:
+    def evaluated(expression: str, *scopes: Any) -> Any:
         board.write((xacro.filestack or [""])[-1] or "", expression)
         return evaluate(expression, *scopes)
 
-    xacro.safe_eval = told
+    xacro.safe_eval = evaluated
 
 
 def _hash(data: bytes) -> str:

@@ -34,7 +34,7 @@ _LARGEST_ANSWER = 6 * FILE.size
 
 
 class Expansion(NamedTuple):
-    """The expanded text, and what xacro had to say."""
+    """The expanded text, and the messages of xacro."""
 
     text: str
     messages: tuple[str, ...]
@@ -103,12 +103,12 @@ def _run(path: str) -> dict[str, Any]:
             pass_fds=() if board is None else (board,),
             start_new_session=True,
         )
-        said_all = False
+        has_ended = False
         try:
             data, is_late = _answer(child, request)
-            said_all = not is_late
+            has_ended = not is_late
         finally:
-            _end(child, said_all)
+            _end(child, has_ended)
         return _understood(data, is_late, child.returncode, path, board)
     finally:
         if board is not None:
@@ -136,13 +136,13 @@ def _answer(child: subprocess.Popen[bytes], request: dict[str, Any]) -> tuple[by
     return bytes(data), True
 
 
-def _end(child: subprocess.Popen[bytes], said_all: bool) -> None:
+def _end(child: subprocess.Popen[bytes], has_ended: bool) -> None:
     """End the process and whatever it may have started; wait for it."""
     import subprocess
 
     with suppress(subprocess.TimeoutExpired):
         # where it has closed its output, it ends by itself, and its exit code tells what ended it
-        child.wait(0.5 if said_all else 0.0)
+        child.wait(0.5 if has_ended else 0.0)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()

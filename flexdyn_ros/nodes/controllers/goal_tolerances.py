@@ -1,7 +1,5 @@
 """How far joints may be from a trajectory: parameters `constraints`, and what a goal of
-`~/follow_joint_trajectory` says instead.
-
-Names and defaults of the parameters are those of joint_trajectory_controller (ros2_controllers).
+`~/follow_joint_trajectory` states instead.
 """
 
 from __future__ import annotations
@@ -12,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.control.goal_watch import STOPPED, Tolerances
+from flexdyn_ros.control.goal_watch import Tolerances
+from flexdyn_ros.nodes.controllers.parameters import CONSTRAINTS
 from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, UnknownJointError
-from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
+from flexdyn_ros.nodes.ros.declaration import declare_family
 
 __all__ = ["declared_tolerances", "goal_tolerances"]
 
@@ -27,13 +26,7 @@ def declared_tolerances(node: Any, joints: Sequence[str]) -> Mapping[str, float]
     ParameterError
         If one is negative, or names no joint.
     """
-    defaults = {"goal_time": 0.0, "stopped_velocity_tolerance": STOPPED}
-    defaults |= {f"{joint}.{phase}": 0.0 for joint in joints for phase in ("trajectory", "goal")}
-    found = declare_family(node, "constraints", defaults, "see docs/parameters.md")
-    for name, value in found.items():
-        if value < 0.0:
-            raise ParameterError(f"parameter constraints.{name} is {value}, expected at least 0")
-    return found
+    return declare_family(node, CONSTRAINTS, joints)
 
 
 def goal_tolerances(goal: Any, joints: Sequence[str], declared: Mapping[str, float]) -> Tolerances:

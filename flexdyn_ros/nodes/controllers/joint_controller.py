@@ -81,11 +81,7 @@ class Gains:
     def __init__(
         self, node: Any, robot: Any, joints: tuple[str, ...], settings: Any, of_inertia: bool
     ) -> None:
-        names = [f"{joint}.{gain}" for joint in joints for gain in "pd"]
-        self._given = declare_family(node, "gains", dict.fromkeys(names, -1.0), "see docs/parameters.md")
-        for name, value in self._given.items():
-            if value < 0.0 and value != -1.0:
-                raise ParameterError(f"parameter gains.{name} is {value}, expected at least 0, or -1")
+        self._given = declare_family(node, settings.families[0], joints)
         self._robot, self._joints, self._settings, self._of_inertia = robot, joints, settings, of_inertia
         self._can_be_held = can_be_held(robot)
         self._holding: np.ndarray | None = None

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import ClassVar
 
-from flexdyn_ros.nodes.ros.declaration import parameter
+from flexdyn_ros.control.goal_watch import STOPPED
+from flexdyn_ros.description.language.vocabulary import (
+    Attribute,
+    boolean,
+    choice,
+    element,
+    integer,
+    number,
+    numbers,
+    text,
+    words,
+)
+from flexdyn_ros.nodes.ros.declaration import Family
 from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
 
 __all__ = [
+    "CONSTRAINTS",
     "ComputedTorqueParameters",
     "ControllerParameters",
     "InputShaperParameters",
@@ -17,142 +30,189 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class ControllerParameters(RobotParameters, LifecycleParameters):
-    """What all controllers have."""
+_OF_GOALS = "of ~/follow_joint_trajectory: "
+#: names and defaults are those of joint_trajectory_controller (ros2_controllers)
+CONSTRAINTS = Family(
+    "constraints",
+    (
+        Attribute(
+            "goal_time",
+            "number",
+            f"{_OF_GOALS}by which a goal may be late; 0: it is waited for",
+            "s",
+            0.0,
+            least=0.0,
+        ),
+        Attribute(
+            "stopped_velocity_tolerance",
+            "number",
+            f"{_OF_GOALS}velocity below which a joint has arrived; 0: any",
+            "rad/s, m/s",
+            STOPPED,
+            least=0.0,
+        ),
+        Attribute(
+            "NAME.trajectory",
+            "number",
+            f"{_OF_GOALS}how far joint NAME may be from its path; 0: any",
+            "rad, m",
+            0.0,
+            least=0.0,
+        ),
+        Attribute(
+            "NAME.goal",
+            "number",
+            f"{_OF_GOALS}how far joint NAME may be from its goal; 0: any",
+            "rad, m",
+            0.0,
+            least=0.0,
+        ),
+    ),
+)
 
-    joints: tuple[str, ...] = parameter(
-        (), "joints that are controlled; empty: all actuated coordinates of the robot"
+
+def _gains(p_unit: str, d_unit: str) -> Family:
+    derived = "of joint NAME; -1: from bandwidth and damping_ratio"
+    return Family(
+        "gains",
+        (
+            Attribute("NAME.p", "number", f"position gain {derived}", p_unit, -1.0, least=0.0),
+            Attribute("NAME.d", "number", f"velocity gain {derived}", d_unit, -1.0, least=0.0),
+        ),
     )
-    bandwidth: float = parameter(
-        0.0,
+
+
+@element("controller", "What all controllers have.")
+class ControllerParameters(RobotParameters, LifecycleParameters):
+    families: ClassVar[tuple[Family, Family]] = (_gains("N m/rad, N/m", "N m s/rad, N s/m"), CONSTRAINTS)
+    joints: tuple[str, ...] = words(
+        "joints that are controlled; empty: all actuated coordinates of the robot", default=()
+    )
+    bandwidth: float = number(
+        "rad/s",
         "of gains that are not given; 0: half the lowest vibration with the joints locked, 10 rad/s where "
         "nothing bends",
-        unit="rad/s",
-        low=0.0,
-        high=1e4,
+        within=(0.0, 1e4),
+        default=0.0,
     )
-    damping_ratio: float = parameter(
-        1.0, "of the joints' errors, for gains that are not given", unit="-", low=0.0, high=10.0
+    damping_ratio: float = number(
+        "-", "of the joints' errors, for gains that are not given", within=(0.0, 10.0), default=1.0
     )
-    saturate: bool = parameter(True, "clip efforts to the effort limits of the joints")
-    velocity_limits: str = parameter(
-        "report",
+    saturate: bool = boolean("clip efforts to the effort limits of the joints", default=True)
+    velocity_limits: str = choice(
+        "report refuse",
         "trajectories that are faster than the joints' velocity limits: followed with a warning, or refused",
-        choices=("report", "refuse"),
+        default="report",
     )
 
 
-@dataclass(frozen=True)
+@element("pd_controller", "Parameters of `pd_controller`.")
 class PdControllerParameters(ControllerParameters):
-    """Parameters of `pd_controller`."""
-
-    command_interface: str = parameter(
-        "auto",
+    command_interface: str = choice(
+        "auto effort position",
         "what commands are: efforts of the feedback; positions and velocities for the robot's own servos, "
         "whose gains gains.JOINT then are; auto: efforts, unless the robot bends and feedback by samples "
         "would excite it",
-        choices=("auto", "effort", "position"),
+        default="auto",
     )
-    state_rate_hz: float = parameter(
-        100.0, "rate of joint_states that auto reckons with", unit="Hz", low=0.1, high=10000.0
+    state_rate_hz: float = number(
+        "Hz", "rate of joint_states that auto reckons with", within=(0.1, 10000.0), default=100.0
     )
-    gravity_compensation: bool = parameter(
-        True, "add the efforts that hold the robot at the target, in the shape that its weight bends it to"
+    gravity_compensation: bool = boolean(
+        "add the efforts that hold the robot at the target, in the shape that its weight bends it to",
+        default=True,
     )
-    deflection_compensation: bool = parameter(
-        False,
+    deflection_compensation: bool = boolean(
         "move the joints' targets so that tip_frame is where it would be without deflection, at rest",
+        default=False,
     )
-    tip_frame: str = parameter("", "frame for deflection_compensation; empty: the robot's last")
+    tip_frame: str = text("frame for deflection_compensation; empty: the robot's last", default="")
 
 
-@dataclass(frozen=True)
+@element("input_shaper", "Parameters of `input_shaper`.")
 class InputShaperParameters(PdControllerParameters):
-    """Parameters of `input_shaper`."""
-
-    shaper: str = parameter(
-        "zv", "two impulses per mode, or three that bear a wrong frequency better", choices=("zv", "zvd")
+    shaper: str = choice(
+        "zv zvd", "two impulses per mode, or three that bear a wrong frequency better", default="zv"
     )
-    shaped_modes: int = parameter(
-        2, "how many of the lowest lightly damped modes are shaped, when frequencies are not given",
-        low=1, high=6,
-    )  # fmt: skip
-    frequencies: tuple[float, ...] = parameter(
-        (0.0,),
+    shaped_modes: int = integer(
+        "how many of the lowest lightly damped modes are shaped, when frequencies are not given",
+        within=(1, 6),
+        default=2,
+    )
+    frequencies: tuple[float, ...] = numbers(
+        "Hz",
         "of the modes to be shaped; 0: from the model, under the feedback's gains, at the end of each "
         "trajectory",
-        unit="Hz",
+        default=(0.0,),
     )
-    mode_damping_ratio: float = parameter(
-        0.0, "of the modes given by frequencies", unit="-", low=0.0, high=0.99
+    mode_damping_ratio: float = number(
+        "-", "of the modes given by frequencies", within=(0.0, 0.99), default=0.0
     )
 
 
-@dataclass(frozen=True)
+@element("computed_torque", "Parameters of `computed_torque`.")
 class ComputedTorqueParameters(ControllerParameters):
-    """Parameters of `computed_torque`."""
-
-    service: str = parameter(
-        "dynamics_server/inverse_dynamics", "InverseDynamics service that turns accelerations into efforts"
+    families: ClassVar[tuple[Family, Family]] = (_gains("1/s2", "1/s"), CONSTRAINTS)
+    service: str = text(
+        "InverseDynamics service that turns accelerations into efforts",
+        default="dynamics_server/inverse_dynamics",
     )
-    robot: str = parameter("", "name of the robot at that service; empty: its only one")
-    answer_timeout: float = parameter(
-        0.05, "after which an answer is taken for lost and asked for again", unit="s", low=0.001, high=10.0
+    robot: str = text("name of the robot at that service; empty: its only one", default="")
+    answer_timeout: float = number(
+        "s", "after which an answer is taken for lost and asked for again", within=(0.001, 10.0), default=0.05
     )
-    deflection_compensation: bool = parameter(
-        True, "links that bend: efforts for the shape their weight bends them to, not for the straight one"
+    deflection_compensation: bool = boolean(
+        "links that bend: efforts for the shape their weight bends them to, not for the straight one",
+        default=True,
     )
 
 
-@dataclass(frozen=True)
+@element(
+    "feed_forward", "Feed-forward by inverse dynamics, and feedback on the coordinates of the actuators."
+)
 class FeedForwardParameters(RobotParameters, LifecycleParameters):
-    """Feed-forward by inverse dynamics, and feedback on the coordinates of the actuators."""
-
-    feed_forward: str = parameter(
-        "full",
+    feed_forward: str = choice(
+        "full static none",
         "inverse dynamics of the reference; only what holds the reference at rest; nothing",
-        choices=("full", "static", "none"),
+        default="full",
     )
-    bandwidth: float = parameter(
-        10.0, "of the feedback, against the inertia that the actuators feel", unit="rad/s", low=0.0, high=1e4
+    bandwidth: float = number(
+        "rad/s",
+        "of the feedback, against the inertia that the actuators feel",
+        within=(0.0, 1e4),
+        default=10.0,
     )
-    damping_ratio: float = parameter(1.0, "of the errors", unit="-", low=0.0, high=10.0)
-    state_rate_hz: float = parameter(
-        100.0, "rate of the states, for which the closed loop is checked", unit="Hz", low=0.1, high=10000.0
+    damping_ratio: float = number("-", "of the errors", within=(0.0, 10.0), default=1.0)
+    state_rate_hz: float = number(
+        "Hz", "rate of the states, for which the closed loop is checked", within=(0.1, 10000.0), default=100.0
     )
-    actuator_lag: float = parameter(
-        0.0,
+    actuator_lag: float = number(
+        "s",
         "how late the forces come: the feed-forward looks so far ahead, and half a period of the states",
-        unit="s",
-        low=0.0,
-        high=1.0,
+        within=(0.0, 1.0),
+        default=0.0,
     )
 
 
-@dataclass(frozen=True)
+@element("platform_controller", "Parameters of `platform_controller`.")
 class PlatformControllerParameters(FeedForwardParameters):
-    """Parameters of `platform_controller`."""
-
-    output: str = parameter(
-        "forces",
+    output: str = choice(
+        "forces cylinders",
         "joint_commands with forces of the legs, or commands of forces to hydraulic cylinders",
-        choices=("forces", "cylinders"),
+        default="forces",
     )
-    saturate: bool = parameter(True, "clip forces to the effort limits of the legs")
+    saturate: bool = boolean("clip forces to the effort limits of the legs", default=True)
 
 
-@dataclass(frozen=True)
+@element("soft_arm_controller", "Parameters of `soft_arm_controller`.")
 class SoftArmControllerParameters(FeedForwardParameters):
-    """Parameters of `soft_arm_controller`."""
-
-    tip_target: str = parameter(
-        "position",
+    tip_target: str = choice(
+        "position pose",
         "what of the poses of ~/tip_trajectory the tip is to have: the position alone, or all",
-        choices=("position", "pose"),
+        default="position",
     )
-    output: str = parameter(
-        "auto",
+    output: str = choice(
+        "auto pressures forces",
         "pressures of the actuators, or their forces; auto: pressures where every section has a <pressure>",
-        choices=("auto", "pressures", "forces"),
+        default="auto",
     )

@@ -1,21 +1,15 @@
-"""Parameters of a node from the fields of a frozen record: made, declared, validated."""
+"""Parameters of a node from a declared record (description/language/vocabulary.py): made and validated."""
 
 from __future__ import annotations
 
-from dataclasses import MISSING, field, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-__all__ = [
-    "ParameterError",
-    "check_changes",
-    "declare",
-    "declare_family",
-    "default_of",
-    "names_of",
-    "parameter",
-    "ros_name",
-]
+from flexdyn_ros.description.language.vocabulary import Attribute, declared, rule_of
+
+__all__ = ["Family", "ParameterError", "check_changes", "declare", "declare_family", "names_of"]
 
 Record = TypeVar("Record")
 
@@ -26,70 +20,36 @@ class ParameterError(ValueError):
     """
 
 
-def parameter(
-    default: Any,
-    description: str,
-    *,
-    unit: str = "",
-    low: float | None = None,
-    high: float | None = None,
-    choices: tuple[str, ...] = (),
-    read_only: bool = True,
-    name: str = "",
-) -> Any:
-    """A field of a parameter record. name: the ROS name where it is no identifier
-    (`servo.gravity_compensation`)."""
-    about = {
-        "description": description,
-        "unit": unit,
-        "low": low,
-        "high": high,
-        "choices": choices,
-        "read_only": read_only,
-        "name": name,
-    }
-    if isinstance(default, tuple):
-        return field(default_factory=lambda: default, metadata=about)
-    return field(default=default, metadata=about)
+class Family(NamedTuple):
+    """Numbers below a common prefix that a node has for each coordinate or joint of its robot: NAME in the
+    name of an attribute stands for it. Their default, where there is one, is allowed beside the bounds."""
 
-
-def ros_name(f: Any) -> str:
-    """ROS name of the parameter that a field of a record is."""
-    name: str = f.metadata["name"] or f.name
-    return name
+    prefix: str
+    attributes: tuple[Attribute, ...]
 
 
 def names_of(record: type) -> tuple[str, ...]:
     """ROS names of the parameters of a record."""
-    return tuple(ros_name(f) for f in fields(record))
-
-
-def default_of(f: Any) -> Any:
-    """Default of a field of a record."""
-    return f.default if f.default is not MISSING else f.default_factory()
+    return tuple(attribute.name for attribute in rule_of(record).attributes)
 
 
 def declare(node: Any, record: type[Record], prefix: str = "", *, only: type | None = None) -> Record:
-    """Declare every field of `record` on an rclpy node and return the values found.
+    """Declare every parameter of `record` on an rclpy node and return the values found.
 
     Parameters
     ----------
     prefix : str
         Put before each name, e.g. "arm.".
     only : type, optional
-        A base class of `record`: only its fields are declared, the others keep their defaults.
+        A base class of `record`: only its parameters are declared, the others keep their defaults.
 
     Raises
     ------
     ParameterError
         If a value has the wrong type, is out of range or is none of the choices.
     """
-    values = {}
-    for f in fields(only or record):
-        name = prefix + ros_name(f)
-        default = default_of(f)
-        values[f.name] = _declare_one(node, name, default, f.metadata)
-    return record(**values)
+    found = declared(only or record, Attribute)
+    return record(**{field: _declare_one(node, prefix + about.name, about) for field, about in found})
 
 
 def check_changes(record: type, changes: list[Any]) -> dict[str, Any]:
@@ -102,44 +62,47 @@ def check_changes(record: type, changes: list[Any]) -> dict[str, Any]:
     ParameterError
         If a value is none of the choices, or no finite number.
     """
-    new = {}
-    by_name = {ros_name(f): f for f in fields(record)}
-    for change in changes:
-        f = by_name.get(change.name)
-        if f is not None and not f.metadata["read_only"]:
-            _check(change.name, change.value, f.metadata)
-            new[f.name] = change.value
-    return new
+    live = {about.name: (field, about) for field, about in declared(record, Attribute) if about.live}
+    known = [change for change in changes if change.name in live]
+    return {live[each.name][0]: _checked(each.name, each.value, live[each.name][1]) for each in known}
 
 
-def declare_family(node: Any, prefix: str, defaults: dict[str, float], unit: str) -> dict[str, float]:
-    """Declare PREFIX.NAME for every name in `defaults` (finite doubles) and return the values found.
+def declare_family(node: Any, family: Family, names: Iterable[str]) -> dict[str, float]:
+    """Declare the parameters of a family for these coordinates; values by name below the prefix.
+
+    names: a mapping where the defaults depend on the coordinate.
 
     Raises
     ------
     ParameterError
-        If a value is no finite number, or an override names something that is not in `defaults`.
+        If a value is no finite number or out of bounds, or an override names something else.
     """
-    given = [name for name in node._parameter_overrides if name.startswith(prefix + ".")]
-    unknown = [name for name in given if name[len(prefix) + 1 :] not in defaults]
-    if unknown:
-        raise ParameterError(
-            f"parameter {unknown[0]}: no such coordinate, expected one of {', '.join(defaults)}"
-        )
-    about = {
-        "description": f"of {prefix}",
-        "unit": unit,
-        "low": None,
-        "high": None,
-        "choices": (),
-        "read_only": True,
+    abouts = {
+        about.name.replace("NAME", name): (name, about)
+        for about in family.attributes
+        for name in (names if "NAME" in about.name else ("",))
     }
-    return {
-        name: _declare_one(node, f"{prefix}.{name}", default, about) for name, default in defaults.items()
-    }
+    start = family.prefix + "."
+    for given in node._parameter_overrides:
+        if given.startswith(start) and given.removeprefix(start) not in abouts:
+            expected = f"expected one of {', '.join(abouts)}"
+            raise ParameterError(f"parameter {given}: no such coordinate, {expected}")
+    found = {}
+    for short, (name, about) in abouts.items():
+        default = names[name] if isinstance(names, Mapping) else about.default
+        about = replace(about, meaning=about.meaning.replace("NAME", name))
+        value = found[short] = _declare_one(node, start + short, about, default)
+        if about.least is not None and value < about.least and value != about.default:
+            also = (
+                f", or {about.default:g}" if about.default is not None and about.default < about.least else ""
+            )
+            raise ParameterError(
+                f"parameter {start}{short} is {value}, expected at least {about.least:g}{also}"
+            )
+    return found
 
 
-def _declare_one(node: Any, name: str, default: Any, about: Any) -> Any:
+def _declare_one(node: Any, name: str, about: Attribute, default: Any = None) -> Any:
     from rclpy.exceptions import (
         InvalidParameterTypeException,
         InvalidParameterValueException,
@@ -147,17 +110,14 @@ def _declare_one(node: Any, name: str, default: Any, about: Any) -> Any:
     )
     from rclpy.parameter import Parameter
 
+    default = about.default if default is None else default
     if node.has_parameter(name):
         value = node.get_parameter_or(name, Parameter(name, value=default)).value
     else:
         _accept_integers(node, name, default)
-        first = (
-            Parameter.Type.STRING_ARRAY
-            if default == ()
-            else list(default)
-            if isinstance(default, tuple)
-            else default
-        )
+        first = list(default) if isinstance(default, tuple) else default
+        if default == ():
+            first = Parameter.Type.STRING_ARRAY
         try:
             value = node.declare_parameter(name, first, _descriptor(name, default, about)).value
         except ParameterUninitializedException:
@@ -165,8 +125,7 @@ def _declare_one(node: Any, name: str, default: Any, about: Any) -> Any:
         except (InvalidParameterTypeException, InvalidParameterValueException) as error:
             raise ParameterError(f"parameter {name}: {error}") from None
     value = default if value is None else tuple(value) if isinstance(default, tuple) else value
-    _check(name, value, about)
-    return value
+    return _checked(name, value, about)
 
 
 def _accept_integers(node: Any, name: str, default: Any) -> None:
@@ -178,28 +137,27 @@ def _accept_integers(node: Any, name: str, default: Any) -> None:
         node._parameter_overrides[name] = Parameter(name, Parameter.Type.DOUBLE, float(given.value))
 
 
-def _check(name: str, value: Any, about: Any) -> None:
-    if about["choices"] and value not in about["choices"]:
-        raise ParameterError(f"parameter {name} is {value!r}, expected one of {', '.join(about['choices'])}")
+def _checked(name: str, value: Any, about: Attribute) -> Any:
+    if about.choices and value not in about.choices:
+        raise ParameterError(f"parameter {name} is {value!r}, expected one of {', '.join(about.choices)}")
     if isinstance(value, float) and not isfinite(value):
         raise ParameterError(f"parameter {name} is {value}, expected a finite number")
     if isinstance(value, tuple) and len(set(value)) < len(value):
         raise ParameterError(f"parameter {name} is {list(value)}, expected each entry once")
+    return value
 
 
-def _descriptor(name: str, default: Any, about: Any) -> Any:
+def _descriptor(name: str, default: Any, about: Attribute) -> Any:
     from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 
-    unit = f" [{about['unit']}]" if about["unit"] else ""
-    descriptor = ParameterDescriptor(
-        name=name, description=about["description"] + unit, read_only=about["read_only"]
-    )
-    if about["choices"]:
-        descriptor.additional_constraints = "one of " + ", ".join(about["choices"])
-    if about["low"] is not None and isinstance(default, float):
-        descriptor.floating_point_range = [
-            FloatingPointRange(from_value=about["low"], to_value=about["high"], step=0.0)
-        ]
-    elif about["low"] is not None:
-        descriptor.integer_range = [IntegerRange(from_value=about["low"], to_value=about["high"], step=1)]
+    unit = f" [{about.unit}]" if about.unit else ""
+    descriptor = ParameterDescriptor(name=name, description=about.meaning + unit, read_only=not about.live)
+    if about.choices:
+        descriptor.additional_constraints = "one of " + ", ".join(about.choices)
+    if about.least is not None and about.most is not None:
+        ends = {"from_value": about.least, "to_value": about.most}
+        if isinstance(default, float):
+            descriptor.floating_point_range = [FloatingPointRange(**ends, step=0.0)]
+        else:
+            descriptor.integer_range = [IntegerRange(**ends, step=1)]
     return descriptor

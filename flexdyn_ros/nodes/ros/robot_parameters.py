@@ -2,68 +2,65 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from flexdyn_ros.nodes.ros.declaration import parameter
+from flexdyn_ros.description.language.vocabulary import boolean, element, integer, number, text, words
 
 __all__ = ["DynamicsServerParameters", "LifecycleParameters", "RobotParameters"]
 
 
-@dataclass(frozen=True)
+@element("robot", "Where the robot of a node comes from.")
 class RobotParameters:
-    """Where a node's robot comes from."""
-
-    robot_description: str = parameter(
-        "", "URDF text of the robot; empty: description_file, else the latched topic"
+    robot_description: str = text(
+        "URDF text of the robot; empty: description_file, else the latched topic", default=""
     )
-    description_file: str = parameter(
-        "", "path, package:// URI or shipped name of the robot; empty: the latched topic"
+    description_file: str = text(
+        "path, package:// URI or shipped name of the robot; empty: the latched topic", default=""
     )
-    description_timeout: float = parameter(
-        10.0,
+    description_timeout: float = number(
+        "s",
         "how long to wait for a description on the latched topic robot_description",
-        unit="s",
-        low=0.0,
-        high=3600.0,
+        within=(0.0, 3600.0),
+        default=10.0,
     )
-    config_files: tuple[str, ...] = parameter((), "YAML files with flexdyn settings, later ones win")
-    options: tuple[str, ...] = parameter(
-        (), "settings as path=value, e.g. formulation.flexible=false; win over files"
+    config_files: tuple[str, ...] = words("YAML files with flexdyn settings, later ones win", default=())
+    options: tuple[str, ...] = words(
+        "settings as path=value, e.g. formulation.flexible=false; win over files", default=()
     )
 
 
-@dataclass(frozen=True)
+@element("lifecycle", "What every node has.")
 class LifecycleParameters:
-    """What every node has."""
-
-    autostart: bool = parameter(True, "configure and activate at start, without a lifecycle manager")
+    autostart: bool = boolean("configure and activate at start, without a lifecycle manager", default=True)
 
 
-@dataclass(frozen=True)
+@element("dynamics_server", "Parameters of `dynamics_server`.")
 class DynamicsServerParameters(RobotParameters, LifecycleParameters):
-    """Parameters of `dynamics_server`."""
-
-    robots: tuple[str, ...] = parameter(
-        (),
+    robots: tuple[str, ...] = words(
         "names of several robots, each with robot_description, ... of its own below NAME. ; empty: one",
+        default=(),
     )
-    publish_description: bool = parameter(
-        False, "publish the user's own description, latched, on robot_description (of the first robot)"
+    publish_description: bool = boolean(
+        "publish the user's own description, latched, on robot_description (of the first robot)",
+        default=False,
     )
-    max_samples: int = parameter(100000, "largest number of samples in one request", low=1, high=100_000_000)
-    max_seconds: float = parameter(
-        60.0,
+    max_samples: int = integer(
+        "largest number of samples in one request", within=(1, 100_000_000), default=100000
+    )
+    max_seconds: float = number(
+        "s",
         "largest work on one request, in processor time; a request that would take more is refused",
-        unit="s",
-        low=0.001,
-        high=86400.0,
+        within=(0.001, 86400.0),
+        default=60.0,
     )
-    max_waiting: int = parameter(
-        64, "largest number of requests that are worked on in turn; more are refused", low=1, high=10000
+    max_waiting: int = integer(
+        "largest number of requests that are worked on in turn; more are refused",
+        within=(1, 10000),
+        default=64,
     )
-    max_waiting_samples: int = parameter(
-        200000, "largest number of samples of all these requests together", low=1, high=100_000_000
+    max_waiting_samples: int = integer(
+        "largest number of samples of all these requests together", within=(1, 100_000_000), default=200000
     )
-    max_simulations: int = parameter(
-        8, "largest number of goals of the action ~/simulate that wait; more are refused", low=1, high=1000
+    max_simulations: int = integer(
+        "largest number of goals of the action ~/simulate that wait; more are refused",
+        within=(1, 1000),
+        default=8,
     )

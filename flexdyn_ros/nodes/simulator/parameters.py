@@ -2,130 +2,147 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import ClassVar
 
-from flexdyn_ros.nodes.ros.declaration import ParameterError, parameter
+from flexdyn_ros.description.language.vocabulary import (
+    Attribute,
+    boolean,
+    choice,
+    element,
+    integer,
+    number,
+    text,
+    words,
+)
+from flexdyn_ros.nodes.controllers.parameters import CONSTRAINTS
+from flexdyn_ros.nodes.ros.declaration import Family, ParameterError
 from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
 
-__all__ = ["SimulatorParameters", "steps_per_force"]
+__all__ = ["DAMPING", "POSITIONS", "STIFFNESS", "VELOCITIES", "SimulatorParameters", "steps_per_force"]
 
 
-@dataclass(frozen=True)
+def _of_coordinates(prefix: str, unit: str, meaning: str, least: float | None = None) -> Family:
+    """A number for each coordinate, whose default depends on the robot."""
+    return Family(prefix, (Attribute("NAME", "number", meaning, unit, least=least),))
+
+
+_AFTER_START = "of coordinate NAME after start and reset"
+_SERVO = "of joint NAME; default as in docs/nodes.md"
+POSITIONS = _of_coordinates("initial.positions", "rad, m", f"position {_AFTER_START}")
+VELOCITIES = _of_coordinates("initial.velocities", "rad/s, m/s", f"velocity {_AFTER_START}")
+STIFFNESS = _of_coordinates("servo.stiffness", "N m/rad, N/m", f"position gain {_SERVO}", 0.0)
+DAMPING = _of_coordinates("servo.damping", "N m s/rad, N s/m", f"velocity gain {_SERVO}", 0.0)
+
+
+@element("simulator", "Parameters of `simulator`.")
 class SimulatorParameters(RobotParameters, LifecycleParameters):
-    """Parameters of `simulator`."""
-
-    step: float = parameter(0.001, "step of the integration", unit="s", low=1e-6, high=0.1)
-    method: str = parameter(
-        "auto", "integrator", choices=("auto", "semi_implicit_euler", "rk4", "scaled_rk4", "rosenbrock")
-    )
-    publish_rate_hz: float = parameter(
-        100.0,
+    families: ClassVar[tuple[Family, ...]] = (POSITIONS, VELOCITIES, STIFFNESS, DAMPING, CONSTRAINTS)
+    step: float = number("s", "step of the integration", within=(1e-6, 0.1), default=0.001)
+    method: str = choice("auto semi_implicit_euler rk4 scaled_rk4 rosenbrock", "integrator", default="auto")
+    publish_rate_hz: float = number(
+        "Hz",
         "rate in simulated time of joint_states, ~/state, odom, /tf and /clock",
-        unit="Hz",
-        low=0.1,
-        high=10000.0,
+        within=(0.1, 10000.0),
+        default=100.0,
     )
-    deflection_rate_hz: float = parameter(
-        30.0,
+    deflection_rate_hz: float = number(
+        "Hz",
         "rate in simulated time of ~/energy, ~/wrench/FRAME and deflections",
-        unit="Hz",
-        low=0.1,
-        high=1000.0,
+        within=(0.1, 1000.0),
+        default=30.0,
     )
-    real_time_factor: float = parameter(
-        1.0,
+    real_time_factor: float = number(
+        "-",
         "simulated seconds per second of wall time; 0: as fast as possible",
-        unit="-",
-        low=0.0,
-        high=1000.0,
+        within=(0.0, 1000.0),
+        default=1.0,
     )
-    thread_priority: int = parameter(
-        50,
+    thread_priority: int = integer(
         "real-time priority (SCHED_FIFO) of the thread that keeps pace with wall time, where the system "
         "grants it; 0: ordinary scheduling",
-        low=0,
-        high=99,
+        within=(0, 99),
+        default=50,
     )
-    start_paused: bool = parameter(False, "wait for ~/resume or ~/step after activation")
-    use_clock: bool = parameter(
-        True, "publish /clock and stamp messages with simulated time; false: stamp with the node's clock"
+    start_paused: bool = boolean("wait for ~/resume or ~/step after activation", default=False)
+    use_clock: bool = boolean(
+        "publish /clock and stamp messages with simulated time; false: stamp with the node's clock",
+        default=True,
     )
-    frame_prefix: str = parameter(
-        "",
+    frame_prefix: str = text(
         "put before every frame name of the robot in /tf, odom and wrenches, for several robots; world and "
         "odom are shared, ~/external_wrench takes frames with and without it",
+        default="",
     )
-    real_joints_only: bool = parameter(
-        False,
+    real_joints_only: bool = boolean(
         "joint_states holds the joints of the robot's own URDF only, not those by which the expanded robot "
         "shows how links bend",
+        default=False,
     )
-    joints: tuple[str, ...] = parameter(
-        (), "order of ~/commands; empty: all actuated coordinates in the robot's order"
+    joints: tuple[str, ...] = words(
+        "order of ~/commands; empty: all actuated coordinates in the robot's order", default=()
     )
-    command_interface: str = parameter(
-        "effort",
+    command_interface: str = choice(
+        "effort position velocity",
         "what ~/commands means; position and velocity: a JointState with effort alone is refused",
-        choices=("effort", "position", "velocity"),
+        default="effort",
     )
-    command_timeout: float = parameter(
-        0.1,
+    command_timeout: float = number(
+        "s",
         "age at which a command is stale, in simulated and in wall time; 0: never",
-        unit="s",
-        low=0.0,
-        high=3600.0,
+        within=(0.0, 3600.0),
+        default=0.1,
     )
-    on_stale_command: str = parameter(
-        "hold",
+    on_stale_command: str = choice(
+        "hold zero damp",
         "what a joint whose command is stale does: servo at its position then, no effort, or damping",
-        choices=("hold", "zero", "damp"),
+        default="hold",
     )
-    before_first_command: str = parameter(
-        "zero",
+    before_first_command: str = choice(
+        "zero hold damp",
         "what a joint does that has not been commanded since the start or a reset: no effort, servo at its "
         "position, or damping",
-        choices=("zero", "hold", "damp"),
+        default="zero",
     )
-    saturate: bool = parameter(True, "clip efforts to the effort limits of the joints")
-    limits: str = parameter(
-        "spring",
-        "joint limits: soft stops, or only a warning in the diagnostics",
-        choices=("spring", "report"),
+    saturate: bool = boolean("clip efforts to the effort limits of the joints", default=True)
+    limits: str = choice(
+        "spring report", "joint limits: soft stops, or only a warning in the diagnostics", default="spring"
     )
-    hydraulics: str = parameter(
-        "fused",
+    hydraulics: str = choice(
+        "fused external none",
         "cylinders of a platform that has some: in the compiled steps, in another process, or none",
-        choices=("fused", "external", "none"),
+        default="fused",
     )
-    lockstep: bool = parameter(
-        True, "with hydraulics external: advance one step per fresh leg force; false: run freely"
+    lockstep: bool = boolean(
+        "with hydraulics external: advance one step per fresh leg force; false: run freely", default=True
     )
-    lockstep_rate_hz: float = parameter(
-        0.0,
+    lockstep_rate_hz: float = number(
+        "Hz",
         "in lockstep: rate in simulated time at which leg states go out and forces are waited for, which are "
         "held in between; 1 / step or a whole part of it, and rate_hz of the actuators; 0: every step",
-        unit="Hz",
-        low=0.0,
-        high=1e6,
+        within=(0.0, 1e6),
+        default=0.0,
     )
-    publish_base_tf: bool = parameter(True, "publish /tf odom -> root link of a floating or planar base")
-    wrench_joints: tuple[str, ...] = parameter(
-        (), "joints whose reaction wrench is published on ~/wrench/JOINT; 'base': the reaction of the ground"
+    publish_base_tf: bool = boolean(
+        "publish /tf odom -> root link of a floating or planar base", default=True
     )
-    record_file: str = parameter(
-        "",
+    wrench_joints: tuple[str, ...] = words(
+        "joints whose reaction wrench is published on ~/wrench/JOINT; 'base': the reaction of the ground",
+        default=(),
+    )
+    record_file: str = text(
         "MCAP file to record what is published (without /clock) into; empty: none; needs flexdyn_ros[record]",
+        default="",
     )
-    servo_gravity_compensation: bool = parameter(
-        True,
+    servo_gravity_compensation: bool = boolean(
         "add the gravity effort to joints that are servoed without an effort of their own",
         name="servo.gravity_compensation",
+        default=True,
     )
-    servo_extrapolation: bool = parameter(
-        False,
+    servo_extrapolation: bool = boolean(
         "position targets move on with their velocity targets, from the stamp of the command and for at most "
         "0.2 s: for references that come in samples, and late",
         name="servo.extrapolation",
+        default=False,
     )
 
 

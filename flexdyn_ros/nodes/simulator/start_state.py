@@ -11,6 +11,7 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
 from flexdyn_ros.nodes.simulator.extras.platform_drive import Legs
 from flexdyn_ros.nodes.simulator.extras.platform_topics import leg_gains
+from flexdyn_ros.nodes.simulator.parameters import DAMPING, POSITIONS, STIFFNESS, VELOCITIES
 from flexdyn_ros.nodes.simulator.simulation import default_gains
 from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
@@ -27,8 +28,8 @@ def initial_state(node: Any, robot: Any) -> tuple[np.ndarray, np.ndarray]:
     still = initial_motion(robot, drive_of(robot, None), 0.0)
     neutral = dict(zip(robot.q_names, still[0].tolist(), strict=True))
     moving = dict(zip(robot.v_names, still[1].tolist(), strict=True))
-    positions = declare_family(node, "initial.positions", neutral, "rad, m")
-    velocities = declare_family(node, "initial.velocities", moving, "rad/s, m/s")
+    positions = declare_family(node, POSITIONS, neutral)
+    velocities = declare_family(node, VELOCITIES, moving)
     q0, v0 = np.array(list(positions.values())), np.array(list(velocities.values()))
     try:
         robot.energy(q0, v0)
@@ -47,17 +48,10 @@ def servo_gains(node: Any, robot: Any, q0: np.ndarray) -> tuple[np.ndarray, np.n
     is_platform = has_legs(robot)
     rows = Legs.of(robot).coordinates if is_platform else [c for c in robot.coordinates if c.actuated]
     derive = leg_gains if is_platform else default_gains
-    for name, unit, derived in zip(
-        ("servo.stiffness", "servo.damping"),
-        ("N m/rad, N/m", "N m s/rad, N s/m"),
-        derive(robot, q0),
-        strict=True,
-    ):
-        found = declare_family(node, name, {c.name: float(derived[c.v_index]) for c in rows}, unit)
+    for family, derived in zip((STIFFNESS, DAMPING), derive(robot, q0), strict=True):
+        found = declare_family(node, family, {c.name: float(derived[c.v_index]) for c in rows})
         gain = np.zeros(robot.nv)
         for c in rows:
-            if found[c.name] < 0.0:
-                raise ParameterError(f"parameter {name}.{c.name} is {found[c.name]}, expected at least 0")
             gain[c.v_index] = found[c.name]
         gains.append(gain)
     return gains[0], gains[1]
