@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from flexdyn_ros.nodes.controllers.joint_controller import (
 )
 from flexdyn_ros.nodes.controllers.parameters import ComputedTorqueParameters
 from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of
-from flexdyn_ros.nodes.ros.managed import run
+from flexdyn_ros.nodes.ros.managed import executable
 
 __all__ = ["ServiceLaw", "main", "make_node"]
 
@@ -86,14 +86,8 @@ class ServiceLaw:
         self._node.get_logger().warning(text, throttle_duration_sec=1.0)
 
 
-def make_node(**options: Any) -> JointController:
-    """The node."""
-    return JointController("computed_torque", ComputedTorqueParameters, ServiceLaw, **options)
-
-
-def main(args: list[str] | None = None) -> None:
-    """Entry point."""
-    sys.exit(run(make_node, args))
+make_node = partial(JointController, "computed_torque", ComputedTorqueParameters, ServiceLaw)
+main = executable(make_node)
 
 
 if __name__ == "__main__":

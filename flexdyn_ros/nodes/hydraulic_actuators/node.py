@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from math import inf
 from typing import Any
 
@@ -20,7 +19,7 @@ from flexdyn_ros.nodes.hydraulic_actuators.parameters import HydraulicActuatorsP
 from flexdyn_ros.nodes.hydraulic_actuators.policy import Actuation, Limits, ranges_of
 from flexdyn_ros.nodes.ros.conversions import doubles
 from flexdyn_ros.nodes.ros.declaration import declare
-from flexdyn_ros.nodes.ros.managed import ManagedNode, run
+from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
 from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 
@@ -223,9 +222,7 @@ class HydraulicActuators(ManagedNode):
         return [hydraulic_health(name, self._actuation, self._disagreement, silence)]
 
 
-def main(args: list[str] | None = None) -> None:
-    """Entry point."""
-    sys.exit(run(HydraulicActuators, args))
+main = executable(HydraulicActuators)
 
 
 if __name__ == "__main__":

@@ -26,11 +26,12 @@ from flexdyn_ros.nodes.hydraulic_actuators.inputs import (
     read_command,
     read_leg_state,
 )
+from flexdyn_ros.nodes.ros.silence import is_stale
 
 __all__ = ["Actuation", "Counters", "Limits", "ranges_of"]
 
-#: seconds in which valves close when a command is stale, and a jump of the clock that is no step any more
-CLOSING_TIME, CLOCK_JUMP = 0.05, 0.1
+#: seconds in which valves close when a command is stale
+CLOSING_TIME = 0.05
 
 
 @dataclass(frozen=True)
@@ -274,7 +275,8 @@ class Actuation:
     def _told(self, now: float, blind: bool) -> tuple[bool, np.ndarray]:
         """What the valves do now: the command while it is fresh, else close, or lower."""
         assert self.cylinders is not None
-        stale = self._order is None or now - self._command_age.time > self.limits.command_timeout
+        too_old = is_stale((self._command_age.time,), (now,), self.limits.command_timeout)
+        stale = self._order is None or bool(too_old)
         self.counters.stale_commands += self._order is not None and stale and not self._command_age.stale
         self._command_age.stale = stale
         if blind:

@@ -30,7 +30,7 @@ from flexdyn_ros.nodes.ros.queues import LATCHED, REQUESTS
 from flexdyn_ros.nodes.ros.silence import Silence
 from flexdyn_ros.nodes.ros.start_watch import joining
 
-__all__ = ["INACTIVE", "ManagedNode", "run"]
+__all__ = ["INACTIVE", "ManagedNode", "executable", "run"]
 
 #: why a service that needs an active node refuses
 INACTIVE = "the node is not active, expected an active one (lifecycle transition activate)"
@@ -190,6 +190,16 @@ class ManagedNode(LifecycleNode):
             self.get_logger().error(f"cannot {what}:\n{traceback.format_exc()}")
             return TransitionCallbackReturn.FAILURE
         return TransitionCallbackReturn.SUCCESS
+
+
+def executable(make_node: Callable[[], ManagedNode]) -> Callable[[list[str] | None], None]:
+    """The entry point of a node: runs it and ends the process with its exit code."""
+
+    def main(args: list[str] | None = None) -> None:
+        """Entry point."""
+        sys.exit(run(make_node, args))
+
+    return main
 
 
 def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> int:

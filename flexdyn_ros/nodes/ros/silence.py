@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Silence"]
+import numpy as np
+
+__all__ = ["Silence", "is_stale"]
 
 #: seconds without a message that are told, and between looks: together well below two seconds
 LONGEST, INTERVAL = 0.75, 0.25
+
+
+def is_stale(told: Sequence[Any], now: Sequence[float], limit: float) -> Any:
+    """Whether what was told at some time is older than `limit` [s] by every clock: simulated time stands
+    still in a pause, and wall time goes on. told: times by each clock, numbers or arrays alike."""
+    return np.logical_and.reduce([time - then > limit for then, time in zip(told, now, strict=True)])
 
 
 class Silence:

@@ -17,6 +17,7 @@ import numpy as np
 from flexdyn_ros.control.computed_torque import computed_torque
 from flexdyn_ros.nodes.controllers.platform_path import PosePath
 from flexdyn_ros.nodes.hydraulic_actuators.inputs import HydraulicOrder
+from flexdyn_ros.nodes.ros.silence import is_stale
 from flexdyn_ros.nodes.simulator.commands import Order
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 from flexdyn_ros.simulation.steps.stepper import OK, Stepper
@@ -245,7 +246,8 @@ class PlatformDrive:
         limits = self.robot.effort_limits
         if self._valves is not None:
             told, sim_time, wall_time = self._valves
-            self.stale = min(stepper.t - sim_time, time.monotonic() - wall_time) > self._timeout
+            now = stepper.t, time.monotonic()
+            self.stale = bool(is_stale((sim_time, wall_time), now, self._timeout))
             values = np.zeros(6) if self.stale else told.values
             self.fused.command(values, "force" if told.force and not self.stale else "valve")
             return
@@ -292,7 +294,7 @@ class PlatformDrive:
 
     def _freely(self, stepper: Stepper, steps: int, now: float) -> int:
         force = self.gate.newest
-        self.stale = now - self.gate.wall_time > self._timeout
+        self.stale = bool(is_stale((self.gate.wall_time,), (now,), self._timeout))
         if self.stale:
             # before the first force comes, those of rest, which `begin` has given, stay
             force = np.zeros(6) if force is not None else stepper.tau.copy()

@@ -19,7 +19,6 @@ from flexdyn_ros.nodes.hydraulic_actuators.messages import disagreement, fill_hy
 from flexdyn_ros.nodes.hydraulic_actuators.policy import ranges_of
 from flexdyn_ros.nodes.ros.conversions import doubles, time_message
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
-from flexdyn_ros.nodes.simulator.commands import CommandError
 from flexdyn_ros.nodes.simulator.extras.inputs import Input
 from flexdyn_ros.nodes.simulator.extras.platform_drive import PlatformDrive
 from flexdyn_ros.nodes.simulator.simulation import BANDWIDTH, REACH
@@ -118,10 +117,10 @@ class PlatformTopics:
             message.header.frame_id, "hydraulic actuators", self.drive.lockstep
         )
         if self.drive.disagreement:
-            raise self._refused(ValueError(self.drive.disagreement))
+            raise self._simulation.book.refuse(self.drive.disagreement)
         if len(message.effort) != len(message.name):
-            raise self._refused(
-                ValueError(f"effort has {len(message.effort)} numbers, expected {len(message.name)}")
+            raise self._simulation.book.refuse(
+                f"effort has {len(message.effort)} numbers, expected {len(message.name)}"
             )
         stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
         try:
@@ -133,7 +132,7 @@ class PlatformTopics:
                 return
             self.drive.gate.take(stamp, efforts, is_answer)
         except ValueError as error:
-            raise self._refused(error) from None
+            raise self._simulation.book.refuse(error) from None
 
     def _on_trajectory(self, message: MultiDOFJointTrajectory, simulation: Any) -> None:
         stepper = simulation.stepper
@@ -143,7 +142,7 @@ class PlatformTopics:
             path = read_pose_path(message, simulation.robot, stepper.t, stepper.q.copy(), stepper.v.copy())
             check_reach(path)
         except TrajectoryError as error:
-            raise self._refused(error) from None
+            raise self._simulation.book.refuse(error) from None
         simulation.book.give_way()
         self.drive.follow(path)
 
@@ -151,15 +150,9 @@ class PlatformTopics:
         try:
             order = read_command(message, self._ranges)
         except InputError as error:
-            raise self._refused(error) from None
+            raise self._simulation.book.refuse(error) from None
         simulation.book.give_way()
         self.drive.take_order(order, simulation.stepper.t, time.monotonic())
-
-    def _refused(self, error: Exception) -> CommandError:
-        book = self._simulation.book
-        book.rejected += 1
-        book.last_rejection = str(error)
-        return CommandError(str(error))
 
     # ---- health ----
 

@@ -45,8 +45,6 @@ class Pressures:
         try:
             forces = self.forces(message)
         except CommandError as error:
-            simulation.book.rejected += 1
-            simulation.book.last_rejection = str(error)
-            raise
+            raise simulation.book.refuse(error) from None
         command = JointState(name=list(simulation.robot.effort_names), effort=doubles(forces))
         simulation.book.take_joint_state(command, simulation.stepper.t, time.monotonic())
