@@ -19,7 +19,7 @@ from flexdyn_ros.nodes.hydraulic_actuators.messages import disagreement, fill_hy
 from flexdyn_ros.nodes.hydraulic_actuators.policy import ranges_of
 from flexdyn_ros.nodes.ros.conversions import doubles, time_message
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
-from flexdyn_ros.nodes.simulator.extras.inputs import Input
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
 from flexdyn_ros.nodes.simulator.extras.platform_drive import PlatformDrive
 from flexdyn_ros.nodes.simulator.simulation import BANDWIDTH, REACH
 
@@ -40,7 +40,7 @@ def leg_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return stiffness, 2.0 * np.sqrt(stiffness * inertia)
 
 
-class PlatformTopics:
+class PlatformTopics(Extra):
     """Topics of a simulated platform.
 
     Parameters
@@ -55,9 +55,7 @@ class PlatformTopics:
         robot = self._simulation.robot
         self._pose = setting.make(PoseStamped, "~/platform_pose", 10)
         self._legs = setting.make(JointState, "leg_states", 10)
-        self.inputs: tuple[Input, ...] = (
-            Input(MultiDOFJointTrajectory, "~/platform_trajectory", self._on_trajectory),
-        )
+        self.inputs = (Input(MultiDOFJointTrajectory, "~/platform_trajectory", self._on_trajectory),)
         self._leg_message = JointState(name=list(robot.effort_names))
         if self.drive.hydraulics == "fused":
             self._hydraulic = setting.make(HydraulicState, "~/hydraulic_state", 10)
@@ -87,9 +85,6 @@ class PlatformTopics:
             self._hydraulic_message.header.stamp = stamp
             fill_hydraulic_state(self._hydraulic_message, self.drive.fused.cylinders)
             self._hydraulic.publish(self._hydraulic_message)
-
-    def publish_slow(self, stamp: Any) -> None:
-        """Nothing."""
 
     def publish_legs(self) -> None:
         """Lengths, rates and forces of the legs, at the simulated time: lockstep goes by the stamp."""

@@ -12,11 +12,12 @@ from std_msgs.msg import Float64MultiArray
 from flexdyn_ros.families.continuum.model import ATMOSPHERE
 from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of
 from flexdyn_ros.nodes.simulator.commands import CommandError
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
 
 __all__ = ["Pressures"]
 
 
-class Pressures:
+class Pressures(Extra):
     """Takes the absolute pressures [Pa] of all actuators, in the order of the robot's effort names.
 
     Each is held between vacuum and the highest pressure of its section (<pressure maximum>); the force is
@@ -25,6 +26,7 @@ class Pressures:
     """
 
     def __init__(self, robot: Any) -> None:
+        self.inputs = (Input(Float64MultiArray, "~/pressure_commands", self.take),)
         self._areas = robot.pressure_areas
         sections = robot.description.sections
         highest = [np.inf if s.pressure.maximum is None else s.pressure.maximum for s in sections]
