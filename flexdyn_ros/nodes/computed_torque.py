@@ -12,12 +12,7 @@ from flexdyn_interfaces.srv import InverseDynamics
 from flexdyn_ros.control.input_shaping import Shaper
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.static_shape import StaticShape
-from flexdyn_ros.nodes.controllers.joint_controller import (
-    Gains,
-    JointController,
-    Output,
-    Send,
-)
+from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Output, Send
 from flexdyn_ros.nodes.controllers.parameters import ComputedTorqueParameters
 from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of
 from flexdyn_ros.nodes.ros.managed import executable

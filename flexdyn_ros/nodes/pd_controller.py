@@ -12,12 +12,7 @@ from flexdyn_ros.control.pd import pd
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.sampled_feedback import DELAYS, sampled_growth
 from flexdyn_ros.control.static_shape import StaticShape
-from flexdyn_ros.nodes.controllers.joint_controller import (
-    Gains,
-    JointController,
-    Output,
-    Send,
-)
+from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Output, Send
 from flexdyn_ros.nodes.controllers.parameters import PdControllerParameters
 from flexdyn_ros.nodes.ros.managed import executable
 

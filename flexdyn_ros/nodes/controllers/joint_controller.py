@@ -15,16 +15,8 @@ from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
 from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
 from flexdyn_ros.errors import ConvergenceError, SingularityError, StateError
-from flexdyn_ros.nodes.controllers.controller import (
-    Controller,
-    Topic,
-    controller_state,
-    state_point,
-)
-from flexdyn_ros.nodes.controllers.follow_trajectory import (
-    FollowJointTrajectoryAction,
-    Motion,
-)
+from flexdyn_ros.nodes.controllers.controller import Controller, Topic, controller_state, state_point
+from flexdyn_ros.nodes.controllers.follow_trajectory import FollowJointTrajectoryAction, Motion
 from flexdyn_ros.nodes.controllers.goal_tolerances import declared_tolerances
 from flexdyn_ros.nodes.controllers.trajectory import (
     JointPath,

@@ -76,7 +76,9 @@ def _ordered(field: str, plural: str, state: Any, known: Sequence[str]) -> np.nd
         if name not in known:
             raise UnknownNameError(f"coordinate in state.{field}_names", name, known)
     if len(names) != len(known) or len(set(names)) < len(names):
-        raise RequestError(f"state.{field}_names has {len(names)} names, expected each of the {len(known)} once")
+        raise RequestError(
+            f"state.{field}_names has {len(names)} names, expected each of the {len(known)} once"
+        )
     order = {name: i for i, name in enumerate(names)}
     return array[[order[name] for name in known]]
 

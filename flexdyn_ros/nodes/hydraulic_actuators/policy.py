@@ -13,12 +13,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.families.actuators.hydraulics import Cylinders, Hydraulics
-from flexdyn_ros.families.actuators.kernels.memory import (
-    FAULT,
-    INPUT_REJECTED,
-    STALE_COMMAND,
-    STALE_LEG_STATE,
-)
+from flexdyn_ros.families.actuators.kernels import memory as cylinder
 from flexdyn_ros.nodes.hydraulic_actuators.inputs import (
     HydraulicOrder,
     HydraulicRanges,
@@ -258,7 +253,7 @@ class Actuation:
         force, values = self._told(now, blind)
         if self.cylinders.tick(lengths, rates, values, dt, force=force):
             self.fault = "a state would not have been finite"
-            self.cylinders["flags"][:] = FAULT
+            self.cylinders["flags"][:] = cylinder.FAULT
             return False
         self._note_flags()
         return not blind and bool(np.isfinite(self.cylinders["force"]).all())
@@ -297,8 +292,11 @@ class Actuation:
         """Add the flags of the inputs to those of the cylinders, and count."""
         assert self.cylinders is not None
         flags = self.cylinders["flags"]
-        more = STALE_COMMAND * self._command_age.stale + STALE_LEG_STATE * self._state_age.stale
-        more += INPUT_REJECTED * (self._command_age.refused or self._state_age.refused)
+        more = (
+            cylinder.STALE_COMMAND * self._command_age.stale
+            + cylinder.STALE_LEG_STATE * self._state_age.stale
+        )
+        more += cylinder.INPUT_REJECTED * (self._command_age.refused or self._state_age.refused)
         flags += more
         seen = int(np.bitwise_or.reduce(flags.astype(np.int64)))
         self.counters.saturated += seen & 1

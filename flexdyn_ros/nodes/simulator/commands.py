@@ -11,12 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.nodes.controllers.trajectory import (
-    JointPath,
-    TrajectoryError,
-    UnknownJointError,
-    read_path,
-)
+from flexdyn_ros.nodes.controllers.trajectory import JointPath, TrajectoryError, UnknownJointError, read_path
 from flexdyn_ros.nodes.ros.conversions import checked_numbers, seconds_of, twice
 from flexdyn_ros.nodes.ros.silence import is_stale
 
