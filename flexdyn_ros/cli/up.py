@@ -138,17 +138,17 @@ def up(
         raise typer.Exit(_watch(commands))
 
 
-def _controller(asked: Controller, kind: str, no_server: bool) -> Controller | None:
-    """The controller that is asked for, of a kind of robot; BadParameter where it does not lead that kind."""
-    if asked is Controller.NONE:
+def _controller(wanted: Controller, kind: str, no_server: bool) -> Controller | None:
+    """The controller that is wanted, of a kind of robot; BadParameter where it does not lead that kind."""
+    if wanted is Controller.NONE:
         return None
     own = BY_KIND.get(kind)
-    found = (own or Controller.PD) if asked is Controller.AUTO else asked
+    found = (own or Controller.PD) if wanted is Controller.AUTO else wanted
     where = "--controller"
     if found in BY_KIND.values() and found is not own:
-        wanted = next(kind for kind, name in BY_KIND.items() if name is found)
+        its_kind = next(kind for kind, name in BY_KIND.items() if name is found)
         raise typer.BadParameter(
-            f"{found} leads robots of kind {wanted}, this one is {kind}", param_hint=where
+            f"{found} leads robots of kind {its_kind}, this one is {kind}", param_hint=where
         )
     if kind == "platform" and found is not own:
         raise typer.BadParameter(f"{found} leads joints, expected {own} for a platform", param_hint=where)

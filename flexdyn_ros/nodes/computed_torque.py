@@ -23,7 +23,7 @@ ZERO, STATIC = 1, 2
 
 
 class ServiceLaw:
-    """tau = ID(q, v, a_d + P (q_d - q) + D (v_d - v)), asked of the dynamics server, one request at a time.
+    """tau = ID(q, v, a_d + P (q_d - q) + D (v_d - v)), by the dynamics server, one request at a time.
 
     Elastic coordinates are not measured: the server takes them as at rest, bent by the weight or straight,
     and leaves them free to accelerate.
@@ -64,7 +64,7 @@ class ServiceLaw:
 
     def _on_answer(self, future: Any, wanted: Any, send: Send) -> None:
         if future is not self._waiting:
-            return  # came too late: another one was asked for
+            return  # came too late: another one was requested
         self._waiting = None
         response = future.result()
         if not response.success:

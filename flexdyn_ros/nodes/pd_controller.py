@@ -63,8 +63,8 @@ class PdLaw:
     def _leaves_it_to_servos(self, q: np.ndarray) -> bool:
         """As `command_interface` says; "auto": efforts, unless the robot bends and feedback by samples would
         shake it."""
-        asked = self.settings.command_interface
-        if asked == "position":
+        interface = self.settings.command_interface
+        if interface == "position":
             return True
         if self._shape.is_rigid:
             self._warn_of_growth(q)
@@ -76,7 +76,7 @@ class PdLaw:
             f"feedback by efforts, sampled at {self.settings.state_rate_hz:g} Hz, makes vibration of "
             f"{self.robot.name} grow by {growth:.3g} per second"
         )
-        if asked == "effort":
+        if interface == "effort":
             self._log.warning(f"{text}: lower the bandwidth or set command_interface to position")
             return False
         self._log.info(f"{text}: positions and velocities go to the servos of the robot")

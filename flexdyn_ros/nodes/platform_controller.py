@@ -56,11 +56,11 @@ class PlatformController(FeedForwardController):
         lengths, _ = measured
         self.hold(self._robot.forward_kinematics(lengths).q)
 
-    def command(self, told: np.ndarray) -> Any:
+    def command(self, efforts: np.ndarray) -> Any:
         names = list(self._names)
         if self._to_cylinders:
-            return HydraulicCommand(mode=HydraulicCommand.FORCE, names=names, values=doubles(told))
-        return JointState(name=names, effort=doubles(told))
+            return HydraulicCommand(mode=HydraulicCommand.FORCE, names=names, values=doubles(efforts))
+        return JointState(name=names, effort=doubles(efforts))
 
     # ---- what comes in ----
 

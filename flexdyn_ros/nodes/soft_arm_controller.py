@@ -79,13 +79,13 @@ class SoftArmController(FeedForwardController):
         """Least and largest forces of the actuators (nu,) [N]; whether they come from pressures."""
         pressures = [section.pressure for section in robot.description.sections]
         driven = all(pressure is not None for pressure in pressures)
-        asked = self._settings.output
-        if asked == "pressures" and not driven:
+        output = self._settings.output
+        if output == "pressures" and not driven:
             raise ParameterError(
                 f"parameter output is 'pressures', but not all sections of robot '{robot.name}' have a "
                 "<pressure area>, expected 'forces'"
             )
-        self._by_pressure = driven and asked != "forces"
+        self._by_pressure = driven and output != "forces"
         if not self._by_pressure:
             limit = np.array([c.effort_limit for c in robot.coordinates])
             return -limit, limit
@@ -107,10 +107,10 @@ class SoftArmController(FeedForwardController):
         q, _ = measured
         self.hold(q)
 
-    def command(self, told: np.ndarray) -> Any:
+    def command(self, efforts: np.ndarray) -> Any:
         if self._by_pressure:
-            return Float64MultiArray(data=doubles(self._robot.pressures(self._measured[0], told)))
-        return JointState(name=list(self._names), effort=doubles(told))
+            return Float64MultiArray(data=doubles(self._robot.pressures(self._measured[0], efforts)))
+        return JointState(name=list(self._names), effort=doubles(efforts))
 
     # ---- what comes in ----
 

@@ -62,7 +62,7 @@ class Watch:
         return g
 
     def crossed(self, before: float, after: float) -> bool:
-        """Whether g passed zero in the direction asked for; a zero belongs to the interval that ends in
+        """Whether g passed zero in its direction; a zero belongs to the interval that ends in
         it.
         """
         up, down = before < 0.0 <= after, before > 0.0 >= after

@@ -353,14 +353,14 @@ class Panels:
             places.release()
 
     def _attempt(self, action: Callable[[], Any]) -> None:
-        """Do it; what fails is told on the page."""
+        """Do it; what fails is shown on the page."""
         try:
             action()
         except (FlexdynError, ValueError, OSError, TimeoutError) as error:
             self.tell(str(error))
         except Exception as error:
             # files of visitors may hold anything
-            _logger.exception("what the page asked for failed")
+            _logger.exception("an action of the page failed")
             self.tell(f"{type(error).__name__}: {error}")
 
 

@@ -138,9 +138,9 @@ class Controller(ManagedNode):
             raise TrajectoryError(f"no {topic} yet")
         return self._now
 
-    def is_sound(self, told: Mapping[str, np.ndarray]) -> bool:
-        """Whether a command is finite; told in the log if not."""
-        if all(np.isfinite(values).all() for values in told.values()):
+    def is_sound(self, command: Mapping[str, np.ndarray]) -> bool:
+        """Whether a command is finite; logged if not."""
+        if all(np.isfinite(values).all() for values in command.values()):
             return True
         self.get_logger().error("the law gives numbers that are not finite", throttle_duration_sec=1.0)
         return False
@@ -154,11 +154,11 @@ class Controller(ManagedNode):
 
 
 class FeedForwardController(Controller):
-    """A controller by inverse dynamics of the reference; nodes also give it `command`, the message that tells
-    efforts to the robot."""
+    """A controller by inverse dynamics of the reference; nodes also give it `command`, the message of
+    efforts."""
 
-    def command(self, told: np.ndarray) -> Any:
-        """The message of efforts (nu,) that are told."""
+    def command(self, efforts: np.ndarray) -> Any:
+        """The message of efforts (nu,)."""
         raise NotImplementedError
 
     def lead(self, robot: Any, limits: Motion, kind: Any, topic: str) -> None:
@@ -178,14 +178,14 @@ class FeedForwardController(Controller):
 
     def act(self, t: float) -> None:
         wanted = self._timeline(t)
-        told = np.clip(self._law(t, *self._measured), *self._range)
-        if not (self.is_active and self.is_sound({"effort": told})):
+        efforts = np.clip(self._law(t, *self._measured), *self._range)
+        if not (self.is_active and self.is_sound({"effort": efforts})):
             return
-        command = self.command(told)
+        command = self.command(efforts)
         if hasattr(command, "header"):
             command.header.stamp = self._stamp
         self._commands.publish(command)
-        self.report(wanted, told)
+        self.report(wanted, efforts)
 
     def hold(self, q: np.ndarray) -> None:
         """Stay at a configuration (nq,) from now on, with a warning if the law lets motion about it grow."""
@@ -196,14 +196,14 @@ class FeedForwardController(Controller):
         if growth >= 0.0:
             self.warn_of_growth(growth, "lower the bandwidth or raise state_rate_hz")
 
-    def report(self, wanted: tuple[np.ndarray, np.ndarray, np.ndarray], told: np.ndarray) -> None:
+    def report(self, wanted: tuple[np.ndarray, np.ndarray, np.ndarray], efforts: np.ndarray) -> None:
         """~/controller_state in the coordinates of the actuators; accelerations where they are coordinates of
         the robot."""
         q_d, v_d, a_d = wanted
         (x_d, rate_d), (x, rate) = actuator_motion(self._robot, q_d, v_d), self._measured
         more = {"accelerations": a_d} if x_d is q_d else {}
         points = [state_point(x_d, rate_d, **more), state_point(x, rate), state_point(x_d - x, rate_d - rate)]
-        points.append(state_point(np.zeros(0), np.zeros(0), effort=told))
+        points.append(state_point(np.zeros(0), np.zeros(0), effort=efforts))
         self._state.publish(controller_state(self._names, self._stamp, points))
 
 

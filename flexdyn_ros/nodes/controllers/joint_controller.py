@@ -280,11 +280,11 @@ class JointController(Controller):
         """Publish an output and the state of the controller."""
         if not self.is_active or self._now is None:
             return
-        told = self._rows_of(output)
-        if not self.is_sound(told):
+        targets = self._rows_of(output)
+        if not self.is_sound(targets):
             return
         command = JointState(name=list(self._joints))
-        for field, values in told.items():
+        for field, values in targets.items():
             setattr(command, field, doubles(values))
         command.header.stamp = self._stamp
         self._commands.publish(command)
@@ -295,19 +295,19 @@ class JointController(Controller):
             state_point(q_d[self._columns], v_d[self._rows], accelerations=a_d[self._rows]),
             state_point(q[self._columns], v[self._rows]),
             state_point(error[self._rows], (v_d - v)[self._rows]),
-            self._output_point(told),
+            self._output_point(targets),
         )
         self._state.publish(controller_state(self._joints, self._stamp, points))
 
     def _rows_of(self, output: Output) -> dict[str, np.ndarray]:
         """The arrays (k,) of a command, by field of the message."""
-        told = {}
+        targets = {}
         if output.effort is not None:
-            told["effort"] = np.clip(output.effort[self._rows], -self._limit, self._limit)
+            targets["effort"] = np.clip(output.effort[self._rows], -self._limit, self._limit)
         if output.position is not None and output.velocity is not None:
-            told |= {"position": output.position[self._columns], "velocity": output.velocity[self._rows]}
-        return told
+            targets |= {"position": output.position[self._columns], "velocity": output.velocity[self._rows]}
+        return targets
 
-    def _output_point(self, told: dict[str, np.ndarray]) -> JointTrajectoryPoint:
+    def _output_point(self, targets: dict[str, np.ndarray]) -> JointTrajectoryPoint:
         names = {"effort": "effort", "position": "positions", "velocity": "velocities"}
-        return JointTrajectoryPoint(**{names[field]: doubles(values) for field, values in told.items()})
+        return JointTrajectoryPoint(**{names[field]: doubles(values) for field, values in targets.items()})

@@ -259,11 +259,11 @@ def deflections(robot: Any, request: Any, response: Any, max_samples: int) -> St
     if wrong.size:
         raise RequestError(f"stations holds {wrong[0]}, expected fractions of the length from 0 to 1")
     check_result_size(request.samples, 16 * max(21, len(stations)))
-    asked = stations if len(stations) else None
+    wanted = stations if len(stations) else None
     known: dict[str, Any] = {}
 
     def compute(part: slice) -> tuple[np.ndarray, ...]:
-        known.update(robot.deflections(q[part], asked))
+        known.update(robot.deflections(q[part], wanted))
         return tuple(values for bent in known.values() for values in bent[1:])
 
     found = iter((yield from in_slices(len(q), compute)))

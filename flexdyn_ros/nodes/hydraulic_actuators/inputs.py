@@ -10,7 +10,8 @@ from flexdyn_ros.nodes.ros.conversions import checked_numbers, places_of
 
 __all__ = ["HydraulicOrder", "HydraulicRanges", "InputError", "read_command", "read_leg_state"]
 
-#: how far a length may lie outside the stroke [m], and a command beyond its range (parallel specification 12)
+#: how far a length may lie outside the stroke [m], and a command beyond its range, as
+#: docs/hydraulic_actuators.md has it
 BEYOND_STROKE, BEYOND_RANGE = 0.05, 0.01
 VALVE, FORCE = 0, 1
 
@@ -35,7 +36,7 @@ class HydraulicRanges(NamedTuple):
 
 
 class HydraulicOrder(NamedTuple):
-    """What the legs are told: forces [N] or valve openings (n,), in the order of the description."""
+    """Commands of the legs: forces [N] or valve openings (n,), in the order of the description."""
 
     force: bool
     values: np.ndarray

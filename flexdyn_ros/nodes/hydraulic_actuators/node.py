@@ -54,7 +54,7 @@ class HydraulicActuators(ManagedNode):
         self._state = HydraulicState(names=list(hydraulics.names))
         self._force.header.frame_id = pace_word(settings.lockstep)
         self._forget_time()
-        waits = "time stands still" if settings.lockstep else "no force published"
+        waits = "the simulation pauses" if settings.lockstep else "no force published"
         self._silence = self.watch_input("leg states", waits)
         self._said: tuple[str, ...] = ()
         self._disagreement = ""

@@ -1,6 +1,6 @@
 """What hydraulic legs do with inputs that are fresh, old, missing or wrong; no ROS in it.
 
-Parallel specification, section 12, "Validity and safety". Times are seconds of one clock that the caller
+docs/hydraulic_actuators.md, "What it does when". Times are seconds of one clock that the caller
 keeps.
 """
 
@@ -89,7 +89,7 @@ class _Age:
 
 @dataclass
 class Actuation:
-    """Six legs, what they were last told and what they last saw.
+    """Six legs, with their last command and last leg state.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Actuation:
         return self._lengths, self._rates
 
     def conditions(self) -> tuple[str, ...]:
-        """What keeps the legs from doing as told, if anything."""
+        """What keeps the legs from following commands, if anything."""
         if self.fault:
             return (f"fault: {self.fault}; valves closed until reset",)
         if self.is_waiting:
@@ -171,16 +171,16 @@ class Actuation:
             if self._order is None and not self.limits.lockstep:
                 missing.append("command")
             return (f"waiting for {' and '.join(missing)}",)
-        told = []
+        found = []
         if self._state_age.stale:
-            told.append("no leg state: valves closed, no force published")
+            found.append("no leg state: valves closed, no force published")
         if self._order is None:
-            told.append("no command yet: valves closed")
+            found.append("no command yet: valves closed")
         elif self._command_age.stale:
-            told.append(f"no command: {self.limits.on_stale_command}")
+            found.append(f"no command: {self.limits.on_stale_command}")
         if not self.enabled:
-            told.append("disabled: valves closed")
-        return tuple(told)
+            found.append("disabled: valves closed")
+        return tuple(found)
 
     @property
     def is_waiting(self) -> bool:

@@ -29,11 +29,11 @@ class CommandError(ValueError):
 
 @dataclass(frozen=True)
 class Command:
-    """What every coordinate (nv,) is told to do. Frozen: a new command is a new record, swapped in at once.
+    """The command of every coordinate (nv,). Frozen: a new command is a new record, swapped in at once.
 
     A coordinate has an effort, a position, a velocity, several of them or none. sim_time and wall_time are
-    those at which it was told [s], inf where it does not age; meant_for: the simulated time of its stamp, or
-    when it was told, inf where a position does not move on. compensate: gravity is balanced where it is
+    those at which it came [s], inf where it does not age; meant_for: the simulated time of its stamp, or
+    when it came, inf where a position does not move on. compensate: gravity is balanced where it is
     servoed without an effort.
     """
 
@@ -51,7 +51,7 @@ class Command:
 
     @classmethod
     def none(cls, nv: int) -> Command:
-        """Nothing is told: no effort, no servo."""
+        """No command: no effort, no servo."""
         no = np.zeros(nv, dtype=bool)
         ageless = np.full(nv, inf)
         return cls(np.zeros(nv), np.zeros(nv), np.zeros(nv), no, no, no, no, ageless, ageless, ageless)
@@ -136,7 +136,7 @@ class CommandBook:
         self._order: Order | None = None
         self._ordered: Command | None = None
         self.accepted = self.rejected = 0
-        #: how often each coordinate (nv,) was told something else, or to forget it
+        #: how often each coordinate (nv,) got another command, or none
         self.turns = np.zeros(robot.nv, dtype=np.int64)
         self.last_rejection = ""
         self.stale: tuple[str, ...] = ()
@@ -290,8 +290,8 @@ class CommandBook:
             self._begin(q)
         command = self._command
         if self._timeout > 0.0:
-            told = command.sim_time, command.wall_time
-            stale = is_stale(told, (sim_time, wall_time), self._timeout)
+            given = command.sim_time, command.wall_time
+            stale = is_stale(given, (sim_time, wall_time), self._timeout)
             if stale.any():
                 command = self._make_safe(command, np.flatnonzero(stale), q)
         if command.path is not None:
@@ -307,9 +307,9 @@ class CommandBook:
         self._to_begin = False
         with self._lock:
             command = self._command
-            told = command.has_effort | command.has_position | command.has_velocity
+            commanded = command.has_effort | command.has_position | command.has_velocity
             rows = np.array([self._rows[name] for name in sorted(self.actuated)], dtype=np.int64)
-            rows = rows[~told[rows]]
+            rows = rows[~commanded[rows]]
             kept, base = command.path, replace(command, path=None)
             safe = base.with_rows(rows, **self._safety(self._at_first, rows, q))
             self._command = replace(safe, path=kept)

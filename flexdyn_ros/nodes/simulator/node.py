@@ -375,9 +375,9 @@ class Simulator(ManagedNode):
             return
         if not request.effort_names and len(efforts) != robot.nu:
             raise RequestError(f"efforts has {len(efforts)} numbers, expected {robot.nu} or none")
-        told = efforts_of(robot, request, 1)[0].copy() if request.effort_names else np.array(efforts)
+        tau = efforts_of(robot, request, 1)[0].copy() if request.effort_names else np.array(efforts)
         with self._pace.between_ticks():
-            self._simulation.book.take_efforts(told)
+            self._simulation.book.take_efforts(tau)
 
     @_answering
     def _on_get_dynamics_state(self, request: Any, response: Any) -> None:

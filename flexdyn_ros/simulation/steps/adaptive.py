@@ -112,7 +112,7 @@ class _System:
         first = self.robot.nq
 
         def function(t: float, y: np.ndarray) -> float:
-            # asked after every step
+            # called after every step
             self.progress.reach(t)
             return float((np.abs(y[first:-2]) / self.bounds).max(initial=0.0)) - 1.0
 

@@ -26,7 +26,7 @@ __all__ = ["run_controlled"]
 _FAILURES = FAILURES | {
     kernels.TOO_SMALL: "the step that the tolerances ask for became smaller than the resolution of the time"
 }
-#: steps between two looks at the clock where somebody is told of the progress
+#: steps between two looks at the clock where the progress is reported
 CHUNK = 200
 #: how many times as large an error of a speed may be by default where links bend: their fast modes hold next
 #: to nothing of what moves, but all speeds tremble with them
@@ -65,7 +65,7 @@ _Provide = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, ctypes.c_int64, cty
 
 
 class _Provider:
-    """What follows time and state without breaks, asked at every evaluation: wrenches, prescribed motion,
+    """What follows time and state without breaks, called at every evaluation: wrenches, prescribed motion,
     forces that lag behind their commands."""
 
     def __init__(self, plan: Plan, stepper: Stepper) -> None:
@@ -175,7 +175,7 @@ class _Run:
         self.stepper.use_method(kind.of_stepper)
 
     def go_with_forces(self, end: float, sample_times: np.ndarray, forces: np.ndarray) -> Event | None:
-        """As `go`; cylinders that are asked for forces (6,) set their valves anew in every period."""
+        """As `go`; cylinders that take forces (6,) set their valves anew in every period."""
         assert self._cylinders is not None
         periods = max(1, ceil((end - self.t) / PERIOD - 1e-6))
         event = None
@@ -340,7 +340,7 @@ class _Run:
             return q.copy(), v.copy()
 
         after = self.stepper.snapshot(), self._control.copy(), self.t
-        # several zeros in a step are told apart as far as samples would show them
+        # several zeros in a step are distinguished as far as samples would show them
         looks = np.linspace(0.0, 1.0, min(MOST_LOOKS, max(LOOKS, 1 + int(2.0 * h / self.plan.dt))) + 1)[1:]
 
         self._values, found = zeros_in_step(
@@ -390,12 +390,12 @@ class _Run:
 
 
 def run_controlled(plan: Plan) -> Trajectory:
-    """Carry out a plan with error control; a control law is asked at every dt, where a step ends."""
+    """Carry out a plan with error control; a control law is called at every dt, where a step ends."""
     with Progress(plan) as progress:
         run = _Run(plan, progress)
         times, last = plan.times, plan.times.size - 1
         samples = plan.samples
-        # cylinders are recorded, and their force control is asked, where a sample ends a call
+        # cylinders are recorded, and their force control acts, where a sample ends a call
         holds = plan.control is not None and not plan.is_continuous
         by_samples = holds or "hydraulics" in plan.record or plan.cylinders == "force"
         stride = 1 if by_samples else max(1, last)

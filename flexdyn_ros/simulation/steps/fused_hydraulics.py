@@ -23,10 +23,10 @@ _MODES = {"direct": steps.DIRECT, "valve": steps.BY_VALVE, "force": steps.BY_FOR
 class FusedHydraulics:
     """The cylinders that drive the platform of a stepper.
 
-    While they are in use the stepper's `tau` is what they are told, valve openings or forces on the rods, and
-    its `effort` what they exert. Pressures and platform move in turn (parallel specification, section 8.3),
-    so that steps of 1 ms are stable: in the time-symmetric order with the method "staggered", which "auto"
-    then is; in the cheaper order, pressures first, with the others.
+    While they are in use the stepper's `tau` is their command, valve openings or forces on the rods, and
+    its `effort` what they exert. Pressures and platform move in turn (docs/theory/hydraulics.md,
+    "Integration"), so that steps of 1 ms are stable: in the time-symmetric order with the method "staggered",
+    which "auto" then is; in the cheaper order, pressures first, with the others.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class FusedHydraulics:
 
     def note_missed(self) -> None:
         """Flag the cylinders whose force was out of reach, or whose valve was saturated, when `decide` was
-        asked last."""
+        called last."""
         for i, row in enumerate(self.cylinders.rows):
             for bit, flag in ((1, cylinder.FORCE_UNREACHABLE), (2, cylinder.VALVE_SATURATED)):
                 if self._missed >> 2 * i & bit:
@@ -132,7 +132,7 @@ class FusedHydraulics:
         return int(self._memory[steps.FAULTS])
 
     def command(self, values: Any, mode: str | None = None) -> None:
-        """What the cylinders are told from now on (6,), and how it is meant."""
+        """The command of the cylinders from now on (6,), and how it is meant."""
         array = np.asarray(values, dtype=np.float64)
         if array.shape != (6,) or not np.isfinite(array).all():
             raise StateError(f"command is {array}, expected six finite numbers")

@@ -93,7 +93,7 @@ class Workspace:
             self.actuators[:] = self.motion.lag.memory()
 
     def set_provider(self, address: int) -> None:
-        """C function that is asked before every evaluation; 0: none."""
+        """C function that is called before every evaluation; 0: none."""
         self._header[at.S_PROVIDE] = address
 
     def book_defects(self) -> None:

@@ -26,9 +26,9 @@ from flexdyn_ros.nodes.simulator.simulation import BANDWIDTH, REACH
 __all__ = ["PlatformTopics", "hydraulics_of", "leg_gains"]
 
 
-def hydraulics_of(robot: Any, asked: str) -> str:
-    """ "none", "fused" or "external": what was asked for, "none" where there are no cylinders."""
-    return asked if robot.hydraulics is not None else "none"
+def hydraulics_of(robot: Any, wanted: str) -> str:
+    """ "none", "fused" or "external": as wanted, "none" where there are no cylinders."""
+    return wanted if robot.hydraulics is not None else "none"
 
 
 def leg_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,7 +93,7 @@ class PlatformTopics(Extra):
         message = self._leg_message
         nanoseconds = round(stepper.t * 1e9)
         message.header.stamp = time_message(nanoseconds)
-        self.drive.gate.asked = nanoseconds
+        self.drive.gate.newest_sent = nanoseconds
         message.position, message.velocity = doubles(legs.length), doubles(legs.rate)
         message.effort = doubles(stepper.tau if self.drive.hydraulics == "external" else stepper.effort)
         self._legs.publish(message)
@@ -157,7 +157,7 @@ class PlatformTopics(Extra):
         level, text = OK, f"hydraulics {drive.hydraulics}"
         waiting = 0.0 if drive.waiting_since is None else time.monotonic() - drive.waiting_since
         if drive.hydraulics == "external" and drive.lockstep and waiting > 0.1:
-            level, text = WARN, f"no leg forces for {waiting:.1f} s: time stands still"
+            level, text = WARN, f"no leg forces for {waiting:.1f} s: the simulation pauses"
         if drive.disagreement:
             level, text = ERROR, drive.disagreement
         elif drive.stale:
