@@ -185,7 +185,7 @@ class FeedForwardController(Controller):
         if hasattr(command, "header"):
             command.header.stamp = self._stamp
         self._commands.publish(command)
-        self.report(wanted, efforts)
+        self.publish_state(wanted, efforts)
 
     def hold(self, q: np.ndarray) -> None:
         """Stay at a configuration (nq,) from now on, with a warning if the law lets motion about it grow."""
@@ -196,7 +196,7 @@ class FeedForwardController(Controller):
         if growth >= 0.0:
             self.warn_of_growth(growth, "lower the bandwidth or raise state_rate_hz")
 
-    def report(self, wanted: tuple[np.ndarray, np.ndarray, np.ndarray], efforts: np.ndarray) -> None:
+    def publish_state(self, wanted: tuple[np.ndarray, np.ndarray, np.ndarray], efforts: np.ndarray) -> None:
         """~/controller_state in the coordinates of the actuators; accelerations where they are coordinates of
         the robot."""
         q_d, v_d, a_d = wanted

@@ -137,7 +137,7 @@ class HydraulicActuators(ManagedNode):
         legs = (message.position, message.velocity)
         if stamp == self._stamp and legs == self._legs:
             if self._is_answered:
-                self._actuation.counters.repeated += 1
+                self._actuation.counters.repeated_leg_states += 1
                 self._send(True)
                 return
         elif self._stamp is not None and stamp <= self._stamp:

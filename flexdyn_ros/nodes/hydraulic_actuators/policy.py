@@ -48,7 +48,7 @@ class Limits:
 
 @dataclass
 class Counters:
-    """What happened since the start."""
+    """What happened since the start, as the diagnostics have it."""
 
     ticks: int = 0
     commands: int = 0
@@ -57,10 +57,10 @@ class Counters:
     last_rejection: str = ""
     stale_commands: int = 0
     stale_leg_states: int = 0
-    saturated: int = 0
-    cavitating: int = 0
-    most_attempts: int = 0
-    repeated: int = 0
+    repeated_leg_states: int = 0
+    ticks_saturated: int = 0
+    ticks_cavitating: int = 0
+    most_evaluations_per_tick: int = 0
 
 
 def ranges_of(robot_description: Any, hydraulics: Hydraulics, max_velocity: float) -> HydraulicRanges:
@@ -299,6 +299,7 @@ class Actuation:
         more += cylinder.INPUT_REJECTED * (self._command_age.refused or self._state_age.refused)
         flags += more
         seen = int(np.bitwise_or.reduce(flags.astype(np.int64)))
-        self.counters.saturated += seen & 1
-        self.counters.cavitating += bool(seen & 8)
-        self.counters.most_attempts = max(self.counters.most_attempts, int(self.cylinders["attempts"].max()))
+        counters, attempts = self.counters, int(self.cylinders["attempts"].max())
+        counters.ticks_saturated += seen & 1
+        counters.ticks_cavitating += bool(seen & 8)
+        counters.most_evaluations_per_tick = max(counters.most_evaluations_per_tick, attempts)

@@ -192,7 +192,7 @@ class ManagedNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
 
-def executable(make_node: Callable[[], ManagedNode]) -> Callable[[list[str] | None], None]:
+def executable(make_node: Callable[[], ManagedNode]) -> Callable[..., None]:
     """The entry point of a node: runs it and ends the process with its exit code."""
 
     def main(args: list[str] | None = None) -> None:

@@ -17,6 +17,7 @@ from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.steps.rates import HeldCommand
 from flexdyn_ros.simulation.steps.stepper import FAILURES, Stepper
 from flexdyn_ros.simulation.steps.stiffness import allowed_errors, highest_rate
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -70,24 +71,19 @@ class _Provider:
 
     def __init__(self, plan: Plan, stepper: Stepper) -> None:
         self._plan, self._stepper, robot = plan, stepper, plan.robot
-        self._lag = None if robot.motion is None else robot.motion.lag
-        self._held = float(plan.times[0]), plan.effort, np.zeros(robot.nu)
+        self._held = HeldCommand(robot, float(plan.times[0]), plan.effort)
         self._sizes = robot.nq, robot.nv
         #: what a callable raised
         self.error: BaseException | None = None
         self._function = _Provide(self._answer)
-        self._tau = plan.effort
         follows = plan.wrenches is not None or plan.drive is not None or plan.imposed is not None
         follows |= plan.is_continuous
-        if follows or self._lag is not None:
+        if follows or self._held.lag is not None:
             stepper.ask_at_every_evaluation(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
 
     def command(self, t: float, tau: np.ndarray) -> None:
         """Efforts (nu,) that are commanded from t on."""
-        if self._lag is not None:
-            since, held, force = self._held
-            self._held = t, tau, self._lag.after(t - since, held, force)
-        self._tau = tau
+        self._held.take(t, tau)
         self._stepper.set_efforts(tau)
 
     def _answer(self, t: float, q: int, v: int) -> int:
@@ -108,14 +104,13 @@ class _Provider:
             self._stepper.set_wrenches(loads)
         if plan.drive is not None:
             self._stepper.given[plan.drive.v_index] = plan.drive.at(t)[2]
-        tau = plan.command(t, q, v) if plan.is_continuous else self._tau
+        tau = plan.command(t, q, v) if plan.is_continuous else self._held.tau
         if plan.imposed is not None:
             tau = plan.imposed.efforts(t, q, v, tau, loads, plan.drive)
         if plan.is_continuous or plan.imposed is not None:
             self._stepper.drive[:] = tau
-        if self._lag is not None:
-            since, held, force = self._held
-            self._stepper.drive[:] = self._lag.after(t - since, held, force)
+        if self._held.lag is not None:
+            self._stepper.drive[:] = self._held.at(t)
 
 
 def _copied(address: int, size: int) -> np.ndarray:
