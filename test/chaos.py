@@ -33,7 +33,7 @@ from flexdyn_ros.simulation.recordings.bag import records
 SOON = 2.0
 #: what each may say instead of going on, in diagnostics or log
 WAITING = {
-    "simulator": re.compile(r"time stands still|waits for reset|expected reset|stopped: "),
+    "simulator": re.compile(r"the simulation pauses|waits for reset|expected reset|stopped: "),
     "hydraulic_actuators": re.compile(r"waiting for|no leg state|until reset"),
     "pd_controller": re.compile(r"waiting for"),
 }

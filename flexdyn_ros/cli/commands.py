@@ -1,4 +1,4 @@
-"""The commands of `flexdyn`, each imported when it is asked for."""
+"""The commands of `flexdyn`, each imported at its first use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMANDS = ("check", "simulate", "expand", "view", "derive", "schema", "up", "ca
 
 
 class _Commands(dict[str, Any]):
-    """The commands by name, made when they are asked for."""
+    """The commands by name, made at their first use."""
 
     def __init__(self) -> None:
         super().__init__(dict.fromkeys(COMMANDS))
@@ -35,7 +35,7 @@ class _Commands(dict[str, Any]):
 
 
 class _Lazy(TyperGroup):
-    """Commands whose modules are imported when they are asked for."""
+    """Commands whose modules are imported at their first use."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -120,7 +120,7 @@ def simulate(
     for index, value in named_numbers(tau, loaded.effort_names, "--tau").items():
         efforts[index] = value
     shown = not quiet and not as_json
-    # cylinders that are told nothing keep their valves closed, which is not the same as no force
+    # cylinders without commands keep their valves closed, which is not the same as no force
     control = efforts if tau or efforts.any() else None
     has_cylinders = command_mode(loaded, method, control) != "direct"
     options: dict[str, Any] = {"method": method, "t0": begin.t, "dt": dt, "sample": sample, "rtol": rtol}
@@ -195,7 +195,7 @@ def _write(
 
 def _summary(result: Trajectory) -> dict[str, Any]:
     energy = result.energy
-    assert energy is not None  # simulate records it unless told otherwise
+    assert energy is not None  # simulate records it by default
     return {
         "robot": result.robot_name,
         "method": result.method,

@@ -135,18 +135,18 @@ def up(
         raise typer.Exit(_watch(commands))
 
 
-def _controller(asked: Controller, description: RobotDescription, no_server: bool) -> Controller | None:
-    """The controller that is asked for; BadParameter where it does not lead robots of this family."""
-    if asked is Controller.NONE:
+def _controller(wanted: Controller, description: RobotDescription, no_server: bool) -> Controller | None:
+    """The controller that is wanted; BadParameter where it does not lead robots of this family."""
+    if wanted is Controller.NONE:
         return None
     family = family_of(description)
     own = Controller(family.controller)
-    found = own if asked is Controller.AUTO else asked
+    found = own if wanted is Controller.AUTO else wanted
     where = "--controller"
-    wanted = next((other.kind for other in families() if other.controller == found), family.kind)
-    if found not in (own, Controller.PD) and wanted != family.kind:
+    led = [other.kind for other in families() if other.controller == found]
+    if found is not Controller.PD and led and family.kind not in led:
         raise typer.BadParameter(
-            f"{found} leads robots of kind {wanted}, this one is {family.kind}", param_hint=where
+            f"{found} leads robots of kind {led[0]}, this one is {family.kind}", param_hint=where
         )
     if description.platform is not None and found is not own:
         raise typer.BadParameter(f"{found} leads joints, expected {own} for a platform", param_hint=where)

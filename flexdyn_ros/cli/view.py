@@ -116,8 +116,8 @@ def _follower() -> Any:
 
 def _wait() -> None:
     """Until SIGINT or SIGTERM."""
-    told = threading.Event()
+    ending = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: told.set())
-    while not told.wait(0.5):
+        signal.signal(number, lambda *_: ending.set())
+    while not ending.wait(0.5):
         pass

@@ -85,8 +85,8 @@ class FeedForward:
         q_d, v_d, _ = self.reference(t)
         x_d, rate_d = actuator_motion(self.robot, q_d, v_d)
         w = self.frequency
-        asked = w * w * (x_d - x) + 2.0 * self.damping_ratio * w * (rate_d - rate)
-        effort: np.ndarray = actuator_inertia(self.robot, q_d) @ asked
+        acceleration = w * w * (x_d - x) + 2.0 * self.damping_ratio * w * (rate_d - rate)
+        effort: np.ndarray = actuator_inertia(self.robot, q_d) @ acceleration
         if self.feed_forward == "none":
             return effort
         q, v, a = self.reference(t + self.lead)

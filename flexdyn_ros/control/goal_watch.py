@@ -11,7 +11,7 @@ import numpy as np
 
 __all__ = ["STOPPED", "GoalWatch", "Outcome", "Tolerances", "Verdict"]
 
-#: velocity below which a joint has arrived, where nothing else is said [rad/s, m/s]
+#: velocity below which a joint has arrived, by default [rad/s, m/s]
 STOPPED = 0.01
 
 
@@ -61,7 +61,7 @@ class GoalWatch:
         self.joints, self.end, self.tolerances = joints, end, tolerances
 
     def check(self, t: float, position_error: np.ndarray, velocity_error: np.ndarray) -> Verdict | None:
-        """What is to be said at time t [s] of errors (k,), reference less state; None: the motion goes on."""
+        """The verdict at time t [s] on errors (k,), reference less state; None: the motion goes on."""
         bounds = self.tolerances
         if t < self.end:
             wrong = self._worst(t, position_error, velocity_error, "path")

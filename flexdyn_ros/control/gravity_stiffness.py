@@ -10,7 +10,7 @@ from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["can_be_held", "holding_stiffness"]
 
-#: configurations, beside the asked one, at which the weight is looked at
+#: configurations, beside the given one, at which the weight is looked at
 CONFIGURATIONS = 32
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,15 +12,10 @@ from flexdyn_interfaces.srv import InverseDynamics
 from flexdyn_ros.control.input_shaping import Shaper
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.static_shape import StaticShape
-from flexdyn_ros.nodes.controllers.joint_controller import (
-    Gains,
-    JointController,
-    Output,
-    Send,
-)
+from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Output, Send
 from flexdyn_ros.nodes.controllers.parameters import ComputedTorqueParameters
 from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of
-from flexdyn_ros.nodes.ros.managed import run
+from flexdyn_ros.nodes.ros.managed import executable
 
 __all__ = ["ServiceLaw", "main", "make_node"]
 
@@ -28,7 +23,7 @@ ZERO, STATIC = 1, 2
 
 
 class ServiceLaw:
-    """tau = ID(q, v, a_d + P (q_d - q) + D (v_d - v)), asked of the dynamics server, one request at a time.
+    """tau = ID(q, v, a_d + P (q_d - q) + D (v_d - v)), by the dynamics server, one request at a time.
 
     Elastic coordinates are not measured: the server takes them as at rest, bent by the weight or straight,
     and leaves them free to accelerate.
@@ -69,7 +64,7 @@ class ServiceLaw:
 
     def _on_answer(self, future: Any, wanted: Any, send: Send) -> None:
         if future is not self._waiting:
-            return  # came too late: another one was asked for
+            return  # came too late: another one was requested
         self._waiting = None
         response = future.result()
         if not response.success:
@@ -86,14 +81,8 @@ class ServiceLaw:
         self._node.get_logger().warning(text, throttle_duration_sec=1.0)
 
 
-def make_node(**options: Any) -> JointController:
-    """The node."""
-    return JointController("computed_torque", ComputedTorqueParameters, ServiceLaw, **options)
-
-
-def main(args: list[str] | None = None) -> None:
-    """Entry point."""
-    sys.exit(run(make_node, args))
+make_node = partial(JointController, "computed_torque", ComputedTorqueParameters, ServiceLaw)
+main = executable(make_node)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from flexdyn_ros.nodes.controllers.joint_controller import JointController, Send
 from flexdyn_ros.nodes.controllers.parameters import InputShaperParameters
 from flexdyn_ros.nodes.pd_controller import PdLaw
 from flexdyn_ros.nodes.ros.declaration import ParameterError
-from flexdyn_ros.nodes.ros.managed import run
+from flexdyn_ros.nodes.ros.managed import executable
 
 __all__ = ["ShapedLaw", "main", "make_node"]
 
@@ -56,14 +56,8 @@ class ShapedLaw:
         return shaper_of(settings.shaper, frequencies, ratios)
 
 
-def make_node(**options: Any) -> JointController:
-    """The node."""
-    return JointController("input_shaper", InputShaperParameters, ShapedLaw, **options)
-
-
-def main(args: list[str] | None = None) -> None:
-    """Entry point."""
-    sys.exit(run(make_node, args))
+make_node = partial(JointController, "input_shaper", InputShaperParameters, ShapedLaw)
+main = executable(make_node)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,9 @@ from flexdyn_ros.control.pd import pd
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.sampled_feedback import DELAYS, sampled_growth
 from flexdyn_ros.control.static_shape import StaticShape
-from flexdyn_ros.nodes.controllers.joint_controller import (
-    Gains,
-    JointController,
-    Output,
-    Send,
-)
+from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Output, Send
 from flexdyn_ros.nodes.controllers.parameters import PdControllerParameters
-from flexdyn_ros.nodes.ros.managed import run
+from flexdyn_ros.nodes.ros.managed import executable
 
 __all__ = ["PdLaw", "main", "make_node"]
 
@@ -35,7 +30,7 @@ class PdLaw:
         if self.tip is not None:
             robot.frames(robot.neutral(), self.tip)
         self._shape = StaticShape(robot)
-        self._log = node.get_logger()
+        self._node, self._log = node, node.get_logger()
 
     def begin(self, q: np.ndarray) -> None:
         self.P, self.D = self.gains.about(q)
@@ -68,8 +63,8 @@ class PdLaw:
     def _leaves_it_to_servos(self, q: np.ndarray) -> bool:
         """As `command_interface` says; "auto": efforts, unless the robot bends and feedback by samples would
         shake it."""
-        asked = self.settings.command_interface
-        if asked == "position":
+        interface = self.settings.command_interface
+        if interface == "position":
             return True
         if self._shape.is_rigid:
             self._warn_of_growth(q)
@@ -81,7 +76,7 @@ class PdLaw:
             f"feedback by efforts, sampled at {self.settings.state_rate_hz:g} Hz, makes vibration of "
             f"{self.robot.name} grow by {growth:.3g} per second"
         )
-        if asked == "effort":
+        if interface == "effort":
             self._log.warning(f"{text}: lower the bandwidth or set command_interface to position")
             return False
         self._log.info(f"{text}: positions and velocities go to the servos of the robot")
@@ -107,23 +102,14 @@ class PdLaw:
         )
         would_do = others and self._growth(q, P, D) < 0.0
         advice = f"gains that hold it: {others}" if would_do else "lower the bandwidth or raise state_rate_hz"
-        self._log.warning(
-            f"feedback sampled at {self.settings.state_rate_hz:g} Hz does not hold {self.robot.name}: "
-            f"motion about its position grows by {growth:.3g} per second; {advice}"
-        )
+        self._node.warn_of_growth(growth, advice)
 
     def shaper(self, q: np.ndarray) -> Shaper | None:
         return None
 
 
-def make_node(**options: Any) -> JointController:
-    """The node."""
-    return JointController("pd_controller", PdControllerParameters, PdLaw, **options)
-
-
-def main(args: list[str] | None = None) -> None:
-    """Entry point."""
-    sys.exit(run(make_node, args))
+make_node = partial(JointController, "pd_controller", PdControllerParameters, PdLaw)
+main = executable(make_node)
 
 
 if __name__ == "__main__":

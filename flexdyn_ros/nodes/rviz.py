@@ -61,8 +61,8 @@ def rviz_action(robot: str = "robot", *, use_sim_time: Any = True, with_state_pu
     from launch.actions import OpaqueFunction
     from launch.substitutions import LaunchConfiguration
 
-    asked = [LaunchConfiguration(name) for name in ("rviz", "rviz_config_file", robot)]
-    return OpaqueFunction(function=_start, args=[*asked, use_sim_time, with_state_publisher])
+    chosen = [LaunchConfiguration(name) for name in ("rviz", "rviz_config_file", robot)]
+    return OpaqueFunction(function=_start, args=[*chosen, use_sim_time, with_state_publisher])
 
 
 def _start(

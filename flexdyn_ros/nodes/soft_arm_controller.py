@@ -12,7 +12,6 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import DynamicsState
-from flexdyn_ros.control.feed_forward import FeedForward
 from flexdyn_ros.control.pose_space import PoseSpace
 from flexdyn_ros.control.reference import Reference, to_rest
 from flexdyn_ros.control.tip_path import MOST, RATE, TipPath, check_shapes
@@ -23,9 +22,9 @@ from flexdyn_ros.nodes.controllers.controller import FeedForwardController, Topi
 from flexdyn_ros.nodes.controllers.parameters import SoftArmControllerParameters
 from flexdyn_ros.nodes.controllers.platform_path import read_pose_path
 from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, UnknownJointError, along, read_path
-from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of, seconds_of
+from flexdyn_ros.nodes.ros.conversions import checked_numbers, doubles
 from flexdyn_ros.nodes.ros.declaration import ParameterError
-from flexdyn_ros.nodes.ros.managed import run
+from flexdyn_ros.nodes.ros.managed import executable
 from flexdyn_ros.nodes.ros.queues import NEWEST
 
 __all__ = ["SoftArmController", "main"]
@@ -54,7 +53,7 @@ class SoftArmController(FeedForwardController):
 
     def __init__(self, **options: Any) -> None:
         super().__init__("soft_arm_controller", SoftArmControllerParameters, **options)
-        self._solver = Background(self, self._on_solved, self._tell_refusal)
+        self._solver = Background(self, self._on_solved, self.refuse)
         self._stand: Stand | None = None
 
     def prepare(self, robot: Any) -> Iterable[Topic]:
@@ -62,27 +61,16 @@ class SoftArmController(FeedForwardController):
             raise ParameterError(
                 f"robot '{robot.name}' is no soft arm ({robot.kind}), expected one with <section>"
             )
-        settings = self._settings
-        self._names = robot.effort_names
-        self._range = self._range_of(robot)
+        limits = self._range_of(robot)
         self._tip = f"{robot.section_names[-1]}/tip"
-        self._law = FeedForward(
-            robot,
-            lambda t: self._timeline(t),
-            settings.bandwidth,
-            settings.damping_ratio,
-            settings.feed_forward,
-            0.5 / settings.state_rate_hz + settings.actuator_lag,
-        )
         # imports and compiles now, not while the arm waits for the answer
         robot.inverse_kinematics(robot.frames(robot.neutral(), self._tip))
         kind, topic = JointState, "joint_commands"
         if self._by_pressure:
             kind, topic = Float64MultiArray, "simulator/pressure_commands"
-        self._commands = self.advertise(kind, topic)
-        self._state = self.advertise(JointTrajectory, "~/controller_state")
+        self.lead(robot, limits, kind, topic)
         return (
-            (DynamicsState, "simulator/state", self._on_state, NEWEST),
+            (DynamicsState, "simulator/state", self.take_state, NEWEST),
             (MultiDOFJointTrajectory, "~/tip_trajectory", self._on_tip_trajectory, 10),
             (JointTrajectory, "~/joint_trajectory", self._on_joint_trajectory, 10),
         )
@@ -91,13 +79,13 @@ class SoftArmController(FeedForwardController):
         """Least and largest forces of the actuators (nu,) [N]; whether they come from pressures."""
         pressures = [section.pressure for section in robot.description.sections]
         driven = all(pressure is not None for pressure in pressures)
-        asked = self._settings.output
-        if asked == "pressures" and not driven:
+        output = self._settings.output
+        if output == "pressures" and not driven:
             raise ParameterError(
                 f"parameter output is 'pressures', but not all sections of robot '{robot.name}' have a "
                 "<pressure area>, expected 'forces'"
             )
-        self._by_pressure = driven and asked != "forces"
+        self._by_pressure = driven and output != "forces"
         if not self._by_pressure:
             limit = np.array([c.effort_limit for c in robot.coordinates])
             return -limit, limit
@@ -119,46 +107,22 @@ class SoftArmController(FeedForwardController):
         q, _ = measured
         self.hold(q)
 
-    def act(self, t: float) -> None:
-        wanted, (q, v) = self._timeline(t), self._measured
-        if not self.is_active:
-            return
-        told = np.clip(self._law(t, q, v), *self._range)
-        if not self.is_sound({"effort": told}):
-            return
+    def command(self, efforts: np.ndarray) -> Any:
         if self._by_pressure:
-            self._commands.publish(Float64MultiArray(data=doubles(self._robot.pressures(q, told))))
-        else:
-            command = JointState(name=list(self._names), effort=doubles(told))
-            command.header.stamp = self._stamp
-            self._commands.publish(command)
-        q_d, v_d, a_d = wanted
-        self.report((q_d, v_d), (q, v), told, accelerations=a_d)
+            return Float64MultiArray(data=doubles(self._robot.pressures(self._measured[0], efforts)))
+        return JointState(name=list(self._names), effort=doubles(efforts))
 
     # ---- what comes in ----
 
-    def _on_state(self, message: DynamicsState) -> None:
-        if not self.is_active:
-            return
-        self._silence.hear()
+    def read(self, message: DynamicsState) -> tuple[np.ndarray, np.ndarray]:
+        """Configuration and velocity."""
         robot = self._robot
-        found = []
-        for field, names, expected in (
-            ("positions", message.position_names, robot.q_names),
-            ("velocities", message.velocity_names, robot.v_names),
-        ):
-            values = numbers_of(getattr(message, field))
-            wrong = ""
-            if tuple(names) != tuple(expected) or len(values) != len(expected):
-                wrong = f"its coordinates are not those of {robot.name}"
-            elif not np.isfinite(values).all():
-                wrong = f"{field} hold {values[~np.isfinite(values)][0]}, expected finite numbers"
-            if wrong:
-                text = f"state of {message.robot or 'a robot'} refused: {wrong}"
-                self.get_logger().warning(text, throttle_duration_sec=1.0)
-                return
-            found.append(values.copy())
-        self.answer(seconds_of(message.header.stamp), message.header.stamp, (found[0], found[1]))
+        names = tuple(message.position_names), tuple(message.velocity_names)
+        if names != (robot.q_names, robot.v_names):
+            wrong = f"the coordinates of {message.robot or 'a robot'} are not those of {robot.name}"
+            raise ValueError(wrong)
+        q = checked_numbers("positions", message.positions, robot.nq)
+        return q, checked_numbers("velocities", message.velocities, robot.nv)
 
     def _on_tip_trajectory(self, message: MultiDOFJointTrajectory) -> None:
         try:
@@ -169,7 +133,7 @@ class SoftArmController(FeedForwardController):
             stand = self._next_stand(now)
             solve = self._tip_path(message, now, stand)
         except (TrajectoryError, FlexdynError) as error:
-            self._tell_refusal(error)
+            self.refuse(error)
             return
         self._stand = stand
         self._timeline.follow(now, stand.way)
@@ -183,7 +147,7 @@ class SoftArmController(FeedForwardController):
             now = self.needs_state("state")
             path = self._shape_path(message, now)
         except (TrajectoryError, FlexdynError) as error:
-            self._tell_refusal(error)
+            self.refuse(error)
             return
         self._solver.end()
         self._stand = None
@@ -197,9 +161,6 @@ class SoftArmController(FeedForwardController):
         later = start - float(path.times[0])
         self._timeline.follow(start, lambda t: path(t - later))
         self.get_logger().info(f"tip trajectory: {len(path.times)} shapes solved, begins at {start:.3f} s")
-
-    def _tell_refusal(self, error: Exception) -> None:
-        self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
 
     # ---- paths ----
 
@@ -255,9 +216,7 @@ class SoftArmController(FeedForwardController):
         return reference
 
 
-def main(args: list[str] | None = None) -> None:
-    """Entry point."""
-    sys.exit(run(SoftArmController, args))
+main = executable(SoftArmController)
 
 
 if __name__ == "__main__":

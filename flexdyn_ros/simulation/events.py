@@ -30,6 +30,8 @@ class Event(NamedTuple):
     v: np.ndarray
 
 
+#: of numbers about 1
+TO_ROUNDING = float(np.finfo(np.float64).eps)
 #: length by which a leg may start outside its stroke unnoticed [m], and share of the stroke that is too much
 START_ROUNDING, FAR_OUTSIDE = 1e-9, 0.1
 
@@ -60,7 +62,7 @@ class Watch:
         return g
 
     def crossed(self, before: float, after: float) -> bool:
-        """Whether g passed zero in the direction asked for; a zero belongs to the interval that ends in
+        """Whether g passed zero in its direction; a zero belongs to the interval that ends in
         it.
         """
         up, down = before < 0.0 <= after, before > 0.0 >= after
@@ -268,23 +270,9 @@ def zeros_in_step(
 
 
 def _root_between(g: Callable[[float], float], a: float, b: float, ga: float, gb: float) -> float:
-    """A zero of g in [a, b], where it changes sign, to rounding (Illinois steps, bisection where they are
-    slow).
-    """
-    if ga == 0.0:
-        return a
-    for i in range(200):
-        if gb == 0.0 or abs(b - a) <= 4e-16 * max(abs(a), abs(b)):
-            break
-        c = 0.5 * (a + b) if i % 4 == 3 else b - gb * (b - a) / (gb - ga)
-        if not min(a, b) < c < max(a, b):
-            c = 0.5 * (a + b)
-            if c in (a, b):
-                break
-        gc = g(c)
-        if (gc < 0.0) != (gb < 0.0):
-            a, ga = b, gb
-        else:
-            ga *= 0.5
-        b, gb = c, gc
-    return b
+    """A zero of g in [a, b], where it changes sign, to rounding."""
+    from scipy.optimize import brentq
+
+    known = {a: ga, b: gb}
+    found = brentq(lambda x: known[x] if x in known else g(x), a, b, xtol=TO_ROUNDING, rtol=4.0 * TO_ROUNDING)
+    return float(found)

@@ -41,11 +41,11 @@ class Plan:
     """Arguments of `simulate` after their checks; see there.
 
     is_fixed: by fixed steps, or with error control. control and wrenches are callables, or None where what
-    `effort` and `loads` hold is constant; control is asked at every evaluation if it `is_continuous`, else at
-    every `hold`-th of the times. times (n,) are those of all fixed steps, or of the output of a run with
+    `effort` and `loads` hold is constant; control is called at every evaluation if it `is_continuous`, else
+    at every `hold`-th of the times. times (n,) are those of all fixed steps, or of the output of a run with
     error control [s], the last interval shorter if the duration is no whole number of them; stride of them
     make a sample. atol: None for the default. drive: prescribed motion that is not of constant speed;
-    imposed: that of joints. cylinders: how those of a platform are told what control says, "force" or
+    imposed: that of joints. cylinders: how those of a platform take what control gives, "force" or
     "valve"; "direct": it acts on the rods.
     """
 
@@ -244,12 +244,12 @@ def _refuse_other_speed(
 ) -> None:
     """StateError where a start v (nv,) contradicts the speed in `still` of what is prescribed at t0."""
     for c in robot.coordinates:
-        given, said = float(v[c.v_index]), float(still[c.v_index])
+        given, wanted = float(v[c.v_index]), float(still[c.v_index])
         follows = c.prescribed or (imposed is not None and c.name in imposed.names)
-        if follows and abs(given - said) > 1e-9 * max(1.0, abs(said)):
+        if follows and abs(given - wanted) > 1e-9 * max(1.0, abs(wanted)):
             raise StateError(
-                f"v0 of '{c.name}' is {given:g}, but its motion is prescribed: expected {said:g} {c.unit}/s "
-                f"at t = {t0:g} s, or v0=None, or another speed by prescribed= or <drive>"
+                f"v0 of '{c.name}' is {given:g}, but its motion is prescribed: expected {wanted:g} "
+                f"{c.unit}/s at t = {t0:g} s, or v0=None, or another speed by prescribed= or <drive>"
             )
 
 
@@ -274,7 +274,7 @@ def _grid(dt: float | None, sample: float | None, is_fixed: bool) -> tuple[float
 
 
 def _refuse_continuous(robot: Robot, cylinders: str) -> None:
-    """UnsupportedError where a control that is asked at every evaluation has no meaning."""
+    """UnsupportedError where a control that is called at every evaluation has no meaning."""
     motion = robot.motion
     if cylinders != "direct":
         raise UnsupportedError(

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["picture_formats", "plot_trajectory"]
 
 PANELS = ("position", "velocity", "deflection", "effort", "hydraulics", "energy", "balance", "spectrum")
-#: those that are drawn unless others are asked for; of robots that bend also deflection and spectrum
+#: those that are drawn unless others are chosen; of robots that bend also deflection and spectrum
 USUAL = ("position", "velocity", "effort", "hydraulics", "energy", "balance")
-#: the qualitative palette of Okabe & Ito (2008), told apart with every kind of colour vision
+#: the qualitative palette of Okabe & Ito (2008), distinct with every kind of colour vision
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B2A800")
 #: dashed lines are those of other runs
 STYLES = ("-", ":", "-.")

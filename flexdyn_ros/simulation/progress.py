@@ -1,5 +1,5 @@
-"""How far a simulation is: a progress bar, rich being imported only when one is asked for, or a function that
-is told, and that ends the simulation by raising."""
+"""How far a simulation is: a progress bar, rich being imported only for one, or a function that
+is called, and that ends the simulation by raising."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flexdyn_ros.simulation.plan import Plan
 __all__ = ["Progress"]
 
 
-#: seconds between two calls of a function that is told of the progress
+#: seconds between two calls of a function that follows the progress
 TOLD = 0.02
 #: steps of the first compiled chunk for such a function
 FIRST_CHUNK = 16
@@ -27,7 +27,7 @@ class Progress:
         self._task: Any = None
         self._tell: Callable[[float], object] | None = plan.progress if callable(plan.progress) else None
         self._bar: Any = self._make(plan) if plan.progress and self._tell is None else None
-        #: what was told, and when
+        #: time of the last call: simulated, wall
         self._reached, self._told = float(plan.times[0]), 0.0
         #: steps of the chunk under way, and when it began
         self._chunk, self._began = 0, 0.0
@@ -58,8 +58,7 @@ class Progress:
             self._bar.stop()
 
     def chunk(self, most: int) -> int:
-        """Steps of the next compiled chunk: `most`, or as many as are made between two calls of the function
-        that is told."""
+        """Steps of the next compiled chunk: `most`, or what fits between two calls of the function."""
         if self._tell is None:
             return most
         now, before = time.monotonic(), self._chunk

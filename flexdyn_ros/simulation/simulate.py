@@ -82,7 +82,7 @@ def simulate(
         (rk4 with added masses on modes of flexible links that are too fast for dt, see
         simulation/steps/mass_scaling.py; rk4 itself where there are none), "rosenbrock" (2, linearly
         implicit, L-stable, for stiff joints and links), "staggered" (2): cylinders and platform in turn, in
-        the time-symmetric order of section 8.3 of the parallel specification. By the two staggered methods
+        the time-symmetric order of docs/theory/hydraulics.md, "Integration". By the two staggered methods
         cylinders make the forces that control asks for (clipped to the effort limits if `saturate`), with the
         other methods control acts on the rods.
     rtol, atol : float
@@ -92,12 +92,12 @@ def simulate(
         (docs/simulation.md says why).
     control : (nu,) or (na,) array, mapping from name to number, or callable (t, q, v) -> any, optional
         Efforts [N m, N]: of all `effort_names`, of the `actuators` in their order, or of those named; a
-        callable is a digital controller: asked at every `sample` and its answer held, unless it is
-        `flexdyn_ros.continuous(law)`, which is asked at every evaluation. Of a platform with hydraulics
+        callable is a digital controller: called at every `sample` and its answer held, unless it is
+        `flexdyn_ros.continuous(law)`, which is called at every evaluation. Of a platform with hydraulics
         also `ValveOpenings`; None: closed valves.
     wrenches : mapping from frame name to (6,), or callable (t, q, v) -> mapping, optional
-        (moment; force) in world axes at the frame's origin [N m, N]; a callable is asked at every evaluation,
-        with fixed steps at every step.
+        (moment; force) in world axes at the frame's origin [N m, N]; a callable is called at every
+        evaluation, with fixed steps at every step.
     prescribed : callable t -> (x, v, a), or mapping from name to such, optional
         Motion of the coordinate that the description prescribes (base/x of a driven robot); by names that of
         any joints of a tree, with error control only: measured joint motion as input. `tau` then holds the
@@ -115,7 +115,7 @@ def simulate(
     record : sequence of {"energy", "hydraulics"}
         What to record beside the state, efforts and work.
     progress : bool, or callable (t)
-        Show a progress bar (needs rich). A callable is told some fifty times a second of wall time how far
+        Show a progress bar (needs rich). A callable gets, some fifty times a second of wall time, how far
         the simulation is [s]; what it raises ends the simulation and is passed on, which is how one is
         cancelled. What is computed does not depend on it.
 
@@ -136,7 +136,7 @@ def simulate(
     FlexdynWarning
         Of a balance of energy that is off by more than 1e-3 of the largest kinetic energy; of links that bent
         further than the linear beam holds; of links on wheels that turned, at a sample, faster than 0.3 of
-        their first clamped rate while nothing stiffens them (specification mobile, section 15.2).
+        their first clamped rate while nothing stiffens them (docs/theory/mobile.md, "Limits").
         `Trajectory.warnings` keeps all of them.
     """
     if method == "auto" and robot.motion is None and (dt is None or getattr(robot, "bends", False)):
@@ -173,7 +173,7 @@ def simulate(
             f"robot {robot.name!r} has no compiled steps with this formulation, which the method {method}"
             " takes; dop853, bdf, radau and lsoda move it"
         )
-    said = verdict(run)
-    for text in said:
+    found = verdict(run)
+    for text in found:
         warnings.warn(text, FlexdynWarning, 2)
-    return replace(run, warnings=said) if said else run
+    return replace(run, warnings=found) if found else run

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -287,10 +288,10 @@ class Trajectory:
     def to_csv(self, path: str | PathLike) -> None:
         """Write all columns, one sample a line, numbers as exact as they are."""
         table = self._columns()
-        with Path(path).open("w", encoding="utf-8", newline="\n") as file:
-            file.write(",".join(_quoted(name) for name in table) + "\n")
-            for row in np.column_stack(list(table.values())).tolist():
-                file.write(",".join(map(repr, row)) + "\n")
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            lines = csv.writer(file, lineterminator="\n")
+            lines.writerow(table)
+            lines.writerows(np.column_stack(list(table.values())).tolist())
 
     def to_bag(self, path: str | PathLike, *, deflection_rate_hz: float = 30.0) -> None:
         """Write an MCAP recording that rosbag2 and Foxglove open; see
@@ -317,7 +318,3 @@ def _cylinders(rows: np.ndarray | None) -> HydraulicState | None:
     from flexdyn_ros.families.actuators.hydraulics import unpacked
 
     return unpacked(np.moveaxis(rows, 0, -1))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name

@@ -28,12 +28,12 @@ def picture(client: Any) -> bytes:
 
 
 def film(
-    client: Any, moments: Iterable[Callable[[], None]], told: Callable[[int], None]
+    client: Any, moments: Iterable[Callable[[], None]], report: Callable[[int], None]
 ) -> tuple[str, bytes]:
     """A film of moments, each a function that moves the robot there.
 
     Returns the file name and its content: MP4 where imageio-ffmpeg is installed, an animated GIF where not.
-    told(n) hears how many frames there are so far.
+    report(n) hears how many frames there are so far.
     """
     import imageio.v3 as imageio
 
@@ -42,7 +42,7 @@ def film(
         move()
         client.flush()
         frames.append(_render(client, HEIGHT, WIDTH))
-        told(len(frames))
+        report(len(frames))
     file = io.BytesIO()
     if importlib.util.find_spec("imageio_ffmpeg") is None:
         imageio.imwrite(file, frames, extension=".gif", duration=1000 // RATE, loop=0)

@@ -216,7 +216,7 @@ def _hub(link: str, joint: Any, radius: float) -> Shape:
 
 
 def _plate(link: str, points: np.ndarray, thickness: float) -> Shape:
-    """The convex hull of points in a plane, as thick as asked."""
+    """The convex hull of points in a plane, of a thickness."""
     import trimesh
 
     both = np.concatenate((points - [0, 0, 0.5 * thickness], points + [0, 0, 0.5 * thickness]))

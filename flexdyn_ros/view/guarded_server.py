@@ -51,10 +51,10 @@ def guarded_server(visitors: Visitors, host: str, port: int, label: str) -> Any:
     import viser
 
     inside: Any = import_module("viser.infra._infra")
-    asked: list[str] = []
+    called: list[str] = []
 
     def serve(handler: Callable[..., Awaitable[None]], *place: Any, **options: Any) -> Any:
-        asked.append("serve")
+        called.append("serve")
         return _guarded(visitors, handler, *place, **options)
 
     with _making:
@@ -67,7 +67,7 @@ def guarded_server(visitors: Visitors, host: str, port: int, label: str) -> Any:
             server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
         finally:
             inside.websockets = true
-    if not asked:
+    if not called:
         server.stop()
         raise FlexdynError(_unguarded())
     return server

@@ -97,7 +97,7 @@ def series_of(
 
 
 def _some(series: Series) -> Series:
-    """The lines that move most, as many as can be told apart, in their order."""
+    """The lines that move most, as many as can be distinguished, in their order."""
     if len(series.names) <= LINES:
         return series
     reach = np.ptp(series.values, axis=1)

@@ -143,13 +143,10 @@ class Panels:
 
     def _make_pose(self) -> None:
         gui, viewer = self._gui, self._viewer
-        zero = gui.add_button("Neutral pose")
-        zero.on_click(lambda _: self._take_pose(viewer.robot.neutral()))
-        turn = gui.add_button("Move each in turn")
-        turn.on_click(lambda _: viewer.tour())
+        gui.add_button("Neutral pose").on_click(lambda _: self._take_pose(viewer.robot.neutral()))
+        gui.add_button("Move each in turn").on_click(lambda _: viewer.tour())
         if viewer.bends:
-            rest = gui.add_button("Static deflection")
-            rest.on_click(lambda _: self._shortly(self._sag))
+            gui.add_button("Static deflection").on_click(lambda _: self._shortly(self._sag))
         rows = viewer.robot.coordinates
         for title, chosen, is_open in (
             ("Joints", [c for c in rows if c.kind not in DEFORMATION], True),
@@ -198,15 +195,12 @@ class Panels:
     def _make_modes(self) -> None:
         gui, viewer = self._gui, self._viewer
         self._locked = gui.add_checkbox("Joints locked", _has_more_than_joints(viewer.robot))
-        find = gui.add_button("Find modes at this pose")
-        find.on_click(lambda _: self._shortly(viewer.find_modes))
+        gui.add_button("Find modes at this pose").on_click(lambda _: self._shortly(viewer.find_modes))
         self._mode_list = gui.add_dropdown("Mode", ["none"])
         self._amplitude = gui.add_slider("Amplitude", min=0.0, max=3.0, step=0.05, initial_value=1.0)
         self._mode_speed = gui.add_slider("Speed", min=0.1, max=3.0, step=0.05, initial_value=1.0)
-        animate = gui.add_button("Animate")
-        animate.on_click(lambda _: self._shortly(self._animate))
-        stop = gui.add_button("Stop")
-        stop.on_click(lambda _: viewer.mode and viewer.pose(viewer.mode.q))
+        gui.add_button("Animate").on_click(lambda _: self._shortly(self._animate))
+        gui.add_button("Stop").on_click(lambda _: viewer.mode and viewer.pose(viewer.mode.q))
 
     def _animate(self) -> None:
         number = 0 if self._mode_list.value == "none" else self.mode_number
@@ -215,8 +209,7 @@ class Panels:
     def _make_run(self) -> None:
         gui = self._gui
         self._duration = gui.add_number("Duration [s]", 4.0, min=SHORTEST, max=LONGEST, step=0.5)
-        run = gui.add_button("Simulate from this pose")
-        run.on_click(lambda _: self._in_background(self._simulate))
+        gui.add_button("Simulate from this pose").on_click(lambda _: self._in_background(self._simulate))
         upload = gui.add_upload_button("Open a recording (.npz, .mcap)", mime_type=".npz,.mcap")
         upload.on_upload(lambda event: self._shortly(lambda: self._open(event.target.value)))
         self._play = gui.add_button("Play", disabled=True)
@@ -292,10 +285,10 @@ class Panels:
             ghost.on_update(lambda _: self._show_ghost(bool(ghost.value)))
         views = gui.add_button_group("View", tuple(PRESETS))
         views.on_click(lambda _: viewer.look_from(_choice(views, next(iter(PRESETS)))))
-        shot = gui.add_button("Screenshot")
-        shot.on_click(lambda event: self._shortly(lambda: self._screenshot(event.client)))
-        movie = gui.add_button("Film")
-        movie.on_click(lambda event: self._in_background(lambda: self._film(event.client)))
+        gui.add_button("Screenshot").on_click(
+            lambda event: self._shortly(lambda: self._screenshot(event.client))
+        )
+        gui.add_button("Film").on_click(lambda event: self._in_background(lambda: self._film(event.client)))
 
     def _show_ghost(self, visible: bool) -> None:
         self._viewer.ghost.visible = visible
@@ -353,14 +346,14 @@ class Panels:
             places.release()
 
     def _attempt(self, action: Callable[[], Any]) -> None:
-        """Do it; what fails is told on the page."""
+        """Do it; what fails is shown on the page."""
         try:
             action()
         except (FlexdynError, ValueError, OSError, TimeoutError) as error:
             self.tell(str(error))
         except Exception as error:
             # files of visitors may hold anything
-            _logger.exception("what the page asked for failed")
+            _logger.exception("an action of the page failed")
             self.tell(f"{type(error).__name__}: {error}")
 
 

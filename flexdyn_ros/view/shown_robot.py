@@ -107,7 +107,7 @@ class ShownRobot:
         for joint in self._chain:
             if joint.parent not in poses and joint.parent in self._known:
                 poses[joint.parent] = self.robot.frames(q, joint.parent)
-            poses[joint.child] = poses[joint.parent] @ _joint_pose(joint, at.get(joint.name, 0.0))
+            poses[joint.child] = poses[joint.parent] @ joint.get_child_pose(at.get(joint.name, 0.0))
         return poses
 
     def tube_states(
@@ -222,24 +222,6 @@ def _chain(urdf: Any, links: set[str]) -> tuple[Any, ...]:
         for joint in reversed(path):
             wanted[joint.name] = joint
     return tuple(wanted.values())
-
-
-def _joint_pose(joint: Any, value: float) -> np.ndarray:
-    """Pose (4, 4) of the child in the parent for a joint position [rad or m]."""
-    T = np.array(joint.origin)
-    if joint.joint_type in ("revolute", "continuous"):
-        T[:3, :3] = T[:3, :3] @ _rotation(np.asarray(joint.axis), value)
-    elif joint.joint_type == "prismatic":
-        T[:3, 3] += T[:3, :3] @ (np.asarray(joint.axis) * value)
-    return T
-
-
-def _rotation(axis: np.ndarray, angle: float) -> np.ndarray:
-    """Rotation matrix (3, 3) about a unit axis."""
-    x, y, z = axis / np.linalg.norm(axis)
-    c, s = np.cos(angle), np.sin(angle)
-    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.eye(3) + s * K + (1.0 - c) * (K @ K)
 
 
 def _pieces(T: np.ndarray, value: np.ndarray) -> TubeState:

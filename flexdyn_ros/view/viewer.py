@@ -103,7 +103,7 @@ class Viewer:
         self.address = f"http://{name}:{self.port}{QUALITIES[quality]}"
         self._make_scene()
         self.panels = Panels(self)
-        visitors.told = self.panels.tell
+        visitors.report = self.panels.tell
         self.plots = [
             LivePlot(self.server.gui, robot, quantity) for quantity in ("tip deflections", "energies")
         ]
@@ -267,7 +267,7 @@ class Viewer:
         assert self.playback is not None
         self.q, self.v = self.playback.state()
         if self.playback.playing:
-            # the slider of a run that stands still belongs to whoever moves it
+            # the slider of a run that is paused belongs to whoever moves it
             self.panels.follow_time(self.playback.time)
 
     def show_time(self, seconds: float) -> None:

@@ -50,7 +50,7 @@ class Visitors:
     allowed : iterable of str
         Further names by which browsers reach it, through a tunnel or a proxy: `NAME` (any port) or
         `NAME:PORT`.
-    told : callable
+    report : callable
         Hears, in words, what was refused to a visitor who is in.
 
     Raises
@@ -60,9 +60,9 @@ class Visitors:
     """
 
     def __init__(
-        self, host: str, allowed: Iterable[str] = (), told: Callable[[str], None] = lambda text: None
+        self, host: str, allowed: Iterable[str] = (), report: Callable[[str], None] = lambda text: None
     ) -> None:
-        self.told = told
+        self.report = report
         self._names = {*_LOOPBACK, _plain(host)}
         self._allowed: set[tuple[str, int | None]] = set()
         for name in allowed:
@@ -158,13 +158,13 @@ class Visitors:
         """Whether a file fits beside those that are on their way."""
         waiting = sum(upload.size for upload in self._uploads.values())
         if start.size_bytes + waiting > LARGEST_UPLOAD:
-            self.told(
+            self.report(
                 f"a file of {start.size_bytes / 2**20:.0f} MB is not taken; the page takes "
                 f"{LARGEST_UPLOAD // 2**20} MB at once: use flexdyn view --recording FILE"
             )
             return False
         if self._parts + start.part_count > MOST_PARTS:
-            self.told("this viewer has taken as many files as it can: begin it anew")
+            self.report("this viewer has taken as many files as it can: begin it anew")
             return False
         if start.transfer_uuid in self._uploads:
             return False

@@ -268,7 +268,7 @@ def test_states_that_are_wrong_are_refused_and_the_controllers_go_on(client, nod
     for message, text in (
         (JointState(name=names[:5], position=[1.4] * 5, velocity=[0.0] * 5), "name lacks leg_6"),
         (JointState(name=names, position=[1.4] * 6), "velocity has 0 numbers"),
-        (JointState(name=names, position=[np.nan] * 6, velocity=[0.0] * 6), "position holds nan"),
+        (JointState(name=names, position=[np.nan] * 6, velocity=[0.0] * 6), "position[0] is nan"),
     ):
         refused(client, node, JointState, "/poses/leg_states", message, text)
     node = nodes["tips/soft_arm_controller"]

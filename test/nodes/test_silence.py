@@ -56,16 +56,16 @@ def test_a_controller_says_within_two_seconds_that_it_waits_for_joint_states(con
     # who has not begun is no reason to worry
     assert spin(executor, lambda: waits("INFO")), said
     state = JointState(name=["shoulder", "elbow"], position=[0.0, 0.0], velocity=[0.0, 0.0])
-    node._on_joint_states(state)
+    node.take_state(state)
     assert "[INFO]" in (told := capfd.readouterr().err)
     assert "joint_states: heard again" in told
     # who has fallen silent is
     assert spin(executor, lambda: waits("WARN")), said
     # once, and not at every look
     assert not spin(executor, lambda: waits("WARN"), 0.6)
-    node._on_joint_states(state)
+    node.take_state(state)
     assert spin(executor, lambda: waits("WARN")), said
-    node._on_joint_states(state)
+    node.take_state(state)
     node.trigger_deactivate()
     assert not spin(executor, lambda: waits("WARN"), 1.5), "an inactive node waits for nothing"
     node.trigger_activate()

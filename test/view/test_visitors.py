@@ -355,7 +355,7 @@ def part(name, index, content, source=None):
 
 def test_files_on_their_way_are_bounded_together():
     told = []
-    visitors, one, two = Visitors("127.0.0.1", told=told.append), object(), object()
+    visitors, one, two = Visitors("127.0.0.1", report=told.append), object(), object()
     half = LARGEST_UPLOAD // 2
     assert visitors.accepts(one, start("a", half, 3, "button"))
     assert visitors.accepts(two, start("b", half, 3, "button"))

@@ -18,7 +18,7 @@ class _Ended(Exception):
 
 class Background:
     """One piece of work at a time; a newer one ends the one before. To be called in the executor's thread;
-    results are told there.
+    results are handed over there.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Background:
 
     @property
     def is_busy(self) -> bool:
-        """Whether work goes on whose result has not been told."""
+        """Whether work goes on whose result has not been handed over."""
         return self._wanted is not None
 
     def begin(self, work: Work) -> None:
@@ -47,7 +47,7 @@ class Background:
         threading.Thread(target=self._run, args=(work, self._wanted), name="background", daemon=True).start()
 
     def end(self) -> None:
-        """Do no more; nothing will be told."""
+        """Do no more; no result will follow."""
         if self._wanted is not None:
             self._wanted.clear()
         self._wanted = None
@@ -61,17 +61,17 @@ class Background:
             result = work(look)
         except _Ended:
             return
-        except Exception as error:  # noqa: BLE001  told in the executor's thread
+        except Exception as error:  # noqa: BLE001  handed over in the executor's thread
             self._hand_over(wanted, self._failed, error)
         else:
             self._hand_over(wanted, self._done, result)
 
     def _hand_over(self, wanted: threading.Event, tell: Callable[[Any], None], what: Any) -> None:
-        def told() -> None:
+        def in_executor() -> None:
             if wanted.is_set():
                 self._wanted = None
                 tell(what)
 
         executor = self._node.executor
         if executor is not None:
-            executor.create_task(told)
+            executor.create_task(in_executor)

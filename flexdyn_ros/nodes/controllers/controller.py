@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from flexdyn_ros.control.feed_forward import FeedForward
+from flexdyn_ros.control.feed_forward import FeedForward, actuator_motion
 from flexdyn_ros.control.reference import Timeline
 from flexdyn_ros.control.sampled_feedback import DELAYS
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
-from flexdyn_ros.nodes.ros.conversions import doubles
+from flexdyn_ros.nodes.ros.conversions import doubles, seconds_of
 from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode
 from flexdyn_ros.nodes.ros.robot_source import load_robot
@@ -33,9 +33,9 @@ Motion = tuple[np.ndarray, np.ndarray]
 class Controller(ManagedNode):
     """A controller node. What it publishes bears the stamp of the state that it answers.
 
-    Nodes give it three functions: `prepare` (law and publishers; the topics to hear), `begin` (hold what is
-    measured) and `act` (answer the state). `_timeline` holds what is wanted, `_now`, `_stamp` and `_measured`
-    the last state.
+    Nodes give it four functions: `prepare` (law and publishers; the topics to hear), `read` (a state),
+    `begin` (hold what is measured) and `act` (answer the state). `_timeline` holds the reference, `_now`,
+    `_stamp` and `_measured` the last state.
     """
 
     def __init__(self, name: str, record: type, **options: Any) -> None:
@@ -50,6 +50,10 @@ class Controller(ManagedNode):
 
     def prepare(self, robot: Any) -> Iterable[Topic]:
         """Make law, publishers and doors; the topics to hear, first that of the measured state."""
+        raise NotImplementedError
+
+    def read(self, message: Any) -> Any:
+        """What a state measures; ValueError if it is malformed."""
         raise NotImplementedError
 
     def begin(self, measured: Any) -> None:
@@ -67,7 +71,8 @@ class Controller(ManagedNode):
         topics = tuple(self.prepare(self._robot))
         for kind, topic, callback, qos in topics:
             self.subscribe(kind, topic, callback, qos)
-        self._silence = self.watch_input(topics[0][1], "no command")
+        self._input = topics[0][1]
+        self._silence = self.watch_input(self._input, "no command")
         self._forget()
         self.get_logger().info(f"ready: {self._robot.name}, {self._robot.nu} efforts")
 
@@ -93,6 +98,22 @@ class Controller(ManagedNode):
 
     # ---- states ----
 
+    def take_state(self, message: Any) -> None:
+        """The callback of the measured state."""
+        if not self.is_active:
+            return
+        self._silence.hear()
+        try:
+            measured = self.read(message)
+        except ValueError as error:
+            self.get_logger().warning(f"{self._input} refused: {error}", throttle_duration_sec=1.0)
+            return
+        self.answer(seconds_of(message.header.stamp), message.header.stamp, measured)
+
+    def refuse(self, error: Exception) -> None:
+        """A trajectory is not followed."""
+        self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
+
     def answer(self, t: float, stamp: Any, measured: Any) -> None:
         """A state of time t [s] has come."""
         if self._now is None or t < self._now:
@@ -117,9 +138,9 @@ class Controller(ManagedNode):
             raise TrajectoryError(f"no {topic} yet")
         return self._now
 
-    def is_sound(self, told: Mapping[str, np.ndarray]) -> bool:
-        """Whether a command is finite; told in the log if not."""
-        if all(np.isfinite(values).all() for values in told.values()):
+    def is_sound(self, command: Mapping[str, np.ndarray]) -> bool:
+        """Whether a command is finite; logged if not."""
+        if all(np.isfinite(values).all() for values in command.values()):
             return True
         self.get_logger().error("the law gives numbers that are not finite", throttle_duration_sec=1.0)
         return False
@@ -133,11 +154,38 @@ class Controller(ManagedNode):
 
 
 class FeedForwardController(Controller):
-    """A controller by inverse dynamics of the reference; `prepare` makes _law, _names and _state."""
+    """A controller by inverse dynamics of the reference; nodes also give it `command`, the message of
+    efforts."""
 
-    _law: FeedForward
-    _names: tuple[str, ...]
-    _state: Any
+    def command(self, efforts: np.ndarray) -> Any:
+        """The message of efforts (nu,)."""
+        raise NotImplementedError
+
+    def lead(self, robot: Any, limits: Motion, kind: Any, topic: str) -> None:
+        """Make the law, which commands efforts between limits (nu,) by messages on a topic."""
+        settings = self._settings
+        self._names, self._range = robot.effort_names, limits
+        self._law = FeedForward(
+            robot,
+            lambda t: self._timeline(t),
+            settings.bandwidth,
+            settings.damping_ratio,
+            settings.feed_forward,
+            0.5 / settings.state_rate_hz + settings.actuator_lag,
+        )
+        self._commands = self.advertise(kind, topic)
+        self._state = self.advertise(JointTrajectory, "~/controller_state")
+
+    def act(self, t: float) -> None:
+        wanted = self._timeline(t)
+        efforts = np.clip(self._law(t, *self._measured), *self._range)
+        if not (self.is_active and self.is_sound({"effort": efforts})):
+            return
+        command = self.command(efforts)
+        if hasattr(command, "header"):
+            command.header.stamp = self._stamp
+        self._commands.publish(command)
+        self.publish_state(wanted, efforts)
 
     def hold(self, q: np.ndarray) -> None:
         """Stay at a configuration (nq,) from now on, with a warning if the law lets motion about it grow."""
@@ -148,11 +196,14 @@ class FeedForwardController(Controller):
         if growth >= 0.0:
             self.warn_of_growth(growth, "lower the bandwidth or raise state_rate_hz")
 
-    def report(self, wanted: Motion, measured: Motion, told: np.ndarray, **more: np.ndarray) -> None:
-        """~/controller_state of positions and velocities wanted and measured, and of efforts told."""
-        (x_d, v_d), (x, v) = wanted, measured
-        points = [state_point(x_d, v_d, **more), state_point(x, v), state_point(x_d - x, v_d - v)]
-        points.append(state_point(np.zeros(0), np.zeros(0), effort=told))
+    def publish_state(self, wanted: tuple[np.ndarray, np.ndarray, np.ndarray], efforts: np.ndarray) -> None:
+        """~/controller_state in the coordinates of the actuators; accelerations where they are coordinates of
+        the robot."""
+        q_d, v_d, a_d = wanted
+        (x_d, rate_d), (x, rate) = actuator_motion(self._robot, q_d, v_d), self._measured
+        more = {"accelerations": a_d} if x_d is q_d else {}
+        points = [state_point(x_d, rate_d, **more), state_point(x, rate), state_point(x_d - x, rate_d - rate)]
+        points.append(state_point(np.zeros(0), np.zeros(0), effort=efforts))
         self._state.publish(controller_state(self._names, self._stamp, points))
 
 

@@ -76,7 +76,7 @@ class _Run:
     path: JointPath
     watch: GoalWatch
     done: Future
-    told: float = -inf
+    reported: float = -inf
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ class FollowJointTrajectoryAction:
             "~/follow_joint_trajectory",
             self._execute,
             callback_group=ReentrantCallbackGroup(),
-            # a goal that is rejected could not be told why
+            # a goal that is rejected could not say why
             goal_callback=lambda goal: GoalResponse.ACCEPT,
             cancel_callback=self._cancel,
         )
@@ -146,8 +146,8 @@ class FollowJointTrajectoryAction:
             return
         error, slip = motion.wanted - motion.actual, motion.wanted_speed - motion.actual_speed
         verdict = run.watch.check(t, error, slip)
-        if verdict is not None or t >= run.told + FEEDBACK - 1e-9:
-            self._run = replace(run, told=t)
+        if verdict is not None or t >= run.reported + FEEDBACK - 1e-9:
+            self._run = replace(run, reported=t)
             self._tell(run, t, stamp, motion, (error, slip))
         if verdict is None:
             return

@@ -15,16 +15,8 @@ from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
 from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
 from flexdyn_ros.errors import ConvergenceError, SingularityError, StateError
-from flexdyn_ros.nodes.controllers.controller import (
-    Controller,
-    Topic,
-    controller_state,
-    state_point,
-)
-from flexdyn_ros.nodes.controllers.follow_trajectory import (
-    FollowJointTrajectoryAction,
-    Motion,
-)
+from flexdyn_ros.nodes.controllers.controller import Controller, Topic, controller_state, state_point
+from flexdyn_ros.nodes.controllers.follow_trajectory import FollowJointTrajectoryAction, Motion
 from flexdyn_ros.nodes.controllers.goal_tolerances import declared_tolerances
 from flexdyn_ros.nodes.controllers.trajectory import (
     JointPath,
@@ -33,7 +25,7 @@ from flexdyn_ros.nodes.controllers.trajectory import (
     along,
     read_path,
 )
-from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of, seconds_of
+from flexdyn_ros.nodes.ros.conversions import checked_numbers, doubles
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
 from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.simulator.simulation import default_gains
@@ -169,7 +161,7 @@ class JointController(Controller):
         self._commands = self.advertise(JointState, "joint_commands")
         self._state = self.advertise(JointTrajectory, "~/controller_state")
         return (
-            (JointState, "joint_states", self._on_joint_states, NEWEST),
+            (JointState, "joint_states", self.take_state, NEWEST),
             (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
         )
 
@@ -189,41 +181,24 @@ class JointController(Controller):
 
     # ---- what comes in ----
 
-    def _on_joint_states(self, message: JointState) -> None:
-        if not self.is_active:
-            return
-        self._silence.hear()
-        try:
-            t, q, v = self._read(message)
-        except ValueError as error:
-            self.get_logger().warning(f"joint_states refused: {error}", throttle_duration_sec=1.0)
-            return
-        self.answer(t, message.header.stamp, (q, v))
-
-    def _read(self, message: JointState) -> tuple[float, np.ndarray, np.ndarray]:
-        """Time, configuration and velocity; coordinates that are not measured stay neutral and at rest."""
+    def read(self, message: JointState) -> tuple[np.ndarray, np.ndarray]:
+        """Configuration and velocity; coordinates that are not measured stay neutral and at rest."""
         q, v = self._robot.neutral(), np.zeros(self._robot.nv)
         at = {name: i for i, name in enumerate(message.name)}
         missing = [joint for joint in self._joints if joint not in at]
         if missing:
             raise ValueError(f"name lacks {', '.join(missing)}")
-        position, velocity = numbers_of(message.position), numbers_of(message.velocity)
-        for field, given in (("position", position), ("velocity", velocity)):
-            if len(given) != len(message.name):
-                raise ValueError(f"{field} has {len(given)} numbers, expected {len(message.name)}")
-        for name, c in self._coordinates.items():
-            i = at.get(name)
-            if i is not None:
-                q[c.q_index], v[c.v_index] = position[i], velocity[i]
-        if not (np.isfinite(q).all() and np.isfinite(v).all()):
-            raise ValueError("position or velocity holds numbers that are not finite")
-        return seconds_of(message.header.stamp), q, v
+        known = [c for name, c in self._coordinates.items() if name in at]
+        rows, size = [at[c.name] for c in known], len(message.name)
+        q[[c.q_index for c in known]] = checked_numbers("position", message.position, size, only=rows)
+        v[[c.v_index for c in known]] = checked_numbers("velocity", message.velocity, size, only=rows)
+        return q, v
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
         try:
             self.follow(message)
         except TrajectoryError as error:
-            self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
+            self.refuse(error)
             return
         self._action.end("a trajectory on ~/joint_trajectory took its place")
 
@@ -301,11 +276,11 @@ class JointController(Controller):
         """Publish an output and the state of the controller."""
         if not self.is_active or self._now is None:
             return
-        told = self._rows_of(output)
-        if not self.is_sound(told):
+        targets = self._rows_of(output)
+        if not self.is_sound(targets):
             return
         command = JointState(name=list(self._joints))
-        for field, values in told.items():
+        for field, values in targets.items():
             setattr(command, field, doubles(values))
         command.header.stamp = self._stamp
         self._commands.publish(command)
@@ -316,19 +291,19 @@ class JointController(Controller):
             state_point(q_d[self._columns], v_d[self._rows], accelerations=a_d[self._rows]),
             state_point(q[self._columns], v[self._rows]),
             state_point(error[self._rows], (v_d - v)[self._rows]),
-            self._output_point(told),
+            self._output_point(targets),
         )
         self._state.publish(controller_state(self._joints, self._stamp, points))
 
     def _rows_of(self, output: Output) -> dict[str, np.ndarray]:
         """The arrays (k,) of a command, by field of the message."""
-        told = {}
+        targets = {}
         if output.effort is not None:
-            told["effort"] = np.clip(output.effort[self._rows], -self._limit, self._limit)
+            targets["effort"] = np.clip(output.effort[self._rows], -self._limit, self._limit)
         if output.position is not None and output.velocity is not None:
-            told |= {"position": output.position[self._columns], "velocity": output.velocity[self._rows]}
-        return told
+            targets |= {"position": output.position[self._columns], "velocity": output.velocity[self._rows]}
+        return targets
 
-    def _output_point(self, told: dict[str, np.ndarray]) -> JointTrajectoryPoint:
+    def _output_point(self, targets: dict[str, np.ndarray]) -> JointTrajectoryPoint:
         names = {"effort": "effort", "position": "positions", "velocity": "velocities"}
-        return JointTrajectoryPoint(**{names[field]: doubles(values) for field, values in told.items()})
+        return JointTrajectoryPoint(**{names[field]: doubles(values) for field, values in targets.items()})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
+from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, hermite
 from flexdyn_ros.nodes.ros.conversions import duration_seconds, seconds_of
 
 __all__ = ["PosePath", "check_reach", "read_pose_path"]
@@ -104,14 +104,7 @@ def read_pose_path(message: Any, robot: Any, now: float, q: np.ndarray, v: np.nd
         twists = np.concatenate((v[None], twists[later]))
     if accelerations is not None:
         accelerations = np.concatenate((np.zeros((1, 6)), accelerations[later]))
-    coefficients = np.stack(
-        [
-            _spline(
-                h, steps[i], twists[i : i + 2], None if accelerations is None else accelerations[i : i + 2]
-            )
-            for i, h in enumerate(np.diff(times))
-        ]
-    )
+    coefficients = hermite(times, np.zeros_like(steps), steps, twists, accelerations)
     return PosePath(robot, times, poses, coefficients)
 
 
@@ -194,23 +187,3 @@ def _slopes(times: np.ndarray, steps: np.ndarray, v: np.ndarray) -> np.ndarray:
     speeds = steps / np.diff(times)[:, None]
     inner = 0.5 * (speeds[:-1] + speeds[1:])
     return np.concatenate((v[None], inner, np.zeros((1, 6))))
-
-
-def _spline(h: float, d: np.ndarray, v: np.ndarray, a: np.ndarray | None) -> np.ndarray:
-    """Coefficients (d, 6) of the displacement over h seconds that ends at d: cubic, quintic with a."""
-    v0, v1 = v * h
-    if a is None:
-        rows = np.stack((np.zeros(6), v0, 3 * d - 2 * v0 - v1, v0 + v1 - 2 * d))
-    else:
-        a0, a1 = a * h * h
-        rows = np.stack(
-            (
-                np.zeros(6),
-                v0,
-                0.5 * a0,
-                10 * d - 6 * v0 - 4 * v1 - 1.5 * a0 + 0.5 * a1,
-                -15 * d + 8 * v0 + 7 * v1 + 1.5 * a0 - a1,
-                6 * d - 3 * v0 - 3 * v1 - 0.5 * a0 + 0.5 * a1,
-            )
-        )
-    return rows / h ** np.arange(len(rows))[:, None]

@@ -16,7 +16,15 @@ import numpy as np
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.nodes.ros.conversions import duration_seconds, numbers_of, seconds_of
 
-__all__ = ["JointPath", "PastTrajectoryError", "TrajectoryError", "UnknownJointError", "along", "read_path"]
+__all__ = [
+    "JointPath",
+    "PastTrajectoryError",
+    "TrajectoryError",
+    "UnknownJointError",
+    "along",
+    "hermite",
+    "read_path",
+]
 
 
 #: positions, velocities, accelerations, efforts (n, k) at the knots; None where not given
@@ -142,7 +150,7 @@ def read_path(
     )
     x, v, a, effort = tables
     assert x is not None
-    return JointPath(index, times, _spline(times, x, v, a), effort)
+    return JointPath(index, times, hermite(times, x[:-1], x[1:], v, a), effort)
 
 
 def along(path: JointPath, held: np.ndarray, columns: np.ndarray, nv: int) -> Reference:
@@ -205,18 +213,20 @@ def _twice(table: np.ndarray | None) -> np.ndarray | None:
     return None if table is None else np.repeat(table, 2, axis=0)
 
 
-def _spline(times: np.ndarray, x: np.ndarray, v: np.ndarray | None, a: np.ndarray | None) -> np.ndarray:
-    """Coefficients (n - 1, d, k), d = 2, 4 or 6: Hermite polynomials through the knots' values and
-    derivatives."""
+def hermite(
+    times: np.ndarray, x0: np.ndarray, x1: np.ndarray, v: np.ndarray | None, a: np.ndarray | None
+) -> np.ndarray:
+    """Coefficients (n - 1, d, k), d = 2, 4 or 6, of Hermite polynomials from x0 to x1 (n - 1, k) in each span
+    between knots (n,), with the velocities and accelerations (n, k) of the knots."""
     T = np.diff(times)[:, None]
-    dx = x[1:] - x[:-1]
+    dx = x1 - x0
     if v is None:
-        return np.stack((x[:-1], dx / T), axis=1)
+        return np.stack((x0, dx / T), axis=1)
     v0, v1 = v[:-1], v[1:]
     if a is None:
-        return np.stack((x[:-1], v0, (3 * dx / T - 2 * v0 - v1) / T, (v0 + v1 - 2 * dx / T) / T**2), axis=1)
+        return np.stack((x0, v0, (3 * dx / T - 2 * v0 - v1) / T, (v0 + v1 - 2 * dx / T) / T**2), axis=1)
     a0, a1 = a[:-1], a[1:]
     c3 = (20 * dx - (8 * v1 + 12 * v0) * T - (3 * a0 - a1) * T**2) / (2 * T**3)
     c4 = (-30 * dx + (14 * v1 + 16 * v0) * T + (3 * a0 - 2 * a1) * T**2) / (2 * T**4)
     c5 = (12 * dx - 6 * (v1 + v0) * T + (a1 - a0) * T**2) / (2 * T**5)
-    return np.stack((x[:-1], v0, a0 / 2, c3, c4, c5), axis=1)
+    return np.stack((x0, v0, a0 / 2, c3, c4, c5), axis=1)

@@ -177,7 +177,7 @@ class RequestDesk:
             send(made, response, to)
         except InvalidHandle:
             pass
-        except Exception as error:  # noqa: BLE001  told, and the next response is sent
+        except Exception as error:  # noqa: BLE001  logged, and the next response is sent
             self._node.get_logger().error(f"cannot send a response of {made.srv_name}: {error}")
 
 

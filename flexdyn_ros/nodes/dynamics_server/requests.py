@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, in_slices
-from flexdyn_ros.nodes.ros.conversions import numbers_of, wrench_vector
+from flexdyn_ros.nodes.ros.conversions import numbers_of, twice, wrench_vector
 
 __all__ = [
     "LARGEST_RESULT",
@@ -103,8 +103,8 @@ def efforts_of(robot: Any, request: Any, samples: int) -> np.ndarray:
     if not names:
         return column(request, "efforts", samples, robot.nu)
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise RequestError(f"effort_names has {twice!r} {names.count(twice)} times, expected each once")
+        name = twice(names)
+        raise RequestError(f"effort_names has {name!r} {names.count(name)} times, expected each once")
     given = column(request, "efforts", samples, len(names))
     tau: np.ndarray = robot.efforts({name: given[:, i] for i, name in enumerate(names)})
     return tau
@@ -121,8 +121,8 @@ def _positions(robot: Any, request: Any, samples: int) -> tuple[np.ndarray, list
         if name not in order:
             raise UnknownNameError("coordinate in names", name, robot.q_names)
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise RequestError(f"names has {twice!r} {names.count(twice)} times, expected each coordinate once")
+        name = twice(names)
+        raise RequestError(f"names has {name!r} {names.count(name)} times, expected each coordinate once")
     given = column(request, "positions", samples, len(names))
     missing = [name for name in robot.q_names if name not in set(names)]
     positions = np.empty((samples, robot.nq))

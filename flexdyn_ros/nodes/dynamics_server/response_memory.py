@@ -239,8 +239,10 @@ def send(service: Any, response: LargeResponse, to: bytes) -> None:
     """
     memory = Memory()
     record = response.structure(memory)
-    asked = ctypes.create_string_buffer(to, _ID_SIZE)
+    identity = ctypes.create_string_buffer(to, _ID_SIZE)
     with service.handle:
-        code = _rcl().rcl_send_response(service.handle.pointer, ctypes.addressof(asked), memory.keep(record))
+        code = _rcl().rcl_send_response(
+            service.handle.pointer, ctypes.addressof(identity), memory.keep(record)
+        )
     if code:
         raise OSError(f"rcl_send_response ended with {code}, expected 0")

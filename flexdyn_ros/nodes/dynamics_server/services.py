@@ -8,7 +8,7 @@ they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,6 +38,7 @@ from flexdyn_ros.nodes.ros.conversions import (
 )
 from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionRows
 from flexdyn_ros.robot.coordinates import has_legs
+from flexdyn_ros.robot.results import BiasTerms, Energy
 
 __all__ = ["SERVICES", "Service", "answer", "answering", "refusal", "samples_of"]
 
@@ -129,6 +130,21 @@ def _put_matrix(response: Any, values: np.ndarray) -> None:
     _put(response, values=values)
 
 
+def _of_states(
+    robot: Any,
+    request: Any,
+    max_samples: int,
+    fields: Sequence[str],
+    compute: Callable[..., tuple[np.ndarray, ...]],
+    width: int = 0,
+) -> Generator[Progress, int, tuple[np.ndarray, ...]]:
+    """What compute(q, fields ...) answers for the states of a request, slice by slice; width: numbers of the
+    response for a sample, where they may be too many."""
+    check_result_size(request.samples, width)
+    states = yield from read_states(robot, request, fields, max_samples)
+    return (yield from in_slices(len(states[0]), lambda part: compute(*(values[part] for values in states))))
+
+
 # ---- what the robot is ----
 
 
@@ -151,30 +167,25 @@ def describe_robot(robot: Any, request: Any, response: Any, max_samples: int) ->
 
 
 def mass_matrix(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    check_result_size(request.samples, robot.nv * robot.nv)
-    (q,) = yield from read_states(robot, request, (), max_samples)
-    (M,) = yield from in_slices(len(q), lambda part: (robot.mass_matrix(q[part]),))
+    width = robot.nv * robot.nv
+    (M,) = yield from _of_states(robot, request, max_samples, (), lambda q: (robot.mass_matrix(q),), width)
     _put_matrix(response, _good(M))
 
 
 def actuation_matrix(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    check_result_size(request.samples, robot.nv * robot.nu)
-    (q,) = yield from read_states(robot, request, (), max_samples)
-    (B,) = yield from in_slices(len(q), lambda part: (robot.actuation_matrix(q[part]),))
+    width = robot.nv * robot.nu
+    (B,) = yield from _of_states(
+        robot, request, max_samples, (), lambda q: (robot.actuation_matrix(q),), width
+    )
     _put_matrix(response, _good(B))
 
 
 def bias_forces(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    q, v = yield from read_states(robot, request, ("velocities",), max_samples)
+    def compute(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
+        return robot.bias_forces(q, v), *robot.bias_terms(q, v)
 
-    def compute(part: slice) -> tuple[np.ndarray, ...]:
-        terms = robot.bias_terms(q[part], v[part])
-        whole = robot.bias_forces(q[part], v[part])
-        return whole, terms.velocity, terms.gravity, terms.elastic, terms.damping, terms.external
-
-    h, velocity, gravity, elastic, damping, external = yield from in_slices(len(q), compute)
-    _put(response, values=_good(h), velocity=velocity, gravity=gravity)
-    _put(response, elastic=elastic, damping=damping, external=external)
+    found = yield from _of_states(robot, request, max_samples, ("velocities",), compute)
+    _put(response, values=_good(found[0]), **dict(zip(BiasTerms._fields, found[1:], strict=True)))
 
 
 def inverse_dynamics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
@@ -211,20 +222,14 @@ def forward_dynamics(robot: Any, request: Any, response: Any, max_samples: int) 
 
 
 def compute_energy(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    q, v = yield from read_states(robot, request, ("velocities",), max_samples)
-
-    def compute(part: slice) -> tuple[np.ndarray, ...]:
-        energy = robot.energy(q[part], v[part])
-        return energy.kinetic, energy.gravity, energy.elastic
-
-    kinetic, gravity, elastic = yield from in_slices(len(q), compute)
-    _put(response, kinetic=_good(kinetic), gravity=_good(gravity), elastic=_good(elastic))
+    found = yield from _of_states(robot, request, max_samples, ("velocities",), robot.energy)
+    _put(response, **{part: _good(x) for part, x in zip(Energy._fields, found, strict=True)})
 
 
 def linearize(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    check_result_size(request.samples, 2 * robot.nv * (2 * robot.nv + robot.nu))
-    q, v, tau = yield from read_states(robot, request, ("velocities", "efforts"), max_samples)
-    A, B = yield from in_slices(len(q), lambda part: robot.linearize(q[part], v[part], tau[part]))
+    width = 2 * robot.nv * (2 * robot.nv + robot.nu)
+    fields = ("velocities", "efforts")
+    A, B = yield from _of_states(robot, request, max_samples, fields, robot.linearize, width)
     response.rows, response.cols_a, response.cols_b = A.shape[-2], A.shape[-1], B.shape[-1]
     _put(response, a=_good(A), b=_good(B))
 
@@ -233,21 +238,18 @@ def linearize(robot: Any, request: Any, response: Any, max_samples: int) -> Step
 
 
 def frames(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    (q,) = yield from read_states(robot, request, (), max_samples)
     names = list(request.frames) or list(robot.frame_names)
-    check_result_size(request.samples, 7 * len(names))
-    (T,) = yield from in_slices(len(q), lambda part: (robot.frames(q[part], names),))
+    (T,) = yield from _of_states(
+        robot, request, max_samples, (), lambda q: (robot.frames(q, names),), 7 * len(names)
+    )
     _put(response, poses=PoseRows(_good(T)))
 
 
 def jacobian(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
-    check_result_size(request.samples, 6 * robot.nv)
-    (q,) = yield from read_states(robot, request, (), max_samples)
+    def compute(q: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (rows_of_jacobian(robot.jacobian(q, request.frame)),)
 
-    def compute(part: slice) -> tuple[np.ndarray, ...]:
-        return (rows_of_jacobian(robot.jacobian(q[part], request.frame)),)
-
-    (J,) = yield from in_slices(len(q), compute)
+    (J,) = yield from _of_states(robot, request, max_samples, (), compute, 6 * robot.nv)
     _put_matrix(response, _good(J))
 
 
@@ -258,11 +260,11 @@ def deflections(robot: Any, request: Any, response: Any, max_samples: int) -> St
     if wrong.size:
         raise RequestError(f"stations holds {wrong[0]}, expected fractions of the length from 0 to 1")
     check_result_size(request.samples, 16 * max(21, len(stations)))
-    asked = stations if len(stations) else None
+    wanted = stations if len(stations) else None
     known: dict[str, Any] = {}
 
     def compute(part: slice) -> tuple[np.ndarray, ...]:
-        known.update(robot.deflections(q[part], asked))
+        known.update(robot.deflections(q[part], wanted))
         return tuple(values for bent in known.values() for values in bent[1:])
 
     found = iter((yield from in_slices(len(q), compute)))

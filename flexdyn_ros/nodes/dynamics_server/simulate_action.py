@@ -1,8 +1,8 @@
 """The action `~/simulate`: runs of `flexdyn_ros.simulate` on robots of the server, one after the other in a
-thread of its own, with feedback, and cancelled when told.
+thread of its own, with feedback, which can be cancelled.
 
 The thread that spins alone touches ROS: it takes goals, sends feedback and results. The thread that simulates
-tells how far it is, and ends when it is told to.
+tells how far it is, and ends on request.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class SimulateAction:
             "~/simulate",
             self._execute,
             callback_group=ReentrantCallbackGroup(),
-            # a goal that is rejected could not be told why
+            # a goal that is rejected could not say why
             goal_callback=lambda goal: GoalResponse.ACCEPT,
             cancel_callback=self._cancel,
         )
@@ -211,7 +211,7 @@ class _Run:
 
 
 def run_of(robots: Mapping[str, Any], goal: Any) -> Callable[[Callable[[float], None]], Any]:
-    """What simulates as a goal says, called with what is told of the progress; returns the Trajectory.
+    """What simulates as a goal says, called with a function that takes its progress; returns the Trajectory.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Work that is done slice by slice: a generator that says how far it is and is told how many samples come
+"""Work that is done slice by slice: a generator that says how far it is and is sent how many samples come
 next."""
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def in_slices(
     piece : callable
         From a slice of the samples to arrays with one row per sample of it.
     what : str
-        What is computed, for those who are told of the progress.
+        What is computed, for reports of the progress.
     """
     whole: tuple[np.ndarray, ...] | None = None
     done = 0

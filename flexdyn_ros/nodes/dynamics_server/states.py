@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.nodes.dynamics_server.requests import RequestError
-from flexdyn_ros.nodes.ros.conversions import numbers_of
+from flexdyn_ros.nodes.ros.conversions import checked_numbers
 from flexdyn_ros.simulation.steps.stiffness import speed_bounds
 
 __all__ = ["check_state", "read_payload", "read_state"]
@@ -25,12 +25,10 @@ def read_state(robot: Any, state: Any) -> tuple[np.ndarray, np.ndarray]:
     ------
     RequestError, UnknownNameError
     """
-    q = _ordered("state.position", state.position_names, state.positions, robot.q_names)
+    q = _ordered("position", "positions", state, robot.q_names)
     v = np.zeros(robot.nv)
     if len(state.velocities) or state.velocity_names:
-        v = _ordered(
-            "state.velocity", state.velocity_names, state.velocities, robot.v_names, plural="velocities"
-        )
+        v = _ordered("velocity", "velocities", state, robot.v_names)
     if len(state.efforts) not in (0, robot.nu):
         raise RequestError(f"state.efforts has {len(state.efforts)} numbers, expected {robot.nu} or none")
     return q, v
@@ -65,23 +63,22 @@ def check_state(robot: Any, q: np.ndarray, v: np.ndarray) -> None:
         raise RequestError(f"state has an energy of {total} J, expected a finite one")
 
 
-def _ordered(
-    field: str, names: Sequence[str], values: Any, known: Sequence[str], plural: str = "positions"
-) -> np.ndarray:
-    full = f"state.{plural}"
-    array = numbers_of(values)
-    if len(array) != len(known):
-        raise RequestError(f"{full} has {len(array)} numbers, expected {len(known)}")
-    if not np.isfinite(array).all():
-        at = int(np.argmin(np.isfinite(array)))
-        raise RequestError(f"{full}[{at}] is {array[at]}, expected a finite number")
+def _ordered(field: str, plural: str, state: Any, known: Sequence[str]) -> np.ndarray:
+    """Numbers of a coordinate each, in the robot's order."""
+    names, values = getattr(state, f"{field}_names"), getattr(state, plural)
+    field, array = (
+        f"state.{field}",
+        checked_numbers(f"state.{plural}", values, len(known), error=RequestError),
+    )
     if not names:
-        return array.copy()
+        return array
     for name in names:
         if name not in known:
-            raise UnknownNameError(f"coordinate in {field}_names", name, known)
+            raise UnknownNameError(f"coordinate in state.{field}_names", name, known)
     if len(names) != len(known) or len(set(names)) < len(names):
-        raise RequestError(f"{field}_names has {len(names)} names, expected each of the {len(known)} once")
+        raise RequestError(
+            f"state.{field}_names has {len(names)} names, expected each of the {len(known)} once"
+        )
     order = {name: i for i, name in enumerate(names)}
     return array[[order[name] for name in known]]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from flexdyn_ros.nodes.hydraulic_actuators.policy import Actuation
@@ -28,18 +30,5 @@ def hydraulic_health(
         message = "; ".join([disagreement, *conditions] if disagreement else conditions)
     elif counters.rejected:
         message = f"{counters.rejected} refused, last: {counters.last_rejection}"
-    values = {
-        "ticks": counters.ticks,
-        "commands": counters.commands,
-        "leg_states": counters.leg_states,
-        "rejected": counters.rejected,
-        "last_rejection": counters.last_rejection,
-        "stale_commands": counters.stale_commands,
-        "stale_leg_states": counters.stale_leg_states,
-        "repeated_leg_states": counters.repeated,
-        "ticks_saturated": counters.saturated,
-        "ticks_cavitating": counters.cavitating,
-        "most_evaluations_per_tick": counters.most_attempts,
-        "enabled": str(actuation.enabled).lower(),
-    }
+    values = asdict(counters) | {"enabled": str(actuation.enabled).lower()}
     return status(level, f"{node}: legs", message, values)

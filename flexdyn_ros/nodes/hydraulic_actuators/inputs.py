@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.nodes.ros.conversions import numbers_of
+from flexdyn_ros.nodes.ros.conversions import checked_numbers, places_of
 
 __all__ = ["HydraulicOrder", "HydraulicRanges", "InputError", "read_command", "read_leg_state"]
 
-#: how far a length may lie outside the stroke [m], and a command beyond its range (parallel specification 12)
+#: how far a length may lie outside the stroke [m], and a command beyond its range, as
+#: docs/hydraulic_actuators.md has it
 BEYOND_STROKE, BEYOND_RANGE = 0.05, 0.01
 VALVE, FORCE = 0, 1
 
@@ -36,7 +36,7 @@ class HydraulicRanges(NamedTuple):
 
 
 class HydraulicOrder(NamedTuple):
-    """What the legs are told: forces [N] or valve openings (n,), in the order of the description."""
+    """Commands of the legs: forces [N] or valve openings (n,), in the order of the description."""
 
     force: bool
     values: np.ndarray
@@ -51,12 +51,12 @@ def read_leg_state(message: Any, ranges: HydraulicRanges) -> tuple[np.ndarray, n
     ------
     InputError
     """
-    order = _order(message.name, ranges.names, "name")
-    lengths = _numbers("position", message.position, len(message.name))[order]
-    rates = _numbers("velocity", message.velocity, len(message.name))[order]
+    order = places_of(message.name, ranges.names, "name", InputError)
+    lengths = checked_numbers("position", message.position, len(message.name), error=InputError)[order]
+    rates = checked_numbers("velocity", message.velocity, len(message.name), error=InputError)[order]
     forces = None
     if len(message.effort):
-        forces = _numbers("effort", message.effort, len(message.name))[order]
+        forces = checked_numbers("effort", message.effort, len(message.name), error=InputError)[order]
     for i, name in enumerate(ranges.names):
         low, high = ranges.shortest[i] - BEYOND_STROKE, ranges.longest[i] + BEYOND_STROKE
         if not low <= lengths[i] <= high:
@@ -76,12 +76,12 @@ def read_command(message: Any, ranges: HydraulicRanges) -> HydraulicOrder:
     if message.mode not in (VALVE, FORCE):
         raise InputError(f"mode is {message.mode}, expected VALVE (0) or FORCE (1)")
     names = message.names or ranges.names
-    values = _numbers("values", message.values, len(names))
+    values = checked_numbers("values", message.values, len(names), error=InputError)
     if message.names:
         unknown = [name for name in message.names if name not in ranges.names]
         if unknown:
             raise InputError(f"names has {unknown[0]!r}, expected {', '.join(ranges.names)}")
-        values = values[_order(message.names, ranges.names, "names")]
+        values = values[places_of(message.names, ranges.names, "names", InputError)]
     force = message.mode == FORCE
     limits = ranges.largest_force if force else np.ones(len(ranges.names))
     for i, name in enumerate(ranges.names):
@@ -89,25 +89,3 @@ def read_command(message: Any, ranges: HydraulicRanges) -> HydraulicOrder:
             unit = " N" if force else ""
             raise InputError(f"value of {name} is {values[i]:g}{unit}, expected at most {limits[i]:g}{unit}")
     return HydraulicOrder(force, np.clip(values, -limits, limits))
-
-
-def _order(given: Sequence[str], wanted: Sequence[str], field: str) -> list[int]:
-    """Where the wanted names are among the given ones."""
-    at = {name: i for i, name in enumerate(given)}
-    if len(at) < len(given):
-        twice = next(name for name in at if list(given).count(name) > 1)
-        raise InputError(f"{field} has {twice!r} more than once")
-    missing = [name for name in wanted if name not in at]
-    if missing:
-        raise InputError(f"{field} lacks {', '.join(missing)}, expected all of {', '.join(wanted)}")
-    return [at[name] for name in wanted]
-
-
-def _numbers(field: str, values: Any, size: int) -> np.ndarray:
-    if len(values) != size:
-        raise InputError(f"{field} has {len(values)} numbers, expected {size}")
-    array = numbers_of(values).copy()
-    if not np.isfinite(array).all():
-        at = int(np.argmin(np.isfinite(array)))
-        raise InputError(f"{field}[{at}] is {array[at]}, expected a finite number")
-    return array

@@ -5,25 +5,16 @@ from __future__ import annotations
 from array import array
 from typing import Any
 
+from flexdyn_interfaces.msg import HydraulicState
 from flexdyn_ros.families.actuators.hydraulics import Cylinders
 from flexdyn_ros.nodes.ros.conversions import doubles
 
 __all__ = ["disagreement", "fill_hydraulic_state", "pace_word"]
 
-#: fields of the message that are fields of the state as well
-FIELDS = (
-    "force",
-    "force_hydraulic",
-    "force_friction",
-    "force_stop",
-    "pressure_bore",
-    "pressure_rod",
-    "flow_bore",
-    "flow_rod",
-    "spool",
-    "valve_command",
-    "stroke",
-)
+#: fields of the message that are fields of the state as well, in their order
+FIELDS = [
+    name for name, kind in HydraulicState.get_fields_and_field_types().items() if kind == "sequence<double>"
+]
 
 
 def pace_word(lockstep: bool) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from math import inf
 from typing import Any
 
@@ -20,7 +19,7 @@ from flexdyn_ros.nodes.hydraulic_actuators.parameters import HydraulicActuatorsP
 from flexdyn_ros.nodes.hydraulic_actuators.policy import Actuation, Limits, ranges_of
 from flexdyn_ros.nodes.ros.conversions import doubles
 from flexdyn_ros.nodes.ros.declaration import declare
-from flexdyn_ros.nodes.ros.managed import ManagedNode, run
+from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
 from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 
@@ -55,7 +54,7 @@ class HydraulicActuators(ManagedNode):
         self._state = HydraulicState(names=list(hydraulics.names))
         self._force.header.frame_id = pace_word(settings.lockstep)
         self._forget_time()
-        waits = "time stands still" if settings.lockstep else "no force published"
+        waits = "the simulation pauses" if settings.lockstep else "no force published"
         self._silence = self.watch_input("leg states", waits)
         self._said: tuple[str, ...] = ()
         self._disagreement = ""
@@ -138,7 +137,7 @@ class HydraulicActuators(ManagedNode):
         legs = (message.position, message.velocity)
         if stamp == self._stamp and legs == self._legs:
             if self._is_answered:
-                self._actuation.counters.repeated += 1
+                self._actuation.counters.repeated_leg_states += 1
                 self._send(True)
                 return
         elif self._stamp is not None and stamp <= self._stamp:
@@ -223,9 +222,7 @@ class HydraulicActuators(ManagedNode):
         return [hydraulic_health(name, self._actuation, self._disagreement, silence)]
 
 
-def main(args: list[str] | None = None) -> None:
-    """Entry point."""
-    sys.exit(run(HydraulicActuators, args))
+main = executable(HydraulicActuators)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What hydraulic legs do with inputs that are fresh, old, missing or wrong; no ROS in it.
 
-Parallel specification, section 12, "Validity and safety". Times are seconds of one clock that the caller
+docs/hydraulic_actuators.md, "What it does when". Times are seconds of one clock that the caller
 keeps.
 """
 
@@ -13,12 +13,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.families.actuators.hydraulics import Cylinders, Hydraulics
-from flexdyn_ros.families.actuators.kernels.memory import (
-    FAULT,
-    INPUT_REJECTED,
-    STALE_COMMAND,
-    STALE_LEG_STATE,
-)
+from flexdyn_ros.families.actuators.kernels import memory as cylinder
 from flexdyn_ros.nodes.hydraulic_actuators.inputs import (
     HydraulicOrder,
     HydraulicRanges,
@@ -26,11 +21,12 @@ from flexdyn_ros.nodes.hydraulic_actuators.inputs import (
     read_command,
     read_leg_state,
 )
+from flexdyn_ros.nodes.ros.silence import is_stale
 
 __all__ = ["Actuation", "Counters", "Limits", "ranges_of"]
 
-#: seconds in which valves close when a command is stale, and a jump of the clock that is no step any more
-CLOSING_TIME, CLOCK_JUMP = 0.05, 0.1
+#: seconds in which valves close when a command is stale
+CLOSING_TIME = 0.05
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class Limits:
 
 @dataclass
 class Counters:
-    """What happened since the start."""
+    """What happened since the start, as the diagnostics have it."""
 
     ticks: int = 0
     commands: int = 0
@@ -61,10 +57,10 @@ class Counters:
     last_rejection: str = ""
     stale_commands: int = 0
     stale_leg_states: int = 0
-    saturated: int = 0
-    cavitating: int = 0
-    most_attempts: int = 0
-    repeated: int = 0
+    repeated_leg_states: int = 0
+    ticks_saturated: int = 0
+    ticks_cavitating: int = 0
+    most_evaluations_per_tick: int = 0
 
 
 def ranges_of(robot_description: Any, hydraulics: Hydraulics, max_velocity: float) -> HydraulicRanges:
@@ -93,7 +89,7 @@ class _Age:
 
 @dataclass
 class Actuation:
-    """Six legs, what they were last told and what they last saw.
+    """Six legs, with their last command and last leg state.
 
     Parameters
     ----------
@@ -167,7 +163,7 @@ class Actuation:
         return self._lengths, self._rates
 
     def conditions(self) -> tuple[str, ...]:
-        """What keeps the legs from doing as told, if anything."""
+        """What keeps the legs from following commands, if anything."""
         if self.fault:
             return (f"fault: {self.fault}; valves closed until reset",)
         if self.is_waiting:
@@ -175,16 +171,16 @@ class Actuation:
             if self._order is None and not self.limits.lockstep:
                 missing.append("command")
             return (f"waiting for {' and '.join(missing)}",)
-        told = []
+        found = []
         if self._state_age.stale:
-            told.append("no leg state: valves closed, no force published")
+            found.append("no leg state: valves closed, no force published")
         if self._order is None:
-            told.append("no command yet: valves closed")
+            found.append("no command yet: valves closed")
         elif self._command_age.stale:
-            told.append(f"no command: {self.limits.on_stale_command}")
+            found.append(f"no command: {self.limits.on_stale_command}")
         if not self.enabled:
-            told.append("disabled: valves closed")
-        return tuple(told)
+            found.append("disabled: valves closed")
+        return tuple(found)
 
     @property
     def is_waiting(self) -> bool:
@@ -257,7 +253,7 @@ class Actuation:
         force, values = self._told(now, blind)
         if self.cylinders.tick(lengths, rates, values, dt, force=force):
             self.fault = "a state would not have been finite"
-            self.cylinders["flags"][:] = FAULT
+            self.cylinders["flags"][:] = cylinder.FAULT
             return False
         self._note_flags()
         return not blind and bool(np.isfinite(self.cylinders["force"]).all())
@@ -274,7 +270,8 @@ class Actuation:
     def _told(self, now: float, blind: bool) -> tuple[bool, np.ndarray]:
         """What the valves do now: the command while it is fresh, else close, or lower."""
         assert self.cylinders is not None
-        stale = self._order is None or now - self._command_age.time > self.limits.command_timeout
+        too_old = is_stale((self._command_age.time,), (now,), self.limits.command_timeout)
+        stale = self._order is None or bool(too_old)
         self.counters.stale_commands += self._order is not None and stale and not self._command_age.stale
         self._command_age.stale = stale
         if blind:
@@ -295,10 +292,14 @@ class Actuation:
         """Add the flags of the inputs to those of the cylinders, and count."""
         assert self.cylinders is not None
         flags = self.cylinders["flags"]
-        more = STALE_COMMAND * self._command_age.stale + STALE_LEG_STATE * self._state_age.stale
-        more += INPUT_REJECTED * (self._command_age.refused or self._state_age.refused)
+        more = (
+            cylinder.STALE_COMMAND * self._command_age.stale
+            + cylinder.STALE_LEG_STATE * self._state_age.stale
+        )
+        more += cylinder.INPUT_REJECTED * (self._command_age.refused or self._state_age.refused)
         flags += more
         seen = int(np.bitwise_or.reduce(flags.astype(np.int64)))
-        self.counters.saturated += seen & 1
-        self.counters.cavitating += bool(seen & 8)
-        self.counters.most_attempts = max(self.counters.most_attempts, int(self.cylinders["attempts"].max()))
+        counters, attempts = self.counters, int(self.cylinders["attempts"].max())
+        counters.ticks_saturated += seen & 1
+        counters.ticks_cavitating += bool(seen & 8)
+        counters.most_evaluations_per_tick = max(counters.most_evaluations_per_tick, attempts)

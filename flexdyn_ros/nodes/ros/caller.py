@@ -79,8 +79,8 @@ def _ask(kind: Any, topic: str, request: Any, timeout: float) -> Any:
         client = node.create_client(kind, topic)
         if not client.wait_for_service(timeout):
             raise FlexdynError(f"no service {topic} within {timeout:g} s")
-        # a server may come to know a new client late, and its first answer is then lost: what may be asked
-        # twice is asked again, and the first answer that comes is taken
+        # a server may come to know a new client late, and its first answer is then lost: what may be sent
+        # twice is sent again, and the first answer that comes is taken
         begin, futures = time.monotonic(), [client.call_async(request)]
         while (waited := time.monotonic() - begin) < timeout:
             executor.spin_once(timeout_sec=0.05)

@@ -5,7 +5,7 @@ happens here and nowhere else."""
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import copysign, isfinite, sqrt
 from typing import Any
 
@@ -17,6 +17,7 @@ from flexdyn_interfaces.msg import Coordinate as CoordinateMsg
 from flexdyn_interfaces.msg import DynamicsState
 
 __all__ = [
+    "checked_numbers",
     "coordinate_message",
     "doubles",
     "duration_seconds",
@@ -24,6 +25,7 @@ __all__ = [
     "finite",
     "matrix_from_pose",
     "numbers_of",
+    "places_of",
     "pose_message",
     "poses_from_matrices",
     "quaternion_of",
@@ -33,6 +35,7 @@ __all__ = [
     "seconds_of",
     "time_message",
     "transform_message",
+    "twice",
     "twist_message",
     "vector_message",
     "wrench_message",
@@ -50,6 +53,49 @@ def doubles(values: Any) -> array:
 def numbers_of(values: Any) -> np.ndarray:
     """A float64[] field as a float64 array that shares its memory."""
     return np.frombuffer(values, dtype=np.float64) if len(values) else np.empty(0)
+
+
+#: makes what is raised from a text
+MakeError = Callable[[str], Exception]
+
+
+def checked_numbers(
+    field: str,
+    values: Any,
+    size: int,
+    of: str = "",
+    error: MakeError = ValueError,
+    *,
+    only: Any = slice(None),
+) -> np.ndarray:
+    """A float64[] field of `size` numbers as a new array, or some of its entries, all finite; else an error
+    that names the field, and `of` what there must be a number each."""
+    if len(values) != size:
+        raise error(f"{field} has {len(values)} numbers, expected {size}{of and f' (as many as {of})'}")
+    array = np.array(numbers_of(values)[only])
+    if not np.isfinite(array).all():
+        at = int(np.argmin(np.isfinite(array)))
+        where = np.arange(size)[only][at]
+        raise error(f"{field}[{where}] is {array[at]}, expected a finite number")
+    return array
+
+
+def places_of(
+    given: Sequence[str], wanted: Iterable[str], field: str = "name", error: MakeError = ValueError
+) -> list[int]:
+    """Where the wanted names are among the given ones, each of which must be there once."""
+    at = {name: i for i, name in enumerate(given)}
+    if len(at) < len(given):
+        raise error(f"{field} has {twice(given)!r} more than once")
+    missing = [name for name in wanted if name not in at]
+    if missing:
+        raise error(f"{field} lacks {', '.join(missing)}, expected all of {', '.join(wanted)}")
+    return [at[name] for name in wanted]
+
+
+def twice(names: Sequence[str]) -> str:
+    """The first of the names that is there more than once."""
+    return next(name for i, name in enumerate(names) if name in names[i + 1 :])
 
 
 def finite(values: Iterable[float]) -> bool:

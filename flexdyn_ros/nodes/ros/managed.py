@@ -1,5 +1,5 @@
-"""What all nodes have in common: life cycle with autostart, and a process that ends with exit code 0 when
-told to."""
+"""What all nodes have in common: life cycle with autostart, and a process that ends with exit code 0 at
+a signal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from flexdyn_ros.nodes.ros.queues import LATCHED, REQUESTS
 from flexdyn_ros.nodes.ros.silence import Silence
 from flexdyn_ros.nodes.ros.start_watch import joining
 
-__all__ = ["INACTIVE", "ManagedNode", "run"]
+__all__ = ["INACTIVE", "ManagedNode", "executable", "run"]
 
 #: why a service that needs an active node refuses
 INACTIVE = "the node is not active, expected an active one (lifecycle transition activate)"
@@ -85,11 +85,11 @@ class ManagedNode(LifecycleNode):
         return True
 
     def create_wall_timer(self, period: float, callback: Callable[[], None]) -> Any:
-        """A timer [s] that goes on when simulated time stands still or jumps: for health, not for control."""
+        """A timer [s] that goes on when simulated time pauses or jumps: for health, not for control."""
         return self.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def create_lifecycle_publisher(self, *args: Any, **options: Any) -> Any:
-        """As of every lifecycle node; what the middleware does not take is told, not raised."""
+        """As of every lifecycle node; what the middleware does not take is logged, not raised."""
         return self.outbox.guarded(super().create_lifecycle_publisher(*args, **options))
 
     # ---- what `setup` makes and cleanup destroys ----
@@ -192,13 +192,23 @@ class ManagedNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
 
+def executable(make_node: Callable[[], ManagedNode]) -> Callable[..., None]:
+    """The entry point of a node: runs it and ends the process with its exit code."""
+
+    def main(args: list[str] | None = None) -> None:
+        """Entry point."""
+        sys.exit(run(make_node, args))
+
+    return main
+
+
 def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> int:
     """Run one node until SIGINT, SIGTERM or the shutdown of its context; the exit code.
 
     The main thread waits for the signals, so that they never interrupt a callback and a second one changes
     nothing; the executor spins in a thread of its own.
     """
-    told = _listen_to_signals()
+    signals = _listen_to_signals()
     try:
         with joining():
             rclpy.init(
@@ -217,7 +227,7 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
         target=_spin, args=(executor, node, failures, ending), name="executor", daemon=True
     )
     spinner.start()
-    while spinner.is_alive() and not select.select([told], [], [], 0.2)[0]:
+    while spinner.is_alive() and not select.select([signals], [], [], 0.2)[0]:
         pass
     ending.set()
     threading.Thread(target=_end_anyway, args=(len(failures),), daemon=True).start()
@@ -238,12 +248,12 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
 def _listen_to_signals() -> socket.socket:
     """A socket that becomes readable at the first SIGINT or SIGTERM, whichever thread the system gives it
     to."""
-    told, tell = socket.socketpair()
+    signals, tell = socket.socketpair()
     tell.setblocking(False)
     for number in SIGNALS:
         signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(tell.detach(), warn_on_full_buffer=False)
-    return told
+    return signals
 
 
 def _spin(
@@ -254,14 +264,14 @@ def _spin(
             _spin_once(executor, node)
     except ExternalShutdownException:
         pass
-    except BaseException as failure:  # noqa: BLE001  told by the main thread
+    except BaseException as failure:  # noqa: BLE001  printed by the main thread
         # what a callback runs into while the context goes away is part of ending
         if executor.context.ok() and not ending.is_set():
             failures.append(failure)
 
 
 def _spin_once(executor: SingleThreadedExecutor, node: Any) -> None:
-    """One callback; an answer that the middleware does not take is lost and told, and does not end the
+    """One callback; an answer that the middleware does not take is lost and logged, and does not end the
     node."""
     try:
         executor.spin_once()

@@ -1,4 +1,4 @@
-"""Messages that the middleware does not take are counted and told; a node does not end by one.
+"""Messages that the middleware does not take are counted and logged; a node does not end by one.
 
 On a machine that is overloaded, Fast DDS gives a message up that it could not write within its time. rclpy
 makes that an exception where the message is published: in the thread that simulates, or in the executor.

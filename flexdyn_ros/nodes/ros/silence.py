@@ -1,25 +1,34 @@
-"""Inputs on which nothing comes any more are told: a node that waits says for what."""
+"""Inputs without messages are reported: a node that waits says for what."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["Silence"]
+import numpy as np
 
-#: seconds without a message that are told, and between looks: together well below two seconds
+__all__ = ["Silence", "is_stale"]
+
+#: seconds without a message that are reported, and between looks: together well below two seconds
 LONGEST, INTERVAL = 0.75, 0.25
+
+
+def is_stale(came: Sequence[Any], now: Sequence[float], limit: float) -> Any:
+    """Whether what came at some time is older than `limit` [s] by every clock: simulated time
+    pauses, and wall time goes on. came: times by each clock, numbers or arrays alike."""
+    return np.logical_and.reduce([time - then > limit for then, time in zip(came, now, strict=True)])
 
 
 class Silence:
     """Says in the log, once, that nothing comes on a topic, and that something comes again.
 
-    Wall time counts: simulated time stands still when a simulator is silent.
+    Wall time counts: simulated time pauses when a simulator is silent.
 
     Parameters
     ----------
     node : ManagedNode
-        Nothing is said while it is not active.
+        Nothing is logged while it is not active.
     topic : str
         What is heard, as the log is to call it.
     consequence : str

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 
 __all__ = ["joining", "stand_by"]
 
-#: seconds after which a node that has not joined is told
+#: seconds after which the watch reports a node that has not joined
 PATIENCE = 10.0
 #: ports of Fast DDS in shared memory; an empty one, left by a process that was killed, hangs who opens it
 PORTS = "/dev/shm/fastdds_port*"
 
-#: process id of the watch, and the pipe on which it is told how far the node is
+#: process id of the watch, and the pipe that says how far the node is
 _watch: tuple[int, int] | None = None
 
 

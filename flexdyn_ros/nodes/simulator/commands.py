@@ -11,13 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.nodes.controllers.trajectory import (
-    JointPath,
-    TrajectoryError,
-    UnknownJointError,
-    read_path,
-)
-from flexdyn_ros.nodes.ros.conversions import numbers_of, seconds_of
+from flexdyn_ros.nodes.controllers.trajectory import JointPath, TrajectoryError, UnknownJointError, read_path
+from flexdyn_ros.nodes.ros.conversions import checked_numbers, seconds_of, twice
+from flexdyn_ros.nodes.ros.silence import is_stale
 
 __all__ = ["Command", "CommandBook", "CommandError", "Order"]
 
@@ -33,11 +29,11 @@ class CommandError(ValueError):
 
 @dataclass(frozen=True)
 class Command:
-    """What every coordinate (nv,) is told to do. Frozen: a new command is a new record, swapped in at once.
+    """The command of every coordinate (nv,). Frozen: a new command is a new record, swapped in at once.
 
     A coordinate has an effort, a position, a velocity, several of them or none. sim_time and wall_time are
-    those at which it was told [s], inf where it does not age; meant_for: the simulated time of its stamp, or
-    when it was told, inf where a position does not move on. compensate: gravity is balanced where it is
+    those at which it came [s], inf where it does not age; meant_for: the simulated time of its stamp, or
+    when it came, inf where a position does not move on. compensate: gravity is balanced where it is
     servoed without an effort.
     """
 
@@ -55,7 +51,7 @@ class Command:
 
     @classmethod
     def none(cls, nv: int) -> Command:
-        """Nothing is told: no effort, no servo."""
+        """No command: no effort, no servo."""
         no = np.zeros(nv, dtype=bool)
         ageless = np.full(nv, inf)
         return cls(np.zeros(nv), np.zeros(nv), np.zeros(nv), no, no, no, no, ageless, ageless, ageless)
@@ -140,7 +136,7 @@ class CommandBook:
         self._order: Order | None = None
         self._ordered: Command | None = None
         self.accepted = self.rejected = 0
-        #: how often each coordinate (nv,) was told something else, or to forget it
+        #: how often each coordinate (nv,) got another command, or none
         self.turns = np.zeros(robot.nv, dtype=np.int64)
         self.last_rejection = ""
         self.stale: tuple[str, ...] = ()
@@ -153,18 +149,18 @@ class CommandBook:
         taken."""
         names = list(message.name)
         if not names:
-            raise self._refused("name is empty, expected the names of the joints that are commanded")
+            raise self.refuse("name is empty, expected the names of the joints that are commanded")
         if len(set(names)) < len(names):
-            raise self._refused(f"name has {_twice(names)!r} more than once")
+            raise self.refuse(f"name has {twice(names)!r} more than once")
         rows = np.array([self._checked_row(name) for name in names], dtype=np.int64)
         arrays = {
             field: self._checked_array(field, getattr(message, field), len(names), "name")
             for field in ("position", "velocity", "effort")
         }
         if all(array is None for array in arrays.values()):
-            raise self._refused("position, velocity and effort are all empty, expected at least one")
+            raise self.refuse("position, velocity and effort are all empty, expected at least one")
         if self._interface != "effort" and arrays["position"] is None and arrays["velocity"] is None:
-            raise self._refused(f"effort alone, but command_interface is {self._interface}")
+            raise self.refuse(f"effort alone, but command_interface is {self._interface}")
         stamp = seconds_of(message.header.stamp)
         self._take(rows, arrays, sim_time, wall_time, stamp if 0.0 < stamp <= sim_time else sim_time)
 
@@ -172,19 +168,18 @@ class CommandBook:
         """A Float64MultiArray in the order of parameter `joints`, meaning what command_interface says."""
         values = self._checked_array("data", message.data, len(self.joints), "parameter joints")
         if values is None:
-            raise self._refused(f"data is empty, expected {len(self.joints)} numbers")
+            raise self.refuse(f"data is empty, expected {len(self.joints)} numbers")
         arrays = dict.fromkeys(("position", "velocity", "effort"))
         self._take(self._array_rows, arrays | {self._interface: values}, sim_time, wall_time)
 
     def take_efforts(self, values: np.ndarray) -> None:
         """Efforts (nu,) that are held until the next command, whatever their age (lockstep)."""
-        if not np.isfinite(values).all():
-            raise self._refused(f"efforts hold {values[~np.isfinite(values)][0]}, expected finite numbers")
+        values = checked_numbers("efforts", values, len(values), error=self.refuse)
         idle = [
             c.name for c in self.robot.coordinates if c.name not in self.actuated and values[c.v_index] != 0.0
         ]
         if idle:
-            raise self._refused(
+            raise self.refuse(
                 f"effort of {idle[0]} is {values[self._rows[idle[0]]]}, expected 0: it is not actuated"
             )
         rows = np.array([self._rows[name] for name in sorted(self.actuated)], dtype=np.int64)
@@ -207,7 +202,7 @@ class CommandBook:
         try:
             path = read_path(message, self._rows, sim_time, q[self.positions], v)
         except TrajectoryError as error:
-            raise self._refused(str(error)) from error
+            raise self.refuse(str(error)) from error
         here = q[self.positions[path.rows]]
         with self._lock:
             before = self._command.path
@@ -266,9 +261,9 @@ class CommandBook:
 
     def _checked_row(self, name: str) -> int:
         if name not in self._rows:
-            raise self._refused(f"unknown joint {name!r}, expected one of {', '.join(sorted(self.actuated))}")
+            raise self.refuse(f"unknown joint {name!r}, expected one of {', '.join(sorted(self.actuated))}")
         if name not in self.actuated:
-            raise self._refused(
+            raise self.refuse(
                 f"joint {name!r} is not actuated, expected one of {', '.join(sorted(self.actuated))}"
             )
         return self._rows[name]
@@ -279,20 +274,13 @@ class CommandBook:
         return self._rows[name]
 
     def _checked_array(self, field: str, values: Any, size: int, of: str) -> np.ndarray | None:
-        if len(values) == 0:
-            return None
-        if len(values) != size:
-            raise self._refused(f"{field} has {len(values)} numbers, expected {size} (as many as {of})")
-        array = numbers_of(values).copy()
-        if not np.isfinite(array).all():
-            at = int(np.argmin(np.isfinite(array)))
-            raise self._refused(f"{field}[{at}] is {array[at]}, expected a finite number")
-        return array
+        return checked_numbers(field, values, size, of, self.refuse) if len(values) else None
 
-    def _refused(self, message: str) -> CommandError:
+    def refuse(self, error: object) -> CommandError:
+        """Count a command that is not taken, here or elsewhere; the error to be raised."""
         self.rejected += 1
-        self.last_rejection = message
-        return CommandError(message)
+        self.last_rejection = str(error)
+        return CommandError(str(error))
 
     # ---- what the loop calls ----
 
@@ -302,8 +290,8 @@ class CommandBook:
             self._begin(q)
         command = self._command
         if self._timeout > 0.0:
-            limit = self._timeout
-            stale = (sim_time - command.sim_time > limit) & (wall_time - command.wall_time > limit)
+            given = command.sim_time, command.wall_time
+            stale = is_stale(given, (sim_time, wall_time), self._timeout)
             if stale.any():
                 command = self._make_safe(command, np.flatnonzero(stale), q)
         if command.path is not None:
@@ -319,9 +307,9 @@ class CommandBook:
         self._to_begin = False
         with self._lock:
             command = self._command
-            told = command.has_effort | command.has_position | command.has_velocity
+            commanded = command.has_effort | command.has_position | command.has_velocity
             rows = np.array([self._rows[name] for name in sorted(self.actuated)], dtype=np.int64)
-            rows = rows[~told[rows]]
+            rows = rows[~commanded[rows]]
             kept, base = command.path, replace(command, path=None)
             safe = base.with_rows(rows, **self._safety(self._at_first, rows, q))
             self._command = replace(safe, path=kept)
@@ -399,7 +387,3 @@ class CommandBook:
         with self._lock:
             if self._command is command:
                 self._command = held
-
-
-def _twice(names: list[str]) -> str:
-    return next(name for name in names if names.count(name) > 1)

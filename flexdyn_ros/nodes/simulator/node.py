@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from functools import wraps
 from math import inf
 from typing import Any
 
@@ -27,7 +28,7 @@ from flexdyn_ros.nodes.dynamics_server.requests import RequestError, efforts_of
 from flexdyn_ros.nodes.dynamics_server.states import check_state, read_payload, read_state
 from flexdyn_ros.nodes.ros.conversions import duration_seconds, wrench_vector
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
-from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, run
+from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, executable
 from flexdyn_ros.nodes.ros.queues import COMMANDS
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.nodes.simulator.commands import CommandBook, CommandError
@@ -44,6 +45,28 @@ from flexdyn_ros.nodes.simulator.trajectories import SimulatedTrajectories
 from flexdyn_ros.robot.coordinates import has_legs
 
 __all__ = ["Simulator", "main"]
+
+
+def _refuse(response: Any, error: Exception) -> Any:
+    response.success, response.message = False, str(error)
+    return response
+
+
+def _answering(work: Callable[[Any, Any, Any], None]) -> Callable[[Any, Any, Any], Any]:
+    """The callback of a service: success, or what is wrong with the request, or with the robot that it
+    names."""
+
+    @wraps(work)
+    def callback(node: Simulator, request: Any, response: Any) -> Any:
+        try:
+            node._check_robot(getattr(request, "robot", ""))
+            work(node, request, response)
+        except (FlexdynError, RequestError, ValueError) as error:
+            return _refuse(response, error)
+        response.success = True
+        return response
+
+    return callback
 
 
 class Simulator(ManagedNode):
@@ -271,10 +294,7 @@ class Simulator(ManagedNode):
             frame = message.header.frame_id.removeprefix(self._settings.frame_prefix)
             self._load(frame, frame, message.wrench, inf)
         except (FlexdynError, RequestError) as error:
-            book = self._simulation.book
-            book.rejected += 1
-            book.last_rejection = str(error)
-            self._tell_rejection(error)
+            self._tell_rejection(self._simulation.book.refuse(error))
 
     def _tell_rejection(self, error: Exception) -> None:
         self.get_logger().warning(f"command refused: {error}", throttle_duration_sec=1.0)
@@ -315,15 +335,12 @@ class Simulator(ManagedNode):
             response.success, response.message = True, f"paused at {self._simulation.stepper.t:.6f} s"
         return response
 
-    def _on_resume(self, request: Any, response: Any) -> Any:
-        try:
-            self._check_readiness()
-        except RequestError as error:
-            return _refuse(response, error)
+    @_answering
+    def _on_resume(self, request: Any, response: Any) -> None:
+        self._check_readiness()
         self._user_paused = False
         self._pace.resume()
-        response.success, response.message = True, f"running from {self._simulation.stepper.t:.6f} s"
-        return response
+        response.message = f"running from {self._simulation.stepper.t:.6f} s"
 
     async def _on_step(self, request: Any, response: Any) -> Any:
         """Pause, apply, advance, return the state."""
@@ -359,61 +376,40 @@ class Simulator(ManagedNode):
             return
         if not request.effort_names and len(efforts) != robot.nu:
             raise RequestError(f"efforts has {len(efforts)} numbers, expected {robot.nu} or none")
-        told = efforts_of(robot, request, 1)[0].copy() if request.effort_names else np.array(efforts)
+        tau = efforts_of(robot, request, 1)[0].copy() if request.effort_names else np.array(efforts)
         with self._pace.between_ticks():
-            self._simulation.book.take_efforts(told)
+            self._simulation.book.take_efforts(tau)
 
-    def _on_get_dynamics_state(self, request: Any, response: Any) -> Any:
-        try:
-            self._check_robot(request.robot)
-        except RequestError as error:
-            return _refuse(response, error)
+    @_answering
+    def _on_get_dynamics_state(self, request: Any, response: Any) -> None:
         with self._pace.between_ticks():
             response.state = self._telemetry.state()
-        response.success = True
-        return response
 
-    def _on_set_dynamics_state(self, request: Any, response: Any) -> Any:
-        try:
-            self._check_robot(request.robot)
-            q, v = read_state(self._simulation.robot, request.state)
-            check_state(self._simulation.robot, q, v)
-            with self._pace.between_ticks():
-                self._simulation.set_state(q, v)
-                self._telemetry.publish_now()
-        except (FlexdynError, RequestError) as error:
-            return _refuse(response, error)
+    @_answering
+    def _on_set_dynamics_state(self, request: Any, response: Any) -> None:
+        q, v = read_state(self._simulation.robot, request.state)
+        check_state(self._simulation.robot, q, v)
+        with self._pace.between_ticks():
+            self._simulation.set_state(q, v)
+            self._telemetry.publish_now()
         self._go_on()
-        response.success = True
-        return response
 
-    def _on_apply_wrench(self, request: Any, response: Any) -> Any:
-        try:
-            self._check_robot(request.robot)
-            duration = duration_seconds(request.duration)
-            if duration < 0.0:
-                raise RequestError(f"duration is {duration} s, expected at least 0")
-            self._load(
-                request.wrench.frame, request.wrench.axes or None, request.wrench.wrench, duration or inf
-            )
-        except (FlexdynError, RequestError) as error:
-            return _refuse(response, error)
-        response.success = True
-        return response
+    @_answering
+    def _on_apply_wrench(self, request: Any, response: Any) -> None:
+        duration = duration_seconds(request.duration)
+        if duration < 0.0:
+            raise RequestError(f"duration is {duration} s, expected at least 0")
+        wrench = request.wrench
+        self._load(wrench.frame, wrench.axes or None, wrench.wrench, duration or inf)
 
-    def _on_set_payload(self, request: Any, response: Any) -> Any:
-        try:
-            self._check_robot(request.robot)
-            if not self._pace.paused:
-                raise RequestError("the simulation runs, expected it to be paused")
-            payload = read_payload(self._simulation.robot, request)
-            with self._pace.between_ticks():
-                self._simulation.set_payload(*payload)
-                self._telemetry.follow_robot()
-        except (FlexdynError, RequestError, ValueError) as error:
-            return _refuse(response, error)
-        response.success = True
-        return response
+    @_answering
+    def _on_set_payload(self, request: Any, response: Any) -> None:
+        if not self._pace.paused:
+            raise RequestError("the simulation runs, expected it to be paused")
+        payload = read_payload(self._simulation.robot, request)
+        with self._pace.between_ticks():
+            self._simulation.set_payload(*payload)
+            self._telemetry.follow_robot()
 
     def _check_readiness(self) -> None:
         if not self.is_active:
@@ -439,14 +435,7 @@ class Simulator(ManagedNode):
         return statuses
 
 
-def _refuse(response: Any, error: Exception) -> Any:
-    response.success, response.message = False, str(error)
-    return response
-
-
-def main(args: list[str] | None = None) -> None:
-    """Entry point."""
-    sys.exit(run(Simulator, args))
+main = executable(Simulator)
 
 
 if __name__ == "__main__":

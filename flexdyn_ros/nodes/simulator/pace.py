@@ -58,7 +58,7 @@ class Pace:
     """
 
     def __init__(self, tick: Callable[[int], bool], step: float, factor: float, *, priority: int = 0) -> None:
-        self._tick, self._step, self._factor = tick, step, factor
+        self._tick, self._step = tick, step
         self._priority = priority
         # a tick lasts a millisecond or more of wall time: shorter steps are taken several at a time
         self._steps = max(1, round(0.001 * factor / step)) if factor > 0.0 else max(1, round(0.01 / step))

@@ -75,7 +75,7 @@ class Recorder:
         self._queue: SimpleQueue[tuple[int, bytes, int] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="recorder", daemon=True)
         self._thread.start()
-        # a node that is told to end is not cleaned up
+        # a node that ends by a signal is not cleaned up
         atexit.register(self.close)
 
     def maker(self, make: Callable[..., Any]) -> Callable[..., Any]:
@@ -128,7 +128,7 @@ class Recorder:
                 self._taken += len(item[1])
                 self._bag.write(*item)
                 self.written += 1
-        except Exception as error:  # noqa: BLE001  whatever ends the recording is told
+        except Exception as error:  # noqa: BLE001  whatever ends the recording is reported
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:

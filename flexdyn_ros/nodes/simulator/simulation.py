@@ -51,7 +51,7 @@ class Load:
 
 
 class Simulation:
-    """One robot, its stepper, what it is told and what pulls at it. Not safe for several threads at once.
+    """One robot, its stepper, its commands and loads. Not safe for several threads at once.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class Simulation:
         return legs.length, legs.rate
 
     def forget_other_commands(self) -> None:
-        """A command of the book has come: what a drive was told beside it is over."""
+        """A command of the book has come: commands of a drive beside it end."""
         if self.drive is not None:
             self.drive.forget()
             self._order = None

@@ -62,7 +62,7 @@ class Steps:
         Raises
         ------
         RequestError
-            If the steps ended early: by a fault, for want of the forces of another process, or told to.
+            If the steps ended early: by a fault, for want of the forces of another process, or by `end`.
         """
         ends = self._ends
         if steps <= STEPS_PER_TURN and not self._waits:
@@ -74,7 +74,7 @@ class Steps:
         if self._simulation.fault:
             raise RequestError(self._simulation.fault)
         if self._stalled:
-            raise RequestError(f"no leg forces within {LONGEST_WAIT:g} s: time stands still")
+            raise RequestError(f"no leg forces within {LONGEST_WAIT:g} s: the simulation pauses")
 
     @property
     def _waits(self) -> bool:

@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
-from flexdyn_ros.nodes.controllers.follow_trajectory import (
-    FollowJointTrajectoryAction,
-    Motion,
-)
+from flexdyn_ros.nodes.controllers.follow_trajectory import FollowJointTrajectoryAction, Motion
 from flexdyn_ros.nodes.controllers.goal_tolerances import declared_tolerances
 from flexdyn_ros.nodes.controllers.trajectory import JointPath, TrajectoryError
 from flexdyn_ros.nodes.simulator.commands import CommandError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import replace
 from typing import Any
@@ -19,7 +18,7 @@ import flexdyn_ros
 from flexdyn_interfaces.msg import HydraulicState, LinkDeflections
 from flexdyn_ros.nodes.ros.conversions import transform_message
 from flexdyn_ros.nodes.ros.declaration import ParameterError, check_changes, declare
-from flexdyn_ros.nodes.ros.managed import ManagedNode, run
+from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
 from flexdyn_ros.nodes.ros.queues import LATCHED, NEWEST
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters
@@ -156,9 +155,7 @@ def _base_transform(robot: Any, prefix: str) -> TransformStamped | None:
     return transform
 
 
-def main(args: list[str] | None = None) -> None:
-    """Entry point."""
-    sys.exit(run(StatePublisher, args))
+main = executable(StatePublisher)
 
 
 if __name__ == "__main__":

@@ -34,13 +34,13 @@ class Picture:
     urdf : str
         Its expanded description.
     frame : str
-        That stands still: the legend, the road and the trace of the tip are in it.
+        A fixed one: the legend, the road and the trace of the tip are in it.
     settings : StatePublisherParameters
 
     Attributes
     ----------
     rate : float
-        At which `markers` is to be asked [1/s].
+        At which `markers` is to be called [1/s].
     """
 
     rate = RATE

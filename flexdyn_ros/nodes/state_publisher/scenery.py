@@ -45,7 +45,7 @@ class Legend:
     robot : Robot
         Tells where beside is.
     frame : str
-        That stands still.
+        A fixed one.
     """
 
     def __init__(self, robot: Any, frame: str) -> None:

@@ -41,7 +41,7 @@ class TipTrace:
         Of the expanded robot, without a prefix.
     link : str
     frame : str
-        That stands still.
+        A fixed one.
     seconds : float
     size : float
         Of the robot [m].

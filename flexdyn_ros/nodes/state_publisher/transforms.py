@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from geometry_msgs.msg import Quaternion, TransformStamped, Vector3
 from lxml import etree
+from scipy.spatial.transform import Rotation
 from tf2_msgs.msg import TFMessage
 
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
@@ -161,7 +162,7 @@ class _Arrays:
         self._position = np.array([joint.position for joint in joints]).reshape(-1, 3)
         self._quaternion = np.array([joint.quaternion for joint in joints]).reshape(-1, 4)
         turns = np.array([joint.kind in _TURNING for joint in joints], dtype=bool)
-        slide = [_rotated(joint.quaternion, joint.axis) for joint in joints]
+        slide = [Rotation.from_quat(joint.quaternion).apply(joint.axis) for joint in joints]
         self._half = np.where(turns, 0.5, 0.0)
         half_turns = [_product(joint.quaternion, np.append(joint.axis, 0.0)) for joint in joints]
         self._turned = np.array(half_turns).reshape(-1, 4)
@@ -186,7 +187,7 @@ def _read(element: Any, prefix: str) -> _Joint:
         parent=prefix + element.find("parent").get("link"),
         child=prefix + element.find("child").get("link"),
         position=_numbers(origin, "xyz", "0 0 0"),
-        quaternion=_from_rpy(_numbers(origin, "rpy", "0 0 0")),
+        quaternion=Rotation.from_euler("xyz", _numbers(origin, "rpy", "0 0 0")).as_quat(),
         axis=direction / length if length > 0.0 else direction,
         leader="" if mimic is None else mimic.get("joint"),
         ratio=1.0 if mimic is None else float(mimic.get("multiplier", 1.0)),
@@ -213,17 +214,3 @@ def _message(joint: _Joint, position: np.ndarray, quaternion: np.ndarray, stamp:
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Product of quaternions x y z w."""
     return np.append(a[3] * b[:3] + b[3] * a[:3] + np.cross(a[:3], b[:3]), a[3] * b[3] - a[:3] @ b[:3])
-
-
-def _rotated(q: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """x turned by the quaternion q."""
-    t = 2.0 * np.cross(q[:3], x)
-    return x + q[3] * t + np.cross(q[:3], t)
-
-
-def _from_rpy(rpy: np.ndarray) -> np.ndarray:
-    """Quaternion of fixed-axis roll, pitch, yaw."""
-    half = 0.5 * rpy
-    axes = np.eye(3)
-    turns = [np.append(np.sin(half[i]) * axes[i], np.cos(half[i])) for i in range(3)]
-    return _product(turns[2], _product(turns[1], turns[0]))

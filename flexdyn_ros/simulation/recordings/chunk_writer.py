@@ -14,21 +14,9 @@ from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
 import zstandard
+from mcap import records
 from mcap.data_stream import RecordBuilder
 from mcap.opcode import Opcode
-from mcap.records import (
-    Channel,
-    Chunk,
-    ChunkIndex,
-    DataEnd,
-    Footer,
-    Header,
-    Metadata,
-    MetadataIndex,
-    Schema,
-    Statistics,
-    SummaryOffset,
-)
 
 __all__ = ["ChunkWriter"]
 
@@ -66,25 +54,27 @@ class ChunkWriter:
         self._entries: dict[int, bytearray] = {}
         self._span = (0, 0)
         # records of the summary; those of chunks in a file: there are many in a long recording
-        self._schemas: list[Schema] = []
-        self._channels: list[Channel] = []
-        self._notes: list[MetadataIndex] = []
+        self._schemas: list[records.Schema] = []
+        self._channels: list[records.Channel] = []
+        self._notes: list[records.MetadataIndex] = []
         self._chunks: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed by close()
         self._counts: Counter[int] = Counter()
         self._chunk_count = 0
         self._whole: tuple[int, int] | None = None
-        file.write(MAGIC + _packed(Header(profile, library)))
+        file.write(MAGIC + _packed(records.Header(profile, library)))
 
     def register_schema(self, name: str, encoding: str, data: bytes) -> int:
         """Number of a new schema."""
-        self._schemas.append(Schema(id=len(self._schemas) + 1, data=data, encoding=encoding, name=name))
+        self._schemas.append(
+            records.Schema(id=len(self._schemas) + 1, data=data, encoding=encoding, name=name)
+        )
         self._chunk += _packed(self._schemas[-1])
         return len(self._schemas)
 
     def register_channel(self, topic: str, encoding: str, schema: int, metadata: Mapping[str, str]) -> int:
         """Number of a new channel, whose messages have a schema."""
         number = len(self._channels) + 1
-        channel = Channel(
+        channel = records.Channel(
             id=number, topic=topic, message_encoding=encoding, metadata=dict(metadata), schema_id=schema
         )
         self._channels.append(channel)
@@ -108,8 +98,8 @@ class ChunkWriter:
 
     def add_metadata(self, name: str, content: Mapping[str, str]) -> None:
         """Append named texts."""
-        record = _packed(Metadata(name=name, metadata=dict(content)))
-        self._notes.append(MetadataIndex(offset=self._file.tell(), length=len(record), name=name))
+        record = _packed(records.Metadata(name=name, metadata=dict(content)))
+        self._notes.append(records.MetadataIndex(offset=self._file.tell(), length=len(record), name=name))
         self._file.write(record)
 
     def flush(self) -> None:
@@ -120,7 +110,7 @@ class ChunkWriter:
     def finish(self) -> None:
         """Write the last chunk, the summary and the footer."""
         self._end_chunk()
-        self._file.write(_packed(DataEnd(0)))
+        self._file.write(_packed(records.DataEnd(0)))
         begin = self._file.tell()
         checksum, offsets = 0, []
         for opcode, pieces in self._summary():
@@ -129,12 +119,14 @@ class ChunkWriter:
                 checksum = zlib.crc32(piece, checksum)
                 self._file.write(piece)
             if length := self._file.tell() - start:
-                offsets.append(SummaryOffset(group_opcode=opcode, group_start=start, group_length=length))
+                offsets.append(
+                    records.SummaryOffset(group_opcode=opcode, group_start=start, group_length=length)
+                )
         offsets_begin = self._file.tell()
         index = b"".join(map(_packed, offsets))
         checksum = zlib.crc32(index, checksum)
         checksum = zlib.crc32(FOOTER_HEAD.pack(Opcode.FOOTER, FOOTER_LENGTH, begin, offsets_begin), checksum)
-        self._file.write(index + _packed(Footer(begin, offsets_begin, checksum)) + MAGIC)
+        self._file.write(index + _packed(records.Footer(begin, offsets_begin, checksum)) + MAGIC)
 
     def close(self) -> None:
         """Let the temporary file go; again does nothing."""
@@ -146,7 +138,7 @@ class ChunkWriter:
             return
         data = self._compressor.compress(self._chunk)
         start, end = self._span
-        chunk = Chunk(
+        chunk = records.Chunk(
             compression=COMPRESSION,
             data=data,
             message_start_time=start,
@@ -163,7 +155,7 @@ class ChunkWriter:
             self._counts[channel] += len(entries) // ENTRY.size
         self._file.write(record)
         self._file.write(indices)
-        index = ChunkIndex(
+        index = records.ChunkIndex(
             message_start_time=start,
             message_end_time=end,
             chunk_start_offset=at,
@@ -190,9 +182,9 @@ class ChunkWriter:
         yield Opcode.CHUNK_INDEX, iter(lambda: self._chunks.read(PIECE), b"")
         yield Opcode.METADATA_INDEX, map(_packed, self._notes)
 
-    def _statistics(self) -> Statistics:
+    def _statistics(self) -> records.Statistics:
         start, end = self._whole or (0, 0)
-        return Statistics(
+        return records.Statistics(
             attachment_count=0,
             channel_count=len(self._channels),
             channel_message_counts=dict(self._counts),

@@ -11,7 +11,7 @@ from flexdyn_ros.simulation.events import Event, Watch
 from flexdyn_ros.simulation.plan import ADAPTIVE, Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
-from flexdyn_ros.simulation.steps.rates import Rates, position_rates, rates_of
+from flexdyn_ros.simulation.steps.rates import HeldCommand, Rates, position_rates, rates_of
 from flexdyn_ros.simulation.steps.stepper import DIVERGED, FAILURES, NOT_FINITE
 from flexdyn_ros.simulation.steps.stiffness import ATOL, allowed_errors, speed_bounds
 from flexdyn_ros.simulation.steps.workspace import free_bodies
@@ -38,10 +38,9 @@ class _System:
         #: efforts (nu,) that follow from a prescribed motion
         self.prescribed = np.array([name in driven for name in plan.robot.effort_names], dtype=bool)
         self._position_rates = position_rates(plan.robot)
-        self.lag = None if plan.robot.motion is None else plan.robot.motion.lag
-        self._held = float(plan.times[0]), plan.effort, np.zeros(plan.robot.nu)
-        #: what lagging actuators exert
-        self.exerted = np.zeros(plan.robot.nu)
+        self._held = HeldCommand(plan.robot, float(plan.times[0]), plan.effort)
+        #: efforts (nu,) before clipping
+        self.exerted = plan.effort
         self.y0 = np.concatenate([plan.q0, plan.v0, np.zeros(2)])
         self.atol = self._atol()
         self.bounds = speed_bounds(plan.robot, plan.q0, plan.v0, plan.robot.mass_matrix(plan.q0))
@@ -76,10 +75,8 @@ class _System:
         q, v = self.state(y)
         if self.plan.wrenches is not None:
             self.motion.set_wrenches(self.plan.wrenches(t, q.copy(), v.copy()))
-        if self.plan.is_continuous:
-            self.motion.set_efforts(self.plan.command(t, q, v))
         self.follow(t)
-        self.exert(t)
+        self.exert(t, q, v)
         try:
             a, _, work, taken = self.motion.rates(t, q, v)
         except (FlexdynError, ArithmeticError):
@@ -93,26 +90,26 @@ class _System:
 
     def command(self, t: float, tau: np.ndarray) -> None:
         """Efforts (nu,) that are commanded from t on."""
-        if self.lag is None:
-            self.motion.set_efforts(tau)
-            return
-        before, held, force = self._held
-        self._held = t, tau, self.lag.after(t - before, held, force)
-        self.exert(t)
+        self._held.take(t, tau)
+        self.exerted = self._held.at(t)
+        self.motion.set_efforts(self.exerted)
 
-    def exert(self, t: float) -> None:
-        """Let lagging actuators exert what they do at t."""
-        if self.lag is not None:
-            start, held, force = self._held
-            self.exerted = self.lag.after(t - start, held, force)
-            self.motion.set_efforts(self.exerted)
+    def exert(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        """Let lagging actuators, and a law without sampling, exert what they do at t and a state."""
+        if self.plan.is_continuous:
+            self.exerted = self.plan.command(t, q, v)
+        elif self._held.lag is not None:
+            self.exerted = self._held.at(t)
+        else:
+            return
+        self.motion.set_efforts(self.exerted)
 
     def divergence(self) -> Any:
         """An event of scipy that ends the integration when a speed is beyond what its scale allows."""
         first = self.robot.nq
 
         def function(t: float, y: np.ndarray) -> float:
-            # asked after every step
+            # called after every step
             self.progress.reach(t)
             return float((np.abs(y[first:-2]) / self.bounds).max(initial=0.0)) - 1.0
 
@@ -144,14 +141,14 @@ def run_adaptive(plan: Plan) -> Trajectory:
             tau = plan.command(times[first], q, v)
             system.command(float(times[first]), tau)
             if first == 0:
-                _write(system, record, times[0], y, tau)
+                _write(system, record, times[0], y)
             elif record.t[record.count - 1] == times[first]:
                 # the sample belongs to the efforts that lead away from it
-                system.exert(float(times[first]))
+                system.exert(float(times[first]), q, v)
                 record.tau[record.count - 1] = system.motion.rates(float(times[first]), q, v)[1]
             if last == 0:
                 break
-            y, ended = _run(system, record, first, end, y, tau)
+            y, ended = _run(system, record, first, end, y)
             if ended is not None:
                 return record.end(ended, plan.method)
             progress.show(end)
@@ -159,7 +156,7 @@ def run_adaptive(plan: Plan) -> Trajectory:
 
 
 def _run(
-    system: _System, record: Record, first: int, end: int, y: np.ndarray, tau: np.ndarray
+    system: _System, record: Record, first: int, end: int, y: np.ndarray
 ) -> tuple[np.ndarray, Event | None]:
     """Integrate from times[first] to times[end]; the last y, and the terminal event if there was one."""
     from scipy.integrate import solve_ivp
@@ -192,7 +189,7 @@ def _run(
             failed = failed or FAILURES[NOT_FINITE]
             break
         if float(t) in keep:
-            _write(system, record, t, column, tau)
+            _write(system, record, t, column)
     ended = _collect_events(system, record, solution) if plan.watches else None
     if failed:
         raise record.failure(failed, plan.method)
@@ -200,7 +197,7 @@ def _run(
         i = next(i for i, watch in enumerate(plan.watches) if watch.terminal and solution.t_events[i].size)
         at = solution.y_events[i][-1]
         if record.t[record.count - 1] < ended.time:
-            _write(system, record, ended.time, at, tau)
+            _write(system, record, ended.time, at)
         return at, ended
     return rows[-1], None
 
@@ -218,11 +215,11 @@ def _collect_events(system: _System, record: Record, solution: Any) -> Event | N
     return ends[0] if ends else None
 
 
-def _write(system: _System, record: Record, t: float, y: np.ndarray, tau: np.ndarray) -> None:
+def _write(system: _System, record: Record, t: float, y: np.ndarray) -> None:
     """A sample; its effort is the clipped one."""
     q, v = system.state(y)
     system.follow(float(t))
-    system.exert(float(t))
+    system.exert(float(t), q, v)
     effort = system.motion.rates(float(t), q, v)[1]
-    clipped = (effort != (tau if system.lag is None else system.exerted)) & ~system.prescribed
+    clipped = (effort != system.exerted) & ~system.prescribed
     record.add(float(t), q, v, effort, y[-2], y[-1], bool(clipped.any()))

@@ -13,7 +13,7 @@ __all__ = ["Continuous", "continuous"]
 
 
 class Continuous:
-    """A control law that is asked at every evaluation; see `continuous`."""
+    """A control law that is called at every evaluation; see `continuous`."""
 
     def __init__(self, law: Callable[[float, np.ndarray, np.ndarray], Any]) -> None:
         self.law = law
@@ -29,7 +29,7 @@ def continuous(law: Callable[[float, np.ndarray, np.ndarray], Any]) -> Continuou
     Parameters
     ----------
     law : callable (t, q, v) -> (nu,) or (na,) array, or mapping from name to number
-        Efforts [N m, N]; must be smooth, or the steps become small. With error control it is asked at every
+        Efforts [N m, N]; must be smooth, or the steps become small. With error control it is called at every
         evaluation, with fixed steps at every step.
 
     Returns

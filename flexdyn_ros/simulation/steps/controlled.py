@@ -17,6 +17,7 @@ from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
+from flexdyn_ros.simulation.steps.rates import HeldCommand
 from flexdyn_ros.simulation.steps.stepper import FAILURES, Stepper
 from flexdyn_ros.simulation.steps.stiffness import allowed_errors, highest_rate
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -26,7 +27,7 @@ __all__ = ["run_controlled"]
 _FAILURES = FAILURES | {
     kernels.TOO_SMALL: "the step that the tolerances ask for became smaller than the resolution of the time"
 }
-#: steps between two looks at the clock where somebody is told of the progress
+#: steps between two looks at the clock where the progress is reported
 CHUNK = 200
 #: how many times as large an error of a speed may be by default where links bend: their fast modes hold next
 #: to nothing of what moves, but all speeds tremble with them
@@ -65,29 +66,24 @@ _Provide = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_double, ctypes.c_int64, cty
 
 
 class _Provider:
-    """What follows time and state without breaks, asked at every evaluation: wrenches, prescribed motion,
+    """What follows time and state without breaks, called at every evaluation: wrenches, prescribed motion,
     forces that lag behind their commands."""
 
     def __init__(self, plan: Plan, stepper: Stepper) -> None:
         self._plan, self._stepper, robot = plan, stepper, plan.robot
-        self._lag = None if robot.motion is None else robot.motion.lag
-        self._held = float(plan.times[0]), plan.effort, np.zeros(robot.nu)
+        self._held = HeldCommand(robot, float(plan.times[0]), plan.effort)
         self._sizes = robot.nq, robot.nv
         #: what a callable raised
         self.error: BaseException | None = None
         self._function = _Provide(self._answer)
-        self._tau = plan.effort
         follows = plan.wrenches is not None or plan.drive is not None or plan.imposed is not None
         follows |= plan.is_continuous
-        if follows or self._lag is not None:
+        if follows or self._held.lag is not None:
             stepper.ask_at_every_evaluation(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
 
     def command(self, t: float, tau: np.ndarray) -> None:
         """Efforts (nu,) that are commanded from t on."""
-        if self._lag is not None:
-            since, held, force = self._held
-            self._held = t, tau, self._lag.after(t - since, held, force)
-        self._tau = tau
+        self._held.take(t, tau)
         self._stepper.set_efforts(tau)
 
     def _answer(self, t: float, q: int, v: int) -> int:
@@ -108,14 +104,13 @@ class _Provider:
             self._stepper.set_wrenches(loads)
         if plan.drive is not None:
             self._stepper.given[plan.drive.v_index] = plan.drive.at(t)[2]
-        tau = plan.command(t, q, v) if plan.is_continuous else self._tau
+        tau = plan.command(t, q, v) if plan.is_continuous else self._held.tau
         if plan.imposed is not None:
             tau = plan.imposed.efforts(t, q, v, tau, loads, plan.drive)
         if plan.is_continuous or plan.imposed is not None:
             self._stepper.drive[:] = tau
-        if self._lag is not None:
-            since, held, force = self._held
-            self._stepper.drive[:] = self._lag.after(t - since, held, force)
+        if self._held.lag is not None:
+            self._stepper.drive[:] = self._held.at(t)
 
 
 def _copied(address: int, size: int) -> np.ndarray:
@@ -175,7 +170,7 @@ class _Run:
         self.stepper.use_method(kind.of_stepper)
 
     def go_with_forces(self, end: float, sample_times: np.ndarray, forces: np.ndarray) -> Event | None:
-        """As `go`; cylinders that are asked for forces (6,) set their valves anew in every period."""
+        """As `go`; cylinders that take forces (6,) set their valves anew in every period."""
         assert self._cylinders is not None
         periods = max(1, ceil((end - self.t) / PERIOD - 1e-6))
         event = None
@@ -340,7 +335,7 @@ class _Run:
             return q.copy(), v.copy()
 
         after = self.stepper.snapshot(), self._control.copy(), self.t
-        # several zeros in a step are told apart as far as samples would show them
+        # several zeros in a step are distinguished as far as samples would show them
         looks = np.linspace(0.0, 1.0, min(MOST_LOOKS, max(LOOKS, 1 + int(2.0 * h / self.plan.dt))) + 1)[1:]
 
         self._values, found = zeros_in_step(
@@ -390,12 +385,12 @@ class _Run:
 
 
 def run_controlled(plan: Plan) -> Trajectory:
-    """Carry out a plan with error control; a control law is asked at every dt, where a step ends."""
+    """Carry out a plan with error control; a control law is called at every dt, where a step ends."""
     with Progress(plan) as progress:
         run = _Run(plan, progress)
         times, last = plan.times, plan.times.size - 1
         samples = plan.samples
-        # cylinders are recorded, and their force control is asked, where a sample ends a call
+        # cylinders are recorded, and their force control acts, where a sample ends a call
         holds = plan.control is not None and not plan.is_continuous
         by_samples = holds or "hydraulics" in plan.record or plan.cylinders == "force"
         stride = 1 if by_samples else max(1, last)

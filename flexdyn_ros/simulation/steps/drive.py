@@ -133,28 +133,28 @@ def drive_of(robot: Robot, prescribed: Callable[[float], Any] | None) -> Drive |
 
 
 def initial_motion(robot: Robot, drive: Drive | None, t0: float) -> tuple[np.ndarray, np.ndarray]:
-    """q, v at t0 if nothing else is said: neutral and at rest, but for what is prescribed."""
+    """q, v at t0 unless the description says otherwise: neutral and at rest, but for what is prescribed."""
     q, v = robot.neutral(), np.zeros(robot.nv)
     if drive is not None:
         q[drive.q_index], v[drive.v_index], _ = drive.at(t0)
         return q, v
-    said = robot.description.drive
+    described = robot.description.drive
     for c in robot.coordinates:
-        if c.prescribed and said is not None:
-            v[c.v_index] = said.speed or 0.0
-            q[c.q_index] = (said.start or 0.0) + v[c.v_index] * t0
+        if c.prescribed and described is not None:
+            v[c.v_index] = described.speed or 0.0
+            q[c.q_index] = (described.start or 0.0) + v[c.v_index] * t0
     return q, v
 
 
 def _profile(robot: Robot) -> Callable[[float], Any] | None:
     """A natural cubic spline through the description's points (t, x), straight on beyond its ends; None where
     there are none."""
-    said = robot.description.drive
-    if said is None or said.type != "profile":
+    drive = robot.description.drive
+    if drive is None or drive.type != "profile":
         return None
     from scipy.interpolate import CubicSpline
 
-    times, places = np.array(said.points).T
+    times, places = np.array(drive.points).T
     spline = CubicSpline(times, places, bc_type="natural")
     rate, bend = spline.derivative(1), spline.derivative(2)
 

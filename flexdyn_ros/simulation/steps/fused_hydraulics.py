@@ -9,47 +9,24 @@ import numpy as np
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.families.actuators.hydraulics import Cylinders, HydraulicState
 from flexdyn_ros.families.actuators.kernels import forces as kernels
-from flexdyn_ros.families.actuators.kernels.memory import (
-    ATOL,
-    FLAGS,
-    FORCE_UNREACHABLE,
-    INTEGRAL,
-    LAST_RATE,
-    PARAMETER_COUNT,
-    PRESSURE_1,
-    PRESSURE_2,
-    RATE_SLOPE,
-    RTOL,
-    STATE_COUNT,
-    SUPPLY,
-    VALVE_SATURATED,
-)
-from flexdyn_ros.families.stewart.kernels.steps import (
-    ACTUATOR_PARAMETERS,
-    ACTUATOR_STATES,
-    BY_FORCE,
-    BY_VALVE,
-    DIRECT,
-    FAULTS,
-    IS_STAGGERED,
-    MODE,
-)
+from flexdyn_ros.families.actuators.kernels import memory as cylinder
+from flexdyn_ros.families.stewart.kernels import steps
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
 __all__ = ["FusedHydraulics"]
 
 #: columns of what the force control remembers from tick to tick
-_OF_LAW = [INTEGRAL, LAST_RATE, RATE_SLOPE]
-_MODES = {"direct": DIRECT, "valve": BY_VALVE, "force": BY_FORCE}
+_OF_LAW = [cylinder.INTEGRAL, cylinder.LAST_RATE, cylinder.RATE_SLOPE]
+_MODES = {"direct": steps.DIRECT, "valve": steps.BY_VALVE, "force": steps.BY_FORCE}
 
 
 class FusedHydraulics:
     """The cylinders that drive the platform of a stepper.
 
-    While they are in use the stepper's `tau` is what they are told, valve openings or forces on the rods, and
-    its `effort` what they exert. Pressures and platform move in turn (parallel specification, section 8.3),
-    so that steps of 1 ms are stable: in the time-symmetric order with the method "staggered", which "auto"
-    then is; in the cheaper order, pressures first, with the others.
+    While they are in use the stepper's `tau` is their command, valve openings or forces on the rods, and
+    its `effort` what they exert. Pressures and platform move in turn (docs/theory/hydraulics.md,
+    "Integration"), so that steps of 1 ms are stable: in the time-symmetric order with the method "staggered",
+    which "auto" then is; in the cheaper order, pressures first, with the others.
 
     Parameters
     ----------
@@ -70,7 +47,7 @@ class FusedHydraulics:
             raise UnsupportedError(f"robot '{stepper.robot.name}' has no hydraulics; a platform may have")
         self.hydraulics, self._stepper = hydraulics, stepper
         self._memory = stepper._workspace.actuators
-        rows = self._memory[ACTUATOR_STATES:].reshape(-1, STATE_COUNT)
+        rows = self._memory[steps.ACTUATOR_STATES :].reshape(-1, cylinder.STATE_COUNT)
         self.cylinders = Cylinders(hydraulics, hydraulics.initial(np.zeros(6)), rows)
         self.mode = mode
         self._missed = 0
@@ -80,21 +57,23 @@ class FusedHydraulics:
     @property
     def mode(self) -> str:
         """How the stepper's tau is meant."""
-        return next(name for name, value in _MODES.items() if value == self._memory[MODE])
+        return next(name for name, value in _MODES.items() if value == self._memory[steps.MODE])
 
     @mode.setter
     def mode(self, mode: str) -> None:
         if mode not in _MODES:
             raise UnknownNameError("mode", mode, tuple(_MODES))
-        self._memory[MODE] = _MODES[mode]
+        self._memory[steps.MODE] = _MODES[mode]
         self._stepper.use_actuators(mode != "direct")
-        self._memory[IS_STAGGERED] = float(self._stepper.method == "staggered")
+        self._memory[steps.IS_STAGGERED] = float(self._stepper.method == "staggered")
 
     def sharpen(self, rtol: float) -> float:
         """Compute pressures to rtol of the highest supply pressure, which is returned [Pa]."""
-        rows = self._memory[ACTUATOR_PARAMETERS:ACTUATOR_STATES].reshape(-1, PARAMETER_COUNT)
-        supply = float(rows[:, SUPPLY].max())
-        rows[:, RTOL], rows[:, ATOL] = 0.0, rtol * supply
+        rows = self._memory[steps.ACTUATOR_PARAMETERS : steps.ACTUATOR_STATES].reshape(
+            -1, cylinder.PARAMETER_COUNT
+        )
+        supply = float(rows[:, cylinder.SUPPLY].max())
+        rows[:, cylinder.RTOL], rows[:, cylinder.ATOL] = 0.0, rtol * supply
         return supply
 
     def decide(self, t: float, forces: np.ndarray, period: float) -> None:
@@ -113,18 +92,18 @@ class FusedHydraulics:
 
     def note_missed(self) -> None:
         """Flag the cylinders whose force was out of reach, or whose valve was saturated, when `decide` was
-        asked last."""
+        called last."""
         for i, row in enumerate(self.cylinders.rows):
-            for bit, flag in ((1, FORCE_UNREACHABLE), (2, VALVE_SATURATED)):
+            for bit, flag in ((1, cylinder.FORCE_UNREACHABLE), (2, cylinder.VALVE_SATURATED)):
                 if self._missed >> 2 * i & bit:
-                    row[FLAGS] = float(int(row[FLAGS]) | flag)
+                    row[cylinder.FLAGS] = float(int(row[cylinder.FLAGS]) | flag)
 
     def scale(self, pressure: float) -> np.ndarray:
         """What an error of the memory of the cylinders may be: of pressures as given [Pa]; the rest follows
         them and does not count."""
         allowed = np.full(self._memory.size, np.inf)
-        rows = allowed[ACTUATOR_STATES:].reshape(-1, STATE_COUNT)
-        rows[:, [PRESSURE_1, PRESSURE_2]] = pressure
+        rows = allowed[steps.ACTUATOR_STATES :].reshape(-1, cylinder.STATE_COUNT)
+        rows[:, [cylinder.PRESSURE_1, cylinder.PRESSURE_2]] = pressure
         return allowed
 
     def fill(self, tau: Any = None) -> None:
@@ -141,7 +120,7 @@ class FusedHydraulics:
     def set_state(self, state: HydraulicState) -> None:
         """Go on with other cylinders (fields (6,)), faults forgotten."""
         self.cylinders.set_state(state)
-        self._memory[FAULTS] = 0.0
+        self._memory[steps.FAULTS] = 0.0
 
     def state(self) -> HydraulicState:
         """The cylinders now."""
@@ -150,10 +129,10 @@ class FusedHydraulics:
     @property
     def faults(self) -> int:
         """Cylinders whose state would not have been finite, since they were filled."""
-        return int(self._memory[FAULTS])
+        return int(self._memory[steps.FAULTS])
 
     def command(self, values: Any, mode: str | None = None) -> None:
-        """What the cylinders are told from now on (6,), and how it is meant."""
+        """The command of the cylinders from now on (6,), and how it is meant."""
         array = np.asarray(values, dtype=np.float64)
         if array.shape != (6,) or not np.isfinite(array).all():
             raise StateError(f"command is {array}, expected six finite numbers")

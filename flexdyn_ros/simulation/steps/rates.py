@@ -13,7 +13,7 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.stepper import Stepper
 from flexdyn_ros.simulation.steps.workspace import free_bodies
 
-__all__ = ["Rates", "position_rates", "rates_of"]
+__all__ = ["HeldCommand", "Rates", "position_rates", "rates_of"]
 
 
 class Rates(Protocol):
@@ -37,6 +37,24 @@ def rates_of(robot: Robot, *, limits: str, saturate: bool) -> Rates:
     if robot.motion is not None:
         return _CompiledRates(robot, limits, saturate)
     return _VerbRates(robot, limits, saturate)
+
+
+class HeldCommand:
+    """A command (nu,) that is held from a time on, and what actuators that lag behind it exert."""
+
+    def __init__(self, robot: Robot, t: float, tau: np.ndarray) -> None:
+        self.lag = None if robot.motion is None else robot.motion.lag
+        self._since, self.tau, self._force = t, tau, np.zeros(robot.nu)
+
+    def take(self, t: float, tau: np.ndarray) -> None:
+        """Another command from t [s] on."""
+        if self.lag is not None:
+            self._force = self.at(t)
+        self._since, self.tau = t, tau
+
+    def at(self, t: float) -> np.ndarray:
+        """Efforts (nu,) that are exerted at t."""
+        return self.tau if self.lag is None else self.lag.after(t - self._since, self.tau, self._force)
 
 
 class _CompiledRates:

@@ -10,17 +10,7 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.numerics.stepping import fixed as kernels
-from flexdyn_ros.numerics.stepping.memory import (
-    DISSIPATED,
-    ELASTIC,
-    KINETIC,
-    NUMERICAL,
-    RK4,
-    ROSENBROCK,
-    SEMI_IMPLICIT_EULER,
-    STAGGERED,
-    WORK_DONE,
-)
+from flexdyn_ros.numerics.stepping import memory as at
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
@@ -35,11 +25,11 @@ __all__ = ["DIVERGED", "METHODS", "NOT_FINITE", "OK", "Stepper", "finite_vector"
 OK, NOT_FINITE, DIVERGED = kernels.OK, kernels.NOT_FINITE, kernels.DIVERGED
 
 METHODS = {
-    "semi_implicit_euler": SEMI_IMPLICIT_EULER,
-    "rk4": RK4,
-    "scaled_rk4": RK4,
-    "rosenbrock": ROSENBROCK,
-    "staggered": STAGGERED,
+    "semi_implicit_euler": at.SEMI_IMPLICIT_EULER,
+    "rk4": at.RK4,
+    "scaled_rk4": at.RK4,
+    "rosenbrock": at.ROSENBROCK,
+    "staggered": at.STAGGERED,
 }
 #: those that can book what they take from the energies by themselves
 BOOKED = ("semi_implicit_euler", "rk4", "rosenbrock")
@@ -191,18 +181,18 @@ class Stepper:
     @property
     def work(self) -> float:
         """Work of efforts and wrenches since the state was set [J]."""
-        return float(self._account[WORK_DONE])
+        return float(self._account[at.WORK_DONE])
 
     @property
     def dissipated(self) -> float:
         """Energy taken by damping, friction and stops since the state was set [J]."""
-        return float(self._account[DISSIPATED])
+        return float(self._account[at.DISSIPATED])
 
     @property
     def numerical_dissipation(self) -> float | None:
         """Energy that the steps took by themselves since the state was set [J]; None if they do not book it:
         see `book_numerical_dissipation`."""
-        return float(self._account[NUMERICAL]) if self._books else None
+        return float(self._account[at.NUMERICAL]) if self._books else None
 
     @property
     def saturated(self) -> np.ndarray:
@@ -216,7 +206,7 @@ class Stepper:
 
     def energy(self) -> Energy:
         """Energy of the present state [J]."""
-        return Energy(*self._account[KINETIC : ELASTIC + 1])
+        return Energy(*self._account[at.KINETIC : at.ELASTIC + 1])
 
     # ---- what it does ----
 

@@ -24,7 +24,7 @@ class ValveOpenings:
     Parameters
     ----------
     openings : (6,) array, or callable (t, q, v) -> (6,)
-        Valve openings, clamped to -1..1; positive lets the rod out. A callable is asked at every dt and its
+        Valve openings, clamped to -1..1; positive lets the rod out. A callable is called at every dt and its
         answer held.
     """
 
@@ -32,7 +32,7 @@ class ValveOpenings:
 
 
 def command_mode(robot: Any, method: str, control: Any) -> str:
-    """How cylinders are told what `control` says: "force", "valve"; "direct" without cylinders.
+    """How cylinders take what `control` gives: "force", "valve"; "direct" without cylinders.
 
     Cylinders of a platform act by "auto", "adaptive_staggered" and "staggered"; by the other fixed steps if
     control opens valves. Without control the valves are closed.

@@ -7,29 +7,7 @@ from math import inf
 import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import FREE
-from flexdyn_ros.numerics.stepping.memory import (
-    S_ACTUATOR,
-    S_BODIES,
-    S_DEFECT,
-    S_FLOATS,
-    S_FREE,
-    S_INTS,
-    S_LOADS,
-    S_METHOD,
-    S_NQ,
-    S_NU,
-    S_NV,
-    S_PROVIDE,
-    S_ROBOT,
-    S_SATURATE,
-    S_STOPS,
-    S_TABLE,
-    S_WORK,
-    S_WRENCHES,
-    STEP_HEADER,
-    step_ints,
-    step_sizes,
-)
+from flexdyn_ros.numerics.stepping import memory as at
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 
@@ -50,19 +28,19 @@ class Workspace:
 
     def __init__(self, robot: Robot, motion: Motion, *, saturate: bool, stops: bool) -> None:
         nq, nv, nu = robot.nq, robot.nv, robot.nu
-        sizes = step_sizes(nq, nv, nu)
+        sizes = at.step_sizes(nq, nv, nu)
         self._floats = np.zeros(sum(sizes.values()))
         bounds = np.cumsum([0, *sizes.values()])
         self._fields = {
             name: self._floats[a:b] for name, a, b in zip(sizes, bounds[:-1], bounds[1:], strict=True)
         }
         bodies = free_bodies(robot)
-        self._ints = np.zeros(step_ints(nv, nu, len(bodies)), dtype=np.int64)
+        self._ints = np.zeros(at.step_ints(nv, nu, len(bodies)), dtype=np.int64)
         self.saturated, self.at_stop = self._ints[nu : 2 * nu], self._ints[2 * nu : 3 * nu]
         self._describe(robot, bodies)
         self.stops = stops
-        self._header = np.zeros(STEP_HEADER, dtype=np.int64)
-        self._header[[S_NQ, S_NV, S_NU, S_SATURATE, S_STOPS, S_FREE]] = (
+        self._header = np.zeros(at.STEP_HEADER, dtype=np.int64)
+        self._header[[at.S_NQ, at.S_NV, at.S_NU, at.S_SATURATE, at.S_STOPS, at.S_FREE]] = (
             nq,
             nv,
             nu,
@@ -70,13 +48,13 @@ class Workspace:
             stops,
             len(bodies),
         )
-        self._header[[S_FLOATS, S_INTS]] = self._floats.ctypes.data, self._ints.ctypes.data
+        self._header[[at.S_FLOATS, at.S_INTS]] = self._floats.ctypes.data, self._ints.ctypes.data
         self.address = int(self._header.ctypes.data)
         for name in ("effort_limit", "lower", "upper"):
             self[name][:] = getattr(motion, name)
         self["v_bound"][:] = inf
         self.actuators = np.zeros(1) if motion.actuators is None else motion.actuators()
-        self._header[S_ACTUATOR] = self.actuators.ctypes.data
+        self._header[at.S_ACTUATOR] = self.actuators.ctypes.data
         self.set_motion(motion)
         self.set_wrenches(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 6)))
 
@@ -106,8 +84,8 @@ class Workspace:
     def set_motion(self, motion: Motion) -> None:
         """Take the functions and the model of a motion, with fresh work memory (not prepared)."""
         self.motion, self._table, self._work = motion, motion.table(), np.zeros(motion.work_size)
-        self._header[S_ROBOT] = motion.robot
-        self._header[[S_TABLE, S_WORK]] = self._table.ctypes.data, self._work.ctypes.data
+        self._header[at.S_ROBOT] = motion.robot
+        self._header[[at.S_TABLE, at.S_WORK]] = self._table.ctypes.data, self._work.ctypes.data
 
     def refresh_lag(self) -> None:
         """Forget the forces of actuators that lag behind their commands."""
@@ -115,24 +93,24 @@ class Workspace:
             self.actuators[:] = self.motion.lag.memory()
 
     def set_provider(self, address: int) -> None:
-        """C function that is asked before every evaluation; 0: none."""
-        self._header[S_PROVIDE] = address
+        """C function that is called before every evaluation; 0: none."""
+        self._header[at.S_PROVIDE] = address
 
     def book_defects(self) -> None:
         """Let steps book the energy that they take by themselves."""
-        self._header[S_DEFECT] = 1
+        self._header[at.S_DEFECT] = 1
 
     def set_method(self, method: int) -> None:
         """Choose among the methods of numerics/stepping/memory.py."""
-        self._header[S_METHOD] = method
+        self._header[at.S_METHOD] = method
 
     def set_wrenches(self, bodies: np.ndarray, points: np.ndarray, wrenches: np.ndarray) -> None:
         """Bodies (k,), points in them (k, 3) and wrenches (k, 6) in world axes."""
         bodies = np.ascontiguousarray(bodies, dtype=np.int64)
         loads = np.concatenate([points.ravel(), wrenches.ravel()])
-        self._header[S_WRENCHES] = 0
-        self._header[[S_BODIES, S_LOADS]] = bodies.ctypes.data, loads.ctypes.data
-        self._header[S_WRENCHES] = bodies.size
+        self._header[at.S_WRENCHES] = 0
+        self._header[[at.S_BODIES, at.S_LOADS]] = bodies.ctypes.data, loads.ctypes.data
+        self._header[at.S_WRENCHES] = bodies.size
         self._bodies, self._loads = bodies, loads
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from flexdyn_interfaces.msg import LinkDeflections
 from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionMessage
-from flexdyn_ros.nodes.simulator.extras.inputs import Input
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
 from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics
+from flexdyn_ros.nodes.simulator.extras.pressures import Pressures
 from flexdyn_ros.nodes.simulator.extras.wheels import wheel_topics
 from flexdyn_ros.nodes.simulator.simulation import Simulation
 from flexdyn_ros.robot.coordinates import has_legs
@@ -34,31 +35,13 @@ class Setting:
     make: Callable[..., Any]
 
 
-class Extra(Protocol):
-    """Topics of a family."""
-
-    @property
-    def inputs(self) -> tuple[Input, ...]: ...
-
-    def publish_fast(self, stamp: Any) -> None:
-        """At publish_rate_hz."""
-
-    def publish_slow(self, stamp: Any) -> None:
-        """At deflection_rate_hz."""
-
-
-class Deflections:
+class Deflections(Extra):
     """`deflections`: how every flexible link bends, with strains and section forces."""
-
-    inputs: tuple[Input, ...] = ()
 
     def __init__(self, setting: Setting) -> None:
         self._simulation = setting.simulation
         self._publisher = setting.make(LinkDeflections, "deflections", 10)
         self._message = DeflectionMessage(setting.simulation.robot)
-
-    def publish_fast(self, stamp: Any) -> None:
-        """Nothing."""
 
     def publish_slow(self, stamp: Any) -> None:
         """The present deflections."""
@@ -75,28 +58,10 @@ def _platform(setting: Setting) -> Extra | None:
     return PlatformTopics(setting) if has_legs(setting.simulation.robot) else None
 
 
-class PressureCommands:
-    """`~/pressure_commands`: pressures of a soft arm's actuators in place of their forces."""
-
-    def __init__(self, setting: Setting) -> None:
-        from std_msgs.msg import Float64MultiArray
-
-        from flexdyn_ros.nodes.simulator.extras.pressures import Pressures
-
-        pressures = Pressures(setting.simulation.robot)
-        self.inputs = (Input(Float64MultiArray, "~/pressure_commands", pressures.take),)
-
-    def publish_fast(self, stamp: Any) -> None:
-        """Nothing."""
-
-    def publish_slow(self, stamp: Any) -> None:
-        """Nothing."""
-
-
 def _pressures(setting: Setting) -> Extra | None:
     sections = setting.simulation.robot.description.sections
     driven = bool(sections) and all(section.pressure is not None for section in sections)
-    return PressureCommands(setting) if driven else None
+    return Pressures(setting.simulation.robot) if driven else None
 
 
 #: functions that make an extra, or None for a robot without what it is about

@@ -1,11 +1,11 @@
-"""Topics that the simulator hears for one family."""
+"""Topics that the simulator publishes and hears for one family."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["Input"]
+__all__ = ["Extra", "Input"]
 
 
 class Input(NamedTuple):
@@ -15,3 +15,15 @@ class Input(NamedTuple):
     kind: Any
     topic: str
     callback: Callable[[Any, Any], None]
+
+
+class Extra:
+    """Topics of a family: what it hears, and what it publishes by the two functions."""
+
+    inputs: tuple[Input, ...] = ()
+
+    def publish_fast(self, stamp: Any) -> None:
+        """At publish_rate_hz."""
+
+    def publish_slow(self, stamp: Any) -> None:
+        """At deflection_rate_hz."""

@@ -1,7 +1,7 @@
 """What moves a simulated platform: leg forces, cylinders in the loop, or forces from another process; no ROS.
 
 `LegBook` lets leg commands be kept by `CommandBook`, with lengths of legs where joints have positions.
-`PlatformDrive` is told each tick what the book orders and advances the stepper.
+`PlatformDrive` takes the orders of the book at each tick and advances the stepper.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from flexdyn_ros.control.computed_torque import computed_torque
 from flexdyn_ros.nodes.controllers.platform_path import PosePath
 from flexdyn_ros.nodes.hydraulic_actuators.inputs import HydraulicOrder
+from flexdyn_ros.nodes.ros.silence import is_stale
 from flexdyn_ros.nodes.simulator.commands import Order
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 from flexdyn_ros.simulation.steps.stepper import OK, Stepper
@@ -70,14 +71,14 @@ class ForceGate:
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
         self._arrived = threading.Event()
-        self._last = self.asked = self._answered = self._before = -1
+        self._last = self.newest_sent = self._answered = self._before = -1
         self.forget()
 
     def forget(self) -> None:
         """Start over, at another time."""
         #: latest stamp of forces for the time before, and time [ns] of the leg state that was sent last
-        self._before = max(self._before, self._last, self.asked)
-        self._last = self.asked = self._answered = -1
+        self._before = max(self._before, self._last, self.newest_sent)
+        self._last = self.newest_sent = self._answered = -1
         self._force: np.ndarray | None = None
         self._arrived.clear()
         self.taken = self.late = 0
@@ -101,13 +102,13 @@ class ForceGate:
         self._arrived.set()
 
     def _answers(self, stamp: int) -> bool:
-        if stamp != self.asked or stamp == self._answered:
+        if stamp != self.newest_sent or stamp == self._answered:
             return False
         self._answered = stamp
         return True
 
     def _is_later(self, stamp: int, force: np.ndarray) -> bool:
-        if max(self.asked, self._before - BACK) < stamp <= self._before:
+        if max(self.newest_sent, self._before - BACK) < stamp <= self._before:
             return False
         if stamp == 0:
             return self._force is None or not np.array_equal(force, self._force)
@@ -161,7 +162,7 @@ class PlatformDrive:
         self._steps_per_force, self._steps_left = steps_per_force, 0
         self._stiffness, self._damping, self._timeout = stiffness, damping, timeout
         self.gate = ForceGate(robot.effort_names)
-        #: called when the other process must be told where the legs are
+        #: called when the state of the legs must be sent to the other process
         self.send: Callable[[], None] = lambda: None
         self.fused: FusedHydraulics | None = None
         self.waiting_since: float | None = None
@@ -224,7 +225,7 @@ class PlatformDrive:
         self._law = computed_torque(self.robot, path, BANDWIDTH)
 
     def take_order(self, order: HydraulicOrder, sim_time: float, wall_time: float) -> None:
-        """What the cylinders in the loop are told, directly."""
+        """An order for the cylinders in the loop, directly."""
         self._valves, self._path = (order, sim_time, wall_time), None
 
     def forget(self) -> None:
@@ -244,10 +245,11 @@ class PlatformDrive:
         assert self.fused is not None
         limits = self.robot.effort_limits
         if self._valves is not None:
-            told, sim_time, wall_time = self._valves
-            self.stale = min(stepper.t - sim_time, time.monotonic() - wall_time) > self._timeout
-            values = np.zeros(6) if self.stale else told.values
-            self.fused.command(values, "force" if told.force and not self.stale else "valve")
+            given, sim_time, wall_time = self._valves
+            now = stepper.t, time.monotonic()
+            self.stale = bool(is_stale((sim_time, wall_time), now, self._timeout))
+            values = np.zeros(6) if self.stale else given.values
+            self.fused.command(values, "force" if given.force and not self.stale else "valve")
             return
         self.stale = False
         if tau is None:
@@ -292,7 +294,7 @@ class PlatformDrive:
 
     def _freely(self, stepper: Stepper, steps: int, now: float) -> int:
         force = self.gate.newest
-        self.stale = now - self.gate.wall_time > self._timeout
+        self.stale = bool(is_stale((self.gate.wall_time,), (now,), self._timeout))
         if self.stale:
             # before the first force comes, those of rest, which `begin` has given, stay
             force = np.zeros(6) if force is not None else stepper.tau.copy()

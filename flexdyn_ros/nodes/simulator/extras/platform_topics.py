@@ -19,17 +19,16 @@ from flexdyn_ros.nodes.hydraulic_actuators.messages import disagreement, fill_hy
 from flexdyn_ros.nodes.hydraulic_actuators.policy import ranges_of
 from flexdyn_ros.nodes.ros.conversions import doubles, time_message
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
-from flexdyn_ros.nodes.simulator.commands import CommandError
-from flexdyn_ros.nodes.simulator.extras.inputs import Input
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
 from flexdyn_ros.nodes.simulator.extras.platform_drive import PlatformDrive
 from flexdyn_ros.nodes.simulator.simulation import BANDWIDTH, REACH
 
 __all__ = ["PlatformTopics", "hydraulics_of", "leg_gains"]
 
 
-def hydraulics_of(robot: Any, asked: str) -> str:
-    """ "none", "fused" or "external": what was asked for, "none" where there are no cylinders."""
-    return asked if robot.hydraulics is not None else "none"
+def hydraulics_of(robot: Any, wanted: str) -> str:
+    """ "none", "fused" or "external": as wanted, "none" where there are no cylinders."""
+    return wanted if robot.hydraulics is not None else "none"
 
 
 def leg_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -41,7 +40,7 @@ def leg_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return stiffness, 2.0 * np.sqrt(stiffness * inertia)
 
 
-class PlatformTopics:
+class PlatformTopics(Extra):
     """Topics of a simulated platform.
 
     Parameters
@@ -56,9 +55,7 @@ class PlatformTopics:
         robot = self._simulation.robot
         self._pose = setting.make(PoseStamped, "~/platform_pose", 10)
         self._legs = setting.make(JointState, "leg_states", 10)
-        self.inputs: tuple[Input, ...] = (
-            Input(MultiDOFJointTrajectory, "~/platform_trajectory", self._on_trajectory),
-        )
+        self.inputs = (Input(MultiDOFJointTrajectory, "~/platform_trajectory", self._on_trajectory),)
         self._leg_message = JointState(name=list(robot.effort_names))
         if self.drive.hydraulics == "fused":
             self._hydraulic = setting.make(HydraulicState, "~/hydraulic_state", 10)
@@ -89,9 +86,6 @@ class PlatformTopics:
             fill_hydraulic_state(self._hydraulic_message, self.drive.fused.cylinders)
             self._hydraulic.publish(self._hydraulic_message)
 
-    def publish_slow(self, stamp: Any) -> None:
-        """Nothing."""
-
     def publish_legs(self) -> None:
         """Lengths, rates and forces of the legs, at the simulated time: lockstep goes by the stamp."""
         stepper = self._simulation.stepper
@@ -99,7 +93,7 @@ class PlatformTopics:
         message = self._leg_message
         nanoseconds = round(stepper.t * 1e9)
         message.header.stamp = time_message(nanoseconds)
-        self.drive.gate.asked = nanoseconds
+        self.drive.gate.newest_sent = nanoseconds
         message.position, message.velocity = doubles(legs.length), doubles(legs.rate)
         message.effort = doubles(stepper.tau if self.drive.hydraulics == "external" else stepper.effort)
         self._legs.publish(message)
@@ -118,10 +112,10 @@ class PlatformTopics:
             message.header.frame_id, "hydraulic actuators", self.drive.lockstep
         )
         if self.drive.disagreement:
-            raise self._refused(ValueError(self.drive.disagreement))
+            raise self._simulation.book.refuse(self.drive.disagreement)
         if len(message.effort) != len(message.name):
-            raise self._refused(
-                ValueError(f"effort has {len(message.effort)} numbers, expected {len(message.name)}")
+            raise self._simulation.book.refuse(
+                f"effort has {len(message.effort)} numbers, expected {len(message.name)}"
             )
         stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
         try:
@@ -133,7 +127,7 @@ class PlatformTopics:
                 return
             self.drive.gate.take(stamp, efforts, is_answer)
         except ValueError as error:
-            raise self._refused(error) from None
+            raise self._simulation.book.refuse(error) from None
 
     def _on_trajectory(self, message: MultiDOFJointTrajectory, simulation: Any) -> None:
         stepper = simulation.stepper
@@ -143,7 +137,7 @@ class PlatformTopics:
             path = read_pose_path(message, simulation.robot, stepper.t, stepper.q.copy(), stepper.v.copy())
             check_reach(path)
         except TrajectoryError as error:
-            raise self._refused(error) from None
+            raise self._simulation.book.refuse(error) from None
         simulation.book.give_way()
         self.drive.follow(path)
 
@@ -151,15 +145,9 @@ class PlatformTopics:
         try:
             order = read_command(message, self._ranges)
         except InputError as error:
-            raise self._refused(error) from None
+            raise self._simulation.book.refuse(error) from None
         simulation.book.give_way()
         self.drive.take_order(order, simulation.stepper.t, time.monotonic())
-
-    def _refused(self, error: Exception) -> CommandError:
-        book = self._simulation.book
-        book.rejected += 1
-        book.last_rejection = str(error)
-        return CommandError(str(error))
 
     # ---- health ----
 
@@ -169,7 +157,7 @@ class PlatformTopics:
         level, text = OK, f"hydraulics {drive.hydraulics}"
         waiting = 0.0 if drive.waiting_since is None else time.monotonic() - drive.waiting_since
         if drive.hydraulics == "external" and drive.lockstep and waiting > 0.1:
-            level, text = WARN, f"no leg forces for {waiting:.1f} s: time stands still"
+            level, text = WARN, f"no leg forces for {waiting:.1f} s: the simulation pauses"
         if drive.disagreement:
             level, text = ERROR, drive.disagreement
         elif drive.stale:

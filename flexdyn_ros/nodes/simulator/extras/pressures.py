@@ -12,11 +12,12 @@ from std_msgs.msg import Float64MultiArray
 from flexdyn_ros.families.continuum.model import ATMOSPHERE
 from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of
 from flexdyn_ros.nodes.simulator.commands import CommandError
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
 
 __all__ = ["Pressures"]
 
 
-class Pressures:
+class Pressures(Extra):
     """Takes the absolute pressures [Pa] of all actuators, in the order of the robot's effort names.
 
     Each is held between vacuum and the highest pressure of its section (<pressure maximum>); the force is
@@ -25,6 +26,7 @@ class Pressures:
     """
 
     def __init__(self, robot: Any) -> None:
+        self.inputs = (Input(Float64MultiArray, "~/pressure_commands", self.take),)
         self._areas = robot.pressure_areas
         sections = robot.description.sections
         highest = [np.inf if s.pressure.maximum is None else s.pressure.maximum for s in sections]
@@ -45,8 +47,6 @@ class Pressures:
         try:
             forces = self.forces(message)
         except CommandError as error:
-            simulation.book.rejected += 1
-            simulation.book.last_rejection = str(error)
-            raise
+            raise simulation.book.refuse(error) from None
         command = JointState(name=list(simulation.robot.effort_names), effort=doubles(forces))
         simulation.book.take_joint_state(command, simulation.stepper.t, time.monotonic())

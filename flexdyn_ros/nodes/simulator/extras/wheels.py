@@ -10,13 +10,13 @@ from std_msgs.msg import Float64
 
 from flexdyn_interfaces.msg import WheelStates
 from flexdyn_ros.nodes.simulator.commands import CommandError
-from flexdyn_ros.nodes.simulator.extras.inputs import Input
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
 from flexdyn_ros.nodes.simulator.simulation import Simulation
 
 __all__ = ["WheelTopics", "wheel_topics"]
 
 
-class WheelTopics:
+class WheelTopics(Extra):
     """`~/wheels`, `~/wheels/NAME/wrench`; `~/speed_command` for bases whose motion is prescribed."""
 
     def __init__(self, setting: Any) -> None:
@@ -55,9 +55,6 @@ class WheelTopics:
             wrench.header.stamp, wrench.header.frame_id = stamp, f"{self._prefix}{name}/wheel"
             wrench.wrench.force.z = float(force)
             publisher.publish(wrench)
-
-    def publish_slow(self, stamp: Any) -> None:
-        """Nothing."""
 
 
 def wheel_topics(setting: Any) -> WheelTopics | None:
