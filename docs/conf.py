@@ -5,7 +5,7 @@ The files stay where they are, so that their links work on both sides: as files 
 
 from __future__ import annotations
 
-import re
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 project = "flexdyn_ros"
 author = "flexdyn_ros maintainers"
 copyright = author
-version = release = re.search(r'version="([^"]+)"', (ROOT / "setup.py").read_text())[1]
+version = release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 extensions = ["myst_parser"]
 root_doc = "docs/index"

@@ -26,7 +26,7 @@ __all__ = [
     "simulate",
 ]
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: public names that are imported when they are first asked for, and where they live
 _LAZY = {

@@ -8,8 +8,10 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from provision.causes import COMPILER, HEADERS, VENV
@@ -80,7 +82,7 @@ class Wheels(Recipe):
         ros = f"{hashed(lists['-ros'])}-{version}"
         library = f"{hashed(lists[''])}-{numbers}-{ros}"
         interfaces = f"{hashed('flexdyn_interfaces')}-{ros}"
-        package = f"{hashed('setup.py', 'setup.cfg')}-{version}"
+        package = f"{hashed('pyproject.toml', 'setup.py', 'setup.cfg')}-{version}"
         fallback = f"{hashed('fallback', 'flexdyn_interfaces/cmake')}-{ros}"
         return [
             self.venv(),
@@ -165,7 +167,7 @@ class Installation(Recipe):
         library = f"{hashed('scripts/requirements-kernels.txt', 'scripts/requirements.txt')}-{version}"
         test = f"{hashed('scripts/requirements-test.txt')}-{library}"
         sources = (
-            "flexdyn_interfaces", "setup.py", "setup.cfg", "package.xml",
+            "flexdyn_interfaces", "pyproject.toml", "setup.py", "setup.cfg", "package.xml",
             "flexdyn_ros", "launch", "config", "urdf", "rviz",
         )  # fmt: skip
         built = f"{hashed(*sources)}-{library}"
@@ -188,7 +190,7 @@ class Installation(Recipe):
         numpy = [self.python, "-c", "import numpy; print(f'numpy=={numpy.__version__}')"]
         found = subprocess.run(numpy, capture_output=True, text=True, check=False).stdout
         constraints = self.environment.venv / "constraints.txt"
-        ours = (self.environment.root / "setup.py").read_text()
+        ours = (self.environment.root / "pyproject.toml").read_text()
         constraints.write_text("".join(f"{line}\n" for line in (found.strip(), "pytest<9", *bounds(ours))))
         wanted = []
         for name in lists:
@@ -206,10 +208,12 @@ class Installation(Recipe):
         yield [self.python, "-m", "colcon", "build", "--event-handlers", "console_direct+"]
 
 
-def bounds(setup: str) -> list[str]:
-    """Lower and upper bounds of the packages that the text of a setup.py names, but for numpy and pytest."""
-    named = re.findall(r'"([A-Za-z][\w.-]*)([<>]=?[^"]+)"', setup)
-    return sorted({name + bound for name, bound in named if name not in ("numpy", "pytest", "python")})
+def bounds(pyproject: str) -> list[str]:
+    """Lower and upper bounds of the packages that a pyproject.toml names, but for numpy and pytest."""
+    project = tomllib.loads(pyproject)["project"]
+    named = chain(project["dependencies"], *project["optional-dependencies"].values())
+    bounded = {line for line in named if re.search("[<>]", line)}
+    return sorted(line for line in bounded if not re.match("(numpy|pytest)[<>]", line))
 
 
 def kernels(environment: Environment, group: str, holder: str) -> Step:

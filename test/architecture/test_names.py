@@ -4,12 +4,14 @@ import importlib
 import pkgutil
 import re
 import sys
+import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
 import flexdyn_ros
 
 ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 PACKAGE = ROOT / "flexdyn_ros"
 VAGUE = {"utils", "util", "helpers", "helper", "common", "manager", "misc"}
 
@@ -53,7 +55,7 @@ def manifest(folder):
 
 def test_versions_agree():
     stated = {folder: manifest(folder).findtext("version") for folder in (".", "flexdyn_interfaces")}
-    stated["setup.py"] = re.search(r'version="([^"]+)"', (ROOT / "setup.py").read_text())[1]
+    stated["pyproject.toml"] = PROJECT["version"]
     stated["flexdyn_ros"] = flexdyn_ros.__version__
     assert len(set(stated.values())) == 1, stated
 
@@ -66,12 +68,7 @@ def test_message_packages_that_nodes_import_are_declared():
 
 
 def test_the_python_dependencies_that_pip_installs_are_those_that_rosdep_installs():
-    pip = set(
-        re.findall(
-            r'"([\w.-]+)>=',
-            re.search(r"install_requires=\[(.*?)\]", (ROOT / "setup.py").read_text(), re.S)[1],
-        )
-    )
+    pip = {re.match(r"[\w.-]+", line)[0] for line in PROJECT["dependencies"]}
     keys = {element.text for element in manifest(".") if element.tag == "exec_depend"}
     rosdep = {key.removeprefix("python3-").removesuffix("-pip") for key in keys}
     assert {name.lower().removeprefix("py") for name in pip} <= rosdep

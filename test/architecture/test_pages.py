@@ -5,6 +5,7 @@ import importlib
 import os
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -111,7 +112,8 @@ def judge(words: list[str], block: Block, files: set[str], monkeypatch) -> None:
 
 def executables() -> set[str]:
     """Console scripts of ours that are nodes."""
-    return set(re.findall(r'"(\w+) = flexdyn_ros\.nodes', (ROOT / "setup.py").read_text()))
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    return {name for name, place in scripts.items() if place.startswith("flexdyn_ros.nodes")}
 
 
 def judge_python(words: list[str], about: str) -> None:

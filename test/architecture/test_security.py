@@ -47,7 +47,7 @@ def test_limits_of_visitors_are_those_that_are_documented():
 
 def test_the_page_says_where_weaknesses_are_reported_as_long_as_the_address_is_a_placeholder():
     address = re.search(r'<maintainer email="([^"]+)"', (ROOT / "package.xml").read_text())[1]
-    assert f'maintainer_email="{address}"' in (ROOT / "setup.py").read_text()
+    assert f'email = "{address}"' in (ROOT / "pyproject.toml").read_text()
     is_placeholder = address.endswith("example.org")
     assert ("example.org" in SECURITY) == is_placeholder, "SECURITY.md speaks of a placeholder that is gone"
     assert "package.xml" in SECURITY

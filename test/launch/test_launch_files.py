@@ -1,10 +1,10 @@
 """Launch files name executables, parameters, arguments and files that exist."""
 
 import os
-import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -23,8 +23,8 @@ OTHERS = {
 
 
 def executables():
-    """Console scripts of setup.py."""
-    return set(re.findall(r'"(\w+) = flexdyn_ros\.', (ROOT / "setup.py").read_text()))
+    """Console scripts."""
+    return set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"])
 
 
 @pytest.fixture(params=FILES, ids=lambda file: file.name)

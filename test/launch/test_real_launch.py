@@ -5,6 +5,7 @@ import re
 import stat
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,8 @@ def prefix(tmp_path_factory):
     (index / "flexdyn_ros").touch()
     for name in ("launch", "config", "rviz", "urdf", "package.xml"):
         (share / name).symlink_to(ROOT / name)
-    found = re.findall(r'"(\w+) = ([\w.]+):(\w+)"', (ROOT / "setup.py").read_text())
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    found = [(name, *place.split(":")) for name, place in scripts.items()]
     for name, module, function in found:
         script = executables / name
         script.write_text(f"#!{sys.executable}\nfrom {module} import {function}\n{function}()\n")

@@ -2,17 +2,18 @@
 
 import importlib.util
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EXECUTABLES = dict(re.findall(r'"(\w+) = ([\w.]+):\w+"', (ROOT / "setup.py").read_text()))
+SCRIPTS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+EXECUTABLES = {name: place.partition(":")[0] for name, place in SCRIPTS.items()}
 LEFT_BEHIND = shutil.ignore_patterns(
     ".git", ".venv*", "build", "install", "log", "out", "__pycache__", ".*_cache"
 )

@@ -39,6 +39,7 @@ class FakeRepository:
         self.gate = home / "gate"
         shutil.copytree(ROOT / "scripts", folder / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
         for name in (
+            "pyproject.toml",
             "setup.py",
             "setup.cfg",
             "flexdyn_interfaces/a.msg",

@@ -13,7 +13,7 @@ from provision.steps import BY_PIP, bounds  # noqa: E402
 
 
 def test_pip_is_held_to_the_bounds_of_the_package():
-    found = bounds((ROOT / "setup.py").read_text())
+    found = bounds((ROOT / "pyproject.toml").read_text())
     assert {"matplotlib>=3.8", "numba>=0.60", "urchin>=0.0.29", "viser>=1.1,<1.2"} <= set(found)
     # the installation's own numpy stays, launch_testing wants an old pytest
     assert not [line for line in found if re.match(r"(numpy|pytest)[<>=]", line)]

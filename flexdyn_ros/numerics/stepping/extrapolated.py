@@ -15,24 +15,8 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.manifold import displacement, move
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 
-from .controlled import (
-    ACCEPTED,
-    COLUMN,
-    DONE,
-    EVALUATIONS,
-    LARGEST,
-    NOT_FINITE,
-    OF_SPEEDS,
-    REJECTED,
-    RTOL,
-    STEP,
-    STEPPED,
-    TIME,
-    TOO_SMALL,
-    begin_step,
-    state_of,
-    write_sample,
-)
+from . import controlled
+from .controlled import begin_step, state_of, write_sample
 from .forces import observe, penetration, provide, servo_effort
 from .implicit import implicit_euler
 from .memory import ACCOUNT, DISSIPATED, S_SATURATE, S_STOPS, WORK_DONE, header_of, open_chart, open_steps
@@ -125,9 +109,9 @@ def difference(steps, control, scale, work):
             size = max(abs(memory.q0[at]), abs(memory.q0[at] + work[0, i])) if at >= 0 else 1.0
         else:
             size = max(abs(memory.v0[i - nv]), abs(work[0, i]))
-        allowed = scale[i] + control[RTOL] * size
+        allowed = scale[i] + control[controlled.RTOL] * size
         if i >= nv:
-            allowed *= control[OF_SPEEDS]
+            allowed *= control[controlled.OF_SPEEDS]
         total += ((work[0, i] - work[1, i]) / allowed) ** 2
     return np.sqrt(total / (2 * nv))
 
@@ -152,15 +136,15 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         memory.clipped[i] = 0
         memory.at_stop[i] = 0
         memory.saturated[i] = 0
-    H = control[STEP] if control[STEP] > 0.0 else 1e-5
-    aim = int(control[COLUMN]) if control[COLUMN] >= 1.0 else 2
+    H = control[controlled.STEP] if control[controlled.STEP] > 0.0 else 1e-5
+    aim = int(control[controlled.COLUMN]) if control[controlled.COLUMN] >= 1.0 else 2
     row, taken = 0, 0
     rejected = False
-    status = DONE
+    status = controlled.DONE
     begin_step(memory)
-    while t < end and status == DONE:
+    while t < end and status == controlled.DONE:
         until = times[row] if row < times.size else end
-        H = min(H, control[LARGEST])
+        H = min(H, control[controlled.LARGEST])
         wanted = H
         h = until - t if t + 1.01 * H >= until else (0.5 * (until - t) if t + 1.9 * H >= until else H)
         accepted = -1
@@ -168,7 +152,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         work_before = np.inf
         for j in range(min(aim + 2, COLUMNS)):
             small_steps(steps, t, h, j + 1, work[j])
-            control[EVALUATIONS] += j + 1.0
+            control[controlled.EVALUATIONS] += j + 1.0
             if j == 0:
                 continue
             extrapolate(j, work, n)
@@ -178,7 +162,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
                 break
             # the difference is of order h^(j + 1) in one step
             share = 6.0 if error == 0.0 else min(6.0, max(0.05, 0.9 * (0.7 / error) ** (1.0 / (j + 1))))
-            allowed = min(h * share, control[LARGEST])
+            allowed = min(h * share, control[controlled.LARGEST])
             work_now = evaluations(j) / min(allowed, max(until - t, h))
             if work_now < (0.9 if j > 1 else 1.0) * best_work:
                 best, best_work, longest = j, work_now, allowed
@@ -192,15 +176,15 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             work_before = work_now
         if accepted >= 0:
             status = state_of(memory, work[0])
-        if accepted < 0 or status != DONE:
+        if accepted < 0 or status != controlled.DONE:
             H = min(longest, 0.5 * h)
             aim = max(1, best)
-            control[REJECTED] += 1.0
+            control[controlled.REJECTED] += 1.0
             rejected = True
             if 1e-13 * max(1.0, abs(t)) < H:
-                status = DONE
-            elif status == DONE:
-                status = TOO_SMALL if np.isfinite(work[0, 0]) else NOT_FINITE
+                status = controlled.DONE
+            elif status == controlled.DONE:
+                status = controlled.TOO_SMALL if np.isfinite(work[0, 0]) else controlled.NOT_FINITE
             continue
         y = work[0]
         t_next = until if h == until - t else t + h
@@ -213,7 +197,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             memory.v[i] = y[nv + i]
         memory.account[WORK_DONE] += y[2 * nv]
         memory.account[DISSIPATED] += y[2 * nv + 1]
-        control[ACCEPTED] += 1.0
+        control[controlled.ACCEPTED] += 1.0
         H = min(longest, h) if rejected else longest
         if h < wanted:
             # a sample that cut the step short says little of the next one
@@ -225,8 +209,8 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             path_q[taken], path_v[taken] = memory.q, memory.v
         taken += 1
         if taken == most and t < end:
-            status = STEPPED
+            status = controlled.STEPPED
         elif t < end:
             begin_step(memory)
-    control[TIME], control[STEP], control[COLUMN] = t, H, aim
+    control[controlled.TIME], control[controlled.STEP], control[controlled.COLUMN] = t, H, aim
     return status + 8 * row

@@ -12,27 +12,12 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 
+from . import memory as at
 from .defect import energies_of
 from .explicit import step_rk4, step_staggered
 from .forces import actuate, explicit_rates, observe, penetration
 from .implicit import step_euler, step_rosenbrock
-from .memory import (
-    DISSIPATED,
-    ELASTIC,
-    KINETIC,
-    NUMERICAL,
-    RK4,
-    ROSENBROCK,
-    S_METHOD,
-    S_ROBOT,
-    S_STOPS,
-    S_TABLE,
-    S_WORK,
-    STAGGERED,
-    WORK_DONE,
-    header_of,
-    open_steps,
-)
+from .memory import header_of, open_steps
 from .table import PREPARE, call_prepare, table_at
 
 _V = "float64[::1]"
@@ -52,15 +37,15 @@ def start_step(steps, t, h):
     """
     head = header_of(steps)
     memory = open_steps(steps)
-    actuate(steps, t, 0.0 if head[S_METHOD] == STAGGERED else h, memory.given)
+    actuate(steps, t, 0.0 if head[at.S_METHOD] == at.STAGGERED else h, memory.given)
     for i in range(memory.nq):
         memory.q0[i] = memory.q[i]
     for i in range(memory.nv):
         memory.v0[i] = memory.v[i]
-    if head[S_STOPS] != 0:
+    if head[at.S_STOPS] != 0:
         observe(steps, memory.q0, memory.v0)
     for i in range(memory.nu):
-        beyond = penetration(memory, i, memory.position[i]) if head[S_STOPS] != 0 else 0.0
+        beyond = penetration(memory, i, memory.position[i]) if head[at.S_STOPS] != 0 else 0.0
         memory.at_stop[i] = 0 if beyond == 0.0 else (1 if beyond > 0.0 else -1)
         memory.clipped[i] = 0
 
@@ -72,15 +57,15 @@ def start_step(steps, t, h):
 def take_step(steps, t, h):
     """One step; the state moves only if the new one is finite and within memory.v_bound."""
     memory = open_steps(steps)
-    method = header_of(steps)[S_METHOD]
+    method = header_of(steps)[at.S_METHOD]
     start_step(steps, t, h)
-    if method == RK4:
+    if method == at.RK4:
         step_rk4(steps, t, h)
-    elif method == ROSENBROCK:
+    elif method == at.ROSENBROCK:
         step_rosenbrock(steps, t, h)
         for i in range(memory.nq):
             memory.q[i] = memory.q0[i]
-    elif method == STAGGERED:
+    elif method == at.STAGGERED:
         step_staggered(steps, t, h)
     else:
         step_euler(steps, t, h)
@@ -100,16 +85,16 @@ def take_over(memory, h):
         memory.v[i] = memory.v1[i]
     for i in range(memory.nu):
         memory.effort[i] = memory.effort1[i]
-    memory.account[WORK_DONE] = memory.account1[WORK_DONE]
-    memory.account[DISSIPATED] = memory.account1[DISSIPATED]
-    memory.account[NUMERICAL] = memory.account1[NUMERICAL]
+    memory.account[at.WORK_DONE] = memory.account1[at.WORK_DONE]
+    memory.account[at.DISSIPATED] = memory.account1[at.DISSIPATED]
+    memory.account[at.NUMERICAL] = memory.account1[at.NUMERICAL]
 
 
 @kernel
 def check_state(memory):
     """OK, NOT_FINITE or DIVERGED for the state q1, v1."""
-    s = memory.account1[WORK_DONE] - memory.account1[WORK_DONE]
-    s += memory.account1[DISSIPATED] - memory.account1[DISSIPATED]
+    s = memory.account1[at.WORK_DONE] - memory.account1[at.WORK_DONE]
+    s += memory.account1[at.DISSIPATED] - memory.account1[at.DISSIPATED]
     for i in range(memory.nq):
         s += memory.q1[i] - memory.q1[i]
     fast = False
@@ -125,7 +110,7 @@ def check_state(memory):
 def look_around(steps, t):
     """Energies of the state, and which positions are beyond their limits."""
     memory = open_steps(steps)
-    energies_of(steps, t, memory.q, memory.v, memory.account[KINETIC : ELASTIC + 1])
+    energies_of(steps, t, memory.q, memory.v, memory.account[at.KINETIC : at.ELASTIC + 1])
     observe(steps, memory.q, memory.v)
     for i in range(memory.nu):
         memory.at_stop[i] = 1 if penetration(memory, i, memory.position[i]) != 0.0 else 0
@@ -135,7 +120,7 @@ def look_around(steps, t):
 def prepare_memory(steps):
     """Make the work memory ready and leave the state alone."""
     head = header_of(steps)
-    return call_prepare(table_at(head[S_TABLE])[PREPARE], (head[S_ROBOT], head[S_WORK]))
+    return call_prepare(table_at(head[at.S_TABLE])[PREPARE], (head[at.S_ROBOT], head[at.S_WORK]))
 
 
 @entry("int64(int64, float64)")
@@ -143,7 +128,7 @@ def prepare_steps(steps, t):
     """Make the work arrays ready, and write a and the energies of the state; NOT_FINITE if a is not."""
     head = header_of(steps)
     memory = open_steps(steps)
-    call_prepare(table_at(head[S_TABLE])[PREPARE], (head[S_ROBOT], head[S_WORK]))
+    call_prepare(table_at(head[at.S_TABLE])[PREPARE], (head[at.S_ROBOT], head[at.S_WORK]))
     for i in range(memory.nu):
         memory.drive[i] = memory.tau[i]
         memory.clipped[i] = 0
@@ -205,8 +190,8 @@ def record_steps(steps, t, every, h, q, v, effort, account):
                 account[s, 2] = 1.0
         for i in range(memory.nq):
             q[s, i] = memory.q[i]
-        account[s, 0], account[s, 1] = memory.account[WORK_DONE], memory.account[DISSIPATED]
-        account[s, 3] = memory.account[NUMERICAL]
+        account[s, 0], account[s, 1] = memory.account[at.WORK_DONE], memory.account[at.DISSIPATED]
+        account[s, 3] = memory.account[at.NUMERICAL]
     look_around(steps, t + done * h)
     return status + 4 * done
 

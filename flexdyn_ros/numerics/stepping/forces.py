@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
+from . import table
 from .memory import (
     S_ACTUATOR,
     S_PROVIDE,
@@ -23,13 +24,6 @@ from .memory import (
     open_steps,
 )
 from .table import (
-    ACCELERATE,
-    ACTUATE,
-    EXERT,
-    LOAD,
-    LOSSES,
-    OBSERVE,
-    SUPPLY,
     address_of,
     call_accelerate,
     call_actuate,
@@ -58,7 +52,7 @@ def accelerate(steps, t, q, v, force, extra, h, a):
         h,
         address_of(a),
     )
-    call_accelerate(table_at(head[S_TABLE])[ACCELERATE], arguments)
+    call_accelerate(table_at(head[S_TABLE])[table.ACCELERATE], arguments)
 
 
 @kernel
@@ -77,14 +71,14 @@ def losses(steps, t, q, v0, speed, mean):
         address_of(speed),
         address_of(mean),
     )
-    return call_losses(table_at(head[S_TABLE])[LOSSES], arguments)
+    return call_losses(table_at(head[S_TABLE])[table.LOSSES], arguments)
 
 
 @kernel
 def supply(steps):
     """Power that the surroundings give, after `losses`."""
     head = header_of(steps)
-    function = table_at(head[S_TABLE])[SUPPLY]
+    function = table_at(head[S_TABLE])[table.SUPPLY]
     return 0.0 if function == 0 else call_supply(function, (head[S_ROBOT], head[S_WORK]))
 
 
@@ -93,7 +87,7 @@ def observe(steps, q, v):
     """Write memory.position and memory.speed: what the actuators measure at (q, v)."""
     head = header_of(steps)
     memory = open_steps(steps)
-    function = table_at(head[S_TABLE])[OBSERVE]
+    function = table_at(head[S_TABLE])[table.OBSERVE]
     if function != 0:
         arguments = (
             head[S_ROBOT],
@@ -116,7 +110,7 @@ def exert(steps, q, effort, force):
     """force = load of the wrenches + B effort."""
     head = header_of(steps)
     memory = open_steps(steps)
-    function = table_at(head[S_TABLE])[EXERT]
+    function = table_at(head[S_TABLE])[table.EXERT]
     if function == 0:
         for i in range(memory.nv):
             force[i] = memory.load[i] + effort[i]
@@ -147,7 +141,7 @@ def gather_wrenches(steps, q):
         address_of(memory.wrenches),
         address_of(memory.load),
     )
-    call_load(table_at(head[S_TABLE])[LOAD], arguments)
+    call_load(table_at(head[S_TABLE])[table.LOAD], arguments)
 
 
 @kernel(forceinline=True)
@@ -184,7 +178,7 @@ def actuate(steps, t, h, a):
     memory = open_steps(steps)
     for i in range(memory.nu):
         memory.drive[i] = memory.tau[i]
-    function = table_at(head[S_TABLE])[ACTUATE]
+    function = table_at(head[S_TABLE])[table.ACTUATE]
     if function != 0:
         arguments = (
             head[S_ACTUATOR],

@@ -16,21 +16,10 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.manifold import displacement, move
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
+from . import memory as at
 from .defect import book_euler, total_energy
 from .forces import accelerate, exert, gather_wrenches, losses, observe, servo_effort, stop_position, supply
-from .memory import (
-    DISSIPATED,
-    NUMERICAL,
-    ROSENBROCK,
-    S_DEFECT,
-    S_METHOD,
-    S_SATURATE,
-    S_STOPS,
-    WORK_DONE,
-    header_of,
-    open_chart,
-    open_steps,
-)
+from .memory import header_of, open_chart, open_steps
 
 #: times that a step is repeated because efforts of more coordinates turn out to be clipped
 REPEATS = 4
@@ -64,7 +53,7 @@ def solve_euler(steps, t, h, q0, v0, v1):
             d += memory.servo_damping[i]
         else:
             f = np.copysign(memory.effort_limit[i], float(memory.clipped[i]))
-        if head[S_STOPS] != 0 and memory.at_stop[i] != 0:
+        if head[at.S_STOPS] != 0 and memory.at_stop[i] != 0:
             beyond = memory.position[i] - stop_position(memory, i)
             f -= memory.stop_stiffness[i] * beyond + memory.stop_damping[i] * memory.speed[i]
             k += memory.stop_stiffness[i]
@@ -75,7 +64,7 @@ def solve_euler(steps, t, h, q0, v0, v1):
     exert(steps, q0, u, force)
     for i in range(nv):
         a[i] = memory.given[i]
-    accelerate(steps, t, q0, v0, force, memory.extra, h if head[S_METHOD] == ROSENBROCK else 0.0, a)
+    accelerate(steps, t, q0, v0, force, memory.extra, h if head[at.S_METHOD] == at.ROSENBROCK else 0.0, a)
     for i in range(nv):
         v1[i] = v0[i] + h * a[i]
 
@@ -88,7 +77,7 @@ def clip_efforts(steps, effort):
     """
     memory = open_steps(steps)
     found = 0
-    if header_of(steps)[S_SATURATE] != 0:
+    if header_of(steps)[at.S_SATURATE] != 0:
         for i in range(memory.nu):
             if memory.clipped[i] == 0 and abs(effort[i]) > memory.effort_limit[i]:
                 memory.clipped[i] = 1 if effort[i] > 0.0 else -1
@@ -121,7 +110,7 @@ def settle_accounts(steps, t, h, q0, v0, account0, v1, account1, effort):
         else:
             effort[i] = servo_effort(memory, i) - h * memory.servo_stiffness[i] * speed
         work += effort[i] * mean
-        if head[S_STOPS] != 0 and memory.at_stop[i] != 0:
+        if head[at.S_STOPS] != 0 and memory.at_stop[i] != 0:
             beyond = memory.position[i] + h * speed - stop_position(memory, i)
             taken += (memory.stop_stiffness[i] * beyond + memory.stop_damping[i] * speed) * mean
     mean_v, force = memory.stage[7 * nv : 8 * nv], memory.stage[6 * nv : 7 * nv]
@@ -131,10 +120,10 @@ def settle_accounts(steps, t, h, q0, v0, account0, v1, account1, effort):
         if memory.prescribed[i] != 0:
             work += (force[i] - memory.load[i] - effort[i]) * mean_v[i]
             effort[i] = force[i] - memory.load[i]
-    taken += losses(steps, t, q0, v0, v1 if head[S_METHOD] == ROSENBROCK else v0, mean_v)
+    taken += losses(steps, t, q0, v0, v1 if head[at.S_METHOD] == at.ROSENBROCK else v0, mean_v)
     work += supply(steps)
-    account1[WORK_DONE] = account0[WORK_DONE] + work
-    account1[DISSIPATED] = account0[DISSIPATED] + taken
+    account1[at.WORK_DONE] = account0[at.WORK_DONE] + work
+    account1[at.DISSIPATED] = account0[at.DISSIPATED] + taken
 
 
 @kernel
@@ -177,7 +166,7 @@ def halve_and_extrapolate(steps, t, h):
     implicit_euler(
         steps, t + half, half, qh, vh, memory.account1, memory.q1, memory.v1, memory.account1, memory.effort1
     )
-    books = header_of(steps)[S_DEFECT] != 0
+    books = header_of(steps)[at.S_DEFECT] != 0
     if books:
         # what the energies of the results leave of the same combination of energies
         combined = 2.0 * total_energy(steps, t + h, memory.q1, memory.v1)
@@ -186,13 +175,13 @@ def halve_and_extrapolate(steps, t, h):
         memory.effort1[i] += effort[i] - memory.effort2[i]
     for i in range(nv):
         memory.v1[i] = 2.0 * memory.v1[i] - memory.v2[i]
-    for i in (WORK_DONE, DISSIPATED, NUMERICAL):
+    for i in (at.WORK_DONE, at.DISSIPATED, at.NUMERICAL):
         memory.account1[i] = 2.0 * memory.account1[i] - memory.account2[i]
     d = memory.stage[0:nv]
     displacement(chart, memory.zeros, memory.q2, memory.q1, d)
     move(chart, memory.q1, d, 1.0, memory.q1)
     if books:
-        memory.account1[NUMERICAL] += combined - total_energy(steps, t + h, memory.q1, memory.v1)
+        memory.account1[at.NUMERICAL] += combined - total_energy(steps, t + h, memory.q1, memory.v1)
 
 
 @kernel

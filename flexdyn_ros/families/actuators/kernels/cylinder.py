@@ -16,44 +16,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel, leaf
 
-from .memory import (
-    AIR,
-    AREA_1,
-    AREA_2,
-    ATMOSPHERE,
-    ATOL,
-    BULK_MODULUS,
-    CUSHION_LENGTH,
-    CUSHION_MINIMUM,
-    DEAD_1,
-    DEAD_2,
-    LEAK_1,
-    LEAK_2,
-    LEAK_INTERNAL,
-    LONGEST_STROKE,
-    MAKEUP,
-    NULL_OPENING,
-    OVERLAP,
-    POLYTROPIC,
-    PRESSURE_1,
-    PRESSURE_2,
-    RELIEF,
-    RELIEF_PRESSURE,
-    RTOL,
-    SLEW_RATE,
-    SLEWED_COMMAND,
-    SPOOL,
-    SPOOL_DAMPING,
-    SPOOL_FREQUENCY,
-    SPOOL_RATE,
-    SPOOL_TIME,
-    SUPPLY,
-    TANK,
-    TRANSITION,
-    VALVE_1,
-    VALVE_2,
-    VALVE_COMMAND,
-)
+from . import memory as at
 
 #: of the Rosenbrock scheme, 1 - 1/sqrt(2): L-stable
 GAMMA = 0.2928932188134524
@@ -87,11 +50,11 @@ def orifice_slope(drop, transition):
 @kernel
 def specific_volume(P, p):
     """w(p): volume of a mass of fluid relative to that at atmospheric pressure."""
-    air = P[AIR]
-    oil = np.exp(-(p - P[ATMOSPHERE]) / P[BULK_MODULUS])
+    air = P[at.AIR]
+    oil = np.exp(-(p - P[at.ATMOSPHERE]) / P[at.BULK_MODULUS])
     if air == 0.0:
         return oil
-    return (1.0 - air) * oil + air * (P[ATMOSPHERE] / p) ** (1.0 / P[POLYTROPIC])
+    return (1.0 - air) * oil + air * (P[at.ATMOSPHERE] / p) ** (1.0 / P[at.POLYTROPIC])
 
 
 @kernel
@@ -100,16 +63,16 @@ def stiffness_of_fluid(P, p):
 
     beta tends to n p, so that a pressure stays positive.
     """
-    air = P[AIR]
+    air = P[at.AIR]
     if air == 0.0:
-        return P[BULK_MODULUS], 0.0
+        return P[at.BULK_MODULUS], 0.0
     p = max(p, LOWEST_STAGE)
-    oil = (1.0 - air) * np.exp(-(p - P[ATMOSPHERE]) / P[BULK_MODULUS])
-    gas = air * (P[ATMOSPHERE] / p) ** (1.0 / P[POLYTROPIC])
-    oil_slope, gas_slope = oil / P[BULK_MODULUS], gas / (P[POLYTROPIC] * p)
+    oil = (1.0 - air) * np.exp(-(p - P[at.ATMOSPHERE]) / P[at.BULK_MODULUS])
+    gas = air * (P[at.ATMOSPHERE] / p) ** (1.0 / P[at.POLYTROPIC])
+    oil_slope, gas_slope = oil / P[at.BULK_MODULUS], gas / (P[at.POLYTROPIC] * p)
     # w, -w', w''
     w, fall = oil + gas, oil_slope + gas_slope
-    bend = oil_slope / P[BULK_MODULUS] + gas_slope * (1.0 + 1.0 / P[POLYTROPIC]) / p
+    bend = oil_slope / P[at.BULK_MODULUS] + gas_slope * (1.0 + 1.0 / P[at.POLYTROPIC]) / p
     return w / fall, w * bend / (fall * fall) - 1.0
 
 
@@ -126,18 +89,18 @@ def port(P, valve, filling, emptying, throttle, p):
     filling, emptying are the openings to supply and tank; throttle (cushion) acts on what leaves through the
     valve.
     """
-    from_supply, to_tank = P[SUPPLY] - p, p - P[TANK]
-    d0 = P[TRANSITION]
+    from_supply, to_tank = P[at.SUPPLY] - p, p - P[at.TANK]
+    d0 = P[at.TRANSITION]
     flow = valve * (filling * orifice(from_supply, d0) - emptying * orifice(to_tank, d0))
     slope = -valve * (filling * orifice_slope(from_supply, d0) + emptying * orifice_slope(to_tank, d0))
     if flow < 0.0:
         flow, slope = flow * throttle, slope * throttle
-    if P[MAKEUP] > 0.0 and to_tank < 0.0:
-        flow += P[MAKEUP] * orifice(-to_tank, d0)
-        slope -= P[MAKEUP] * orifice_slope(-to_tank, d0)
-    if p > P[RELIEF_PRESSURE]:
-        flow -= P[RELIEF] * (p - P[RELIEF_PRESSURE])
-        slope -= P[RELIEF]
+    if P[at.MAKEUP] > 0.0 and to_tank < 0.0:
+        flow += P[at.MAKEUP] * orifice(-to_tank, d0)
+        slope -= P[at.MAKEUP] * orifice_slope(-to_tank, d0)
+    if p > P[at.RELIEF_PRESSURE]:
+        flow -= P[at.RELIEF] * (p - P[at.RELIEF_PRESSURE])
+        slope -= P[at.RELIEF]
     return flow, slope
 
 
@@ -145,28 +108,28 @@ def port(P, valve, filling, emptying, throttle, p):
 def openings(P, x):
     """Openings x+ (bore to supply, rod to tank) and x- (the other two edges) at spool position x."""
     x = min(max(x, -1.0), 1.0)
-    forward = max(max(x - P[OVERLAP], 0.0) + P[NULL_OPENING], 0.0)
-    backward = max(max(-x - P[OVERLAP], 0.0) + P[NULL_OPENING], 0.0)
+    forward = max(max(x - P[at.OVERLAP], 0.0) + P[at.NULL_OPENING], 0.0)
+    backward = max(max(-x - P[at.OVERLAP], 0.0) + P[at.NULL_OPENING], 0.0)
     return forward, backward
 
 
 @kernel
 def throttle(P, distance):
     """What a cushion leaves of the outlet at this distance from the end of the stroke."""
-    if P[CUSHION_LENGTH] <= 0.0:
+    if P[at.CUSHION_LENGTH] <= 0.0:
         return 1.0
-    share = min(max(distance / P[CUSHION_LENGTH], 0.0), 1.0)
-    return P[CUSHION_MINIMUM] + (1.0 - P[CUSHION_MINIMUM]) * share
+    share = min(max(distance / P[at.CUSHION_LENGTH], 0.0), 1.0)
+    return P[at.CUSHION_MINIMUM] + (1.0 - P[at.CUSHION_MINIMUM]) * share
 
 
 @kernel
 def volumes(P, y):
     """V1, V2 of the chambers [m3] and whether they change with y: not far beyond the ends of the stroke."""
-    inside = min(max(y, -BEYOND), P[LONGEST_STROKE] + BEYOND)
-    V1 = P[DEAD_1] + P[AREA_1] * inside
-    V2 = P[DEAD_2] + P[AREA_2] * (P[LONGEST_STROKE] - inside)
+    inside = min(max(y, -BEYOND), P[at.LONGEST_STROKE] + BEYOND)
+    V1 = P[at.DEAD_1] + P[at.AREA_1] * inside
+    V2 = P[at.DEAD_2] + P[at.AREA_2] * (P[at.LONGEST_STROKE] - inside)
     moves = 1.0 if inside == y else 0.0
-    return max(V1, 0.5 * P[DEAD_1]), max(V2, 0.5 * P[DEAD_2]), moves
+    return max(V1, 0.5 * P[at.DEAD_1]), max(V2, 0.5 * P[at.DEAD_2]), moves
 
 
 @kernel
@@ -174,17 +137,17 @@ def pressure_rates(P, p1, p2, x, y, v):
     """p1', p2' [Pa/s], their Jacobian (four numbers), the flows Q1, Q2 [m3/s] and beta(p1), beta(p2) [Pa]."""
     V1, V2, moves = volumes(P, y)
     forward, backward = openings(P, x)
-    Q1, slope1 = port(P, P[VALVE_1], forward, backward, throttle(P, y), p1)
-    Q2, slope2 = port(P, P[VALVE_2], backward, forward, throttle(P, P[LONGEST_STROKE] - y), p2)
+    Q1, slope1 = port(P, P[at.VALVE_1], forward, backward, throttle(P, y), p1)
+    Q2, slope2 = port(P, P[at.VALVE_2], backward, forward, throttle(P, P[at.LONGEST_STROKE] - y), p2)
     beta1, bend1 = stiffness_of_fluid(P, p1)
     beta2, bend2 = stiffness_of_fluid(P, p2)
     c1, c2 = beta1 / V1, beta2 / V2
-    leak = P[LEAK_INTERNAL] * (p1 - p2)
-    inflow1 = Q1 - P[AREA_1] * v * moves - leak - P[LEAK_1] * (p1 - P[TANK])
-    inflow2 = Q2 + P[AREA_2] * v * moves + leak - P[LEAK_2] * (p2 - P[TANK])
-    j11 = c1 * (slope1 - P[LEAK_INTERNAL] - P[LEAK_1]) + bend1 / V1 * inflow1
-    j22 = c2 * (slope2 - P[LEAK_INTERNAL] - P[LEAK_2]) + bend2 / V2 * inflow2
-    j12, j21 = c1 * P[LEAK_INTERNAL], c2 * P[LEAK_INTERNAL]
+    leak = P[at.LEAK_INTERNAL] * (p1 - p2)
+    inflow1 = Q1 - P[at.AREA_1] * v * moves - leak - P[at.LEAK_1] * (p1 - P[at.TANK])
+    inflow2 = Q2 + P[at.AREA_2] * v * moves + leak - P[at.LEAK_2] * (p2 - P[at.TANK])
+    j11 = c1 * (slope1 - P[at.LEAK_INTERNAL] - P[at.LEAK_1]) + bend1 / V1 * inflow1
+    j22 = c2 * (slope2 - P[at.LEAK_INTERNAL] - P[at.LEAK_2]) + bend2 / V2 * inflow2
+    j12, j21 = c1 * P[at.LEAK_INTERNAL], c2 * P[at.LEAK_INTERNAL]
     return c1 * inflow1, c2 * inflow2, j11, j12, j21, j22, Q1, Q2, beta1, beta2
 
 
@@ -194,12 +157,12 @@ def pressure_rates(P, p1, p2, x, y, v):
 @kernel
 def move_spool(P, x, rate, u, h):
     """Position and rate of the spool after h seconds of constant command u, exactly."""
-    if P[SPOOL_FREQUENCY] <= 0.0:
-        if P[SPOOL_TIME] <= 0.0:
+    if P[at.SPOOL_FREQUENCY] <= 0.0:
+        if P[at.SPOOL_TIME] <= 0.0:
             return u, 0.0
-        left = np.exp(-h / P[SPOOL_TIME])
-        return u + (x - u) * left, (u - x) * left / P[SPOOL_TIME]
-    w, zeta = P[SPOOL_FREQUENCY], P[SPOOL_DAMPING]
+        left = np.exp(-h / P[at.SPOOL_TIME])
+        return u + (x - u) * left, (u - x) * left / P[at.SPOOL_TIME]
+    w, zeta = P[at.SPOOL_FREQUENCY], P[at.SPOOL_DAMPING]
     decay, root = zeta * w, w * np.sqrt(abs(1.0 - zeta * zeta))
     if root * h < 1e-9:
         c = np.exp(-decay * h)
@@ -218,9 +181,9 @@ def move_spool(P, x, rate, u, h):
 def slewed(P, held, u, h):
     """Command that the spool sees after h seconds on the way from `held` to u, and its mean until then."""
     far = u - held
-    if abs(far) <= P[SLEW_RATE] * h:
-        return u, u - 0.5 * far * abs(far) / (P[SLEW_RATE] * h)
-    there = held + np.copysign(P[SLEW_RATE] * h, far)
+    if abs(far) <= P[at.SLEW_RATE] * h:
+        return u, u - 0.5 * far * abs(far) / (P[at.SLEW_RATE] * h)
+    there = held + np.copysign(P[at.SLEW_RATE] * h, far)
     return there, 0.5 * (held + there)
 
 
@@ -230,7 +193,7 @@ def slewed(P, held, u, h):
 @kernel
 def tolerance(P, p, beta):
     """Error of a pressure that a sub-step may make [Pa], where the fluid is as stiff as beta [Pa]."""
-    return (P[ATOL] + P[RTOL] * abs(p)) * min(beta / P[BULK_MODULUS], 1.0) ** STIFFNESS_SHARE
+    return (P[at.ATOL] + P[at.RTOL] * abs(p)) * min(beta / P[at.BULK_MODULUS], 1.0) ** STIFFNESS_SHARE
 
 
 @kernel
@@ -262,14 +225,20 @@ def advance_pressures(P, X, y, v, a, dt):
 
     Returns the number of sub-steps tried and whether one was forced. Never more than 160 + 64 of them.
     """
-    p1, p2, x, rate, held = X[PRESSURE_1], X[PRESSURE_2], X[SPOOL], X[SPOOL_RATE], X[SLEWED_COMMAND]
+    p1, p2, x, rate, held = (
+        X[at.PRESSURE_1],
+        X[at.PRESSURE_2],
+        X[at.SPOOL],
+        X[at.SPOOL_RATE],
+        X[at.SLEWED_COMMAND],
+    )
     t, h, finest = 0.0, 0.5 * dt, FINEST * dt
     attempts, forced = 0, False
     while t < dt * (1.0 - 1e-12):
         h = min(h, dt - t)
         attempts += 1
         end = t + h
-        next_held, mean = slewed(P, held, X[VALVE_COMMAND], h)
+        next_held, mean = slewed(P, held, X[at.VALVE_COMMAND], h)
         next_x, next_rate = move_spool(P, x, rate, mean, h)
         n1, n2, first1, first2, error = rosenbrock(
             P, p1, p2, x, next_x,
@@ -287,5 +256,11 @@ def advance_pressures(P, X, y, v, a, dt):
         forced |= not positive or error > 1.0
         t, p1, p2, x, rate, held = end, n1, n2, next_x, next_rate, next_held
         h = finest if attempts >= MOST_ATTEMPTS else min(max(h * factor, finest), dt)
-    X[PRESSURE_1], X[PRESSURE_2], X[SPOOL], X[SPOOL_RATE], X[SLEWED_COMMAND] = p1, p2, x, rate, held
+    X[at.PRESSURE_1], X[at.PRESSURE_2], X[at.SPOOL], X[at.SPOOL_RATE], X[at.SLEWED_COMMAND] = (
+        p1,
+        p2,
+        x,
+        rate,
+        held,
+    )
     return attempts, forced

@@ -10,70 +10,9 @@ import numpy as np
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 
+from . import memory as at
 from .cylinder import advance_pressures, bulk_modulus, pressure_rates, volumes
 from .friction import dry_friction
-from .memory import (
-    AREA_1,
-    AREA_2,
-    ATMOSPHERE,
-    ATTEMPTS,
-    BRISTLE,
-    BRISTLE_DAMPING,
-    BRISTLE_STIFFNESS,
-    CAVITATION,
-    CAVITATION_PRESSURE,
-    CONTROL_LAW,
-    COULOMB,
-    FAULT,
-    FLAGS,
-    FLOW_1,
-    FLOW_2,
-    FORCE,
-    FORCE_COMMAND,
-    FORCE_FRICTION,
-    FORCE_HYDRAULIC,
-    FORCE_STOP,
-    FORCE_UNREACHABLE,
-    FORCED_STEP,
-    FRICTION_LAW,
-    INTEGRAL,
-    KI,
-    KP,
-    LAST_RATE,
-    LEAD,
-    LEAK_INTERNAL,
-    LONGEST_STROKE,
-    LUGRE_LAW,
-    NO_FRICTION,
-    NOMINAL_GAIN,
-    OVER_PRESSURE,
-    PARAMETER_COUNT,
-    PI_LAW,
-    PRESSURE_1,
-    PRESSURE_2,
-    RATE_SLOPE,
-    SHORTEST,
-    SMOOTHING,
-    SPOOL,
-    SPOOL_DAMPING,
-    SPOOL_FREQUENCY,
-    SPOOL_TIME,
-    STATE_COUNT,
-    STATIC,
-    STOP_DAMPING,
-    STOP_STIFFNESS,
-    STRIBECK,
-    STROKE,
-    STROKE_HIGH,
-    STROKE_LOW,
-    SUPPLY,
-    TANK,
-    VALVE_1,
-    VALVE_2,
-    VALVE_COMMAND,
-    VALVE_SATURATED,
-    VISCOUS,
-)
 
 #: least pressure drop that the control laws divide by [Pa] (parallel specification, section 8.4)
 LEAST_DROP = 2e5
@@ -85,14 +24,14 @@ LEAST_DROP = 2e5
 @kernel
 def hydraulic_force(P, p1, p2):
     """F_hyd = A1 p1 - A2 p2 - (A1 - A2) p_atm [N]."""
-    return P[AREA_1] * p1 - P[AREA_2] * p2 - (P[AREA_1] - P[AREA_2]) * P[ATMOSPHERE]
+    return P[at.AREA_1] * p1 - P[at.AREA_2] * p2 - (P[at.AREA_1] - P[at.AREA_2]) * P[at.ATMOSPHERE]
 
 
 @kernel
 def bristle_rate(P, v):
     """lambda = sigma0 |v| / g(v) of LuGre's bristles [1/s]."""
-    level = P[COULOMB] + (P[STATIC] - P[COULOMB]) * np.exp(-((v / P[STRIBECK]) ** 2))
-    return P[BRISTLE_STIFFNESS] * abs(v) / level if level > 0.0 else np.inf
+    level = P[at.COULOMB] + (P[at.STATIC] - P[at.COULOMB]) * np.exp(-((v / P[at.STRIBECK]) ** 2))
+    return P[at.BRISTLE_STIFFNESS] * abs(v) / level if level > 0.0 else np.inf
 
 
 @kernel
@@ -110,23 +49,23 @@ def bend_bristles(P, z, v, dt):
 @kernel
 def friction_force(P, z, v):
     """F_fric [N]; positive against extension."""
-    if P[FRICTION_LAW] == NO_FRICTION:
+    if P[at.FRICTION_LAW] == at.NO_FRICTION:
         return 0.0
-    if P[FRICTION_LAW] == LUGRE_LAW:
+    if P[at.FRICTION_LAW] == at.LUGRE_LAW:
         rate = bristle_rate(P, v)
         bending = v - rate * z if rate < np.inf else 0.0
-        return P[BRISTLE_STIFFNESS] * z + P[BRISTLE_DAMPING] * bending + P[VISCOUS] * v
-    return dry_friction(P[COULOMB], P[STATIC], P[STRIBECK], P[SMOOTHING], v) + P[VISCOUS] * v
+        return P[at.BRISTLE_STIFFNESS] * z + P[at.BRISTLE_DAMPING] * bending + P[at.VISCOUS] * v
+    return dry_friction(P[at.COULOMB], P[at.STATIC], P[at.STRIBECK], P[at.SMOOTHING], v) + P[at.VISCOUS] * v
 
 
 @kernel
 def stop_force(P, y, v):
     """F_stop [N]: pushes inside, never pulls (Hunt & Crossley 1975)."""
     if y < 0.0:
-        return max(0.0, -P[STOP_STIFFNESS] * y * (1.0 - 1.5 * P[STOP_DAMPING] * v))
-    deep = y - P[LONGEST_STROKE]
+        return max(0.0, -P[at.STOP_STIFFNESS] * y * (1.0 - 1.5 * P[at.STOP_DAMPING] * v))
+    deep = y - P[at.LONGEST_STROKE]
     if deep > 0.0:
-        return -max(0.0, P[STOP_STIFFNESS] * deep * (1.0 + 1.5 * P[STOP_DAMPING] * v))
+        return -max(0.0, P[at.STOP_STIFFNESS] * deep * (1.0 + 1.5 * P[at.STOP_DAMPING] * v))
     return 0.0
 
 
@@ -136,11 +75,11 @@ def stop_force(P, y, v):
 @kernel
 def note_rate(P, X, v, dt):
     """Filtered difference of the velocity in X: a first-order filter as fast as the valve."""
-    lag = 1.0 / P[SPOOL_FREQUENCY] if P[SPOOL_FREQUENCY] > 0.0 else P[SPOOL_TIME]
+    lag = 1.0 / P[at.SPOOL_FREQUENCY] if P[at.SPOOL_FREQUENCY] > 0.0 else P[at.SPOOL_TIME]
     share = 1.0 - np.exp(-dt / lag) if lag > 0.0 else 1.0
-    if X[ATTEMPTS] > 0.0:  # not the first tick
-        X[RATE_SLOPE] += share * ((v - X[LAST_RATE]) / dt - X[RATE_SLOPE])
-    X[LAST_RATE] = v
+    if X[at.ATTEMPTS] > 0.0:  # not the first tick
+        X[at.RATE_SLOPE] += share * ((v - X[at.LAST_RATE]) / dt - X[at.RATE_SLOPE])
+    X[at.LAST_RATE] = v
 
 
 @kernel
@@ -151,9 +90,9 @@ def is_beyond_reach(P, F, v):
     where the valve drives the piston on its way out, and supply and tank exchanged on the way in. Where it
     brakes, the chamber that empties is above supply by as much; the one that fills is near tank pressure.
     """
-    largest = hydraulic_force(P, P[SUPPLY], P[TANK])
-    least = hydraulic_force(P, P[TANK], P[SUPPLY])
-    bore, rod = P[AREA_1] ** 3 / P[VALVE_1] ** 2 * v * v, P[AREA_2] ** 3 / P[VALVE_2] ** 2 * v * v
+    largest = hydraulic_force(P, P[at.SUPPLY], P[at.TANK])
+    least = hydraulic_force(P, P[at.TANK], P[at.SUPPLY])
+    bore, rod = P[at.AREA_1] ** 3 / P[at.VALVE_1] ** 2 * v * v, P[at.AREA_2] ** 3 / P[at.VALVE_2] ** 2 * v * v
     above, below = F - largest, least - F
     if v < 0.0:
         return above > bore or below > -bore - rod
@@ -163,35 +102,35 @@ def is_beyond_reach(P, F, v):
 @kernel
 def valve_for_force(P, X, wanted, y, v, dt):
     """Valve opening, unclipped, that leads tau to `wanted` [N]; and whether it is out of reach."""
-    p1, p2 = X[PRESSURE_1], X[PRESSURE_2]
-    F_d = wanted + friction_force(P, X[BRISTLE], v)
+    p1, p2 = X[at.PRESSURE_1], X[at.PRESSURE_2]
+    F_d = wanted + friction_force(P, X[at.BRISTLE], v)
     error = F_d - hydraulic_force(P, p1, p2)
     ahead = v
-    if P[LEAD] != 0.0:
-        lag = P[SPOOL_TIME]
-        if P[SPOOL_FREQUENCY] > 0.0:
-            lag = 2.0 * P[SPOOL_DAMPING] / P[SPOOL_FREQUENCY]
-        ahead += (lag + 0.5 * dt) * X[RATE_SLOPE]
-    if P[CONTROL_LAW] == PI_LAW:
-        drop = P[SUPPLY] - p1 if v >= 0.0 else p1 - P[TANK]
-        feed = P[AREA_1] * ahead / (P[VALVE_1] * np.sqrt(max(drop, LEAST_DROP)))
-        gain = P[NOMINAL_GAIN]
-        u = feed + (P[KP] * error + X[INTEGRAL]) / gain
+    if P[at.LEAD] != 0.0:
+        lag = P[at.SPOOL_TIME]
+        if P[at.SPOOL_FREQUENCY] > 0.0:
+            lag = 2.0 * P[at.SPOOL_DAMPING] / P[at.SPOOL_FREQUENCY]
+        ahead += (lag + 0.5 * dt) * X[at.RATE_SLOPE]
+    if P[at.CONTROL_LAW] == at.PI_LAW:
+        drop = P[at.SUPPLY] - p1 if v >= 0.0 else p1 - P[at.TANK]
+        feed = P[at.AREA_1] * ahead / (P[at.VALVE_1] * np.sqrt(max(drop, LEAST_DROP)))
+        gain = P[at.NOMINAL_GAIN]
+        u = feed + (P[at.KP] * error + X[at.INTEGRAL]) / gain
     else:
         V1, V2, _ = volumes(P, y)
-        c1 = P[AREA_1] * bulk_modulus(P, p1) / V1
-        c2 = P[AREA_2] * bulk_modulus(P, p2) / V2
-        leak = P[LEAK_INTERNAL] * (p1 - p2)
-        moving = c1 * (P[AREA_1] * ahead + leak) + c2 * (P[AREA_2] * ahead + leak)
-        N = P[KP] * error + X[INTEGRAL] + moving
+        c1 = P[at.AREA_1] * bulk_modulus(P, p1) / V1
+        c2 = P[at.AREA_2] * bulk_modulus(P, p2) / V2
+        leak = P[at.LEAK_INTERNAL] * (p1 - p2)
+        moving = c1 * (P[at.AREA_1] * ahead + leak) + c2 * (P[at.AREA_2] * ahead + leak)
+        N = P[at.KP] * error + X[at.INTEGRAL] + moving
         filling, emptying = (p1, p2) if N >= 0.0 else (p2, p1)
-        fill = np.sqrt(max(P[SUPPLY] - filling, LEAST_DROP))
-        empty = np.sqrt(max(emptying - P[TANK], LEAST_DROP))
+        fill = np.sqrt(max(P[at.SUPPLY] - filling, LEAST_DROP))
+        empty = np.sqrt(max(emptying - P[at.TANK], LEAST_DROP))
         at1, at2 = (fill, empty) if N >= 0.0 else (empty, fill)
-        gain = c1 * P[VALVE_1] * at1 + c2 * P[VALVE_2] * at2
+        gain = c1 * P[at.VALVE_1] * at1 + c2 * P[at.VALVE_2] * at2
         u = N / gain
     if abs(u) <= 1.0 or error * u < 0.0:
-        X[INTEGRAL] += P[KI] * error * dt
+        X[at.INTEGRAL] += P[at.KI] * error * dt
     return u, is_beyond_reach(P, F_d, v)
 
 
@@ -201,53 +140,53 @@ def valve_for_force(P, X, wanted, y, v, dt):
 @kernel
 def rod_force(P, X, y, v):
     """tau [N] of the state in X with the piston at y, v."""
-    force = hydraulic_force(P, X[PRESSURE_1], X[PRESSURE_2])
-    return force - friction_force(P, X[BRISTLE], v) + stop_force(P, y, v)
+    force = hydraulic_force(P, X[at.PRESSURE_1], X[at.PRESSURE_2])
+    return force - friction_force(P, X[at.BRISTLE], v) + stop_force(P, y, v)
 
 
 @kernel
 def report_leg(P, X, y, v, flags):
     """Forces, flows and flags of the state in X with the piston at y, v."""
-    p1, p2 = X[PRESSURE_1], X[PRESSURE_2]
-    X[FORCE_HYDRAULIC] = hydraulic_force(P, p1, p2)
-    X[FORCE_FRICTION] = friction_force(P, X[BRISTLE], v)
-    X[FORCE_STOP] = stop_force(P, y, v)
-    X[FORCE] = X[FORCE_HYDRAULIC] - X[FORCE_FRICTION] + X[FORCE_STOP]
-    _, _, _, _, _, _, X[FLOW_1], X[FLOW_2], _, _ = pressure_rates(P, p1, p2, X[SPOOL], y, v)
-    X[STROKE] = y
+    p1, p2 = X[at.PRESSURE_1], X[at.PRESSURE_2]
+    X[at.FORCE_HYDRAULIC] = hydraulic_force(P, p1, p2)
+    X[at.FORCE_FRICTION] = friction_force(P, X[at.BRISTLE], v)
+    X[at.FORCE_STOP] = stop_force(P, y, v)
+    X[at.FORCE] = X[at.FORCE_HYDRAULIC] - X[at.FORCE_FRICTION] + X[at.FORCE_STOP]
+    _, _, _, _, _, _, X[at.FLOW_1], X[at.FLOW_2], _, _ = pressure_rates(P, p1, p2, X[at.SPOOL], y, v)
+    X[at.STROKE] = y
     if y <= 0.0:
-        flags |= STROKE_LOW
-    if y >= P[LONGEST_STROKE]:
-        flags |= STROKE_HIGH
-    if min(p1, p2) < P[CAVITATION_PRESSURE]:
-        flags |= CAVITATION
-    if max(p1, p2) > 1.25 * P[SUPPLY]:
-        flags |= OVER_PRESSURE
-    X[FLAGS] = float(flags)
+        flags |= at.STROKE_LOW
+    if y >= P[at.LONGEST_STROKE]:
+        flags |= at.STROKE_HIGH
+    if min(p1, p2) < P[at.CAVITATION_PRESSURE]:
+        flags |= at.CAVITATION
+    if max(p1, p2) > 1.25 * P[at.SUPPLY]:
+        flags |= at.OVER_PRESSURE
+    X[at.FLAGS] = float(flags)
 
 
 @kernel
 def tick_leg(P, X, length, v, a, command, mode, dt):
     """One tick of one leg at the length [m] and rate v [m/s] of the tick's beginning, accelerating by a."""
-    y = length - P[SHORTEST]
+    y = length - P[at.SHORTEST]
     flags = 0
     note_rate(P, X, v, dt)
     u = command
-    if mode == FORCE_COMMAND:
+    if mode == at.FORCE_COMMAND:
         u, unreachable = valve_for_force(P, X, command, y, v, dt)
         if unreachable:
-            flags |= FORCE_UNREACHABLE
+            flags |= at.FORCE_UNREACHABLE
     else:
-        X[INTEGRAL] = 0.0
+        X[at.INTEGRAL] = 0.0
     if abs(u) > 1.0:
-        flags |= VALVE_SATURATED
-    X[VALVE_COMMAND] = min(max(u, -1.0), 1.0)
+        flags |= at.VALVE_SATURATED
+    X[at.VALVE_COMMAND] = min(max(u, -1.0), 1.0)
     attempts, forced = advance_pressures(P, X, y, v, a, dt)
-    if P[FRICTION_LAW] == LUGRE_LAW:
-        X[BRISTLE] = bend_bristles(P, X[BRISTLE], v + 0.5 * a * dt, dt)
-    X[ATTEMPTS] = float(attempts)
+    if P[at.FRICTION_LAW] == at.LUGRE_LAW:
+        X[at.BRISTLE] = bend_bristles(P, X[at.BRISTLE], v + 0.5 * a * dt, dt)
+    X[at.ATTEMPTS] = float(attempts)
     if forced:
-        flags |= FORCED_STEP
+        flags |= at.FORCED_STEP
     report_leg(P, X, y + v * dt + 0.5 * a * dt * dt, v + a * dt, flags)
 
 
@@ -259,22 +198,22 @@ def tick_legs(parameters, states, before, lengths, rates, accelerations, command
     work; the rest (m,).
     """
     faults = 0
-    legs = parameters.size // PARAMETER_COUNT
+    legs = parameters.size // at.PARAMETER_COUNT
     for i in range(lengths.size):
-        j = (i % legs) * PARAMETER_COUNT
-        P = parameters[j : j + PARAMETER_COUNT]
-        X = states[i * STATE_COUNT : (i + 1) * STATE_COUNT]
-        for k in range(STATE_COUNT):
+        j = (i % legs) * at.PARAMETER_COUNT
+        P = parameters[j : j + at.PARAMETER_COUNT]
+        X = states[i * at.STATE_COUNT : (i + 1) * at.STATE_COUNT]
+        for k in range(at.STATE_COUNT):
             before[k] = X[k]
         tick_leg(P, X, lengths[i], rates[i], accelerations[i], commands[i], mode, dt)
         s = 0.0
-        for k in range(STATE_COUNT):
+        for k in range(at.STATE_COUNT):
             s += 0.0 * X[k]
         if s != 0.0:
             faults += 1
-            for k in range(STATE_COUNT):
+            for k in range(at.STATE_COUNT):
                 X[k] = before[k]
-            X[FLAGS] = float(FAULT)
+            X[at.FLAGS] = float(at.FAULT)
     return faults
 
 
@@ -284,7 +223,7 @@ _A = "float64[::1]"
 @entry(f"int64(int64, int64, {_A}, {_A}, {_A}, {_A}, {_A}, {_A}, int64, float64)", nogil=True)
 def tick(parameters, legs, states, before, lengths, rates, accelerations, commands, mode, dt):
     """`tick_legs` with the parameters of so many legs at an address."""
-    P = floats_at(parameters, legs * PARAMETER_COUNT)
+    P = floats_at(parameters, legs * at.PARAMETER_COUNT)
     return tick_legs(P, states, before, lengths, rates, accelerations, commands, mode, dt)
 
 
@@ -295,13 +234,13 @@ def decide(parameters, legs, states, lengths, rates, forces, openings, period):
 
     For cylinders that move on by openings, in ticks of any length.
     """
-    P = floats_at(parameters, legs * PARAMETER_COUNT)
+    P = floats_at(parameters, legs * at.PARAMETER_COUNT)
     missed = 0
     for i in range(lengths.size):
-        j = (i % legs) * PARAMETER_COUNT
-        own, X = P[j : j + PARAMETER_COUNT], states[i * STATE_COUNT : (i + 1) * STATE_COUNT]
+        j = (i % legs) * at.PARAMETER_COUNT
+        own, X = P[j : j + at.PARAMETER_COUNT], states[i * at.STATE_COUNT : (i + 1) * at.STATE_COUNT]
         note_rate(own, X, rates[i], period)
-        u, unreachable = valve_for_force(own, X, forces[i], lengths[i] - own[SHORTEST], rates[i], period)
+        u, unreachable = valve_for_force(own, X, forces[i], lengths[i] - own[at.SHORTEST], rates[i], period)
         openings[i] = min(max(u, -1.0), 1.0)
         if unreachable:
             missed |= 1 << 2 * i
@@ -313,9 +252,9 @@ def decide(parameters, legs, states, lengths, rates, forces, openings, period):
 @entry(f"void(int64, int64, {_A}, {_A}, {_A})")
 def report(parameters, legs, states, lengths, rates):
     """Forces, flows and flags of states (m STATE_COUNT,) of legs with lengths (m,) and rates (m,)."""
-    P = floats_at(parameters, legs * PARAMETER_COUNT)
+    P = floats_at(parameters, legs * at.PARAMETER_COUNT)
     for i in range(lengths.size):
-        j = (i % legs) * PARAMETER_COUNT
-        row = P[j : j + PARAMETER_COUNT]
-        X = states[i * STATE_COUNT : (i + 1) * STATE_COUNT]
-        report_leg(row, X, lengths[i] - row[SHORTEST], rates[i], 0)
+        j = (i % legs) * at.PARAMETER_COUNT
+        row = P[j : j + at.PARAMETER_COUNT]
+        X = states[i * at.STATE_COUNT : (i + 1) * at.STATE_COUNT]
+        report_leg(row, X, lengths[i] - row[at.SHORTEST], rates[i], 0)

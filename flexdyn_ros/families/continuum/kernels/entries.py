@@ -13,22 +13,11 @@ import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import entry, inner
 
+from . import views
 from .kinematics import add_load, arm_energies, arm_momenta, frame_of_slice, jacobian_of_slice, place_sections
 from .recursions import add_resistance, forward_recursion, inverse_recursion, load_states, mass_recursion
 from .section import actuator_forces, damper_force, spring_force, stop_force
-from .views import (
-    BAD_SHAPE,
-    BENDING_SPRING,
-    NOT_FINITE,
-    OK,
-    X,
-    all_finite,
-    open_arm,
-    own_work,
-    section_numbers,
-    section_rows,
-    spare_vector,
-)
+from .views import all_finite, open_arm, own_work, section_numbers, section_rows, spare_vector
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"
@@ -74,8 +63,8 @@ def first_not_finite(n, q, v, third, result):
             and all_finite(third[s], n)
             and all_finite(result[s], n)
         ):
-            return NOT_FINITE + 8 * s
-    return OK
+            return views.NOT_FINITE + 8 * s
+    return views.OK
 
 
 # ---- one sample, the fast way ----
@@ -87,9 +76,9 @@ def inverse_dynamics_one(address, q, v, a, tau):
     arm = open_arm(address)
     n = 3 * arm.n
     if q.shape[0] != n or v.shape[0] != n or a.shape[0] != n or tau.shape[0] != n:
-        return BAD_SHAPE
+        return views.BAD_SHAPE
     arm_inverse_dynamics(arm, own_work(address), q, v, a, tau)
-    return OK if all_finite(tau, n) else NOT_FINITE
+    return views.OK if all_finite(tau, n) else views.NOT_FINITE
 
 
 @entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
@@ -98,13 +87,13 @@ def forward_dynamics_one(address, q, v, tau, a):
     arm = open_arm(address)
     n = 3 * arm.n
     if q.shape[0] != n or v.shape[0] != n or tau.shape[0] != n or a.shape[0] != n:
-        return BAD_SHAPE
+        return views.BAD_SHAPE
     work = own_work(address)
     extra = spare_vector(arm, work, 0)
     for i in range(n):
         extra[i] = 0.0
     arm_forward_dynamics(arm, work, q, v, tau, extra, 0.0, a)
-    return OK if all_finite(a, n) else NOT_FINITE
+    return views.OK if all_finite(a, n) else views.NOT_FINITE
 
 
 @entry(f"int64(int64, {_V}, {_M})")
@@ -113,11 +102,11 @@ def mass_matrix_one(address, q, M):
     arm = open_arm(address)
     n = 3 * arm.n
     if q.shape[0] != n or M.shape[0] != n or M.shape[1] != n:
-        return BAD_SHAPE
+        return views.BAD_SHAPE
     if not all_finite(q, n):
-        return NOT_FINITE
+        return views.NOT_FINITE
     mass_recursion(arm, own_work(address), q, M)
-    return OK
+    return views.OK
 
 
 # ---- many samples ----
@@ -161,9 +150,9 @@ def mass_matrix_many(address, work, q, M):
     arm = open_arm(address)
     for s in range(q.shape[0]):
         if not all_finite(q[s], 3 * arm.n):
-            return NOT_FINITE + 8 * s
+            return views.NOT_FINITE + 8 * s
         mass_recursion(arm, work, q[s], M[s])
-    return OK
+    return views.OK
 
 
 @inner
@@ -171,8 +160,8 @@ def separate_resistance(arm, work, q, v, terms):
     """Rows elastic, damping and external (stops) of terms (5, nv)."""
     for i in range(arm.n):
         P, W = section_numbers(arm, i), section_rows(work, i)
-        k = 0.25 * P[BENDING_SPRING]
-        bend = actuator_forces(P, (k * W[X], k * W[X + 1], 0.0))
+        k = 0.25 * P[views.BENDING_SPRING]
+        bend = actuator_forces(P, (k * W[views.X], k * W[views.X + 1], 0.0))
         for j in range(3):
             at = 3 * i + j
             terms[2, at] = spring_force(P, j, q[at])
@@ -193,11 +182,11 @@ def bias_terms_many(address, work, q, v, terms):
         rest[i] = 0.0
     for s in range(q.shape[0]):
         if not (all_finite(q[s], n) and all_finite(v[s], n)):
-            return NOT_FINITE + 8 * s
+            return views.NOT_FINITE + 8 * s
         inverse_recursion(arm, work, q[s], v[s], rest, 0.0, terms[s, 0])
         inverse_recursion(arm, work, q[s], rest, rest, 1.0, terms[s, 1])
         separate_resistance(arm, work, q[s], v[s], terms[s])
-    return OK
+    return views.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, int64[::1], {_V}, {_M}, float64[:,:,:,::1])", nogil=True)
@@ -206,12 +195,12 @@ def frames_many(address, work, q, sections, etas, placements, poses):
     arm = open_arm(address)
     for s in range(q.shape[0]):
         if not all_finite(q[s], 3 * arm.n):
-            return NOT_FINITE + 8 * s
+            return views.NOT_FINITE + 8 * s
         load_states(arm, work, q[s], q[s])
         place_sections(arm, work)
         for f in range(sections.shape[0]):
             frame_of_slice(arm, work, sections[f], etas[f], placements[f], poses[s, f])
-    return OK
+    return views.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, int64, float64, {_V}, {_T})", nogil=True)
@@ -220,11 +209,11 @@ def jacobian_many(address, work, q, section, eta, point, J):
     arm = open_arm(address)
     for s in range(q.shape[0]):
         if not all_finite(q[s], 3 * arm.n):
-            return NOT_FINITE + 8 * s
+            return views.NOT_FINITE + 8 * s
         load_states(arm, work, q[s], q[s])
         place_sections(arm, work)
         jacobian_of_slice(arm, work, section, eta, point, J[s])
-    return OK
+    return views.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M})", nogil=True)
@@ -234,9 +223,9 @@ def energy_many(address, work, q, v, energy):
     n = 3 * arm.n
     for s in range(q.shape[0]):
         if not (all_finite(q[s], n) and all_finite(v[s], n)):
-            return NOT_FINITE + 8 * s
+            return views.NOT_FINITE + 8 * s
         arm_energies(arm, work, q[s], v[s], energy[s])
-    return OK
+    return views.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M})", nogil=True)
@@ -246,9 +235,9 @@ def momenta_many(address, work, q, v, out):
     n = 3 * arm.n
     for s in range(q.shape[0]):
         if not (all_finite(q[s], n) and all_finite(v[s], n)):
-            return NOT_FINITE + 8 * s
+            return views.NOT_FINITE + 8 * s
         arm_momenta(arm, work, q[s], v[s], out[s])
-    return OK
+    return views.OK
 
 
 # ---- derivatives by the complex step ----
@@ -268,7 +257,7 @@ def inverse_dynamics_derivatives_many(address, work, q, v, a, sections, etas, po
     step = COMPLEX_STEP * 1j
     for s in range(q.shape[0]):
         if not (all_finite(q[s], n) and all_finite(v[s], n) and all_finite(a[s], n)):
-            return NOT_FINITE + 8 * s
+            return views.NOT_FINITE + 8 * s
         for i in range(n):
             x[i], xd[i], xdd[i] = q[s, i], v[s, i], a[s, i]
         for i in range(2 * n):
@@ -290,4 +279,4 @@ def inverse_dynamics_derivatives_many(address, work, q, v, a, sections, etas, po
                 for j in range(n):
                     dq[s, j, c] -= tau[j].imag / COMPLEX_STEP
             x[c], xd[c] = q[s, c], v[s, c]
-    return OK
+    return views.OK

@@ -9,23 +9,9 @@ from __future__ import annotations
 from flexdyn_ros.numerics.algebra.series import bending_functions, inertia_functions
 from flexdyn_ros.numerics.compiling.compiler import inner
 
+from . import views as at
 from .algebra import column, dot, put, put_column, sum2, vector
 from .section import fill_nodes, put_inertia, slice_inertia, velocity_forces
-from .views import (
-    BASE,
-    CLOSED,
-    COUPLING_SHIFT,
-    COUPLING_TURN,
-    ENERGY_RATIO,
-    FORCE,
-    INERTIA,
-    LUMPED,
-    MASS,
-    QUADRATURE,
-    ROTARY,
-    XD,
-    X,
-)
 
 #: of the lump with two coefficients: exact for bending and for elongation at the straight pose
 BENDING_RATIO, ELONGATION_RATIO = 5.0 / 9.0, 3.0 / 4.0
@@ -35,17 +21,17 @@ BENDING_RATIO, ELONGATION_RATIO = 5.0 / 9.0, 3.0 / 4.0
 def put_mass_moment(W, m, x, C, B, C1, B1):
     """Rows COUPLING_SHIFT: m d beta/dx of the centre of mass beta = s (C u, B)."""
     ux, uy, s = x
-    put_column(W, COUPLING_SHIFT, 0, (m * s * (C + C1 * ux * ux), m * s * C1 * ux * uy, m * s * B1 * ux))
-    put_column(W, COUPLING_SHIFT, 1, (m * s * C1 * ux * uy, m * s * (C + C1 * uy * uy), m * s * B1 * uy))
-    put_column(W, COUPLING_SHIFT, 2, (m * C * ux, m * C * uy, m * B))
+    put_column(W, at.COUPLING_SHIFT, 0, (m * s * (C + C1 * ux * ux), m * s * C1 * ux * uy, m * s * B1 * ux))
+    put_column(W, at.COUPLING_SHIFT, 1, (m * s * C1 * ux * uy, m * s * (C + C1 * uy * uy), m * s * B1 * uy))
+    put_column(W, at.COUPLING_SHIFT, 2, (m * C * ux, m * C * uy, m * B))
 
 
 @inner
 def closed_form(P, W):
     """The distributed mass, integrated (5.2): rows INERTIA and COUPLING_SHIFT, velocity forces in FORCE."""
-    x, xd = vector(W, X), vector(W, XD)
+    x, xd = vector(W, at.X), vector(W, at.XD)
     ux, uy, s = x
-    m, kap = P[MASS], P[ROTARY]
+    m, kap = P[at.MASS], P[at.ROTARY]
     y = ux * ux + uy * uy
     S, B, C, S1, B1, b, S2, B2, b1 = bending_functions(y)
     c, d, cw, dw, c1, d1, cw1, dw1 = inertia_functions(y)
@@ -57,7 +43,7 @@ def closed_form(P, W):
     along = m * (2.0 * s * sd * d * w + 0.5 * Qy * w * w + (Q - 0.5 * Py) * v)
     across = m * (2.0 * s * sd * c + Py * w)
     axial = m * (2.0 * b * w * sd + s * (b1 - d) * w * w + s * (b - c) * v)
-    put(W, FORCE, (along * ux + across * xd[0], along * uy + across * xd[1], axial))
+    put(W, at.FORCE, (along * ux + across * xd[0], along * uy + across * xd[1], axial))
 
 
 @inner
@@ -67,7 +53,7 @@ def add_product(W, factor, a, b):
         for j in range(3):
             ai = a[0] if i == 0 else (a[1] if i == 1 else a[2])
             bj = b[0] if j == 0 else (b[1] if j == 1 else b[2])
-            W[INERTIA + 3 * i + j] += factor * ai * bj
+            W[at.INERTIA + 3 * i + j] += factor * ai * bj
 
 
 @inner
@@ -76,9 +62,9 @@ def lump(P, W, ratio, elongation):
 
     Gravity keeps the true mass.
     """
-    x, xd = vector(W, X), vector(W, XD)
+    x, xd = vector(W, at.X), vector(W, at.XD)
     ux, uy, s = x
-    m = P[MASS]
+    m = P[at.MASS]
     y = ux * ux + uy * uy
     S, B, C, S1, B1, C1, S2, B2, C2 = bending_functions(y)
     put_mass_moment(W, m, x, C, B, C1, B1)
@@ -88,9 +74,13 @@ def lump(P, W, ratio, elongation):
     k0, k1 = sd * C + s * Cd, 2.0 * sd * Cd + s * Cdd
     velocity = k0 * ux + s * C * xd[0], k0 * uy + s * C * xd[1], sd * B + s * Bd
     bias = k1 * ux + 2.0 * k0 * xd[0], k1 * uy + 2.0 * k0 * xd[1], 2.0 * sd * Bd + s * Bdd
-    J0, J1, J2 = column(W, COUPLING_SHIFT, 0), column(W, COUPLING_SHIFT, 1), column(W, COUPLING_SHIFT, 2)
+    J0, J1, J2 = (
+        column(W, at.COUPLING_SHIFT, 0),
+        column(W, at.COUPLING_SHIFT, 1),
+        column(W, at.COUPLING_SHIFT, 2),
+    )
     for i in range(9):
-        W[INERTIA + i] = 0.0 * y
+        W[at.INERTIA + i] = 0.0 * y
     k = 1.0 / (m * ratio)
     add_product(W, k, (J0[0], J1[0], J2[0]), (J0[0], J1[0], J2[0]))
     add_product(W, k, (J0[1], J1[1], J2[1]), (J0[1], J1[1], J2[1]))
@@ -111,32 +101,32 @@ def lump(P, W, ratio, elongation):
         along = dot(beta, velocity)
         bend = (dot(velocity, velocity) + dot(beta, bias) - along * along / square) / distance
         on_x = sum2(on_x, (more * bend * n[0], more * bend * n[1], more * bend * n[2]))
-    put(W, FORCE, on_x)
+    put(W, at.FORCE, on_x)
 
 
 @inner
 def quadrature_at_rest(arm, P, W, E):
     """The distributed mass by Gauss-Legendre: rows INERTIA, COUPLING_SHIFT and FORCE."""
-    x = vector(W, X)
+    x = vector(W, at.X)
     zero = 0.0 * x[0]
     fill_nodes(arm, P, E, x[0] * x[0] + x[1] * x[1])
-    slice_inertia(arm, P, W, E, BASE)
+    slice_inertia(arm, P, W, E, at.BASE)
     on_x, moment, force = velocity_forces(arm, P, W, E, (zero, zero, zero))
-    put(W, FORCE, on_x)
+    put(W, at.FORCE, on_x)
 
 
 @inner
 def only_section(arm, P, W, E):
     """Rows INERTIA, COUPLING_SHIFT and velocity forces in FORCE of the one section of an arm."""
-    if arm.mass_model == CLOSED:
+    if arm.mass_model == at.CLOSED:
         closed_form(P, W)
-    elif arm.mass_model == QUADRATURE:
+    elif arm.mass_model == at.QUADRATURE:
         quadrature_at_rest(arm, P, W, E)
-    elif arm.mass_model == LUMPED:
-        lump(P, W, arm.numbers[ENERGY_RATIO], 0.0)
+    elif arm.mass_model == at.LUMPED:
+        lump(P, W, arm.numbers[at.ENERGY_RATIO], 0.0)
     else:
         lump(P, W, BENDING_RATIO, ELONGATION_RATIO)
-    x = vector(W, X)
+    x = vector(W, at.X)
     zero = 0.0 * x[0]
     for j in range(3):
-        put_column(W, COUPLING_TURN, j, (zero, zero, zero))
+        put_column(W, at.COUPLING_TURN, j, (zero, zero, zero))

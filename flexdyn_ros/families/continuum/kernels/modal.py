@@ -16,32 +16,13 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.compiler import inner
 
+from . import views
 from .algebra import cross, dot, put, sum2, vector
 from .section import bending_of, load_state, stop_slope
-from .views import (
-    BENDING_SPRING,
-    BODY,
-    DAMPER,
-    FIRST_NODE,
-    FRAME_NUMBERS,
-    LENGTH,
-    LOCAL_NUMBERS,
-    MASS,
-    NODE_COUNT,
-    PLACEMENT,
-    POSE_NUMBERS,
-    ROTARY,
-    SPRING,
-    SUMS,
-    XD,
-    X,
-    chain_memory,
-    section_numbers,
-    section_rows,
-)
+from .views import chain_memory, section_numbers, section_rows
 
 #: a frame: pose, rate, second rate, derivatives by coordinates
-POSE, RATE, SECOND, BY_Q = 0, POSE_NUMBERS, 2 * POSE_NUMBERS, 3 * POSE_NUMBERS
+POSE, RATE, SECOND, BY_Q = 0, views.POSE_NUMBERS, 2 * views.POSE_NUMBERS, 3 * views.POSE_NUMBERS
 # sums over all mass: twice the kinetic energy, gravity energy, angular momentum about the world origin,
 # linear momentum, first moment of mass, mass
 TWICE, GRAVITY, ANGULAR, LINEAR, MOMENT, TOTAL = 0, 1, 2, 5, 8, 11
@@ -87,7 +68,7 @@ def modal_functions(P, order, eta, x):
 
     Returns f, f1, f2, g, g1, g2, their derivatives by s: fs, fs1, gs, gs1, and S, S1, S2, b, b1, b2.
     """
-    L = P[LENGTH]
+    L = P[views.LENGTH]
     stretch = x[2] - L
     e2 = eta * eta
     e3 = e2 * eta
@@ -151,7 +132,7 @@ def put_rates(L, k, functions, x, d, also_second):
         Sdd, bdd = S2 * sigma * sigma + S1 * square, b2 * sigma * sigma + b1 * square
         put_pose(
             L,
-            k + POSE_NUMBERS,
+            k + views.POSE_NUMBERS,
             zero,
             bdd * ux * ux + 4.0 * bd * ux * d[0] + 2.0 * b * d[0] * d[0],
             bdd * ux * uy + 2.0 * bd * mixed + 2.0 * b * d[0] * d[1],
@@ -165,7 +146,7 @@ def put_rates(L, k, functions, x, d, also_second):
 @inner
 def fill_local(arm, P, W, eta, L):
     """A slice in the base of its section: a frame of three coordinates in L, from rows X and XD."""
-    x = vector(W, X)
+    x = vector(W, views.X)
     functions = modal_functions(P, arm.order, eta, x)
     f, S, b = functions[0], functions[10], functions[13]
     ux, uy = x[0], x[1]
@@ -173,9 +154,9 @@ def fill_local(arm, P, W, eta, L):
     put_pose(
         L, POSE, one, b * ux * ux, b * ux * uy, b * uy * uy, S * ux, S * uy, (f * ux, f * uy, functions[3])
     )
-    put_rates(L, RATE, functions, x, vector(W, XD), True)
+    put_rates(L, RATE, functions, x, vector(W, views.XD), True)
     for k in range(3):
-        put_rates(L, BY_Q + POSE_NUMBERS * k, functions, x, unit_bending(P, k), False)
+        put_rates(L, BY_Q + views.POSE_NUMBERS * k, functions, x, unit_bending(P, k), False)
 
 
 @inner
@@ -184,9 +165,9 @@ def fill_placement(P, L):
     zero = 0.0 * L[0]
     for r in range(3):
         for c in range(3):
-            L[4 * r + c] = P[PLACEMENT + 3 * r + c] + zero
-        L[4 * r + 3] = P[PLACEMENT + 9 + r] + zero
-    for k in range(2 * POSE_NUMBERS):
+            L[4 * r + c] = P[views.PLACEMENT + 3 * r + c] + zero
+        L[4 * r + 3] = P[views.PLACEMENT + 9 + r] + zero
+    for k in range(2 * views.POSE_NUMBERS):
         L[RATE + k] = zero
 
 
@@ -206,7 +187,7 @@ def carry(frame, L, count, own, out):
     """out = frame with the slice or placement L on it; count coordinates move the frame, own (0, 3) more the
     slice."""
     zero = 0.0 * L[0]
-    for k in range(BY_Q + POSE_NUMBERS * (count + own)):
+    for k in range(BY_Q + views.POSE_NUMBERS * (count + own)):
         out[k] = zero
     add_composed(out, POSE, frame, POSE, L, POSE, 1.0, True)
     add_composed(out, RATE, frame, RATE, L, POSE, 1.0, True)
@@ -215,10 +196,12 @@ def carry(frame, L, count, own, out):
     add_composed(out, SECOND, frame, RATE, L, RATE, 2.0, False)
     add_composed(out, SECOND, frame, POSE, L, SECOND, 1.0, False)
     for k in range(count):
-        add_composed(out, BY_Q + POSE_NUMBERS * k, frame, BY_Q + POSE_NUMBERS * k, L, POSE, 1.0, True)
+        add_composed(
+            out, BY_Q + views.POSE_NUMBERS * k, frame, BY_Q + views.POSE_NUMBERS * k, L, POSE, 1.0, True
+        )
     for k in range(own):
-        at = BY_Q + POSE_NUMBERS * (count + k)
-        add_composed(out, at, frame, POSE, L, BY_Q + POSE_NUMBERS * k, 1.0, False)
+        at = BY_Q + views.POSE_NUMBERS * (count + k)
+        add_composed(out, at, frame, POSE, L, BY_Q + views.POSE_NUMBERS * k, 1.0, False)
 
 
 @inner
@@ -279,7 +262,7 @@ def add_mass(F, count, m, c, J, g, columns, M, h, sums):
     Jw, Jwd = inertia_times(J, w), inertia_times(J, wd)
     n = h.shape[0]
     for k in range(count):
-        at = BY_Q + POSE_NUMBERS * k
+        at = BY_Q + views.POSE_NUMBERS * k
         pk, wk = map_point(F, at, c, 1.0), vee(F, POSE, at)
         one, other = vee(F, RATE, at), vee(F, at, RATE)
         turn = one[0] - other[0], one[1] - other[1], one[2] - other[2]
@@ -288,7 +271,7 @@ def add_mass(F, count, m, c, J, g, columns, M, h, sums):
         put(columns, 9 * k + 3, wk)
         put(columns, 9 * k + 6, inertia_times(J, wk))
         for j in range(k + 1):
-            pj = map_point(F, BY_Q + POSE_NUMBERS * j, c, 1.0)
+            pj = map_point(F, BY_Q + views.POSE_NUMBERS * j, c, 1.0)
             M[n * k + j] += dot(vector(columns, 9 * k), pj) + dot(wk, vector(columns, 9 * j + 6))
     mv = m * v[0], m * v[1], m * v[2]
     spin = map_point(F, POSE, Jw, 0.0)
@@ -304,18 +287,18 @@ def add_mass(F, count, m, c, J, g, columns, M, h, sums):
 @inner
 def add_body(P, F, count, g, columns, M, h, sums):
     """Add the rigid body on the tip F of a section."""
-    m = P[BODY]
+    m = P[views.BODY]
     zero = 0.0 * F[0]
     if m > 0.0:
-        c = P[BODY + 1] / m, P[BODY + 2] / m, P[BODY + 3] / m
+        c = P[views.BODY + 1] / m, P[views.BODY + 2] / m, P[views.BODY + 3] / m
         square = m * dot(c, c)
         J = (
-            P[BODY + 4] - square + m * c[0] * c[0],
-            P[BODY + 5] + m * c[0] * c[1],
-            P[BODY + 6] + m * c[0] * c[2],
-            P[BODY + 7] - square + m * c[1] * c[1],
-            P[BODY + 8] + m * c[1] * c[2],
-            P[BODY + 9] - square + m * c[2] * c[2],
+            P[views.BODY + 4] - square + m * c[0] * c[0],
+            P[views.BODY + 5] + m * c[0] * c[1],
+            P[views.BODY + 6] + m * c[0] * c[2],
+            P[views.BODY + 7] - square + m * c[1] * c[1],
+            P[views.BODY + 8] + m * c[1] * c[2],
+            P[views.BODY + 9] - square + m * c[2] * c[2],
         )
         add_mass(F, count, m, (c[0] + zero, c[1] + zero, c[2] + zero), J, g, columns, M, h, sums)
 
@@ -325,32 +308,32 @@ def sweep(arm, work, q, v, g):
     """M, h and sums of the arm at (q, v) under gravity g, in its chain memory."""
     chain = chain_memory(arm, work)
     clear_chain(chain)
-    size, n = FRAME_NUMBERS * (arm.n + 1), 3 * arm.n
+    size, n = views.FRAME_NUMBERS * (arm.n + 1), 3 * arm.n
     base, at = chain[0:size], chain[size : 2 * size]
-    L = chain[2 * size : 2 * size + LOCAL_NUMBERS]
-    columns = chain[2 * size + LOCAL_NUMBERS : 2 * size + LOCAL_NUMBERS + 9 * n]
+    L = chain[2 * size : 2 * size + views.LOCAL_NUMBERS]
+    columns = chain[2 * size + views.LOCAL_NUMBERS : 2 * size + views.LOCAL_NUMBERS + 9 * n]
     M, h, sums = chain_results(arm, work)
     zero = 0.0 * q[0] + 0.0 * v[0]
     begin_chain(base)
     for i in range(arm.n):
         P, W = section_numbers(arm, i), section_rows(work, i)
-        load_state(P, W, q, i, X, P[LENGTH])
-        load_state(P, W, v, i, XD, 0.0)
+        load_state(P, W, q, i, views.X, P[views.LENGTH])
+        load_state(P, W, v, i, views.XD, 0.0)
         fill_placement(P, L)
         carry(base, L, 3 * i, 0, at)
-        for k in range(BY_Q + 3 * POSE_NUMBERS * i):
+        for k in range(BY_Q + 3 * views.POSE_NUMBERS * i):
             base[k] = at[k]
-        first, r = int(P[FIRST_NODE]), P[MASS] * P[ROTARY]
-        for j in range(int(P[NODE_COUNT])):
+        first, r = int(P[views.FIRST_NODE]), P[views.MASS] * P[views.ROTARY]
+        for j in range(int(P[views.NODE_COUNT])):
             share = arm.nodes[2 * (first + j) + 1]
             fill_local(arm, P, W, arm.nodes[2 * (first + j)], L)
             carry(base, L, 3 * i, 3, at)
             J = share * r, 0.0, 0.0, share * r, 0.0, 2.0 * share * r
-            add_mass(at, 3 * i + 3, share * P[MASS], (zero, zero, zero), J, g, columns, M, h, sums)
+            add_mass(at, 3 * i + 3, share * P[views.MASS], (zero, zero, zero), J, g, columns, M, h, sums)
         fill_local(arm, P, W, 1.0, L)
         carry(base, L, 3 * i, 3, at)
         add_body(P, at, 3 * i + 3, g, columns, M, h, sums)
-        for k in range(BY_Q + 3 * POSE_NUMBERS * (i + 1)):
+        for k in range(BY_Q + 3 * views.POSE_NUMBERS * (i + 1)):
             base[k] = at[k]
     for k in range(n):
         for j in range(k):
@@ -362,9 +345,9 @@ def sweep(arm, work, q, v, g):
 def chain_results(arm, work):
     """(M (nv nv), h (nv), sums) in the chain memory."""
     chain, n = chain_memory(arm, work), 3 * arm.n
-    start = 2 * FRAME_NUMBERS * (arm.n + 1) + LOCAL_NUMBERS + 9 * n
+    start = 2 * views.FRAME_NUMBERS * (arm.n + 1) + views.LOCAL_NUMBERS + 9 * n
     end = start + n * n
-    return chain[start:end], chain[end : end + n], chain[end + n : end + n + SUMS]
+    return chain[start:end], chain[end : end + n], chain[end + n : end + n + views.SUMS]
 
 
 @inner
@@ -372,19 +355,19 @@ def reach_slice(arm, work, i, eta):
     """The frame of a slice of section i, from rows X; returns its memory."""
     chain = chain_memory(arm, work)
     clear_chain(chain)
-    size = FRAME_NUMBERS * (arm.n + 1)
+    size = views.FRAME_NUMBERS * (arm.n + 1)
     base, at = chain[0:size], chain[size : 2 * size]
-    L = chain[2 * size : 2 * size + LOCAL_NUMBERS]
+    L = chain[2 * size : 2 * size + views.LOCAL_NUMBERS]
     begin_chain(base)
     for k in range(i + 1):
         P, W = section_numbers(arm, k), section_rows(work, k)
         fill_placement(P, L)
         carry(base, L, 3 * k, 0, at)
-        for j in range(BY_Q + 3 * POSE_NUMBERS * k):
+        for j in range(BY_Q + 3 * views.POSE_NUMBERS * k):
             base[j] = at[j]
         fill_local(arm, P, W, eta if k == i else 1.0, L)
         carry(base, L, 3 * k, 3, at)
-        for j in range(BY_Q + 3 * POSE_NUMBERS * (k + 1)):
+        for j in range(BY_Q + 3 * views.POSE_NUMBERS * (k + 1)):
             base[j] = at[j]
     return base
 
@@ -392,7 +375,7 @@ def reach_slice(arm, work, i, eta):
 @inner
 def column_motion(F, k, c):
     """(angular velocity, velocity of the point c) per speed of coordinate k, world axes."""
-    at = BY_Q + POSE_NUMBERS * k
+    at = BY_Q + views.POSE_NUMBERS * k
     return map_point(F, POSE, vee(F, POSE, at), 0.0), map_point(F, at, c, 1.0)
 
 
@@ -434,11 +417,11 @@ def modal_forward(arm, work, q, v, force, extra, h, a):
     n = 3 * arm.n
     for i in range(arm.n):
         P = section_numbers(arm, i)
-        spring = 0.25 * h * P[BENDING_SPRING]
+        spring = 0.25 * h * P[views.BENDING_SPRING]
         for k in range(3):
             at, u = 3 * i + k, unit_bending(P, k)
-            a[at] = force[at] - bias[at] - h * P[SPRING + k] * v[at]
-            M[n * at + at] += extra[at] + h * P[DAMPER + k] + h * h * P[SPRING + k]
+            a[at] = force[at] - bias[at] - h * P[views.SPRING + k] * v[at]
+            M[n * at + at] += extra[at] + h * P[views.DAMPER + k] + h * h * P[views.SPRING + k]
             M[n * at + at] += stop_slope(P, k, q[at], v[at], h)
             for j in range(3):
                 w = unit_bending(P, j)

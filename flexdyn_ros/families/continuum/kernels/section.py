@@ -14,42 +14,8 @@ from __future__ import annotations
 from flexdyn_ros.numerics.algebra.series import bending_functions
 from flexdyn_ros.numerics.compiling.compiler import inner
 
+from . import views as at
 from .algebra import cross, dot, put, put_column, sum2, vector
-from .views import (
-    COUPLING_SHIFT,
-    COUPLING_TURN,
-    DAMPER,
-    END_ALPHA,
-    END_BIAS,
-    END_OMEGA,
-    END_POINT,
-    END_ROTATION,
-    END_SHIFT,
-    END_SPEED,
-    END_TURN,
-    FIRST_NODE,
-    INERTIA,
-    LOWER,
-    MASS,
-    NB,
-    NB1,
-    NB2,
-    NC,
-    NC1,
-    NODE_COUNT,
-    NS,
-    NS1,
-    NS2,
-    RADIUS,
-    ROTARY,
-    SPRING,
-    STOP_DAMPER,
-    STOP_SPRING,
-    STOP_WIDTH,
-    UPPER,
-    XD,
-    X,
-)
 
 SIN_120 = 0.5 * 3.0**0.5
 SQRT_3 = 3.0**0.5
@@ -63,8 +29,8 @@ def bending_of(P, l1, l2, l3):
     """(ux, uy, mean) of the length changes of three actuators; ux and uy are exactly zero where these are
     equal."""
     return (
-        ((l2 - l1) + (l3 - l1)) / (3.0 * P[RADIUS]),
-        (l3 - l2) / (SQRT_3 * P[RADIUS]),
+        ((l2 - l1) + (l3 - l1)) / (3.0 * P[at.RADIUS]),
+        (l3 - l2) / (SQRT_3 * P[at.RADIUS]),
         (l1 + l2 + l3) / 3.0,
     )
 
@@ -72,7 +38,7 @@ def bending_of(P, l1, l2, l3):
 @inner
 def actuators_of(P, x):
     """Length changes of the actuators of (ux, uy, mean): the inverse of `bending_of`, for rates too."""
-    r = P[RADIUS]
+    r = P[at.RADIUS]
     half, side = 0.5 * r * x[0], SIN_120 * r * x[1]
     return x[2] - r * x[0], x[2] + (half - side), x[2] + (half + side)
 
@@ -80,24 +46,24 @@ def actuators_of(P, x):
 @inner
 def bending_forces(P, f):
     """Forces on (ux, uy, s) of three actuator forces."""
-    r = P[RADIUS]
+    r = P[at.RADIUS]
     return -r * (f[0] - 0.5 * f[1] - 0.5 * f[2]), -r * SIN_120 * (f[1] - f[2]), f[0] + f[1] + f[2]
 
 
 @inner
 def actuator_forces(P, g):
     """Actuator forces of forces on (ux, uy, s): the inverse of `bending_forces`."""
-    along, across, side = g[2] / 3.0, g[0] / (3.0 * P[RADIUS]), g[1] / (SQRT_3 * P[RADIUS])
+    along, across, side = g[2] / 3.0, g[0] / (3.0 * P[at.RADIUS]), g[1] / (SQRT_3 * P[at.RADIUS])
     return along - 2.0 * across, along + across - side, along + across + side
 
 
 @inner
 def stop_depth(P, k, length):
     """How far actuator k is beyond its stroke [m], signed; 0 inside."""
-    if length.real > P[UPPER + k]:
-        return length - P[UPPER + k]
-    if length.real < P[LOWER + k]:
-        return length - P[LOWER + k]
+    if length.real > P[at.UPPER + k]:
+        return length - P[at.UPPER + k]
+    if length.real < P[at.LOWER + k]:
+        return length - P[at.LOWER + k]
     return 0.0 * length
 
 
@@ -106,20 +72,20 @@ def stop_damping(P, depth):
     """Damping of a stop [N s/m]: grows from zero over the first part of the way in, so that the force has no
     jump."""
     if depth.real > 0.0:
-        return P[STOP_DAMPER] * depth / (depth + P[STOP_WIDTH])
-    return P[STOP_DAMPER] * depth / (depth - P[STOP_WIDTH])
+        return P[at.STOP_DAMPER] * depth / (depth + P[at.STOP_WIDTH])
+    return P[at.STOP_DAMPER] * depth / (depth - P[at.STOP_WIDTH])
 
 
 @inner
 def spring_force(P, k, length):
     """Force of actuator k's own spring [N]."""
-    return P[SPRING + k] * length
+    return P[at.SPRING + k] * length
 
 
 @inner
 def damper_force(P, k, rate):
     """Force of actuator k's own damper [N]."""
-    return P[DAMPER + k] * rate
+    return P[at.DAMPER + k] * rate
 
 
 @inner
@@ -128,7 +94,7 @@ def stop_force(P, k, length, rate):
     depth = stop_depth(P, k, length)
     if depth.real == 0.0:
         return 0.0 * depth
-    return P[STOP_SPRING] * depth + stop_damping(P, depth) * rate
+    return P[at.STOP_SPRING] * depth + stop_damping(P, depth) * rate
 
 
 @inner
@@ -137,7 +103,7 @@ def stop_slope(P, k, length, rate, h):
     depth = stop_depth(P, k, length + h * rate)
     if depth.real == 0.0:
         return 0.0 * depth
-    return h * (stop_damping(P, depth) + h * P[STOP_SPRING])
+    return h * (stop_damping(P, depth) + h * P[at.STOP_SPRING])
 
 
 @inner
@@ -165,62 +131,62 @@ def fill_slice(E, k, eta, y):
     e2 = eta * eta
     e3 = e2 * eta
     S, B, C, S1, B1, C1, S2, B2, C2 = bending_functions(e2 * y)
-    E[k + NB], E[k + NB1], E[k + NB2] = e2 * B, e2 * e2 * B1, e3 * e3 * B2
-    E[k + NS], E[k + NS1], E[k + NS2] = eta * S, e3 * S1, e2 * e3 * S2
-    E[k + NC], E[k + NC1] = e3 * C, e2 * e3 * C1
+    E[k + at.NB], E[k + at.NB1], E[k + at.NB2] = e2 * B, e2 * e2 * B1, e3 * e3 * B2
+    E[k + at.NS], E[k + at.NS1], E[k + at.NS2] = eta * S, e3 * S1, e2 * e3 * S2
+    E[k + at.NC], E[k + at.NC1] = e3 * C, e2 * e3 * C1
 
 
 @inner
 def fill_nodes(arm, P, E, y):
     """The functions of all Gauss nodes of a section."""
-    first = int(P[FIRST_NODE])
-    for j in range(int(P[NODE_COUNT])):
+    first = int(P[at.FIRST_NODE])
+    for j in range(int(P[at.NODE_COUNT])):
         fill_slice(E, 8 * j, arm.nodes[2 * (first + j)], y)
 
 
 @inner
 def slice_point(E, k, x):
     """Centre of the slice."""
-    b = x[2] * E[k + NB]
-    return b * x[0], b * x[1], x[2] * E[k + NS]
+    b = x[2] * E[k + at.NB]
+    return b * x[0], b * x[1], x[2] * E[k + at.NS]
 
 
 @inner
 def slice_normal(E, k, x):
     """Normal of the slice."""
-    return E[k + NS] * x[0], E[k + NS] * x[1], 1.0 - (x[0] * x[0] + x[1] * x[1]) * E[k + NB]
+    return E[k + at.NS] * x[0], E[k + at.NS] * x[1], 1.0 - (x[0] * x[0] + x[1] * x[1]) * E[k + at.NB]
 
 
 @inner
 def slice_shift(E, k, x, j):
     """Velocity of the centre per x'_j."""
     if j == 2:
-        return E[k + NB] * x[0], E[k + NB] * x[1], E[k + NS]
+        return E[k + at.NB] * x[0], E[k + at.NB] * x[1], E[k + at.NS]
     s = x[2]
-    b1 = s * E[k + NB1] * x[j]
-    along = b1 * x[0], b1 * x[1], s * E[k + NS1] * x[j]
+    b1 = s * E[k + at.NB1] * x[j]
+    along = b1 * x[0], b1 * x[1], s * E[k + at.NS1] * x[j]
     if j == 0:
-        return along[0] + s * E[k + NB], along[1], along[2]
-    return along[0], along[1] + s * E[k + NB], along[2]
+        return along[0] + s * E[k + at.NB], along[1], along[2]
+    return along[0], along[1] + s * E[k + at.NB], along[2]
 
 
 @inner
 def slice_turn(E, k, x, j):
     """Angular velocity of the slice per x'_j."""
-    c = E[k + NC]
+    c = E[k + at.NC]
     if j == 0:
-        return -c * x[0] * x[1], E[k + NS] + c * x[0] * x[0], -E[k + NB] * x[1]
+        return -c * x[0] * x[1], E[k + at.NS] + c * x[0] * x[0], -E[k + at.NB] * x[1]
     if j == 1:
-        return -(E[k + NS] + c * x[1] * x[1]), c * x[0] * x[1], E[k + NB] * x[0]
+        return -(E[k + at.NS] + c * x[1] * x[1]), c * x[0] * x[1], E[k + at.NB] * x[0]
     return 0.0 * c, 0.0 * c, 0.0 * c
 
 
 @inner
 def slice_motion(E, k, x, xd, xdd):
     """(velocity, acceleration, angular velocity, angular acceleration) of the slice against the base."""
-    b, b1, b2 = E[k + NB], E[k + NB1], E[k + NB2]
-    S, S1, S2 = E[k + NS], E[k + NS1], E[k + NS2]
-    c, c1 = E[k + NC], E[k + NC1]
+    b, b1, b2 = E[k + at.NB], E[k + at.NB1], E[k + at.NB2]
+    S, S1, S2 = E[k + at.NS], E[k + at.NS1], E[k + at.NS2]
+    c, c1 = E[k + at.NC], E[k + at.NC1]
     s, sd, sdd = x[2], xd[2], xdd[2]
     sigma = x[0] * xd[0] + x[1] * xd[1]
     rate = x[0] * xdd[0] + x[1] * xdd[1] + xd[0] * xd[0] + xd[1] * xd[1]
@@ -248,7 +214,7 @@ def slice_motion(E, k, x, xd, xdd):
 @inner
 def slice_rotation(E, k, x, R, r):
     """Rotation base <- slice, at r of R."""
-    b, S = E[k + NB], E[k + NS]
+    b, S = E[k + at.NB], E[k + at.NS]
     ux, uy = x[0], x[1]
     R[r], R[r + 1], R[r + 2] = 1.0 - b * ux * ux, -b * ux * uy, S * ux
     R[r + 3], R[r + 4], R[r + 5] = -b * ux * uy, 1.0 - b * uy * uy, S * uy
@@ -258,23 +224,23 @@ def slice_rotation(E, k, x, R, r):
 @inner
 def place_end(W, E):
     """Pose of the tip and its derivatives by x, from rows X; E: work numbers of one slice."""
-    x = vector(W, X)
+    x = vector(W, at.X)
     fill_slice(E, 0, 1.0, x[0] * x[0] + x[1] * x[1])
-    slice_rotation(E, 0, x, W, END_ROTATION)
-    put(W, END_POINT, slice_point(E, 0, x))
+    slice_rotation(E, 0, x, W, at.END_ROTATION)
+    put(W, at.END_POINT, slice_point(E, 0, x))
     for j in range(3):
-        put_column(W, END_TURN, j, slice_turn(E, 0, x, j))
-        put_column(W, END_SHIFT, j, slice_shift(E, 0, x, j))
+        put_column(W, at.END_TURN, j, slice_turn(E, 0, x, j))
+        put_column(W, at.END_SHIFT, j, slice_shift(E, 0, x, j))
 
 
 @inner
 def move_end(W, E, xdd):
     """Motion of the tip against the base, from rows X and XD and x'', after `place_end`."""
-    v, a, w, alpha = slice_motion(E, 0, vector(W, X), vector(W, XD), xdd)
-    put(W, END_SPEED, v)
-    put(W, END_OMEGA, w)
-    put(W, END_BIAS, a)
-    put(W, END_ALPHA, alpha)
+    v, a, w, alpha = slice_motion(E, 0, vector(W, at.X), vector(W, at.XD), xdd)
+    put(W, at.END_SPEED, v)
+    put(W, at.END_OMEGA, w)
+    put(W, at.END_BIAS, a)
+    put(W, at.END_ALPHA, alpha)
 
 
 # ---- integrals over the slices of a moving section ----
@@ -283,9 +249,9 @@ def move_end(W, E, xdd):
 @inner
 def onto_slice(E, k, x, f, n):
     """Forces on (ux, uy, s) of a force and a moment on the slice."""
-    s, b, S = x[2], E[k + NB], E[k + NS]
+    s, b, S = x[2], E[k + at.NB], E[k + at.NS]
     uf = x[0] * f[0] + x[1] * f[1]
-    bent = s * (E[k + NB1] * uf + E[k + NS1] * f[2]) + E[k + NC] * (x[0] * n[1] - x[1] * n[0])
+    bent = s * (E[k + at.NB1] * uf + E[k + at.NS1] * f[2]) + E[k + at.NC] * (x[0] * n[1] - x[1] * n[0])
     return (
         s * b * f[0] + bent * x[0] + S * n[1] - b * x[1] * n[2],
         s * b * f[1] + bent * x[1] - S * n[0] + b * x[0] * n[2],
@@ -296,35 +262,35 @@ def onto_slice(E, k, x, f, n):
 @inner
 def velocity_forces(arm, P, W, E, omega):
     """`slice_forces` of velocities alone: x'', alpha and acceleration zero."""
-    x, xd = vector(W, X), vector(W, XD)
+    x, xd = vector(W, at.X), vector(W, at.XD)
     zero = 0.0 * x[0]
     on_x, moment, force = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
     s, sd = x[2], xd[2]
     sigma, square = x[0] * xd[0] + x[1] * xd[1], xd[0] * xd[0] + xd[1] * xd[1]
     sigma2, twist = sigma * sigma, x[0] * xd[1] - x[1] * xd[0]
-    first = int(P[FIRST_NODE])
-    for j in range(int(P[NODE_COUNT])):
+    first = int(P[at.FIRST_NODE])
+    for j in range(int(P[at.NODE_COUNT])):
         k = 8 * j
-        m = P[MASS] * arm.nodes[2 * (first + j) + 1]
+        m = P[at.MASS] * arm.nodes[2 * (first + j) + 1]
         p, t = slice_point(E, k, x), slice_normal(E, k, x)
-        b, b1, S, S1, c = E[k + NB], E[k + NB1], E[k + NS], E[k + NS1], E[k + NC]
+        b, b1, S, S1, c = E[k + at.NB], E[k + at.NB1], E[k + at.NS], E[k + at.NS1], E[k + at.NC]
         # of the slice against the base: velocity and acceleration of its centre
         k0 = s * b1 * sigma + sd * b
-        k2 = 2.0 * sd * b1 * sigma + s * (E[k + NB2] * sigma2 + b1 * square)
+        k2 = 2.0 * sd * b1 * sigma + s * (E[k + at.NB2] * sigma2 + b1 * square)
         v = k0 * x[0] + s * b * xd[0], k0 * x[1] + s * b * xd[1], sd * S + s * S1 * sigma
         a = (
             k2 * x[0] + 2.0 * k0 * xd[0],
             k2 * x[1] + 2.0 * k0 * xd[1],
-            2.0 * sd * S1 * sigma + s * (E[k + NS2] * sigma2 + S1 * square),
+            2.0 * sd * S1 * sigma + s * (E[k + at.NS2] * sigma2 + S1 * square),
         )
         carried = cross(omega, p)
         inner_part = cross(omega, (carried[0] + 2.0 * v[0], carried[1] + 2.0 * v[1], carried[2] + 2.0 * v[2]))
         f = m * (a[0] + inner_part[0]), m * (a[1] + inner_part[1]), m * (a[2] + inner_part[2])
         force, moment = sum2(force, f), sum2(moment, cross(p, f))
-        r = m * P[ROTARY]
+        r = m * P[at.ROTARY]
         n = (zero, zero, zero)
         if r != 0.0:
-            cs, k3, k4 = c * sigma, (S1 + c) * sigma, E[k + NC1] * sigma2 + c * square
+            cs, k3, k4 = c * sigma, (S1 + c) * sigma, E[k + at.NC1] * sigma2 + c * square
             w = -(S * xd[1] + cs * x[1]), S * xd[0] + cs * x[0], b * twist
             turning = -(k3 * xd[1] + k4 * x[1]), k3 * xd[0] + k4 * x[0], b1 * sigma * twist
             turning, w = sum2(turning, cross(omega, w)), sum2(w, omega)
@@ -346,13 +312,13 @@ def slice_forces(arm, P, W, E, xdd, omega, alpha, acceleration):
 
     omega, alpha, acceleration: of the base, the last less gravity. E holds the functions of the nodes.
     """
-    x, xd = vector(W, X), vector(W, XD)
+    x, xd = vector(W, at.X), vector(W, at.XD)
     zero = 0.0 * x[0]
     on_x, moment, force = (zero, zero, zero), (zero, zero, zero), (zero, zero, zero)
-    first = int(P[FIRST_NODE])
-    for j in range(int(P[NODE_COUNT])):
+    first = int(P[at.FIRST_NODE])
+    for j in range(int(P[at.NODE_COUNT])):
         k = 8 * j
-        m = P[MASS] * arm.nodes[2 * (first + j) + 1]
+        m = P[at.MASS] * arm.nodes[2 * (first + j) + 1]
         p, t = slice_point(E, k, x), slice_normal(E, k, x)
         v, a, w, turning = slice_motion(E, k, x, xd, xdd)
         carried = cross(omega, p)
@@ -361,7 +327,7 @@ def slice_forces(arm, P, W, E, xdd, omega, alpha, acceleration):
         f = m * a[0], m * a[1], m * a[2]
         force = sum2(force, f)
         moment = sum2(moment, cross(p, f))
-        r = m * P[ROTARY]
+        r = m * P[at.ROTARY]
         n = (zero, zero, zero)
         if r != 0.0:
             turning = sum2(sum2(turning, alpha), cross(omega, w))
@@ -381,10 +347,14 @@ def slice_forces(arm, P, W, E, xdd, omega, alpha, acceleration):
 @inner
 def put_inertia(W, diagonal, rest, mixed, axial, ux, uy):
     """Rows INERTIA of D = [diagonal 1 + rest u u^T, mixed u; mixed u^T, axial]."""
-    W[INERTIA], W[INERTIA + 4], W[INERTIA + 8] = diagonal + rest * ux * ux, diagonal + rest * uy * uy, axial
-    W[INERTIA + 1] = W[INERTIA + 3] = rest * ux * uy
-    W[INERTIA + 2] = W[INERTIA + 6] = mixed * ux
-    W[INERTIA + 5] = W[INERTIA + 7] = mixed * uy
+    W[at.INERTIA], W[at.INERTIA + 4], W[at.INERTIA + 8] = (
+        diagonal + rest * ux * ux,
+        diagonal + rest * uy * uy,
+        axial,
+    )
+    W[at.INERTIA + 1] = W[at.INERTIA + 3] = rest * ux * uy
+    W[at.INERTIA + 2] = W[at.INERTIA + 6] = mixed * ux
+    W[at.INERTIA + 5] = W[at.INERTIA + 7] = mixed * uy
 
 
 @inner
@@ -394,18 +364,18 @@ def slice_inertia(arm, P, W, E, base):
 
     The integrands depend on eta through the functions of the nodes only: their products are summed first.
     """
-    x = vector(W, X)
+    x = vector(W, at.X)
     ux, uy, s = x
     y = ux * ux + uy * uy
     zero = 0.0 * y
     b, S, b1, S1, c = zero, zero, zero, zero, zero
     bb, bS, SS, bS1, Sb1, bb1 = zero, zero, zero, zero, zero, zero
     squares, SS1, turns = zero, zero, zero
-    first = int(P[FIRST_NODE])
-    for j in range(int(P[NODE_COUNT])):
+    first = int(P[at.FIRST_NODE])
+    for j in range(int(P[at.NODE_COUNT])):
         k = 8 * j
-        m = P[MASS] * arm.nodes[2 * (first + j) + 1]
-        nb, nb1, ns, ns1, nc = E[k + NB], E[k + NB1], E[k + NS], E[k + NS1], E[k + NC]
+        m = P[at.MASS] * arm.nodes[2 * (first + j) + 1]
+        nb, nb1, ns, ns1, nc = E[k + at.NB], E[k + at.NB1], E[k + at.NS], E[k + at.NS1], E[k + at.NC]
         mb, ms = m * nb, m * ns
         b += mb
         S += ms
@@ -421,22 +391,22 @@ def slice_inertia(arm, P, W, E, base):
         squares += m * (nb1 * nb1 * y + ns1 * ns1)
         SS1 += ms * ns1
         turns += m * nc * (2.0 * ns + y * nc)
-    h = P[ROTARY]
+    h = P[at.ROTARY]
     s2 = s * s
     diagonal = s2 * bb + h * (SS + 2.0 * y * bb)
     rest = s2 * (2.0 * bb1 + squares) + h * (turns - 2.0 * bb)
     mixed = s * (bb + y * bb1 + SS1)
     put_inertia(W, diagonal, rest, mixed, y * bb + SS, ux, uy)
-    put_column(W, COUPLING_SHIFT, 0, (s * (b + b1 * ux * ux), s * b1 * ux * uy, s * S1 * ux))
-    put_column(W, COUPLING_SHIFT, 1, (s * b1 * ux * uy, s * (b + b1 * uy * uy), s * S1 * uy))
-    put_column(W, COUPLING_SHIFT, 2, (b * ux, b * uy, S))
+    put_column(W, at.COUPLING_SHIFT, 0, (s * (b + b1 * ux * ux), s * b1 * ux * uy, s * S1 * ux))
+    put_column(W, at.COUPLING_SHIFT, 1, (s * b1 * ux * uy, s * (b + b1 * uy * uy), s * S1 * uy))
+    put_column(W, at.COUPLING_SHIFT, 2, (b * ux, b * uy, S))
     k1 = s2 * (Sb1 - bS1) + h * (c - bS)
     k2 = s2 * bS + h * (S + y * bS)
     k3 = s2 * bb + h * y * bb
-    put_column(W, COUPLING_TURN, 0, (-k1 * ux * uy, k2 + k1 * ux * ux, -k3 * uy))
-    put_column(W, COUPLING_TURN, 1, (-(k2 + k1 * uy * uy), k1 * ux * uy, k3 * ux))
-    put_column(W, COUPLING_TURN, 2, (zero, zero, zero))
-    m = P[MASS]
+    put_column(W, at.COUPLING_TURN, 0, (-k1 * ux * uy, k2 + k1 * ux * ux, -k3 * uy))
+    put_column(W, at.COUPLING_TURN, 1, (-(k2 + k1 * uy * uy), k1 * ux * uy, k3 * ux))
+    put_column(W, at.COUPLING_TURN, 2, (zero, zero, zero))
+    m = P[at.MASS]
     # second moments of the mass and of the normals
     pxx, pxz, pzz = s2 * bb, s2 * bS, s2 * SS
     txx, txz, tzz = h * SS, h * (S - y * bS), h * (m - 2.0 * y * b + y * y * bb)

@@ -12,21 +12,8 @@ import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import inner
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.stepping.table import (
-    ACCELERATE,
-    ACCELERATE_SIGNATURE,
-    ACTUATE,
-    ACTUATE_SIGNATURE,
-    ENERGIES,
-    ENERGIES_SIGNATURE,
-    LOAD,
-    LOAD_SIGNATURE,
-    LOSSES,
-    LOSSES_SIGNATURE,
-    PREPARE,
-    PREPARE_SIGNATURE,
-    callback,
-)
+from flexdyn_ros.numerics.stepping import table
+from flexdyn_ros.numerics.stepping.table import callback
 
 from .kinematics import add_load, arm_energies, place_sections
 from .recursions import forward_recursion, load_states
@@ -55,13 +42,13 @@ def work_at(robot, work):
     return floats_at(work, work_numbers(ints_at(robot, HEADER)[SECTIONS]))
 
 
-@callback(PREPARE_SIGNATURE)
+@callback(table.PREPARE_SIGNATURE)
 def prepare(robot, work):
     """See numerics/stepping/table.py; there is nothing to prepare."""
     return 0
 
 
-@callback(ACCELERATE_SIGNATURE)
+@callback(table.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; by articulated sections."""
     arm = open_arm(robot)
@@ -75,7 +62,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(LOSSES_SIGNATURE)
+@callback(table.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py; dampers, and those of stops as `accelerate` took them last."""
     arm = open_arm(robot)
@@ -95,7 +82,7 @@ def losses(robot, work, t, q, v0, speed, mean):
     return power
 
 
-@callback(ENERGIES_SIGNATURE)
+@callback(table.ENERGIES_SIGNATURE)
 def energies(robot, work, t, q, v, out):
     """See numerics/stepping/table.py."""
     arm = open_arm(robot)
@@ -104,7 +91,7 @@ def energies(robot, work, t, q, v, out):
     return 0
 
 
-@callback(LOAD_SIGNATURE)
+@callback(table.LOAD_SIGNATURE)
 def load(robot, work, q, k, bodies, points, wrenches, force):
     """See numerics/stepping/table.py; bodies are slices as `slice_code` writes them."""
     arm, memory = open_arm(robot), work_at(robot, work)
@@ -128,7 +115,7 @@ def load(robot, work, q, k, bodies, points, wrenches, force):
     return 0
 
 
-@callback(ACTUATE_SIGNATURE)
+@callback(table.ACTUATE_SIGNATURE)
 def supply(actuator, robot, work, t, h, q, v, effort, a):
     """See numerics/stepping/table.py; pressures, and the forces that they make, follow their commands with a
     lag.
@@ -150,10 +137,10 @@ def supply(actuator, robot, work, t, h, q, v, effort, a):
 
 
 CONTINUUM_MOTION = {
-    PREPARE: prepare,
-    ACCELERATE: accelerate,
-    LOSSES: losses,
-    ENERGIES: energies,
-    LOAD: load,
+    table.PREPARE: prepare,
+    table.ACCELERATE: accelerate,
+    table.LOSSES: losses,
+    table.ENERGIES: energies,
+    table.LOAD: load,
 }
-LAGGING_MOTION = CONTINUUM_MOTION | {ACTUATE: supply}
+LAGGING_MOTION = CONTINUUM_MOTION | {table.ACTUATE: supply}

@@ -11,15 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import turn_quaternion
+from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
-from flexdyn_ros.numerics.compiling.status import (
-    BAD_QUATERNION,
-    BAD_SHAPE,
-    NOT_FINITE,
-    OK,
-    QUATERNION_TOLERANCE,
-    SINGULAR,
-)
 
 from .dynamics import drive_forces, inertia_matrix, leg_rows, pose_acceleration, required_wrench
 from .kinematics import (
@@ -52,9 +45,9 @@ def status_of_pose(q):
     for i in range(7):
         s += q[i] - q[i]
     if s != 0.0:
-        return NOT_FINITE
+        return at.NOT_FINITE
     square = q[3] * q[3] + q[4] * q[4] + q[5] * q[5] + q[6] * q[6]
-    return OK if abs(square - 1.0) <= 2.0 * QUATERNION_TOLERANCE else BAD_QUATERNION
+    return at.OK if abs(square - 1.0) <= 2.0 * at.QUATERNION_TOLERANCE else at.BAD_QUATERNION
 
 
 @kernel(forceinline=True)
@@ -76,16 +69,16 @@ def fits(q, v, x, y):
 def inverse_dynamics_one(address, q, v, a, tau):
     """tau of J^T tau = M a + h."""
     if not fits(q, v, a, tau):
-        return BAD_SHAPE
+        return at.BAD_SHAPE
     data = own_work(address)
     load = data.x[18:24]
     for i in range(6):
         load[i] = 0.0
     pivot = drive_forces(open_platform(address), data, q, v, a, load, tau)
     if not is_finite6(tau):
-        return NOT_FINITE
+        return at.NOT_FINITE
     if pivot < SUSPICIOUS_PIVOT:
-        return SINGULAR
+        return at.SINGULAR
     return status_of_pose(q)
 
 
@@ -93,14 +86,14 @@ def inverse_dynamics_one(address, q, v, a, tau):
 def forward_dynamics_one(address, q, v, tau, a):
     """a = M^-1 (J^T tau - h)."""
     if not fits(q, v, tau, a):
-        return BAD_SHAPE
+        return at.BAD_SHAPE
     data = own_work(address)
     load = data.x[18:24]
     for i in range(6):
         load[i] = 0.0
     good = pose_acceleration(open_platform(address), data, q, v, tau, load, a)
     if not (good and is_finite6(a)):
-        return NOT_FINITE
+        return at.NOT_FINITE
     return status_of_pose(q)
 
 
@@ -108,9 +101,9 @@ def forward_dynamics_one(address, q, v, tau, a):
 def mass_matrix_one(address, q, M):
     """M(q)."""
     if q.shape[0] != 7 or M.shape[0] != 6 or M.shape[1] != 6:
-        return BAD_SHAPE
+        return at.BAD_SHAPE
     status = status_of_pose(q)
-    if status == OK:
+    if status == at.OK:
         inertia_matrix(open_platform(address), q, M.reshape(36))
     return status
 
@@ -119,13 +112,13 @@ def mass_matrix_one(address, q, M):
 def inverse_dynamics_many(address, work, q, v, a, load, tau, pivot):
     """tau of J^T tau = M a + h - load for rows; pivot (N,): nearness to a singular Jacobian."""
     model, data = open_platform(address), carve_platform(work)
-    first = OK
+    first = at.OK
     for s in range(q.shape[0]):
         pivot[s] = drive_forces(model, data, q[s], v[s], a[s], load[s], tau[s])
         status = status_of_pose(q[s])
-        if status == OK and not is_finite6(tau[s]):
-            status = NOT_FINITE
-        if first == OK and status != OK:
+        if status == at.OK and not is_finite6(tau[s]):
+            status = at.NOT_FINITE
+        if first == at.OK and status != at.OK:
             first = status + 8 * s
     return first
 
@@ -134,15 +127,15 @@ def inverse_dynamics_many(address, work, q, v, a, load, tau, pivot):
 def forward_dynamics_many(address, work, q, v, tau, load, a):
     """a = M^-1 (J^T tau + load - h) for rows."""
     model, data = open_platform(address), carve_platform(work)
-    first = OK
+    first = at.OK
     for s in range(q.shape[0]):
         good = pose_acceleration(model, data, q[s], v[s], tau[s], load[s], a[s])
         status = status_of_pose(q[s])
         if not good:
             a[s, :] = np.nan
-        if status == OK and not is_finite6(a[s]):
-            status = NOT_FINITE
-        if first == OK and status != OK:
+        if status == at.OK and not is_finite6(a[s]):
+            status = at.NOT_FINITE
+        if first == at.OK and status != at.OK:
             first = status + 8 * s
     return first
 
@@ -153,10 +146,10 @@ def mass_matrix_many(address, work, q, M):
     model = open_platform(address)
     for s in range(q.shape[0]):
         status = status_of_pose(q[s])
-        if status != OK:
+        if status != at.OK:
             return status + 8 * s
         inertia_matrix(model, q[s], M[s].reshape(36))
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, float64, {_M}, {_M}, {_M}, {_M})", nogil=True)
@@ -166,11 +159,11 @@ def required_wrench_many(address, work, weight, q, v, a, W):
     for s in range(q.shape[0]):
         required_wrench(model, q[s], v[s], a[s], weight, data.J, W[s])
         status = status_of_pose(q[s])
-        if status == OK and not is_finite6(W[s]):
-            status = NOT_FINITE
-        if status != OK:
+        if status == at.OK and not is_finite6(W[s]):
+            status = at.NOT_FINITE
+        if status != at.OK:
             return status + 8 * s
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M})", nogil=True)
@@ -179,12 +172,12 @@ def energy_many(address, work, q, v, energy):
     model, data = open_platform(address), carve_platform(work)
     for s in range(q.shape[0]):
         status = status_of_pose(q[s])
-        if status == OK and not is_finite6(v[s]):
-            status = NOT_FINITE
-        if status != OK:
+        if status == at.OK and not is_finite6(v[s]):
+            status = at.NOT_FINITE
+        if status != at.OK:
             return status + 8 * s
         energies(model, data, q[s], v[s], energy[s])
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M})", nogil=True)
@@ -193,12 +186,12 @@ def momenta_many(address, work, q, v, out):
     model = open_platform(address)
     for s in range(q.shape[0]):
         status = status_of_pose(q[s])
-        if status == OK and not is_finite6(v[s]):
-            status = NOT_FINITE
-        if status != OK:
+        if status == at.OK and not is_finite6(v[s]):
+            status = at.NOT_FINITE
+        if status != at.OK:
             return status + 8 * s
         add_momenta(model, q[s], v[s], out[s])
-    return OK
+    return at.OK
 
 
 # ---- legs and frames ----
@@ -210,10 +203,10 @@ def leg_jacobian_many(address, work, q, J):
     model, data = open_platform(address), carve_platform(work)
     for s in range(q.shape[0]):
         status = status_of_pose(q[s])
-        if status != OK:
+        if status != at.OK:
             return status + 8 * s
         leg_rows(model, q[s], J[s].reshape(36), data.x)
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_M}, {_M}, {_M}, {_T})", nogil=True)
@@ -222,12 +215,12 @@ def legs_many(address, q, v, a, table):
     model = open_platform(address)
     for s in range(q.shape[0]):
         status = status_of_pose(q[s])
-        if status == OK and not (is_finite6(v[s]) and is_finite6(a[s])):
-            status = NOT_FINITE
-        if status != OK:
+        if status == at.OK and not (is_finite6(v[s]) and is_finite6(a[s])):
+            status = at.NOT_FINITE
+        if status != at.OK:
             return status + 8 * s
         leg_table(model, q[s], v[s], a[s], table[s])
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_M}, {_M}, {_M}, {_M}, {_T})", nogil=True)
@@ -236,7 +229,7 @@ def reactions_many(address, q, v, a, tau, table):
     model = open_platform(address)
     for s in range(q.shape[0]):
         reaction_table(model, q[s], v[s], a[s], tau[s], table[s])
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_M}, int64[::1], {_M}, float64[:,:,:,::1])", nogil=True)
@@ -245,11 +238,11 @@ def frames_many(address, q, bodies, placements, poses):
     model = open_platform(address)
     for s in range(q.shape[0]):
         status = status_of_pose(q[s])
-        if status != OK:
+        if status != at.OK:
             return status + 8 * s
         for i in range(bodies.shape[0]):
             pose_of_frame(model, q[s], bodies[i], placements[i], poses[s, i])
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_M}, int64, {_V}, {_T})", nogil=True)
@@ -258,10 +251,10 @@ def jacobian_many(address, q, body, point, J):
     model = open_platform(address)
     for s in range(q.shape[0]):
         status = status_of_pose(q[s])
-        if status != OK:
+        if status != at.OK:
             return status + 8 * s
         jacobian_of_point(model, q[s], body, point[0], point[1], point[2], J[s])
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_M}, {_POINTS}, {_M})", nogil=True)
@@ -273,7 +266,7 @@ def load_many(address, q, bodies, points, wrenches, load):
         for i in range(bodies.shape[0]):
             p = points[i]
             load_of_wrench(model, q[s], bodies[i], p[0], p[1], p[2], wrenches[s, i], load[s])
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, int64[::1], {_V})", nogil=True)
@@ -282,12 +275,12 @@ def find_pose_many(address, work, lengths, q, iterations, residual):
     model, data = open_platform(address), carve_platform(work)
     for s in range(q.shape[0]):
         status = status_of_pose(q[s])
-        if status == OK and not is_finite6(lengths[s]):
-            status = NOT_FINITE
-        if status != OK:
+        if status == at.OK and not is_finite6(lengths[s]):
+            status = at.NOT_FINITE
+        if status != at.OK:
             return status + 8 * s
         iterations[s], residual[s] = find_pose(model, data, lengths[s], q[s])
-    return OK
+    return at.OK
 
 
 # ---- derivatives ----
@@ -319,9 +312,9 @@ def balance_derivatives_many(address, work, q, v, a, tau, bodies, points, wrench
     step = COMPLEX_STEP * 1j
     for s in range(q.shape[0]):
         status = status_of_pose(q[s])
-        if status == OK and not (is_finite6(v[s]) and is_finite6(a[s]) and is_finite6(tau[s])):
-            status = NOT_FINITE
-        if status != OK:
+        if status == at.OK and not (is_finite6(v[s]) and is_finite6(a[s]) and is_finite6(tau[s])):
+            status = at.NOT_FINITE
+        if status != at.OK:
             return status + 8 * s
         for i in range(6):
             vc[i], ac[i] = v[s, i], a[s, i]
@@ -338,7 +331,7 @@ def balance_derivatives_many(address, work, q, v, a, tau, bodies, points, wrench
             vc[i] = v[s, i]
             for j in range(6):
                 dv[s, j, i] = out[j].imag / COMPLEX_STEP
-    return OK
+    return at.OK
 
 
 @kernel

@@ -19,6 +19,7 @@ from flexdyn_ros.numerics.algebra.rotations import (
 )
 from flexdyn_ros.numerics.compiling.compiler import kernel, leaf
 
+from . import views
 from .dynamics import inertia_matrix
 from .legs import (
     dot,
@@ -31,28 +32,6 @@ from .legs import (
     rod_force,
     six,
     three,
-)
-from .views import (
-    ANGLE_OFFSET,
-    ANGLE_Y,
-    ANGLE_Z,
-    AXIS,
-    BASE_JOINT,
-    CYLINDER_MASS,
-    CYLINDER_MOMENT,
-    FIRST_LEG,
-    GRAVITY,
-    GUIDE,
-    INERTIA,
-    LEG_INERTIA,
-    LEG_NUMBERS,
-    LEGS,
-    MASS,
-    MOMENT,
-    ROD_INERTIA,
-    ROD_MASS,
-    ROD_MOMENT,
-    SIGN,
 )
 
 # columns of a leg's row in the table of motions
@@ -99,8 +78,8 @@ def leg_table(model, q, v, a, table):
     f = model.f
     R = matrix_of_quaternion(q[3], q[4], q[5], q[6])
     rates = rate_matrix((v[0], v[1], v[2]), (a[0], a[1], a[2]))
-    for i in range(LEGS):
-        at, row = FIRST_LEG + LEG_NUMBERS * i, table[i]
+    for i in range(views.LEGS):
+        at, row = views.FIRST_LEG + views.LEG_NUMBERS * i, table[i]
         r, s, length, inverse = leg_line(f, at, R, q[0], q[1], q[2])
         x, y, k, c, ic = leg_axes(f, at, s)
         vB = point_velocity((v[0], v[1], v[2]), (v[3], v[4], v[5]), r)
@@ -110,15 +89,17 @@ def leg_table(model, q, v, a, table):
         ws, acceleration, _, w, alpha = leg_motion(model.universal, length, inverse, k, ic, vb, ab)
         W = rate_matrix(w, alpha)
         cl, cu = (
-            over(three(f, at + CYLINDER_MOMENT), f[at + CYLINDER_MASS]),
-            over(three(f, at + ROD_MOMENT), f[at + ROD_MASS]),
+            over(three(f, at + views.CYLINDER_MOMENT), f[at + views.CYLINDER_MASS]),
+            over(three(f, at + views.ROD_MOMENT), f[at + views.ROD_MASS]),
         )
         eu = turn(W, cu[0], cu[1], cu[2])
         row[LENGTH], row[RATE], row[ACCELERATION] = length, vb[2], acceleration
         put3(row, DIRECTION, s)
-        sign = f[at + SIGN]
-        row[ANGLES] = np.arctan2(sign * dot(y, three(f, at + ANGLE_Z)), sign * dot(y, three(f, at + ANGLE_Y)))
-        row[ANGLES + 1] = wrapped(np.arctan2(k, sign * c) - f[at + ANGLE_OFFSET])
+        sign = f[at + views.SIGN]
+        row[ANGLES] = np.arctan2(
+            sign * dot(y, three(f, at + views.ANGLE_Z)), sign * dot(y, three(f, at + views.ANGLE_Y))
+        )
+        row[ANGLES + 1] = wrapped(np.arctan2(k, sign * c) - f[at + views.ANGLE_OFFSET])
         row[ANGLE_RATES], row[ANGLE_RATES + 1] = -ws[1] * ic, sign * ws[0]
         row[SPIN] = w[2]
         put3(row, OMEGA, to_world(x, y, s, w))
@@ -133,9 +114,9 @@ def reaction_table(model, q, v, a, tau, table):
     f = model.f
     R = matrix_of_quaternion(q[3], q[4], q[5], q[6])
     rates = rate_matrix((v[0], v[1], v[2]), (a[0], a[1], a[2]))
-    gravity = three(f, GRAVITY)
-    for i in range(LEGS):
-        at, row = FIRST_LEG + LEG_NUMBERS * i, table[i]
+    gravity = three(f, views.GRAVITY)
+    for i in range(views.LEGS):
+        at, row = views.FIRST_LEG + views.LEG_NUMBERS * i, table[i]
         r, s, length, inverse = leg_line(f, at, R, q[0], q[1], q[2])
         x, y, k, c, ic = leg_axes(f, at, s)
         vB = point_velocity((v[0], v[1], v[2]), (v[3], v[4], v[5]), r)
@@ -163,8 +144,10 @@ def reaction_table(model, q, v, a, tau, table):
 @leaf
 def cylinder_force(f, at, W, g):
     """Force m (a - g) of the cylinder, leg axes."""
-    m = f[at + CYLINDER_MASS]
-    h = turn(W, f[at + CYLINDER_MOMENT], f[at + CYLINDER_MOMENT + 1], f[at + CYLINDER_MOMENT + 2])
+    m = f[at + views.CYLINDER_MASS]
+    h = turn(
+        W, f[at + views.CYLINDER_MOMENT], f[at + views.CYLINDER_MOMENT + 1], f[at + views.CYLINDER_MOMENT + 2]
+    )
     return h[0] - m * g[0], h[1] - m * g[1], h[2] - m * g[2]
 
 
@@ -172,11 +155,11 @@ def cylinder_force(f, at, W, g):
 def guide_moment(f, at, length, w, alpha, F, B):
     """Moment of the cylinder on the rod about the guide, leg axes: F of the rod's motion, B on the
     platform."""
-    I = six(f, at + ROD_INERTIA)
+    I = six(f, at + views.ROD_INERTIA)
     L, e = symmetric(I, w[0], w[1], w[2]), symmetric(I, alpha[0], alpha[1], alpha[2])
     n = cross(w[0], w[1], w[2], L[0], L[1], L[2])
-    c = over(three(f, at + ROD_MOMENT), f[at + ROD_MASS])
-    arm = length - f[at + GUIDE]
+    c = over(three(f, at + views.ROD_MOMENT), f[at + views.ROD_MASS])
+    arm = length - f[at + views.GUIDE]
     p = cross(c[0], c[1], c[2] + arm, F[0], F[1], F[2])
     return e[0] + n[0] + p[0] - arm * B[1], e[1] + n[1] + p[1] + arm * B[0], e[2] + n[2] + p[2]
 
@@ -192,17 +175,17 @@ def body_pose(model, q, R, body):
         return (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
     if body == 1:
         return R, (q[0], q[1], q[2])
-    at = FIRST_LEG + LEG_NUMBERS * ((body - 2) // 3)
+    at = views.FIRST_LEG + views.LEG_NUMBERS * ((body - 2) // 3)
     part = (body - 2) % 3
     r, s, length, _ = leg_line(f, at, R, q[0], q[1], q[2])
     x, y, k, c, ic = leg_axes(f, at, s)
     if part == 0:
-        x = three(f, at + AXIS)
+        x = three(f, at + views.AXIS)
         s = cross(x[0], x[1], x[2], y[0], y[1], y[2])
-        return (x[0], y[0], s[0], x[1], y[1], s[1], x[2], y[2], s[2]), three(f, at + BASE_JOINT)
+        return (x[0], y[0], s[0], x[1], y[1], s[1], x[2], y[2], s[2]), three(f, at + views.BASE_JOINT)
     E = (x[0], y[0], s[0], x[1], y[1], s[1], x[2], y[2], s[2])
     if part == 1:
-        return E, three(f, at + BASE_JOINT)
+        return E, three(f, at + views.BASE_JOINT)
     return E, (q[0] + r[0], q[1] + r[1], q[2] + r[2])
 
 
@@ -229,10 +212,10 @@ def jacobian_of_point(model, q, body, px, py, pz, J):
     R = matrix_of_quaternion(q[3], q[4], q[5], q[6])
     E, o = body_pose(model, q, R, body)
     p = turn(E, px, py, pz)
-    at = FIRST_LEG + LEG_NUMBERS * max((body - 2) // 3, 0)
+    at = views.FIRST_LEG + views.LEG_NUMBERS * max((body - 2) // 3, 0)
     r, s, _, inverse = leg_line(f, at, R, q[0], q[1], q[2])
     x, y, k, c, ic = leg_axes(f, at, s)
-    u = three(f, at + AXIS)
+    u = three(f, at + views.AXIS)
     for j in range(6):
         w = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
         v = (1.0 if j == 3 else 0.0, 1.0 if j == 4 else 0.0, 1.0 if j == 5 else 0.0)
@@ -270,10 +253,10 @@ def load_of_wrench(model, q, body, px, py, pz, wrench, load):
         load[4] += fy
         load[5] += fz
         return
-    at, part = FIRST_LEG + LEG_NUMBERS * ((body - 2) // 3), (body - 2) % 3
+    at, part = views.FIRST_LEG + views.LEG_NUMBERS * ((body - 2) // 3), (body - 2) % 3
     r, s, length, inverse = leg_line(f, at, R, q[0], q[1], q[2])
     x, y, k, c, ic = leg_axes(f, at, s)
-    u = three(f, at + AXIS)
+    u = three(f, at + views.AXIS)
     if part == 0:
         n = cross(u[0], u[1], u[2], y[0], y[1], y[2])
         p = to_world(u, y, n, (px, py, pz))
@@ -309,27 +292,27 @@ def add_momenta(model, q, v, out):
     R = matrix_of_quaternion(q[3], q[4], q[5], q[6])
     w = (v[0], v[1], v[2])
     wb = unturn(R, v[0], v[1], v[2])
-    L = symmetric(six(f, INERTIA), wb[0], wb[1], wb[2])
+    L = symmetric(six(f, views.INERTIA), wb[0], wb[1], wb[2])
     L = turn(R, L[0], L[1], L[2])
-    c = turn(R, f[MOMENT], f[MOMENT + 1], f[MOMENT + 2])
+    c = turn(R, f[views.MOMENT], f[views.MOMENT + 1], f[views.MOMENT + 2])
     for i in range(10):
         out[i] = 0.0
-    add_body(out, f[MASS], c, (q[0], q[1], q[2]), w, (v[3], v[4], v[5]), L)
-    for i in range(LEGS):
-        at = FIRST_LEG + LEG_NUMBERS * i
+    add_body(out, f[views.MASS], c, (q[0], q[1], q[2]), w, (v[3], v[4], v[5]), L)
+    for i in range(views.LEGS):
+        at = views.FIRST_LEG + views.LEG_NUMBERS * i
         r, s, _, inverse = leg_line(f, at, R, q[0], q[1], q[2])
         x, y, k, _, ic = leg_axes(f, at, s)
         vB = point_velocity(w, (v[3], v[4], v[5]), r)
         w1, w2 = dot(x, vB) * inverse, dot(y, vB) * inverse
         wl = (-w2, w1, -k * ic * w2 if model.universal else 0.0)
-        L = symmetric(six(f, at + LEG_INERTIA), wl[0], wl[1], wl[2])
+        L = symmetric(six(f, at + views.LEG_INERTIA), wl[0], wl[1], wl[2])
         L, wl = to_world(x, y, s, L), to_world(x, y, s, wl)
-        cl = to_world(x, y, s, three(f, at + CYLINDER_MOMENT))
-        cu = to_world(x, y, s, three(f, at + ROD_MOMENT))
+        cl = to_world(x, y, s, three(f, at + views.CYLINDER_MOMENT))
+        cu = to_world(x, y, s, three(f, at + views.ROD_MOMENT))
         zero = (0.0, 0.0, 0.0)
         # one inertia holds both about their joints: the cylinder brings it
-        add_body(out, f[at + CYLINDER_MASS], cl, three(f, at + BASE_JOINT), wl, zero, L)
-        add_body(out, f[at + ROD_MASS], cu, (q[0] + r[0], q[1] + r[1], q[2] + r[2]), wl, vB, zero)
+        add_body(out, f[at + views.CYLINDER_MASS], cl, three(f, at + views.BASE_JOINT), wl, zero, L)
+        add_body(out, f[at + views.ROD_MASS], cu, (q[0] + r[0], q[1] + r[1], q[2] + r[2]), wl, vB, zero)
 
 
 @leaf
@@ -361,5 +344,5 @@ def energies(model, data, q, v, energy):
     add_momenta(model, q, x[12:18], x)
     f = model.f
     energy[0] = T
-    energy[1] = -(f[GRAVITY] * x[6] + f[GRAVITY + 1] * x[7] + f[GRAVITY + 2] * x[8])
+    energy[1] = -(f[views.GRAVITY] * x[6] + f[views.GRAVITY + 1] * x[7] + f[views.GRAVITY + 2] * x[8])
     energy[2] = 0.0

@@ -23,25 +23,8 @@ from flexdyn_ros.families.actuators.kernels.memory import (
 from flexdyn_ros.numerics.algebra.rotations import matrix_of_quaternion
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.stepping.table import (
-    ACCELERATE,
-    ACCELERATE_SIGNATURE,
-    ACTUATE,
-    ACTUATE_SIGNATURE,
-    ENERGIES,
-    ENERGIES_SIGNATURE,
-    EXERT,
-    EXERT_SIGNATURE,
-    LOAD,
-    LOAD_SIGNATURE,
-    LOSSES,
-    LOSSES_SIGNATURE,
-    OBSERVE,
-    OBSERVE_SIGNATURE,
-    PREPARE,
-    PREPARE_SIGNATURE,
-    callback,
-)
+from flexdyn_ros.numerics.stepping import table
+from flexdyn_ros.numerics.stepping.table import callback
 
 from .dynamics import inertia_matrix, leg_rows, required_wrench, solve_definite
 from .kinematics import energies as write_energies
@@ -59,13 +42,13 @@ ACTUATOR_NUMBERS = ACTUATOR_STATES + LEGS * STATE_COUNT
 DIRECT, BY_VALVE, BY_FORCE = 0.0, 1.0, 2.0
 
 
-@callback(PREPARE_SIGNATURE)
+@callback(table.PREPARE_SIGNATURE)
 def prepare(robot, work):
     """See numerics/stepping/table.py; there is nothing to prepare."""
     return 0
 
 
-@callback(ACCELERATE_SIGNATURE)
+@callback(table.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; a platform has neither stiffness nor damping of its own."""
     model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
@@ -87,13 +70,13 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(LOSSES_SIGNATURE)
+@callback(table.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py; none."""
     return 0.0
 
 
-@callback(ENERGIES_SIGNATURE)
+@callback(table.ENERGIES_SIGNATURE)
 def energies(robot, work, t, q, v, out):
     """See numerics/stepping/table.py."""
     model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
@@ -101,7 +84,7 @@ def energies(robot, work, t, q, v, out):
     return 0
 
 
-@callback(LOAD_SIGNATURE)
+@callback(table.LOAD_SIGNATURE)
 def load(robot, work, q, k, bodies, points, wrenches, force):
     """See numerics/stepping/table.py; points in the frames of the bodies of kinematics.py."""
     model, q, force = open_platform(robot), floats_at(q, 7), floats_at(force, 6)
@@ -112,7 +95,7 @@ def load(robot, work, q, k, bodies, points, wrenches, force):
     return 0
 
 
-@callback(OBSERVE_SIGNATURE)
+@callback(table.OBSERVE_SIGNATURE)
 def observe(robot, work, q, v, position, speed):
     """See numerics/stepping/table.py; lengths of the legs and their rates."""
     model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
@@ -131,7 +114,7 @@ def see_legs(model, J, q, v, length, rate):
         rate[i] = s
 
 
-@callback(EXERT_SIGNATURE)
+@callback(table.EXERT_SIGNATURE)
 def exert(robot, work, q, effort, force):
     """See numerics/stepping/table.py; force += J^T tau."""
     model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
@@ -143,7 +126,7 @@ def exert(robot, work, q, effort, force):
     return 0
 
 
-@callback(ACTUATE_SIGNATURE)
+@callback(table.ACTUATE_SIGNATURE)
 def actuate(actuator, robot, work, t, h, q, v, effort, a):
     """See numerics/stepping/table.py; cylinders turn valve openings or forces asked for into forces.
 
@@ -216,12 +199,12 @@ def drive_cylinders(model, J, memory, q, v, a, effort, h):
 
 
 PLATFORM_MOTION = {
-    PREPARE: prepare,
-    ACCELERATE: accelerate,
-    LOSSES: losses,
-    ENERGIES: energies,
-    LOAD: load,
-    OBSERVE: observe,
-    EXERT: exert,
+    table.PREPARE: prepare,
+    table.ACCELERATE: accelerate,
+    table.LOSSES: losses,
+    table.ENERGIES: energies,
+    table.LOAD: load,
+    table.OBSERVE: observe,
+    table.EXERT: exert,
 }
-HYDRAULIC_MOTION = PLATFORM_MOTION | {ACTUATE: actuate}
+HYDRAULIC_MOTION = PLATFORM_MOTION | {table.ACTUATE: actuate}

@@ -14,46 +14,8 @@ from flexdyn_ros.numerics.algebra.trigonometry import sincos
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 
-from .views import (
-    ACCEL,
-    ALONG,
-    AT,
-    AXIS,
-    BIAS,
-    BODY,
-    COS,
-    FORCE,
-    INERTIA,
-    KIND,
-    LEVER,
-    MASS,
-    MODAL_AT,
-    MODE_Q,
-    MODE_V,
-    MODES,
-    MOMENT,
-    NODE_COLUMNS,
-    NODE_HEAD,
-    NODE_ROWS,
-    NODES,
-    OMEGA,
-    PARENT,
-    RX,
-    RY,
-    SIGN,
-    SIN,
-    TH,
-    TURN,
-    VX,
-    VY,
-    Q,
-    V,
-    X,
-    Y,
-    gravity_of,
-    header_at,
-    nodes_of,
-)
+from . import views as at
+from .views import gravity_of, header_at, nodes_of
 
 SECTION = 3  # as in trees/flexible/kernels/views.py
 
@@ -65,71 +27,71 @@ def move_planar(address, w, q, v):
     head = header_at(address)
     table, f = nodes_of(head)
     zero = 0.0 * q[0] * v[0]
-    for i in range(NODE_ROWS):
+    for i in range(at.NODE_ROWS):
         w[i] = zero
-    w[COS] = zero + 1.0
-    for k in range(1, head[NODES]):
-        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
-        x = f[row[AT] :]
-        up = w[NODE_ROWS * row[PARENT] : NODE_ROWS * (row[PARENT] + 1)]
-        own = w[NODE_ROWS * k : NODE_ROWS * (k + 1)]
-        if row[KIND] == SECTION:
+    w[at.COS] = zero + 1.0
+    for k in range(1, head[at.NODES]):
+        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
+        x = f[row[at.AT] :]
+        up = w[at.NODE_ROWS * row[at.PARENT] : at.NODE_ROWS * (row[at.PARENT] + 1)]
+        own = w[at.NODE_ROWS * k : at.NODE_ROWS * (k + 1)]
+        if row[at.KIND] == SECTION:
             move_section(row, x, up, own, q, v)
             continue
         # lever and direction in the world; the joint moves relative to them
-        c, s, om = up[COS], up[SIN], up[OMEGA]
-        rx, ry = c * x[LEVER] - s * x[LEVER + 1], s * x[LEVER] + c * x[LEVER + 1]
-        turn, rate = zero + x[TURN], zero
-        own[AXIS], own[AXIS + 1], own[AXIS + 2] = zero, zero, zero
+        c, s, om = up[at.COS], up[at.SIN], up[at.OMEGA]
+        rx, ry = c * x[at.LEVER] - s * x[at.LEVER + 1], s * x[at.LEVER] + c * x[at.LEVER + 1]
+        turn, rate = zero + x[at.TURN], zero
+        own[at.AXIS], own[at.AXIS + 1], own[at.AXIS + 2] = zero, zero, zero
         sx, sy, slide = zero, zero, zero
-        if row[KIND] == REVOLUTE:
-            turn += x[SIGN] * q[row[Q]]
-            rate = x[SIGN] * v[row[V]]
-            own[AXIS + 2] = zero + x[SIGN]
-        elif row[KIND] == PRISMATIC:
-            ux, uy = c * x[ALONG] - s * x[ALONG + 1], s * x[ALONG] + c * x[ALONG + 1]
-            rx += ux * q[row[Q]]
-            ry += uy * q[row[Q]]
-            sx, sy, slide = ux, uy, v[row[V]]
-            own[AXIS], own[AXIS + 1] = ux, uy
-        own[RX], own[RY] = rx, ry
-        own[X], own[Y] = up[X] + rx, up[Y] + ry
-        own[VX] = up[VX] - om * ry + sx * slide
-        own[VY] = up[VY] + om * rx + sy * slide
-        own[BIAS] = -om * om * rx - 2.0 * om * slide * sy
-        own[BIAS + 1] = -om * om * ry + 2.0 * om * slide * sx
-        own[BIAS + 2] = zero
-        own[TH], own[OMEGA] = up[TH] + turn, om + rate
-        if row[KIND] == REVOLUTE or x[TURN] != 0.0:
-            own[SIN], own[COS] = sincos(own[TH])
+        if row[at.KIND] == REVOLUTE:
+            turn += x[at.SIGN] * q[row[at.Q]]
+            rate = x[at.SIGN] * v[row[at.V]]
+            own[at.AXIS + 2] = zero + x[at.SIGN]
+        elif row[at.KIND] == PRISMATIC:
+            ux, uy = c * x[at.ALONG] - s * x[at.ALONG + 1], s * x[at.ALONG] + c * x[at.ALONG + 1]
+            rx += ux * q[row[at.Q]]
+            ry += uy * q[row[at.Q]]
+            sx, sy, slide = ux, uy, v[row[at.V]]
+            own[at.AXIS], own[at.AXIS + 1] = ux, uy
+        own[at.RX], own[at.RY] = rx, ry
+        own[at.X], own[at.Y] = up[at.X] + rx, up[at.Y] + ry
+        own[at.VX] = up[at.VX] - om * ry + sx * slide
+        own[at.VY] = up[at.VY] + om * rx + sy * slide
+        own[at.BIAS] = -om * om * rx - 2.0 * om * slide * sy
+        own[at.BIAS + 1] = -om * om * ry + 2.0 * om * slide * sx
+        own[at.BIAS + 2] = zero
+        own[at.TH], own[at.OMEGA] = up[at.TH] + turn, om + rate
+        if row[at.KIND] == REVOLUTE or x[at.TURN] != 0.0:
+            own[at.SIN], own[at.COS] = sincos(own[at.TH])
         else:
-            own[SIN], own[COS] = s, c
+            own[at.SIN], own[at.COS] = s, c
 
 
 @kernel
 def move_section(row, x, up, own, q, v):
     """Pose, velocity and BIAS of a cross section; up: rows of its beam's node."""
-    m = row[MODES]
-    x = x[NODE_HEAD:]
+    m = row[at.MODES]
+    x = x[at.NODE_HEAD :]
     ux, uy, dx, dy = x[0] + 0.0 * q[0], x[1] + 0.0 * q[0], 0.0 * v[0], 0.0 * v[0]
     turn, rate = 0.0 * q[0], 0.0 * v[0]
     for i in range(m):
-        delta, speed = q[row[MODE_Q] + i], v[row[MODE_V] + i]
+        delta, speed = q[row[at.MODE_Q] + i], v[row[at.MODE_V] + i]
         ux += x[2 + i] * delta
         uy += x[2 + m + i] * delta
         turn += x[2 + 2 * m + i] * delta
         dx += x[2 + i] * speed
         dy += x[2 + m + i] * speed
         rate += x[2 + 2 * m + i] * speed
-    c, s, om = up[COS], up[SIN], up[OMEGA]
+    c, s, om = up[at.COS], up[at.SIN], up[at.OMEGA]
     rx, ry, gx, gy = c * ux - s * uy, s * ux + c * uy, c * dx - s * dy, s * dx + c * dy
-    own[RX], own[RY] = rx, ry
-    own[X], own[Y] = up[X] + rx, up[Y] + ry
-    own[VX], own[VY] = up[VX] - om * ry + gx, up[VY] + om * rx + gy
-    own[BIAS], own[BIAS + 1] = -om * om * rx - 2.0 * om * gy, -om * om * ry + 2.0 * om * gx
-    own[BIAS + 2] = 0.0 * rate
-    own[TH], own[OMEGA] = up[TH] + turn, om + rate
-    own[SIN], own[COS] = sincos(own[TH])
+    own[at.RX], own[at.RY] = rx, ry
+    own[at.X], own[at.Y] = up[at.X] + rx, up[at.Y] + ry
+    own[at.VX], own[at.VY] = up[at.VX] - om * ry + gx, up[at.VY] + om * rx + gy
+    own[at.BIAS], own[at.BIAS + 1] = -om * om * rx - 2.0 * om * gy, -om * om * ry + 2.0 * om * gx
+    own[at.BIAS + 2] = 0.0 * rate
+    own[at.TH], own[at.OMEGA] = up[at.TH] + turn, om + rate
+    own[at.SIN], own[at.COS] = sincos(own[at.TH])
 
 
 @kernel
@@ -138,25 +100,25 @@ def weigh(row, x, own, modal, q, v, elastic):
 
     modal: coupling (m, 3) to acceleration and angular acceleration, block (m, m), force (m).
     """
-    m = row[MODES]
-    c, s, om = own[COS], own[SIN], own[OMEGA]
+    m = row[at.MODES]
+    c, s, om = own[at.COS], own[at.SIN], own[at.OMEGA]
     square = om * om
-    px, py, J = x[MOMENT] + 0.0 * c, x[MOMENT + 1] + 0.0 * c, x[INERTIA] + 0.0 * c
+    px, py, J = x[at.MOMENT] + 0.0 * c, x[at.MOMENT + 1] + 0.0 * c, x[at.INERTIA] + 0.0 * c
     nx, ny, pull = 0.0 * om, 0.0 * om, 0.0 * om
-    f = x[NODE_HEAD:]
+    f = x[at.NODE_HEAD :]
     N1, N2, a, b = f, f[m:], f[2 * m :], f[3 * m :]
     Mff, Mt, G = f[4 * m :], f[4 * m + m * m :], f[4 * m + 2 * m * m :]
     K, D, Kw = f[4 * m + 3 * m * m :], f[4 * m + 4 * m * m :], f[4 * m + 5 * m * m :]
     block, force = modal[3 * m :], modal[3 * m + m * m :]
     for i in range(m):
-        delta, speed = q[row[MODE_Q] + i], v[row[MODE_V] + i]
+        delta, speed = q[row[at.MODE_Q] + i], v[row[at.MODE_V] + i]
         px += N1[i] * delta
         py += N2[i] * delta
         nx += N1[i] * speed
         ny += N2[i] * speed
         bent, gyro, spring, turning = 0.0 * c, 0.0 * om, 0.0 * om, b[i] + 0.0 * c
         for j in range(m):
-            other, rate = q[row[MODE_Q] + j], v[row[MODE_V] + j]
+            other, rate = q[row[at.MODE_Q] + j], v[row[at.MODE_V] + j]
             bent += Mt[i * m + j] * other
             gyro += G[i * m + j] * rate
             turning += G[i * m + j] * other
@@ -169,11 +131,11 @@ def weigh(row, x, own, modal, q, v, elastic):
         modal[3 * i + 1] = s * N1[i] + c * N2[i]
         modal[3 * i + 2] = turning
     gx, gy = c * px - s * py, s * px + c * py
-    own[BODY], own[BODY + 1], own[BODY + 2] = x[MASS] + 0.0 * c, 0.0 * c, x[MASS] + 0.0 * c
-    own[BODY + 3], own[BODY + 4], own[BODY + 5] = -gy, gx, J
-    own[FORCE] = -square * gx - 2.0 * om * (s * nx + c * ny)
-    own[FORCE + 1] = -square * gy + 2.0 * om * (c * nx - s * ny)
-    own[FORCE + 2] = 2.0 * om * pull
+    own[at.BODY], own[at.BODY + 1], own[at.BODY + 2] = x[at.MASS] + 0.0 * c, 0.0 * c, x[at.MASS] + 0.0 * c
+    own[at.BODY + 3], own[at.BODY + 4], own[at.BODY + 5] = -gy, gx, J
+    own[at.FORCE] = -square * gx - 2.0 * om * (s * nx + c * ny)
+    own[at.FORCE + 1] = -square * gy + 2.0 * om * (c * nx - s * ny)
+    own[at.FORCE + 2] = 2.0 * om * pull
 
 
 @kernel
@@ -182,44 +144,44 @@ def weigh_all(address, w, q, v, elastic):
     w = borrowed(w)
     head = header_at(address)
     table, f = nodes_of(head)
-    for k in range(1, head[NODES]):
-        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
-        own = w[NODE_ROWS * k : NODE_ROWS * (k + 1)]
-        if row[KIND] == SECTION:
-            weigh_section(f[row[AT] :], own)
+    for k in range(1, head[at.NODES]):
+        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
+        own = w[at.NODE_ROWS * k : at.NODE_ROWS * (k + 1)]
+        if row[at.KIND] == SECTION:
+            weigh_section(f[row[at.AT] :], own)
         else:
-            weigh(row, f[row[AT] :], own, w[row[MODAL_AT] :], q, v, elastic)
+            weigh(row, f[row[at.AT] :], own, w[row[at.MODAL_AT] :], q, v, elastic)
 
 
 @kernel
 def weigh_section(x, own):
     """BODY and FORCE of what is fixed to a section."""
-    c, s, om = own[COS], own[SIN], own[OMEGA]
-    gx, gy = c * x[MOMENT] - s * x[MOMENT + 1], s * x[MOMENT] + c * x[MOMENT + 1]
-    own[BODY], own[BODY + 1], own[BODY + 2] = x[MASS] + 0.0 * c, 0.0 * c, x[MASS] + 0.0 * c
-    own[BODY + 3], own[BODY + 4], own[BODY + 5] = -gy, gx, x[INERTIA] + 0.0 * c
-    own[FORCE], own[FORCE + 1], own[FORCE + 2] = -om * om * gx, -om * om * gy, 0.0 * c
+    c, s, om = own[at.COS], own[at.SIN], own[at.OMEGA]
+    gx, gy = c * x[at.MOMENT] - s * x[at.MOMENT + 1], s * x[at.MOMENT] + c * x[at.MOMENT + 1]
+    own[at.BODY], own[at.BODY + 1], own[at.BODY + 2] = x[at.MASS] + 0.0 * c, 0.0 * c, x[at.MASS] + 0.0 * c
+    own[at.BODY + 3], own[at.BODY + 4], own[at.BODY + 5] = -gy, gx, x[at.INERTIA] + 0.0 * c
+    own[at.FORCE], own[at.FORCE + 1], own[at.FORCE + 2] = -om * om * gx, -om * om * gy, 0.0 * c
 
 
 @kernel(forceinline=True)
 def carry_acceleration(up, own):
     """ACCEL of a node from its parent's, with BIAS; what its coordinates add is left out."""
-    al = up[ACCEL + 2]
-    own[ACCEL] = up[ACCEL] - al * own[RY] + own[BIAS]
-    own[ACCEL + 1] = up[ACCEL + 1] + al * own[RX] + own[BIAS + 1]
-    own[ACCEL + 2] = al + own[BIAS + 2]
+    al = up[at.ACCEL + 2]
+    own[at.ACCEL] = up[at.ACCEL] - al * own[at.RY] + own[at.BIAS]
+    own[at.ACCEL + 1] = up[at.ACCEL + 1] + al * own[at.RX] + own[at.BIAS + 1]
+    own[at.ACCEL + 2] = al + own[at.BIAS + 2]
 
 
 @kernel(forceinline=True)
 def add_modal_acceleration(row, x, up, own, a):
     """What the modal accelerations add to ACCEL of a section."""
-    m = row[MODES]
-    x = x[NODE_HEAD:]
+    m = row[at.MODES]
+    x = x[at.NODE_HEAD :]
     for i in range(m):
-        rate = a[row[MODE_V] + i]
-        own[ACCEL] += (up[COS] * x[2 + i] - up[SIN] * x[2 + m + i]) * rate
-        own[ACCEL + 1] += (up[SIN] * x[2 + i] + up[COS] * x[2 + m + i]) * rate
-        own[ACCEL + 2] += x[2 + 2 * m + i] * rate
+        rate = a[row[at.MODE_V] + i]
+        own[at.ACCEL] += (up[at.COS] * x[2 + i] - up[at.SIN] * x[2 + m + i]) * rate
+        own[at.ACCEL + 1] += (up[at.SIN] * x[2 + i] + up[at.COS] * x[2 + m + i]) * rate
+        own[at.ACCEL + 2] += x[2 + 2 * m + i] * rate
 
 
 @kernel
@@ -229,61 +191,61 @@ def balance(address, w, a, gravity, tau):
     head = header_at(address)
     table, f = nodes_of(head)
     gx, gy = gravity_of(head)
-    zero = 0.0 * a[0] * w[COS]
-    w[ACCEL], w[ACCEL + 1], w[ACCEL + 2] = zero - gravity * gx, zero - gravity * gy, zero
-    for k in range(1, head[NODES]):
-        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
-        up = w[NODE_ROWS * row[PARENT] : NODE_ROWS * (row[PARENT] + 1)]
-        own = w[NODE_ROWS * k : NODE_ROWS * (k + 1)]
+    zero = 0.0 * a[0] * w[at.COS]
+    w[at.ACCEL], w[at.ACCEL + 1], w[at.ACCEL + 2] = zero - gravity * gx, zero - gravity * gy, zero
+    for k in range(1, head[at.NODES]):
+        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
+        up = w[at.NODE_ROWS * row[at.PARENT] : at.NODE_ROWS * (row[at.PARENT] + 1)]
+        own = w[at.NODE_ROWS * k : at.NODE_ROWS * (k + 1)]
         carry_acceleration(up, own)
-        if row[KIND] == SECTION:
-            add_modal_acceleration(row, f[row[AT] :], up, own, a)
-        elif row[KIND] == REVOLUTE or row[KIND] == PRISMATIC:
+        if row[at.KIND] == SECTION:
+            add_modal_acceleration(row, f[row[at.AT] :], up, own, a)
+        elif row[at.KIND] == REVOLUTE or row[at.KIND] == PRISMATIC:
             for i in range(3):
-                own[ACCEL + i] += own[AXIS + i] * a[row[V]]
+                own[at.ACCEL + i] += own[at.AXIS + i] * a[row[at.V]]
         push(own)
-        if row[KIND] != SECTION and row[MODES] > 0:
-            push_modes(row, own, w[row[MODAL_AT] :], a)
-    for k in range(head[NODES] - 1, 0, -1):
-        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
-        up = w[NODE_ROWS * row[PARENT] : NODE_ROWS * (row[PARENT] + 1)]
-        own = w[NODE_ROWS * k : NODE_ROWS * (k + 1)]
-        fx, fy, n = own[FORCE], own[FORCE + 1], own[FORCE + 2]
-        m = row[MODES]
-        if row[KIND] == SECTION:
-            force = w[row[MODAL_AT] + 3 * m + m * m :]
-            x = f[row[AT] + NODE_HEAD :]
-            lx, ly = up[COS] * fx + up[SIN] * fy, up[COS] * fy - up[SIN] * fx
+        if row[at.KIND] != SECTION and row[at.MODES] > 0:
+            push_modes(row, own, w[row[at.MODAL_AT] :], a)
+    for k in range(head[at.NODES] - 1, 0, -1):
+        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
+        up = w[at.NODE_ROWS * row[at.PARENT] : at.NODE_ROWS * (row[at.PARENT] + 1)]
+        own = w[at.NODE_ROWS * k : at.NODE_ROWS * (k + 1)]
+        fx, fy, n = own[at.FORCE], own[at.FORCE + 1], own[at.FORCE + 2]
+        m = row[at.MODES]
+        if row[at.KIND] == SECTION:
+            force = w[row[at.MODAL_AT] + 3 * m + m * m :]
+            x = f[row[at.AT] + at.NODE_HEAD :]
+            lx, ly = up[at.COS] * fx + up[at.SIN] * fy, up[at.COS] * fy - up[at.SIN] * fx
             for i in range(m):
                 force[i] += x[2 + i] * lx + x[2 + m + i] * ly + x[2 + 2 * m + i] * n
         else:
             for i in range(m):
-                tau[row[MODE_V] + i] = w[row[MODAL_AT] + 3 * m + m * m + i]
-            if row[KIND] == REVOLUTE or row[KIND] == PRISMATIC:
-                tau[row[V]] = own[AXIS] * fx + own[AXIS + 1] * fy + own[AXIS + 2] * n
-        up[FORCE] += fx
-        up[FORCE + 1] += fy
-        up[FORCE + 2] += n + own[RX] * fy - own[RY] * fx
+                tau[row[at.MODE_V] + i] = w[row[at.MODAL_AT] + 3 * m + m * m + i]
+            if row[at.KIND] == REVOLUTE or row[at.KIND] == PRISMATIC:
+                tau[row[at.V]] = own[at.AXIS] * fx + own[at.AXIS + 1] * fy + own[at.AXIS + 2] * n
+        up[at.FORCE] += fx
+        up[at.FORCE + 1] += fy
+        up[at.FORCE + 2] += n + own[at.RX] * fy - own[at.RY] * fx
 
 
 @kernel(forceinline=True)
 def push(own):
     """FORCE += BODY ACCEL."""
-    x, y, t = own[ACCEL], own[ACCEL + 1], own[ACCEL + 2]
-    own[FORCE] += own[BODY] * x + own[BODY + 1] * y + own[BODY + 3] * t
-    own[FORCE + 1] += own[BODY + 1] * x + own[BODY + 2] * y + own[BODY + 4] * t
-    own[FORCE + 2] += own[BODY + 3] * x + own[BODY + 4] * y + own[BODY + 5] * t
+    x, y, t = own[at.ACCEL], own[at.ACCEL + 1], own[at.ACCEL + 2]
+    own[at.FORCE] += own[at.BODY] * x + own[at.BODY + 1] * y + own[at.BODY + 3] * t
+    own[at.FORCE + 1] += own[at.BODY + 1] * x + own[at.BODY + 2] * y + own[at.BODY + 4] * t
+    own[at.FORCE + 2] += own[at.BODY + 3] * x + own[at.BODY + 4] * y + own[at.BODY + 5] * t
 
 
 @kernel(forceinline=True)
 def push_modes(row, own, modal, a):
     """Forces of the modes' coupling and block."""
-    m = row[MODES]
+    m = row[at.MODES]
     force = modal[3 * m + m * m :]
     for i in range(m):
-        rate = a[row[MODE_V] + i]
+        rate = a[row[at.MODE_V] + i]
         for j in range(3):
-            own[FORCE + j] += modal[3 * i + j] * rate
-            force[i] += modal[3 * i + j] * own[ACCEL + j]
+            own[at.FORCE + j] += modal[3 * i + j] * rate
+            force[i] += modal[3 * i + j] * own[at.ACCEL + j]
         for j in range(m):
-            force[i] += modal[3 * m + m * i + j] * a[row[MODE_V] + j]
+            force[i] += modal[3 * m + m * i + j] * a[row[at.MODE_V] + j]

@@ -8,57 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    ARMATURE,
-    DOF_NUMBERS,
-    NV,
-    ONE_LANE,
-    REFERENCE,
-    STIFFNESS,
-    TreeData,
-    open_tree,
-)
+from flexdyn_ros.families.trees.rigid.kernels.views import TreeData, open_tree
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed, floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
 
+from . import views as at
 from .chain import SECTION, balance, move_planar, weigh_all
 from .forward import articulate
-from .views import (
-    AT,
-    BODY,
-    COS,
-    FORCE,
-    HAS_TYRE,
-    HUB_MASS,
-    HUB_Q,
-    KIND,
-    MASS,
-    MODAL_AT,
-    MODE_Q,
-    MODE_V,
-    MODES,
-    MOMENT,
-    NODE_COLUMNS,
-    NODE_HEAD,
-    NODE_ROWS,
-    NODES,
-    PLANE,
-    SIN,
-    WHEEL_COLUMNS,
-    WHEEL_SIZE,
-    WHEELS,
-    X,
-    Y,
-    dof_of,
-    gravity_of,
-    header_at,
-    nodes_of,
-    prescribed_of,
-    vectors_of,
-    wheels_of,
-)
+from .views import dof_of, gravity_of, header_at, nodes_of, prescribed_of, vectors_of, wheels_of
 from .wheels import apply_wheel_forces, articulate_wheels, finish_hubs, load_hubs, update_wheels, wheel_energy
 
 GIVEN_EFFORT = 5
@@ -68,7 +28,7 @@ GIVEN_EFFORT = 5
 def resist(address, q, v, sign, tau):
     """tau += sign (springs, damping and friction of the joints)."""
     none = tau[0:0]
-    lanes = TreeData(ONE_LANE, none, none, none, none, none, none, none, none)
+    lanes = TreeData(views.ONE_LANE, none, none, none, none, none, none, none, none)
     add_joint_resistance(open_tree(address), lanes, q, v, sign, tau)
 
 
@@ -78,17 +38,17 @@ def load(address, w, bodies, points, wrenches):
     w = borrowed(w)
     table, f = nodes_of(header_at(address))
     for i in range(bodies.shape[0]):
-        own = w[NODE_ROWS * bodies[i] :]
-        plane = f[table[NODE_COLUMNS * bodies[i] + AT] + PLANE :]
+        own = w[at.NODE_ROWS * bodies[i] :]
+        plane = f[table[at.NODE_COLUMNS * bodies[i] + at.AT] + at.PLANE :]
         px, py = 0.0, 0.0
         for j in range(3):
             px += plane[j] * points[i, j]
             py += plane[3 + j] * points[i, j]
-        rx, ry = own[COS] * px - own[SIN] * py, own[SIN] * px + own[COS] * py
+        rx, ry = own[at.COS] * px - own[at.SIN] * py, own[at.SIN] * px + own[at.COS] * py
         fx, fy = wrenches[i, 3], wrenches[i, 5]
-        own[FORCE] -= fx
-        own[FORCE + 1] -= fy
-        own[FORCE + 2] -= rx * fy - ry * fx - wrenches[i, 1]
+        own[at.FORCE] -= fx
+        own[at.FORCE + 1] -= fy
+        own[at.FORCE + 2] -= rx * fy - ry * fx - wrenches[i, 1]
 
 
 @kernel
@@ -96,8 +56,8 @@ def add_armature(address, a, tau):
     """tau += armature times a; that of a hub is its mass."""
     head = header_at(address)
     dof = dof_of(head)
-    for i in range(head[NV]):
-        tau[i] += dof[DOF_NUMBERS * i + ARMATURE] * a[i]
+    for i in range(head[views.NV]):
+        tau[i] += dof[views.DOF_NUMBERS * i + views.ARMATURE] * a[i]
 
 
 @kernel
@@ -135,9 +95,9 @@ def plain_forward(address, w, q, v, tau, bodies, points, wrenches, a):
     head = header_at(address)
     effort, extra, given = vectors_of(head, w)[3:]
     prescribed, dof = prescribed_of(head), dof_of(head)
-    for i in range(head[NV]):
+    for i in range(head[views.NV]):
         effort[i], given[i], a[i] = tau[i], prescribed[i], 0.0
-        extra[i] = dof[DOF_NUMBERS * i + ARMATURE]
+        extra[i] = dof[views.DOF_NUMBERS * i + views.ARMATURE]
         if prescribed[i] and tau[i] != 0.0:
             return GIVEN_EFFORT
     forward(address, w, q, v, effort, extra, given, 0.0, bodies, points, wrenches, a)
@@ -149,7 +109,7 @@ def mass_columns(address, w, q, M):
     """M(q), column by column of the inertial forces."""
     head = header_at(address)
     v, a, tau = vectors_of(head, w)[1:4]
-    nv = head[NV]
+    nv = head[views.NV]
     for i in range(nv):
         v[i], a[i] = 0.0, 0.0
     for j in range(nv):
@@ -186,15 +146,15 @@ def forget_inertia(address, w):
     """No inertia and no force at any node, no modal force."""
     head = header_at(address)
     table, _ = nodes_of(head)
-    for k in range(head[NODES]):
+    for k in range(head[at.NODES]):
         for i in range(3):
-            w[NODE_ROWS * k + FORCE + i] = 0.0
+            w[at.NODE_ROWS * k + at.FORCE + i] = 0.0
         for i in range(6):
-            w[NODE_ROWS * k + BODY + i] = 0.0
-        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
-        if row[KIND] != SECTION:
-            for i in range(row[MODES] * (row[MODES] + 4)):
-                w[row[MODAL_AT] + i] = 0.0
+            w[at.NODE_ROWS * k + at.BODY + i] = 0.0
+        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
+        if row[at.KIND] != SECTION:
+            for i in range(row[at.MODES] * (row[at.MODES] + 4)):
+                w[row[at.MODAL_AT] + i] = 0.0
 
 
 @kernel
@@ -202,15 +162,20 @@ def resist_in_beams(address, q, v, tau):
     """tau += K delta + D rate of the beams."""
     head = header_at(address)
     table, f = nodes_of(head)
-    for k in range(1, head[NODES]):
-        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
-        m = row[MODES]
-        if row[KIND] == SECTION or m == 0:
+    for k in range(1, head[at.NODES]):
+        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
+        m = row[at.MODES]
+        if row[at.KIND] == SECTION or m == 0:
             continue
-        K, D = f[row[AT] + NODE_HEAD + 4 * m + 3 * m * m :], f[row[AT] + NODE_HEAD + 4 * m + 4 * m * m :]
+        K, D = (
+            f[row[at.AT] + at.NODE_HEAD + 4 * m + 3 * m * m :],
+            f[row[at.AT] + at.NODE_HEAD + 4 * m + 4 * m * m :],
+        )
         for i in range(m):
             for j in range(m):
-                tau[row[MODE_V] + i] += K[i * m + j] * q[row[MODE_Q] + j] + D[i * m + j] * v[row[MODE_V] + j]
+                tau[row[at.MODE_V] + i] += (
+                    K[i * m + j] * q[row[at.MODE_Q] + j] + D[i * m + j] * v[row[at.MODE_V] + j]
+                )
 
 
 @kernel
@@ -222,33 +187,35 @@ def energies(address, w, q, v, out):
     still, a, tau = vectors_of(head, w)[1:4]
     dof, of_v = dof_of(head), open_tree(address).q_of_v
     gx, gy = gravity_of(head)
-    for i in range(head[NV]):
+    for i in range(head[views.NV]):
         still[i], a[i] = 0.0, v[i]
     move_planar(address, w, q, still)
     inertial(address, w, q, still, a, tau)
     kinetic, weight, elastic = 0.0, 0.0, 0.0
-    for i in range(head[NV]):
+    for i in range(head[views.NV]):
         kinetic += 0.5 * v[i] * tau[i]
-        stretch = q[of_v[i]] - dof[DOF_NUMBERS * i + REFERENCE]
-        elastic += 0.5 * dof[DOF_NUMBERS * i + STIFFNESS] * stretch**2
+        stretch = q[of_v[i]] - dof[views.DOF_NUMBERS * i + views.REFERENCE]
+        elastic += 0.5 * dof[views.DOF_NUMBERS * i + views.STIFFNESS] * stretch**2
         tau[i] = 0.0
     resist_in_beams(address, q, still, tau)
-    for i in range(head[NV]):
+    for i in range(head[views.NV]):
         elastic += 0.5 * q[of_v[i]] * tau[i]
-    for k in range(1, head[NODES]):
-        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
-        own, x = w[NODE_ROWS * k :], f[row[AT] :]
-        m, px, py = row[MODES], x[MOMENT], x[MOMENT + 1]
-        if row[KIND] != SECTION:
+    for k in range(1, head[at.NODES]):
+        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
+        own, x = w[at.NODE_ROWS * k :], f[row[at.AT] :]
+        m, px, py = row[at.MODES], x[at.MOMENT], x[at.MOMENT + 1]
+        if row[at.KIND] != SECTION:
             for i in range(m):
-                px += x[NODE_HEAD + i] * q[row[MODE_Q] + i]
-                py += x[NODE_HEAD + m + i] * q[row[MODE_Q] + i]
-        weight -= gx * (x[MASS] * own[X] + own[COS] * px - own[SIN] * py)
-        weight -= gy * (x[MASS] * own[Y] + own[SIN] * px + own[COS] * py)
+                px += x[at.NODE_HEAD + i] * q[row[at.MODE_Q] + i]
+                py += x[at.NODE_HEAD + m + i] * q[row[at.MODE_Q] + i]
+        weight -= gx * (x[at.MASS] * own[at.X] + own[at.COS] * px - own[at.SIN] * py)
+        weight -= gy * (x[at.MASS] * own[at.Y] + own[at.SIN] * px + own[at.COS] * py)
     wheels, numbers = wheels_of(head)
-    for j in range(head[WHEELS]):
-        if wheels[WHEEL_COLUMNS * j + HAS_TYRE]:
-            weight -= gy * numbers[WHEEL_SIZE * j + HUB_MASS] * q[wheels[WHEEL_COLUMNS * j + HUB_Q]]
+    for j in range(head[at.WHEELS]):
+        if wheels[at.WHEEL_COLUMNS * j + at.HAS_TYRE]:
+            weight -= (
+                gy * numbers[at.WHEEL_SIZE * j + at.HUB_MASS] * q[wheels[at.WHEEL_COLUMNS * j + at.HUB_Q]]
+            )
     move_planar(address, w, q, v)
     update_wheels(address, w, q, v)
     out[0], out[1], out[2] = kinetic, weight, elastic + wheel_energy(address, w)

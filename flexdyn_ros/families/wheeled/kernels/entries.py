@@ -14,6 +14,7 @@ from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.status import BAD_SHAPE, NOT_FINITE, OK
 
+from . import views as at
 from .chain import balance, move_planar, weigh_all
 from .dynamics import (
     energies,
@@ -27,30 +28,7 @@ from .dynamics import (
     resist,
     resist_in_beams,
 )
-from .views import (
-    FORCE,
-    GRADE,
-    GROUND_FORCE,
-    LENGTH,
-    NODE_ROWS,
-    NODES,
-    OWN_WORK,
-    ROAD_RATE,
-    SIZE,
-    SPRING_FORCE,
-    SPRING_LENGTH,
-    SPRING_RATE,
-    TYRE_RATE,
-    WHEEL_COLUMNS,
-    WHEEL_ROWS,
-    WHEEL_SIZE,
-    WHEELS,
-    WHEELS_AT,
-    dof_of,
-    header_at,
-    vectors_of,
-    wheels_of,
-)
+from .views import dof_of, header_at, vectors_of, wheels_of
 from .wheels import apply_wheel_forces, load_hubs, taken_by, update_wheels
 
 _V = "float64[::1]"
@@ -63,7 +41,7 @@ _WRENCHES = f"int64[::1], {_M}, {_T}"
 def own_work(address):
     """The robot's own work memory."""
     head = header_at(address)
-    return floats_at(head[OWN_WORK], head[SIZE])
+    return floats_at(head[at.OWN_WORK], head[at.SIZE])
 
 
 # ---- one sample, the fast way ----
@@ -240,14 +218,14 @@ def wheels_many(address, work, q, v, out):
             return NOT_FINITE + 8 * s
         move_planar(address, work, q[s], v[s])
         update_wheels(address, work, q[s], v[s])
-        for j in range(head[WHEELS]):
-            own = work[head[WHEELS_AT] + WHEEL_ROWS * j :]
-            x = numbers[WHEEL_SIZE * j : WHEEL_SIZE * (j + 1)]
-            out[s, j, 0], out[s, j, 1] = own[GROUND_FORCE], own[SPRING_FORCE]
-            out[s, j, 2], out[s, j, 3] = x[LENGTH] - own[SPRING_LENGTH], own[GRADE]
-            out[s, j, 4] = own[GROUND_FORCE] * own[ROAD_RATE]
-            row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
-            out[s, j, 5] = taken_by(row, x, own, own[SPRING_RATE], own[TYRE_RATE])
+        for j in range(head[at.WHEELS]):
+            own = work[head[at.WHEELS_AT] + at.WHEEL_ROWS * j :]
+            x = numbers[at.WHEEL_SIZE * j : at.WHEEL_SIZE * (j + 1)]
+            out[s, j, 0], out[s, j, 1] = own[at.GROUND_FORCE], own[at.SPRING_FORCE]
+            out[s, j, 2], out[s, j, 3] = x[at.LENGTH] - own[at.SPRING_LENGTH], own[at.GRADE]
+            out[s, j, 4] = own[at.GROUND_FORCE] * own[at.ROAD_RATE]
+            row = table[at.WHEEL_COLUMNS * j : at.WHEEL_COLUMNS * (j + 1)]
+            out[s, j, 5] = taken_by(row, x, own, own[at.SPRING_RATE], own[at.TYRE_RATE])
     return OK
 
 
@@ -258,9 +236,9 @@ def joint_forces_many(address, work, q, v, a, bodies, points, wrenches, out):
     tau = vectors_of(head, work)[3]
     for s in range(q.shape[0]):
         inverse(address, work, q[s], v[s], a[s], bodies, points, wrenches[s], tau)
-        for k in range(1, head[NODES]):
+        for k in range(1, head[at.NODES]):
             for i in range(3):
-                out[s, k, i] = work[NODE_ROWS * k + FORCE + i]
+                out[s, k, i] = work[at.NODE_ROWS * k + at.FORCE + i]
     return OK
 
 

@@ -12,35 +12,9 @@ from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 
+from . import views
 from .chain import SECTION, add_modal_acceleration, carry_acceleration
-from .views import (
-    ACCEL,
-    AT,
-    AXIS,
-    BIAS,
-    BODY,
-    COS,
-    FORCE,
-    KIND,
-    MODAL_AT,
-    MODE_V,
-    MODES,
-    NODE_COLUMNS,
-    NODE_HEAD,
-    NODE_ROWS,
-    NODES,
-    PARENT,
-    PIVOT,
-    PUSH,
-    REACH,
-    RX,
-    RY,
-    SIN,
-    V,
-    gravity_of,
-    header_at,
-    nodes_of,
-)
+from .views import gravity_of, header_at, nodes_of
 
 
 @kernel
@@ -55,32 +29,34 @@ def articulate(address, w, tau, extra, given, h, v, a):
     head = header_at(address)
     table, f = nodes_of(head)
     gx, gy = gravity_of(head)
-    w[ACCEL], w[ACCEL + 1], w[ACCEL + 2] = -gx, -gy, 0.0
-    for k in range(head[NODES] - 1, 0, -1):
-        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
-        up = w[NODE_ROWS * row[PARENT] : NODE_ROWS * (row[PARENT] + 1)]
-        own = w[NODE_ROWS * k : NODE_ROWS * (k + 1)]
-        modal = w[row[MODAL_AT] :]
-        if row[KIND] == SECTION:
-            hang(row, f[row[AT] :], up, own, modal)
+    w[views.ACCEL], w[views.ACCEL + 1], w[views.ACCEL + 2] = -gx, -gy, 0.0
+    for k in range(head[views.NODES] - 1, 0, -1):
+        row = table[views.NODE_COLUMNS * k : views.NODE_COLUMNS * (k + 1)]
+        up = w[views.NODE_ROWS * row[views.PARENT] : views.NODE_ROWS * (row[views.PARENT] + 1)]
+        own = w[views.NODE_ROWS * k : views.NODE_ROWS * (k + 1)]
+        modal = w[row[views.MODAL_AT] :]
+        if row[views.KIND] == SECTION:
+            hang(row, f[row[views.AT] :], up, own, modal)
         else:
-            if row[MODES] > 0 and not eliminate_modes(row, f[row[AT] :], own, modal, tau, extra, h, v):
+            if row[views.MODES] > 0 and not eliminate_modes(
+                row, f[row[views.AT] :], own, modal, tau, extra, h, v
+            ):
                 return False
             if not eliminate_joint(row, own, tau, extra, given, a):
                 return False
         hand_down(up, own)
-    for k in range(1, head[NODES]):
-        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
-        up = w[NODE_ROWS * row[PARENT] : NODE_ROWS * (row[PARENT] + 1)]
-        own = w[NODE_ROWS * k : NODE_ROWS * (k + 1)]
+    for k in range(1, head[views.NODES]):
+        row = table[views.NODE_COLUMNS * k : views.NODE_COLUMNS * (k + 1)]
+        up = w[views.NODE_ROWS * row[views.PARENT] : views.NODE_ROWS * (row[views.PARENT] + 1)]
+        own = w[views.NODE_ROWS * k : views.NODE_ROWS * (k + 1)]
         carry_acceleration(up, own)
-        if row[KIND] == SECTION:
-            add_modal_acceleration(row, f[row[AT] :], up, own, a)
+        if row[views.KIND] == SECTION:
+            add_modal_acceleration(row, f[row[views.AT] :], up, own, a)
             continue
-        if row[KIND] == REVOLUTE or row[KIND] == PRISMATIC:
+        if row[views.KIND] == REVOLUTE or row[views.KIND] == PRISMATIC:
             finish_joint(row, own, tau, given, a)
-        if row[MODES] > 0:
-            finish_modes(row, own, w[row[MODAL_AT] :], a)
+        if row[views.MODES] > 0:
+            finish_modes(row, own, w[row[views.MODAL_AT] :], a)
     return True
 
 
@@ -88,29 +64,29 @@ def articulate(address, w, tau, extra, given, h, v, a):
 def times_body(own, x, y, t):
     """BODY times a motion."""
     return (
-        own[BODY] * x + own[BODY + 1] * y + own[BODY + 3] * t,
-        own[BODY + 1] * x + own[BODY + 2] * y + own[BODY + 4] * t,
-        own[BODY + 3] * x + own[BODY + 4] * y + own[BODY + 5] * t,
+        own[views.BODY] * x + own[views.BODY + 1] * y + own[views.BODY + 3] * t,
+        own[views.BODY + 1] * x + own[views.BODY + 2] * y + own[views.BODY + 4] * t,
+        own[views.BODY + 3] * x + own[views.BODY + 4] * y + own[views.BODY + 5] * t,
     )
 
 
 @kernel(forceinline=True)
 def hang(row, x, up, own, modal):
     """Inertia and force of a section onto its beam's modes; FORCE then includes BODY BIAS."""
-    m = row[MODES]
-    x = x[NODE_HEAD:]
-    bx, by, bt = times_body(own, own[BIAS], own[BIAS + 1], own[BIAS + 2])
-    own[FORCE] += bx
-    own[FORCE + 1] += by
-    own[FORCE + 2] += bt
-    fx, fy, n = own[FORCE], own[FORCE + 1], own[FORCE + 2]
-    c, s = up[COS], up[SIN]
+    m = row[views.MODES]
+    x = x[views.NODE_HEAD :]
+    bx, by, bt = times_body(own, own[views.BIAS], own[views.BIAS + 1], own[views.BIAS + 2])
+    own[views.FORCE] += bx
+    own[views.FORCE + 1] += by
+    own[views.FORCE + 2] += bt
+    fx, fy, n = own[views.FORCE], own[views.FORCE + 1], own[views.FORCE + 2]
+    c, s = up[views.COS], up[views.SIN]
     for i in range(m):
         ux, uy, ut = c * x[2 + i] - s * x[2 + m + i], s * x[2 + i] + c * x[2 + m + i], x[2 + 2 * m + i]
         gx, gy, gt = times_body(own, ux, uy, ut)
         modal[3 * i] += gx
         modal[3 * i + 1] += gy
-        modal[3 * i + 2] += gt + own[RX] * gy - own[RY] * gx
+        modal[3 * i + 2] += gt + own[views.RX] * gy - own[views.RY] * gx
         for j in range(i + 1):
             wx, wy = c * x[2 + j] - s * x[2 + m + j], s * x[2 + j] + c * x[2 + m + j]
             modal[3 * m + m * i + j] += gx * wx + gy * wy + gt * x[2 + 2 * m + j]
@@ -120,37 +96,37 @@ def hang(row, x, up, own, modal):
 @kernel(forceinline=True)
 def hand_down(up, own):
     """BODY and FORCE of a node to its parent (FORCE including what BIAS takes)."""
-    rx, ry = own[RX], own[RY]
-    xx, xy, yy = own[BODY], own[BODY + 1], own[BODY + 2]
-    xt, yt, tt = own[BODY + 3], own[BODY + 4], own[BODY + 5]
+    rx, ry = own[views.RX], own[views.RY]
+    xx, xy, yy = own[views.BODY], own[views.BODY + 1], own[views.BODY + 2]
+    xt, yt, tt = own[views.BODY + 3], own[views.BODY + 4], own[views.BODY + 5]
     # columns for the parent's angular acceleration
     cx, cy = xt - xx * ry + xy * rx, yt - xy * ry + yy * rx
-    up[BODY] += xx
-    up[BODY + 1] += xy
-    up[BODY + 2] += yy
-    up[BODY + 3] += cx
-    up[BODY + 4] += cy
-    up[BODY + 5] += tt - xt * ry + yt * rx - ry * cx + rx * cy
-    fx, fy = own[FORCE], own[FORCE + 1]
-    up[FORCE] += fx
-    up[FORCE + 1] += fy
-    up[FORCE + 2] += own[FORCE + 2] + rx * fy - ry * fx
+    up[views.BODY] += xx
+    up[views.BODY + 1] += xy
+    up[views.BODY + 2] += yy
+    up[views.BODY + 3] += cx
+    up[views.BODY + 4] += cy
+    up[views.BODY + 5] += tt - xt * ry + yt * rx - ry * cx + rx * cy
+    fx, fy = own[views.FORCE], own[views.FORCE + 1]
+    up[views.FORCE] += fx
+    up[views.FORCE + 1] += fy
+    up[views.FORCE + 2] += own[views.FORCE + 2] + rx * fy - ry * fx
 
 
 @kernel(forceinline=True)
 def eliminate_modes(row, x, own, modal, tau, extra, h, v):
     """Cholesky of the modal block, and the Schur complement in BODY and FORCE; False if not positive."""
-    m = row[MODES]
-    K, D = x[NODE_HEAD + 4 * m + 3 * m * m :], x[NODE_HEAD + 4 * m + 4 * m * m :]
+    m = row[views.MODES]
+    K, D = x[views.NODE_HEAD + 4 * m + 3 * m * m :], x[views.NODE_HEAD + 4 * m + 4 * m * m :]
     block, force = modal[3 * m :], modal[3 * m + m * m :]
     for i in range(m):
-        r = tau[row[MODE_V] + i] - force[i]
+        r = tau[row[views.MODE_V] + i] - force[i]
         for j in range(m):
-            r -= h * K[i * m + j] * v[row[MODE_V] + j]
+            r -= h * K[i * m + j] * v[row[views.MODE_V] + j]
         for j in range(i + 1):
             s = block[i * m + j] + h * D[i * m + j] + h * h * K[i * m + j]
             if i == j:
-                s += extra[row[MODE_V] + i]
+                s += extra[row[views.MODE_V] + i]
             for l in range(j):
                 s -= block[i * m + l] * block[j * m + l]
             if i == j:
@@ -167,15 +143,15 @@ def eliminate_modes(row, x, own, modal, tau, extra, h, v):
         force[i] = r * pivot
         bx, by, bt = modal[3 * i] * pivot, modal[3 * i + 1] * pivot, modal[3 * i + 2] * pivot
         modal[3 * i], modal[3 * i + 1], modal[3 * i + 2] = bx, by, bt
-        own[BODY] -= bx * bx
-        own[BODY + 1] -= bx * by
-        own[BODY + 2] -= by * by
-        own[BODY + 3] -= bx * bt
-        own[BODY + 4] -= by * bt
-        own[BODY + 5] -= bt * bt
-        own[FORCE] += bx * force[i]
-        own[FORCE + 1] += by * force[i]
-        own[FORCE + 2] += bt * force[i]
+        own[views.BODY] -= bx * bx
+        own[views.BODY + 1] -= bx * by
+        own[views.BODY + 2] -= by * by
+        own[views.BODY + 3] -= bx * bt
+        own[views.BODY + 4] -= by * bt
+        own[views.BODY + 5] -= bt * bt
+        own[views.FORCE] += bx * force[i]
+        own[views.FORCE + 1] += by * force[i]
+        own[views.FORCE + 2] += bt * force[i]
     return True
 
 
@@ -185,66 +161,70 @@ def eliminate_joint(row, own, tau, extra, given, a):
 
     REACH, PIVOT and PUSH keep what `finish_joint` needs.
     """
-    bx, by, bt = times_body(own, own[BIAS], own[BIAS + 1], own[BIAS + 2])
-    own[FORCE] += bx
-    own[FORCE + 1] += by
-    own[FORCE + 2] += bt
-    if row[KIND] != REVOLUTE and row[KIND] != PRISMATIC:
+    bx, by, bt = times_body(own, own[views.BIAS], own[views.BIAS + 1], own[views.BIAS + 2])
+    own[views.FORCE] += bx
+    own[views.FORCE + 1] += by
+    own[views.FORCE + 2] += bt
+    if row[views.KIND] != REVOLUTE and row[views.KIND] != PRISMATIC:
         return True
-    sx, sy, st = own[AXIS], own[AXIS + 1], own[AXIS + 2]
+    sx, sy, st = own[views.AXIS], own[views.AXIS + 1], own[views.AXIS + 2]
     ux, uy, ut = times_body(own, sx, sy, st)
-    own[REACH], own[REACH + 1], own[REACH + 2] = ux, uy, ut
-    at = row[V]
+    own[views.REACH], own[views.REACH + 1], own[views.REACH + 2] = ux, uy, ut
+    at = row[views.V]
     pivot = sx * ux + sy * uy + st * ut + extra[at]
-    left = sx * own[FORCE] + sy * own[FORCE + 1] + st * own[FORCE + 2]
-    own[PIVOT] = pivot
+    left = sx * own[views.FORCE] + sy * own[views.FORCE + 1] + st * own[views.FORCE + 2]
+    own[views.PIVOT] = pivot
     if given[at] != 0.0:
-        own[PUSH] = left
-        own[FORCE] += ux * a[at]
-        own[FORCE + 1] += uy * a[at]
-        own[FORCE + 2] += ut * a[at]
+        own[views.PUSH] = left
+        own[views.FORCE] += ux * a[at]
+        own[views.FORCE + 1] += uy * a[at]
+        own[views.FORCE + 2] += ut * a[at]
         return True
-    own[PUSH] = tau[at] - left
+    own[views.PUSH] = tau[at] - left
     if not pivot > 0.0:
         return False
     p = 1.0 / pivot
-    own[BODY] -= ux * ux * p
-    own[BODY + 1] -= ux * uy * p
-    own[BODY + 2] -= uy * uy * p
-    own[BODY + 3] -= ux * ut * p
-    own[BODY + 4] -= uy * ut * p
-    own[BODY + 5] -= ut * ut * p
-    push = own[PUSH] * p
-    own[FORCE] += ux * push
-    own[FORCE + 1] += uy * push
-    own[FORCE + 2] += ut * push
+    own[views.BODY] -= ux * ux * p
+    own[views.BODY + 1] -= ux * uy * p
+    own[views.BODY + 2] -= uy * uy * p
+    own[views.BODY + 3] -= ux * ut * p
+    own[views.BODY + 4] -= uy * ut * p
+    own[views.BODY + 5] -= ut * ut * p
+    push = own[views.PUSH] * p
+    own[views.FORCE] += ux * push
+    own[views.FORCE + 1] += uy * push
+    own[views.FORCE + 2] += ut * push
     return True
 
 
 @kernel(forceinline=True)
 def finish_joint(row, own, tau, given, a):
     """Acceleration of a joint (or, where that is given, its effort), and what it adds to ACCEL."""
-    at = row[V]
+    at = row[views.V]
     # ACCEL holds BIAS too, whose force is in PUSH already
-    x, y, t = own[ACCEL] - own[BIAS], own[ACCEL + 1] - own[BIAS + 1], own[ACCEL + 2] - own[BIAS + 2]
-    reach = own[REACH] * x + own[REACH + 1] * y + own[REACH + 2] * t
+    x, y, t = (
+        own[views.ACCEL] - own[views.BIAS],
+        own[views.ACCEL + 1] - own[views.BIAS + 1],
+        own[views.ACCEL + 2] - own[views.BIAS + 2],
+    )
+    reach = own[views.REACH] * x + own[views.REACH + 1] * y + own[views.REACH + 2] * t
     if given[at] != 0.0:
-        tau[at] = own[PUSH] + reach + own[PIVOT] * a[at]
+        tau[at] = own[views.PUSH] + reach + own[views.PIVOT] * a[at]
     else:
-        a[at] = (own[PUSH] - reach) / own[PIVOT]
+        a[at] = (own[views.PUSH] - reach) / own[views.PIVOT]
     for i in range(3):
-        own[ACCEL + i] += own[AXIS + i] * a[at]
+        own[views.ACCEL + i] += own[views.AXIS + i] * a[at]
 
 
 @kernel(forceinline=True)
 def finish_modes(row, own, modal, a):
     """Accelerations of the modes."""
-    m = row[MODES]
+    m = row[views.MODES]
     block, force = modal[3 * m :], modal[3 * m + m * m :]
     for i in range(m - 1, -1, -1):
         r = force[i]
         for j in range(3):
-            r -= modal[3 * i + j] * own[ACCEL + j]
+            r -= modal[3 * i + j] * own[views.ACCEL + j]
         for j in range(i + 1, m):
-            r -= block[j * m + i] * a[row[MODE_V] + j]
-        a[row[MODE_V] + i] = r / block[i * m + i]
+            r -= block[j * m + i] * a[row[views.MODE_V] + j]
+        a[row[views.MODE_V] + i] = r / block[i * m + i]

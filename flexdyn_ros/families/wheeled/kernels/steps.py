@@ -25,36 +25,11 @@ from flexdyn_ros.numerics.stepping.table import (
     callback,
 )
 
+from . import views as at
 from .chain import SECTION, move_planar
 from .dynamics import energies as state_energies
 from .dynamics import forward, no_wrenches
-from .views import (
-    ADDED,
-    AT,
-    GROUND_FORCE,
-    HUB_PIVOT,
-    HUB_PUSH,
-    KIND,
-    MODE_V,
-    MODES,
-    NODE_COLUMNS,
-    NODE_HEAD,
-    NODES,
-    ROAD_RATE,
-    SIZE,
-    SPRING_RATE,
-    TYRE_RATE,
-    WHEEL_COLUMNS,
-    WHEEL_ROWS,
-    WHEEL_SIZE,
-    WHEELS,
-    WHEELS_AT,
-    header_at,
-    nodes_of,
-    prescribed_of,
-    vectors_of,
-    wheels_of,
-)
+from .views import header_at, nodes_of, prescribed_of, vectors_of, wheels_of
 from .wheels import taken_by, update_wheels
 
 
@@ -69,7 +44,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py."""
     head = header_at(robot)
     nv = head[NV]
-    w = floats_at(work, head[SIZE])
+    w = floats_at(work, head[at.SIZE])
     q, v, a, force = floats_at(q, head[NQ]), floats_at(v, nv), floats_at(a, nv), floats_at(force, nv)
     diagonal, given = vectors_of(head, w)[4:]
     add_implicit_joint_terms(open_tree(robot), v, force, floats_at(extra, nv), h, diagonal)
@@ -86,11 +61,11 @@ def beam_losses(robot, speed, mean):
     """Power that the damping of beams takes."""
     table, f = nodes_of(header_at(robot))
     taken = 0.0
-    for k in range(1, header_at(robot)[NODES]):
-        row = table[NODE_COLUMNS * k : NODE_COLUMNS * (k + 1)]
-        m, first = row[MODES], row[MODE_V]
-        if row[KIND] != SECTION and m > 0:
-            D = f[row[AT] + NODE_HEAD + 4 * m + 4 * m * m :]
+    for k in range(1, header_at(robot)[at.NODES]):
+        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
+        m, first = row[at.MODES], row[at.MODE_V]
+        if row[at.KIND] != SECTION and m > 0:
+            D = f[row[at.AT] + at.NODE_HEAD + 4 * m + 4 * m * m :]
             for i in range(m):
                 for j in range(m):
                     taken += mean[first + i] * D[i * m + j] * speed[first + j]
@@ -109,19 +84,23 @@ def wheel_losses(robot, w, q, speed, mean):
     if not same:
         move_planar(robot, w, q, mean)
         update_wheels(robot, w, q, mean)
-    for j in range(head[WHEELS]):
-        own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
+    for j in range(head[at.WHEELS]):
+        own = w[head[at.WHEELS_AT] + at.WHEEL_ROWS * j :]
         # rows that only `articulate_wheels` uses
-        own[ADDED], own[HUB_PIVOT], own[HUB_PUSH] = own[SPRING_RATE], own[TYRE_RATE], own[ROAD_RATE]
+        own[at.ADDED], own[at.HUB_PIVOT], own[at.HUB_PUSH] = (
+            own[at.SPRING_RATE],
+            own[at.TYRE_RATE],
+            own[at.ROAD_RATE],
+        )
     if not same:
         move_planar(robot, w, q, speed)
         update_wheels(robot, w, q, speed)
     taken, given = 0.0, 0.0
-    for j in range(head[WHEELS]):
-        x, own = numbers[WHEEL_SIZE * j :], w[head[WHEELS_AT] + WHEEL_ROWS * j :]
-        row = table[WHEEL_COLUMNS * j :]
-        taken += taken_by(row, x, own, own[ADDED], own[HUB_PIVOT])
-        given += own[GROUND_FORCE] * own[HUB_PUSH]
+    for j in range(head[at.WHEELS]):
+        x, own = numbers[at.WHEEL_SIZE * j :], w[head[at.WHEELS_AT] + at.WHEEL_ROWS * j :]
+        row = table[at.WHEEL_COLUMNS * j :]
+        taken += taken_by(row, x, own, own[at.ADDED], own[at.HUB_PIVOT])
+        given += own[at.GROUND_FORCE] * own[at.HUB_PUSH]
     return taken, given
 
 
@@ -129,18 +108,18 @@ def wheel_losses(robot, w, q, speed, mean):
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py."""
     head = header_at(robot)
-    w = floats_at(work, head[SIZE] + 1)
+    w = floats_at(work, head[at.SIZE] + 1)
     q, speed, mean = floats_at(q, head[NQ]), floats_at(speed, head[NV]), floats_at(mean, head[NV])
     taken = joint_losses(open_tree(robot), floats_at(v0, head[NV]), speed, mean)
     by_wheels, given = wheel_losses(robot, w, q, speed, mean)
-    w[head[SIZE]] = given
+    w[head[at.SIZE]] = given
     return taken + beam_losses(robot, speed, mean) + by_wheels
 
 
 @callback(SUPPLY_SIGNATURE)
 def supply(robot, work):
     """See numerics/stepping/table.py: the power of the moving road."""
-    size = header_at(robot)[SIZE]
+    size = header_at(robot)[at.SIZE]
     return floats_at(work, size + 1)[size]
 
 
@@ -148,7 +127,7 @@ def supply(robot, work):
 def energies(robot, work, t, q, v, out):
     """See numerics/stepping/table.py."""
     head = header_at(robot)
-    w = floats_at(work, head[SIZE])
+    w = floats_at(work, head[at.SIZE])
     state_energies(robot, w, floats_at(q, head[NQ]), floats_at(v, head[NV]), floats_at(out, 3))
     return 0
 

@@ -13,21 +13,9 @@ import numpy as np
 from flexdyn_ros.families.trees.flexible.kernels.kinematics import move_flexible, place_flexible
 from flexdyn_ros.families.trees.flexible.kernels.steps import carry_wrench
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE, carve_flexible
+from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.entries import COMPLEX_STEP
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    BODY_ROWS,
-    DOF_NUMBERS,
-    FLOATS,
-    NB,
-    NQ,
-    NV,
-    OMEGA,
-    ONE_LANE,
-    VELOCITY,
-    WORLD_ORIGIN,
-    WORLD_ROTATION,
-    open_tree,
-)
+from flexdyn_ros.families.trees.rigid.kernels.views import open_tree
 from flexdyn_ros.numerics.algebra.manifold import perturb
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
@@ -97,8 +85,8 @@ def wheel_tables(head):
 @kernel
 def fall_of(head):
     """Vertical acceleration of free fall."""
-    at = 24 * head[NB] + DOF_NUMBERS * head[NV]
-    return floats_at(head[FLOATS], at + 3)[at + 2]
+    at = 24 * head[views.NB] + views.DOF_NUMBERS * head[views.NV]
+    return floats_at(head[views.FLOATS], at + 3)[at + 2]
 
 
 @kernel
@@ -111,11 +99,11 @@ def angle_of(s, c):
 @kernel
 def find_mount(small, x, own):
     """Place and velocity of a mount, world axes, and where its force acts; own: rows of its node."""
-    r = load9(own, WORLD_ROTATION, 1, 0)
-    ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
-    wx, wy, wz = load3(own, OMEGA, 1, 0)
+    r = load9(own, views.WORLD_ROTATION, 1, 0)
+    ox, oy, oz = load3(own, views.WORLD_ORIGIN, 1, 0)
+    wx, wy, wz = load3(own, views.OMEGA, 1, 0)
     wx, wy, wz = turn(r, wx, wy, wz)
-    ux, uy, uz = load3(own, VELOCITY, 1, 0)
+    ux, uy, uz = load3(own, views.VELOCITY, 1, 0)
     ux, uy, uz = turn(r, ux, uy, uz)
     if small:
         lever = x[LEVEL_MOUNT]
@@ -177,10 +165,12 @@ def update_tree_wheels(address, memory, q, v, rows):
     table, numbers = wheel_tables(head)
     place_flexible(address, memory, q)
     move_flexible(address, memory, q, v)
-    bodies = carve_flexible(memory, head[NB], head[NQ], head[NV], ONE_LANE).tree.bodies
+    bodies = carve_flexible(
+        memory, head[views.NB], head[views.NQ], head[views.NV], views.ONE_LANE
+    ).tree.bodies
     for j in range(head[WHEELS]):
         row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
-        node = bodies[BODY_ROWS * row[NODE] : BODY_ROWS * (row[NODE] + 1)]
+        node = bodies[views.BODY_ROWS * row[NODE] : views.BODY_ROWS * (row[NODE] + 1)]
         own = rows[WHEEL_ROWS * j : WHEEL_ROWS * (j + 1)]
         update_wheel(head, row, numbers[WHEEL_SIZE * j : WHEEL_SIZE * (j + 1)], node, q, v, own)
 
@@ -253,7 +243,7 @@ def tree_wheels_many(address, work, q, v, out, force, energy):
     wrench = work[size + WHEEL_ROWS * head[WHEELS] :]
     for s in range(q.shape[0]):
         update_tree_wheels(address, memory, q[s], v[s], rows)
-        for i in range(head[NV]):
+        for i in range(head[views.NV]):
             force[s, 0, i], force[s, 1, i] = 0.0, 0.0
         carry_wheels(address, memory, rows, wrench, force[s, 0])
         weigh_hubs(address, force[s, 1])
@@ -272,11 +262,11 @@ def tree_wheel_slopes_many(address, work, q, v, dq, dv):
     precision; work is followed by room for the force (nv)."""
     head = wheeled_header(address)
     model = open_tree(address)
-    nv, size = head[NV], head[WORK_SIZE]
+    nv, size = head[views.NV], head[WORK_SIZE]
     memory, rows = work[0:size], work[size : size + WHEEL_ROWS * head[WHEELS]]
     rest = work[size + WHEEL_ROWS * head[WHEELS] :]
     wrench, force = rest[0:6], rest[6 : 6 + nv]
-    data = carve_flexible(memory, head[NB], head[NQ], nv, ONE_LANE).tree
+    data = carve_flexible(memory, head[views.NB], head[views.NQ], nv, views.ONE_LANE).tree
     step = COMPLEX_STEP * 1j
     for s in range(q.shape[0]):
         for i in range(nv):
@@ -286,7 +276,7 @@ def tree_wheel_slopes_many(address, work, q, v, dq, dv):
             wheels_push(address, memory, data.q, data.v, rows, wrench, force)
             for j in range(nv):
                 dq[s, j, i] = force[j].imag / COMPLEX_STEP
-        for i in range(head[NQ]):
+        for i in range(head[views.NQ]):
             data.q[i] = q[s, i]
         for i in range(nv):
             data.v[i] = v[s, i] + step

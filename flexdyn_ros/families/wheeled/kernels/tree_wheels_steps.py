@@ -34,26 +34,8 @@ from flexdyn_ros.numerics.stepping.table import (
     table_at,
 )
 
+from . import tree_wheels
 from .tree_wheels import (
-    DAMPING,
-    GIVEN,
-    GROUND_FORCE,
-    HAS_TYRE,
-    HUB_MASS,
-    HUB_V,
-    INNER,
-    INNER_WORK,
-    ROAD_RATE,
-    SLACK,
-    SPRING_RATE,
-    STIFFNESS,
-    TYRE_D,
-    TYRE_K,
-    TYRE_RATE,
-    WHEEL_COLUMNS,
-    WHEEL_ROWS,
-    WHEEL_SIZE,
-    WHEELS,
     carry_wheels,
     hub_weight,
     spring_energy,
@@ -67,21 +49,21 @@ from .tree_wheels import (
 
 def wheeled_steps_size(inner: int, wheels: int, nv: int) -> int:
     """Numbers of work memory, of which the tree's functions take `inner`."""
-    return inner + 2 * WHEEL_ROWS * wheels + 6 + 1 + 4 * nv
+    return inner + 2 * tree_wheels.WHEEL_ROWS * wheels + 6 + 1 + 4 * nv
 
 
 @kernel(forceinline=True)
 def rows_of(head, work):
     """Rows of the wheels, twice; a wrench (6); the supplied power (1); four vectors (nv), flat."""
-    n, nv = WHEEL_ROWS * head[WHEELS], head[NV]
-    own = floats_at(work + 8 * head[INNER_WORK], 2 * n + 7 + 4 * nv)
+    n, nv = tree_wheels.WHEEL_ROWS * head[tree_wheels.WHEELS], head[NV]
+    own = floats_at(work + 8 * head[tree_wheels.INNER_WORK], 2 * n + 7 + 4 * nv)
     return own[0:n], own[n : 2 * n], own[2 * n : 2 * n + 6], own[2 * n + 6 : 2 * n + 7], own[2 * n + 7 :]
 
 
 @callback(PREPARE_SIGNATURE)
 def prepare(robot, work):
     """See numerics/stepping/table.py."""
-    return call_prepare(table_at(wheeled_header(robot)[INNER])[PREPARE], (robot, work))
+    return call_prepare(table_at(wheeled_header(robot)[tree_wheels.INNER])[PREPARE], (robot, work))
 
 
 @callback(ACCELERATE_SIGNATURE)
@@ -103,10 +85,10 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
         f[i] += efforts[i]
     move_hubs(head, f, added, hubs)
     arguments = (robot, work, t, q, v, address_of(f), address_of(added), h, a)
-    if head[GIVEN] >= 0:
+    if head[tree_wheels.GIVEN] >= 0:
         drive(head, arguments, room, efforts, floats_at(a, nv))
     else:
-        call_accelerate(table_at(head[INNER])[ACCELERATE], arguments)
+        call_accelerate(table_at(head[tree_wheels.INNER])[ACCELERATE], arguments)
     keep_hubs(head, hubs, floats_at(a, nv))
     return 0
 
@@ -115,35 +97,42 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
 def move_hubs(head, f, added, hubs):
     """Accelerations of the hubs, which are no nodes of the tree, into hubs (wheels,)."""
     table, numbers = wheel_tables(head)
-    for j in range(head[WHEELS]):
-        row = table[WHEEL_COLUMNS * j :]
-        if row[HAS_TYRE]:
-            at = row[HUB_V]
-            hubs[j] = f[at] / (numbers[WHEEL_SIZE * j + HUB_MASS] + added[at])
+    for j in range(head[tree_wheels.WHEELS]):
+        row = table[tree_wheels.WHEEL_COLUMNS * j :]
+        if row[tree_wheels.HAS_TYRE]:
+            at = row[tree_wheels.HUB_V]
+            hubs[j] = f[at] / (numbers[tree_wheels.WHEEL_SIZE * j + tree_wheels.HUB_MASS] + added[at])
 
 
 @kernel
 def keep_hubs(head, hubs, a):
     """Write the accelerations of the hubs into a."""
     table, _ = wheel_tables(head)
-    for j in range(head[WHEELS]):
-        if table[WHEEL_COLUMNS * j + HAS_TYRE]:
-            a[table[WHEEL_COLUMNS * j + HUB_V]] = hubs[j]
+    for j in range(head[tree_wheels.WHEELS]):
+        if table[tree_wheels.WHEEL_COLUMNS * j + tree_wheels.HAS_TYRE]:
+            a[table[tree_wheels.WHEEL_COLUMNS * j + tree_wheels.HUB_V]] = hubs[j]
 
 
 @kernel
 def add_implicit_hub_terms(head, rows, h, f, added):
     """What an implicit step of h adds on the diagonal of the hubs, and takes from their force."""
     table, numbers = wheel_tables(head)
-    for j in range(head[WHEELS]):
-        row, x, own = table[WHEEL_COLUMNS * j :], numbers[WHEEL_SIZE * j :], rows[WHEEL_ROWS * j :]
-        if row[HAS_TYRE]:
-            gone = own[SLACK] != 0.0
-            K, D = x[STIFFNESS] + (0.0 if gone else x[TYRE_K]), x[DAMPING] + (0.0 if gone else x[TYRE_D])
-            added[row[HUB_V]] += h * (D + h * K)
-            f[row[HUB_V]] -= h * (x[STIFFNESS] * -own[SPRING_RATE])
+    for j in range(head[tree_wheels.WHEELS]):
+        row, x, own = (
+            table[tree_wheels.WHEEL_COLUMNS * j :],
+            numbers[tree_wheels.WHEEL_SIZE * j :],
+            rows[tree_wheels.WHEEL_ROWS * j :],
+        )
+        if row[tree_wheels.HAS_TYRE]:
+            gone = own[tree_wheels.SLACK] != 0.0
+            K, D = (
+                x[tree_wheels.STIFFNESS] + (0.0 if gone else x[tree_wheels.TYRE_K]),
+                x[tree_wheels.DAMPING] + (0.0 if gone else x[tree_wheels.TYRE_D]),
+            )
+            added[row[tree_wheels.HUB_V]] += h * (D + h * K)
+            f[row[tree_wheels.HUB_V]] -= h * (x[tree_wheels.STIFFNESS] * -own[tree_wheels.SPRING_RATE])
             if not gone:
-                f[row[HUB_V]] -= h * x[TYRE_K] * own[TYRE_RATE]
+                f[row[tree_wheels.HUB_V]] -= h * x[tree_wheels.TYRE_K] * own[tree_wheels.TYRE_RATE]
 
 
 @kernel
@@ -154,9 +143,9 @@ def drive(head, arguments, room, efforts, a):
     size that will be needed.
     """
     robot, work, t, q, v, _, added, h, _ = arguments
-    nv, i = head[NV], head[GIVEN]
+    nv, i = head[NV], head[tree_wheels.GIVEN]
     f, first, trial = room[0:nv], room[2 * nv : 3 * nv], room[3 * nv : 4 * nv]
-    inner = table_at(head[INNER])[ACCELERATE]
+    inner = table_at(head[tree_wheels.INNER])[ACCELERATE]
     wanted = a[i]
     f[i] -= efforts[i]
     # the tree's functions may overwrite the force: each pass gets a copy
@@ -187,18 +176,18 @@ def losses(robot, work, t, q, v0, speed, mean):
     table, numbers = wheel_tables(head)
     rows, before, _, given, _ = rows_of(head, work)
     memory, q_now = floats_at(work, head[WORK_SIZE]), floats_at(q, head[NQ])
-    taken = call_losses(table_at(head[INNER])[LOSSES], (robot, work, t, q, v0, speed, mean))
+    taken = call_losses(table_at(head[tree_wheels.INNER])[LOSSES], (robot, work, t, q, v0, speed, mean))
     if speed == mean:
         before = rows
     else:
         update_tree_wheels(robot, memory, q_now, floats_at(mean, nv), before)
         update_tree_wheels(robot, memory, q_now, floats_at(speed, nv), rows)
     given[0] = 0.0
-    for j in range(head[WHEELS]):
-        row, x = table[WHEEL_COLUMNS * j :], numbers[WHEEL_SIZE * j :]
-        now, then = rows[WHEEL_ROWS * j :], before[WHEEL_ROWS * j :]
-        taken += taken_by(row, x, now, then[SPRING_RATE], then[TYRE_RATE])
-        given[0] += now[GROUND_FORCE] * then[ROAD_RATE]
+    for j in range(head[tree_wheels.WHEELS]):
+        row, x = table[tree_wheels.WHEEL_COLUMNS * j :], numbers[tree_wheels.WHEEL_SIZE * j :]
+        now, then = rows[tree_wheels.WHEEL_ROWS * j :], before[tree_wheels.WHEEL_ROWS * j :]
+        taken += taken_by(row, x, now, then[tree_wheels.SPRING_RATE], then[tree_wheels.TYRE_RATE])
+        given[0] += now[tree_wheels.GROUND_FORCE] * then[tree_wheels.ROAD_RATE]
     return taken
 
 
@@ -213,7 +202,7 @@ def energies(robot, work, t, q, v, out):
     """See numerics/stepping/table.py."""
     head = wheeled_header(robot)
     rows, memory = rows_of(head, work)[0], floats_at(work, head[WORK_SIZE])
-    call_energies(table_at(head[INNER])[ENERGIES], (robot, work, t, q, v, out))
+    call_energies(table_at(head[tree_wheels.INNER])[ENERGIES], (robot, work, t, q, v, out))
     q_now, three = floats_at(q, head[NQ]), floats_at(out, 3)
     update_tree_wheels(robot, memory, q_now, floats_at(v, head[NV]), rows)
     three[1] += hub_weight(robot, q_now)
@@ -225,7 +214,7 @@ def energies(robot, work, t, q, v, out):
 def load(robot, work, q, k, bodies, points, wrenches, force):
     """See numerics/stepping/table.py."""
     arguments = (robot, work, q, k, bodies, points, wrenches, force)
-    return call_load(table_at(wheeled_header(robot)[INNER])[LOAD], arguments)
+    return call_load(table_at(wheeled_header(robot)[tree_wheels.INNER])[LOAD], arguments)
 
 
 WHEELED_MOTION = {

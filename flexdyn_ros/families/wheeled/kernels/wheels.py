@@ -10,58 +10,10 @@ from __future__ import annotations
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 
+from . import views
 from .ground_contact import stored_length, taken_power
 from .road import road_under
-from .views import (
-    ACCEL,
-    ADDED,
-    BODY,
-    COS,
-    DAMPING,
-    EXACT,
-    FORCE,
-    GRADE,
-    GROUND_FORCE,
-    HAS_TYRE,
-    HUB_MASS,
-    HUB_PIVOT,
-    HUB_PUSH,
-    HUB_Q,
-    HUB_V,
-    LENGTH,
-    LEVER_X,
-    MOUNT_X,
-    MOUNT_Y,
-    NODE_ROWS,
-    OMEGA,
-    RADIUS,
-    ROAD,
-    ROAD_RATE,
-    SIN,
-    SPRING_FORCE,
-    SPRING_LENGTH,
-    SPRING_RATE,
-    SQUEEZE,
-    STIFFNESS,
-    TH,
-    TYRE_D,
-    TYRE_K,
-    TYRE_RATE,
-    UNILATERAL,
-    VX,
-    VY,
-    WHEEL_COLUMNS,
-    WHEEL_NODE,
-    WHEEL_ROWS,
-    WHEEL_SIZE,
-    WHEELS,
-    WHEELS_AT,
-    X,
-    Y,
-    gravity_of,
-    header_at,
-    wheels_of,
-)
+from .views import gravity_of, header_at, wheels_of
 
 
 @kernel
@@ -70,34 +22,42 @@ def update_wheels(address, w, q, v):
     w = borrowed(w)
     head = header_at(address)
     table, numbers = wheels_of(head)
-    for j in range(head[WHEELS]):
-        row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
-        x = numbers[WHEEL_SIZE * j : WHEEL_SIZE * (j + 1)]
-        node = w[NODE_ROWS * row[WHEEL_NODE] : NODE_ROWS * (row[WHEEL_NODE] + 1)]
-        own = w[head[WHEELS_AT] + WHEEL_ROWS * j : head[WHEELS_AT] + WHEEL_ROWS * (j + 1)]
-        mx, my, om = x[MOUNT_X], x[MOUNT_Y], node[OMEGA]
-        lever, height = mx + 0.0 * om, my + mx * node[TH]
-        at, along = node[X] + mx, node[VX]
-        if head[EXACT]:
-            lever, height = node[COS] * mx - node[SIN] * my, node[SIN] * mx + node[COS] * my
-            at, along = node[X] + lever, node[VX] - height * om
-        ground, grade = road_under(head[ROAD], at)
-        y, rising, sinking = node[Y] + height, node[VY] + lever * om, grade * along
+    for j in range(head[views.WHEELS]):
+        row = table[views.WHEEL_COLUMNS * j : views.WHEEL_COLUMNS * (j + 1)]
+        x = numbers[views.WHEEL_SIZE * j : views.WHEEL_SIZE * (j + 1)]
+        node = w[views.NODE_ROWS * row[views.WHEEL_NODE] : views.NODE_ROWS * (row[views.WHEEL_NODE] + 1)]
+        own = w[
+            head[views.WHEELS_AT] + views.WHEEL_ROWS * j : head[views.WHEELS_AT] + views.WHEEL_ROWS * (j + 1)
+        ]
+        mx, my, om = x[views.MOUNT_X], x[views.MOUNT_Y], node[views.OMEGA]
+        lever, height = mx + 0.0 * om, my + mx * node[views.TH]
+        at, along = node[views.X] + mx, node[views.VX]
+        if head[views.EXACT]:
+            lever, height = (
+                node[views.COS] * mx - node[views.SIN] * my,
+                node[views.SIN] * mx + node[views.COS] * my,
+            )
+            at, along = node[views.X] + lever, node[views.VX] - height * om
+        ground, grade = road_under(head[views.ROAD], at)
+        y, rising, sinking = node[views.Y] + height, node[views.VY] + lever * om, grade * along
         low, lowering = ground, sinking
-        if row[HAS_TYRE]:
-            low, lowering = q[row[HUB_Q]] + 0.0 * om, v[row[HUB_V]] + 0.0 * om
-        own[LEVER_X], own[GRADE], own[ROAD_RATE] = lever, grade, sinking
-        own[SPRING_LENGTH], own[SPRING_RATE] = y - low, rising - lowering
-        force = x[STIFFNESS] * (x[LENGTH] - own[SPRING_LENGTH]) - x[DAMPING] * own[SPRING_RATE]
-        own[SQUEEZE], own[TYRE_RATE], push = 0.0 * om, 0.0 * om, force
-        if row[HAS_TYRE]:
-            own[SQUEEZE], own[TYRE_RATE] = x[RADIUS] - (low - ground), lowering - sinking
-            push = x[TYRE_K] * own[SQUEEZE] - x[TYRE_D] * own[TYRE_RATE]
-        if row[UNILATERAL] and push.real < 0.0:
+        if row[views.HAS_TYRE]:
+            low, lowering = q[row[views.HUB_Q]] + 0.0 * om, v[row[views.HUB_V]] + 0.0 * om
+        own[views.LEVER_X], own[views.GRADE], own[views.ROAD_RATE] = lever, grade, sinking
+        own[views.SPRING_LENGTH], own[views.SPRING_RATE] = y - low, rising - lowering
+        force = (
+            x[views.STIFFNESS] * (x[views.LENGTH] - own[views.SPRING_LENGTH])
+            - x[views.DAMPING] * own[views.SPRING_RATE]
+        )
+        own[views.SQUEEZE], own[views.TYRE_RATE], push = 0.0 * om, 0.0 * om, force
+        if row[views.HAS_TYRE]:
+            own[views.SQUEEZE], own[views.TYRE_RATE] = x[views.RADIUS] - (low - ground), lowering - sinking
+            push = x[views.TYRE_K] * own[views.SQUEEZE] - x[views.TYRE_D] * own[views.TYRE_RATE]
+        if row[views.UNILATERAL] and push.real < 0.0:
             push = 0.0 * om
-            if not row[HAS_TYRE]:
+            if not row[views.HAS_TYRE]:
                 force = push
-        own[SPRING_FORCE], own[GROUND_FORCE] = force, push
+        own[views.SPRING_FORCE], own[views.GROUND_FORCE] = force, push
 
 
 @kernel
@@ -106,11 +66,11 @@ def apply_wheel_forces(address, w, sign):
     w = borrowed(w)
     head = header_at(address)
     table, _ = wheels_of(head)
-    for j in range(head[WHEELS]):
-        node = w[NODE_ROWS * table[WHEEL_COLUMNS * j + WHEEL_NODE] :]
-        own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
-        node[FORCE + 1] -= sign * own[SPRING_FORCE]
-        node[FORCE + 2] -= sign * own[LEVER_X] * own[SPRING_FORCE]
+    for j in range(head[views.WHEELS]):
+        node = w[views.NODE_ROWS * table[views.WHEEL_COLUMNS * j + views.WHEEL_NODE] :]
+        own = w[head[views.WHEELS_AT] + views.WHEEL_ROWS * j :]
+        node[views.FORCE + 1] -= sign * own[views.SPRING_FORCE]
+        node[views.FORCE + 2] -= sign * own[views.LEVER_X] * own[views.SPRING_FORCE]
 
 
 @kernel
@@ -120,12 +80,14 @@ def load_hubs(address, w, gravity, wheels, tau):
     head = header_at(address)
     table, numbers = wheels_of(head)
     gy = gravity_of(head)[1]
-    for j in range(head[WHEELS]):
-        row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
-        if row[HAS_TYRE]:
-            own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
-            weight = numbers[WHEEL_SIZE * j + HUB_MASS] * gy
-            tau[row[HUB_V]] = -gravity * weight - wheels * (own[GROUND_FORCE] - own[SPRING_FORCE])
+    for j in range(head[views.WHEELS]):
+        row = table[views.WHEEL_COLUMNS * j : views.WHEEL_COLUMNS * (j + 1)]
+        if row[views.HAS_TYRE]:
+            own = w[head[views.WHEELS_AT] + views.WHEEL_ROWS * j :]
+            weight = numbers[views.WHEEL_SIZE * j + views.HUB_MASS] * gy
+            tau[row[views.HUB_V]] = -gravity * weight - wheels * (
+                own[views.GROUND_FORCE] - own[views.SPRING_FORCE]
+            )
 
 
 @kernel
@@ -137,37 +99,40 @@ def articulate_wheels(address, w, tau, extra, h):
     head = header_at(address)
     table, numbers = wheels_of(head)
     gy = gravity_of(head)[1]
-    for j in range(head[WHEELS]):
-        row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
-        x = numbers[WHEEL_SIZE * j : WHEEL_SIZE * (j + 1)]
-        node = w[NODE_ROWS * row[WHEEL_NODE] :]
-        own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
-        added, tyre = h * (x[DAMPING] + h * x[STIFFNESS]), h * (x[TYRE_D] + h * x[TYRE_K])
-        force, push = own[SPRING_FORCE], own[GROUND_FORCE]
-        slack = row[UNILATERAL] and own[GROUND_FORCE] == 0.0
-        if slack and not row[HAS_TYRE]:
+    for j in range(head[views.WHEELS]):
+        row = table[views.WHEEL_COLUMNS * j : views.WHEEL_COLUMNS * (j + 1)]
+        x = numbers[views.WHEEL_SIZE * j : views.WHEEL_SIZE * (j + 1)]
+        node = w[views.NODE_ROWS * row[views.WHEEL_NODE] :]
+        own = w[head[views.WHEELS_AT] + views.WHEEL_ROWS * j :]
+        added, tyre = (
+            h * (x[views.DAMPING] + h * x[views.STIFFNESS]),
+            h * (x[views.TYRE_D] + h * x[views.TYRE_K]),
+        )
+        force, push = own[views.SPRING_FORCE], own[views.GROUND_FORCE]
+        slack = row[views.UNILATERAL] and own[views.GROUND_FORCE] == 0.0
+        if slack and not row[views.HAS_TYRE]:
             added = 0.0
         else:
-            force -= h * x[STIFFNESS] * own[SPRING_RATE]
+            force -= h * x[views.STIFFNESS] * own[views.SPRING_RATE]
         if slack:
             tyre = 0.0
         else:
-            push -= h * x[TYRE_K] * own[TYRE_RATE]
-        own[ADDED] = added
-        if row[HAS_TYRE]:
-            at = row[HUB_V]
+            push -= h * x[views.TYRE_K] * own[views.TYRE_RATE]
+        own[views.ADDED] = added
+        if row[views.HAS_TYRE]:
+            at = row[views.HUB_V]
             # extra of a hub includes its mass
-            own[HUB_PIVOT] = extra[at] + added + tyre
-            own[HUB_PUSH] = tau[at] + x[HUB_MASS] * gy + push - force
-            force += added * own[HUB_PUSH] / own[HUB_PIVOT]
-            added -= added * added / own[HUB_PIVOT]
+            own[views.HUB_PIVOT] = extra[at] + added + tyre
+            own[views.HUB_PUSH] = tau[at] + x[views.HUB_MASS] * gy + push - force
+            force += added * own[views.HUB_PUSH] / own[views.HUB_PIVOT]
+            added -= added * added / own[views.HUB_PIVOT]
         force -= added * gy  # BODY meets accelerations minus gravity
-        lever = own[LEVER_X]
-        node[FORCE + 1] -= force
-        node[FORCE + 2] -= lever * force
-        node[BODY + 2] += added
-        node[BODY + 4] += added * lever
-        node[BODY + 5] += added * lever * lever
+        lever = own[views.LEVER_X]
+        node[views.FORCE + 1] -= force
+        node[views.FORCE + 2] -= lever * force
+        node[views.BODY + 2] += added
+        node[views.BODY + 4] += added * lever
+        node[views.BODY + 5] += added * lever * lever
 
 
 @kernel
@@ -177,24 +142,28 @@ def finish_hubs(address, w, a):
     head = header_at(address)
     table, _ = wheels_of(head)
     gy = gravity_of(head)[1]
-    for j in range(head[WHEELS]):
-        row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
-        if row[HAS_TYRE]:
-            node = w[NODE_ROWS * row[WHEEL_NODE] :]
-            own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
-            mount = node[ACCEL + 1] + gy + own[LEVER_X] * node[ACCEL + 2]
-            a[row[HUB_V]] = (own[HUB_PUSH] + own[ADDED] * mount) / own[HUB_PIVOT]
+    for j in range(head[views.WHEELS]):
+        row = table[views.WHEEL_COLUMNS * j : views.WHEEL_COLUMNS * (j + 1)]
+        if row[views.HAS_TYRE]:
+            node = w[views.NODE_ROWS * row[views.WHEEL_NODE] :]
+            own = w[head[views.WHEELS_AT] + views.WHEEL_ROWS * j :]
+            mount = node[views.ACCEL + 1] + gy + own[views.LEVER_X] * node[views.ACCEL + 2]
+            a[row[views.HUB_V]] = (own[views.HUB_PUSH] + own[views.ADDED] * mount) / own[views.HUB_PIVOT]
 
 
 @kernel(forceinline=True)
 def taken_by(row, x, own, rate, rolling):
     """Power that dampers take while spring and tyre lengthen at these rates [W]."""
-    loose, tyre = row[UNILATERAL], row[HAS_TYRE]
-    travel, speed = x[LENGTH] - own[SPRING_LENGTH], own[SPRING_RATE]
-    taken = taken_power(loose and not tyre, x[STIFFNESS], x[DAMPING], travel, own[SPRING_FORCE], speed, rate)
+    loose, tyre = row[views.UNILATERAL], row[views.HAS_TYRE]
+    travel, speed = x[views.LENGTH] - own[views.SPRING_LENGTH], own[views.SPRING_RATE]
+    taken = taken_power(
+        loose and not tyre, x[views.STIFFNESS], x[views.DAMPING], travel, own[views.SPRING_FORCE], speed, rate
+    )
     if tyre:
-        push, speed = own[GROUND_FORCE], own[TYRE_RATE]
-        taken += taken_power(loose, x[TYRE_K], x[TYRE_D], own[SQUEEZE], push, speed, rolling)
+        push, speed = own[views.GROUND_FORCE], own[views.TYRE_RATE]
+        taken += taken_power(
+            loose, x[views.TYRE_K], x[views.TYRE_D], own[views.SQUEEZE], push, speed, rolling
+        )
     return taken
 
 
@@ -205,11 +174,13 @@ def wheel_energy(address, w):
     head = header_at(address)
     table, numbers = wheels_of(head)
     energy = 0.0
-    for j in range(head[WHEELS]):
-        row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
-        x = numbers[WHEEL_SIZE * j : WHEEL_SIZE * (j + 1)]
-        own = w[head[WHEELS_AT] + WHEEL_ROWS * j :]
-        travel = stored_length(row[UNILATERAL] and not row[HAS_TYRE], x[LENGTH] - own[SPRING_LENGTH])
-        squeeze = stored_length(row[UNILATERAL], own[SQUEEZE])
-        energy += 0.5 * x[STIFFNESS] * travel**2 + 0.5 * x[TYRE_K] * squeeze**2
+    for j in range(head[views.WHEELS]):
+        row = table[views.WHEEL_COLUMNS * j : views.WHEEL_COLUMNS * (j + 1)]
+        x = numbers[views.WHEEL_SIZE * j : views.WHEEL_SIZE * (j + 1)]
+        own = w[head[views.WHEELS_AT] + views.WHEEL_ROWS * j :]
+        travel = stored_length(
+            row[views.UNILATERAL] and not row[views.HAS_TYRE], x[views.LENGTH] - own[views.SPRING_LENGTH]
+        )
+        squeeze = stored_length(row[views.UNILATERAL], own[views.SQUEEZE])
+        energy += 0.5 * x[views.STIFFNESS] * travel**2 + 0.5 * x[views.TYRE_K] * squeeze**2
     return energy

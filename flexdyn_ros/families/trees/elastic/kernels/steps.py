@@ -17,17 +17,8 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.stepping import table as at
 from flexdyn_ros.numerics.stepping.table import (
-    ACCELERATE,
-    ACCELERATE_SIGNATURE,
-    ENERGIES,
-    ENERGIES_SIGNATURE,
-    LOAD,
-    LOAD_SIGNATURE,
-    LOSSES,
-    LOSSES_SIGNATURE,
-    PREPARE,
-    PREPARE_SIGNATURE,
     call_accelerate,
     call_energies,
     call_load,
@@ -47,14 +38,14 @@ def tree_work(head, work):
     return work + 8 * head[E_MOTORS]
 
 
-@callback(PREPARE_SIGNATURE)
+@callback(at.PREPARE_SIGNATURE)
 def prepare(robot, work):
     """See numerics/stepping/table.py."""
     head = ints_at(robot, ELASTIC_HEADER)
-    return call_prepare(table_at(head[E_TABLE])[PREPARE], (head[E_TREE], tree_work(head, work)))
+    return call_prepare(table_at(head[E_TABLE])[at.PREPARE], (head[E_TREE], tree_work(head, work)))
 
 
-@callback(ACCELERATE_SIGNATURE)
+@callback(at.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; k and d belong to the family's K and D."""
     head = ints_at(robot, ELASTIC_HEADER)
@@ -77,7 +68,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
         kept[i] = diagonal[j]
         diagonal[j] += c * own / (own + c)
     call_accelerate(
-        table_at(head[E_TABLE])[ACCELERATE],
+        table_at(head[E_TABLE])[at.ACCELERATE],
         (head[E_TREE], tree_work(head, work), t, q, v, force, extra, h, a),
     )
     for i in range(m):
@@ -88,14 +79,14 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(LOSSES_SIGNATURE)
+@callback(at.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py."""
     head = ints_at(robot, ELASTIC_HEADER)
     n, m = head[E_NV], head[E_MOTORS]
     at_v, numbers = ints_at(head[E_JOINTS_V], m), floats_at(head[E_NUMBERS], 3 * m)
     taken = call_losses(
-        table_at(head[E_TABLE])[LOSSES], (head[E_TREE], tree_work(head, work), t, q, v0, speed, mean)
+        table_at(head[E_TABLE])[at.LOSSES], (head[E_TREE], tree_work(head, work), t, q, v0, speed, mean)
     )
     speeds, means = floats_at(speed, n + m), floats_at(mean, n + m)
     for i in range(m):
@@ -104,14 +95,14 @@ def losses(robot, work, t, q, v0, speed, mean):
     return taken
 
 
-@callback(ENERGIES_SIGNATURE)
+@callback(at.ENERGIES_SIGNATURE)
 def energies(robot, work, t, q, v, out):
     """See numerics/stepping/table.py."""
     head = ints_at(robot, ELASTIC_HEADER)
     n, m, nq = head[E_NV], head[E_MOTORS], head[E_NQ]
     at_q, numbers = ints_at(head[E_JOINTS_Q], m), floats_at(head[E_NUMBERS], 3 * m)
     status = call_energies(
-        table_at(head[E_TABLE])[ENERGIES], (head[E_TREE], tree_work(head, work), t, q, v, out)
+        table_at(head[E_TABLE])[at.ENERGIES], (head[E_TREE], tree_work(head, work), t, q, v, out)
     )
     positions, speeds, found = floats_at(q, nq + m), floats_at(v, n + m), floats_at(out, 3)
     for i in range(m):
@@ -121,20 +112,20 @@ def energies(robot, work, t, q, v, out):
     return status
 
 
-@callback(LOAD_SIGNATURE)
+@callback(at.LOAD_SIGNATURE)
 def load(robot, work, q, k, bodies, points, wrenches, force):
     """See numerics/stepping/table.py; wrenches act on links, not on motors."""
     head = ints_at(robot, ELASTIC_HEADER)
     return call_load(
-        table_at(head[E_TABLE])[LOAD],
+        table_at(head[E_TABLE])[at.LOAD],
         (head[E_TREE], tree_work(head, work), q, k, bodies, points, wrenches, force),
     )
 
 
 ELASTIC_MOTION = {
-    PREPARE: prepare,
-    ACCELERATE: accelerate,
-    LOSSES: losses,
-    ENERGIES: energies,
-    LOAD: load,
+    at.PREPARE: prepare,
+    at.ACCELERATE: accelerate,
+    at.LOSSES: losses,
+    at.ENERGIES: energies,
+    at.LOAD: load,
 }

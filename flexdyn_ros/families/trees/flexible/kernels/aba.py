@@ -8,14 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.families.trees.rigid.kernels import aba
+from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.kernels.aba import (
-    A_ROW,
-    BIAS_FORCE,
-    BIAS_MOMENT,
-    D_ROW,
-    H_ROW,
-    M_ROW,
-    U_MOMENT,
     accelerate_axis,
     accelerate_free,
     carry_bias,
@@ -32,34 +27,15 @@ from flexdyn_ros.families.trees.rigid.kernels.aba import (
 )
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    ACCELERATION,
-    ALPHA,
-    ARTICULATED_ROWS,
-    BODY_ROWS,
-    OMEGA,
-    ONE_LANE,
-    ORIGIN,
-    ROTATION,
-)
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
+from . import views
 from .inertia import deform, velocity_forces
 from .nodes import add_modal_resistance, link_of, place_node
 from .section import accelerate_section, velocity_section
-from .views import (
-    FIXED,
-    NODE_INTS,
-    NODE_LINK,
-    SECTION,
-    carve_flexible,
-    open_columns,
-    open_flexible,
-    open_link,
-    open_state,
-)
+from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
 
 SPARE_ROW = 35
 
@@ -72,7 +48,7 @@ def flexible_articulated_body(address, work, q, v, tau, a, stiffness_time, dampi
     linearly implicit step of h, else zero) [s2, s].
     """
     model = open_flexible(address)
-    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv, ONE_LANE)
+    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv, at.ONE_LANE)
     add_joint_resistance(model.tree, data.tree, q, v, -1.0, tau)
     add_modal_resistance(model, q, v, -1.0, tau)
     start_outward(model, data, q, v, tau, stiffness_time, damping_time)
@@ -87,26 +63,26 @@ def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
     for b in range(1, tree.nb):
         place_node(model, data, b, q)
         p = tree.parent[b]
-        below = data.tree.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
-        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-        joint = data.tree.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
+        below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        joint = data.tree.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
         first = tree.v_index[b]
         kind = tree.joint_type[b]
-        if kind == SECTION:
+        if kind == views.SECTION:
             velocity_section(model, data, b, q, v)
         elif kind == FREE:
-            velocity_free(below, own, v[first : first + 6], ONE_LANE)
-        elif kind == FIXED:
-            velocity_axis(below, own, v[0:1], 0.0, True, ONE_LANE)
+            velocity_free(below, own, v[first : first + 6], at.ONE_LANE)
+        elif kind == views.FIXED:
+            velocity_axis(below, own, v[0:1], 0.0, True, at.ONE_LANE)
         else:
-            velocity_axis(below, own, v[first : first + 1], tree.ratio[b], kind == REVOLUTE, ONE_LANE)
+            velocity_axis(below, own, v[first : first + 1], tree.ratio[b], kind == REVOLUTE, at.ONE_LANE)
         external = data.tree.external[6 * b : 6 * b + 6]
-        start_inertia(tree.inertia[10 * b : 10 * b + 10], own, external, joint, ONE_LANE)
+        start_inertia(tree.inertia[10 * b : 10 * b + 10], own, external, joint, at.ONE_LANE)
         i = link_of(model, b)
         if i >= 0:
             link, state = open_link(model, i), open_state(model, data, i)
             deform(link, state, q)
-            wx, wy, wz = load3(own, OMEGA, 1, 0)
+            wx, wy, wz = load3(own, at.OMEGA, 1, 0)
             velocity_forces(link, state, v, wx, wy, wz)
             start_link(link, state, joint, tau, stiffness_time, damping_time)
 
@@ -117,19 +93,19 @@ def start_link(link, state, joint, tau, stiffness_time, damping_time):
     m = link.m
     rigid = state.rigid
     for i in range(6):
-        joint[A_ROW + i] += rigid[4 + i]
-    joint[H_ROW + 1] -= rigid[3]
-    joint[H_ROW + 2] += rigid[2]
-    joint[H_ROW + 3] += rigid[3]
-    joint[H_ROW + 5] -= rigid[1]
-    joint[H_ROW + 6] -= rigid[2]
-    joint[H_ROW + 7] += rigid[1]
-    joint[M_ROW] += rigid[0]
-    joint[M_ROW + 3] += rigid[0]
-    joint[M_ROW + 5] += rigid[0]
+        joint[aba.A_ROW + i] += rigid[4 + i]
+    joint[aba.H_ROW + 1] -= rigid[3]
+    joint[aba.H_ROW + 2] += rigid[2]
+    joint[aba.H_ROW + 3] += rigid[3]
+    joint[aba.H_ROW + 5] -= rigid[1]
+    joint[aba.H_ROW + 6] -= rigid[2]
+    joint[aba.H_ROW + 7] += rigid[1]
+    joint[aba.M_ROW] += rigid[0]
+    joint[aba.M_ROW + 3] += rigid[0]
+    joint[aba.M_ROW + 5] += rigid[0]
     for i in range(3):
-        joint[BIAS_MOMENT + i] += state.wrench[i]
-        joint[BIAS_FORCE + i] += state.wrench[3 + i]
+        joint[aba.BIAS_MOMENT + i] += state.wrench[i]
+        joint[aba.BIAS_FORCE + i] += state.wrench[3 + i]
     for k in range(m):
         for i in range(3):
             state.F[6 * k + i] = state.a[3 * k + i]
@@ -148,41 +124,41 @@ def eliminate_inward(model, data, tau):
     tree = model.tree
     for b in range(tree.nb - 1, 0, -1):
         p = tree.parent[b]
-        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-        joint = data.tree.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
-        base = data.tree.articulated[p * ARTICULATED_ROWS : (p + 1) * ARTICULATED_ROWS]
+        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        joint = data.tree.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
+        base = data.tree.articulated[p * at.ARTICULATED_ROWS : (p + 1) * at.ARTICULATED_ROWS]
         first = tree.v_index[b]
         kind = tree.joint_type[b]
-        if kind == SECTION:
-            i = model.nodes[NODE_INTS * b + NODE_LINK]
+        if kind == views.SECTION:
+            i = model.nodes[views.NODE_INTS * b + views.NODE_LINK]
             link = open_link(model, i)
             hold_still(joint)
-            carry_bias(own, joint, ONE_LANE)
+            carry_bias(own, joint, at.ONE_LANE)
             load_modes(link, open_state(model, data, i), open_columns(model, data, b, link.m), own, joint)
-            hand_down_inertia(own, joint, base, ONE_LANE)
+            hand_down_inertia(own, joint, base, at.ONE_LANE)
             continue
         i = link_of(model, b)
         if i >= 0:
             eliminate_modes(open_link(model, i), open_state(model, data, i), joint, data.tree.diagonal)
         if kind == FREE:
-            release_free(own, joint, tau[first : first + 6], ONE_LANE)
+            release_free(own, joint, tau[first : first + 6], at.ONE_LANE)
             if p > 0:
-                hand_down_force(own, joint, base, ONE_LANE)
+                hand_down_force(own, joint, base, at.ONE_LANE)
             continue
-        if kind == FIXED:
+        if kind == views.FIXED:
             hold_still(joint)
         else:
             diagonal = data.tree.diagonal[first : first + 1]
-            eliminate_axis(joint, tau[first : first + 1], diagonal, kind == REVOLUTE, ONE_LANE)
+            eliminate_axis(joint, tau[first : first + 1], diagonal, kind == REVOLUTE, at.ONE_LANE)
         if p > 0:
-            carry_bias(own, joint, ONE_LANE)
-            hand_down_inertia(own, joint, base, ONE_LANE)
+            carry_bias(own, joint, at.ONE_LANE)
+            hand_down_inertia(own, joint, base, at.ONE_LANE)
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def hold_still(joint):
     """A node without a joint: nothing is eliminated."""
-    for i in range(U_MOMENT, D_ROW + 1):
+    for i in range(aba.U_MOMENT, aba.D_ROW + 1):
         joint[i] = 0.0
 
 
@@ -191,13 +167,13 @@ def load_modes(link, state, columns, own, joint):
     """Let the modes feel the articulated inertia and bias of a section: L += Phi^T I Phi, F += I Phi, t -=
     Phi^T p."""
     m = link.m
-    r = load9(own, ROTATION, 1, 0)
-    px, py, pz = load3(own, ORIGIN, 1, 0)
-    A = rotate_symmetric(r, load6(joint, A_ROW, 1, 0))
-    H = rotate_full(r, load9(joint, H_ROW, 1, 0))
-    M = rotate_symmetric(r, load6(joint, M_ROW, 1, 0))
-    bx, by, bz = load3(joint, BIAS_MOMENT, 1, 0)
-    cx, cy, cz = load3(joint, BIAS_FORCE, 1, 0)
+    r = load9(own, at.ROTATION, 1, 0)
+    px, py, pz = load3(own, at.ORIGIN, 1, 0)
+    A = rotate_symmetric(r, load6(joint, aba.A_ROW, 1, 0))
+    H = rotate_full(r, load9(joint, aba.H_ROW, 1, 0))
+    M = rotate_symmetric(r, load6(joint, aba.M_ROW, 1, 0))
+    bx, by, bz = load3(joint, aba.BIAS_MOMENT, 1, 0)
+    cx, cy, cz = load3(joint, aba.BIAS_FORCE, 1, 0)
     bx, by, bz = turn(r, bx, by, bz)
     cx, cy, cz = turn(r, cx, cy, cz)
     for k in range(m):
@@ -260,33 +236,33 @@ def eliminate_modes(link, state, joint, diagonal):
         row[k] = d
         f0, f1, f2, f3, f4, f5, tk = f0 * d, f1 * d, f2 * d, f3 * d, f4 * d, f5 * d, tk * d
         Fk[0], Fk[1], Fk[2], Fk[3], Fk[4], Fk[5], t[k] = f0, f1, f2, f3, f4, f5, tk
-        joint[A_ROW] -= f0 * f0
-        joint[A_ROW + 1] -= f0 * f1
-        joint[A_ROW + 2] -= f0 * f2
-        joint[A_ROW + 3] -= f1 * f1
-        joint[A_ROW + 4] -= f1 * f2
-        joint[A_ROW + 5] -= f2 * f2
-        joint[H_ROW] -= f0 * f3
-        joint[H_ROW + 1] -= f0 * f4
-        joint[H_ROW + 2] -= f0 * f5
-        joint[H_ROW + 3] -= f1 * f3
-        joint[H_ROW + 4] -= f1 * f4
-        joint[H_ROW + 5] -= f1 * f5
-        joint[H_ROW + 6] -= f2 * f3
-        joint[H_ROW + 7] -= f2 * f4
-        joint[H_ROW + 8] -= f2 * f5
-        joint[M_ROW] -= f3 * f3
-        joint[M_ROW + 1] -= f3 * f4
-        joint[M_ROW + 2] -= f3 * f5
-        joint[M_ROW + 3] -= f4 * f4
-        joint[M_ROW + 4] -= f4 * f5
-        joint[M_ROW + 5] -= f5 * f5
-        joint[BIAS_MOMENT] += f0 * tk
-        joint[BIAS_MOMENT + 1] += f1 * tk
-        joint[BIAS_MOMENT + 2] += f2 * tk
-        joint[BIAS_FORCE] += f3 * tk
-        joint[BIAS_FORCE + 1] += f4 * tk
-        joint[BIAS_FORCE + 2] += f5 * tk
+        joint[aba.A_ROW] -= f0 * f0
+        joint[aba.A_ROW + 1] -= f0 * f1
+        joint[aba.A_ROW + 2] -= f0 * f2
+        joint[aba.A_ROW + 3] -= f1 * f1
+        joint[aba.A_ROW + 4] -= f1 * f2
+        joint[aba.A_ROW + 5] -= f2 * f2
+        joint[aba.H_ROW] -= f0 * f3
+        joint[aba.H_ROW + 1] -= f0 * f4
+        joint[aba.H_ROW + 2] -= f0 * f5
+        joint[aba.H_ROW + 3] -= f1 * f3
+        joint[aba.H_ROW + 4] -= f1 * f4
+        joint[aba.H_ROW + 5] -= f1 * f5
+        joint[aba.H_ROW + 6] -= f2 * f3
+        joint[aba.H_ROW + 7] -= f2 * f4
+        joint[aba.H_ROW + 8] -= f2 * f5
+        joint[aba.M_ROW] -= f3 * f3
+        joint[aba.M_ROW + 1] -= f3 * f4
+        joint[aba.M_ROW + 2] -= f3 * f5
+        joint[aba.M_ROW + 3] -= f4 * f4
+        joint[aba.M_ROW + 4] -= f4 * f5
+        joint[aba.M_ROW + 5] -= f5 * f5
+        joint[aba.BIAS_MOMENT] += f0 * tk
+        joint[aba.BIAS_MOMENT + 1] += f1 * tk
+        joint[aba.BIAS_MOMENT + 2] += f2 * tk
+        joint[aba.BIAS_FORCE] += f3 * tk
+        joint[aba.BIAS_FORCE + 1] += f4 * tk
+        joint[aba.BIAS_FORCE + 2] += f5 * tk
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -295,19 +271,19 @@ def accelerate_outward(model, data, a):
     tree = model.tree
     for b in range(1, tree.nb):
         p = tree.parent[b]
-        below = data.tree.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
-        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-        joint = data.tree.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
+        below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        joint = data.tree.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
         first = tree.v_index[b]
         kind = tree.joint_type[b]
-        if kind == SECTION:
+        if kind == views.SECTION:
             accelerate_section(model, data, b, a)
         elif kind == FREE:
-            accelerate_free(below, own, joint, a[first : first + 6], ONE_LANE)
-        elif kind == FIXED:
-            accelerate_axis(below, own, joint, joint[SPARE_ROW : SPARE_ROW + 1], True, ONE_LANE)
+            accelerate_free(below, own, joint, a[first : first + 6], at.ONE_LANE)
+        elif kind == views.FIXED:
+            accelerate_axis(below, own, joint, joint[SPARE_ROW : SPARE_ROW + 1], True, at.ONE_LANE)
         else:
-            accelerate_axis(below, own, joint, a[first : first + 1], kind == REVOLUTE, ONE_LANE)
+            accelerate_axis(below, own, joint, a[first : first + 1], kind == REVOLUTE, at.ONE_LANE)
         i = link_of(model, b)
         if i >= 0:
             accelerate_modes(open_link(model, i), open_state(model, data, i), own, a)
@@ -317,8 +293,8 @@ def accelerate_outward(model, data, a):
 def accelerate_modes(link, state, own, a):
     """a = L^-T (t - F^T (angular; linear acceleration of the node)) of the link's modes."""
     m = link.m
-    ax, ay, az = load3(own, ALPHA, 1, 0)
-    lx, ly, lz = load3(own, ACCELERATION, 1, 0)
+    ax, ay, az = load3(own, at.ALPHA, 1, 0)
+    lx, ly, lz = load3(own, at.ACCELERATION, 1, 0)
     for k in range(m):
         F = state.F[6 * k : 6 * k + 6]
         a[link.v + k] = state.t[k] - (F[0] * ax + F[1] * ay + F[2] * az + F[3] * lx + F[4] * ly + F[5] * lz)

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
+from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.kernels.aba import load6, rotate_symmetric
 from flexdyn_ros.families.trees.rigid.kernels.crba import C_INERTIA, C_MASS, C_MOMENT, push_axis, push_free
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    ARTICULATED_ROWS,
-    BODY_ROWS,
-    FORCE,
-    MOMENT,
-    ONE_LANE,
-    ORIGIN,
-    ROTATION,
-    TURN,
-)
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
+from . import views
 from .inertia import deform
 from .nodes import link_of, place_node
-from .views import (
-    NODE_INTS,
-    NODE_LINK,
-    SECTION,
-    carve_flexible,
-    open_columns,
-    open_flexible,
-    open_link,
-    open_state,
-)
+from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
 
 
 @kernel(fastmath=FAST)
@@ -38,7 +21,7 @@ def flexible_composite_body(address, work, q, M):
     """Write the mass matrix M (nv, nv). Reads data.diagonal (`prepare`)."""
     model = open_flexible(address)
     tree = model.tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, ONE_LANE)
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE)
     start_inertias(model, data, q)
     collect_inward(model, data)
     M[:] = 0.0
@@ -66,7 +49,7 @@ def start_inertias(model, data, q):
     for b in range(1, tree.nb):
         place_node(model, data, b, q)
         inertia = tree.inertia[10 * b : 10 * b + 10]
-        own = data.tree.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
+        own = data.tree.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
         own[C_MASS] = inertia[0]
         for i in range(3):
             own[C_MOMENT + i] = inertia[1 + i]
@@ -97,17 +80,17 @@ def collect_inward(model, data):
         p = tree.parent[b]
         if p == 0:
             continue
-        own = data.tree.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
-        base = data.tree.articulated[p * ARTICULATED_ROWS : (p + 1) * ARTICULATED_ROWS]
-        body = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-        r = load9(body, ROTATION, 1, 0)
-        x, y, z = load3(body, ORIGIN, 1, 0)
+        own = data.tree.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
+        base = data.tree.articulated[p * at.ARTICULATED_ROWS : (p + 1) * at.ARTICULATED_ROWS]
+        body = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        r = load9(body, at.ROTATION, 1, 0)
+        x, y, z = load3(body, at.ORIGIN, 1, 0)
         m = own[C_MASS]
         cx, cy, cz = load3(own, C_MOMENT, 1, 0)
         cx, cy, cz = turn(r, cx, cy, cz)
         i = rotate_symmetric(r, load6(own, C_INERTIA, 1, 0))
-        if tree.joint_type[b] == SECTION:
-            number = model.nodes[NODE_INTS * b + NODE_LINK]
+        if tree.joint_type[b] == views.SECTION:
+            number = model.nodes[views.NODE_INTS * b + views.NODE_LINK]
             link = open_link(model, number)
             columns = open_columns(model, data, b, link.m)
             load_modal_inertia(link, open_state(model, data, number), columns, i, cx, cy, cz, m, x, y, z)
@@ -153,15 +136,15 @@ def load_modal_inertia(link, state, columns, inertia, cx, cy, cz, mass, px, py, 
 def write_modes(model, data, b, link, state, M):
     """Rows and columns of the modes of the link that node b carries."""
     m, v = link.m, link.v
-    body = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+    body = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
     for k in range(m):
         for l in range(k):
             M[v + k, v + l] += state.L[m * k + l]
             M[v + l, v + k] += state.L[m * k + l]
         M[v + k, v + k] += state.L[m * k + k]
         F = state.F[6 * k : 6 * k + 6]
-        store3(body, MOMENT, 1, 0, F[0], F[1], F[2])
-        store3(body, FORCE, 1, 0, F[3], F[4], F[5])
+        store3(body, at.MOMENT, 1, 0, F[0], F[1], F[2])
+        store3(body, at.FORCE, 1, 0, F[3], F[4], F[5])
         project_up(model, data, b, v + k, 1.0, -1, M)
 
 
@@ -172,16 +155,16 @@ def project_up(model, data, b, column, ratio, own_part, M):
     own_part: which coordinate of the node's own joint has pushed, -1 if a mode has.
     """
     tree = model.tree
-    body = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-    mx, my, mz = load3(body, MOMENT, 1, 0)
-    fx, fy, fz = load3(body, FORCE, 1, 0)
+    body = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+    mx, my, mz = load3(body, at.MOMENT, 1, 0)
+    fx, fy, fz = load3(body, at.FORCE, 1, 0)
     j = b
     while j > 0:
-        body = data.tree.bodies[j * BODY_ROWS : (j + 1) * BODY_ROWS]
+        body = data.tree.bodies[j * at.BODY_ROWS : (j + 1) * at.BODY_ROWS]
         i = tree.v_index[j]
         kind = tree.joint_type[j]
         if kind == FREE:
-            t = load9(body, TURN, 1, 0)
+            t = load9(body, at.TURN, 1, 0)
             g = turn(t, mx, my, mz)
             h = turn(t, fx, fy, fz)
             if j == b and own_part >= 0:
@@ -201,12 +184,12 @@ def project_up(model, data, b, column, ratio, own_part, M):
             M[i, column] += value
             if j != b or own_part < 0:
                 M[column, i] += value
-        r = load9(body, ROTATION, 1, 0)
-        px, py, pz = load3(body, ORIGIN, 1, 0)
+        r = load9(body, at.ROTATION, 1, 0)
+        px, py, pz = load3(body, at.ORIGIN, 1, 0)
         fx, fy, fz = turn(r, fx, fy, fz)
         mx, my, mz = turn(r, mx, my, mz)
-        if kind == SECTION:
-            link = open_link(model, model.nodes[NODE_INTS * j + NODE_LINK])
+        if kind == views.SECTION:
+            link = open_link(model, model.nodes[views.NODE_INTS * j + views.NODE_LINK])
             columns = open_columns(model, data, j, link.m)
             for k in range(link.m):
                 c = columns[6 * k : 6 * k + 6]

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
+from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.kernels.kinematics import energies, momenta
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    BODY_ROWS,
-    OMEGA,
-    ONE_LANE,
-    ORIGIN,
-    ROTATION,
-    TURN,
-    VELOCITY,
-    WORLD_ORIGIN,
-    WORLD_ROTATION,
-)
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import (
     cross,
@@ -28,22 +18,11 @@ from flexdyn_ros.numerics.algebra.rotations import (
 )
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
+from . import views
 from .inertia import deform
 from .nodes import link_of, place_node
 from .section import move_section
-from .views import (
-    FIXED,
-    LINK_NUMBERS,
-    NODE,
-    NODE_INTS,
-    NODE_LINK,
-    SECTION,
-    carve_flexible,
-    open_columns,
-    open_flexible,
-    open_link,
-    open_state,
-)
+from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
 
 
 @kernel
@@ -51,22 +30,22 @@ def place_flexible(address, work, q):
     """Write WORLD_ROTATION and WORLD_ORIGIN of all nodes, and the columns of the sections."""
     model = open_flexible(address)
     tree = model.tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, ONE_LANE)
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE)
     for b in range(1, tree.nb):
         place_node(model, data, b, q)
         p = tree.parent[b]
-        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-        m = load9(own, ROTATION, 1, 0)
-        x, y, z = load3(own, ORIGIN, 1, 0)
+        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        m = load9(own, at.ROTATION, 1, 0)
+        x, y, z = load3(own, at.ORIGIN, 1, 0)
         if p > 0:
-            below = data.tree.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
-            r = load9(below, WORLD_ROTATION, 1, 0)
-            ox, oy, oz = load3(below, WORLD_ORIGIN, 1, 0)
+            below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+            r = load9(below, at.WORLD_ROTATION, 1, 0)
+            ox, oy, oz = load3(below, at.WORLD_ORIGIN, 1, 0)
             x, y, z = turn(r, x, y, z)
             x, y, z = x + ox, y + oy, z + oz
             m = multiply(r, m)
-        store9(own, WORLD_ROTATION, 1, 0, m)
-        store3(own, WORLD_ORIGIN, 1, 0, x, y, z)
+        store9(own, at.WORLD_ROTATION, 1, 0, m)
+        store3(own, at.WORLD_ORIGIN, 1, 0, x, y, z)
 
 
 @kernel
@@ -74,38 +53,38 @@ def move_flexible(address, work, q, v):
     """Write OMEGA and VELOCITY of all nodes; reads what `place_flexible` wrote. Deforms the links too."""
     model = open_flexible(address)
     tree = model.tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, ONE_LANE)
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE)
     for b in range(1, tree.nb):
         i = link_of(model, b)
         if i >= 0:
             deform(open_link(model, i), open_state(model, data, i), q)
         kind = tree.joint_type[b]
-        if kind == SECTION:
+        if kind == views.SECTION:
             move_section(model, data, b, v)
             continue
         p = tree.parent[b]
-        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-        below = data.tree.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
+        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
         i = tree.v_index[b]
-        m = load9(own, ROTATION, 1, 0)
-        px, py, pz = load3(own, ORIGIN, 1, 0)
-        wx, wy, wz = load3(below, OMEGA, 1, 0)
-        ux, uy, uz = load3(below, VELOCITY, 1, 0)
+        m = load9(own, at.ROTATION, 1, 0)
+        px, py, pz = load3(own, at.ORIGIN, 1, 0)
+        wx, wy, wz = load3(below, at.OMEGA, 1, 0)
+        ux, uy, uz = load3(below, at.VELOCITY, 1, 0)
         cx, cy, cz = cross(wx, wy, wz, px, py, pz)
         ux, uy, uz = unturn(m, ux + cx, uy + cy, uz + cz)
         wx, wy, wz = unturn(m, wx, wy, wz)
         if kind == FREE:
-            t = load9(own, TURN, 1, 0)
+            t = load9(own, at.TURN, 1, 0)
             rx, ry, rz = unturn(t, v[i], v[i + 1], v[i + 2])
             sx, sy, sz = unturn(t, v[i + 3], v[i + 4], v[i + 5])
             wx, wy, wz = wx + rx, wy + ry, wz + rz
             ux, uy, uz = ux + sx, uy + sy, uz + sz
         elif kind == REVOLUTE:
             wz = wz + tree.ratio[b] * v[i]
-        elif kind != FIXED:
+        elif kind != views.FIXED:
             uz = uz + tree.ratio[b] * v[i]
-        store3(own, OMEGA, 1, 0, wx, wy, wz)
-        store3(own, VELOCITY, 1, 0, ux, uy, uz)
+        store3(own, at.OMEGA, 1, 0, wx, wy, wz)
+        store3(own, at.VELOCITY, 1, 0, ux, uy, uz)
 
 
 @kernel
@@ -114,14 +93,14 @@ def load_flexible(address, work, q, bodies, offsets, wrenches):
     nodes."""
     place_flexible(address, work, q)
     tree = open_flexible(address).tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, ONE_LANE).tree
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE).tree
     for i in range(6 * tree.nb):
         data.external[i] = 0.0
     for i in range(bodies.shape[0]):
         b = bodies[i]
         if b == 0:
             continue
-        r = load9(data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS], WORLD_ROTATION, 1, 0)
+        r = load9(data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS], at.WORLD_ROTATION, 1, 0)
         mx, my, mz = unturn(r, wrenches[i, 0], wrenches[i, 1], wrenches[i, 2])
         fx, fy, fz = unturn(r, wrenches[i, 3], wrenches[i, 4], wrenches[i, 5])
         ux, uy, uz = cross(offsets[i, 0], offsets[i, 1], offsets[i, 2], fx, fy, fz)
@@ -139,23 +118,23 @@ def flexible_jacobian(address, work, body, point, out):
     `place_flexible`."""
     model = open_flexible(address)
     tree = model.tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, ONE_LANE)
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE)
     out[:] = 0.0
     if body == 0:
         return
-    own = data.tree.bodies[body * BODY_ROWS : (body + 1) * BODY_ROWS]
-    px, py, pz = turn(load9(own, WORLD_ROTATION, 1, 0), point[0], point[1], point[2])
-    ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
+    own = data.tree.bodies[body * at.BODY_ROWS : (body + 1) * at.BODY_ROWS]
+    px, py, pz = turn(load9(own, at.WORLD_ROTATION, 1, 0), point[0], point[1], point[2])
+    ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
     px, py, pz = px + ox, py + oy, pz + oz
     b = body
     while b > 0:
-        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-        ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
+        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
         kind = tree.joint_type[b]
-        if kind == SECTION:
+        if kind == views.SECTION:
             p = tree.parent[b]
-            r = load9(data.tree.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS], WORLD_ROTATION, 1, 0)
-            link = open_link(model, model.nodes[NODE_INTS * b + NODE_LINK])
+            r = load9(data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS], at.WORLD_ROTATION, 1, 0)
+            link = open_link(model, model.nodes[views.NODE_INTS * b + views.NODE_LINK])
             columns = open_columns(model, data, b, link.m)
             for k in range(link.m):
                 x = columns[6 * k : 6 * k + 6]
@@ -165,8 +144,8 @@ def flexible_jacobian(address, work, body, point, out):
                 add_column(out, link.v + k, ex, ey, ez, ux + dx, uy + dy, uz + dz)
         elif kind == FREE:
             free_columns(own, tree.v_index[b], px - ox, py - oy, pz - oz, out)
-        elif kind != FIXED:
-            r = load9(own, WORLD_ROTATION, 1, 0)
+        elif kind != views.FIXED:
+            r = load9(own, at.WORLD_ROTATION, 1, 0)
             ratio = tree.ratio[b]
             ex, ey, ez = ratio * r[2], ratio * r[5], ratio * r[8]
             if kind == REVOLUTE:
@@ -191,7 +170,7 @@ def add_column(out, i, ax, ay, az, lx, ly, lz):
 @kernel(forceinline=True)
 def free_columns(own, i, x, y, z, out):
     """Columns of a free joint for a point at (x, y, z) from the node's origin, world axes."""
-    r, t = load9(own, WORLD_ROTATION, 1, 0), load9(own, TURN, 1, 0)
+    r, t = load9(own, at.WORLD_ROTATION, 1, 0), load9(own, at.TURN, 1, 0)
     for c in range(3):
         ex = r[0] * t[3 * c] + r[1] * t[3 * c + 1] + r[2] * t[3 * c + 2]
         ey = r[3] * t[3 * c] + r[4] * t[3 * c + 1] + r[5] * t[3 * c + 2]
@@ -207,14 +186,14 @@ def flexible_energies(address, work, q, v, out):
     `move_flexible`."""
     model = open_flexible(address)
     tree = model.tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, ONE_LANE)
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE)
     energies(tree, data.tree, q, v, out)
     for i in range(model.nl):
         link, state = open_link(model, i), open_state(model, data, i)
-        own = data.tree.bodies[BODY_ROWS * node_of(model, i) : BODY_ROWS * (node_of(model, i) + 1)]
+        own = data.tree.bodies[at.BODY_ROWS * node_of(model, i) : at.BODY_ROWS * (node_of(model, i) + 1)]
         mass, cx, cy, cz = state.rigid[0], state.rigid[1], state.rigid[2], state.rigid[3]
-        ux, uy, uz = load3(own, VELOCITY, 1, 0)
-        wx, wy, wz = load3(own, OMEGA, 1, 0)
+        ux, uy, uz = load3(own, at.VELOCITY, 1, 0)
+        wx, wy, wz = load3(own, at.OMEGA, 1, 0)
         momentum = link_momentum(link, state, v, wx, wy, wz, ux, uy, uz)
         kinetic = momentum[0] * wx + momentum[1] * wy + momentum[2] * wz
         kinetic += momentum[3] * ux + momentum[4] * uy + momentum[5] * uz
@@ -229,8 +208,8 @@ def flexible_energies(address, work, q, v, out):
                 f += link.K[m * k + l] * q[link.q + l]
             kinetic += v[link.v + k] * p
             elastic += q[link.q + k] * f
-        ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
-        cx, cy, cz = turn(load9(own, WORLD_ROTATION, 1, 0), cx, cy, cz)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
+        cx, cy, cz = turn(load9(own, at.WORLD_ROTATION, 1, 0), cx, cy, cz)
         g = tree.gravity
         out[0] += 0.5 * kinetic
         out[1] -= g[0] * (mass * ox + cx) + g[1] * (mass * oy + cy) + g[2] * (mass * oz + cz)
@@ -240,7 +219,7 @@ def flexible_energies(address, work, q, v, out):
 @kernel(forceinline=True)
 def node_of(model, i):
     """Node that carries flexible link i."""
-    return model.links[LINK_NUMBERS * i + NODE]
+    return model.links[views.LINK_NUMBERS * i + views.NODE]
 
 
 @kernel(forceinline=True)
@@ -269,16 +248,16 @@ def flexible_momenta(address, work, v, out):
     `momenta`."""
     model = open_flexible(address)
     tree = model.tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, ONE_LANE)
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE)
     momenta(tree, data.tree, out)
     for i in range(model.nl):
         link, state = open_link(model, i), open_state(model, data, i)
-        own = data.tree.bodies[BODY_ROWS * node_of(model, i) : BODY_ROWS * (node_of(model, i) + 1)]
-        ux, uy, uz = load3(own, VELOCITY, 1, 0)
-        wx, wy, wz = load3(own, OMEGA, 1, 0)
+        own = data.tree.bodies[at.BODY_ROWS * node_of(model, i) : at.BODY_ROWS * (node_of(model, i) + 1)]
+        ux, uy, uz = load3(own, at.VELOCITY, 1, 0)
+        wx, wy, wz = load3(own, at.OMEGA, 1, 0)
         hx, hy, hz, lx, ly, lz = link_momentum(link, state, v, wx, wy, wz, ux, uy, uz)
-        r = load9(own, WORLD_ROTATION, 1, 0)
-        ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
+        r = load9(own, at.WORLD_ROTATION, 1, 0)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
         hx, hy, hz = turn(r, hx, hy, hz)
         lx, ly, lz = turn(r, lx, ly, lz)
         tx, ty, tz = cross(ox, oy, oz, lx, ly, lz)

@@ -6,6 +6,7 @@ spatial one. Sections are nodes, so that what hangs on a link reaches its modes 
 
 from __future__ import annotations
 
+from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
 from flexdyn_ros.families.trees.rigid.kernels.rnea import (
@@ -16,41 +17,22 @@ from flexdyn_ros.families.trees.rigid.kernels.rnea import (
     project_free,
     weigh,
 )
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    ACCELERATION,
-    ALPHA,
-    BODY_ROWS,
-    FORCE,
-    MOMENT,
-    OMEGA,
-    ONE_LANE,
-    ROTATION,
-)
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
+from . import views
 from .inertia import deform, velocity_forces
 from .nodes import add_modal_resistance, link_of, place_node
 from .section import accelerate_section, velocity_section
-from .views import (
-    FIXED,
-    NODE_INTS,
-    NODE_LINK,
-    SECTION,
-    carve_flexible,
-    open_columns,
-    open_flexible,
-    open_link,
-    open_state,
-)
+from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
 
 
 @kernel(fastmath=FAST)
 def flexible_newton_euler(address, work, q, v, a, tau):
     """tau = M a + h, minus the forces in data.external. Reads what `prepare` wrote."""
     model = open_flexible(address)
-    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv, ONE_LANE)
+    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv, at.ONE_LANE)
     flexible_outward(model, data, q, v, a, tau)
     flexible_inward(model, data, tau)
     add_joint_resistance(model.tree, data.tree, q, v, 1.0, tau)
@@ -61,7 +43,7 @@ def flexible_newton_euler(address, work, q, v, a, tau):
 def flexible_inertial_forces(address, work, q, v, a, tau):
     """`flexible_newton_euler` without springs, damping, friction and elasticity."""
     model = open_flexible(address)
-    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv, ONE_LANE)
+    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv, at.ONE_LANE)
     flexible_outward(model, data, q, v, a, tau)
     flexible_inward(model, data, tau)
 
@@ -76,22 +58,22 @@ def flexible_outward(model, data, q, v, a, tau):
     for b in range(1, tree.nb):
         place_node(model, data, b, q)
         p = tree.parent[b]
-        below = data.tree.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
-        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
         first = tree.v_index[b]
         kind = tree.joint_type[b]
-        if kind == SECTION:
+        if kind == views.SECTION:
             velocity_section(model, data, b, q, v)
             accelerate_section(model, data, b, a)
         elif kind == FREE:
-            move_free(below, own, v[first : first + 6], a[first : first + 6], ONE_LANE)
-        elif kind == FIXED:
-            move_revolute(below, own, v[0:1], a[0:1], 0.0, ONE_LANE)
+            move_free(below, own, v[first : first + 6], a[first : first + 6], at.ONE_LANE)
+        elif kind == views.FIXED:
+            move_revolute(below, own, v[0:1], a[0:1], 0.0, at.ONE_LANE)
         elif kind == REVOLUTE:
-            move_revolute(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b], ONE_LANE)
+            move_revolute(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b], at.ONE_LANE)
         else:
-            move_prismatic(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b], ONE_LANE)
-        weigh(tree.inertia[10 * b : 10 * b + 10], own, data.tree.external[6 * b : 6 * b + 6], ONE_LANE)
+            move_prismatic(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b], at.ONE_LANE)
+        weigh(tree.inertia[10 * b : 10 * b + 10], own, data.tree.external[6 * b : 6 * b + 6], at.ONE_LANE)
         i = link_of(model, b)
         if i >= 0:
             weigh_link(open_link(model, i), open_state(model, data, i), own, q, v, a, tau)
@@ -102,11 +84,11 @@ def weigh_link(link, state, own, q, v, a, tau):
     """Add the wrench that a flexible link's motion asks for to its node's, and its modal forces to tau."""
     m = link.m
     deform(link, state, q)
-    wx, wy, wz = load3(own, OMEGA, 1, 0)
+    wx, wy, wz = load3(own, at.OMEGA, 1, 0)
     velocity_forces(link, state, v, wx, wy, wz)
     rigid, wrench = state.rigid, state.wrench
-    ax, ay, az = load3(own, ALPHA, 1, 0)
-    lx, ly, lz = load3(own, ACCELERATION, 1, 0)
+    ax, ay, az = load3(own, at.ALPHA, 1, 0)
+    lx, ly, lz = load3(own, at.ACCELERATION, 1, 0)
     cx, cy, cz = rigid[1], rigid[2], rigid[3]
     ux, uy, uz = cross(ax, ay, az, cx, cy, cz)
     fx = rigid[0] * lx + ux + wrench[3]
@@ -129,12 +111,12 @@ def weigh_link(link, state, own, q, v, a, tau):
         for l in range(m):
             f += state.M[k * m + l] * a[link.v + l]
         tau[link.v + k] += f
-    own[MOMENT] += mx
-    own[MOMENT + 1] += my
-    own[MOMENT + 2] += mz
-    own[FORCE] += fx
-    own[FORCE + 1] += fy
-    own[FORCE + 2] += fz
+    own[at.MOMENT] += mx
+    own[at.MOMENT + 1] += my
+    own[at.MOMENT + 2] += mz
+    own[at.FORCE] += fx
+    own[at.FORCE + 1] += fy
+    own[at.FORCE + 2] += fz
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -144,28 +126,28 @@ def flexible_inward(model, data, tau):
     tree = model.tree
     for b in range(tree.nb - 1, 0, -1):
         p = tree.parent[b]
-        below = data.tree.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
-        own = data.tree.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
         first = tree.v_index[b]
         kind = tree.joint_type[b]
-        if kind == SECTION:
-            link = open_link(model, model.nodes[NODE_INTS * b + NODE_LINK])
+        if kind == views.SECTION:
+            link = open_link(model, model.nodes[views.NODE_INTS * b + views.NODE_LINK])
             columns = open_columns(model, data, b, link.m)
             project_section(link, columns, own, tau)
         elif kind == FREE:
-            project_free(own, tau[first : first + 6], ONE_LANE)
-        elif kind != FIXED:
-            tau[first] += tree.ratio[b] * (own[MOMENT + 2] if kind == REVOLUTE else own[FORCE + 2])
+            project_free(own, tau[first : first + 6], at.ONE_LANE)
+        elif kind != views.FIXED:
+            tau[first] += tree.ratio[b] * (own[at.MOMENT + 2] if kind == REVOLUTE else own[at.FORCE + 2])
         if p > 0:
-            hand_down(below, own, ONE_LANE)
+            hand_down(below, own, at.ONE_LANE)
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def project_section(link, columns, own, tau):
     """Add the modal forces of a section's wrench to tau."""
-    r = load9(own, ROTATION, 1, 0)
-    mx, my, mz = load3(own, MOMENT, 1, 0)
-    fx, fy, fz = load3(own, FORCE, 1, 0)
+    r = load9(own, at.ROTATION, 1, 0)
+    mx, my, mz = load3(own, at.MOMENT, 1, 0)
+    fx, fy, fz = load3(own, at.FORCE, 1, 0)
     mx, my, mz = turn(r, mx, my, mz)
     fx, fy, fz = turn(r, fx, fy, fz)
     for k in range(link.m):

@@ -9,18 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    ACCELERATION,
-    ALPHA,
-    BIAS_ACCELERATION,
-    BIAS_ALPHA,
-    BODY_ROWS,
-    OMEGA,
-    ORIGIN,
-    ROTATION,
-    VELOCITY,
-)
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, store9, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel, leaf
 
@@ -62,7 +52,7 @@ def place_section(model, data, node, q):
     m = link.m
     section = open_section(model, node, m)
     columns = open_columns(model, data, node, m)
-    own = data.tree.bodies[BODY_ROWS * node : BODY_ROWS * (node + 1)]
+    own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
     tx, ty, tz = 0.0 * q[0], 0.0 * q[0], 0.0 * q[0]
     px, py, pz = tx + section.x[0], ty + section.x[1], tz + section.x[2]
     for k in range(m):
@@ -97,7 +87,7 @@ def place_section(model, data, node, q):
     # 1 + a K + b K K, and the left Jacobian 1 + b K + c K K on each th_k
     store9(
         own,
-        ROTATION,
+        at.ROTATION,
         1,
         0,
         (
@@ -112,7 +102,7 @@ def place_section(model, data, node, q):
             1.0 - b * (tx * tx + ty * ty),
         ),
     )
-    store3(own, ORIGIN, 1, 0, px, py, pz)
+    store3(own, at.ORIGIN, 1, 0, px, py, pz)
     for k in range(m):
         hx, hy, hz = section.th[3 * k], section.th[3 * k + 1], section.th[3 * k + 2]
         ux, uy, uz = cross(tx, ty, tz, hx, hy, hz)
@@ -183,15 +173,15 @@ def velocity_section(model, data, node, q, v):
     axes."""
     link = open_link(model, model.nodes[NODE_INTS * node + NODE_LINK])
     p = model.tree.parent[node]
-    own = data.tree.bodies[BODY_ROWS * node : BODY_ROWS * (node + 1)]
-    below = data.tree.bodies[BODY_ROWS * p : BODY_ROWS * (p + 1)]
+    own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
+    below = data.tree.bodies[at.BODY_ROWS * p : at.BODY_ROWS * (p + 1)]
     gx, gy, gz, ax, ay, az = section_rates(model, data, node, q, v)
     columns = open_columns(model, data, node, link.m)
     ex, ey, ez = load3(columns, 6 * link.m, 1, 0)
     dx, dy, dz = load3(columns, 6 * link.m + 3, 1, 0)
-    r = load9(own, ROTATION, 1, 0)
-    px, py, pz = load3(own, ORIGIN, 1, 0)
-    wx, wy, wz = load3(below, OMEGA, 1, 0)
+    r = load9(own, at.ROTATION, 1, 0)
+    px, py, pz = load3(own, at.ORIGIN, 1, 0)
+    wx, wy, wz = load3(below, at.OMEGA, 1, 0)
     ux, uy, uz = cross(wx, wy, wz, ex, ey, ez)
     gx, gy, gz = unturn(r, gx + ux, gy + uy, gz + uz)
     # w x (w x p) + 2 w x dp
@@ -199,9 +189,9 @@ def velocity_section(model, data, node, q, v):
     ux, uy, uz = cross(wx, wy, wz, ux + 2.0 * dx, uy + 2.0 * dy, uz + 2.0 * dz)
     ax, ay, az = unturn(r, ax + ux, ay + uy, az + uz)
     wx, wy, wz = unturn(r, wx + ex, wy + ey, wz + ez)
-    store3(own, OMEGA, 1, 0, wx, wy, wz)
-    store3(own, BIAS_ALPHA, 1, 0, gx, gy, gz)
-    store3(own, BIAS_ACCELERATION, 1, 0, ax, ay, az)
+    store3(own, at.OMEGA, 1, 0, wx, wy, wz)
+    store3(own, at.BIAS_ALPHA, 1, 0, gx, gy, gz)
+    store3(own, at.BIAS_ACCELERATION, 1, 0, ax, ay, az)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -210,13 +200,13 @@ def accelerate_section(model, data, node, a):
     `velocity_section`."""
     link = open_link(model, model.nodes[NODE_INTS * node + NODE_LINK])
     p = model.tree.parent[node]
-    own = data.tree.bodies[BODY_ROWS * node : BODY_ROWS * (node + 1)]
-    below = data.tree.bodies[BODY_ROWS * p : BODY_ROWS * (p + 1)]
+    own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
+    below = data.tree.bodies[at.BODY_ROWS * p : at.BODY_ROWS * (p + 1)]
     columns = open_columns(model, data, node, link.m)
-    r = load9(own, ROTATION, 1, 0)
-    px, py, pz = load3(own, ORIGIN, 1, 0)
-    ax, ay, az = load3(below, ALPHA, 1, 0)
-    lx, ly, lz = load3(below, ACCELERATION, 1, 0)
+    r = load9(own, at.ROTATION, 1, 0)
+    px, py, pz = load3(own, at.ORIGIN, 1, 0)
+    ax, ay, az = load3(below, at.ALPHA, 1, 0)
+    lx, ly, lz = load3(below, at.ACCELERATION, 1, 0)
     ux, uy, uz = cross(ax, ay, az, px, py, pz)
     lx, ly, lz = lx + ux, ly + uy, lz + uz
     for k in range(link.m):
@@ -229,10 +219,10 @@ def accelerate_section(model, data, node, a):
         lz += d * columns[6 * k + 5]
     ax, ay, az = unturn(r, ax, ay, az)
     lx, ly, lz = unturn(r, lx, ly, lz)
-    cx, cy, cz = load3(own, BIAS_ALPHA, 1, 0)
-    dx, dy, dz = load3(own, BIAS_ACCELERATION, 1, 0)
-    store3(own, ALPHA, 1, 0, ax + cx, ay + cy, az + cz)
-    store3(own, ACCELERATION, 1, 0, lx + dx, ly + dy, lz + dz)
+    cx, cy, cz = load3(own, at.BIAS_ALPHA, 1, 0)
+    dx, dy, dz = load3(own, at.BIAS_ACCELERATION, 1, 0)
+    store3(own, at.ALPHA, 1, 0, ax + cx, ay + cy, az + cz)
+    store3(own, at.ACCELERATION, 1, 0, lx + dx, ly + dy, lz + dz)
 
 
 @kernel(forceinline=True)
@@ -240,13 +230,13 @@ def move_section(model, data, node, v):
     """Write OMEGA and VELOCITY of a SECTION node; reads `place_section` and those of its parent."""
     link = open_link(model, model.nodes[NODE_INTS * node + NODE_LINK])
     p = model.tree.parent[node]
-    own = data.tree.bodies[BODY_ROWS * node : BODY_ROWS * (node + 1)]
-    below = data.tree.bodies[BODY_ROWS * p : BODY_ROWS * (p + 1)]
+    own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
+    below = data.tree.bodies[at.BODY_ROWS * p : at.BODY_ROWS * (p + 1)]
     columns = open_columns(model, data, node, link.m)
-    r = load9(own, ROTATION, 1, 0)
-    px, py, pz = load3(own, ORIGIN, 1, 0)
-    wx, wy, wz = load3(below, OMEGA, 1, 0)
-    lx, ly, lz = load3(below, VELOCITY, 1, 0)
+    r = load9(own, at.ROTATION, 1, 0)
+    px, py, pz = load3(own, at.ORIGIN, 1, 0)
+    wx, wy, wz = load3(below, at.OMEGA, 1, 0)
+    lx, ly, lz = load3(below, at.VELOCITY, 1, 0)
     ux, uy, uz = cross(wx, wy, wz, px, py, pz)
     lx, ly, lz = lx + ux, ly + uy, lz + uz
     for k in range(link.m):
@@ -259,5 +249,5 @@ def move_section(model, data, node, v):
         lz += d * columns[6 * k + 5]
     wx, wy, wz = unturn(r, wx, wy, wz)
     lx, ly, lz = unturn(r, lx, ly, lz)
-    store3(own, OMEGA, 1, 0, wx, wy, wz)
-    store3(own, VELOCITY, 1, 0, lx, ly, lz)
+    store3(own, at.OMEGA, 1, 0, wx, wy, wz)
+    store3(own, at.VELOCITY, 1, 0, lx, ly, lz)

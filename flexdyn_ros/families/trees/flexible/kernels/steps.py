@@ -23,36 +23,15 @@ from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.stepping.table import (
-    ACCELERATE,
-    ACCELERATE_SIGNATURE,
-    ENERGIES,
-    ENERGIES_SIGNATURE,
-    LOAD,
-    LOAD_SIGNATURE,
-    LOSSES,
-    LOSSES_SIGNATURE,
-    PREPARE,
-    PREPARE_SIGNATURE,
-    callback,
-)
+from flexdyn_ros.numerics.stepping import table as at
+from flexdyn_ros.numerics.stepping.table import callback
 
+from . import views
 from .aba import flexible_articulated_body
 from .crba import flexible_composite_body
 from .kinematics import flexible_energies, move_flexible, place_flexible
 from .rnea import flexible_newton_euler
-from .views import (
-    FIXED,
-    FLEXIBLE_HEADER,
-    NODE_INTS,
-    NODE_LINK,
-    SECTION,
-    WORK_SIZE,
-    carve_flexible,
-    open_columns,
-    open_flexible,
-    open_link,
-)
+from .views import carve_flexible, open_columns, open_flexible, open_link
 
 
 def flexible_steps_size(size: int, nv: int, has_mimic: bool) -> int:
@@ -63,10 +42,10 @@ def flexible_steps_size(size: int, nv: int, has_mimic: bool) -> int:
 @kernel(forceinline=True)
 def recursion_memory(robot, work):
     """The work memory of the recursions as an array."""
-    return floats_at(work, ints_at(robot, FLEXIBLE_HEADER)[WORK_SIZE])
+    return floats_at(work, ints_at(robot, views.FLEXIBLE_HEADER)[views.WORK_SIZE])
 
 
-@callback(PREPARE_SIGNATURE)
+@callback(at.PREPARE_SIGNATURE)
 def prepare(robot, work):
     """See numerics/stepping/table.py."""
     tree = open_tree(robot)
@@ -76,7 +55,7 @@ def prepare(robot, work):
     return 0
 
 
-@callback(ACCELERATE_SIGNATURE)
+@callback(at.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; K and D are the links' and the slopes of the joints' springs and
     resistance.
@@ -110,7 +89,7 @@ def add_implicit_modal_terms(model, v, force, h):
             force[link.v + k] -= h * f
 
 
-@callback(ACCELERATE_SIGNATURE)
+@callback(at.ACCELERATE_SIGNATURE)
 def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
     is (M + extra + h D + h^2 K)^-1 (force - bias - h K v), NaN if that is singular.
@@ -146,7 +125,7 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(LOSSES_SIGNATURE)
+@callback(at.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py."""
     model = open_flexible(robot)
@@ -162,7 +141,7 @@ def losses(robot, work, t, q, v0, speed, mean):
     return taken
 
 
-@callback(ENERGIES_SIGNATURE)
+@callback(at.ENERGIES_SIGNATURE)
 def energies(robot, work, t, q, v, out):
     """See numerics/stepping/table.py."""
     tree = open_tree(robot)
@@ -177,7 +156,7 @@ def energies(robot, work, t, q, v, out):
     return 0
 
 
-@callback(LOAD_SIGNATURE)
+@callback(at.LOAD_SIGNATURE)
 def load(robot, work, q, k, bodies, points, wrenches, force):
     """See numerics/stepping/table.py; a node's points are in its own frame."""
     tree = open_tree(robot)
@@ -211,14 +190,14 @@ def carry_wrench(robot, memory, node, px, py, pz, w, force):
         mx, my, mz = cross(px - ox, py - oy, pz - oz, w[3], w[4], w[5])
         mx, my, mz = mx + w[0], my + w[1], mz + w[2]
         kind, i, p = tree.joint_type[b], tree.v_index[b], tree.parent[b]
-        if kind == SECTION:
+        if kind == views.SECTION:
             below = data.tree.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
             load_section(model, data, b, load9(below, WORLD_ROTATION, 1, 0), mx, my, mz, w, force)
         elif kind == FREE:
             load_free(own, i, r, mx, my, mz, w, force)
         elif kind == REVOLUTE:
             force[i] += tree.ratio[b] * (r[2] * mx + r[5] * my + r[8] * mz)
-        elif kind != FIXED:
+        elif kind != views.FIXED:
             force[i] += tree.ratio[b] * (r[2] * w[3] + r[5] * w[4] + r[8] * w[5])
         b = p
 
@@ -226,7 +205,7 @@ def carry_wrench(robot, memory, node, px, py, pz, w, force):
 @kernel(forceinline=True)
 def load_section(model, data, b, r, mx, my, mz, w, force):
     """Moment m and force of w at a section, on the modes of its link (axes r)."""
-    link = open_link(model, model.nodes[NODE_INTS * b + NODE_LINK])
+    link = open_link(model, model.nodes[views.NODE_INTS * b + views.NODE_LINK])
     columns = open_columns(model, data, b, link.m)
     ax, ay, az = unturn(r, mx, my, mz)
     fx, fy, fz = unturn(r, w[3], w[4], w[5])
@@ -252,12 +231,12 @@ def load_free(own, i, r, mx, my, mz, w, force):
 
 
 FLEXIBLE_MOTION = {
-    PREPARE: prepare,
-    ACCELERATE: accelerate,
-    LOSSES: losses,
-    ENERGIES: energies,
-    LOAD: load,
+    at.PREPARE: prepare,
+    at.ACCELERATE: accelerate,
+    at.LOSSES: losses,
+    at.ENERGIES: energies,
+    at.LOAD: load,
 }
 
 #: the same for trees whose mimic joints share coordinates
-DENSE_FLEXIBLE_MOTION = FLEXIBLE_MOTION | {ACCELERATE: accelerate_densely}
+DENSE_FLEXIBLE_MOTION = FLEXIBLE_MOTION | {at.ACCELERATE: accelerate_densely}

@@ -13,22 +13,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    ARTICULATED_ROWS,
-    BODY_ROWS,
-    DOF_NUMBERS,
-    FLOATS,
-    HEADER,
-    INTS,
-    NB,
-    NQ,
-    NV,
-    WORK,
-    TreeData,
-    TreeModel,
-    carve_data,
-    work_size,
-)
+from flexdyn_ros.families.trees.rigid.kernels import views as at
+from flexdyn_ros.families.trees.rigid.kernels.views import TreeData, TreeModel, carve_data, work_size
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 
@@ -38,8 +24,8 @@ SECTION, FIXED = 3, 4
 NO_STIFFENING, GEOMETRIC, FULL = 0, 1, 2
 
 #: int64 words of the header of a flexible tree: those of the rigid one, then these
-FLEXIBLE_HEADER = HEADER + 4
-N_LINKS, LINK_INTS, LINK_FLOATS, WORK_SIZE = range(HEADER, FLEXIBLE_HEADER)
+FLEXIBLE_HEADER = at.HEADER + 4
+N_LINKS, LINK_INTS, LINK_FLOATS, WORK_SIZE = range(at.HEADER, FLEXIBLE_HEADER)
 
 # columns of a node in the table of nodes: its flexible link (-1: none); for SECTION nodes that of its parent,
 # where the numbers of the section are and where its columns are kept
@@ -179,9 +165,9 @@ def columns_floats(m: int) -> int:
 def open_flexible(address):
     """FlexibleModel seen through the header at `address`."""
     head = ints_at(address, FLEXIBLE_HEADER)
-    nb, nq, nv = head[NB], head[NQ], head[NV]
-    i = ints_at(head[INTS], 4 * nb + nv)
-    f = floats_at(head[FLOATS], 24 * nb + DOF_NUMBERS * nv + 3)
+    nb, nq, nv = head[at.NB], head[at.NQ], head[at.NV]
+    i = ints_at(head[at.INTS], 4 * nb + nv)
+    f = floats_at(head[at.FLOATS], 24 * nb + at.DOF_NUMBERS * nv + 3)
     tree = TreeModel(
         nb,
         nq,
@@ -195,8 +181,8 @@ def open_flexible(address):
         f[nb : 2 * nb],
         f[2 * nb : 14 * nb],
         f[14 * nb : 24 * nb],
-        f[24 * nb : 24 * nb + DOF_NUMBERS * nv],
-        f[24 * nb + DOF_NUMBERS * nv : 24 * nb + DOF_NUMBERS * nv + 3],
+        f[24 * nb : 24 * nb + at.DOF_NUMBERS * nv],
+        f[24 * nb + at.DOF_NUMBERS * nv : 24 * nb + at.DOF_NUMBERS * nv + 3],
     )
     nl = head[N_LINKS]
     sizes = ints_at(head[LINK_INTS], 2)
@@ -212,7 +198,7 @@ def open_flexible(address):
 @kernel(forceinline=True)
 def carve_flexible(work, nb, nq, nv, lanes):
     """FlexibleData whose arrays are consecutive pieces of `work`."""
-    n = nb * (BODY_ROWS + 6 + ARTICULATED_ROWS) + nq + 4 * nv
+    n = nb * (at.BODY_ROWS + 6 + at.ARTICULATED_ROWS) + nq + 4 * nv
     return FlexibleData(carve_data(work, nb, nq, nv, lanes), work[n:])
 
 
@@ -220,7 +206,7 @@ def carve_flexible(work, nb, nq, nv, lanes):
 def open_flexible_work(address):
     """The robot's own work array."""
     head = ints_at(address, FLEXIBLE_HEADER)
-    return floats_at(head[WORK], head[WORK_SIZE])
+    return floats_at(head[at.WORK], head[WORK_SIZE])
 
 
 def flexible_work_size(nb: int, nq: int, nv: int, blocks: int) -> int:

@@ -17,21 +17,13 @@ first) as quasi-velocity. Kernels are generic in the number type (float64, compl
 import numpy as np
 
 from flexdyn_ros.families.actuators.kernels.friction import dry_friction
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    ARMATURE,
-    COULOMB,
-    DOF_NUMBERS,
-    REFERENCE,
-    SMOOTHING,
-    STATIC,
-    STIFFNESS,
-    STRIBECK,
-)
+from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.views import DAMPING as VISCOUS
 from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC
 from flexdyn_ros.numerics.compiling.any_types import any_types
 from flexdyn_ros.numerics.compiling.compiler import inner, kernel
 
+from . import views as at
 from .affine import (
     add_product,
     add_scaled,
@@ -46,24 +38,7 @@ from .affine import (
     trace_of_sandwich,
 )
 from .section import mass_of_deformed_body, section_derivative, section_frame
-from .views import (
-    BODY_FLOATS,
-    EDGE,
-    FIXED,
-    JOINT_ROW,
-    JOINT_ROWS,
-    MODE,
-    MODES,
-    OFFSET,
-    PAIR,
-    PARENT,
-    Q_INDEX,
-    RATIO,
-    STATION,
-    TYPE,
-    model_views,
-    work_views,
-)
+from .views import model_views, work_views
 
 VELOCITY, GRAVITY, ELASTIC, DAMPING = 0, 1, 2, 3  # rows of h
 KINETIC, GRAVITATIONAL, STRAIN = 0, 1, 2  # entries of the energy
@@ -89,7 +64,7 @@ def lagrange_equations(I, F, q, v, w, M, h, energy):
         for i in range(v.shape[1]):
             for j in range(v.shape[1]):
                 M[n, i, j] = 0.0
-            M[n, i, i] = m.F[m.dof + DOF_NUMBERS * i + ARMATURE]
+            M[n, i, i] = m.F[m.dof + views.DOF_NUMBERS * i + views.ARMATURE]
             h[n, VELOCITY, i] = 0.0
             h[n, GRAVITY, i] = 0.0
             h[n, ELASTIC, i] = 0.0
@@ -129,31 +104,31 @@ def lagrange_jacobian(I, F, q, v, w, frame, offset, J):
     T, P, Y, dE = d.t[9], d.t[10], d.t[11], d.t[8]
     product(d.t[5], offset, T)
     if station >= 0:
-        for k in range(m.body_int[body, MODES]):
+        for k in range(m.body_int[body, at.MODES]):
             section_derivative(m, body, station, k, q, d.t[3], dE)
             product(d.blocks[d.W + body], dE, P)
             product(P, offset, Y)
-            add_jacobian_column(Y, T, 1.0, m.I[m.mode_v + m.body_int[body, MODE] + k], J)
+            add_jacobian_column(Y, T, 1.0, m.I[m.mode_v + m.body_int[body, at.MODE] + k], J)
         product(d.t[0], offset, P)
     else:
         add_copy(offset, P)
     # P carries the wanted frame in the b frame of the body being visited
     child = -1
     while body >= 0:
-        if child >= 0 and m.body_int[child, STATION] >= 0:
-            for k in range(m.body_int[body, MODES]):
-                product(d.blocks[d.N + m.body_int[child, EDGE] + k], P, Y)
-                add_jacobian_column(Y, T, 1.0, m.I[m.mode_v + m.body_int[body, MODE] + k], J)
+        if child >= 0 and m.body_int[child, at.STATION] >= 0:
+            for k in range(m.body_int[body, at.MODES]):
+                product(d.blocks[d.N + m.body_int[child, at.EDGE] + k], P, Y)
+                add_jacobian_column(Y, T, 1.0, m.I[m.mode_v + m.body_int[body, at.MODE] + k], J)
         if child >= 0:
             product(d.blocks[d.B + child], P, Y)
             add_copy(Y, P)
         for r in range(
-            m.body_int[body, JOINT_ROW], m.body_int[body, JOINT_ROW] + m.body_int[body, JOINT_ROWS]
+            m.body_int[body, at.JOINT_ROW], m.body_int[body, at.JOINT_ROW] + m.body_int[body, at.JOINT_ROWS]
         ):
             product(d.blocks[d.X + r], P, Y)
             add_jacobian_column(Y, T, m.F[m.row_ratio + r], m.I[m.row_v + r], J)
         child = body
-        body = m.body_int[body, PARENT]
+        body = m.body_int[body, at.PARENT]
 
 
 @inner
@@ -222,11 +197,11 @@ def attach_frame(m, d, body, station, q, v):
 @inner
 def place_body(m, d, body, q, v):
     """Write W, dW, Wv, B, the rows of X and N of one body; its parent has been placed."""
-    parent, station = m.body_int[body, PARENT], m.body_int[body, STATION]
+    parent, station = m.body_int[body, at.PARENT], m.body_int[body, at.STATION]
     t, W, dW, Wv = d.t, d.blocks[d.W + body], d.blocks[d.dW + body], d.blocks[d.Wv + body]
     A, dA, Av = t[8], t[9], t[10]
     attach_frame(m, d, parent, station, q, v)
-    if m.body_int[body, TYPE] == FREE:
+    if m.body_int[body, at.TYPE] == FREE:
         free_transforms(m, d, body, q, v, A, dA, Av)
     else:
         joint_transforms(m, d, body, q, v, A, dA, Av)
@@ -237,13 +212,13 @@ def place_body(m, d, body, q, v):
     add_product(t[6], dA, 2.0, Wv)
     add_product(t[5], Av, 1.0, Wv)
     product(t[0], A, d.blocks[d.B + body])  # B = E A
-    first = m.body_int[body, JOINT_ROW]
-    for r in range(first, first + m.body_int[body, JOINT_ROWS]):
+    first = m.body_int[body, at.JOINT_ROW]
+    for r in range(first, first + m.body_int[body, at.JOINT_ROWS]):
         product(t[5], d.blocks[d.X + r], t[1])  # X = Wh U
         add_copy(t[1], d.blocks[d.X + r])
     if station >= 0:
-        edge = m.body_int[body, EDGE]
-        for k in range(m.body_int[parent, MODES]):
+        edge = m.body_int[body, at.EDGE]
+        for k in range(m.body_int[parent, at.MODES]):
             section_derivative(m, parent, station, k, q, t[3], t[1])
             product(t[1], A, t[2])
             product(
@@ -255,19 +230,19 @@ def place_body(m, d, body, q, v):
 def joint_transforms(m, d, body, q, v, A, dA, Av):
     """Write A = pre J post, its rate and its second rate at zero acceleration, and U = dA/dq into the row of
     X."""
-    kind, row = m.body_int[body, TYPE], m.body_int[body, JOINT_ROW]
+    kind, row = m.body_int[body, at.TYPE], m.body_int[body, at.JOINT_ROW]
     axis, t = m.F[m.axis + 3 * body : m.axis + 3 * body + 3], d.t
     clear(t[1])
     clear(dA)
     clear(Av)
-    if kind == FIXED:
+    if kind == at.FIXED:
         for i in range(4):
             t[1, i, i] = 1.0
         between(m, body, t[1], t[2], A)
         return
     x = (
-        m.F[m.body_float + BODY_FLOATS * body + RATIO] * q[m.body_int[body, Q_INDEX]]
-        + m.F[m.body_float + BODY_FLOATS * body + OFFSET]
+        m.F[m.body_float + at.BODY_FLOATS * body + at.RATIO] * q[m.body_int[body, at.Q_INDEX]]
+        + m.F[m.body_float + at.BODY_FLOATS * body + at.OFFSET]
     )
     rate = m.F[m.row_ratio + row] * v[m.I[m.row_v + row]]
     if kind == PRISMATIC:
@@ -298,9 +273,9 @@ def free_transforms(m, d, body, q, v, A, dA, Av):
 
     J = [1 0; p R], dJ = [0 0; v [w]x R], second rate at zero acceleration [0 0; 0 [w]x [w]x R].
     """
-    row, t = m.body_int[body, JOINT_ROW], d.t
+    row, t = m.body_int[body, at.JOINT_ROW], d.t
     J = t[11]
-    set_pose(q, m.body_int[body, Q_INDEX], J)
+    set_pose(q, m.body_int[body, at.Q_INDEX], J)
     between(m, body, J, t[2], A)
     clear(dA)
     for i in range(3):
@@ -345,7 +320,7 @@ def gather_energy(m, d, q, v, energy):
     energy[STRAIN] = 0.0
     for body in range(m.nb):
         W, dW, G = d.blocks[d.W + body], d.blocks[d.dW + body], d.blocks[d.G + body]
-        first, count, pair = m.body_int[body, MODE], m.body_int[body, MODES], m.body_int[body, PAIR]
+        first, count, pair = m.body_int[body, at.MODE], m.body_int[body, at.MODES], m.body_int[body, at.PAIR]
         energy[KINETIC] += trace_of_sandwich(dW, G, dW)
         for i in range(3):
             for j in range(4):
@@ -360,10 +335,10 @@ def gather_energy(m, d, q, v, energy):
                 energy[KINETIC] += rk * v[m.I[m.mode_v + first + l]] * m.F[m.T + pair + k * count + l]
                 energy[STRAIN] += 0.5 * dk * q[m.I[m.mode_q + first + l]] * m.F[m.K + pair + k * count + l]
     for i in range(m.nv):
-        energy[KINETIC] += 0.5 * m.F[m.dof + DOF_NUMBERS * i + ARMATURE] * v[i] * v[i]
-        if m.F[m.dof + DOF_NUMBERS * i + STIFFNESS] != 0.0:
-            x = q[m.I[m.q_of_v + i]] - m.F[m.dof + DOF_NUMBERS * i + REFERENCE]
-            energy[STRAIN] += 0.5 * m.F[m.dof + DOF_NUMBERS * i + STIFFNESS] * x * x
+        energy[KINETIC] += 0.5 * m.F[m.dof + views.DOF_NUMBERS * i + views.ARMATURE] * v[i] * v[i]
+        if m.F[m.dof + views.DOF_NUMBERS * i + views.STIFFNESS] != 0.0:
+            x = q[m.I[m.q_of_v + i]] - m.F[m.dof + views.DOF_NUMBERS * i + views.REFERENCE]
+            energy[STRAIN] += 0.5 * m.F[m.dof + views.DOF_NUMBERS * i + views.STIFFNESS] * x * x
 
 
 # ---------------------------------------- from the tips to the root
@@ -381,7 +356,7 @@ def gather_from_tips(m, d, v, M, h):
         add_own_moments(m, d, body, v)
         add_joint_terms(m, d, body, M, h)
         add_modal_terms(m, d, body, M, h)
-        if m.body_int[body, PARENT] >= 0:
+        if m.body_int[body, at.PARENT] >= 0:
             hand_to_parent(m, d, body, M, h)
 
 
@@ -392,7 +367,7 @@ def add_own_moments(m, d, body, v):
     Q = G Wv^T + 2 (sum rate_k D_k) dW^T + (1/2 int h a_x dm) (W e_x)^T.
     """
     t, Q, W = d.t, d.blocks[d.Q + body], d.blocks[d.W + body]
-    first, count = m.body_int[body, MODE], m.body_int[body, MODES]
+    first, count = m.body_int[body, at.MODE], m.body_int[body, at.MODES]
     add_scaled(d.blocks[d.G + body], 1.0, d.blocks[d.F + body])
     apply_right_transposed(d.blocks[d.G + body], d.blocks[d.Wv + body], t[0])
     add_scaled(t[0], 1.0, Q)
@@ -410,8 +385,8 @@ def add_own_moments(m, d, body, v):
 @inner
 def add_joint_terms(m, d, body, M, h):
     """Add the rows and columns of M, and the entries of h, of a body's joint coordinates (51, 63, 64)."""
-    t, first = d.t, m.body_int[body, JOINT_ROW]
-    for r in range(first, first + m.body_int[body, JOINT_ROWS]):
+    t, first = d.t, m.body_int[body, at.JOINT_ROW]
+    for r in range(first, first + m.body_int[body, at.JOINT_ROWS]):
         column, ratio = m.I[m.row_v + r], m.F[m.row_ratio + r]
         Z = t[0]
         apply_right_transposed(d.blocks[d.F + body], d.blocks[d.X + r], Z)
@@ -432,8 +407,8 @@ def add_joint_terms(m, d, body, M, h):
 def add_modal_terms(m, d, body, M, h):
     """Add the rows and columns of M, and the entries of h, of a body's modal coordinates (53-60, 65, 66)."""
     t, W, dW = d.t, d.blocks[d.W + body], d.blocks[d.dW + body]
-    first, count, pair = m.body_int[body, MODE], m.body_int[body, MODES], m.body_int[body, PAIR]
-    row = m.body_int[body, JOINT_ROW]
+    first, count, pair = m.body_int[body, at.MODE], m.body_int[body, at.MODES], m.body_int[body, at.PAIR]
+    row = m.body_int[body, at.JOINT_ROW]
     for k in range(count):
         column, Dk, U = m.I[m.mode_v + first + k], d.blocks[d.Dk + first + k], d.blocks[d.U + first + k]
         Z = t[0]
@@ -454,7 +429,7 @@ def add_modal_terms(m, d, body, M, h):
                 2.0 * trace_of_sandwich(W, d.blocks[d.Ckl + kl], W) + 2.0 * m.F[m.T + kl],
                 l == k,
             )
-        for s in range(row, row + m.body_int[body, JOINT_ROWS]):
+        for s in range(row, row + m.body_int[body, at.JOINT_ROWS]):
             add_entry(
                 M,
                 m.I[m.row_v + s],
@@ -469,9 +444,13 @@ def add_modal_terms(m, d, body, M, h):
 def hand_to_parent(m, d, body, M, h):
     """Add F, Q of a finished body to its parent (67, 76), and its share of the parent's modal coordinates
     (57-60)."""
-    t, parent = d.t, m.body_int[body, PARENT]
-    if m.body_int[body, STATION] >= 0:
-        first, count, edge = m.body_int[parent, MODE], m.body_int[parent, MODES], m.body_int[body, EDGE]
+    t, parent = d.t, m.body_int[body, at.PARENT]
+    if m.body_int[body, at.STATION] >= 0:
+        first, count, edge = (
+            m.body_int[parent, at.MODE],
+            m.body_int[parent, at.MODES],
+            m.body_int[body, at.EDGE],
+        )
         for k in range(count):
             column, V = m.I[m.mode_v + first + k], d.blocks[d.N + edge + k]
             apply_right_transposed(d.blocks[d.F + body], V, t[0])
@@ -498,11 +477,11 @@ def follow_to_root(m, d, body, column, ratio, M):
     """Add the entries of one column of M at all coordinates inboard of a body; t[0] holds its Z, and is used
     up."""
     Z, Y = d.t[0], d.t[1]
-    child, parent = body, m.body_int[body, PARENT]
+    child, parent = body, m.body_int[body, at.PARENT]
     while parent >= 0:
-        if m.body_int[child, STATION] >= 0:
-            first, edge = m.body_int[parent, MODE], m.body_int[child, EDGE]
-            for f in range(m.body_int[parent, MODES]):
+        if m.body_int[child, at.STATION] >= 0:
+            first, edge = m.body_int[parent, at.MODE], m.body_int[child, at.EDGE]
+            for f in range(m.body_int[parent, at.MODES]):
                 add_entry(
                     M,
                     m.I[m.mode_v + first + f],
@@ -512,8 +491,8 @@ def follow_to_root(m, d, body, column, ratio, M):
                 )
         apply_left(d.blocks[d.B + child], Z, Y)
         Z, Y = Y, Z
-        row = m.body_int[parent, JOINT_ROW]
-        for s in range(row, row + m.body_int[parent, JOINT_ROWS]):
+        row = m.body_int[parent, at.JOINT_ROW]
+        for s in range(row, row + m.body_int[parent, at.JOINT_ROWS]):
             add_entry(
                 M,
                 m.I[m.row_v + s],
@@ -521,7 +500,7 @@ def follow_to_root(m, d, body, column, ratio, M):
                 2.0 * ratio * m.F[m.row_ratio + s] * trace_of_product(d.blocks[d.X + s], Z),
                 False,
             )
-        child, parent = parent, m.body_int[parent, PARENT]
+        child, parent = parent, m.body_int[parent, at.PARENT]
 
 
 @inner
@@ -542,19 +521,21 @@ def weight(m, Z):
 def add_joint_resistance(m, q, v, h):
     """Add parallel springs to the elastic row of h, viscous and dry friction to its damping row."""
     for i in range(m.nv):
-        c = m.F[m.dof + DOF_NUMBERS * i : m.dof + DOF_NUMBERS * (i + 1)]
+        c = m.F[m.dof + views.DOF_NUMBERS * i : m.dof + views.DOF_NUMBERS * (i + 1)]
         h[DAMPING, i] += c[VISCOUS] * v[i]
-        if c[COULOMB] != 0.0 or c[STATIC] != 0.0:
-            h[DAMPING, i] += dry_friction(c[COULOMB], c[STATIC], c[STRIBECK], c[SMOOTHING], v[i])
-        if c[STIFFNESS] != 0.0:
-            h[ELASTIC, i] += c[STIFFNESS] * (q[m.I[m.q_of_v + i]] - c[REFERENCE])
+        if c[views.COULOMB] != 0.0 or c[views.STATIC] != 0.0:
+            h[DAMPING, i] += dry_friction(
+                c[views.COULOMB], c[views.STATIC], c[views.STRIBECK], c[views.SMOOTHING], v[i]
+            )
+        if c[views.STIFFNESS] != 0.0:
+            h[ELASTIC, i] += c[views.STIFFNESS] * (q[m.I[m.q_of_v + i]] - c[views.REFERENCE])
 
 
 @inner
 def add_modal_forces(m, q, v, h):
     """Add K delta and D rate_delta of all modes to the elastic and damping rows of h."""
     for body in range(m.nb):
-        first, count, pair = m.body_int[body, MODE], m.body_int[body, MODES], m.body_int[body, PAIR]
+        first, count, pair = m.body_int[body, at.MODE], m.body_int[body, at.MODES], m.body_int[body, at.PAIR]
         for k in range(count):
             for l in range(count):
                 kl = pair + k * count + l

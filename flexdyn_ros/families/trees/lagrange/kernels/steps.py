@@ -17,17 +17,8 @@ from flexdyn_ros.families.trees.rigid.kernels.views import ARMATURE, DOF_NUMBERS
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.stepping.table import (
-    ACCELERATE,
-    ACCELERATE_SIGNATURE,
-    ENERGIES,
-    ENERGIES_SIGNATURE,
-    LOSSES,
-    LOSSES_SIGNATURE,
-    PREPARE,
-    PREPARE_SIGNATURE,
-    callback,
-)
+from flexdyn_ros.numerics.stepping import table as at
+from flexdyn_ros.numerics.stepping.table import callback
 
 from .equations import lagrange_equations
 
@@ -63,13 +54,13 @@ def evaluate(robot, work, q, v):
     return M.reshape((nv, nv)), h.reshape((4, nv)), memory[o : o + 3], memory[o + 3 : o + 3 + nv]
 
 
-@callback(PREPARE_SIGNATURE)
+@callback(at.PREPARE_SIGNATURE)
 def prepare(robot, work):
     """See numerics/stepping/table.py; nothing is kept between calls."""
     return 0
 
 
-@callback(ACCELERATE_SIGNATURE)
+@callback(at.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; K and D are the links' and the slopes of the joints' springs and
     resistance."""
@@ -99,7 +90,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(LOSSES_SIGNATURE)
+@callback(at.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py."""
     model = open_flexible(ints_at(robot, LAGRANGE_HEADER)[TREE])
@@ -115,7 +106,7 @@ def losses(robot, work, t, q, v0, speed, mean):
     return taken
 
 
-@callback(ENERGIES_SIGNATURE)
+@callback(at.ENERGIES_SIGNATURE)
 def energies(robot, work, t, q, v, out):
     """See numerics/stepping/table.py."""
     tree = open_tree(ints_at(robot, LAGRANGE_HEADER)[TREE])
@@ -126,4 +117,4 @@ def energies(robot, work, t, q, v, out):
     return 0
 
 
-LAGRANGE_MOTION = {PREPARE: prepare, ACCELERATE: accelerate, LOSSES: losses, ENERGIES: energies}
+LAGRANGE_MOTION = {at.PREPARE: prepare, at.ACCELERATE: accelerate, at.LOSSES: losses, at.ENERGIES: energies}

@@ -11,20 +11,9 @@ from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
+from . import views as at
 from .joints import FAST, place_body
 from .resistance import add_joint_resistance
-from .views import (
-    ACCELERATION,
-    ALPHA,
-    ARTICULATED_ROWS,
-    BIAS_ACCELERATION,
-    BIAS_ALPHA,
-    BODY_ROWS,
-    OMEGA,
-    ORIGIN,
-    ROTATION,
-    TURN,
-)
 
 # rows of a body's block in TreeData.articulated
 A_ROW, H_ROW, M_ROW = 0, 6, 15  # (6) symmetric, (9), (6) symmetric
@@ -57,8 +46,8 @@ def articulated_pass(model, data, q, v, tau, a):
     for b in range(1, model.nb):
         place_body(model, data, b, q)
         p = model.parent[b]
-        below = data.bodies[p * BODY_ROWS * n : (p + 1) * BODY_ROWS * n]
-        own = data.bodies[b * BODY_ROWS * n : (b + 1) * BODY_ROWS * n]
+        below = data.bodies[p * at.BODY_ROWS * n : (p + 1) * at.BODY_ROWS * n]
+        own = data.bodies[b * at.BODY_ROWS * n : (b + 1) * at.BODY_ROWS * n]
         first = model.v_index[b] * n
         kind = model.joint_type[b]
         if kind == FREE:
@@ -69,14 +58,14 @@ def articulated_pass(model, data, q, v, tau, a):
             model.inertia[10 * b : 10 * b + 10],
             own,
             data.external[b * 6 * n : (b + 1) * 6 * n],
-            data.articulated[b * ARTICULATED_ROWS * n : (b + 1) * ARTICULATED_ROWS * n],
+            data.articulated[b * at.ARTICULATED_ROWS * n : (b + 1) * at.ARTICULATED_ROWS * n],
             data.lanes,
         )
     for b in range(model.nb - 1, 0, -1):
         p = model.parent[b]
-        own = data.bodies[b * BODY_ROWS * n : (b + 1) * BODY_ROWS * n]
-        joint = data.articulated[b * ARTICULATED_ROWS * n : (b + 1) * ARTICULATED_ROWS * n]
-        base = data.articulated[p * ARTICULATED_ROWS * n : (p + 1) * ARTICULATED_ROWS * n]
+        own = data.bodies[b * at.BODY_ROWS * n : (b + 1) * at.BODY_ROWS * n]
+        joint = data.articulated[b * at.ARTICULATED_ROWS * n : (b + 1) * at.ARTICULATED_ROWS * n]
+        base = data.articulated[p * at.ARTICULATED_ROWS * n : (p + 1) * at.ARTICULATED_ROWS * n]
         first = model.v_index[b] * n
         kind = model.joint_type[b]
         if kind == FREE:
@@ -91,9 +80,9 @@ def articulated_pass(model, data, q, v, tau, a):
                 hand_down_inertia(own, joint, base, data.lanes)
     for b in range(1, model.nb):
         p = model.parent[b]
-        below = data.bodies[p * BODY_ROWS * n : (p + 1) * BODY_ROWS * n]
-        own = data.bodies[b * BODY_ROWS * n : (b + 1) * BODY_ROWS * n]
-        joint = data.articulated[b * ARTICULATED_ROWS * n : (b + 1) * ARTICULATED_ROWS * n]
+        below = data.bodies[p * at.BODY_ROWS * n : (p + 1) * at.BODY_ROWS * n]
+        own = data.bodies[b * at.BODY_ROWS * n : (b + 1) * at.BODY_ROWS * n]
+        joint = data.articulated[b * at.ARTICULATED_ROWS * n : (b + 1) * at.ARTICULATED_ROWS * n]
         first = model.v_index[b] * n
         kind = model.joint_type[b]
         if kind == FREE:
@@ -109,17 +98,17 @@ def velocity_axis(below, own, v, ratio, turns, lanes):
     spin = ratio if turns else 0.0
     slide = 0.0 if turns else 2.0 * ratio
     for k in range(n):
-        m = load9(own, ROTATION, n, k)
-        px, py, pz = load3(own, ORIGIN, n, k)
-        wx, wy, wz = load3(below, OMEGA, n, k)
+        m = load9(own, at.ROTATION, n, k)
+        px, py, pz = load3(own, at.ORIGIN, n, k)
+        wx, wy, wz = load3(below, at.OMEGA, n, k)
         ux, uy, uz = cross(wx, wy, wz, px, py, pz)
         tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
         tx, ty, tz = unturn(m, tx, ty, tz)
         wx, wy, wz = unturn(m, wx, wy, wz)
         rate, twice = spin * v[k], slide * v[k]
-        store3(own, OMEGA, n, k, wx, wy, wz + rate)
-        store3(own, BIAS_ALPHA, n, k, wy * rate, -wx * rate, 0.0 * rate)
-        store3(own, BIAS_ACCELERATION, n, k, tx + wy * twice, ty - wx * twice, tz)
+        store3(own, at.OMEGA, n, k, wx, wy, wz + rate)
+        store3(own, at.BIAS_ALPHA, n, k, wy * rate, -wx * rate, 0.0 * rate)
+        store3(own, at.BIAS_ACCELERATION, n, k, tx + wy * twice, ty - wx * twice, tz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -127,10 +116,10 @@ def velocity_free(below, own, v, lanes):
     """OMEGA and the velocity part of the accelerations of a body on a free joint."""
     n = len(lanes)
     for k in range(n):
-        m = load9(own, ROTATION, n, k)
-        t = load9(own, TURN, n, k)
-        px, py, pz = load3(own, ORIGIN, n, k)
-        wx, wy, wz = load3(below, OMEGA, n, k)
+        m = load9(own, at.ROTATION, n, k)
+        t = load9(own, at.TURN, n, k)
+        px, py, pz = load3(own, at.ORIGIN, n, k)
+        wx, wy, wz = load3(below, at.OMEGA, n, k)
         ux, uy, uz = cross(wx, wy, wz, px, py, pz)
         tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
         tx, ty, tz = unturn(m, tx, ty, tz)
@@ -139,9 +128,9 @@ def velocity_free(below, own, v, lanes):
         sx, sy, sz = unturn(t, v[3 * n + k], v[4 * n + k], v[5 * n + k])
         ux, uy, uz = cross(wx, wy, wz, rx, ry, rz)
         sx, sy, sz = cross(wx, wy, wz, sx, sy, sz)
-        store3(own, OMEGA, n, k, wx + rx, wy + ry, wz + rz)
-        store3(own, BIAS_ALPHA, n, k, ux, uy, uz)
-        store3(own, BIAS_ACCELERATION, n, k, tx + 2.0 * sx, ty + 2.0 * sy, tz + 2.0 * sz)
+        store3(own, at.OMEGA, n, k, wx + rx, wy + ry, wz + rz)
+        store3(own, at.BIAS_ALPHA, n, k, ux, uy, uz)
+        store3(own, at.BIAS_ACCELERATION, n, k, tx + 2.0 * sx, ty + 2.0 * sy, tz + 2.0 * sz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -168,7 +157,7 @@ def start_inertia(inertia, own, external, joint, lanes):
         joint[(M_ROW + 3) * n + k] = mass
         joint[(M_ROW + 4) * n + k] = 0.0
         joint[(M_ROW + 5) * n + k] = mass
-        wx, wy, wz = load3(own, OMEGA, n, k)
+        wx, wy, wz = load3(own, at.OMEGA, n, k)
         hx, hy, hz = symmetric(i, wx, wy, wz)
         hx, hy, hz = cross(wx, wy, wz, hx, hy, hz)
         ux, uy, uz = cross(wx, wy, wz, cx, cy, cz)
@@ -263,8 +252,8 @@ def carry_bias(own, joint, lanes):
         a = load6(joint, A_ROW, n, k)
         h = load9(joint, H_ROW, n, k)
         m = load6(joint, M_ROW, n, k)
-        cx, cy, cz = load3(own, BIAS_ALPHA, n, k)
-        dx, dy, dz = load3(own, BIAS_ACCELERATION, n, k)
+        cx, cy, cz = load3(own, at.BIAS_ALPHA, n, k)
+        dx, dy, dz = load3(own, at.BIAS_ACCELERATION, n, k)
         drive = joint[U_ROW * n + k] * joint[D_ROW * n + k]
         x, y, z = symmetric(a, cx, cy, cz)
         sx, sy, sz = turn(h, dx, dy, dz)
@@ -314,8 +303,8 @@ def hand_down_inertia(own, joint, base, lanes):
     """
     n = len(lanes)
     for k in range(n):
-        r = load9(own, ROTATION, n, k)
-        px, py, pz = load3(own, ORIGIN, n, k)
+        r = load9(own, at.ROTATION, n, k)
+        px, py, pz = load3(own, at.ORIGIN, n, k)
         a = rotate_symmetric(r, load6(joint, A_ROW, n, k))
         h = rotate_full(r, load9(joint, H_ROW, n, k))
         m = rotate_symmetric(r, load6(joint, M_ROW, n, k))
@@ -375,7 +364,7 @@ def release_free(own, joint, tau, lanes):
     the effort."""
     n = len(lanes)
     for k in range(n):
-        t = load9(own, TURN, n, k)
+        t = load9(own, at.TURN, n, k)
         mx, my, mz = unturn(t, tau[k], tau[n + k], tau[2 * n + k])
         fx, fy, fz = unturn(t, tau[3 * n + k], tau[4 * n + k], tau[5 * n + k])
         bx, by, bz = load3(joint, BIAS_MOMENT, n, k)
@@ -391,23 +380,23 @@ def hand_down_force(own, joint, base, lanes):
     """Add the bias of a body on a free joint to that of its parent."""
     n = len(lanes)
     for k in range(n):
-        r = load9(own, ROTATION, n, k)
-        px, py, pz = load3(own, ORIGIN, n, k)
+        r = load9(own, at.ROTATION, n, k)
+        px, py, pz = load3(own, at.ORIGIN, n, k)
         add_wrench(r, px, py, pz, joint, base, n, k)
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def carried_acceleration(below, own, n, k):
     """Accelerations of a body whose joint does not accelerate: angular, and of its origin, body axes."""
-    m = load9(own, ROTATION, n, k)
-    px, py, pz = load3(own, ORIGIN, n, k)
-    ax, ay, az = load3(below, ALPHA, n, k)
-    lx, ly, lz = load3(below, ACCELERATION, n, k)
+    m = load9(own, at.ROTATION, n, k)
+    px, py, pz = load3(own, at.ORIGIN, n, k)
+    ax, ay, az = load3(below, at.ALPHA, n, k)
+    lx, ly, lz = load3(below, at.ACCELERATION, n, k)
     ux, uy, uz = cross(ax, ay, az, px, py, pz)
     lx, ly, lz = unturn(m, lx + ux, ly + uy, lz + uz)
     ax, ay, az = unturn(m, ax, ay, az)
-    cx, cy, cz = load3(own, BIAS_ALPHA, n, k)
-    dx, dy, dz = load3(own, BIAS_ACCELERATION, n, k)
+    cx, cy, cz = load3(own, at.BIAS_ALPHA, n, k)
+    dx, dy, dz = load3(own, at.BIAS_ACCELERATION, n, k)
     return ax + cx, ay + cy, az + cz, lx + dx, ly + dy, lz + dz
 
 
@@ -426,8 +415,8 @@ def accelerate_axis(below, own, joint, a, turns, lanes):
             az = az + along
         else:
             lz = lz + along
-        store3(own, ALPHA, n, k, ax, ay, az)
-        store3(own, ACCELERATION, n, k, lx, ly, lz)
+        store3(own, at.ALPHA, n, k, ax, ay, az)
+        store3(own, at.ACCELERATION, n, k, lx, ly, lz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -436,10 +425,10 @@ def accelerate_free(below, own, joint, a, lanes):
     n = len(lanes)
     for k in range(n):
         solve_free(joint, own, n, k)
-        t = load9(own, TURN, n, k)
+        t = load9(own, at.TURN, n, k)
         ax, ay, az, lx, ly, lz = carried_acceleration(below, own, n, k)
-        sx, sy, sz = load3(own, ALPHA, n, k)
-        tx, ty, tz = load3(own, ACCELERATION, n, k)
+        sx, sy, sz = load3(own, at.ALPHA, n, k)
+        tx, ty, tz = load3(own, at.ACCELERATION, n, k)
         ax, ay, az = turn(t, sx - ax, sy - ay, sz - az)
         lx, ly, lz = turn(t, tx - lx, ty - ly, tz - lz)
         a[k], a[n + k], a[2 * n + k] = ax, ay, az
@@ -488,5 +477,5 @@ def solve_free(joint, own, n, k):
     ax, ay, az = solve_symmetric3(schur, bx, by, bz)
     hx, hy, hz = unturn(h, ax, ay, az)
     lx, ly, lz = solve_symmetric3(m, fx - hx, fy - hy, fz - hz)
-    store3(own, ALPHA, n, k, ax, ay, az)
-    store3(own, ACCELERATION, n, k, lx, ly, lz)
+    store3(own, at.ALPHA, n, k, ax, ay, az)
+    store3(own, at.ACCELERATION, n, k, lx, ly, lz)

@@ -11,16 +11,9 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.algebra.manifold import FREE, displacement, move, perturb
+from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import LANES, entry, kernel
 from flexdyn_ros.numerics.compiling.memory import ints_at
-from flexdyn_ros.numerics.compiling.status import (
-    BAD_QUATERNION,
-    BAD_SHAPE,
-    NOT_FINITE,
-    OK,
-    QUATERNION_TOLERANCE,
-    SINGULAR,
-)
 
 from .aba import aba, articulated_body
 from .crba import composite_body, crba
@@ -60,7 +53,7 @@ def quaternions_are_unit(model, q):
         if model.joint_type[b] == FREE:
             i = model.q_index[b] + 3
             square = q[i] * q[i] + q[i + 1] * q[i + 1] + q[i + 2] * q[i + 2] + q[i + 3] * q[i + 3]
-            if not abs(square - 1.0) <= 2.0 * QUATERNION_TOLERANCE:
+            if not abs(square - 1.0) <= 2.0 * at.QUATERNION_TOLERANCE:
                 return False
     return True
 
@@ -69,10 +62,10 @@ def quaternions_are_unit(model, q):
 def status_of_q(model, q, n_free):
     """OK, NOT_FINITE or BAD_QUATERNION."""
     if not finite(q, model.nq):
-        return NOT_FINITE
+        return at.NOT_FINITE
     if n_free > 0 and not quaternions_are_unit(model, q):
-        return BAD_QUATERNION
-    return OK
+        return at.BAD_QUATERNION
+    return at.OK
 
 
 # ---- one sample, the fast way ----
@@ -84,7 +77,7 @@ def prepare_one(address):
     model = open_tree(address)
     data = open_data(ints_at(address, HEADER)[WORK], model.nb, model.nq, model.nv, ONE_LANE)
     prepare(model, data, 1.0)
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
@@ -94,14 +87,14 @@ def inverse_dynamics_one(address, q, v, a, tau):
     model = open_tree(address)
     nv = model.nv
     if q.shape[0] != model.nq or v.shape[0] != nv or a.shape[0] != nv or tau.shape[0] != nv:
-        return BAD_SHAPE
+        return at.BAD_SHAPE
     data = open_data(head[WORK], model.nb, model.nq, nv, ONE_LANE)
     newton_euler(model, data, q, v, a, tau)
     if not finite(tau, nv):
-        return NOT_FINITE
+        return at.NOT_FINITE
     if head[N_FREE] > 0 and not quaternions_are_unit(model, q):
-        return BAD_QUATERNION
-    return OK
+        return at.BAD_QUATERNION
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
@@ -111,16 +104,16 @@ def forward_dynamics_one(address, q, v, tau, a):
     model = open_tree(address)
     nv = model.nv
     if q.shape[0] != model.nq or v.shape[0] != nv or a.shape[0] != nv or tau.shape[0] != nv:
-        return BAD_SHAPE
+        return at.BAD_SHAPE
     data = open_data(head[WORK], model.nb, model.nq, nv, ONE_LANE)
     for i in range(nv):
         data.tau[i] = tau[i]
     articulated_body(model, data, q, v, data.tau, a)
     if not finite(a, nv):
-        return NOT_FINITE
+        return at.NOT_FINITE
     if head[N_FREE] > 0 and not quaternions_are_unit(model, q):
-        return BAD_QUATERNION
-    return OK
+        return at.BAD_QUATERNION
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, {_M})")
@@ -130,9 +123,9 @@ def mass_matrix_one(address, q, M):
     model = open_tree(address)
     nv = model.nv
     if q.shape[0] != model.nq or M.shape[0] != nv or M.shape[1] != nv:
-        return BAD_SHAPE
+        return at.BAD_SHAPE
     status = status_of_q(model, q, head[N_FREE])
-    if status == OK:
+    if status == at.OK:
         composite_body(model, open_data(head[WORK], model.nb, model.nq, nv, ONE_LANE), q, M)
     return status
 
@@ -162,13 +155,13 @@ def first_wrong(model, q, v, third, result, n_free):
     """Status of the first sample that is not finite or has a bad quaternion."""
     for s in range(q.shape[0]):
         status = status_of_q(model, q[s], n_free)
-        if status == OK and not (
+        if status == at.OK and not (
             finite(v[s], model.nv) and finite(third[s], model.nv) and finite(result[s], model.nv)
         ):
-            status = NOT_FINITE
-        if status != OK:
+            status = at.NOT_FINITE
+        if status != at.OK:
             return status + 8 * s
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})", nogil=True, fastmath=FAST)
@@ -246,7 +239,7 @@ def partial_dynamics_many(address, work, M, q, v, tau, given, a, bodies, offsets
         status = solve_partially(
             model, data, M, q[s], v[s], tau[s], given, a[s], bodies, offsets, wrenches[s]
         )
-        if status != OK:
+        if status != at.OK:
             a[s, :] = np.nan
     return first_wrong(model, q, v, tau, a, head[N_FREE])
 
@@ -256,7 +249,7 @@ def solve_partially(model, data, M, q, v, tau, given, a, bodies, offsets, wrench
     """`partial_dynamics_many` for one sample."""
     nv = model.nv
     if not finite(q, model.nq):
-        return NOT_FINITE
+        return at.NOT_FINITE
     for i in range(nv):
         if not given[i]:
             a[i] = 0.0
@@ -275,7 +268,7 @@ def solve_partially(model, data, M, q, v, tau, given, a, bodies, offsets, wrench
                     m += 1
             n += 1
     if not cholesky(M, n):
-        return SINGULAR
+        return at.SINGULAR
     cholesky_solve(M, n, data.a)
     n = 0
     for i in range(nv):
@@ -286,7 +279,7 @@ def solve_partially(model, data, M, q, v, tau, given, a, bodies, offsets, wrench
     for i in range(nv):
         if given[i]:
             tau[i] = data.tau[i]
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_T})", nogil=True)
@@ -298,10 +291,10 @@ def mass_matrix_many(address, work, q, M):
     prepare(model, data, 1.0)
     for s in range(q.shape[0]):
         status = status_of_q(model, q[s], head[N_FREE])
-        if status != OK:
+        if status != at.OK:
             return status + 8 * s
         crba(model, data, q[s], M[s])
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_T})", nogil=True)
@@ -313,9 +306,9 @@ def bias_terms_many(address, work, q, v, terms):
     data = carve_data(work, model.nb, model.nq, nv, ONE_LANE)
     for s in range(q.shape[0]):
         status = status_of_q(model, q[s], head[N_FREE])
-        if status == OK and not finite(v[s], nv):
-            status = NOT_FINITE
-        if status != OK:
+        if status == at.OK and not finite(v[s], nv):
+            status = at.NOT_FINITE
+        if status != at.OK:
             return status + 8 * s
         data.a[:] = 0.0
         data.v[:] = 0.0
@@ -330,7 +323,7 @@ def bias_terms_many(address, work, q, v, terms):
         add_joint_resistance(model, data, q[s], v[s], 1.0, terms[s, 3])
         for i in range(nv):
             terms[s, 3, i] -= terms[s, 2, i]
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, int64[::1], {_M}, float64[:,:,:,::1])", nogil=True)
@@ -341,12 +334,12 @@ def frames_many(address, work, q, bodies, placements, poses):
     data = carve_data(work, model.nb, model.nq, model.nv, ONE_LANE)
     for s in range(q.shape[0]):
         status = status_of_q(model, q[s], head[N_FREE])
-        if status != OK:
+        if status != at.OK:
             return status + 8 * s
         place_in_world(model, data, q[s])
         for f in range(bodies.shape[0]):
             frame_pose(data, bodies[f], placements[f], poses[s, f])
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, int64, {_V}, {_T})", nogil=True)
@@ -357,11 +350,11 @@ def jacobian_many(address, work, q, body, point, J):
     data = carve_data(work, model.nb, model.nq, model.nv, ONE_LANE)
     for s in range(q.shape[0]):
         status = status_of_q(model, q[s], head[N_FREE])
-        if status != OK:
+        if status != at.OK:
             return status + 8 * s
         place_in_world(model, data, q[s])
         frame_jacobian(model, data, body, point, J[s])
-    return OK
+    return at.OK
 
 
 @kernel
@@ -380,13 +373,13 @@ def energy_many(address, work, q, v, energy):
     data = carve_data(work, model.nb, model.nq, model.nv, ONE_LANE)
     for s in range(q.shape[0]):
         status = status_of_q(model, q[s], head[N_FREE])
-        if status == OK and not finite(v[s], model.nv):
-            status = NOT_FINITE
-        if status != OK:
+        if status == at.OK and not finite(v[s], model.nv):
+            status = at.NOT_FINITE
+        if status != at.OK:
             return status + 8 * s
         move_all(model, data, q[s], v[s])
         energies(model, data, q[s], v[s], energy[s])
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M})", nogil=True)
@@ -397,13 +390,13 @@ def momenta_many(address, work, q, v, out):
     data = carve_data(work, model.nb, model.nq, model.nv, ONE_LANE)
     for s in range(q.shape[0]):
         status = status_of_q(model, q[s], head[N_FREE])
-        if status == OK and not finite(v[s], model.nv):
-            status = NOT_FINITE
-        if status != OK:
+        if status == at.OK and not finite(v[s], model.nv):
+            status = at.NOT_FINITE
+        if status != at.OK:
             return status + 8 * s
         move_all(model, data, q[s], v[s])
         momenta(model, data, out[s])
-    return OK
+    return at.OK
 
 
 # ---- configuration manifold and derivatives ----
@@ -416,12 +409,12 @@ def integrate_many(address, q, v, dt, out):
     model = open_tree(address)
     for s in range(q.shape[0]):
         status = status_of_q(model, q[s], head[N_FREE])
-        if status == OK and not finite(v[s], model.nv):
-            status = NOT_FINITE
-        if status != OK:
+        if status == at.OK and not finite(v[s], model.nv):
+            status = at.NOT_FINITE
+        if status != at.OK:
             return status + 8 * s
         move(model, q[s], v[s], dt, out[s])
-    return OK
+    return at.OK
 
 
 @entry(f"int64(int64, boolean[::1], {_M}, {_M}, {_M})", nogil=True)
@@ -431,10 +424,10 @@ def difference_many(address, wraps, q0, q1, out):
     model = open_tree(address)
     for s in range(q0.shape[0]):
         status = max(status_of_q(model, q0[s], head[N_FREE]), status_of_q(model, q1[s], head[N_FREE]))
-        if status != OK:
+        if status != at.OK:
             return status + 8 * s
         displacement(model, wraps, q0[s], q1[s], out[s])
-    return OK
+    return at.OK
 
 
 #: step of the complex-step derivative (Squire & Trapp 1998); its square vanishes beside one
@@ -453,9 +446,9 @@ def inverse_dynamics_derivatives_many(address, work, q, v, a, bodies, offsets, w
     step = COMPLEX_STEP * 1j
     for s in range(q.shape[0]):
         status = status_of_q(model, q[s], head[N_FREE])
-        if status == OK and not (finite(v[s], nv) and finite(a[s], nv)):
-            status = NOT_FINITE
-        if status != OK:
+        if status == at.OK and not (finite(v[s], nv) and finite(a[s], nv)):
+            status = at.NOT_FINITE
+        if status != at.OK:
             return status + 8 * s
         for i in range(nv):
             data.v[i] = v[s, i]
@@ -475,4 +468,4 @@ def inverse_dynamics_derivatives_many(address, work, q, v, a, bodies, offsets, w
             data.v[i] = v[s, i]
             for j in range(nv):
                 dv[s, j, i] = data.tau[j].imag / COMPLEX_STEP
-    return OK
+    return at.OK

@@ -17,21 +17,8 @@ from flexdyn_ros.numerics.algebra.rotations import (
 )
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
+from . import views as at
 from .joints import place_body
-from .views import (
-    ARMATURE,
-    BODY_ROWS,
-    DOF_NUMBERS,
-    OMEGA,
-    ORIGIN,
-    REFERENCE,
-    ROTATION,
-    STIFFNESS,
-    TURN,
-    VELOCITY,
-    WORLD_ORIGIN,
-    WORLD_ROTATION,
-)
 
 
 @kernel
@@ -40,18 +27,18 @@ def place_in_world(model, data, q):
     for b in range(1, model.nb):
         place_body(model, data, b, q)
         p = model.parent[b]
-        own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-        m = load9(own, ROTATION, 1, 0)
-        x, y, z = load3(own, ORIGIN, 1, 0)
+        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        m = load9(own, at.ROTATION, 1, 0)
+        x, y, z = load3(own, at.ORIGIN, 1, 0)
         if p > 0:
-            below = data.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
-            r = load9(below, WORLD_ROTATION, 1, 0)
-            ox, oy, oz = load3(below, WORLD_ORIGIN, 1, 0)
+            below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+            r = load9(below, at.WORLD_ROTATION, 1, 0)
+            ox, oy, oz = load3(below, at.WORLD_ORIGIN, 1, 0)
             x, y, z = turn(r, x, y, z)
             x, y, z = x + ox, y + oy, z + oz
             m = multiply(r, m)
-        store9(own, WORLD_ROTATION, 1, 0, m)
-        store3(own, WORLD_ORIGIN, 1, 0, x, y, z)
+        store9(own, at.WORLD_ROTATION, 1, 0, m)
+        store3(own, at.WORLD_ORIGIN, 1, 0, x, y, z)
 
 
 @kernel
@@ -59,18 +46,18 @@ def move_in_body_axes(model, data, v):
     """Write OMEGA and VELOCITY of all bodies; reads what `place_in_world` wrote."""
     for b in range(1, model.nb):
         p = model.parent[b]
-        own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-        below = data.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
+        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
         i = model.v_index[b]
-        m = load9(own, ROTATION, 1, 0)
-        px, py, pz = load3(own, ORIGIN, 1, 0)
-        wx, wy, wz = load3(below, OMEGA, 1, 0)
-        ux, uy, uz = load3(below, VELOCITY, 1, 0)
+        m = load9(own, at.ROTATION, 1, 0)
+        px, py, pz = load3(own, at.ORIGIN, 1, 0)
+        wx, wy, wz = load3(below, at.OMEGA, 1, 0)
+        ux, uy, uz = load3(below, at.VELOCITY, 1, 0)
         cx, cy, cz = cross(wx, wy, wz, px, py, pz)
         ux, uy, uz = unturn(m, ux + cx, uy + cy, uz + cz)
         wx, wy, wz = unturn(m, wx, wy, wz)
         if model.joint_type[b] == FREE:
-            t = load9(own, TURN, 1, 0)
+            t = load9(own, at.TURN, 1, 0)
             rx, ry, rz = unturn(t, v[i], v[i + 1], v[i + 2])
             sx, sy, sz = unturn(t, v[i + 3], v[i + 4], v[i + 5])
             wx, wy, wz = wx + rx, wy + ry, wz + rz
@@ -79,8 +66,8 @@ def move_in_body_axes(model, data, v):
             wz = wz + model.ratio[b] * v[i]
         else:
             uz = uz + model.ratio[b] * v[i]
-        store3(own, OMEGA, 1, 0, wx, wy, wz)
-        store3(own, VELOCITY, 1, 0, ux, uy, uz)
+        store3(own, at.OMEGA, 1, 0, wx, wy, wz)
+        store3(own, at.VELOCITY, 1, 0, ux, uy, uz)
 
 
 @kernel
@@ -94,7 +81,7 @@ def apply_wrenches(model, data, q, bodies, offsets, wrenches):
         b = bodies[i]
         if b == 0:
             continue
-        r = load9(data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS], WORLD_ROTATION, 1, 0)
+        r = load9(data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS], at.WORLD_ROTATION, 1, 0)
         mx, my, mz = unturn(r, wrenches[i, 0], wrenches[i, 1], wrenches[i, 2])
         fx, fy, fz = unturn(r, wrenches[i, 3], wrenches[i, 4], wrenches[i, 5])
         ux, uy, uz = cross(offsets[i, 0], offsets[i, 1], offsets[i, 2], fx, fy, fz)
@@ -122,9 +109,9 @@ def frame_pose(data, body, placement, out):
     )
     x, y, z = placement[9], placement[10], placement[11]
     if body > 0:
-        own = data.bodies[body * BODY_ROWS : (body + 1) * BODY_ROWS]
-        r = load9(own, WORLD_ROTATION, 1, 0)
-        ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
+        own = data.bodies[body * at.BODY_ROWS : (body + 1) * at.BODY_ROWS]
+        r = load9(own, at.WORLD_ROTATION, 1, 0)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
         m = multiply(r, m)
         x, y, z = turn(r, x, y, z)
         x, y, z = x + ox, y + oy, z + oz
@@ -141,19 +128,19 @@ def frame_jacobian(model, data, body, point, out):
     out[:] = 0.0
     if body == 0:
         return
-    own = data.bodies[body * BODY_ROWS : (body + 1) * BODY_ROWS]
-    px, py, pz = turn(load9(own, WORLD_ROTATION, 1, 0), point[0], point[1], point[2])
-    ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
+    own = data.bodies[body * at.BODY_ROWS : (body + 1) * at.BODY_ROWS]
+    px, py, pz = turn(load9(own, at.WORLD_ROTATION, 1, 0), point[0], point[1], point[2])
+    ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
     px, py, pz = px + ox, py + oy, pz + oz
     b = body
     while b > 0:
-        own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-        r = load9(own, WORLD_ROTATION, 1, 0)
-        ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
+        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        r = load9(own, at.WORLD_ROTATION, 1, 0)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
         i = model.v_index[b]
         ratio = model.ratio[b]
         if model.joint_type[b] == FREE:
-            t = load9(own, TURN, 1, 0)
+            t = load9(own, at.TURN, 1, 0)
             for c in range(3):
                 # column c of the joint frame's axes in the world: R_body TURN^T
                 ex = r[0] * t[3 * c] + r[1] * t[3 * c + 1] + r[2] * t[3 * c + 2]
@@ -189,28 +176,28 @@ def energies(model, data, q, v, out):
     kinetic = 0.0
     potential = 0.0
     for b in range(1, model.nb):
-        own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
         inertia = model.inertia[10 * b : 10 * b + 10]
         mass, cx, cy, cz = inertia[0], inertia[1], inertia[2], inertia[3]
         i = (inertia[4], inertia[5], inertia[6], inertia[7], inertia[8], inertia[9])
-        wx, wy, wz = load3(own, OMEGA, 1, 0)
-        ux, uy, uz = load3(own, VELOCITY, 1, 0)
+        wx, wy, wz = load3(own, at.OMEGA, 1, 0)
+        ux, uy, uz = load3(own, at.VELOCITY, 1, 0)
         hx, hy, hz = symmetric(i, wx, wy, wz)
         tx, ty, tz = cross(wx, wy, wz, cx, cy, cz)
         kinetic += 0.5 * mass * (ux * ux + uy * uy + uz * uz) + ux * tx + uy * ty + uz * tz
         kinetic += 0.5 * (wx * hx + wy * hy + wz * hz)
-        ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
-        cx, cy, cz = turn(load9(own, WORLD_ROTATION, 1, 0), cx, cy, cz)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
+        cx, cy, cz = turn(load9(own, at.WORLD_ROTATION, 1, 0), cx, cy, cz)
         potential -= model.gravity[0] * (mass * ox + cx)
         potential -= model.gravity[1] * (mass * oy + cy)
         potential -= model.gravity[2] * (mass * oz + cz)
     elastic = 0.0
     for i in range(model.nv):
-        dof = model.dof[DOF_NUMBERS * i : DOF_NUMBERS * (i + 1)]
-        kinetic += 0.5 * dof[ARMATURE] * v[i] * v[i]
-        if dof[STIFFNESS] != 0.0:
-            stretch = q[model.q_of_v[i]] - dof[REFERENCE]
-            elastic += 0.5 * dof[STIFFNESS] * stretch * stretch
+        dof = model.dof[at.DOF_NUMBERS * i : at.DOF_NUMBERS * (i + 1)]
+        kinetic += 0.5 * dof[at.ARMATURE] * v[i] * v[i]
+        if dof[at.STIFFNESS] != 0.0:
+            stretch = q[model.q_of_v[i]] - dof[at.REFERENCE]
+            elastic += 0.5 * dof[at.STIFFNESS] * stretch * stretch
     out[0], out[1], out[2] = kinetic, potential, elastic
 
 
@@ -223,14 +210,14 @@ def momenta(model, data, out):
     """
     out[:] = 0.0
     for b in range(1, model.nb):
-        own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
         inertia = model.inertia[10 * b : 10 * b + 10]
         mass, cx, cy, cz = inertia[0], inertia[1], inertia[2], inertia[3]
         i = (inertia[4], inertia[5], inertia[6], inertia[7], inertia[8], inertia[9])
-        r = load9(own, WORLD_ROTATION, 1, 0)
-        ox, oy, oz = load3(own, WORLD_ORIGIN, 1, 0)
-        wx, wy, wz = load3(own, OMEGA, 1, 0)
-        ux, uy, uz = load3(own, VELOCITY, 1, 0)
+        r = load9(own, at.WORLD_ROTATION, 1, 0)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
+        wx, wy, wz = load3(own, at.OMEGA, 1, 0)
+        ux, uy, uz = load3(own, at.VELOCITY, 1, 0)
         hx, hy, hz = symmetric(i, wx, wy, wz)
         tx, ty, tz = cross(cx, cy, cz, ux, uy, uz)
         hx, hy, hz = turn(r, hx + tx, hy + ty, hz + tz)

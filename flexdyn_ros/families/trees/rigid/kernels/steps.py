@@ -13,19 +13,8 @@ from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.stepping.table import (
-    ACCELERATE,
-    ACCELERATE_SIGNATURE,
-    ENERGIES,
-    ENERGIES_SIGNATURE,
-    LOAD,
-    LOAD_SIGNATURE,
-    LOSSES,
-    LOSSES_SIGNATURE,
-    PREPARE,
-    PREPARE_SIGNATURE,
-    callback,
-)
+from flexdyn_ros.numerics.stepping import table as at
+from flexdyn_ros.numerics.stepping.table import callback
 
 from .aba import articulated_body
 from .crba import crba
@@ -42,7 +31,7 @@ def rigid_steps_size(nb: int, nq: int, nv: int, has_mimic: bool) -> int:
     return work_size(nb, nq, nv, 1) + (nv * nv + nv if has_mimic else 0)
 
 
-@callback(PREPARE_SIGNATURE)
+@callback(at.PREPARE_SIGNATURE)
 def prepare(robot, work):
     """See numerics/stepping/table.py."""
     model = open_tree(robot)
@@ -50,7 +39,7 @@ def prepare(robot, work):
     return 0
 
 
-@callback(ACCELERATE_SIGNATURE)
+@callback(at.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; K and D are the slopes of the joints' springs and resistance."""
     model = open_tree(robot)
@@ -63,7 +52,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(ACCELERATE_SIGNATURE)
+@callback(at.ACCELERATE_SIGNATURE)
 def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
     is (M + extra)^-1 (force - bias), NaN if that is singular.
@@ -91,7 +80,7 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     return 0
 
 
-@callback(LOSSES_SIGNATURE)
+@callback(at.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py."""
     model = open_tree(robot)
@@ -99,7 +88,7 @@ def losses(robot, work, t, q, v0, speed, mean):
     return joint_losses(model, floats_at(v0, n), floats_at(speed, n), floats_at(mean, n))
 
 
-@callback(ENERGIES_SIGNATURE)
+@callback(at.ENERGIES_SIGNATURE)
 def energies(robot, work, t, q, v, out):
     """See numerics/stepping/table.py."""
     model = open_tree(robot)
@@ -111,7 +100,7 @@ def energies(robot, work, t, q, v, out):
     return 0
 
 
-@callback(LOAD_SIGNATURE)
+@callback(at.LOAD_SIGNATURE)
 def load(robot, work, q, k, bodies, points, wrenches, force):
     """See numerics/stepping/table.py; a body's points are in its own frame."""
     model = open_tree(robot)
@@ -163,12 +152,12 @@ def load_free(own, i, r, mx, my, mz, w, force):
 
 
 RIGID_MOTION = {
-    PREPARE: prepare,
-    ACCELERATE: accelerate,
-    LOSSES: losses,
-    ENERGIES: energies,
-    LOAD: load,
+    at.PREPARE: prepare,
+    at.ACCELERATE: accelerate,
+    at.LOSSES: losses,
+    at.ENERGIES: energies,
+    at.LOAD: load,
 }
 
 #: the same for trees whose mimic joints share coordinates
-DENSE_RIGID_MOTION = RIGID_MOTION | {ACCELERATE: accelerate_densely}
+DENSE_RIGID_MOTION = RIGID_MOTION | {at.ACCELERATE: accelerate_densely}
