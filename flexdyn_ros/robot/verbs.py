@@ -454,8 +454,8 @@ class Robot:
         Platforms with `<hydraulics>` stand on the oil columns behind closed valves: K = J^T diag(K_h) J, each
         leg a spring of the stiffness that its oil has at the present stroke, between supply and tank pressure
         (`Hydraulics.stiffness`). The geometric stiffness of the load is left out, some 0.04 % of frequencies
-        in the example (parallel specification, 8.5). D is the viscous friction of the cylinders; dry friction
-        and leakage are left out.
+        in the example (docs/theory/platform.md, "Modes with hydraulics"). D is the viscous friction of the
+        cylinders; dry friction and leakage are left out.
 
         Parameters
         ----------

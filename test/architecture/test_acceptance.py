@@ -48,9 +48,9 @@ def test_counts_come_from_a_report_of_the_tests(acceptance, tmp_path):
     report = tmp_path / "tests.xml"
     report.write_text(REPORT)
     cases = acceptance.outcomes(report)
-    whole = {"tests": ["test/kernels/test_alone.py"]}
+    whole = {"tests": ["test/numerics/test_alone.py"]}
     assert acceptance.count(whole, cases) == "1 failed, 1 passed, 1 skipped"
-    assert acceptance.count({"tests": ["test/kernels/test_alone.py::test_o*her"]}, cases) is None
+    assert acceptance.count({"tests": ["test/numerics/test_alone.py::test_o*her"]}, cases) is None
     assert acceptance.count({"tests": ["test/kernels/test_none.py"]}, cases) is None
     with pytest.raises(acceptance.AcceptanceError, match=r"cannot be read as a JUnit file"):
         acceptance.outcomes(tmp_path / "missing.xml")

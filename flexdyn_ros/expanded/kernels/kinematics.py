@@ -99,7 +99,7 @@ def bent_frames(q, v, once, linear, twice, quadratic, chosen, at, rate, position
 
 @entry(f"int64({_M}, {_M}, {_V}, {_M}, {_V}, {_V}, {_M}, {_M})", nogil=True)
 def soft_frames(q, v, stations, sections, at, rate, positions, velocities):
-    """Joints of the slices of soft sections, six to a slice (continuum specification, section 3.1).
+    """Joints of the slices of soft sections, six to a slice (docs/theory/continuum.md).
 
     Parameters
     ----------

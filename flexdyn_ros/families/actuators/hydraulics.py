@@ -50,7 +50,7 @@ class HydraulicState(NamedTuple):
 
 
 class Hydraulics:
-    """The servo-hydraulic cylinders of a platform (parallel specification, section 8). Immutable.
+    """The servo-hydraulic cylinders of a platform (docs/theory/hydraulics.md). Immutable.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 
 __all__ = ["HydraulicModel", "build_hydraulics", "leg_parameters"]
 
-#: tolerances of the pressures (parallel specification, section 8.2)
+#: tolerances of the pressures (docs/theory/hydraulics.md, "Integration")
 RTOL, ATOL = 1e-4, 2e3
 
 
@@ -197,7 +197,7 @@ def _nominal_gain(values: dict[str, float]) -> float:
     """Rate of the force per valve opening at mid-stroke and half the supply pressure [N/s].
 
     The control law pi divides its gains by it, so that kp and ki have the units and about the effect that
-    they have in the other law (our choice; the specification leaves the scale open).
+    they have in the other law (our choice; no source gives the scale).
     """
     drop = sqrt(0.5 * (values["supply"] - values["tank"]))
     half = 0.5 * values["stroke"]

@@ -20,7 +20,7 @@ ACCEPTED = 1e-9
 
 
 def reach_point(section: Section, p: np.ndarray) -> np.ndarray:
-    """q (..., 3) of one section whose tip is at p (..., 3) in its base axes (continuum specification, 3.4).
+    """q (..., 3) of one section whose tip is at p (..., 3) in its base axes.
 
     The tip lies on a circular arc from the origin along z, which sees it under half the bending angle.
     """

@@ -1,7 +1,7 @@
 """Forward kinematics of a platform, judged: a pose of the right assembly, or none.
 
-Parallel specification, section 6. Newton's method can converge, to the last digit, on a pose that lies beyond
-a singularity; the sign of the Jacobian's determinant shows it.
+See docs/theory/platform.md, "Forward kinematics". Newton's method can converge, to the last digit, on a pose
+that lies beyond a singularity; the sign of the Jacobian's determinant shows it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Reactions in the joints of legs on which external wrenches act.
 
-With a force f and moment m on the cylinder (c) and on the rod (r), section 4 of the parallel specification
-reads F_P - F_B = m_u (a_u - g) - f_r, F_A - F_P = m_l (a_l - g) - f_c, and z loses the external moment about
-the base joint. All of it is linear, so the wrenches' share is added to the reactions of the leg without them.
+With a force f and moment m on the cylinder (c) and on the rod (r), the balance of a leg
+(docs/theory/platform.md, "Reactions") reads F_P - F_B = m_u (a_u - g) - f_r, F_A - F_P = m_l (a_l - g) - f_c,
+and z loses the external moment about the base joint. All of it is linear, so the wrenches' share is added to
+the reactions of the leg without them.
 """
 
 from __future__ import annotations

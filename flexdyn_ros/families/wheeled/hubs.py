@@ -1,7 +1,7 @@
 """Hubs between spring and tyre: their part of a robot's mass, momentum and centre of mass.
 
 A hub is a point mass under (or over) the mount of its wheel, at the height that its coordinate says. Its
-inertia counts in that coordinate (specification mobile, 15.4); sideways it goes with the mount.
+inertia counts in that coordinate; sideways it goes with the mount.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The planar tree of a wheeled robot: floating frames of its links, and its wheels, from the general tree.
 
 The general tree (trees/rigid/model.py) has the nodes, coordinates, frames and beams; this turns the nodes'
-axes into the plane X = world x, Y = world z and makes the invariants of each beam (specification mobile,
-section 5).
+axes into the plane X = world x, Y = world z and makes the invariants of each beam (docs/theory/mobile.md,
+"Equations").
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _ASIDE = np.array([0.0, -1.0, 0.0])  # positive angles turn about it
 
 @dataclass(frozen=True)
 class Invariants:
-    """A beam in its plane, m modes (specification mobile, section 5): axes x along the beam, y to the left.
+    """A beam in its plane, m modes (docs/theory/mobile.md, "Equations"): axes x along the beam, y to the
+    left.
 
     mass [kg]; moment (2,) and inertia about the node's origin; N (2, m); a, b (m); M (m, m), translation
     alone Mt; G; K, D; Kw (m, m): stiffness per squared angular rate, from the tension it makes.

@@ -56,7 +56,7 @@ def enveloped(
 ) -> Callable[[float], tuple[float, float]]:
     """The road that the hub of a rigid wheel follows, as a function X -> (z, dz/dX).
 
-    z_w(X) = max over |s| < r of z(X + s) + sqrt(r^2 - s^2), less r (specification mobile, 15.3): a disc does
+    z_w(X) = max over |s| < r of z(X + s) + sqrt(r^2 - s^2), less r: a disc does
     not go into dips that are narrower than itself.
 
     Parameters

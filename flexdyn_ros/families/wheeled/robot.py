@@ -155,7 +155,7 @@ class MobileFunctions(TreeFunctions):
         *,
         acceleration: Any = 0.0,
     ) -> np.ndarray:
-        """Multipliers lam (..., 2 n + 1) of n joints and the drive (specification mobile, section 9) [N].
+        """Multipliers lam (..., 2 n + 1) of n joints and the drive [N]; docs/theory/mobile.md, "Equations".
 
         Per joint that does not hang on the root link the force X, Z on its outer link; then, per joint on the
         root link, minus that force; last, minus the driving force.

@@ -3,7 +3,7 @@
 f1 of a function f stands for (1/x) df/dx = 2 df/dy with y = x^2, f2 for the same of f1: if y = u.u, the rate
 of f is f1 (u.u'). Up to an angle of three radians all are polynomials in y with exact rational coefficients,
 so that nothing happens at the straight pose; beyond, where nothing cancels any more, trigonometric forms
-(continuum specification, sections 3.1 and 5.2).
+(docs/theory/continuum.md, "Mass").
 
 S, B and C are the first of Stumpff's functions c_k = sum of (-1)^n y^n / (2n + k)!, for which
 
@@ -100,8 +100,8 @@ def bending_functions(y):
 
 @inner
 def inertia_functions(y):
-    """(c, d, cw, dw, c1, d1, cw1, dw1) at y: integrals of the distributed mass (continuum specification,
-    section 5.2)."""
+    """(c, d, cw, dw, c1, d1, cw1, dw1) at y: integrals of the distributed mass
+    (docs/theory/continuum.md, "Mass")."""
     if y.real <= LARGEST:
         zero = 0.0 * y
         c, d, cw, dw, c1, d1, cw1, dw1 = zero, zero, zero, zero, zero, zero, zero, zero

@@ -91,7 +91,7 @@ def step_rk4(steps, t, h):
 
 @kernel
 def step_staggered(steps, t, h):
-    """Actuators, positions, velocities: one after the other (parallel specification, section 8.3)."""
+    """Actuators, positions, velocities: one after the other (docs/theory/hydraulics.md, "Integration")."""
     memory = open_steps(steps)
     chart = open_chart(steps)
     nv = memory.nv

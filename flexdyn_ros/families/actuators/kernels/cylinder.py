@@ -1,6 +1,6 @@
 """A servo-hydraulic cylinder: valve, spool, two chambers, and their pressures over one tick.
 
-Equations of section 8.1 of the parallel specification, integrated as in its section 8.2: the two-stage
+Equations and integration of docs/theory/hydraulics.md: the two-stage
 L-stable Rosenbrock scheme of order two of Verwer, Spee, Blom & Hundsdorfer (1999) on the two pressures, with
 sub-steps chosen by an error estimate; spool and piston move exactly. P is a leg's row of parameters.
 

@@ -1,6 +1,6 @@
 """Forces of a cylinder on its rod, force control, and one tick of a leg.
 
-Parallel specification, sections 8.1 (friction, end stops), 8.4 (control), 12 (flags).
+See docs/theory/hydraulics.md, "Equations" and "Force control"; flags as in HydraulicState.msg.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from . import memory as at
 from .cylinder import advance_pressures, bulk_modulus, pressure_rates, volumes
 from .friction import dry_friction
 
-#: least pressure drop that the control laws divide by [Pa] (parallel specification, section 8.4)
+#: least pressure drop that the control laws divide by [Pa] (docs/theory/hydraulics.md, "Force control")
 LEAST_DROP = 2e5
 
 

@@ -1,6 +1,6 @@
 """Numbers of a servo-hydraulic cylinder as kernels see them: one row of parameters and one of state per leg.
 
-Symbols as in section 8 of the parallel specification. Pressures are absolute.
+Symbols as in docs/theory/hydraulics.md. Pressures are absolute.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ STATE = (
 ) = range(len(STATE))
 STATE_COUNT = len(STATE)
 
-# bits of the flags (parallel specification, section 12; flexdyn_interfaces/msg/HydraulicState)
+# bits of the flags (flexdyn_interfaces/msg/HydraulicState)
 VALVE_SATURATED = 1
 STROKE_LOW = 2
 STROKE_HIGH = 4

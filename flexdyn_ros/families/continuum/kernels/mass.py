@@ -1,7 +1,7 @@
 """The one section of an arm on a base at rest: closed form, quadrature, centre-of-mass lumps.
 
 Each gives, for K = 1/2 x'^T D x', the matrix D, the velocity forces h, and the derivative of the mass moment
-by x (through which gravity acts). Continuum specification, sections 5.2, 5.3 and 6.
+by x (through which gravity acts). See docs/theory/continuum.md, "Mass".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Modal kinematics: slices by Taylor polynomials, the dynamics by Jacobians.
 
-The rotation of a modal slice is not quite orthonormal (continuum specification, section 3.3), so that frames
+The rotation of a modal slice is not quite orthonormal (docs/theory/continuum.md), so that frames
 are affine maps [R p] and no recursion of rigid bodies holds. Taken literally, with p and R products of the
 modal transforms, w = (R^T R')^vee and vee picking the entries (32, 13, 21), Lagrange's equations read
 

@@ -1,8 +1,8 @@
 """Recursions over the sections of a soft arm, O(n): inverse and forward dynamics, mass matrix.
 
-Velocities and accelerations of section bases go outward, wrenches and inertias inward (continuum
-specification, section 10; for joints of one freedom Featherstone 2008, chapters 5 to 7). The base of the
-first section stands still and accelerates against gravity.
+Velocities and accelerations of section bases go outward, wrenches and inertias inward
+(docs/theory/continuum.md, "Several sections"; for joints of one freedom Featherstone 2008, chapters 5 to 7).
+The base of the first section stands still and accelerates against gravity.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 slices.
 
 Section base axes, z along the straight section. With w = (-uy, ux, 0) the slice at eta has the pose exp(eta
-w~) of the twist (w; 0, 0, s) (continuum specification, section 3.2):
+w~) of the twist (w; 0, 0, s) (docs/theory/continuum.md):
 
     p = (s b u, s S),  t = (S u, 1 - y b),  angular velocity = S w' + C (u.u') w + b (ux uy' - uy ux') e_z
 

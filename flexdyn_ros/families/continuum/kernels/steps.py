@@ -120,7 +120,7 @@ def supply(actuator, robot, work, t, h, q, v, effort, a):
     """See numerics/stepping/table.py; pressures, and the forces that they make, follow their commands with a
     lag.
 
-    T f' = c - f with the command c held (continuum specification, section 11): what acts during the step is
+    T f' = c - f with the command c held (docs/theory/continuum.md, "Time"): what acts during the step is
     the mean of its solution.
     """
     n = 3 * open_arm(robot).n

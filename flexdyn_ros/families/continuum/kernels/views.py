@@ -3,7 +3,7 @@
 An arm is a chain of sections; section i has a base frame, a tip frame and a rigid body in the tip frame
 (plates, payload, whatever hangs on fixed joints). Its coordinates are the length changes of three actuators;
 inside, its state is x = (ux, uy, s), two components of the bending angle and the length of the neutral axis,
-linear in them (continuum specification, sections 2 and 10).
+linear in them (docs/theory/continuum.md, "Coordinates without a singularity").
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Dynamics of a platform on six legs: M(q) a + h(q, v) = J^T tau + W, for one state.
 
 The forces of all legs across their axes, and along them without their drives, follow in closed form
-(platform_legs.py); platform and legs together then ask for a wrench, which six drives supply through one
-6 x 6 system (parallel specification, sections 4 and 5). Wrenches are (moment; force) about the platform's
+(legs.py); platform and legs together then ask for a wrench, which six drives supply through one
+6 x 6 system (docs/theory/platform.md, "Platform and legs"). Wrenches are (moment; force) about the platform's
 origin, world axes. Numbers may be complex, for exact derivatives.
 """
 

@@ -1,7 +1,7 @@
 """One leg: where it points, how it moves, and the force at its upper joint that its motion takes.
 
 Written in leg axes (views.py), in which s' = (w1, w2, 0), s'' = (b1, b2, .) and the axis of the
-universal joint is u = (c, 0, k); equations of the parallel specification, sections 3 and 4. Numbers may be
+universal joint is u = (c, 0, k); equations of docs/theory/platform.md. Numbers may be
 complex, for exact derivatives.
 """
 

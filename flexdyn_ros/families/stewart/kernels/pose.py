@@ -1,7 +1,7 @@
 """The pose that belongs to six leg lengths: Newton's method with steps that are kept short.
 
-Parallel specification, section 6. A converged pose may still be one of another assembly: whoever calls judges
-that by the sign of the Jacobian's determinant.
+See docs/theory/platform.md, "Forward kinematics". A converged pose may still be one of another assembly:
+whoever calls judges that by the sign of the Jacobian's determinant.
 """
 
 from __future__ import annotations

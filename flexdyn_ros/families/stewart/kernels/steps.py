@@ -1,7 +1,7 @@
 """Fixed steps of a platform: its functions in the table of numerics/stepping/table.py.
 
 Work memory: that of the verbs (views.py). Hydraulic cylinders act before each step, or in the midst
-of it, in one of the two stable orders of section 8.3 of the parallel specification. Staggered steps are
+of it, in one of the two stable orders of docs/theory/hydraulics.md, "Integration". Staggered steps are
 symmetric in time: pressures move on while the legs accelerate as they do, and the forces at the end belong to
 the rates that the legs are then expected to have. All other methods take the cheaper order: pressures first,
 with the rates that the legs have, then the platform moves with the new forces.

@@ -1,7 +1,7 @@
 """The platform as kernels see it: named places in one packed array, behind an address.
 
 Leg axes are the columns x, y, s of the leg frame: s along the leg from the base joint to the platform joint,
-y the second axis of the universal joint, x = y x s (parallel specification, section 2).
+y the second axis of the universal joint, x = y x s (docs/theory/platform.md).
 """
 
 from __future__ import annotations

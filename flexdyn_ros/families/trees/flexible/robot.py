@@ -37,8 +37,8 @@ class LinkIntegrals(NamedTuple):
     """What makes a link flexible, m modes, beam axes [SI].
 
     names (m): coordinates. C (4, 4), C_k (m, 4, 4), C_kl (m, m, 4, 4): 1/2 int h0 h0^T dm,
-    1/2 int h0 u_k^T dm, 1/2 int u_k u_l^T dm of the link without bodies, unit-first (specification serial,
-    section 3.2). T (m, m): energy of the twist rate alone (rotary inertia `paper`). modal_mass (m, m): with
+    1/2 int h0 u_k^T dm, 1/2 int u_k u_l^T dm of the link without bodies, unit-first (docs/theory/modes.md,
+    "Integrals"). T (m, m): energy of the twist rate alone (rotary inertia `paper`). modal_mass (m, m): with
     the bodies that the link carries. stiffness, damping (m, m). station (k,), displacement, rotation
     (m, k, 3): shapes there, per unit of the coordinate.
     """

@@ -1,8 +1,8 @@
 """Planar floating frames in a chain or tree, in relative coordinates: motion and inverse dynamics.
 
 Each beam has the exact mass matrix and quadratic velocity vector of a floating frame of reference (Shabana,
-Dynamics of Multibody Systems, chapter 5, for linear strain; specification mobile, section 5); the constraints
-between bodies are eliminated by the recursion itself: outward for motion, inward for forces (section 9 for
+Dynamics of Multibody Systems, chapter 5, for linear strain; docs/theory/mobile.md); the constraints
+between bodies are eliminated by the recursion itself: outward for motion, inward for forces (for
 any tree). Accelerations are those of node origins minus gravity, world axes. Forward dynamics is in
 forward.py.
 """

@@ -1,4 +1,4 @@
-"""Energy of springs that stand on the ground without holding on to it (specification mobile, 15.5).
+"""Energy of springs that stand on the ground without holding on to it (docs/theory/mobile.md).
 
 Such a spring pushes by max(0, K s - D rate), where s is how much shorter than free it is and rate how fast it
 lengthens. What it stores and what its damper takes follow from that force: stored energy + taken = work.

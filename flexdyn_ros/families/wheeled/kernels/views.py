@@ -45,7 +45,7 @@ NODE_HEAD = 16
 LEVER, TURN, SIGN, ALONG, MASS, MOMENT, INERTIA, PLANE = 0, 2, 3, 4, 6, 7, 9, 10
 
 # a beam's numbers, m modes: N (2, m), a, b (m), M_ff, its part without section inertia, G, K, D, and the
-# stiffness per squared rate (m, m) (specification mobile, sections 4, 5 and 15.2)
+# stiffness per squared rate (m, m) (docs/theory/mobile.md, "Equations")
 # a section's: its undeformed place (2) in the link's axes, S1, S2, slope (m)
 
 # rows of a node in work memory

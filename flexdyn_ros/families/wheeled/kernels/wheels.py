@@ -1,4 +1,4 @@
-"""Sprung wheels on a road: forces on nodes of a planar tree and on hubs (specification mobile, 6, 15.4).
+"""Sprung wheels on a road: forces on nodes of a planar tree and on hubs (docs/theory/mobile.md).
 
 A wheel without tyre stands on the road with the lower end of its spring; one with a tyre has a hub of its own
 mass between spring and tyre, whose height is a coordinate. Forces are vertical, positive upward on what they

@@ -73,7 +73,7 @@ def _refuse_free_root(link: BeamLink) -> NoReturn:
 def own_frequencies(link: BeamLink) -> dict[str, tuple[float, ...]]:
     """Frequencies [Hz] of the uniform beam of mean properties with ends pinned-pinned or free-free, by field.
 
-    Specification serial, section 4.2; rigid motions of a free beam are left out.
+    See docs/theory/modes.md; rigid motions of a free beam are left out.
     """
     modes, beam = link.element.modes, link.beam
     s = (np.arange(200) + 0.5) / 200
@@ -159,7 +159,7 @@ def _hermite(name: str, n: int, link: BeamLink, hung: np.ndarray) -> Shape:
 
     Bending: 1 = tip deflection s^2 (3 - 2 s), 2 = tip slope L s^2 (s - 1) [rad], then s^2 (1 - s)^2 times
     Jacobi polynomials; axial and torsion: 1 = s, then s (1 - s) times Jacobi polynomials, all orthogonal on a
-    uniform beam (specification mobile, sections 3 and 15.2, names them by Legendre's: the same space).
+    uniform beam (Legendre's polynomials span the same space).
     """
     if not name.startswith("bending"):
         return replace(polynomial_shape([0.0, 1.0], clamped=name), order=n) if n == 1 else _bubble(1, n - 2)

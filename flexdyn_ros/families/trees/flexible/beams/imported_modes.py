@@ -16,7 +16,7 @@ Arrays of the file, SI units, link axes (k nodes, m modes):
     interface_joints (c,)     names of these joints
     shortening (k, m, m)      optional: S_kl of each node [m per product of two coordinates]
 
-`shortening` is what geometric stiffening takes (specification serial, section 3.9): a node is moved back
+`shortening` is what geometric stiffening takes (docs/theory/flexible_links.md): a node is moved back
 along the axis by 1/2 delta^T S delta, to second order in the modal coordinates. For a slender link it is the
 integral of y_k' y_l' + z_k' z_l' along the axis from the root to the node, y', z' the slopes of its fibres;
 `shortening_of_slopes` makes it from the rotations of nodes in a row. Without the array nothing is stiffened,

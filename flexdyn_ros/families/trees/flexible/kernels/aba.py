@@ -1,4 +1,4 @@
-"""Articulated-body algorithm with modal coordinates: accelerations in O(n) (specification serial 5).
+"""Articulated-body algorithm with modal coordinates: accelerations in O(n).
 
 Jain & Rodriguez 1992, Banerjee 1993. A link's modes are eliminated by the Cholesky factor of their inertia,
 which includes all that hangs on the link, before the link's joint. Inertias as in rigid/kernels/aba.py.

@@ -1,4 +1,4 @@
-"""Composite inertias with flexible links: the mass matrix (specification serial 5)."""
+"""Composite inertias with flexible links: the mass matrix."""
 
 from __future__ import annotations
 

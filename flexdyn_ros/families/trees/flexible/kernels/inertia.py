@@ -1,7 +1,8 @@
 """Inertia of a deformed flexible link, and the forces of its velocities; node axes, about the node's origin.
 
-A material point is at h = h0 + sum delta_k u_k - e sigma, sigma = 1/2 delta^T S delta (specification serial
-3.2, 3.9, 5). Its tangent fields are u_k - e sigma_k, sigma_k = sum_l S_kl delta_l. With the constants
+A material point is at h = h0 + sum delta_k u_k - e sigma, sigma = 1/2 delta^T S delta
+(docs/theory/flexible_links.md, "Inertia of a deformed link without quadrature points"). Its tangent fields
+are u_k - e sigma_k, sigma_k = sum_l S_kl delta_l. With the constants
 
     N_k = int h u_k^T,  H_p = int h S_p,  W_lk = int sigma_l u_k,  V_pk = int S_p sigma_k
 

@@ -1,7 +1,8 @@
 """Recursive Newton-Euler algorithm with flexible links: efforts and modal forces from motion.
 
-The blocks are those of specification serial 5, with the acceleration of a node's origin in place of the
-spatial one. Sections are nodes, so that what hangs on a link reaches its modes by the section's columns.
+The blocks are those of docs/theory/flexible_links.md, "Recursions", with the acceleration of a node's origin
+in place of the spatial one. Sections are nodes, so that what hangs on a link reaches its modes by the
+section's columns.
 """
 
 from __future__ import annotations

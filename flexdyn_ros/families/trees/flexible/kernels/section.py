@@ -1,8 +1,8 @@
 """Cross sections of a deformed flexible link: where they are, how the modal rates move them.
 
 A section turns by exp([theta]x), theta = sum delta_k th_k, and its centre is at x + sum delta_k u_k minus the
-foreshortening 1/2 delta^T S delta along e (specification serial 1.3, 3.9, 5). Rotation and its rates by the
-left Jacobian of the exponential map, analytic in theta so that a complex step passes.
+foreshortening 1/2 delta^T S delta along e (docs/theory/flexible_links.md, "Kinematics of a link"). Rotation
+and its rates by the left Jacobian of the exponential map, analytic in theta so that a complex step passes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Recursive Newton-Euler algorithm: efforts from motion (Luh, Walker & Paul 1980; specification serial 2.1).
+"""Recursive Newton-Euler algorithm: efforts from motion (Luh, Walker & Paul 1980).
 
 Angular velocity, angular acceleration and the acceleration of the body origin run outward in body axes,
 forces and moments inward. The world accelerates with -g, so weight needs no term of its own.

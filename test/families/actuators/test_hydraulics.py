@@ -437,7 +437,7 @@ print("ok")
 
 
 def test_check_24_ticks_allocate_nothing():
-    folder = os.path.dirname(os.path.dirname(__file__))
+    folder = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     run = subprocess.run(
         [sys.executable, "-c", PROBE],
         env={**os.environ, "NUMBA_NRT_STATS": "1", "PYTHONPATH": os.pathsep.join([folder, *sys.path])},

@@ -7,7 +7,7 @@ import pytest
 
 import flexdyn_ros
 
-URDF = Path(__file__).parents[2] / "urdf"
+URDF = Path(__file__).parents[3] / "urdf"
 ARMS = {
     # name: coordinates, joints, mass [kg], gravity
     "canadarm2": (23, 5, 1049.534, (0.0, 0.0, -9.81)),

@@ -10,7 +10,7 @@ import pytest
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError
 
-PAGE = Path(__file__).parents[2] / "docs" / "description.md"
+PAGE = Path(__file__).parents[3] / "docs" / "description.md"
 BOOM = """<robot name="boom"><link name="base"/><link name="boom"/>
 <joint name="hinge" type="continuous"><parent link="base"/><child link="boom"/><axis xyz="0 1 0"/></joint>
 <flexdyn reference="boom"><beam length="2" mass_per_length="3" EA="1e7" EIy="400" EIz="500" GJ="300"/>

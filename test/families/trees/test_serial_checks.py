@@ -1,7 +1,8 @@
 """Acceptance checks of the serial specification, section 10, through the verbs of a robot, by their numbers.
 
 Those that are not here are in test_flexible_robot.py (4, 6, 8, 12 to 14, 20, 22), test_two_link.py (1) and,
-for the kernels of the second formulation, test/kernels/test_lagrange_*.py; docs/acceptance.md has the table.
+for the kernels of the second formulation, test/families/trees/test_lagrange_*.py; docs/acceptance.md has the
+table.
 """
 
 import json
@@ -271,7 +272,7 @@ print(json.dumps(found))
 
 def test_check_21_compiled_kernels_equal_the_interpreted_source():
     """M, h, efforts and accelerations."""
-    source = [sys.executable, "-c", INTERPRETED, os.path.dirname(os.path.dirname(__file__))]
+    source = [sys.executable, "-c", INTERPRETED, os.path.dirname(os.path.dirname(os.path.dirname(__file__)))]
     run = subprocess.run(
         source, env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         capture_output=True, text=True, timeout=550, check=False,

@@ -1,0 +1,47 @@
+"""What docstrings and comments cite can be read: pages of docs/theory, with those headings, or literature."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "flexdyn_ros"
+#: docs/theory/PAGE.md, and after a comma the headings that are meant
+CITED = re.compile(r'docs/theory/(\w+\.md)((?:(?:,| and)\s+(?:#:?\s+)?"[^"]+")*)')
+
+
+def headings_of(page: Path) -> set[str]:
+    return set(re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE))
+
+
+def test_cited_sections_of_the_theory_exist():
+    missing = []
+    count = 0
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for name, sections in CITED.findall(path.read_text()):
+            count += 1
+            page = ROOT / "docs" / "theory" / name
+            known = headings_of(page) if page.is_file() else None
+            wanted = [re.sub(r"\s+", " ", text) for text in re.findall(r'"([^"]+)"', sections)]
+            if known is None or not set(wanted) <= known:
+                missing.append(f"{path.relative_to(ROOT)}: {name} {wanted}")
+    assert not missing
+    assert count > 30
+
+
+#: words for texts that users do not have
+UNSEEN = re.compile(
+    r"\b(serial|parallel|mobile|continuum) specification|specification (serial|parallel|mobile|continuum)"
+    r"|the specification|specification,? (section )?\d",
+    re.IGNORECASE,
+)
+
+
+def test_no_text_cites_a_specification_that_users_do_not_have():
+    pages = [*PACKAGE.rglob("*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in sorted(pages)
+        for line in path.read_text().splitlines()
+        if UNSEEN.search(line)
+    ]
+    assert not found
