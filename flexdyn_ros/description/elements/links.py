@@ -6,10 +6,12 @@ Attributes that the text left out and that have no default are None. Units are S
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flexdyn_ros.description.elements.beam_table import Table
+from flexdyn_ros.description.elements.context import Context
 from flexdyn_ros.description.elements.description import ZERO, Vec3
+from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.values import is_within
 from flexdyn_ros.description.language.vocabulary import (
     child,
@@ -29,10 +31,6 @@ from flexdyn_ros.description.language.vocabulary import (
 )
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.inertia import check_inertia
-
-if TYPE_CHECKING:
-    from flexdyn_ros.description.elements.context import Context
-    from flexdyn_ros.description.language.statements import Statement
 
 Inertia = tuple[float, float, float, float, float, float]
 #: Young's modulus [Pa], density [kg/m3], Poisson's ratio

@@ -12,7 +12,7 @@ without `shown`) is required. Parameters of nodes are declared in the same words
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar, dataclass_transform
@@ -221,6 +221,7 @@ def element(
 
     def made(cls: type[Record]) -> type[Record]:
         record: Any = dataclass(frozen=True, kw_only=kw_only)(cls)
+        record.__declared__ = tuple(_abouts(record))
         attributes = tuple(about for _, about in declared(record, Attribute))
         parts: dict[str, Element] = {}
         for _, part in declared(record, Part):
@@ -239,21 +240,24 @@ def element(
     return made
 
 
+def _abouts(record: Any) -> Iterator[tuple[str, Attribute | Part]]:
+    """(field, what is declared of it); an attribute without a name of its own has that of its field."""
+    for f in fields(record):
+        about = f.metadata.get(_DECLARED)
+        if isinstance(about, Attribute):
+            yield f.name, replace(about, name=about.name or f.name)
+        elif about is not None:
+            yield f.name, about
+
+
 def rule_of(record: type) -> Element:
     """The element that a class was declared as; TypeError if it was not."""
-    rule = record.__dict__.get("__element__")
+    rule: Element | None = record.__dict__.get("__element__")
     if rule is None:
         raise TypeError(f"{record.__name__} is no declared element: expected a class made by @element")
     return rule
 
 
-def declared(record: type, kind: type[Record]) -> list[tuple[str, Record]]:
-    """(field, Attribute) or (field, Part), as kind asks, of all fields of a record that are declared so."""
-    found: list[tuple[str, Any]] = []
-    for f in fields(record):
-        about = f.metadata.get(_DECLARED)
-        if isinstance(about, kind):
-            if isinstance(about, Attribute) and not about.name:
-                about = replace(about, name=f.name)
-            found.append((f.name, about))
-    return found
+def declared(record: Any, kind: type[Record]) -> list[tuple[str, Record]]:
+    """(field, Attribute) or (field, Part), by kind, of all fields of a record that are declared so."""
+    return [(name, about) for name, about in record.__declared__ if isinstance(about, kind)]
