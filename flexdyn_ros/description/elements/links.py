@@ -10,7 +10,7 @@ from typing import Any
 
 from flexdyn_ros.description.elements.beam_table import Table
 from flexdyn_ros.description.elements.context import Context
-from flexdyn_ros.description.elements.description import ZERO, Vec3
+from flexdyn_ros.description.elements.description import ZERO, Inertia, Vec3
 from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.values import is_within
 from flexdyn_ros.description.language.vocabulary import (
@@ -32,7 +32,6 @@ from flexdyn_ros.description.language.vocabulary import (
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.inertia import check_inertia
 
-Inertia = tuple[float, float, float, float, float, float]
 #: Young's modulus [Pa], density [kg/m3], Poisson's ratio
 MATERIALS = {
     "steel": {"E": 210e9, "density": 7850.0, "poisson": 0.30},

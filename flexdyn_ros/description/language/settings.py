@@ -134,7 +134,7 @@ def _read_below(path: str, value: Any, place: Place, parent: Statement, more: li
     if child is not None:
         _read_child(child, _nested(rest.split("."), value) if rest else value, place, parent)
         return
-    attribute = next((each for each in rule.settings if each.name == head), None)
+    attribute = rule.setting(head)
     if attribute is None or attribute.name == rule.key:
         names = [setting.name for setting in rule.settings if setting.name != rule.key]
         words = [*(each.name for each in rule.children), *names, *more]

@@ -102,6 +102,10 @@ class Element:
     def child(self, name: str) -> Element | None:
         return next((c for c in self.children if c.name == name), None)
 
+    def setting(self, name: str) -> Attribute | None:
+        """The attribute of that name, the text included."""
+        return next((a for a in self.settings if a.name == name), None)
+
     @property
     def settings(self) -> tuple[Attribute, ...]:
         """Attributes, and the text as if it were one."""
