@@ -6,6 +6,7 @@ Attributes that the text left out and that have no default are None. Units are S
 from __future__ import annotations
 
 from math import sqrt
+from operator import itemgetter
 from typing import Any
 
 from flexdyn_ros.description.elements.beam_table import Table
@@ -176,12 +177,12 @@ def _check_columns(table: Table, beam: Statement) -> None:
             stated.fail(message, "columns", "columns of " + ", ".join(known))
         if name in beam.values:
             beam.fail(f"'{name}' is a column of the table too", name, "one of them")
-    for row in table.rows:
-        for name, value in zip(table.columns[1:], row[1:], strict=True):
-            if not is_within(known[name], value):
-                sign = ">" if known[name].above is not None else ">="
-                what = "rows" if table.file is None else "file"
-                stated.fail(f"{name} = {value:g} at station {row[0]:g}", what, f"{name} {sign} 0")
+    what = "rows" if table.file is None else "file"
+    for at, name in enumerate(table.columns[1:], 1):
+        row = min(table.rows, key=itemgetter(at))
+        if not is_within(known[name], row[at]):
+            (sign,) = known[name].bounds
+            stated.fail(f"{name} = {row[at]:g} at station {row[0]:g}", what, f"{name} {sign} 0")
 
 
 def _columns() -> list[Any]:
