@@ -38,7 +38,7 @@ CONSTRAINTS = Family(
         Attribute(
             "goal_time",
             "number",
-            f"{_OF_GOALS}by which a goal may be late; 0: it is waited for",
+            f"{_OF_GOALS}by which a goal may be late; 0: no limit",
             "s",
             0.0,
             least=0.0,
@@ -116,7 +116,7 @@ class PdControllerParameters(ControllerParameters):
         default="auto",
     )
     state_rate_hz: float = number(
-        "Hz", "rate of joint_states that auto reckons with", within=(0.1, 10000.0), default=100.0
+        "Hz", "rate of joint_states that auto assumes", within=(0.1, 10000.0), default=100.0
     )
     gravity_compensation: bool = boolean(
         "add the efforts that hold the robot at the target, in the shape that its weight bends it to",
@@ -132,7 +132,9 @@ class PdControllerParameters(ControllerParameters):
 @element("input_shaper", "Parameters of `input_shaper`.")
 class InputShaperParameters(PdControllerParameters):
     shaper: str = choice(
-        "zv zvd", "two impulses per mode, or three that bear a wrong frequency better", default="zv"
+        "zv zvd",
+        "two impulses per mode, or three, which tolerate a larger error of the frequency",
+        default="zv",
     )
     shaped_modes: int = integer(
         "how many of the lowest lightly damped modes are shaped, when frequencies are not given",
@@ -159,7 +161,7 @@ class ComputedTorqueParameters(ControllerParameters):
     )
     robot: str = text("name of the robot at that service; empty: its only one", default="")
     answer_timeout: float = number(
-        "s", "after which an answer is taken for lost and asked for again", within=(0.001, 10.0), default=0.05
+        "s", "after which a request without an answer is repeated", within=(0.001, 10.0), default=0.05
     )
     deflection_compensation: bool = boolean(
         "links that bend: efforts for the shape their weight bends them to, not for the straight one",
@@ -188,7 +190,7 @@ class FeedForwardParameters(RobotParameters, LifecycleParameters):
     )
     actuator_lag: float = number(
         "s",
-        "how late the forces come: the feed-forward looks so far ahead, and half a period of the states",
+        "delay of the forces; the feed-forward leads by it and by half a period of the states",
         within=(0.0, 1.0),
         default=0.0,
     )
@@ -208,7 +210,7 @@ class PlatformControllerParameters(FeedForwardParameters):
 class SoftArmControllerParameters(FeedForwardParameters):
     tip_target: str = choice(
         "position pose",
-        "what of the poses of ~/tip_trajectory the tip is to have: the position alone, or all",
+        "which part of the poses of ~/tip_trajectory the tip tracks: the position alone, or all",
         default="position",
     )
     output: str = choice(
