@@ -125,8 +125,9 @@ def test_an_added_element_has_a_name_of_its_own(pendulum):
     schema.add_element(pendulum)
     assert schema.added_elements() == (pendulum.__element__,)
 
-    with pytest.raises(ValueError, match="there is an element <wheel> already"):
-        schema.add_element(element("wheel", "Another wheel.")(type("Wheel", (), {})))
+    for name in ("wheel", "rotor", "links"):
+        with pytest.raises(ValueError, match=f"there is an element <{name}> already"):
+            schema.add_element(element(name, "Another one.")(type("Another", (), {})))
     with pytest.raises(TypeError, match="no declared element"):
         schema.add_element(int)
 

@@ -112,7 +112,7 @@ class Element:
         return self.attributes if self.text is None else (*self.attributes, self.text)
 
 
-def declare(
+def _attribute(
     type: str,
     unit: str,
     meaning: str,
@@ -145,55 +145,55 @@ def declare(
 
 
 def number(unit: str, meaning: str, **more: Any) -> Any:
-    return declare("number", unit, meaning, **more)
+    return _attribute("number", unit, meaning, **more)
 
 
 def positive(unit: str, meaning: str, **more: Any) -> Any:
-    return declare("number", unit, meaning, above=0.0, **more)
+    return _attribute("number", unit, meaning, above=0.0, **more)
 
 
 def not_negative(unit: str, meaning: str, **more: Any) -> Any:
-    return declare("number", unit, meaning, least=0.0, **more)
+    return _attribute("number", unit, meaning, least=0.0, **more)
 
 
 def vector(unit: str, meaning: str, **more: Any) -> Any:
-    return declare("vector", unit, meaning, **more)
+    return _attribute("vector", unit, meaning, **more)
 
 
 def numbers(unit: str, meaning: str, **more: Any) -> Any:
-    return declare("numbers", unit, meaning, **more)
+    return _attribute("numbers", unit, meaning, **more)
 
 
 def integer(meaning: str, **more: Any) -> Any:
-    return declare("integer", "", meaning, **more)
+    return _attribute("integer", "", meaning, **more)
 
 
 def boolean(meaning: str, **more: Any) -> Any:
-    return declare("boolean", "", meaning, **more)
+    return _attribute("boolean", "", meaning, **more)
 
 
 def choice(choices: str, meaning: str, **more: Any) -> Any:
-    return declare("choice", "", meaning, choices=tuple(choices.split()), **more)
+    return _attribute("choice", "", meaning, choices=tuple(choices.split()), **more)
 
 
 def fraction(meaning: str, choices: str = "", **more: Any) -> Any:
-    return declare("station", "-", meaning, choices=tuple(choices.split()), **more)
+    return _attribute("station", "-", meaning, choices=tuple(choices.split()), **more)
 
 
 def reference(meaning: str, **more: Any) -> Any:
-    return declare("name", "", meaning, **more)
+    return _attribute("name", "", meaning, **more)
 
 
 def file_name(meaning: str, **more: Any) -> Any:
-    return declare("file", "", meaning, **more)
+    return _attribute("file", "", meaning, **more)
 
 
 def text(meaning: str, **more: Any) -> Any:
-    return declare("text", "", meaning, **more)
+    return _attribute("text", "", meaning, **more)
 
 
 def words(meaning: str, **more: Any) -> Any:
-    return declare("words", "", meaning, **more)
+    return _attribute("words", "", meaning, **more)
 
 
 def child(*records: type, default: Any = MISSING, attribute: str = "") -> Any:
