@@ -146,6 +146,8 @@ class Beam:
             if abs(sum(a * b for a, b in zip(axis, y_axis, strict=True))) > _PERPENDICULAR:
                 expected = "a vector perpendicular to axis"
                 statement.fail("y_axis is not perpendicular to axis", "y_axis", expected)
+        for section in _sections(statement) if statement.child("table") else ():
+            section.fail("a table and a section exclude each other", None, "only one of them")
 
     def check(self, statement: Statement, context: Context) -> None:
         if self.table is not None:
@@ -167,9 +169,6 @@ def _check_columns(table: Table, beam: Statement) -> None:
     """The columns are properties of the beam, stated nowhere else, with values within their bounds."""
     stated = beam.child("table")
     assert stated is not None
-    section = next((each for tag in _SECTION_TAGS for each in beam.all(tag)), None)
-    if section is not None:
-        section.fail("a table and a section exclude each other", None, "only one of them")
     known = {attribute.name: attribute for attribute in _columns()}
     for name in table.columns[1:]:
         if name not in known:
@@ -189,7 +188,9 @@ def _columns() -> list[Any]:
     return [attribute for attribute in rule_of(Beam).attributes if attribute.group == "column"]
 
 
-_SECTION_TAGS = tuple(rule_of(record).name for record in (Tube, Rod, Rectangle, ISection))
+def _sections(beam: Statement) -> list[Statement]:
+    tags = [rule_of(record).name for record in (Tube, Rod, Rectangle, ISection)]
+    return [section for tag in tags for section in beam.all(tag)]
 
 
 @element("modes", "How many assumed modes each field has, and their shapes.")
@@ -348,13 +349,12 @@ class FlexibleLink:
 
     @staticmethod
     def settle(values: dict[str, Any], statement: Statement, context: Context) -> None:
-        modes = statement.child("modes")
-        if modes is None:
+        if statement.child("modes") is None:
             statement.fail("a link without <modes> does not bend", None, "<beam> and <modes>")
-        if statement.child("beam") is None and modes.get("file") is None:
-            statement.fail("<modes> without <beam>", None, "<beam>, or a file with imported modes")
 
     def check(self, statement: Statement, context: Context) -> None:
+        if self.beam is None and self.modes.file is None:
+            statement.fail("<modes> without <beam>", None, "<beam>, or a file with imported modes")
         beam, modes, damping = (statement.child(tag) for tag in ("beam", "modes", "damping"))
         if self.beam is not None and beam is not None and modes is not None:
             if self.modes.file is not None:
@@ -370,9 +370,8 @@ class FlexibleLink:
 
 def _refuse_section_data(beam: Statement) -> None:
     message = "imported modes exclude section data"
-    for tag in (*_SECTION_TAGS, "material", "table"):
-        for part in beam.all(tag):
-            part.fail(message, None, "no section data beside <modes file>")
+    for part in (*_sections(beam), *beam.all("material"), *beam.all("table")):
+        part.fail(message, None, "no section data beside <modes file>")
     for attribute in _columns():
         if attribute.name in beam.values:
             beam.fail(message, attribute.name, "nothing beside <modes file>")
