@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from flexdyn_ros.control.goal_watch import STOPPED
 from flexdyn_ros.description.language.vocabulary import (
-    Attribute,
     boolean,
     choice,
     element,
@@ -16,7 +15,7 @@ from flexdyn_ros.description.language.vocabulary import (
     text,
     words,
 )
-from flexdyn_ros.nodes.ros.declaration import Family
+from flexdyn_ros.nodes.ros.declaration import Family, family
 from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
 
 __all__ = [
@@ -32,53 +31,26 @@ __all__ = [
 
 _OF_GOALS = "of ~/follow_joint_trajectory: "
 #: names and defaults are those of joint_trajectory_controller (ros2_controllers)
-CONSTRAINTS = Family(
+CONSTRAINTS = family(
     "constraints",
+    ("goal_time", "s", f"{_OF_GOALS}by which a goal may be late; 0: no limit", 0.0),
     (
-        Attribute(
-            "goal_time",
-            "number",
-            f"{_OF_GOALS}by which a goal may be late; 0: no limit",
-            "s",
-            0.0,
-            least=0.0,
-        ),
-        Attribute(
-            "stopped_velocity_tolerance",
-            "number",
-            f"{_OF_GOALS}velocity below which a joint has arrived; 0: any",
-            "rad/s, m/s",
-            STOPPED,
-            least=0.0,
-        ),
-        Attribute(
-            "NAME.trajectory",
-            "number",
-            f"{_OF_GOALS}how far joint NAME may be from its path; 0: any",
-            "rad, m",
-            0.0,
-            least=0.0,
-        ),
-        Attribute(
-            "NAME.goal",
-            "number",
-            f"{_OF_GOALS}how far joint NAME may be from its goal; 0: any",
-            "rad, m",
-            0.0,
-            least=0.0,
-        ),
+        "stopped_velocity_tolerance",
+        "rad/s, m/s",
+        f"{_OF_GOALS}velocity below which a joint has arrived; 0: any",
+        STOPPED,
     ),
+    ("NAME.trajectory", "rad, m", f"{_OF_GOALS}how far joint NAME may be from its path; 0: any", 0.0),
+    ("NAME.goal", "rad, m", f"{_OF_GOALS}how far joint NAME may be from its goal; 0: any", 0.0),
 )
 
 
 def _gains(p_unit: str, d_unit: str) -> Family:
     derived = "of joint NAME; -1: from bandwidth and damping_ratio"
-    return Family(
+    return family(
         "gains",
-        (
-            Attribute("NAME.p", "number", f"position gain {derived}", p_unit, -1.0, least=0.0),
-            Attribute("NAME.d", "number", f"velocity gain {derived}", d_unit, -1.0, least=0.0),
-        ),
+        ("NAME.p", p_unit, f"position gain {derived}", -1.0),
+        ("NAME.d", d_unit, f"velocity gain {derived}", -1.0),
     )
 
 
