@@ -1,6 +1,6 @@
 """Robot descriptions: strict reading of URDF with `<flexdyn>` elements into frozen records.
 
-The records of `<flexdyn>` elements are in `elements` (links, joints, roads) and `platform_elements`.
+The records of `<flexdyn>` elements are in `elements`: `links`, `joints`, `wheels`, `platforms`.
 """
 
 from flexdyn_ros.description.elements.description import (

@@ -125,8 +125,9 @@ def test_an_added_element_has_a_name_of_its_own(pendulum):
     schema.add_element(pendulum)
     assert schema.added_elements() == (pendulum.__element__,)
 
-    with pytest.raises(ValueError, match="there is an element <wheel> already"):
-        schema.add_element(element("wheel", "Another wheel.")(type("Wheel", (), {})))
+    for name in ("wheel", "rotor", "links"):
+        with pytest.raises(ValueError, match=f"there is an element <{name}> already"):
+            schema.add_element(element(name, "Another one.")(type("Another", (), {})))
     with pytest.raises(TypeError, match="no declared element"):
         schema.add_element(int)
 
@@ -182,3 +183,18 @@ def test_no_list_names_the_attributes_of_an_element_once_more():
         if len(words & names) > 2
     ]
     assert not again
+
+
+@pytest.mark.slow
+def test_a_type_checker_knows_the_fields_of_a_declared_record(tmp_path):
+    mypy = pytest.importorskip("mypy.api")
+    (tmp_path / "toy.py").write_text(
+        PENDULUM.replace("statement, context", "statement: object, context: object").replace(
+            "statement.fail(", "print("
+        )
+        + "\nreveal_type(Pendulum(2.0).damping)\nPendulum()\nPendulum('2')\nPendulum(2.0).length = 3.0\n"
+    )
+    found, _, status = mypy.run([str(tmp_path / "toy.py"), "--cache-dir", str(tmp_path / "cache")])
+    assert status == 1
+    for message in ('"float | None"', "Missing positional argument", 'incompatible type "str"', "read-only"):
+        assert message in found, found

@@ -47,7 +47,6 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
     context = Context(
         links={link.name: link for link in robot.links},
         joints={joint.name: joint for joint in robot.joints},
-        root=robot.root,
         file=robot.file,
         warnings=list(robot.warnings),
     )

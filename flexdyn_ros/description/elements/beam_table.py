@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from flexdyn_ros.description.elements.context import Context
+from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.vocabulary import element, file_name, numbers, words
 from flexdyn_ros.description.urdf.limits import MOST_NUMBERS, MOST_ROWS
 from flexdyn_ros.description.urdf.markup import as_float
 from flexdyn_ros.description.urdf.sources import read_bytes
-
-if TYPE_CHECKING:
-    from flexdyn_ros.description.elements.context import Context
-    from flexdyn_ros.description.language.statements import Statement
 
 
 @element(

@@ -19,7 +19,6 @@ class Context:
 
     links: Mapping[str, Link]
     joints: Mapping[str, Joint]
-    root: str
     file: str | None
     warnings: list[str] = field(default_factory=list)
     owner: str = ""

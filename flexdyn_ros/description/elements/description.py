@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 Vec3 = tuple[float, float, float]
+Inertia = tuple[float, float, float, float, float, float]
 ZERO: Vec3 = (0.0, 0.0, 0.0)
 STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.80665)
 
@@ -56,7 +57,7 @@ class Inertial:
     mass: float
     xyz: Vec3
     rpy: Vec3
-    inertia: tuple[float, float, float, float, float, float]
+    inertia: Inertia
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import ceil, pi
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from flexdyn_ros.description.elements.context import Context
 from flexdyn_ros.description.elements.description import Vec3
+from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.vocabulary import (
     child,
     choice,
@@ -17,10 +19,6 @@ from flexdyn_ros.description.language.vocabulary import (
     numbers,
     positive,
 )
-
-if TYPE_CHECKING:
-    from flexdyn_ros.description.elements.context import Context
-    from flexdyn_ros.description.language.statements import Statement
 
 #: `robio2011` is Table I of Godage et al. (ROBIO 2011); of `bai2022`, stiffness and damping are assumed
 PRESETS: dict[str, dict[str, Any]] = {

@@ -6,10 +6,13 @@ Attributes that the text left out and that have no default are None. Units are S
 from __future__ import annotations
 
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import Any
 
 from flexdyn_ros.description.elements.beam_table import Table
-from flexdyn_ros.description.elements.description import ZERO, Vec3
+from flexdyn_ros.description.elements.context import Context
+from flexdyn_ros.description.elements.description import ZERO, Inertia, Vec3
+from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.values import is_within
 from flexdyn_ros.description.language.vocabulary import (
     child,
@@ -30,11 +33,6 @@ from flexdyn_ros.description.language.vocabulary import (
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.inertia import check_inertia
 
-if TYPE_CHECKING:
-    from flexdyn_ros.description.elements.context import Context
-    from flexdyn_ros.description.language.statements import Statement
-
-Inertia = tuple[float, float, float, float, float, float]
 #: Young's modulus [Pa], density [kg/m3], Poisson's ratio
 MATERIALS = {
     "steel": {"E": 210e9, "density": 7850.0, "poisson": 0.30},
@@ -148,6 +146,8 @@ class Beam:
             if abs(sum(a * b for a, b in zip(axis, y_axis, strict=True))) > _PERPENDICULAR:
                 expected = "a vector perpendicular to axis"
                 statement.fail("y_axis is not perpendicular to axis", "y_axis", expected)
+        for section in _sections(statement) if statement.child("table") else ():
+            section.fail("a table and a section exclude each other", None, "only one of them")
 
     def check(self, statement: Statement, context: Context) -> None:
         if self.table is not None:
@@ -169,9 +169,6 @@ def _check_columns(table: Table, beam: Statement) -> None:
     """The columns are properties of the beam, stated nowhere else, with values within their bounds."""
     stated = beam.child("table")
     assert stated is not None
-    section = next((each for tag in _SECTION_TAGS for each in beam.all(tag)), None)
-    if section is not None:
-        section.fail("a table and a section exclude each other", None, "only one of them")
     known = {attribute.name: attribute for attribute in _columns()}
     for name in table.columns[1:]:
         if name not in known:
@@ -179,19 +176,21 @@ def _check_columns(table: Table, beam: Statement) -> None:
             stated.fail(message, "columns", "columns of " + ", ".join(known))
         if name in beam.values:
             beam.fail(f"'{name}' is a column of the table too", name, "one of them")
-    for row in table.rows:
-        for name, value in zip(table.columns[1:], row[1:], strict=True):
-            if not is_within(known[name], value):
-                sign = ">" if known[name].above is not None else ">="
-                what = "rows" if table.file is None else "file"
-                stated.fail(f"{name} = {value:g} at station {row[0]:g}", what, f"{name} {sign} 0")
+    what = "rows" if table.file is None else "file"
+    for at, name in enumerate(table.columns[1:], 1):
+        row = min(table.rows, key=itemgetter(at))
+        if not is_within(known[name], row[at]):
+            (sign,) = known[name].bounds
+            stated.fail(f"{name} = {row[at]:g} at station {row[0]:g}", what, f"{name} {sign} 0")
 
 
 def _columns() -> list[Any]:
     return [attribute for attribute in rule_of(Beam).attributes if attribute.group == "column"]
 
 
-_SECTION_TAGS = tuple(rule_of(record).name for record in (Tube, Rod, Rectangle, ISection))
+def _sections(beam: Statement) -> list[Statement]:
+    tags = [rule_of(record).name for record in (Tube, Rod, Rectangle, ISection)]
+    return [section for tag in tags for section in beam.all(tag)]
 
 
 @element("modes", "How many assumed modes each field has, and their shapes.")
@@ -350,13 +349,12 @@ class FlexibleLink:
 
     @staticmethod
     def settle(values: dict[str, Any], statement: Statement, context: Context) -> None:
-        modes = statement.child("modes")
-        if modes is None:
+        if statement.child("modes") is None:
             statement.fail("a link without <modes> does not bend", None, "<beam> and <modes>")
-        if statement.child("beam") is None and modes.get("file") is None:
-            statement.fail("<modes> without <beam>", None, "<beam>, or a file with imported modes")
 
     def check(self, statement: Statement, context: Context) -> None:
+        if self.beam is None and self.modes.file is None:
+            statement.fail("<modes> without <beam>", None, "<beam>, or a file with imported modes")
         beam, modes, damping = (statement.child(tag) for tag in ("beam", "modes", "damping"))
         if self.beam is not None and beam is not None and modes is not None:
             if self.modes.file is not None:
@@ -372,9 +370,8 @@ class FlexibleLink:
 
 def _refuse_section_data(beam: Statement) -> None:
     message = "imported modes exclude section data"
-    for tag in (*_SECTION_TAGS, "material", "table"):
-        for part in beam.all(tag):
-            part.fail(message, None, "no section data beside <modes file>")
+    for part in (*_sections(beam), *beam.all("material"), *beam.all("table")):
+        part.fail(message, None, "no section data beside <modes file>")
     for attribute in _columns():
         if attribute.name in beam.values:
             beam.fail(message, attribute.name, "nothing beside <modes file>")

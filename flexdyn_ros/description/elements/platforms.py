@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from math import cos, dist, sin
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
+from flexdyn_ros.description.elements.context import Context
 from flexdyn_ros.description.elements.description import Joint, Vec3
+from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.vocabulary import (
     boolean,
     child,
@@ -21,10 +23,6 @@ from flexdyn_ros.description.language.vocabulary import (
     vector,
 )
 from flexdyn_ros.description.places import suggestion
-
-if TYPE_CHECKING:
-    from flexdyn_ros.description.elements.context import Context
-    from flexdyn_ros.description.language.statements import Statement
 
 _ROUNDING = 1e-9
 _CONDUCTANCE = "m3/(s Pa)"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from flexdyn_ros.description.elements.beam_table import numbers_of
+from flexdyn_ros.description.elements.context import Context
 from flexdyn_ros.description.elements.description import Vec3
+from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.vocabulary import (
     child,
     children,
@@ -23,10 +25,6 @@ from flexdyn_ros.description.language.vocabulary import (
     vector,
 )
 from flexdyn_ros.errors import StateError
-
-if TYPE_CHECKING:
-    from flexdyn_ros.description.elements.context import Context
-    from flexdyn_ros.description.language.statements import Statement
 
 
 @element("suspension", "Spring and damper between mount and hub, or ground where there is no tyre.")

@@ -1,4 +1,4 @@
-"""From what is statement of an element to its record, by the declarations of the record's fields."""
+"""From the values of an element to its record, by the declarations of the record's fields."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _example(part: Part) -> str:
 
 
 def _build_child(part: Part, statement: Statement, context: Any) -> Any:
-    """The record of the one child element of a part; None if nothing is statement of it."""
+    """The record of the one child element of a part; None if it is not there."""
     found = [(each, record) for record in part.records for each in statement.all(rule_of(record).name)]
     if len(found) > 1:
         tags = [f"<{each.element.name}>" for each, _ in found]

@@ -16,13 +16,7 @@ def merge(below: Layer, above: Layer, overrides: list[Override]) -> None:
     for word in ("links", "joints"):
         parts: dict[str, Statement] = getattr(below, word)
         for name, part in getattr(above, word).items():
-            if part is DELETED:
-                if parts.pop(name, None) is not None:
-                    overrides.append(Override(f"{word}.{name}", "present", None, above.source))
-                continue
-            if name not in parts:
-                parts[name] = Statement(part.element, part.place)
-            _merge(parts[name], part, f"{word}.{name}.", above.source, overrides)
+            _merge_child(parts, name, part, f"{word}.{name}", above.source, overrides)
 
 
 def _merge(below: Statement, above: Statement, path: str, source: str, overrides: list[Override]) -> None:
@@ -33,9 +27,8 @@ def _merge(below: Statement, above: Statement, path: str, source: str, overrides
         mine = below.children.setdefault(tag, {})
         rule = above.element.child(tag)
         if rule is not None and rule.repeated and rule.key is None and children:
-            overrides.append(
-                Override(path + tag, f"{len(mine)} elements", f"{len(children)} elements", source)
-            )
+            counts = f"{len(mine)} elements", f"{len(children)} elements"
+            overrides.append(Override(path + tag, *counts, source))
             mine.clear()
         for key, child in children.items():
             at = path + tag + (f".{key}" if key != "" else "")
@@ -47,9 +40,8 @@ def _drop_replaced(below: Statement, above: Statement, path: str, source: str, o
     gone: list[str] = []
     for group in below.element.one_of:
         others = [name for other in below.element.one_of if other is not group for name in other]
-        if any(_is_given(above, name) for name in others) and not any(
-            _is_given(above, name) for name in group
-        ):
+        is_other = any(_is_given(above, name) for name in others)
+        if is_other and not any(_is_given(above, name) for name in group):
             gone += group
     for attribute in below.element.settings:
         other, allowed = attribute.only or ("", ())
@@ -80,7 +72,7 @@ def _merge_value(
     below: Statement, name: str, value: Value, path: str, source: str, overrides: list[Override]
 ) -> None:
     old = below.values.get(name)
-    attribute = next((each for each in below.element.settings if each.name == name), None)
+    attribute = below.element.setting(name)
     default = None if attribute is None else attribute.default
     before = default if old is None else old.value
     after = default if value.value is DELETED else value.value

@@ -20,6 +20,8 @@ from flexdyn_ros.description.elements.wheels import Drive, Road, Wheel
 from flexdyn_ros.description.language.vocabulary import Element, rule_of
 
 VERSION = "1"
+#: what stands beside the elements of the whole robot in YAML
+YAML_KEYS = ("links", "joints", "version")
 
 _OF_ROBOT = (Gravity, Base, Formulation, Wheel, Road, Drive, Platform)
 _OF_JOINT = (Rotor, JointElasticity, JointSpring, DryFriction, Section)
@@ -47,12 +49,12 @@ def add_element(record: type) -> None:
     Raises
     ------
     ValueError
-        If another element of that name is there.
+        If another element, or a key of YAML, has that name.
     """
     rule = rule_of(record)
     if rule in _added:
         return
-    if scope_of(rule.name) is not None:
+    if scope_of(rule.name) is not None or rule.name in YAML_KEYS:
         raise ValueError(f"there is an element <{rule.name}> already: expected a name of its own")
     ROBOT.children.append(rule)
     _added.append(rule)

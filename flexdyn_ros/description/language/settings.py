@@ -85,7 +85,7 @@ def _read_path(path: str, value: Any, place: Place, layer: Layer, known: dict[st
         for name, inner, at in _named(rest, value, place, known[head.removesuffix("s")]):
             _read_part(head, name, inner, at, layer, known)
     else:
-        _read_below(path, value, place, layer.robot, ["links", "joints", "version"])
+        _read_below(path, value, place, layer.robot, schema.YAML_KEYS)
 
 
 def _named(rest: str, value: Any, place: Place, names: set[str]) -> list[tuple[str, Any, Place]]:
@@ -123,10 +123,10 @@ def _read_part(
         return
     part = layer.part(_SCOPES[head], name, place)
     for key, inner, at in _items(value, place):
-        _read_below(key, inner, at, part, [])
+        _read_below(key, inner, at, part)
 
 
-def _read_below(path: str, value: Any, place: Place, parent: Statement, more: list[str]) -> None:
+def _read_below(path: str, value: Any, place: Place, parent: Statement, more: tuple[str, ...] = ()) -> None:
     """One key below an element: a child element or an attribute; the rest of a dotted path goes deeper."""
     rule = parent.element
     head, _, rest = path.partition(".")
@@ -134,7 +134,7 @@ def _read_below(path: str, value: Any, place: Place, parent: Statement, more: li
     if child is not None:
         _read_child(child, _nested(rest.split("."), value) if rest else value, place, parent)
         return
-    attribute = next((each for each in rule.settings if each.name == head), None)
+    attribute = rule.setting(head)
     if attribute is None or attribute.name == rule.key:
         names = [setting.name for setting in rule.settings if setting.name != rule.key]
         words = [*(each.name for each in rule.children), *names, *more]
@@ -186,7 +186,7 @@ def _statement(rule: Element, value: Any, place: Place, so_far: Any) -> Any:
     statement = so_far if isinstance(so_far, Statement) else Statement(rule, place)
     if isinstance(value, Mapping):
         for key, inner, at in _items(value, place):
-            _read_below(key, inner, at, statement, [])
+            _read_below(key, inner, at, statement)
     elif rule.of_callable and callable(value):
         statement.values["callable"] = Value(value, value, place)
     elif rule.text is not None and not (rule.attributes or rule.children):

@@ -55,7 +55,8 @@ class Statement:
 
     def missing(self, name: str) -> NoReturn:
         """Refuse the element because an attribute is not given."""
-        attribute = next(each for each in self.element.settings if each.name == name)
+        attribute = self.element.setting(name)
+        assert attribute is not None
         self.fail(f"attribute '{name}' of <{self.element.name}> is missing", name, expected(attribute))
 
     def fail(self, message: str, attribute: str | None = None, expected: str | None = None) -> NoReturn:

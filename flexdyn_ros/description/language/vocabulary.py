@@ -12,7 +12,7 @@ without `shown`) is required. Parameters of nodes are declared in the same words
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar, dataclass_transform
@@ -102,13 +102,17 @@ class Element:
     def child(self, name: str) -> Element | None:
         return next((c for c in self.children if c.name == name), None)
 
+    def setting(self, name: str) -> Attribute | None:
+        """The attribute of that name, the text included."""
+        return next((a for a in self.settings if a.name == name), None)
+
     @property
     def settings(self) -> tuple[Attribute, ...]:
         """Attributes, and the text as if it were one."""
         return self.attributes if self.text is None else (*self.attributes, self.text)
 
 
-def declare(
+def _attribute(
     type: str,
     unit: str,
     meaning: str,
@@ -141,55 +145,55 @@ def declare(
 
 
 def number(unit: str, meaning: str, **more: Any) -> Any:
-    return declare("number", unit, meaning, **more)
+    return _attribute("number", unit, meaning, **more)
 
 
 def positive(unit: str, meaning: str, **more: Any) -> Any:
-    return declare("number", unit, meaning, above=0.0, **more)
+    return _attribute("number", unit, meaning, above=0.0, **more)
 
 
 def not_negative(unit: str, meaning: str, **more: Any) -> Any:
-    return declare("number", unit, meaning, least=0.0, **more)
+    return _attribute("number", unit, meaning, least=0.0, **more)
 
 
 def vector(unit: str, meaning: str, **more: Any) -> Any:
-    return declare("vector", unit, meaning, **more)
+    return _attribute("vector", unit, meaning, **more)
 
 
 def numbers(unit: str, meaning: str, **more: Any) -> Any:
-    return declare("numbers", unit, meaning, **more)
+    return _attribute("numbers", unit, meaning, **more)
 
 
 def integer(meaning: str, **more: Any) -> Any:
-    return declare("integer", "", meaning, **more)
+    return _attribute("integer", "", meaning, **more)
 
 
 def boolean(meaning: str, **more: Any) -> Any:
-    return declare("boolean", "", meaning, **more)
+    return _attribute("boolean", "", meaning, **more)
 
 
 def choice(choices: str, meaning: str, **more: Any) -> Any:
-    return declare("choice", "", meaning, choices=tuple(choices.split()), **more)
+    return _attribute("choice", "", meaning, choices=tuple(choices.split()), **more)
 
 
 def fraction(meaning: str, choices: str = "", **more: Any) -> Any:
-    return declare("station", "-", meaning, choices=tuple(choices.split()), **more)
+    return _attribute("station", "-", meaning, choices=tuple(choices.split()), **more)
 
 
 def reference(meaning: str, **more: Any) -> Any:
-    return declare("name", "", meaning, **more)
+    return _attribute("name", "", meaning, **more)
 
 
 def file_name(meaning: str, **more: Any) -> Any:
-    return declare("file", "", meaning, **more)
+    return _attribute("file", "", meaning, **more)
 
 
 def text(meaning: str, **more: Any) -> Any:
-    return declare("text", "", meaning, **more)
+    return _attribute("text", "", meaning, **more)
 
 
 def words(meaning: str, **more: Any) -> Any:
-    return declare("words", "", meaning, **more)
+    return _attribute("words", "", meaning, **more)
 
 
 def child(*records: type, default: Any = MISSING, attribute: str = "") -> Any:
@@ -221,6 +225,7 @@ def element(
 
     def made(cls: type[Record]) -> type[Record]:
         record: Any = dataclass(frozen=True, kw_only=kw_only)(cls)
+        record.__declared__ = tuple(_abouts(record))
         attributes = tuple(about for _, about in declared(record, Attribute))
         parts: dict[str, Element] = {}
         for _, part in declared(record, Part):
@@ -239,21 +244,24 @@ def element(
     return made
 
 
+def _abouts(record: Any) -> Iterator[tuple[str, Attribute | Part]]:
+    """(field, what is declared of it); an attribute without a name of its own has that of its field."""
+    for f in fields(record):
+        about = f.metadata.get(_DECLARED)
+        if isinstance(about, Attribute):
+            yield f.name, replace(about, name=about.name or f.name)
+        elif about is not None:
+            yield f.name, about
+
+
 def rule_of(record: type) -> Element:
     """The element that a class was declared as; TypeError if it was not."""
-    rule = record.__dict__.get("__element__")
+    rule: Element | None = record.__dict__.get("__element__")
     if rule is None:
         raise TypeError(f"{record.__name__} is no declared element: expected a class made by @element")
     return rule
 
 
-def declared(record: type, kind: type[Record]) -> list[tuple[str, Record]]:
-    """(field, Attribute) or (field, Part), as kind asks, of all fields of a record that are declared so."""
-    found: list[tuple[str, Any]] = []
-    for f in fields(record):
-        about = f.metadata.get(_DECLARED)
-        if isinstance(about, kind):
-            if isinstance(about, Attribute) and not about.name:
-                about = replace(about, name=f.name)
-            found.append((f.name, about))
-    return found
+def declared(record: Any, kind: type[Record]) -> list[tuple[str, Record]]:
+    """(field, Attribute) or (field, Part), by kind, of all fields of a record that are declared so."""
+    return [(name, about) for name, about in record.__declared__ if isinstance(about, kind)]

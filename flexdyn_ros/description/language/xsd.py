@@ -43,17 +43,17 @@ def _note(parent: etree._Element, text: str) -> None:
 
 def _add_types(root: etree._Element) -> None:
     """Numbers without NaN and infinity, vectors, names."""
-    _add(_restriction(_add(root, "simpleType", name="number"), "xs:double"), "pattern", value=_NUMBER)
-    _add(
-        _restriction(_add(root, "simpleType", name="integer"), "xs:integer"), "pattern", value=r"[+\-]?[0-9]+"
-    )
-    truth = _restriction(_add(root, "simpleType", name="truth"), "xs:token")
-    for word in ("true", "false"):
-        _add(truth, "enumeration", value=word)
-    _add(_restriction(_add(root, "simpleType", name="name"), "xs:token"), "minLength", value="1")
+
+    def add(name: str, base: str, facet: str, value: str) -> None:
+        _add(_restriction(_add(root, "simpleType", name=name), base), facet, value=value)
+
+    add("number", "xs:double", "pattern", _NUMBER)
+    add("integer", "xs:integer", "pattern", r"[+\-]?[0-9]+")
+    _add_words(_add(root, "simpleType", name="truth"), ("true", "false"))
+    add("name", "xs:token", "minLength", "1")
     _add(_add(root, "simpleType", name="list"), "list", itemType="number")
-    _add(_restriction(_add(root, "simpleType", name="vector"), "list"), "length", value="3")
-    _add(_restriction(_add(root, "simpleType", name="numbers"), "list"), "minLength", value="1")
+    add("vector", "list", "length", "3")
+    add("numbers", "list", "minLength", "1")
 
 
 def _restriction(simple: etree._Element, base: str) -> etree._Element:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import hypot, inf
 from typing import NoReturn
 
-from flexdyn_ros.description.elements.description import Inertial, Joint, Limit, Link, Mimic
+from flexdyn_ros.description.elements.description import ZERO, Inertia, Inertial, Joint, Limit, Link, Mimic
 from flexdyn_ros.description.language.mistakes import part
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.inertia import check_inertia
@@ -21,7 +21,6 @@ from flexdyn_ros.description.urdf.markup import (
 )
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-_ZERO = (0.0, 0.0, 0.0)
 # what URDF knows, by element: other words are left to other tools, unless they look like a typing mistake
 _IN_LINK: dict[str, tuple[str, ...]] = {"inertial": (), "visual": (), "collision": ()}
 _IN_JOINT = {
@@ -35,7 +34,6 @@ _IN_JOINT = {
     "mimic": ("joint", "multiplier", "offset"),
     "safety_controller": (),
 }
-Inertia = tuple[float, float, float, float, float, float]
 Hints = dict[str, str]
 #: unknown words that are compared with those of URDF
 _MOST_HINTS = 500
@@ -129,7 +127,7 @@ def _read_inertial(doc: Document, link: str, element: Element, warnings: list[st
         inertia = read_tensor(doc, tensor)
         label = f"link '{link}', line {line_of(tensor)}"
         check_inertia(_fail_at(doc, tensor), label, mass, inertia, warnings)
-    return Inertial(mass, vector(doc, origin, "xyz", _ZERO), vector(doc, origin, "rpy", _ZERO), inertia)
+    return Inertial(mass, vector(doc, origin, "xyz", ZERO), vector(doc, origin, "rpy", ZERO), inertia)
 
 
 def _fail_at(doc: Document, element: Element) -> Callable[..., NoReturn]:
@@ -158,8 +156,8 @@ def _read_joint(doc: Document, name: str, element: Element, warnings: list[str])
         type=kind,
         parent=_link_of(doc, element, "parent"),
         child=_link_of(doc, element, "child"),
-        xyz=vector(doc, origin, "xyz", _ZERO),
-        rpy=vector(doc, origin, "rpy", _ZERO),
+        xyz=vector(doc, origin, "xyz", ZERO),
+        rpy=vector(doc, origin, "rpy", ZERO),
         axis=_read_axis(doc, element, kind),
         limit=_read_limit(doc, element, kind, warnings),
         damping=_not_negative(doc, dynamics, "damping"),

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from flexdyn_ros.control.goal_watch import STOPPED
 from flexdyn_ros.description.language.vocabulary import (
-    Attribute,
     boolean,
     choice,
     element,
@@ -16,7 +15,7 @@ from flexdyn_ros.description.language.vocabulary import (
     text,
     words,
 )
-from flexdyn_ros.nodes.ros.declaration import Family
+from flexdyn_ros.nodes.ros.declaration import Family, family
 from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
 
 __all__ = [
@@ -32,53 +31,26 @@ __all__ = [
 
 _OF_GOALS = "of ~/follow_joint_trajectory: "
 #: names and defaults are those of joint_trajectory_controller (ros2_controllers)
-CONSTRAINTS = Family(
+CONSTRAINTS = family(
     "constraints",
+    ("goal_time", "s", f"{_OF_GOALS}by which a goal may be late; 0: no limit", 0.0),
     (
-        Attribute(
-            "goal_time",
-            "number",
-            f"{_OF_GOALS}by which a goal may be late; 0: it is waited for",
-            "s",
-            0.0,
-            least=0.0,
-        ),
-        Attribute(
-            "stopped_velocity_tolerance",
-            "number",
-            f"{_OF_GOALS}velocity below which a joint has arrived; 0: any",
-            "rad/s, m/s",
-            STOPPED,
-            least=0.0,
-        ),
-        Attribute(
-            "NAME.trajectory",
-            "number",
-            f"{_OF_GOALS}how far joint NAME may be from its path; 0: any",
-            "rad, m",
-            0.0,
-            least=0.0,
-        ),
-        Attribute(
-            "NAME.goal",
-            "number",
-            f"{_OF_GOALS}how far joint NAME may be from its goal; 0: any",
-            "rad, m",
-            0.0,
-            least=0.0,
-        ),
+        "stopped_velocity_tolerance",
+        "rad/s, m/s",
+        f"{_OF_GOALS}velocity below which a joint has arrived; 0: any",
+        STOPPED,
     ),
+    ("NAME.trajectory", "rad, m", f"{_OF_GOALS}how far joint NAME may be from its path; 0: any", 0.0),
+    ("NAME.goal", "rad, m", f"{_OF_GOALS}how far joint NAME may be from its goal; 0: any", 0.0),
 )
 
 
 def _gains(p_unit: str, d_unit: str) -> Family:
     derived = "of joint NAME; -1: from bandwidth and damping_ratio"
-    return Family(
+    return family(
         "gains",
-        (
-            Attribute("NAME.p", "number", f"position gain {derived}", p_unit, -1.0, least=0.0),
-            Attribute("NAME.d", "number", f"velocity gain {derived}", d_unit, -1.0, least=0.0),
-        ),
+        ("NAME.p", p_unit, f"position gain {derived}", -1.0),
+        ("NAME.d", d_unit, f"velocity gain {derived}", -1.0),
     )
 
 
@@ -116,7 +88,7 @@ class PdControllerParameters(ControllerParameters):
         default="auto",
     )
     state_rate_hz: float = number(
-        "Hz", "rate of joint_states that auto reckons with", within=(0.1, 10000.0), default=100.0
+        "Hz", "rate of joint_states that auto assumes", within=(0.1, 10000.0), default=100.0
     )
     gravity_compensation: bool = boolean(
         "add the efforts that hold the robot at the target, in the shape that its weight bends it to",
@@ -132,7 +104,9 @@ class PdControllerParameters(ControllerParameters):
 @element("input_shaper", "Parameters of `input_shaper`.")
 class InputShaperParameters(PdControllerParameters):
     shaper: str = choice(
-        "zv zvd", "two impulses per mode, or three that bear a wrong frequency better", default="zv"
+        "zv zvd",
+        "two impulses per mode, or three, which tolerate a larger error of the frequency",
+        default="zv",
     )
     shaped_modes: int = integer(
         "how many of the lowest lightly damped modes are shaped, when frequencies are not given",
@@ -159,7 +133,7 @@ class ComputedTorqueParameters(ControllerParameters):
     )
     robot: str = text("name of the robot at that service; empty: its only one", default="")
     answer_timeout: float = number(
-        "s", "after which an answer is taken for lost and asked for again", within=(0.001, 10.0), default=0.05
+        "s", "after which a request without an answer is repeated", within=(0.001, 10.0), default=0.05
     )
     deflection_compensation: bool = boolean(
         "links that bend: efforts for the shape their weight bends them to, not for the straight one",
@@ -188,7 +162,7 @@ class FeedForwardParameters(RobotParameters, LifecycleParameters):
     )
     actuator_lag: float = number(
         "s",
-        "how late the forces come: the feed-forward looks so far ahead, and half a period of the states",
+        "delay of the forces; the feed-forward leads by it and by half a period of the states",
         within=(0.0, 1.0),
         default=0.0,
     )
@@ -208,7 +182,7 @@ class PlatformControllerParameters(FeedForwardParameters):
 class SoftArmControllerParameters(FeedForwardParameters):
     tip_target: str = choice(
         "position pose",
-        "what of the poses of ~/tip_trajectory the tip is to have: the position alone, or all",
+        "which part of the poses of ~/tip_trajectory the tip tracks: the position alone, or all",
         default="position",
     )
     output: str = choice(

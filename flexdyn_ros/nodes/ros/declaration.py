@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from flexdyn_ros.description.language.vocabulary import Attribute, declared, rule_of
 
-__all__ = ["Family", "ParameterError", "check_changes", "declare", "declare_family", "names_of"]
+__all__ = ["Family", "ParameterError", "check_changes", "declare", "declare_family", "family", "names_of"]
 
 Record = TypeVar("Record")
 
@@ -26,6 +26,15 @@ class Family(NamedTuple):
 
     prefix: str
     attributes: tuple[Attribute, ...]
+
+
+def family(prefix: str, *rows: tuple[str, str, str, float | None], least: float | None = 0.0) -> Family:
+    """A family of these numbers: (name below the prefix, unit, meaning, default).
+
+    A default of None depends on the robot.
+    """
+    made = [Attribute(name, "number", text, unit, first, least=least) for name, unit, text, first in rows]
+    return Family(prefix, tuple(made))
 
 
 def names_of(record: type) -> tuple[str, ...]:
@@ -67,7 +76,7 @@ def check_changes(record: type, changes: list[Any]) -> dict[str, Any]:
     return {live[each.name][0]: _checked(each.name, each.value, live[each.name][1]) for each in known}
 
 
-def declare_family(node: Any, family: Family, names: Iterable[str]) -> dict[str, float]:
+def declare_family(node: Any, of: Family, names: Iterable[str]) -> dict[str, float]:
     """Declare the parameters of a family for these coordinates; values by name below the prefix.
 
     names: a mapping where the defaults depend on the coordinate.
@@ -79,10 +88,10 @@ def declare_family(node: Any, family: Family, names: Iterable[str]) -> dict[str,
     """
     abouts = {
         about.name.replace("NAME", name): (name, about)
-        for about in family.attributes
+        for about in of.attributes
         for name in (names if "NAME" in about.name else ("",))
     }
-    start = family.prefix + "."
+    start = of.prefix + "."
     for given in node._parameter_overrides:
         if given.startswith(start) and given.removeprefix(start) not in abouts:
             expected = f"expected one of {', '.join(abouts)}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from flexdyn_ros.description.language.vocabulary import (
-    Attribute,
     boolean,
     choice,
     element,
@@ -15,23 +14,20 @@ from flexdyn_ros.description.language.vocabulary import (
     words,
 )
 from flexdyn_ros.nodes.controllers.parameters import CONSTRAINTS
-from flexdyn_ros.nodes.ros.declaration import Family, ParameterError
+from flexdyn_ros.nodes.ros.declaration import Family, ParameterError, family
 from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
 
 __all__ = ["DAMPING", "POSITIONS", "STIFFNESS", "VELOCITIES", "SimulatorParameters", "steps_per_force"]
 
 
-def _of_coordinates(prefix: str, unit: str, meaning: str, least: float | None = None) -> Family:
-    """A number for each coordinate, whose default depends on the robot."""
-    return Family(prefix, (Attribute("NAME", "number", meaning, unit, least=least),))
-
-
 _AFTER_START = "of coordinate NAME after start and reset"
 _SERVO = "of joint NAME; default as in docs/nodes.md"
-POSITIONS = _of_coordinates("initial.positions", "rad, m", f"position {_AFTER_START}")
-VELOCITIES = _of_coordinates("initial.velocities", "rad/s, m/s", f"velocity {_AFTER_START}")
-STIFFNESS = _of_coordinates("servo.stiffness", "N m/rad, N/m", f"position gain {_SERVO}", 0.0)
-DAMPING = _of_coordinates("servo.damping", "N m s/rad, N s/m", f"velocity gain {_SERVO}", 0.0)
+POSITIONS = family("initial.positions", ("NAME", "rad, m", f"position {_AFTER_START}", None), least=None)
+VELOCITIES = family(
+    "initial.velocities", ("NAME", "rad/s, m/s", f"velocity {_AFTER_START}", None), least=None
+)
+STIFFNESS = family("servo.stiffness", ("NAME", "N m/rad, N/m", f"position gain {_SERVO}", None))
+DAMPING = family("servo.damping", ("NAME", "N m s/rad, N s/m", f"velocity gain {_SERVO}", None))
 
 
 @element("simulator", "Parameters of `simulator`.")

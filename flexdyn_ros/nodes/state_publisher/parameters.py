@@ -29,10 +29,10 @@ class StatePublisherParameters(RobotParameters, LifecycleParameters):
     ghost: bool = boolean("show undeformed links, transparent", live=True, default=True)
     legend: bool = boolean("show a bar of the colours with the values at its ends", live=True, default=True)
     trace_duration: float = number(
-        "s", "how long the way of the tip stays to be seen; 0: no trace", within=(0.0, 3600.0), default=5.0
+        "s", "how long the path of the tip stays visible; 0: no trace", within=(0.0, 3600.0), default=5.0
     )
     trace_frame: str = text(
-        "link whose way is shown; empty: the one after the most joints, none of a platform", default=""
+        "link whose path is shown; empty: the one after the most joints, none of a platform", default=""
     )
     marker_frequency: float = number(
         "Hz", "greatest rate of deformation_markers", within=(0.1, 1000.0), default=30.0
