@@ -7,22 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from flexdyn_ros.nodes.launching import argument
+
 __all__ = ["rviz_action", "rviz_arguments"]
 
 
 def rviz_arguments() -> list[Any]:
     """`rviz` and `rviz_config_file`."""
-    from launch.actions import DeclareLaunchArgument
-
+    file = "configuration of rviz; empty: that of the robot's family in share/flexdyn_ros/rviz"
     return [
-        DeclareLaunchArgument(
-            "rviz", default_value="false", description="start rviz", choices=["true", "false"]
-        ),
-        DeclareLaunchArgument(
-            "rviz_config_file",
-            default_value="",
-            description="configuration of rviz; empty: that of the robot's family in share/flexdyn_ros/rviz",
-        ),
+        argument("rviz", "false", "start rviz", ["true", "false"]),
+        argument("rviz_config_file", "", file),
     ]
 
 

@@ -15,7 +15,7 @@ from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
 from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
 from flexdyn_ros.errors import ConvergenceError, SingularityError, StateError
-from flexdyn_ros.nodes.controllers.controller import Controller, Topic, controller_state, state_point
+from flexdyn_ros.nodes.controllers.controller import Controller, Topic, state_point
 from flexdyn_ros.nodes.controllers.follow_trajectory import FollowJointTrajectoryAction, Motion
 from flexdyn_ros.nodes.controllers.goal_tolerances import declared_tolerances
 from flexdyn_ros.nodes.controllers.trajectory import (
@@ -163,7 +163,6 @@ class JointController(Controller):
         self._action = FollowJointTrajectoryAction(self, self, declared_tolerances(self, self._joints))
         self._doors.append(self._action)
         self._commands = self.advertise(JointState, "joint_commands")
-        self._state = self.advertise(JointTrajectory, "~/controller_state")
         return (
             (JointState, "joint_states", self.take_state, NEWEST),
             (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
@@ -297,7 +296,7 @@ class JointController(Controller):
             state_point(error[self._rows], (v_d - v)[self._rows]),
             self._output_point(targets),
         )
-        self._state.publish(controller_state(self._joints, self._stamp, points))
+        self.tell_state(self._joints, points)
 
     def _rows_of(self, output: Output) -> dict[str, np.ndarray]:
         """The arrays (k,) of a command, by field of the message."""

@@ -149,7 +149,3 @@ def main(args: list[str] | None = None) -> None:
     if "FLEXDYN_THREADS" not in os.environ:
         set_batch_threads(cores_for_long_work())
     sys.exit(run(DynamicsServer, args))
-
-
-if __name__ == "__main__":
-    main()

@@ -223,7 +223,3 @@ class HydraulicActuators(ManagedNode):
 
 
 main = executable(HydraulicActuators)
-
-
-if __name__ == "__main__":
-    main()

@@ -435,7 +435,3 @@ class Simulator(ManagedNode):
 
 
 main = executable(Simulator)
-
-
-if __name__ == "__main__":
-    main()

@@ -156,7 +156,3 @@ def _base_transform(robot: Any, prefix: str) -> TransformStamped | None:
 
 
 main = executable(StatePublisher)
-
-
-if __name__ == "__main__":
-    main()
