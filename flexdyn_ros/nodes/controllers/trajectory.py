@@ -79,10 +79,7 @@ class JointPath:
         _, position, velocity, _ = on_spline(self.times, self.coefficients, time)
         if self.effort is None:
             return position, velocity, None
-        share = (min(max(time, self.times[0]), self.end) - self.times[i]) / (
-            self.times[i + 1] - self.times[i]
-        )
-        return position, velocity, (1.0 - share) * self.effort[i] + share * self.effort[i + 1]
+        return position, velocity, np.array([np.interp(time, self.times, tau) for tau in self.effort.T])
 
     def point_at(self, time: float, points: int) -> int:
         """Index of the point, of those of the message, that is moved to at a time; the last one holds."""
@@ -107,12 +104,10 @@ def on_spline(
     polynomial, of coefficients (n - 1, d, k); the ends hold beyond them, at rest."""
     inside = min(max(time, times[0]), times[-1])
     i = min(int(np.searchsorted(times, inside, side="right")) - 1, len(coefficients) - 1)
-    s = inside - times[i]
-    x, v, a = np.zeros((3, coefficients.shape[2]))
-    for c in coefficients[i][::-1]:
-        a = a * s + 2.0 * v
-        v = v * s + x
-        x = x * s + c
+    c, k = coefficients[i], np.arange(coefficients.shape[1])
+    powers = (inside - times[i]) ** k
+    x, v = powers @ c, (k[1:] * powers[:-1]) @ c[1:]
+    a = (k[2:] * k[1:-1] * powers[:-2]) @ c[2:]
     return (i, x, v, a) if inside == time else (i, x, np.zeros_like(v), np.zeros_like(a))
 
 
