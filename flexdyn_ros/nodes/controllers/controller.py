@@ -67,7 +67,7 @@ class Controller(ManagedNode):
     # ---- life cycle ----
 
     def setup(self) -> None:
-        self._robot = load_robot(self, self._settings).robot
+        self._robot = load_robot(self, self._settings)
         self._state = self.advertise(JointTrajectory, "~/controller_state")
         topics = tuple(self.prepare(self._robot))
         for kind, topic, callback, qos in topics:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -49,17 +49,20 @@ class Output(NamedTuple):
 Send = Callable[[Output, tuple[np.ndarray, np.ndarray, np.ndarray]], None]
 
 
-class Law(Protocol):
+class Law:
     """A control law on a robot whose elastic coordinates are not measured."""
 
     def begin(self, q: np.ndarray) -> None:
         """Get ready for motion that starts at rest at q (nq,)."""
+        raise NotImplementedError
 
     def act(self, t: float, q: np.ndarray, v: np.ndarray, reference: Reference, send: Send) -> None:
         """Call send, now or later, with the output for a measured state."""
+        raise NotImplementedError
 
     def shaper(self, q: np.ndarray) -> Shaper | None:
         """What references are to be convolved with when they end at q (nq,); None: nothing."""
+        return None
 
 
 class Gains:
