@@ -69,11 +69,8 @@ class Command:
         """The same with the joints of the path free."""
         if self.path is None:
             return self
-        rows = self.path.rows
-        off = {name: getattr(self, name).copy() for name in ("has_effort", "has_position", "has_velocity")}
-        for array in off.values():
-            array[rows] = False
-        return replace(self, **off, path=None)
+        off = {"has_effort": False, "has_position": False, "has_velocity": False}
+        return replace(self, path=None).with_rows(self.path.rows, **off)
 
 
 @dataclass(frozen=True)
