@@ -25,7 +25,7 @@ from flexdyn_ros.nodes.controllers.trajectory import (
     along,
     read_path,
 )
-from flexdyn_ros.nodes.ros.conversions import checked_numbers, doubles
+from flexdyn_ros.nodes.ros.conversions import doubles
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
 from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.simulator.simulation import default_gains
@@ -194,10 +194,16 @@ class JointController(Controller):
         missing = [joint for joint in self._joints if joint not in at]
         if missing:
             raise ValueError(f"name lacks {', '.join(missing)}")
-        known = [c for name, c in self._coordinates.items() if name in at]
-        rows, size = [at[c.name] for c in known], len(message.name)
-        q[[c.q_index for c in known]] = checked_numbers("position", message.position, size, only=rows)
-        v[[c.v_index for c in known]] = checked_numbers("velocity", message.velocity, size, only=rows)
+        position, velocity = message.position, message.velocity
+        for field, given in (("position", position), ("velocity", velocity)):
+            if len(given) != len(at):
+                raise ValueError(f"{field} has {len(given)} numbers, expected {len(at)}")
+        for name, c in self._coordinates.items():
+            i = at.get(name)
+            if i is not None:
+                q[c.q_index], v[c.v_index] = position[i], velocity[i]
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            raise ValueError("position or velocity holds numbers that are not finite")
         return q, v
 
     def _on_trajectory(self, message: JointTrajectory) -> None:

@@ -287,8 +287,8 @@ class CommandBook:
             self._begin(q)
         command = self._command
         if self._timeout > 0.0:
-            given = command.sim_time, command.wall_time
-            stale = is_stale(given, (sim_time, wall_time), self._timeout)
+            ages = sim_time - command.sim_time, wall_time - command.wall_time
+            stale = is_stale(self._timeout, *ages)
             if stale.any():
                 command = self._make_safe(command, np.flatnonzero(stale), q)
         if command.path is not None:
