@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from flexdyn_ros.nodes.launching import argument
-
 __all__ = ["rviz_action", "rviz_arguments"]
 
 
 def rviz_arguments() -> list[Any]:
     """`rviz` and `rviz_config_file`."""
+    from flexdyn_ros.nodes.launching import argument
+
     file = "configuration of rviz; empty: that of the robot's family in share/flexdyn_ros/rviz"
     return [
         argument("rviz", "false", "start rviz", ["true", "false"]),
