@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from flexdyn_interfaces.srv import InverseDynamics
-from flexdyn_ros.control.input_shaping import Shaper
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.static_shape import StaticShape
-from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Output, Send
+from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Law, Output, Send
 from flexdyn_ros.nodes.controllers.parameters import ComputedTorqueParameters
 from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of
 from flexdyn_ros.nodes.ros.managed import executable
@@ -22,7 +21,7 @@ __all__ = ["ServiceLaw", "main", "make_node"]
 ZERO, STATIC = 1, 2
 
 
-class ServiceLaw:
+class ServiceLaw(Law):
     """tau = ID(q, v, a_d + P (q_d - q) + D (v_d - v)), by the dynamics server, one request at a time.
 
     Elastic coordinates are not measured: the server takes them as at rest, bent by the weight or straight,
@@ -58,9 +57,6 @@ class ServiceLaw:
         self._asked = time.monotonic()
         self._waiting = future = self._client.call_async(request)
         future.add_done_callback(lambda done: self._on_answer(done, wanted, send))
-
-    def shaper(self, q: np.ndarray) -> Shaper | None:
-        return None
 
     def _on_answer(self, future: Any, wanted: Any, send: Send) -> None:
         if future is not self._waiting:

@@ -11,7 +11,7 @@ from flexdyn_ros.control.closed_loop import closed_loop_modes
 from flexdyn_ros.control.input_shaping import Shaper, shaper_of
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.static_shape import StaticShape
-from flexdyn_ros.nodes.controllers.joint_controller import JointController, Send
+from flexdyn_ros.nodes.controllers.joint_controller import JointController, Law, Send
 from flexdyn_ros.nodes.controllers.parameters import InputShaperParameters
 from flexdyn_ros.nodes.pd_controller import PdLaw
 from flexdyn_ros.nodes.ros.declaration import ParameterError
@@ -23,7 +23,7 @@ __all__ = ["ShapedLaw", "main", "make_node"]
 WELL_DAMPED = 0.4
 
 
-class ShapedLaw:
+class ShapedLaw(Law):
     """`PdLaw`, and a shaper for the lightly damped modes of the arm under its feedback."""
 
     def __init__(self, node: Any, robot: Any, joints: tuple[str, ...], settings: Any) -> None:

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.control.input_shaping import Shaper
 from flexdyn_ros.control.pd import pd
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.sampled_feedback import DELAYS, sampled_growth
 from flexdyn_ros.control.static_shape import StaticShape
-from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Output, Send
+from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Law, Output, Send
 from flexdyn_ros.nodes.controllers.parameters import PdControllerParameters
 from flexdyn_ros.nodes.ros.managed import executable
 
 __all__ = ["PdLaw", "main", "make_node"]
 
 
-class PdLaw:
+class PdLaw(Law):
     """`control.pd` with gains about the configuration at which motion begins; or, where the robot's servos
     close the loop, the reference with the efforts that hold it."""
 
@@ -103,9 +102,6 @@ class PdLaw:
         would_do = others and self._growth(q, P, D) < 0.0
         advice = f"gains that hold it: {others}" if would_do else "lower the bandwidth or raise state_rate_hz"
         self._node.warn_of_growth(growth, advice)
-
-    def shaper(self, q: np.ndarray) -> Shaper | None:
-        return None
 
 
 make_node = partial(JointController, "pd_controller", PdControllerParameters, PdLaw)

@@ -33,17 +33,12 @@ def rviz_configuration(description: RobotDescription) -> Path:
 
 def rviz_arguments() -> list[Any]:
     """`rviz` and `rviz_config_file`."""
-    from launch.actions import DeclareLaunchArgument
+    from flexdyn_ros.nodes.launching import argument
 
+    file = "configuration of rviz; empty: that of the robot's family in share/flexdyn_ros/rviz"
     return [
-        DeclareLaunchArgument(
-            "rviz", default_value="false", description="start rviz", choices=["true", "false"]
-        ),
-        DeclareLaunchArgument(
-            "rviz_config_file",
-            default_value="",
-            description="configuration of rviz; empty: that of the robot's family in share/flexdyn_ros/rviz",
-        ),
+        argument("rviz", "false", "start rviz", ["true", "false"]),
+        argument("rviz_config_file", "", file),
     ]
 
 

@@ -21,7 +21,7 @@ import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicState, LinkDeflections  # noqa: E402
 from flexdyn_ros.expanded.colour_scale import colours_of  # noqa: E402
 from flexdyn_ros.nodes.simulator.extras.deflections import deflection_message  # noqa: E402
-from flexdyn_ros.nodes.state_publisher.deflection_bytes import DeflectionReader, read_deflections  # noqa: E402
+from flexdyn_ros.nodes.state_publisher.deflection_bytes import DeflectionReader  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.deformation_mesh import DeformationMesh  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.leg_markers import LegMarkers  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters  # noqa: E402
@@ -40,6 +40,11 @@ def bytes_of(robot, q, seconds=3):
     message = deflection_message(robot, robot.deflections(q))
     message.header.stamp = Time(sec=seconds, nanosec=7)
     return message, bytes(serialize_message(message))
+
+
+def read_deflections(data):
+    """Stamp and links of a single message."""
+    return DeflectionReader().read(data)
 
 
 def settings(**values):

@@ -74,6 +74,29 @@ def test_the_end_is_held_at_rest():
     assert effort is None
 
 
+def test_efforts_are_interpolated_between_the_points_and_held_beyond_them():
+    message = trajectory([1.0, 3.0], [(1.0, 2.0), (0.0, 0.0)])
+    for point, effort in zip(message.points, ([10.0, 0.0], [30.0, -4.0]), strict=True):
+        point.effort = effort
+    path = read_path(message, ROWS, 0.0, HERE, SPEED)
+    for time, effort in ((0.5, [10.0, 0.0]), (1.0, [10.0, 0.0]), (2.5, [25.0, -3.0]), (9.0, [30.0, -4.0])):
+        assert path.at(time)[2].tolist() == pytest.approx(effort)
+
+
+def test_motion_is_position_with_its_first_and_second_derivative():
+    rng = np.random.default_rng(0)
+    x, v, a = rng.normal(size=(3, 3, 2))
+    path = read_path(trajectory([1.0, 2.5, 3.0], x, v, a), ROWS, 0.0, HERE, SPEED)
+    h = 1e-4
+    for time in (0.3, 1.7, 2.8):
+        before, (position, velocity, acceleration), after = (path.motion(time + d) for d in (-h, 0.0, h))
+        np.testing.assert_array_equal(position, path.at(time)[0])
+        # differences are off by h^2 and rounding / h
+        np.testing.assert_allclose(velocity, (after[0] - before[0]) / (2 * h), atol=1e-5)
+        np.testing.assert_allclose(acceleration, (after[1] - before[1]) / (2 * h), atol=1e-4)
+    assert not np.any(path.motion(path.end)[2])
+
+
 def test_no_points_mean_stop_here():
     path = read_path(JointTrajectory(joint_names=["a"]), ROWS, 3.0, HERE, SPEED)
     assert path.at(9.0)[0].tolist() == [0.1]

@@ -158,3 +158,18 @@ def test_auto_is_rk4_unless_the_joints_are_too_fast_for_it():
     stepper.set_servo(1e5, 1e3)
     assert stepper.method == "rosenbrock"
     assert stepper.advance(10) == OK
+
+
+@pytest.mark.parametrize("method", ["dop853", "bdf"])
+def test_a_law_without_sampling_is_recorded_as_it_acts_at_the_samples(method):
+    robot = double_pendulum()
+
+    def law(t, q, v):
+        return np.array([3.0 * np.cos(5.0 * t) - 0.5 * v[0], -0.2 * q[1]])
+
+    run = flexdyn_ros.simulate(
+        robot, 0.5, [0.4, -0.2], control=flexdyn_ros.continuous(law), method=method, sample=0.05
+    )
+    expected = [law(t, q, v) for t, q, v in zip(run.t, run.q, run.v, strict=True)]
+    np.testing.assert_allclose(run.tau, expected, atol=1e-12)
+    assert not run.saturated.any()

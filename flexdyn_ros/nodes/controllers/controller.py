@@ -22,7 +22,7 @@ from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 
-__all__ = ["Controller", "FeedForwardController", "Topic", "controller_state", "state_point"]
+__all__ = ["Controller", "FeedForwardController", "Topic", "state_point"]
 
 #: kind, name, callback and QoS of a topic that is heard
 Topic = tuple[Any, str, Callable[[Any], None], Any]
@@ -67,7 +67,8 @@ class Controller(ManagedNode):
     # ---- life cycle ----
 
     def setup(self) -> None:
-        self._robot = load_robot(self, self._settings).robot
+        self._robot = load_robot(self, self._settings)
+        self._state = self.advertise(JointTrajectory, "~/controller_state")
         topics = tuple(self.prepare(self._robot))
         for kind, topic, callback, qos in topics:
             self.subscribe(kind, topic, callback, qos)
@@ -145,6 +146,12 @@ class Controller(ManagedNode):
         self.get_logger().error("the law gives numbers that are not finite", throttle_duration_sec=1.0)
         return False
 
+    def tell_state(self, names: Iterable[str], points: Iterable[Any]) -> None:
+        """~/controller_state: points of reference, feedback, error and output."""
+        state = JointTrajectory(joint_names=list(names), points=list(points))
+        state.header.stamp = self._stamp
+        self._state.publish(state)
+
     def warn_of_growth(self, growth: float, remedy: str) -> None:
         """Say that the closed loop is unstable: motion grows by so much per second."""
         self.get_logger().warning(
@@ -174,7 +181,6 @@ class FeedForwardController(Controller):
             0.5 / settings.state_rate_hz + settings.actuator_lag,
         )
         self._commands = self.advertise(kind, topic)
-        self._state = self.advertise(JointTrajectory, "~/controller_state")
 
     def act(self, t: float) -> None:
         wanted = self._timeline(t)
@@ -202,9 +208,10 @@ class FeedForwardController(Controller):
         q_d, v_d, a_d = wanted
         (x_d, rate_d), (x, rate) = actuator_motion(self._robot, q_d, v_d), self._measured
         more = {"accelerations": a_d} if x_d is q_d else {}
-        points = [state_point(x_d, rate_d, **more), state_point(x, rate), state_point(x_d - x, rate_d - rate)]
-        points.append(state_point(np.zeros(0), np.zeros(0), effort=efforts))
-        self._state.publish(controller_state(self._names, self._stamp, points))
+        reference = state_point(x_d, rate_d, **more)
+        error = state_point(x_d - x, rate_d - rate)
+        output = state_point(np.zeros(0), np.zeros(0), effort=efforts)
+        self.tell_state(self._names, (reference, state_point(x, rate), error, output))
 
 
 def state_point(positions: np.ndarray, velocities: np.ndarray, **more: np.ndarray) -> Any:
@@ -213,10 +220,3 @@ def state_point(positions: np.ndarray, velocities: np.ndarray, **more: np.ndarra
     for field, values in more.items():
         setattr(point, field, doubles(values))
     return point
-
-
-def controller_state(names: Iterable[str], stamp: Any, points: Iterable[Any]) -> Any:
-    """~/controller_state: reference, feedback, error and output."""
-    state = JointTrajectory(joint_names=list(names), points=list(points))
-    state.header.stamp = stamp
-    return state

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.action import CancelResponse
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -29,6 +28,7 @@ from flexdyn_ros.nodes.controllers.trajectory import (
     UnknownJointError,
 )
 from flexdyn_ros.nodes.ros.conversions import doubles
+from flexdyn_ros.nodes.ros.managed import goal_server
 from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR
 
 __all__ = ["FollowJointTrajectoryAction", "Motion", "Owner"]
@@ -102,16 +102,8 @@ class FollowJointTrajectoryAction:
         self._run: _Run | None = None
         #: why no goal is taken now; empty: goals are taken
         self._refused = "the node is not active, expected an active one"
-        self._server = ActionServer(
-            node,
-            FollowJointTrajectory,
-            "~/follow_joint_trajectory",
-            self._execute,
-            callback_group=ReentrantCallbackGroup(),
-            # a goal that is rejected could not say why
-            goal_callback=lambda goal: GoalResponse.ACCEPT,
-            cancel_callback=self._cancel,
-        )
+        name = "follow_joint_trajectory"
+        self._server = goal_server(node, FollowJointTrajectory, name, self._execute, self._cancel)
 
     # ---- what the owner calls ----
 

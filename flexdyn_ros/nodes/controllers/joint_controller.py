@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -15,7 +15,7 @@ from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
 from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
 from flexdyn_ros.errors import ConvergenceError, SingularityError, StateError
-from flexdyn_ros.nodes.controllers.controller import Controller, Topic, controller_state, state_point
+from flexdyn_ros.nodes.controllers.controller import Controller, Topic, state_point
 from flexdyn_ros.nodes.controllers.follow_trajectory import FollowJointTrajectoryAction, Motion
 from flexdyn_ros.nodes.controllers.goal_tolerances import declared_tolerances
 from flexdyn_ros.nodes.controllers.trajectory import (
@@ -25,7 +25,7 @@ from flexdyn_ros.nodes.controllers.trajectory import (
     along,
     read_path,
 )
-from flexdyn_ros.nodes.ros.conversions import checked_numbers, doubles
+from flexdyn_ros.nodes.ros.conversions import doubles
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
 from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.simulator.simulation import default_gains
@@ -49,17 +49,20 @@ class Output(NamedTuple):
 Send = Callable[[Output, tuple[np.ndarray, np.ndarray, np.ndarray]], None]
 
 
-class Law(Protocol):
+class Law:
     """A control law on a robot whose elastic coordinates are not measured."""
 
     def begin(self, q: np.ndarray) -> None:
         """Get ready for motion that starts at rest at q (nq,)."""
+        raise NotImplementedError
 
     def act(self, t: float, q: np.ndarray, v: np.ndarray, reference: Reference, send: Send) -> None:
         """Call send, now or later, with the output for a measured state."""
+        raise NotImplementedError
 
     def shaper(self, q: np.ndarray) -> Shaper | None:
         """What references are to be convolved with when they end at q (nq,); None: nothing."""
+        return None
 
 
 class Gains:
@@ -159,7 +162,6 @@ class JointController(Controller):
         self._action = FollowJointTrajectoryAction(self, self, declared_tolerances(self, self._joints))
         self._doors.append(self._action)
         self._commands = self.advertise(JointState, "joint_commands")
-        self._state = self.advertise(JointTrajectory, "~/controller_state")
         return (
             (JointState, "joint_states", self.take_state, NEWEST),
             (JointTrajectory, "~/joint_trajectory", self._on_trajectory, 10),
@@ -188,10 +190,16 @@ class JointController(Controller):
         missing = [joint for joint in self._joints if joint not in at]
         if missing:
             raise ValueError(f"name lacks {', '.join(missing)}")
-        known = [c for name, c in self._coordinates.items() if name in at]
-        rows, size = [at[c.name] for c in known], len(message.name)
-        q[[c.q_index for c in known]] = checked_numbers("position", message.position, size, only=rows)
-        v[[c.v_index for c in known]] = checked_numbers("velocity", message.velocity, size, only=rows)
+        position, velocity = message.position, message.velocity
+        for field, given in (("position", position), ("velocity", velocity)):
+            if len(given) != len(at):
+                raise ValueError(f"{field} has {len(given)} numbers, expected {len(at)}")
+        for name, c in self._coordinates.items():
+            i = at.get(name)
+            if i is not None:
+                q[c.q_index], v[c.v_index] = position[i], velocity[i]
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            raise ValueError("position or velocity holds numbers that are not finite")
         return q, v
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
@@ -293,7 +301,7 @@ class JointController(Controller):
             state_point(error[self._rows], (v_d - v)[self._rows]),
             self._output_point(targets),
         )
-        self._state.publish(controller_state(self._joints, self._stamp, points))
+        self.tell_state(self._joints, points)
 
     def _rows_of(self, output: Output) -> dict[str, np.ndarray]:
         """The arrays (k,) of a command, by field of the message."""

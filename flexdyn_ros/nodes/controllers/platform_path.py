@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, hermite
+from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, hermite, on_spline
 from flexdyn_ros.nodes.ros.conversions import duration_seconds, seconds_of
 
 __all__ = ["PosePath", "check_reach", "read_pose_path"]
@@ -41,18 +41,8 @@ class PosePath:
 
     def __call__(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pose (7,), twist and its rate (6,) at a time; the ends are held beyond them."""
-        inside = min(max(time, self.times[0]), self.times[-1])
-        i = min(int(np.searchsorted(self.times, inside, side="right")) - 1, len(self.coefficients) - 1)
-        s = inside - self.times[i]
-        d, v, a = np.zeros(6), np.zeros(6), np.zeros(6)
-        for c in self.coefficients[i][::-1]:
-            a = a * s + 2.0 * v
-            v = v * s + d
-            d = d * s + c
-        q = self.robot.integrate(self.poses[i], d, 1.0)
-        if inside != time:
-            return q, np.zeros(6), np.zeros(6)
-        return q, *_turning(d[:3], v, a)
+        i, d, v, a = on_spline(self.times, self.coefficients, time)
+        return self.robot.integrate(self.poses[i], d, 1.0), *_turning(d[:3], v, a)
 
 
 def _turning(theta: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -23,6 +23,7 @@ __all__ = [
     "UnknownJointError",
     "along",
     "hermite",
+    "on_spline",
     "read_path",
 ]
 
@@ -68,21 +69,17 @@ class JointPath:
         """Simulated time of the last point [s]."""
         return float(self.times[-1])
 
+    def motion(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Position, velocity and acceleration (k,) at a time; the ends hold beyond them, at rest."""
+        _, x, v, a = on_spline(self.times, self.coefficients, time)
+        return x, v, a if time < self.end else np.zeros_like(a)
+
     def at(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Position, velocity (k,) and feed-forward effort at a time; the ends hold beyond them, at rest."""
-        inside = min(max(time, self.times[0]), self.times[-1])
-        i = min(int(np.searchsorted(self.times, inside, side="right")) - 1, len(self.coefficients) - 1)
-        s = inside - self.times[i]
-        position, velocity = np.zeros(len(self.rows)), np.zeros(len(self.rows))
-        for c in self.coefficients[i][::-1]:
-            velocity = velocity * s + position
-            position = position * s + c
-        if inside != time:
-            velocity = np.zeros_like(velocity)
+        _, position, velocity, _ = on_spline(self.times, self.coefficients, time)
         if self.effort is None:
             return position, velocity, None
-        share = s / (self.times[i + 1] - self.times[i])
-        return position, velocity, (1.0 - share) * self.effort[i] + share * self.effort[i + 1]
+        return position, velocity, np.array([np.interp(time, self.times, tau) for tau in self.effort.T])
 
     def point_at(self, time: float, points: int) -> int:
         """Index of the point, of those of the message, that is moved to at a time; the last one holds."""
@@ -99,16 +96,19 @@ class JointPath:
             most = np.maximum(most, np.abs(speed).max(axis=0))
         return most
 
-    def acceleration(self, time: float) -> np.ndarray:
-        """Acceleration (k,) at a time; zero beyond the ends."""
-        second = np.zeros(len(self.rows))
-        if not self.times[0] <= time < self.times[-1]:
-            return second
-        i = min(int(np.searchsorted(self.times, time, side="right")) - 1, len(self.coefficients) - 1)
-        s, c = time - self.times[i], self.coefficients[i]
-        for power in range(len(c) - 1, 1, -1):
-            second = second * s + power * (power - 1) * c[power]
-        return second
+
+def on_spline(
+    times: np.ndarray, coefficients: np.ndarray, time: float
+) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
+    """The span of knots (n,) that a time lies in, and value, rate and second derivative (k,) of its
+    polynomial, of coefficients (n - 1, d, k); the ends hold beyond them, at rest."""
+    inside = min(max(time, times[0]), times[-1])
+    i = min(int(np.searchsorted(times, inside, side="right")) - 1, len(coefficients) - 1)
+    c, k = coefficients[i], np.arange(coefficients.shape[1])
+    powers = (inside - times[i]) ** k
+    x, v = powers @ c, (k[1:] * powers[:-1]) @ c[1:]
+    a = (k[2:] * k[1:-1] * powers[:-2]) @ c[2:]
+    return (i, x, v, a) if inside == time else (i, x, np.zeros_like(v), np.zeros_like(a))
 
 
 def read_path(
@@ -159,8 +159,7 @@ def along(path: JointPath, held: np.ndarray, columns: np.ndarray, nv: int) -> Re
 
     def reference(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         q, v, a = held.copy(), np.zeros(nv), np.zeros(nv)
-        q[columns], v[path.rows], _ = path.at(t)
-        a[path.rows] = path.acceleration(t)
+        q[columns], v[path.rows], a[path.rows] = path.motion(t)
         return q, v, a
 
     return reference

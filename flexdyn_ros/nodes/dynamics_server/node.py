@@ -65,7 +65,7 @@ class DynamicsServer(ManagedNode):
 
     def setup(self) -> None:
         loaded = [load_robot(self, source, name) for name, source in self._sources.items()]
-        self._robots = {one.robot.name: one.robot for one in loaded}
+        self._robots = {robot.name: robot for robot in loaded}
         for robot in self._robots.values():
             for warning in robot.warnings:
                 self.get_logger().warning(f"{robot.name}: {warning}")
@@ -82,7 +82,7 @@ class DynamicsServer(ManagedNode):
         self.repeat(0.2, self._desk.look_for_clients)
         self.report_by(self._health)
         if self._settings.publish_description:
-            self.latch("robot_description", loaded[0].text)
+            self.latch("robot_description", loaded[0].description.text)
         names = ", ".join(f"{r.name} ({r.kind}, {r.nv} coordinates)" for r in self._robots.values())
         self.get_logger().info(f"ready: {names}")
 
@@ -149,7 +149,3 @@ def main(args: list[str] | None = None) -> None:
     if "FLEXDYN_THREADS" not in os.environ:
         set_batch_threads(cores_for_long_work())
     sys.exit(run(DynamicsServer, args))
-
-
-if __name__ == "__main__":
-    main()

@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping
 from math import ceil, isfinite
 from typing import Any
 
-from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.action import CancelResponse
 from rclpy.task import Future
 
 import flexdyn_ros
@@ -29,6 +28,7 @@ from flexdyn_ros.nodes.dynamics_server.requests import (
     robot_of,
 )
 from flexdyn_ros.nodes.ros.conversions import doubles
+from flexdyn_ros.nodes.ros.managed import goal_server
 from flexdyn_ros.nodes.ros.turns import Turns
 
 __all__ = ["SimulateAction", "run_of"]
@@ -80,16 +80,7 @@ class SimulateAction:
         self._thread = threading.Thread(target=self._work, name="simulate", daemon=True)
         self._thread.start()
         self._timer = node.create_timer(FEEDBACK, self._tell)
-        self._server = ActionServer(
-            node,
-            Simulate,
-            "~/simulate",
-            self._execute,
-            callback_group=ReentrantCallbackGroup(),
-            # a goal that is rejected could not say why
-            goal_callback=lambda goal: GoalResponse.ACCEPT,
-            cancel_callback=self._cancel,
-        )
+        self._server = goal_server(node, Simulate, "simulate", self._execute, self._cancel)
 
     def resume(self) -> None:
         """Take goals."""

@@ -37,7 +37,7 @@ class HydraulicActuators(ManagedNode):
 
     def setup(self) -> None:
         settings = self._settings
-        description = load_robot(self, settings).robot.description
+        description = load_robot(self, settings).description
         hydraulics = Hydraulics.of(description)
         if hydraulics is None:
             raise UnsupportedError(f"robot '{description.name}' has no <hydraulics>; a <platform> may have")
@@ -223,7 +223,3 @@ class HydraulicActuators(ManagedNode):
 
 
 main = executable(HydraulicActuators)
-
-
-if __name__ == "__main__":
-    main()

@@ -270,8 +270,8 @@ class Actuation:
     def _told(self, now: float, blind: bool) -> tuple[bool, np.ndarray]:
         """What the valves do now: the command while it is fresh, else close, or lower."""
         assert self.cylinders is not None
-        too_old = is_stale((self._command_age.time,), (now,), self.limits.command_timeout)
-        stale = self._order is None or bool(too_old)
+        too_old = is_stale(self.limits.command_timeout, now - self._command_age.time)
+        stale = self._order is None or too_old
         self.counters.stale_commands += self._order is not None and stale and not self._command_age.stale
         self._command_age.stale = stale
         if blind:

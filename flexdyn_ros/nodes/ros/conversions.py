@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import copysign, isfinite, sqrt
+from math import copysign, sqrt
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,6 @@ __all__ = [
     "doubles",
     "duration_seconds",
     "dynamics_state",
-    "finite",
     "matrix_from_pose",
     "numbers_of",
     "places_of",
@@ -96,11 +95,6 @@ def places_of(
 def twice(names: Sequence[str]) -> str:
     """The first of the names that is there more than once."""
     return next(name for i, name in enumerate(names) if name in names[i + 1 :])
-
-
-def finite(values: Iterable[float]) -> bool:
-    """No NaN and no infinity among a few numbers."""
-    return all(isfinite(x) for x in values)
 
 
 # ---- time ----

@@ -16,6 +16,8 @@ from typing import Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.action import ActionServer, GoalResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -30,7 +32,7 @@ from flexdyn_ros.nodes.ros.queues import LATCHED, REQUESTS
 from flexdyn_ros.nodes.ros.silence import Silence
 from flexdyn_ros.nodes.ros.start_watch import joining
 
-__all__ = ["INACTIVE", "ManagedNode", "executable", "run"]
+__all__ = ["INACTIVE", "ManagedNode", "executable", "goal_server", "run"]
 
 #: why a service that needs an active node refuses
 INACTIVE = "the node is not active, expected an active one (lifecycle transition activate)"
@@ -190,6 +192,19 @@ class ManagedNode(LifecycleNode):
             self.get_logger().error(f"cannot {what}:\n{traceback.format_exc()}")
             return TransitionCallbackReturn.FAILURE
         return TransitionCallbackReturn.SUCCESS
+
+
+def goal_server(node: Any, kind: Any, name: str, execute: Any, cancel: Any) -> ActionServer:
+    """A server of an action ~/NAME that accepts every goal: one that is rejected could not be told why."""
+    return ActionServer(
+        node,
+        kind,
+        f"~/{name}",
+        execute,
+        callback_group=ReentrantCallbackGroup(),
+        goal_callback=lambda goal: GoalResponse.ACCEPT,
+        cancel_callback=cancel,
+    )
 
 
 def executable(make_node: Callable[[], ManagedNode]) -> Callable[..., None]:

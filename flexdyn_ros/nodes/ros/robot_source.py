@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -16,18 +15,10 @@ from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.queues import LATCHED
 from flexdyn_ros.nodes.ros.robot_parameters import RobotParameters
 
-__all__ = ["LoadedRobot", "load_robot", "parse_options"]
+__all__ = ["load_robot", "parse_options"]
 
 
-@dataclass(frozen=True)
-class LoadedRobot:
-    """A robot and the text that it was made of, the user's own."""
-
-    robot: Any
-    text: str
-
-
-def load_robot(node: Any, parameters: RobotParameters, name: str | None = None) -> LoadedRobot:
+def load_robot(node: Any, parameters: RobotParameters, name: str | None = None) -> Any:
     """The robot that the parameters of a node ask for; waits for the latched topic if they name neither text
     nor file.
 
@@ -43,14 +34,13 @@ def load_robot(node: Any, parameters: RobotParameters, name: str | None = None) 
     source = parameters.robot_description
     if not source and parameters.description_file:
         source, origin = parameters.description_file, "file"
-    robot = flexdyn_ros.load(
+    return flexdyn_ros.load(
         source or _from_topic(node, parameters),
         config=list(parameters.config_files) or None,
         options=parse_options(parameters.options) or None,
         name=name,
         origin=origin,
     )
-    return LoadedRobot(robot, robot.description.text)
 
 
 def _from_topic(node: Any, parameters: RobotParameters) -> str:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 __all__ = ["Silence", "is_stale"]
 
@@ -14,10 +11,13 @@ __all__ = ["Silence", "is_stale"]
 LONGEST, INTERVAL = 0.75, 0.25
 
 
-def is_stale(came: Sequence[Any], now: Sequence[float], limit: float) -> Any:
-    """Whether what came at some time is older than `limit` [s] by every clock: simulated time
-    pauses, and wall time goes on. came: times by each clock, numbers or arrays alike."""
-    return np.logical_and.reduce([time - then > limit for then, time in zip(came, now, strict=True)])
+def is_stale(limit: float, *ages: Any) -> Any:
+    """Whether something is older than `limit` [s] by every clock: simulated time pauses, and wall time goes
+    on. ages: by each clock, numbers or arrays alike."""
+    stale = ages[0] > limit
+    for age in ages[1:]:
+        stale = stale & (age > limit)
+    return stale
 
 
 class Silence:

@@ -69,11 +69,8 @@ class Command:
         """The same with the joints of the path free."""
         if self.path is None:
             return self
-        rows = self.path.rows
-        off = {name: getattr(self, name).copy() for name in ("has_effort", "has_position", "has_velocity")}
-        for array in off.values():
-            array[rows] = False
-        return replace(self, **off, path=None)
+        off = {"has_effort": False, "has_position": False, "has_velocity": False}
+        return replace(self, path=None).with_rows(self.path.rows, **off)
 
 
 @dataclass(frozen=True)
@@ -290,8 +287,8 @@ class CommandBook:
             self._begin(q)
         command = self._command
         if self._timeout > 0.0:
-            given = command.sim_time, command.wall_time
-            stale = is_stale(given, (sim_time, wall_time), self._timeout)
+            ages = sim_time - command.sim_time, wall_time - command.wall_time
+            stale = is_stale(self._timeout, *ages)
             if stale.any():
                 command = self._make_safe(command, np.flatnonzero(stale), q)
         if command.path is not None:

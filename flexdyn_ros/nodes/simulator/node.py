@@ -88,8 +88,7 @@ class Simulator(ManagedNode):
 
     def setup(self) -> None:
         settings = self._settings
-        loaded = load_robot(self, settings)
-        robot = loaded.robot
+        robot = load_robot(self, settings)
         for warning in robot.warnings:
             self.get_logger().warning(warning)
         self._simulation = self._make_simulation(robot)
@@ -106,7 +105,7 @@ class Simulator(ManagedNode):
             self, self._simulation, self._pace.between_ticks, self._telemetry.stamp
         )
         self.report_by(self._health)
-        self.latch("robot_description", loaded.text)
+        self.latch("robot_description", robot.description.text)
         self.latch("expanded/robot_description", self._telemetry.expanded_text)
         self._listen()
         self._serve()
@@ -436,7 +435,3 @@ class Simulator(ManagedNode):
 
 
 main = executable(Simulator)
-
-
-if __name__ == "__main__":
-    main()

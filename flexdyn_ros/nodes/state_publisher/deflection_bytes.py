@@ -17,7 +17,7 @@ from flexdyn_ros.nodes.ros.patched_message import HEADER, aligned
 from flexdyn_ros.simulation.recordings.cdr import Layout
 from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS, deflection_layout
 
-__all__ = ["Bent", "DeflectionReader", "Stamp", "read_deflections"]
+__all__ = ["Bent", "DeflectionReader", "Stamp"]
 
 
 class Stamp(NamedTuple):
@@ -80,11 +80,6 @@ class DeflectionReader:
             raise ValueError("a message that is not in little-endian CDR")
         self._layout, self._data = layout, room
         self._links = [_bent(layout, room, n, *link) for n, link in enumerate(links)]
-
-
-def read_deflections(data: bytes) -> tuple[Stamp, list[Bent]]:
-    """`DeflectionReader.read` of a single message."""
-    return DeflectionReader().read(data)
 
 
 #: fields of a LinkDeflection with an entry for each station

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 
 from flexdyn_interfaces.msg import DynamicsState
+from flexdyn_ros.nodes.ros.conversions import seconds_of
 from flexdyn_ros.nodes.ros.queues import NEWEST
+from flexdyn_ros.nodes.ros.short_lived import short_lived_node
 
 __all__ = ["Follower"]
 
@@ -32,14 +33,11 @@ class Follower:
     def __init__(self, robot: Any, heard: Callable[..., None], namespace: str = "") -> None:
         self._names = (list(robot.q_names), list(robot.v_names))
         self._heard = heard
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context)
-        self._node = rclpy.create_node("flexdyn_view", context=self._context)
+        self._stack = ExitStack()
+        self._node, self._executor = self._stack.enter_context(short_lived_node("flexdyn_view"))
         prefix = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
         self.topic = f"{prefix}/simulator/state"
         self._node.create_subscription(DynamicsState, self.topic, self._take, NEWEST)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._spin, name="follower", daemon=True)
         self._thread.start()
@@ -48,11 +46,10 @@ class Follower:
         """Stop listening."""
         self._ending.set()
         self._thread.join(5.0)
-        self._node.destroy_node()
-        self._context.try_shutdown()
+        self._stack.close()
 
     def _spin(self) -> None:
-        while self._context.ok() and not self._ending.is_set():
+        while self._node.context.ok() and not self._ending.is_set():
             self._executor.spin_once(timeout_sec=0.2)
 
     def _take(self, message: DynamicsState) -> None:
@@ -63,4 +60,4 @@ class Follower:
             return
         stamp = message.header.stamp
         q, v, tau = (np.array(x) for x in (message.positions, message.velocities, message.efforts))
-        self._heard(stamp.sec + 1e-9 * stamp.nanosec, q, v, tau)
+        self._heard(seconds_of(stamp), q, v, tau)

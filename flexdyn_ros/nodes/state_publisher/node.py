@@ -42,7 +42,7 @@ class StatePublisher(ManagedNode):
 
     def setup(self) -> None:
         settings = self._settings
-        robot = load_robot(self, settings).robot
+        robot = load_robot(self, settings)
         expanded = flexdyn_ros.expand(robot)
         self._transforms = JointTransforms(expanded.urdf, settings.frame_prefix)
         self._messages: dict[bytes, TransformMessage] = {}
@@ -156,7 +156,3 @@ def _base_transform(robot: Any, prefix: str) -> TransformStamped | None:
 
 
 main = executable(StatePublisher)
-
-
-if __name__ == "__main__":
-    main()

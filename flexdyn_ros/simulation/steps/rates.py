@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -14,29 +14,6 @@ from flexdyn_ros.simulation.steps.stepper import Stepper
 from flexdyn_ros.simulation.steps.workspace import free_bodies
 
 __all__ = ["HeldCommand", "Rates", "position_rates", "rates_of"]
-
-
-class Rates(Protocol):
-    """Rates at a time and state while efforts and wrenches are held."""
-
-    def set_efforts(self, tau: np.ndarray) -> None: ...
-
-    def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None: ...
-
-    def set_given(self, index: int, acceleration: float) -> None:
-        """Acceleration of the prescribed coordinate, held."""
-        ...
-
-    def rates(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """a (nv,), effort (nu,), power of efforts and wrenches, power dissipated [W]."""
-        ...
-
-
-def rates_of(robot: Robot, *, limits: str, saturate: bool) -> Rates:
-    """The fastest right-hand side for a robot."""
-    if robot.motion is not None:
-        return _CompiledRates(robot, limits, saturate)
-    return _VerbRates(robot, limits, saturate)
 
 
 class HeldCommand:
@@ -57,8 +34,8 @@ class HeldCommand:
         return self.tau if self.lag is None else self.lag.after(t - self._since, self.tau, self._force)
 
 
-class _CompiledRates:
-    """By the kernels of the fixed steps."""
+class CompiledRates:
+    """Rates at a time and state while efforts and wrenches are held, by the kernels of the fixed steps."""
 
     def __init__(self, robot: Robot, limits: str, saturate: bool) -> None:
         self._stepper = Stepper(robot, method="rk4", limits=limits, saturate=saturate)
@@ -67,18 +44,18 @@ class _CompiledRates:
         self._sizes = robot.nv, robot.nu
 
     def set_given(self, index: int, acceleration: float) -> None:
-        """See `Rates`."""
+        """Acceleration of the prescribed coordinate, held."""
         self._stepper.given[index] = acceleration
 
     def rates(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """See `Rates`."""
+        """a (nv,), effort (nu,), power of efforts and wrenches, power dissipated [W]."""
         a, effort, powers = np.empty(self._sizes[0]), np.empty(self._sizes[1]), np.empty(2)
         self._derivative(self._stepper._steps, t, q, v, a, effort, powers)
         return a, effort, float(powers[0]), float(powers[1])
 
 
-class _VerbRates:
-    """By the verbs of the protocol."""
+class VerbRates:
+    """As `CompiledRates`, by the verbs of any robot."""
 
     def __init__(self, robot: Robot, limits: str, saturate: bool) -> None:
         if limits == "spring":
@@ -92,7 +69,7 @@ class _VerbRates:
         self._ceiling = np.array(ceiling) if saturate else np.full(robot.nu, np.inf)
 
     def set_given(self, index: int, acceleration: float) -> None:
-        """See `Rates`."""
+        """See `CompiledRates`."""
         self._given[self._robot.v_names[index]] = acceleration
 
     def set_efforts(self, tau: np.ndarray) -> None:
@@ -104,7 +81,7 @@ class _VerbRates:
         self._wrenches = {name: np.asarray(w, dtype=np.float64) for name, w in (wrenches or {}).items()}
 
     def rates(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """See `Rates`."""
+        """See `CompiledRates`."""
         robot = self._robot
         tau = np.clip(self._tau, -self._ceiling, self._ceiling)
         a = robot.forward_dynamics(q, v, tau, self._wrenches or None, prescribed=self._given or None)
@@ -114,6 +91,15 @@ class _VerbRates:
         for name, wrench in self._wrenches.items():
             work += float(wrench @ (robot.jacobian(q, name) @ v))
         return a, tau, work, float(v @ robot.bias_terms(q, v).damping)
+
+
+Rates = CompiledRates | VerbRates
+
+
+def rates_of(robot: Robot, *, limits: str, saturate: bool) -> Rates:
+    """The fastest right-hand side for a robot."""
+    kind = VerbRates if robot.motion is None else CompiledRates
+    return kind(robot, limits, saturate)
 
 
 def position_rates(robot: Robot) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,6 +38,7 @@ class VerbStepper:
         self.robot, self.dt = robot, dt
         self.method = "rk4" if method == "auto" else method
         self._motion = rates_of(robot, limits=limits, saturate=saturate)
+        self.set_wrenches = self._motion.set_wrenches
         self.q, self.v = np.array(q0, dtype=np.float64), np.array(v0, dtype=np.float64)
         self.effort = np.zeros(robot.nu)
         self.work = self.dissipated = 0.0
@@ -63,10 +63,6 @@ class VerbStepper:
     def place(self, q_index: int, x: float) -> None:
         """See `Stepper.place`."""
         self.q[q_index] = x
-
-    def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None:
-        """Wrenches by frame, held."""
-        self._motion.set_wrenches(wrenches)
 
     @property
     def any_saturated(self) -> bool:

@@ -246,8 +246,8 @@ class PlatformDrive:
         limits = self.robot.effort_limits
         if self._valves is not None:
             given, sim_time, wall_time = self._valves
-            now = stepper.t, time.monotonic()
-            self.stale = bool(is_stale((sim_time, wall_time), now, self._timeout))
+            ages = stepper.t - sim_time, time.monotonic() - wall_time
+            self.stale = bool(is_stale(self._timeout, *ages))
             values = np.zeros(6) if self.stale else given.values
             self.fused.command(values, "force" if given.force and not self.stale else "valve")
             return
@@ -294,7 +294,7 @@ class PlatformDrive:
 
     def _freely(self, stepper: Stepper, steps: int, now: float) -> int:
         force = self.gate.newest
-        self.stale = bool(is_stale((self.gate.wall_time,), (now,), self._timeout))
+        self.stale = bool(is_stale(self._timeout, now - self.gate.wall_time))
         if self.stale:
             # before the first force comes, those of rest, which `begin` has given, stay
             force = np.zeros(6) if force is not None else stepper.tau.copy()
