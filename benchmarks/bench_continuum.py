@@ -24,7 +24,7 @@ import numpy as np
 import program
 
 import flexdyn_ros
-from flexdyn_ros.robot.threads import set_batch_threads
+from flexdyn_ros.robot import set_batch_threads
 
 ROUNDS = 15
 L, R, MASS, K, D = 0.15, 0.0125, 0.15, 1700.0, 15.0

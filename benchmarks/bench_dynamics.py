@@ -26,7 +26,7 @@ import program
 from lxml import etree
 
 import flexdyn_ros
-from flexdyn_ros.robot.threads import set_batch_threads
+from flexdyn_ros.robot import set_batch_threads
 
 BATCH = 4096
 pin = program.peer("pinocchio", "pin")

@@ -39,7 +39,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 import flexdyn_ros
-from flexdyn_ros.robot.threads import set_batch_threads
+from flexdyn_ros.robot import set_batch_threads
 
 BATCH, MANY, FEW = 512, 64, 4
 LINKS = (10, 20, 40, 80)

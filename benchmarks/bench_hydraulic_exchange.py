@@ -20,8 +20,7 @@ import numpy as np
 import program
 
 import flexdyn_ros
-from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
-from flexdyn_ros.simulation.steps.stepper import Stepper
+from flexdyn_ros.simulation import FusedHydraulics, Stepper
 
 SPACE = "/exchange"
 STEP = 1e-3

@@ -14,8 +14,7 @@ import program
 
 import flexdyn_ros
 from flexdyn_ros.families.actuators.hydraulics import Cylinders
-from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
-from flexdyn_ros.simulation.steps.stepper import Stepper
+from flexdyn_ros.simulation import FusedHydraulics, Stepper
 
 ROUNDS, STEPS = 300, 10
 

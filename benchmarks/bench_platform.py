@@ -22,7 +22,7 @@ from bench_dynamics import compare, pin, seconds_per_call
 from lxml import etree
 
 import flexdyn_ros
-from flexdyn_ros.robot.threads import set_batch_threads
+from flexdyn_ros.robot import set_batch_threads
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
 from platform_oracle import ClosedTree

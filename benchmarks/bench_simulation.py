@@ -24,9 +24,10 @@ import program
 
 import flexdyn_ros
 from flexdyn_ros.errors import FlexdynWarning, SimulationError
+from flexdyn_ros.simulation import Stepper
 from flexdyn_ros.simulation.plan import make_plan
 from flexdyn_ros.simulation.steps.adaptive import run_adaptive
-from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
+from flexdyn_ros.simulation.steps.stepper import METHODS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test"))
 

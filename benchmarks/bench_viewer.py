@@ -21,7 +21,8 @@ import program  # noqa: E402
 from browser import Page, browser, found_chromium  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.view.viewer import QUALITIES, Viewer  # noqa: E402
+from flexdyn_ros.view import Viewer  # noqa: E402
+from flexdyn_ros.view.viewer import QUALITIES  # noqa: E402
 
 
 def drawing_time(viewer: Viewer, frames: int = 100) -> float:

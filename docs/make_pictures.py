@@ -21,9 +21,7 @@ import imageio.v3 as imageio  # noqa: E402
 from browser import Page, browser  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.view.camera import aim  # noqa: E402
-from flexdyn_ros.view.capture import picture  # noqa: E402
-from flexdyn_ros.view.viewer import Viewer  # noqa: E402
+from flexdyn_ros.view import Viewer, aim, picture  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 WIDTH, HEIGHT = 960, 600

@@ -9,9 +9,8 @@ import matplotlib as mpl
 import numpy as np
 
 import flexdyn_ros
-from flexdyn_ros.control.computed_torque import computed_torque
-from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
-from flexdyn_ros.simulation.steps.stepper import Stepper
+from flexdyn_ros.control import computed_torque
+from flexdyn_ros.simulation import FusedHydraulics, Stepper
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

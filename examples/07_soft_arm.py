@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import flexdyn_ros
-from flexdyn_ros.robot.threads import set_batch_threads
+from flexdyn_ros.robot import set_batch_threads
 
 OUT = Path(__file__).resolve().parents[1] / "out" / "examples"
 SECTION = '<section preset="bai2022"{more}/>'

@@ -1,8 +1,9 @@
 """Dynamics of robots that bend: rigid and flexible trees, mobile arms, soft arms, hydraulic platforms."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flexdyn_ros import errors
+from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
     from flexdyn_ros.checking import Report, check
@@ -42,14 +43,4 @@ _LAZY = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    found = globals()[name] = getattr(import_module(_LAZY[name]), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, _LAZY)

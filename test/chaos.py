@@ -27,7 +27,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
 from flexdyn_interfaces.srv import Step
-from flexdyn_ros.simulation.recordings.bag import records
+from flexdyn_ros.simulation import records
 
 #: seconds within which a node must go on, or say what it waits for
 SOON = 2.0

@@ -20,8 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import flexdyn_ros
-from flexdyn_ros.control.feed_forward import FEED_FORWARD, FeedForward, actuator_motion
-from flexdyn_ros.control.tip_path import TipPath
+from flexdyn_ros.control import FEED_FORWARD, FeedForward, TipPath, actuator_motion
 
 #: between states [s], bandwidth of the feedback [rad/s]
 PERIOD, BANDWIDTH = 0.01, 10.0

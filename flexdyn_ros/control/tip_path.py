@@ -30,7 +30,7 @@ class TipPath:
 
     Parameters
     ----------
-    robot : ContinuumRobot
+    robot : Robot, a soft arm
     times : (n,) array
         At which the path has its points, rising [s].
     tip : callable

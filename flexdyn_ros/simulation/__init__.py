@@ -1,1 +1,37 @@
 """Composing the verbs: time stepping, events, trajectories."""
+
+from typing import TYPE_CHECKING
+
+from flexdyn_ros.faces import lazily
+
+if TYPE_CHECKING:
+    from flexdyn_ros.simulation.recordings.bag import Bag, records
+    from flexdyn_ros.simulation.recordings.playback import recorded_robot
+    from flexdyn_ros.simulation.simulate import ValveOpenings
+    from flexdyn_ros.simulation.spectra import modal_frequencies, tip_deflections
+    from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
+    from flexdyn_ros.simulation.steps.stepper import Stepper
+
+__all__ = [
+    "Bag",
+    "FusedHydraulics",
+    "Stepper",
+    "ValveOpenings",
+    "modal_frequencies",
+    "recorded_robot",
+    "records",
+    "tip_deflections",
+]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "Bag": "flexdyn_ros.simulation.recordings.bag",
+        "FusedHydraulics": "flexdyn_ros.simulation.steps.fused_hydraulics",
+        "Stepper": "flexdyn_ros.simulation.steps.stepper",
+        "recorded_robot": "flexdyn_ros.simulation.recordings.playback",
+        "records": "flexdyn_ros.simulation.recordings.bag",
+    },
+    simulate="ValveOpenings",
+    spectra="modal_frequencies tip_deflections",
+)

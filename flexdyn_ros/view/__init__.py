@@ -1,1 +1,17 @@
-"""Pictures: plots of trajectories."""
+"""Pictures: a viewer in the browser, plots and single pictures."""
+
+from typing import TYPE_CHECKING
+
+from flexdyn_ros.faces import lazily
+
+if TYPE_CHECKING:
+    from flexdyn_ros.view.camera import aim
+    from flexdyn_ros.view.capture import picture
+    from flexdyn_ros.view.shown_robot import ShownRobot
+    from flexdyn_ros.view.viewer import Viewer
+
+__all__ = ["ShownRobot", "Viewer", "aim", "picture"]
+
+__getattr__, __dir__ = lazily(
+    __name__, camera="aim", capture="picture", shown_robot="ShownRobot", viewer="Viewer"
+)

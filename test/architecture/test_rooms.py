@@ -1,6 +1,7 @@
 """Rooms import only from rooms below them, and only one room knows ROS, one plots."""
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -221,3 +222,23 @@ def test_nobody_but_the_families_asks_what_kind_a_robot_is():
         if isinstance(node, ast.Compare) and _asks_for_the_kind(node)
     ]
     assert not asked
+
+
+#: commands and nodes are public by their entry points
+ENTRY_POINTS = ("flexdyn_ros.cli.main", "flexdyn_ros.nodes.pd_controller")
+
+
+def test_examples_pages_and_tests_of_behaviour_import_public_names_only():
+    """So that moving a file of the package breaks none of them."""
+    folders = ("examples", "docs", "test/control", "test/derivation")
+    deep = []
+    for path in (path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("flexdyn_ros"):
+                continue
+            if node.module in ("flexdyn_ros", "flexdyn_ros.errors", *ENTRY_POINTS):
+                continue
+            public = getattr(importlib.import_module(node.module), "__all__", ())
+            if node.module.count(".") > 1 or not {name.name for name in node.names} <= set(public):
+                deep.append(f"{path.relative_to(ROOT)}:{node.lineno} {node.module}")
+    assert not deep

@@ -58,7 +58,7 @@ def test_viewer_and_command_listen_on_loopback_by_default():
 
     pytest.importorskip("viser")
     from flexdyn_ros.cli.view import view
-    from flexdyn_ros.view.viewer import Viewer
+    from flexdyn_ros.view import Viewer
 
     for function in (view, Viewer.__init__):
         assert inspect.signature(function).parameters["host"].default == "127.0.0.1"

@@ -4,11 +4,16 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.control.feed_forward import FeedForward, actuator_inertia, actuator_motion
-from flexdyn_ros.control.pose_space import PoseSpace
-from flexdyn_ros.control.reference import to_rest
-from flexdyn_ros.control.sampled_feedback import DELAYS
-from flexdyn_ros.control.tip_path import TipPath, check_shapes
+from flexdyn_ros.control import (
+    DELAYS,
+    FeedForward,
+    PoseSpace,
+    TipPath,
+    actuator_inertia,
+    actuator_motion,
+    check_shapes,
+    to_rest,
+)
 from flexdyn_ros.errors import DimensionError, StateError, UnsupportedError
 
 TIP = "section_3/tip"

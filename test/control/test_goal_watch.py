@@ -5,7 +5,7 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from flexdyn_ros.control.goal_watch import GoalWatch, Outcome, Tolerances
+from flexdyn_ros.control import GoalWatch, Outcome, Tolerances
 
 REST = np.zeros(2)
 

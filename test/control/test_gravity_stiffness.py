@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.control.closed_loop import joint_inertia
-from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
-from flexdyn_ros.control.pd import pd
-from flexdyn_ros.control.sampled_feedback import DELAYS, sampled_growth
-from flexdyn_ros.control.static_shape import StaticShape
+from flexdyn_ros.control import (
+    DELAYS,
+    StaticShape,
+    can_be_held,
+    holding_stiffness,
+    joint_inertia,
+    pd,
+    sampled_growth,
+)
 
 
 @pytest.fixture(scope="module")

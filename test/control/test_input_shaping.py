@@ -5,10 +5,7 @@ import pytest
 from flexible_robots import WORKED_EXAMPLE
 
 import flexdyn_ros
-from flexdyn_ros.control.closed_loop import closed_loop_modes, joint_inertia
-from flexdyn_ros.control.input_shaping import shaped, shaper_of, zv, zvd
-from flexdyn_ros.control.pd import pd
-from flexdyn_ros.control.reference import Timeline
+from flexdyn_ros.control import Timeline, closed_loop_modes, joint_inertia, pd, shaped, shaper_of, zv, zvd
 from flexdyn_ros.errors import StateError
 
 

@@ -6,9 +6,7 @@ from flexible_robots import WORKED_EXAMPLE
 from pendulums import double_pendulum, tumbler
 
 import flexdyn_ros
-from flexdyn_ros.control.computed_torque import computed_torque
-from flexdyn_ros.control.pd import pd
-from flexdyn_ros.control.static_shape import StaticShape
+from flexdyn_ros.control import StaticShape, computed_torque, pd
 from flexdyn_ros.errors import DimensionError, UnknownNameError
 
 

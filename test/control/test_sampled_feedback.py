@@ -5,10 +5,9 @@ import pytest
 from pendulums import double_pendulum
 
 import flexdyn_ros
-from flexdyn_ros.control.closed_loop import joint_inertia
-from flexdyn_ros.control.sampled_feedback import sampled_growth
+from flexdyn_ros.control import joint_inertia, sampled_growth
 from flexdyn_ros.errors import StateError
-from flexdyn_ros.simulation.steps.stepper import Stepper
+from flexdyn_ros.simulation import Stepper
 
 
 def test_a_sampled_mass_turns_unstable_at_twice_its_inertia():

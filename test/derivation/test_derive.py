@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from reference.two_link import closed_form
 
+from flexdyn_ros import load
 from flexdyn_ros.errors import MissingExtraError, UnsupportedError
-from flexdyn_ros.loading import load
 
 sympy = pytest.importorskip("sympy")
 

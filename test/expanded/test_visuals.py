@@ -85,7 +85,7 @@ def test_links_that_do_not_bend_are_drawn_beside_those_that_do(name):
 
 def test_the_viewer_draws_its_own_shapes_instead():
     pytest.importorskip("trimesh")
-    from flexdyn_ros.view.shown_robot import ShownRobot
+    from flexdyn_ros.view import ShownRobot
 
     shown = ShownRobot(without_visuals("stewart_1t"))
     # cones, plates and hubs of the viewer are finer than twelve-sided cylinders of the URDF

@@ -335,8 +335,7 @@ def test_it_is_checked_expanded_and_shown(toy):
     assert expanded.joint_names == ("pivot",)
     assert expanded.joint_positions(np.array([0.7])).tolist() == [0.7]
     pytest.importorskip("viser")
-    from flexdyn_ros.view.shown_robot import ShownRobot
-    from flexdyn_ros.view.viewer import Viewer
+    from flexdyn_ros.view import ShownRobot, Viewer
 
     assert {shape.link for shape in ShownRobot(toy).shapes} == {"rod"}
     viewer = Viewer(toy, port=8340)

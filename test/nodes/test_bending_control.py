@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
-from flexdyn_ros.control.static_shape import StaticShape  # noqa: E402
+from flexdyn_ros.control import StaticShape  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import numbers_of  # noqa: E402
 
 JOINTS = ("shoulder", "elbow")

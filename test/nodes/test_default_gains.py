@@ -12,8 +12,7 @@ from lockstep import Lab, advance, begin  # noqa: E402
 from node_process import Client  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.control.closed_loop import joint_inertia  # noqa: E402
-from flexdyn_ros.control.static_shape import StaticShape  # noqa: E402
+from flexdyn_ros.control import StaticShape, joint_inertia  # noqa: E402
 
 #: shipped robots of joints and links on a fixed base, and the error that is borne beside friction [rad]
 ROBOTS = {

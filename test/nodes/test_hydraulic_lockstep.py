@@ -21,7 +21,7 @@ from flexdyn_ros.nodes.ros.conversions import time_message  # noqa: E402
 from flexdyn_ros.nodes.ros.declaration import ParameterError  # noqa: E402
 from flexdyn_ros.nodes.simulator.extras.platform_drive import ForceGate, PlatformDrive  # noqa: E402
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters, steps_per_force  # noqa: E402
-from flexdyn_ros.simulation.steps.stepper import Stepper  # noqa: E402
+from flexdyn_ros.simulation import Stepper  # noqa: E402
 
 NAMES = [f"leg_{i}" for i in range(1, 7)]
 MILLISECOND = 1_000_000

@@ -19,7 +19,7 @@ from flexdyn_ros.nodes.ros import managed  # noqa: E402
 from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR, Outbox  # noqa: E402
 from flexdyn_ros.nodes.simulator.node import Simulator  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import Recorder  # noqa: E402
-from flexdyn_ros.simulation.recordings.bag import records  # noqa: E402
+from flexdyn_ros.simulation import records  # noqa: E402
 
 
 class Log:

@@ -22,8 +22,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectory
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState  # noqa: E402
-from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics  # noqa: E402
-from flexdyn_ros.simulation.steps.stepper import Stepper  # noqa: E402
+from flexdyn_ros.simulation import FusedHydraulics, Stepper  # noqa: E402
 
 SPACE = "/rig"
 NAMES = [f"leg_{i}" for i in range(1, 7)]

@@ -213,7 +213,7 @@ def test_paused_time_stands_still_and_steps_advance_it_exactly(running, client):
 
 
 def test_lockstep_is_what_the_stepper_does(running, client, robot):
-    from flexdyn_ros.simulation.steps.stepper import Stepper
+    from flexdyn_ros.simulation import Stepper
 
     call_trigger(client, "pause")
     call_trigger(client, "reset")

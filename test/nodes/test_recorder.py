@@ -25,8 +25,11 @@ from flexdyn_interfaces.srv import Step  # noqa: E402
 from flexdyn_ros import Trajectory  # noqa: E402
 from flexdyn_ros.nodes.ros.declaration import ParameterError  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import Recorder  # noqa: E402
-from flexdyn_ros.simulation.recordings.bag import Bag, records  # noqa: E402
-from flexdyn_ros.simulation.recordings.playback import recorded_robot  # noqa: E402
+from flexdyn_ros.simulation import (  # noqa: E402
+    Bag,
+    recorded_robot,
+    records,
+)
 
 
 def simulator(tmp_path, path, *parameters):

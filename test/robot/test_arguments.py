@@ -19,7 +19,7 @@ from flexdyn_ros.errors import (
     StateError,
     UnknownNameError,
 )
-from flexdyn_ros.robot.threads import set_batch_threads
+from flexdyn_ros.robot import set_batch_threads
 
 
 @pytest.fixture(scope="module")

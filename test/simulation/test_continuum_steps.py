@@ -6,7 +6,7 @@ from soft_arms import chain, one
 
 import flexdyn_ros
 from flexdyn_ros.families.continuum.model import ATMOSPHERE
-from flexdyn_ros.simulation.steps.stepper import Stepper
+from flexdyn_ros.simulation import Stepper
 
 
 def drift(dt):

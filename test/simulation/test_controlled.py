@@ -14,7 +14,7 @@ from flexdyn_ros.numerics.stepping import controlled as steppers_controlled
 from flexdyn_ros.numerics.stepping import dop853
 from flexdyn_ros.numerics.stepping import extrapolated as steppers_extrapolated
 from flexdyn_ros.numerics.stepping.explicit import chart_rate
-from flexdyn_ros.simulation.steps.stepper import Stepper
+from flexdyn_ros.simulation import Stepper
 
 simulate_module = importlib.import_module("flexdyn_ros.simulation.simulate")
 METHODS = ("dop853", "extrapolated")

@@ -16,7 +16,7 @@ from flexdyn_ros.errors import (
     StateError,
     UnsupportedError,
 )
-from flexdyn_ros.simulation.simulate import ValveOpenings
+from flexdyn_ros.simulation import ValveOpenings
 
 SHIPPED = (
     "canadarm2", "canadarm2_7", "flexible_two_link", "kane_beam", "mobile_arm", "mobile_arm_spatial",

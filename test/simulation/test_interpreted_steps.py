@@ -11,7 +11,7 @@ from flexible_robots import branched
 from pendulums import tumbler
 
 import flexdyn_ros
-from flexdyn_ros.simulation.steps.stepper import Stepper
+from flexdyn_ros.simulation import Stepper
 
 SCRIPT = """
 import json, sys

@@ -10,9 +10,9 @@ import pytest
 import flexdyn_ros
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.families.stewart.kernels.steps import ACTUATOR_PARAMETERS, ACTUATOR_STATES
-from flexdyn_ros.simulation.simulate import ValveOpenings, simulate
-from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
-from flexdyn_ros.simulation.steps.stepper import OK, Stepper
+from flexdyn_ros.simulation import FusedHydraulics, Stepper, ValveOpenings
+from flexdyn_ros.simulation.simulate import simulate
+from flexdyn_ros.simulation.steps.stepper import OK
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 REST = np.zeros(6)

@@ -16,8 +16,7 @@ from pendulums import double_pendulum, tumbler
 import flexdyn_ros
 from flexdyn_ros import Trajectory
 from flexdyn_ros.errors import DimensionError, StateError
-from flexdyn_ros.simulation.recordings.bag import Bag, records
-from flexdyn_ros.simulation.recordings.playback import recorded_robot
+from flexdyn_ros.simulation import Bag, recorded_robot, records
 from flexdyn_ros.simulation.recordings.recorded_types import JOINT_STATES, OUR_MESSAGES, STATE, definition
 
 pytest.importorskip("mcap")

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timeout(600)
 
 @pytest.fixture(scope="module")
 def viewer():
-    from flexdyn_ros.view.viewer import Viewer
+    from flexdyn_ros.view import Viewer
 
     viewer = Viewer(flexdyn_ros.load("canadarm2"), port=8310)
     yield viewer
@@ -173,7 +173,7 @@ def test_one_command_reaches_a_robot_that_moves(chrome, name):
 
 
 def test_a_robot_that_does_not_bend_is_shown_too(chrome):
-    from flexdyn_ros.view.viewer import Viewer
+    from flexdyn_ros.view import Viewer
 
     viewer = Viewer(double_pendulum(), port=8320)
     try:

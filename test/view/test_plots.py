@@ -8,7 +8,8 @@ from pendulums import double_pendulum, tumbler
 
 import flexdyn_ros
 from flexdyn_ros.errors import UnknownNameError
-from flexdyn_ros.simulation.spectra import modal_frequencies, spectra, tip_deflections
+from flexdyn_ros.simulation import modal_frequencies, tip_deflections
+from flexdyn_ros.simulation.spectra import spectra
 
 pytest.importorskip("matplotlib")
 

@@ -12,12 +12,13 @@ from pendulums import double_pendulum, tumbler
 
 import flexdyn_ros
 from flexdyn_ros.expanded.colour_scale import colours_of
-from flexdyn_ros.view.camera import PRESETS, aim, room_of
+from flexdyn_ros.view import ShownRobot, aim
+from flexdyn_ros.view.camera import PRESETS, room_of
 from flexdyn_ros.view.colours import legend
 from flexdyn_ros.view.generated_shapes import tube_profile
 from flexdyn_ros.view.live_plots import QUANTITIES, History, samples_of, series_of
 from flexdyn_ros.view.motion import AMPLITUDE, DEFORMATION, ModeMotion, Playback, Reach, magnified
-from flexdyn_ros.view.shown_robot import PIECES, ShownRobot
+from flexdyn_ros.view.shown_robot import PIECES
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")
@@ -38,7 +39,7 @@ def shown(arm):
 
 @pytest.fixture(scope="module")
 def viewer(arm):
-    from flexdyn_ros.view.viewer import Viewer
+    from flexdyn_ros.view import Viewer
 
     viewer = Viewer(arm, port=8270)
     yield viewer
@@ -79,8 +80,8 @@ def test_pieces_of_a_tube_leave_no_gap_where_it_bends():
 
 
 def test_the_road_is_a_ribbon_under_the_wheels():
+    from flexdyn_ros.view import Viewer
     from flexdyn_ros.view.ground import ribbon
-    from flexdyn_ros.view.viewer import Viewer
 
     viewer = Viewer(flexdyn_ros.load("mobile_arm"), port=8295)
     try:
@@ -338,7 +339,7 @@ def test_a_pose_without_modes_is_told_and_not_fatal(viewer):
 
 
 def test_closing_ends_all_threads(arm):
-    from flexdyn_ros.view.viewer import Viewer
+    from flexdyn_ros.view import Viewer
 
     before = set(threading.enumerate())
     other = Viewer(double_pendulum(), port=8290)

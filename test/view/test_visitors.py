@@ -21,9 +21,9 @@ viser = pytest.importorskip("viser")
 msgspec = pytest.importorskip("msgspec")
 client_of_sockets = pytest.importorskip("websockets.sync.client")
 
+from flexdyn_ros.view import Viewer  # noqa: E402
 from flexdyn_ros.view import guarded_server as guard  # noqa: E402
 from flexdyn_ros.view.panels import literal  # noqa: E402
-from flexdyn_ros.view.viewer import Viewer  # noqa: E402
 from flexdyn_ros.view.visitors import (  # noqa: E402
     LARGEST_MESSAGE,
     LARGEST_OTHER,

@@ -16,7 +16,7 @@ from flexdyn_ros.families.stewart.margins import homogeneous
 from flexdyn_ros.families.stewart.model import build_platform_tables
 from flexdyn_ros.families.stewart.packed import PackedPlatform, pose_manifold
 from flexdyn_ros.families.stewart.reach import check_reach
-from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
+from flexdyn_ros.families.trees.rigid.kernels import entries as tree_entries
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import (
     Rows,
@@ -218,14 +218,14 @@ class PlatformFunctions(LegFunctions):
 
     def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
         moved, data = _empty((rows.count, 7)), {name: rows.take(name) for name in ("q", "v")}
-        status = rigid.integrate_many(self._manifold.address, data["q"], data["v"], dt, moved)
+        status = tree_entries.integrate_many(self._manifold.address, data["q"], data["v"], dt, moved)
         explain_status(status, data)
         return moved
 
     def difference_rows(self, rows: Rows) -> np.ndarray:
         way, ends = _empty((rows.count, 6)), {name: rows.take(name) for name in ("q0", "q1")}
         wraps = np.zeros(6, dtype=bool)
-        if rigid.difference_many(self._manifold.address, wraps, ends["q0"], ends["q1"], way):
+        if tree_entries.difference_many(self._manifold.address, wraps, ends["q0"], ends["q1"], way):
             for name, array in ends.items():
                 self.check({"q": array}, name)
         return way
@@ -317,7 +317,9 @@ class PlatformFunctions(LegFunctions):
     def check(self, data: Mapping[str, np.ndarray], shown: str = "q") -> None:
         """StateError if rows of q, v, ... hold NaN, infinity, or a quaternion that is not of unit length."""
         q = data["q"]
-        status = rigid.integrate_many(self._manifold.address, q, np.zeros((len(q), 6)), 0.0, _empty(q.shape))
+        status = tree_entries.integrate_many(
+            self._manifold.address, q, np.zeros((len(q), 6)), 0.0, _empty(q.shape)
+        )
         if status:
             explain_status(status, {"q": q} if status % 8 == 3 else {shown: q})
         refuse_nonfinite(data)

@@ -79,6 +79,10 @@ class TreeFunctions(DirectFunctions):
         self.by_mass_matrix = tree.has_mimic
         self._seen: dict[tuple[str, ...], TreeFunctions] = {}
         self._loosened: list[Robot] = []
+        self._build()
+
+    def _build(self) -> None:
+        """What other formulations make beside the tree."""
 
     @property
     def recipe(self) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""What a TreeRobot has beside its tree when it stands on wheels: kernels and tables of the planar tree.
+"""What a tree has beside itself when it stands on wheels: kernels and tables of the planar tree.
 
 Imported when the first robot with wheels is loaded.
 """

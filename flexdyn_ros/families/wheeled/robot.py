@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.families.trees.reactions import JointReactions
 from flexdyn_ros.families.trees.robot import TreeFunctions
@@ -18,7 +17,6 @@ from flexdyn_ros.families.wheeled.kernels.entries import WHEEL_RESULTS, joint_fo
 from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, explain_status
 from flexdyn_ros.robot.motion import Motion
-from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
@@ -63,14 +61,8 @@ class MobileFunctions(TreeFunctions):
         "slope_force", "constraint_forces",
     )  # fmt: skip
 
-    def __init__(
-        self,
-        description: RobotDescription,
-        payloads: tuple[Payload, ...] = (),
-        sections: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__(description, payloads, sections)
-        self.rolling = rolling = Rolling(description, self.tree, self.kernels, self.packed)
+    def _build(self) -> None:
+        self.rolling = rolling = Rolling(self.description, self.tree, self.kernels, self.packed)
         self.kernels, self.packed = rolling.kernels, rolling.packed
         self.entries, self.address = self.kernels, self.packed.address
 

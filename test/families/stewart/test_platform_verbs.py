@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.families.stewart.margins import segment_distance
-from flexdyn_ros.robot.threads import set_batch_threads
+from flexdyn_ros.robot import set_batch_threads
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What a TreeRobot has beside its rigid parts when links bend: kernels, packed tables, deflections, sections.
+"""What a tree has beside its rigid parts when links bend: kernels, packed tables, deflections, sections.
 
 Imported when the first robot with flexible links is loaded.
 """

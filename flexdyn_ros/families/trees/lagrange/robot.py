@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.families.trees.lagrange.affine_frames import AffineFrames, momenta
 from flexdyn_ros.families.trees.lagrange.motion import lagrange_motion
@@ -16,7 +15,6 @@ from flexdyn_ros.families.trees.reactions import JointReactions
 from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.robot.arguments import Rows, warn_of_singular_rows
 from flexdyn_ros.robot.motion import Motion
-from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import wrench_rows
 
@@ -26,17 +24,9 @@ __all__ = ["AffineTreeFunctions", "LagrangianTreeFunctions"]
 class LagrangianTreeFunctions(TreeFunctions):
     """Dynamics by Lagrange's equations; geometry and energies are those of the recursions."""
 
-    def __init__(
-        self,
-        description: RobotDescription,
-        payloads: tuple[Payload, ...] = (),
-        sections: tuple[str, ...] = (),
-        *,
-        loose: bool = False,
-    ) -> None:
-        super().__init__(description, payloads, sections, loose=loose)
+    def _build(self) -> None:
         bends = self.bending
-        bent = None if bends is None else bends.lagrange_model(description.formulation)
+        bent = None if bends is None else bends.lagrange_model(self.description.formulation)
         self.path = LagrangianPath(self.tree.model, bent)
         self.entries = None
 
@@ -87,15 +77,8 @@ class LagrangianTreeFunctions(TreeFunctions):
 class AffineTreeFunctions(LagrangianTreeFunctions):
     """Section frames are affine: they stretch what hangs on them. All verbs follow Lagrange's equations."""
 
-    def __init__(
-        self,
-        description: RobotDescription,
-        payloads: tuple[Payload, ...] = (),
-        sections: tuple[str, ...] = (),
-        *,
-        loose: bool = False,
-    ) -> None:
-        super().__init__(description, payloads, sections, loose=loose)
+    def _build(self) -> None:
+        super()._build()
         self._frames = AffineFrames(self.tree, self.path.model)
 
     def motion(self) -> Motion:

@@ -133,7 +133,8 @@ class PlatformDrive:
 
     Parameters
     ----------
-    robot : PlatformRobot
+    robot : Robot
+        A platform.
     hydraulics : {"none", "fused", "external"}
         Forces act on the rods directly; cylinders in the compiled loop make them; another process sends them.
     stiffness, damping : (6,) arrays
