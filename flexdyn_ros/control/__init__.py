@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from flexdyn_ros.control.tip_path import TipPath, check_shapes
 
 __all__ = [
-    "DELAYS", "FEED_FORWARD", "FeedForward", "GoalWatch", "Outcome", "PoseSpace", "StaticShape", "Timeline",
-    "TipPath", "Tolerances", "actuator_inertia", "actuator_motion", "can_be_held", "check_shapes", "closed_loop_modes",
-    "computed_torque", "holding_stiffness", "joint_inertia", "pd", "sampled_growth", "shaped", "shaper_of",
-    "to_rest", "zv", "zvd",
+    "DELAYS", "FEED_FORWARD", "FeedForward", "GoalWatch", "Outcome", "PoseSpace", "StaticShape",
+    "Timeline", "TipPath", "Tolerances", "actuator_inertia", "actuator_motion", "can_be_held",
+    "check_shapes", "closed_loop_modes", "computed_torque", "holding_stiffness", "joint_inertia", "pd",
+    "sampled_growth", "shaped", "shaper_of", "to_rest", "zv", "zvd",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazily(
