@@ -145,7 +145,7 @@ class _Rows:
         if steps > 0 and first % stride == 0:
             record.tau[record.count - 1] = self._arrays[2][0]
         samples = np.arange(stride - first % stride, steps + 1, stride)
-        if first + steps == times.size - 1 and steps > 0 and samples[-1:] != [steps]:
+        if first + steps == times.size - 1 and steps > 0 and steps not in samples[-1:]:
             samples = np.append(samples, steps)
         # how many steps were clipped up to each, those before the chunk counted as one
         clipped = np.cumsum(self._arrays[3][: steps + 1, 2])
