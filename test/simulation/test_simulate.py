@@ -133,11 +133,13 @@ def test_chunks_that_hold_no_sample_or_end_between_two_are_as_steps_one_by_one(m
     from flexdyn_ros.simulation.steps import fixed
 
     monkeypatch.setattr(fixed, "CHUNKS", (5, 5))
-    robot, tau = double_pendulum(), np.array([90.0, 0.0])
+    limited = '<limit lower="-9" upper="9" effort="20" velocity="99"/>'
+    robot, tau = double_pendulum(limited, "revolute"), np.array([90.0, 0.0])
     for every in (1, 3, 7, 13, 1000):
         options = {"method": "rk4", "record_every": every, "saturate": True}
         fast = flexdyn_ros.simulate(robot, 0.0425, [2.0, 1.0], control=tau, **options)
         slow = flexdyn_ros.simulate(robot, 0.0425, [2.0, 1.0], control=lambda t, q, v: tau, **options)
+        assert fast.saturated[1:].all()
         for name in ("t", "q", "v", "tau", "work", "dissipated", "saturated"):
             np.testing.assert_array_equal(getattr(fast, name), getattr(slow, name), f"{name}, {every}")
 
