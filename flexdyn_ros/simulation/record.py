@@ -87,7 +87,7 @@ class Record:
         """Samples at times t (n,) from those rows (n,) of arrays q, v, tau, account; clipped (n,)."""
         here = slice(self.count, self.count + len(rows))
         for own, given in zip((self.q, self.v, self.tau, self.account), states, strict=True):
-            own[here] = given[rows]
+            given.take(rows, axis=0, out=own[here], mode="clip")
         self.t[here], self.account[here, 2] = t, clipped
         self.count += len(rows)
 

@@ -129,11 +129,27 @@ def test_long_runs_are_the_same_in_chunks(monkeypatch):
     assert (whole.tau == pieces.tau).all()
 
 
+def test_chunks_that_hold_no_sample_or_end_between_two_are_as_steps_one_by_one(monkeypatch):
+    from flexdyn_ros.simulation.steps import fixed
+
+    monkeypatch.setattr(fixed, "CHUNKS", (5, 5))
+    limited = '<limit lower="-9" upper="9" effort="20" velocity="99"/>'
+    robot, tau = double_pendulum(limited, "revolute"), np.array([90.0, 0.0])
+    for every in (1, 3, 7, 13, 1000):
+        options = {"method": "rk4", "record_every": every, "saturate": True}
+        fast = flexdyn_ros.simulate(robot, 0.0425, [2.0, 1.0], control=tau, **options)
+        slow = flexdyn_ros.simulate(robot, 0.0425, [2.0, 1.0], control=lambda t, q, v: tau, **options)
+        assert fast.saturated[1:].all()
+        for name in ("t", "q", "v", "tau", "work", "dissipated", "saturated"):
+            np.testing.assert_array_equal(getattr(fast, name), getattr(slow, name), f"{name}, {every}")
+
+
 @pytest.mark.parametrize("method", ["rk4", "dop853"])
 @pytest.mark.parametrize(
     ("duration", "every", "times"),
     [
         (0.01, 4, [0, 0.004, 0.008, 0.01]),
+        (0.01, 1000, [0, 0.01]),
         (0.0025, 1, [0, 0.001, 0.002, 0.0025]),
         (0.0005, 1, [0, 0.0005]),
         (0.0, 1, [0]),

@@ -145,7 +145,7 @@ class _Rows:
         if steps > 0 and first % stride == 0:
             record.tau[record.count - 1] = self._arrays[2][0]
         samples = np.arange(stride - first % stride, steps + 1, stride)
-        if first + steps == times.size - 1 and steps > 0 and samples[-1:] != [steps]:
+        if first + steps == times.size - 1 and steps > 0 and steps not in samples[-1:]:
             samples = np.append(samples, steps)
         # how many steps were clipped up to each, those before the chunk counted as one
         clipped = np.cumsum(self._arrays[3][: steps + 1, 2])
@@ -228,11 +228,16 @@ def _look(
 
     An event lies where a shorter step from the same state brings its function to zero.
     """
-    after = stepper.snapshot()
+    end = stepper.q.copy(), stepper.v.copy()
+    after: Any = None
 
     def at(share: float) -> tuple[np.ndarray, np.ndarray]:
-        stepper.restore(after if share == 1.0 else before)
-        if 0.0 < share < 1.0:
+        nonlocal after
+        if share == 1.0:
+            return end
+        after = stepper.snapshot() if after is None else after
+        stepper.restore(before)
+        if share > 0.0:
             stepper.step(share * h, t)
         return stepper.q.copy(), stepper.v.copy()
 
@@ -240,8 +245,10 @@ def _look(
     for share, watch in zeros:
         q, v = at(share)
         record.events.append(Event(t + share * h, watch.name(q), watch.terminal, q, v))
-        if watch.terminal:
+        if watch.terminal and share < 1.0:
             return new, record.events[-1]
-    if zeros:
+        if watch.terminal:
+            break
+    if after is not None:
         stepper.restore(after)
-    return new, None
+    return new, record.events[-1] if zeros and record.events[-1].terminal else None
