@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -62,4 +63,7 @@ def load(
 
 def from_description(description: RobotDescription) -> Robot:
     """The robot of a description that has been read already."""
-    return Robot(family_of(description).functions(description))
+    family = family_of(description)
+    if description.kind != family.kind:
+        description = replace(description, kind=family.kind)
+    return Robot(family.functions(description))

@@ -10,6 +10,7 @@ import typer
 
 from flexdyn_ros.cli.terminal import write_text
 from flexdyn_ros.description import schema_table, schema_xsd
+from flexdyn_ros.families.registry import families
 
 __all__ = ["schema"]
 
@@ -24,4 +25,5 @@ def schema(
     """Print the reference of all `<flexdyn>` elements, with units and defaults."""
     if xsd and table:
         raise typer.BadParameter("choose --xsd or --table", param_hint="--xsd/--table")
+    families()  # those of other packages add elements
     write_text(schema_xsd() if xsd else schema_table(), output)

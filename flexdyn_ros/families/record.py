@@ -20,7 +20,7 @@ __all__ = ["Family", "Findings"]
 
 
 class Findings(NamedTuple):
-    """What the checks of a family say of a robot beside what holds for all."""
+    """Results of the checks that are a family's own."""
 
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

@@ -26,6 +26,8 @@ VARIABLE = "FLEXDYN_FAMILIES"
 
 #: trees take what no other family claims
 _FAMILIES = [STEWART, CONTINUUM, WHEELED, TREES]
+for _element in (element for family in _FAMILIES for element in family.elements):
+    schema.add_element(_element)
 
 
 def families() -> tuple[Family, ...]:

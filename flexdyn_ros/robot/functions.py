@@ -39,7 +39,7 @@ class FamilyFunctions(ABC):
     #: name of the family, `Robot.kind`
     kind: str
     #: names of attributes and methods that the robot offers beside the verbs
-    extras: tuple[str, ...] = ()
+    offers: tuple[str, ...] = ()
     #: module with entries `..._one`, to which single states of the usual types go straight; None without
     entries: Any = None
     #: forward dynamics goes through the mass matrix even if nothing is prescribed
@@ -214,7 +214,7 @@ class FamilyFunctions(ABC):
 class DirectFunctions(FamilyFunctions):
     """A family whose coordinates have an effort each: B is the identity."""
 
-    extras: tuple[str, ...] = ("coriolis_matrix", "inverse_dynamics_derivatives")
+    offers: tuple[str, ...] = ("coriolis_matrix", "inverse_dynamics_derivatives")
 
     def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """B (..., nv, nu): the identity."""

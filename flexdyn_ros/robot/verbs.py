@@ -78,7 +78,7 @@ class Robot:
         for verb in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
             entry = getattr(functions.entries, f"{verb}_one", None)
             facts[f"_{verb}"] = _no_shortcut if entry is None else self._when_called(verb, entry)
-        for name in functions.extras:
+        for name in functions.offers:
             facts[name] = getattr(functions, name)
 
     def _when_called(self, verb: str, entry: Entry) -> Callable[..., int]:

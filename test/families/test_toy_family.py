@@ -1,4 +1,4 @@
-"""A sixth family in a package of its own: a pendulum with its own element, kernels and functions.
+"""A family in a package of its own: a pendulum with its own element, kernels and functions.
 
 One folder and one line for the registry make it load, simulate, publish and show: nothing in flexdyn_ros
 knows of it.
@@ -130,7 +130,7 @@ class PendulumFunctions(DirectFunctions):
     """m l^2 a + m g l sin q = tau."""
 
     kind = "pendulum"
-    extras = (*DirectFunctions.extras, "period")
+    offers = (*DirectFunctions.offers, "period")
 
     def __init__(self, description):
         (self.numbers,) = description.extras["pendulum"]

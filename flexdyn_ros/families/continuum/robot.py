@@ -50,8 +50,8 @@ class ContinuumFunctions(DirectFunctions):
 
     kind = "continuum"
     entries = kernels
-    extras = (
-        *DirectFunctions.extras, "section_names", "pressure_areas", "with_quadrature", "arc_parameters",
+    offers = (
+        *DirectFunctions.offers, "section_names", "pressure_areas", "with_quadrature", "arc_parameters",
         "pressures", "inverse_kinematics", "pose",
     )  # fmt: skip
 

@@ -30,7 +30,7 @@ _empty = np.empty
 class LegFunctions(FamilyFunctions):
     """Kinematics and joint forces of six legs; q is the pose of the platform, v its twist."""
 
-    extras = (
+    offers = (
         "legs", "hydraulics", "effort_limits", "leg_limits", "inverse_kinematics", "forward_kinematics",
         "leg_jacobian", "leg_states", "leg_joints", "limited_motion", "joint_reactions",
         "workspace_margins",

@@ -1,4 +1,4 @@
-"""What a description of a platform may not say, as far as its joints and numbers show it."""
+"""Validation of the joints and the numbers of a platform's description."""
 
 from __future__ import annotations
 

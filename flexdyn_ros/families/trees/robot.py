@@ -46,7 +46,7 @@ class TreeFunctions(DirectFunctions):
     """
 
     kind = "tree"
-    extras = (*DirectFunctions.extras, "bends", "tips", "modal_integrals", "joint_reactions")
+    offers = (*DirectFunctions.offers, "bends", "tips", "modal_integrals", "joint_reactions")
 
     def __init__(
         self,

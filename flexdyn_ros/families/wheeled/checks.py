@@ -44,8 +44,8 @@ def first_clamped_rates(functions: Any) -> dict[str, float]:
 
 
 class Softening:
-    """Links k whose tension does not stiffen them, so that they soften when they turn in the plane; none
-    outside it."""
+    """Flexible links k without centrifugal stiffening: they soften when they turn. None unless the base is
+    planar."""
 
     def __init__(self, functions: Any) -> None:
         self._functions = functions

@@ -56,8 +56,8 @@ class MobileFunctions(TreeFunctions):
     """
 
     kind = "mobile"
-    extras = (
-        *TreeFunctions.extras, "wheel_names", "softening", "wheel_forces", "wheel_powers", "drive_force",
+    offers = (
+        *TreeFunctions.offers, "wheel_names", "softening", "wheel_forces", "wheel_powers", "drive_force",
         "slope_force", "constraint_forces",
     )  # fmt: skip
 

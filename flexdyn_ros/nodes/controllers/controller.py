@@ -53,7 +53,7 @@ class Controller(ManagedNode):
         raise NotImplementedError
 
     def read(self, message: Any) -> Any:
-        """What a state measures; ValueError if it is malformed."""
+        """The measurement in a message of the state; ValueError if it is malformed."""
         raise NotImplementedError
 
     def begin(self, measured: Any) -> None:

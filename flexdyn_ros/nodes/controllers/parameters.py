@@ -15,7 +15,7 @@ from flexdyn_ros.description.language.vocabulary import (
     text,
     words,
 )
-from flexdyn_ros.nodes.ros.declaration import Family, family
+from flexdyn_ros.nodes.ros.declaration import ParameterGroup, family
 from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
 
 __all__ = [
@@ -45,7 +45,7 @@ CONSTRAINTS = family(
 )
 
 
-def _gains(p_unit: str, d_unit: str) -> Family:
+def _gains(p_unit: str, d_unit: str) -> ParameterGroup:
     derived = "of joint NAME; -1: from bandwidth and damping_ratio"
     return family(
         "gains",
@@ -56,7 +56,10 @@ def _gains(p_unit: str, d_unit: str) -> Family:
 
 @element("controller", "What all controllers have.")
 class ControllerParameters(RobotParameters, LifecycleParameters):
-    families: ClassVar[tuple[Family, Family]] = (_gains("N m/rad, N/m", "N m s/rad, N s/m"), CONSTRAINTS)
+    families: ClassVar[tuple[ParameterGroup, ...]] = (
+        _gains("N m/rad, N/m", "N m s/rad, N s/m"),
+        CONSTRAINTS,
+    )
     joints: tuple[str, ...] = words(
         "joints that are controlled; empty: all actuated coordinates of the robot", default=()
     )
@@ -126,7 +129,7 @@ class InputShaperParameters(PdControllerParameters):
 
 @element("computed_torque", "Parameters of `computed_torque`.")
 class ComputedTorqueParameters(ControllerParameters):
-    families: ClassVar[tuple[Family, Family]] = (_gains("1/s2", "1/s"), CONSTRAINTS)
+    families: ClassVar[tuple[ParameterGroup, ...]] = (_gains("1/s2", "1/s"), CONSTRAINTS)
     service: str = text(
         "InverseDynamics service that turns accelerations into efforts",
         default="dynamics_server/inverse_dynamics",

@@ -9,7 +9,15 @@ from typing import Any, NamedTuple, TypeVar
 
 from flexdyn_ros.description.language.vocabulary import Attribute, declared, rule_of
 
-__all__ = ["Family", "ParameterError", "check_changes", "declare", "declare_family", "family", "names_of"]
+__all__ = [
+    "ParameterError",
+    "ParameterGroup",
+    "check_changes",
+    "declare",
+    "declare_family",
+    "family",
+    "names_of",
+]
 
 Record = TypeVar("Record")
 
@@ -20,7 +28,7 @@ class ParameterError(ValueError):
     """
 
 
-class Family(NamedTuple):
+class ParameterGroup(NamedTuple):
     """Numbers below a common prefix that a node has for each coordinate or joint of its robot: NAME in the
     name of an attribute stands for it. Their default, where there is one, is allowed beside the bounds."""
 
@@ -28,13 +36,15 @@ class Family(NamedTuple):
     attributes: tuple[Attribute, ...]
 
 
-def family(prefix: str, *rows: tuple[str, str, str, float | None], least: float | None = 0.0) -> Family:
+def family(
+    prefix: str, *rows: tuple[str, str, str, float | None], least: float | None = 0.0
+) -> ParameterGroup:
     """A family of these numbers: (name below the prefix, unit, meaning, default).
 
     A default of None depends on the robot.
     """
     made = [Attribute(name, "number", text, unit, first, least=least) for name, unit, text, first in rows]
-    return Family(prefix, tuple(made))
+    return ParameterGroup(prefix, tuple(made))
 
 
 def names_of(record: type) -> tuple[str, ...]:
@@ -76,7 +86,7 @@ def check_changes(record: type, changes: list[Any]) -> dict[str, Any]:
     return {live[each.name][0]: _checked(each.name, each.value, live[each.name][1]) for each in known}
 
 
-def declare_family(node: Any, of: Family, names: Iterable[str]) -> dict[str, float]:
+def declare_family(node: Any, of: ParameterGroup, names: Iterable[str]) -> dict[str, float]:
     """Declare the parameters of a family for these coordinates; values by name below the prefix.
 
     names: a mapping where the defaults depend on the coordinate.

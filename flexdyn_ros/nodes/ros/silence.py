@@ -1,4 +1,4 @@
-"""Inputs without messages are reported: a node that waits says for what."""
+"""Reports when an input falls silent, and when its messages are back."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from flexdyn_ros.description.language.vocabulary import (
     words,
 )
 from flexdyn_ros.nodes.controllers.parameters import CONSTRAINTS
-from flexdyn_ros.nodes.ros.declaration import Family, ParameterError, family
+from flexdyn_ros.nodes.ros.declaration import ParameterError, ParameterGroup, family
 from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
 
 __all__ = ["DAMPING", "POSITIONS", "STIFFNESS", "VELOCITIES", "SimulatorParameters", "steps_per_force"]
@@ -32,7 +32,7 @@ DAMPING = family("servo.damping", ("NAME", "N m s/rad, N s/m", f"velocity gain {
 
 @element("simulator", "Parameters of `simulator`.")
 class SimulatorParameters(RobotParameters, LifecycleParameters):
-    families: ClassVar[tuple[Family, ...]] = (POSITIONS, VELOCITIES, STIFFNESS, DAMPING, CONSTRAINTS)
+    families: ClassVar[tuple[ParameterGroup, ...]] = (POSITIONS, VELOCITIES, STIFFNESS, DAMPING, CONSTRAINTS)
     step: float = number("s", "step of the integration", within=(1e-6, 0.1), default=0.001)
     method: str = choice("auto semi_implicit_euler rk4 scaled_rk4 rosenbrock", "integrator", default="auto")
     publish_rate_hz: float = number(

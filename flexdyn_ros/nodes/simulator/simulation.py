@@ -230,7 +230,7 @@ class Simulation:
             self.drive.continue_with(self.stepper)
 
     def _begin_account(self) -> None:
-        """Energies are judged from the state as it is now."""
+        """Make the present energy the reference of the balance."""
         energy = self.stepper.energy()
         self._energy0, self._peak = float(energy.total), float(energy.kinetic)
 

@@ -24,7 +24,7 @@ from flexdyn_ros.nodes.ros.conversions import (
     wrench_message,
 )
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
-from flexdyn_ros.nodes.simulator.extras.families import Setting, extras_of
+from flexdyn_ros.nodes.simulator.extras.registered import Setting, extras_of
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.recorder import Recorder
 from flexdyn_ros.nodes.simulator.simulation import Simulation

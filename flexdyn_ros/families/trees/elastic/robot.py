@@ -38,7 +38,7 @@ class ElasticTreeFunctions(DirectFunctions):
     """
 
     kind = "tree"
-    extras = (*DirectFunctions.extras, "bends", "tips", "modal_integrals", "joint_reactions")
+    offers = (*DirectFunctions.offers, "bends", "tips", "modal_integrals", "joint_reactions")
     #: moves in ways that its efforts do not command: steps have to be implicit or small
     bends = True
 

@@ -103,7 +103,7 @@ def settled_link(description: RobotDescription, link: FlexibleLink) -> AnyLink:
 
 
 class FlexibleLinks:
-    """The part of a tree's draft that knows about flexible links.
+    """Adds flexible links to a tree that is being built.
 
     Parameters
     ----------
