@@ -35,7 +35,7 @@ class ServiceLaw(Law):
         self._listed = [i for i in range(robot.nq) if i not in elastic]
         self._names = [robot.q_names[i] for i in self._listed]
         self._client = node.create_client(InverseDynamics, settings.service)
-        self._asked = -np.inf
+        self._sent_at = -np.inf
         self._waiting: Any = None
 
     def begin(self, q: np.ndarray) -> None:
@@ -43,7 +43,7 @@ class ServiceLaw(Law):
 
     def act(self, t: float, q: np.ndarray, v: np.ndarray, reference: Reference, send: Send) -> None:
         wanted = reference(t)
-        if self._waiting is not None and time.monotonic() - self._asked < self._settings.answer_timeout:
+        if self._waiting is not None and time.monotonic() - self._sent_at < self._settings.answer_timeout:
             return
         if not self._client.service_is_ready():
             self._tell(f"no service {self._client.srv_name}: no commands")
@@ -54,7 +54,7 @@ class ServiceLaw(Law):
         request.unlisted = STATIC if self._settings.deflection_compensation else ZERO
         request.positions, request.velocities = doubles(q[self._listed]), doubles(v)
         request.accelerations, request.free_unactuated = doubles(a), True
-        self._asked = time.monotonic()
+        self._sent_at = time.monotonic()
         self._waiting = future = self._client.call_async(request)
         future.add_done_callback(lambda done: self._on_answer(done, wanted, send))
 

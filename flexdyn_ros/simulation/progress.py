@@ -14,7 +14,7 @@ __all__ = ["Progress"]
 
 
 #: seconds between two calls of a function that follows the progress
-TOLD = 0.02
+REPORT_PERIOD = 0.02
 #: steps of the first compiled chunk for such a function
 FIRST_CHUNK = 16
 
@@ -28,7 +28,7 @@ class Progress:
         self._tell: Callable[[float], object] | None = plan.progress if callable(plan.progress) else None
         self._bar: Any = self._make(plan) if plan.progress and self._tell is None else None
         #: time of the last call: simulated, wall
-        self._reached, self._told = float(plan.times[0]), 0.0
+        self._reached, self._last_report = float(plan.times[0]), 0.0
         #: steps of the chunk under way, and when it began
         self._chunk, self._began = 0, 0.0
         self._every = max(1, self._steps // 200)
@@ -63,7 +63,7 @@ class Progress:
             return most
         now, before = time.monotonic(), self._chunk
         if before:
-            wanted = before * TOLD / max(now - self._began, 1e-6)
+            wanted = before * REPORT_PERIOD / max(now - self._began, 1e-6)
             self._chunk = max(1, min(4 * before, int(wanted)))
         else:
             self._chunk = FIRST_CHUNK
@@ -76,8 +76,8 @@ class Progress:
             return
         self._reached = max(self._reached, t)
         now = time.monotonic()
-        if now - self._told >= TOLD:
-            self._told = now
+        if now - self._last_report >= REPORT_PERIOD:
+            self._last_report = now
             self._tell(self._reached)
 
     def show(self, step: int) -> None:

@@ -38,10 +38,10 @@ def check_arm(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
             f"the straight arm buckles: the smallest slope of its forces is {least:.3g} N/m; let it hang, or "
             "make it stiffer",
         )
-    return warnings, tuple(_said(section) for section in robot.description.sections)
+    return warnings, tuple(_numbers_of(section) for section in robot.description.sections)
 
 
-def _said(section: Section) -> str:
+def _numbers_of(section: Section) -> str:
     """The numbers of a section; those of a preset with their origin."""
     preset = PRESETS.get(section.preset or "", {})
     origins = PRESET_ORIGINS.get(section.preset or "", {})

@@ -59,13 +59,13 @@ def cut_sections(root: etree._Element, robot: Any, segments: int | None) -> Soft
 
 
 def _cut(
-    root: etree._Element, said: Any, joint: etree._Element, section: Section, stations: np.ndarray
+    root: etree._Element, carrier: Any, joint: etree._Element, section: Section, stations: np.ndarray
 ) -> list[str]:
     """Frames of one section, whose fixed joint then hangs on its tip."""
     name, L = section.joint, section.length
     down = Placement(np.eye(3), np.array([0.0, 0.0, -L]))
     base = f"{name}/base"
-    add_fixed(root, f"{name}/base_joint", said.parent, base, Placement.of(said.xyz, said.rpy) @ down)
+    add_fixed(root, f"{name}/base_joint", carrier.parent, base, Placement.of(carrier.xyz, carrier.rpy) @ down)
     count = len(stations) - 1
     names: list[str] = []
     for k, eta in enumerate(stations, 1):

@@ -117,7 +117,7 @@ def build_arm(description: RobotDescription, *, quadrature: bool = False) -> Sof
         )
     sections = description.sections
     frames, bases, bodies, fixed = _place_links(description)
-    said = description.formulation
+    formulation = description.formulation
     gravity = np.array(description.gravity)
     gravity.setflags(write=False)
     return SoftArm(
@@ -128,25 +128,27 @@ def build_arm(description: RobotDescription, *, quadrature: bool = False) -> Sof
         frames=frames,
         coordinates=_coordinates(description),
         gravity=gravity,
-        rotary=said.rotary_inertia != "none",
+        rotary=formulation.rotary_inertia != "none",
         mass_model=_mass_model(description, quadrature),
-        energy_ratio=float(said.energy_ratio or 0.0),
-        order=int(said.order or 0),
+        energy_ratio=float(formulation.energy_ratio or 0.0),
+        order=int(formulation.order or 0),
     )
 
 
 def _mass_model(description: RobotDescription, quadrature: bool) -> int:
-    said = description.formulation
-    if said.kinematics == "modal":
-        if said.mass_model != "distributed":
+    formulation = description.formulation
+    if formulation.kinematics == "modal":
+        if formulation.mass_model != "distributed":
             raise UnsupportedError(
                 f"modal kinematics are computed with distributed mass, not with mass_model "
-                f"'{said.mass_model}'; load with kinematics 'exact'"
+                f"'{formulation.mass_model}'; load with kinematics 'exact'"
             )
         return MODAL
     if len(description.sections) > 1 or quadrature:
         return QUADRATURE
-    return {"distributed": CLOSED, "lumped": LUMPED, "lumped2": LUMPED2}[said.mass_model or "distributed"]
+    return {"distributed": CLOSED, "lumped": LUMPED, "lumped2": LUMPED2}[
+        formulation.mass_model or "distributed"
+    ]
 
 
 def _place_links(
@@ -177,11 +179,11 @@ def _place_links(
     for link in description.links:
         if link.inertial is None or link.name not in frames:
             continue
-        said, at = link.inertial, frames[link.name]
+        inertial, at = link.inertial, frames[link.name]
         if at.section < 0:
-            fixed += said.mass
+            fixed += inertial.mass
             continue
-        body = RigidInertia.of(said.mass, said.xyz, said.inertia, said.rpy)
+        body = RigidInertia.of(inertial.mass, inertial.xyz, inertial.inertia, inertial.rpy)
         bodies[at.section] = bodies[at.section] + body.seen_from(at.placement)
     ordered = {link.name: frames[link.name] for link in description.links if link.name in frames}
     return ordered, bases, bodies, fixed

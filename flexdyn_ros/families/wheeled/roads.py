@@ -148,15 +148,15 @@ def _slopes(X: np.ndarray, z: np.ndarray) -> np.ndarray:
 
 def _callback(function: Callable[[float], Any]) -> Any:
     """The function X -> (z, dz/dX) as a C function; what it raises is logged, once, and becomes NaN."""
-    told = False
+    warned = False
 
     def ask(X: float, which: int) -> float:
-        nonlocal told
+        nonlocal warned
         try:
             return float(function(X)[which])
         except Exception:  # nothing can pass through compiled code
-            if not told:
-                told = True
+            if not warned:
+                warned = True
                 LOG.exception("the road's function failed at X = %g m; the road is not a number there", X)
             return float("nan")
 

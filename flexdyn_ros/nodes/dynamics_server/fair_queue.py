@@ -90,7 +90,7 @@ class Job:
         begin, before = self._clock(), self._progress
         try:
             if self._reason:
-                self._progress = self._work.throw(StoppedError(self._told(self._reason)))
+                self._progress = self._work.throw(StoppedError(self._described(self._reason)))
             elif before is None:
                 before = self._progress = next(self._work)
                 if self._clock() - begin < SLICE:
@@ -136,7 +136,7 @@ class Job:
             " time"
         )
         if self.spent > self._budget:
-            return f"{self._told('stopped')}: {advice}, or call the library"
+            return f"{self._described('stopped')}: {advice}, or call the library"
         if samples == 0 or self.spent < FORETOLD * self._budget:
             return ""
         whole = self.spent + seconds / samples * (progress.total - progress.done)
@@ -149,7 +149,7 @@ class Job:
             f" here some {fitting}"
         )
 
-    def _told(self, reason: str) -> str:
+    def _described(self, reason: str) -> str:
         if self._progress is None:
             return f"{reason} before it began"
         done, total, what = self._progress

@@ -56,7 +56,7 @@ class HydraulicActuators(ManagedNode):
         self._forget_time()
         waits = "the simulation pauses" if settings.lockstep else "no force published"
         self._silence = self.watch_input("leg states", waits)
-        self._said: tuple[str, ...] = ()
+        self._reported: tuple[str, ...] = ()
         self._disagreement = ""
         self._force_out = self.advertise(JointState, "~/leg_force", 1)
         self._state_out = self.advertise(HydraulicState, "~/hydraulic_state", 1)
@@ -188,15 +188,15 @@ class HydraulicActuators(ManagedNode):
     def _tell_changes(self) -> None:
         """Log every change of condition once."""
         now = self._actuation.conditions()
-        if now == self._said:
+        if now == self._reported:
             return
         for condition in now:
-            if condition not in self._said:
+            if condition not in self._reported:
                 self.get_logger().warning(condition)
-        for condition in self._said:
+        for condition in self._reported:
             if condition not in now:
                 self.get_logger().info(f"over: {condition}")
-        self._said = now
+        self._reported = now
 
     # ---- services and health ----
 

@@ -250,7 +250,7 @@ class Actuation:
         self.counters.stale_leg_states += blind and not self._state_age.stale
         self._state_age.stale = blind
         lengths, rates = self._seen(age, blind, 1.0 / self.limits.rate)
-        force, values = self._told(now, blind)
+        force, values = self._forces_at(now, blind)
         if self.cylinders.tick(lengths, rates, values, dt, force=force):
             self.fault = "a state would not have been finite"
             self.cylinders["flags"][:] = cylinder.FAULT
@@ -267,7 +267,7 @@ class Actuation:
         lengths = np.clip(self._lengths + reach * self._rates, self.ranges.shortest, self.ranges.longest)
         return lengths, np.zeros_like(self._rates) if blind else self._rates
 
-    def _told(self, now: float, blind: bool) -> tuple[bool, np.ndarray]:
+    def _forces_at(self, now: float, blind: bool) -> tuple[bool, np.ndarray]:
         """What the valves do now: the command while it is fresh, else close, or lower."""
         assert self.cylinders is not None
         too_old = is_stale(self.limits.command_timeout, now - self._command_age.time)

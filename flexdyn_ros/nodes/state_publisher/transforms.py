@@ -61,7 +61,7 @@ class JointTransforms:
         self.names = tuple(self._moving)
         self._arrays = _Arrays(tuple(self._moving.values()))
         self._place = {name: i for i, name in enumerate(self._moving)}
-        self._asked: tuple[list[str], np.ndarray, bool] | None = None
+        self._known_names: tuple[list[str], np.ndarray, bool] | None = None
         self._followers: dict[str, list[_Joint]] = {}
         for joint in self._moving.values():
             if joint.leader:
@@ -79,19 +79,19 @@ class JointTransforms:
 
         Raises ValueError if there are not as many positions as names, or one is not finite.
         """
-        if self._asked is None or names != self._asked[0]:
+        if self._known_names is None or names != self._known_names[0]:
             known = [name in self._moving for name in names]
             plain = all(known) and not self._followers and len(set(names)) == len(names)
             rows = [self._place[name] for name in names] if plain else []
-            self._asked = (list(names), np.array(rows, dtype=np.intp), plain)
-        if not self._asked[2] or len(positions) != len(names):
+            self._known_names = (list(names), np.array(rows, dtype=np.intp), plain)
+        if not self._known_names[2] or len(positions) != len(names):
             chosen, x = self._values(names, positions)
             return (np.array(chosen, dtype=np.intp), *self._arrays.moved(chosen, x))
         # the names of before, all of them known: nothing to look up
         x = np.asarray(positions, dtype=np.float64)
         if not np.isfinite(x).all():
             raise ValueError("position holds a number that is not finite")
-        return (self._asked[1], *self._arrays.moved(self._asked[1], x))
+        return (self._known_names[1], *self._arrays.moved(self._known_names[1], x))
 
     def frames_of(self, row: int) -> tuple[str, str]:
         """Parent and child link of a moving joint, by its number in `names`."""

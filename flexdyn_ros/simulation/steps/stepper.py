@@ -145,7 +145,7 @@ class Stepper:
         if not (isfinite(dt) and dt > 0.0):
             raise StateError(f"dt is {dt}, expected a positive number of seconds")
         self.robot, self.dt = robot, float(dt)
-        self._asked = method
+        self._requested_method = method
         #: whether actuators with states of their own are in use: "auto" is staggered then
         self.has_actuators_in_use = False
         self._motion = motion
@@ -279,7 +279,7 @@ class Stepper:
         w.refresh_lag()
         M = robot.mass_matrix(new_q)
         w["v_bound"][:] = speed_bounds(robot, new_q, new_v, M)
-        if self._asked == "scaled_rk4" and self._motion.modal:
+        if self._requested_method == "scaled_rk4" and self._motion.modal:
             w["scaled"][:] = scaled_masses(self._motion, M, self.dt)
         self._write_stops(M)
         self.look_again()
@@ -373,7 +373,7 @@ class Stepper:
 
     def use_method(self, name: str) -> None:
         """Go on with another method."""
-        self._asked = name
+        self._requested_method = name
         self._choose_method()
 
     @property
@@ -393,7 +393,7 @@ class Stepper:
 
     def _choose_method(self) -> None:
         """Resolve "auto" and tell the kernels."""
-        name = self._asked
+        name = self._requested_method
         if name == "auto" and self.has_actuators_in_use:
             name = "staggered"
         if name == "auto":

@@ -65,9 +65,9 @@ class _Shapes:
         m = len(own)
         order, back = np.unique(stations, return_inverse=True)
         pairs = np.eye(m)[:, None, :] + np.eye(m)[None, :, :]
-        asked = np.broadcast_to(robot.neutral(), (m + m * m, robot.nq)).copy()
-        asked[:, q] = np.concatenate((np.eye(m), pairs.reshape(m * m, m)))
-        bent = robot.deflections(asked, order)[link]
+        states = np.broadcast_to(robot.neutral(), (m + m * m, robot.nq)).copy()
+        states[:, q] = np.concatenate((np.eye(m), pairs.reshape(m * m, m)))
+        bent = robot.deflections(states, order)[link]
         one = bent.displacement[:m, back]
         both = bent.displacement[m:, back].reshape(m, m, len(stations), 3)
         quadratic = both - one[:, None] - one[None, :]
