@@ -20,6 +20,8 @@ def files_below(folder: str) -> list[tuple[str, list[str]]]:
 
 
 setup(
+    license="Apache-2.0",
+    python_requires=">=3.11",
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{NAME}"]),
         (f"share/{NAME}", ["package.xml"]),

@@ -10,9 +10,9 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 
 REPORT = """<testsuites><testsuite>
-<testcase classname="test.kernels.test_alone" name="test_one[a]"/>
-<testcase classname="test.kernels.test_alone" name="test_one[b]"><failure message="no"/></testcase>
-<testcase classname="test.kernels.test_alone" name="test_other"><skipped message="no"/></testcase>
+<testcase classname="test.numerics.test_alone" name="test_one[a]"/>
+<testcase classname="test.numerics.test_alone" name="test_one[b]"><failure message="no"/></testcase>
+<testcase classname="test.numerics.test_alone" name="test_other"><skipped message="no"/></testcase>
 </testsuite></testsuites>"""
 
 
@@ -51,7 +51,7 @@ def test_counts_come_from_a_report_of_the_tests(acceptance, tmp_path):
     whole = {"tests": ["test/numerics/test_alone.py"]}
     assert acceptance.count(whole, cases) == "1 failed, 1 passed, 1 skipped"
     assert acceptance.count({"tests": ["test/numerics/test_alone.py::test_o*her"]}, cases) is None
-    assert acceptance.count({"tests": ["test/kernels/test_none.py"]}, cases) is None
+    assert acceptance.count({"tests": ["test/numerics/test_none.py"]}, cases) is None
     with pytest.raises(acceptance.AcceptanceError, match=r"cannot be read as a JUnit file"):
         acceptance.outcomes(tmp_path / "missing.xml")
 
