@@ -18,16 +18,24 @@ __all__ = ["any_found", "collected", "end_of_stage", "part"]
 _found: ContextVar[list[DescriptionError] | None] = ContextVar("mistakes", default=None)
 
 
-@contextmanager
-def part() -> Iterator[None]:
-    """Around what may be wrong without making the rest unreadable."""
-    try:
-        yield
-    except DescriptionError as error:
+class _Part:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, trace: object) -> bool:
         found = _found.get()
-        if found is None:
-            raise
+        if found is None or not isinstance(error, DescriptionError):
+            return False
         found.append(error)
+        return True
+
+
+_PART = _Part()
+
+
+def part() -> _Part:
+    """Around what may be wrong without making the rest unreadable."""
+    return _PART
 
 
 def any_found() -> bool:

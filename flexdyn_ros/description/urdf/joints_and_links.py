@@ -11,8 +11,10 @@ from flexdyn_ros.description.language.mistakes import part
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.inertia import check_inertia
 from flexdyn_ros.description.urdf.markup import (
+    Children,
     Document,
     Element,
+    children_by_tag,
     line_of,
     name_of,
     number,
@@ -149,26 +151,27 @@ def _read_joint(doc: Document, name: str, element: Element, warnings: list[str])
     kind = element.get("type")
     if kind not in JOINT_TYPES:
         doc.fail("unknown joint type", element, "type", kind, "one of " + ", ".join(JOINT_TYPES))
-    origin = only_child(doc, element, "origin")
-    dynamics = only_child(doc, element, "dynamics")
+    among = children_by_tag(element)
+    origin = only_child(doc, element, "origin", among)
+    dynamics = only_child(doc, element, "dynamics", among)
     return Joint(
         name=name,
         type=kind,
-        parent=_link_of(doc, element, "parent"),
-        child=_link_of(doc, element, "child"),
+        parent=_link_of(doc, element, "parent", among),
+        child=_link_of(doc, element, "child", among),
         xyz=vector(doc, origin, "xyz", ZERO),
         rpy=vector(doc, origin, "rpy", ZERO),
-        axis=_read_axis(doc, element, kind),
-        limit=_read_limit(doc, element, kind, warnings),
+        axis=_read_axis(doc, element, kind, among),
+        limit=_read_limit(doc, element, kind, among, warnings),
         damping=_not_negative(doc, dynamics, "damping"),
         friction=_not_negative(doc, dynamics, "friction"),
-        mimic=_read_mimic(doc, element, kind, warnings),
+        mimic=_read_mimic(doc, element, kind, among, warnings),
         line=line_of(element),
     )
 
 
-def _link_of(doc: Document, joint: Element, tag: str) -> str:
-    element = only_child(doc, joint, tag, required=True)
+def _link_of(doc: Document, joint: Element, tag: str, among: Children) -> str:
+    element = only_child(doc, joint, tag, among, required=True)
     assert element is not None
     return name_of(doc, element, "link")
 
@@ -182,10 +185,12 @@ def _not_negative(doc: Document, element: Element | None, attribute: str, defaul
     return value
 
 
-def _read_axis(doc: Document, joint: Element, kind: str) -> tuple[float, float, float] | None:
+def _read_axis(
+    doc: Document, joint: Element, kind: str, among: Children
+) -> tuple[float, float, float] | None:
     if kind in ("fixed", "floating"):
         return None
-    element = only_child(doc, joint, "axis")
+    element = only_child(doc, joint, "axis", among)
     axis = vector(doc, element, "xyz", (1.0, 0.0, 0.0))
     # scaled first, so that very long or short axes do not overflow
     largest = max(abs(c) for c in axis)
@@ -196,10 +201,10 @@ def _read_axis(doc: Document, joint: Element, kind: str) -> tuple[float, float, 
     return (x / length, y / length, z / length)
 
 
-def _read_limit(doc: Document, joint: Element, kind: str, warnings: list[str]) -> Limit:
+def _read_limit(doc: Document, joint: Element, kind: str, among: Children, warnings: list[str]) -> Limit:
     if kind in ("fixed", "floating"):
         return Limit()
-    element = only_child(doc, joint, "limit")
+    element = only_child(doc, joint, "limit", among)
     if element is None:
         if kind in ("revolute", "prismatic"):
             warnings.append(f"joint '{joint.get('name')}': {kind} without <limit>; it is taken as unlimited")
@@ -217,8 +222,10 @@ def _read_limit(doc: Document, joint: Element, kind: str, warnings: list[str]) -
     return Limit(lower, upper, effort, velocity)
 
 
-def _read_mimic(doc: Document, joint: Element, kind: str, warnings: list[str]) -> Mimic | None:
-    element = only_child(doc, joint, "mimic")
+def _read_mimic(
+    doc: Document, joint: Element, kind: str, among: Children, warnings: list[str]
+) -> Mimic | None:
+    element = only_child(doc, joint, "mimic", among)
     if element is None:
         return None
     if kind in ("fixed", "floating"):

@@ -16,6 +16,7 @@ from flexdyn_ros.description.places import Place
 from flexdyn_ros.errors import DescriptionError
 
 Element = etree._Element
+Children = dict[Any, list[Element]]
 Vec3 = tuple[float, float, float]
 _REQUIRED: Any = object()
 _DECLARATIONS = tuple(
@@ -151,9 +152,22 @@ def decoded(raw: bytes, root: Element) -> str:
     return raw.decode(encoding, "replace").removeprefix("\ufeff")
 
 
-def only_child(doc: Document, element: Element, tag: str, *, required: bool = False) -> Element | None:
-    """The child of that tag, None if absent; more than one, or a missing required one, is refused."""
-    found = list(element.iterchildren(tag))
+def children_by_tag(element: Element) -> Children:
+    """The children of each tag, found in one pass."""
+    found: Children = {}
+    for child in element:
+        found.setdefault(child.tag, []).append(child)
+    return found
+
+
+def only_child(
+    doc: Document, element: Element, tag: str, among: Children | None = None, *, required: bool = False
+) -> Element | None:
+    """The child of that tag, None if absent; more than one, or a missing required one, is refused.
+
+    among: `children_by_tag(element)`, where several children are asked for.
+    """
+    found = list(element.iterchildren(tag)) if among is None else among.get(tag, ())
     if len(found) > 1:
         doc.fail(f"more than one <{tag}>", found[1], expected=f"at most one <{tag}>")
     if not found:
