@@ -7,13 +7,14 @@ separated by commas, in its entry points of the group `flexdyn_ros.families`, or
 from __future__ import annotations
 
 import os
+import warnings
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.language import schema
-from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.errors import FlexdynError, FlexdynWarning
 from flexdyn_ros.families.continuum.family import CONTINUUM
 from flexdyn_ros.families.record import Family
 from flexdyn_ros.families.stewart.family import STEWART
@@ -77,14 +78,29 @@ def _register_named() -> None:
         register(_imported(place))
 
 
-@cache
 def find_installed() -> bool:
-    """Register the families of installed packages; whether there were any. Looking takes some 30 ms, so that
-    `load` does it only for a description that it cannot read otherwise."""
-    found = [entry.value for entry in entry_points(group="flexdyn_ros.families")]
-    for place in found:
-        register(_imported(place))
-    return bool(found)
+    """Register the families of installed packages; whether one was new. Looking takes some 30 ms: `load` does
+    it only for a description that it cannot read otherwise, and once.
+
+    Warns
+    -----
+    FlexdynWarning
+        For a family that cannot be had; the others are registered.
+    """
+    places = _installed()
+    before = len(_FAMILIES)
+    while places:
+        try:
+            register(_imported(places.pop()))
+        except (FlexdynError, ValueError) as error:
+            warnings.warn(str(error), FlexdynWarning, stacklevel=3)
+    return len(_FAMILIES) > before
+
+
+@cache
+def _installed() -> list[str]:
+    """Places of the families of installed packages that were not looked at yet."""
+    return [entry.value for entry in entry_points(group="flexdyn_ros.families")]
 
 
 def _imported(place: str) -> Family:

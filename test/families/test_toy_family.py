@@ -358,6 +358,24 @@ def test_without_the_line_its_element_is_unknown(folder):
         flexdyn_ros.load(URDF)
 
 
+def test_an_installed_family_is_found_and_a_broken_one_hides_no_mistake(folder, monkeypatch):
+    """By entry points; the family that cannot be imported is a warning."""
+    places = ["toy_pendulum.family:PENDULUM", "toy_nowhere:FAMILY"]
+    monkeypatch.setattr(registry, "_installed", lambda: places)
+    with pytest.warns(flexdyn_ros.errors.FlexdynWarning, match="toy_nowhere"):
+        assert flexdyn_ros.load(URDF).kind == "pendulum"
+    assert places == []
+    from toy_pendulum.family import PENDULUM
+
+    registry.unregister(PENDULUM)
+    places.append("toy_nowhere:FAMILY")
+    with (
+        pytest.warns(flexdyn_ros.errors.FlexdynWarning, match="toy_nowhere"),
+        pytest.raises(DescriptionError, match="pendulum"),
+    ):
+        flexdyn_ros.load(URDF)
+
+
 def test_the_simulator_node_runs_it(folder, tmp_path, monkeypatch):
     """Nodes are told of the family by the environment."""
     from sensor_msgs.msg import JointState
