@@ -90,7 +90,16 @@ class Rows:
     """
 
     def __init__(self, arguments: Mapping[str, tuple[Any, int | tuple[int, ...]]]) -> None:
-        self._arrays: dict[str, np.ndarray] = {}
+        self.shape: tuple[int, ...] = ()
+        self.count = 1
+        self._as_given = all(_is_vector(value, size) for value, size in arguments.values())
+        if self._as_given:
+            self._arrays = {name: value for name, (value, _) in arguments.items()}
+        else:
+            self._broadcast(arguments)
+
+    def _broadcast(self, arguments: Mapping[str, tuple[Any, int | tuple[int, ...]]]) -> None:
+        self._arrays = {}
         self._tails: dict[str, tuple[int, ...]] = {}
         for name, (value, size) in arguments.items():
             tail = (size,) if isinstance(size, int) else size
@@ -108,11 +117,29 @@ class Rows:
             raise DimensionError(f"leading dimensions do not broadcast: {text}") from None
         self.count = prod(self.shape)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the arguments."""
+        return tuple(self._arrays)
+
     def take(self, name: str) -> np.ndarray:
         """Rows (count, ...) of one argument, C-contiguous and writable (entries take no other)."""
+        if self._as_given:
+            return self._arrays[name][None]
         array, tail = self._arrays[name], self._tails[name]
         full = np.broadcast_to(array, self.shape + tail) if array.shape != self.shape + tail else array
         return np.require(full.reshape((self.count, *tail)), requirements=("C", "A", "W"))
+
+
+_FLOAT = np.dtype(np.float64)
+
+
+def _is_vector(value: Any, size: int | tuple[int, ...]) -> bool:
+    """True for what entries take as it is: a contiguous, writable float64 array (size,)."""
+    if type(value) is not np.ndarray or value.dtype is not _FLOAT or value.shape != (size,):
+        return False
+    flags = value.flags
+    return flags.c_contiguous and flags.writeable and flags.aligned
 
 
 def check_out(out: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -134,9 +161,9 @@ def check_out(out: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 def explain_status(status: int, rows: Mapping[str, np.ndarray]) -> None:
     """Raise the StateError that a kernel's status stands for; return if the arguments are not to blame."""
-    code, index = status % 8, status // 8
-    if code == 0:
+    if status == 0:
         return
+    code, index = status % 8, status // 8
     single = next(iter(rows.values())).shape[0] == 1
     where = "" if single else f" of sample {index}"
     if code == BAD_QUATERNION:

@@ -11,16 +11,18 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.numerics.numbers.memory import ONE_LANE, aligned
+from flexdyn_ros.numerics.verbs.entries import work_numbers
 from flexdyn_ros.robot.analysis.coriolis import coriolis_of
+from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, refuse_nonfinite
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.payload import Payload
-from flexdyn_ros.robot.results import Equilibrium
+from flexdyn_ros.robot.results import Equilibrium, Linearization
 from flexdyn_ros.robot.threads import run_in_slices
-from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.verbs import Robot
@@ -40,8 +42,10 @@ class FamilyFunctions(ABC):
     kind: str
     #: names of attributes and methods that the robot offers beside the verbs
     offers: tuple[str, ...] = ()
-    #: module with entries `..._one`, to which single states of the usual types go straight; None without
+    #: entries by their names (numerics/verbs)
     entries: Any = None
+    #: the dynamics are those of the entries: single states of the usual types go straight to `..._one`
+    direct = True
     #: forward dynamics goes through the mass matrix even if nothing is prescribed
     by_mass_matrix = False
     #: the numbers that kernels take, packed, which also has work memory, and its address
@@ -74,6 +78,11 @@ class FamilyFunctions(ABC):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self.recipe
 
+    def work(self, per_number: int = ONE_LANE) -> np.ndarray:
+        """Work memory for one call of an entry, whose numbers take so many float64 each."""
+        size = work_numbers(self.packed.numbers, self.nq, self.nv, per_number)
+        return np.empty(size) if per_number == ONE_LANE else aligned(size)
+
     def call(
         self, kernel: Callable[..., int], rows: Rows, names: tuple[str, ...], result: np.ndarray
     ) -> None:
@@ -81,7 +90,7 @@ class FamilyFunctions(ABC):
         data = {name: rows.take(name) for name in names}
 
         def call(*arrays: np.ndarray) -> int:
-            return kernel(self.address, self.packed.work(), *arrays)
+            return kernel(self.address, self.work(), *arrays)
 
         explain_status(run_in_slices(call, [*data.values(), result]), data)
 
@@ -200,6 +209,14 @@ class FamilyFunctions(ABC):
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives (count, nv, nv) of M a + h - B tau - sum J^T w by q (tangent) and v, a and tau held."""
 
+    def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        """A (count, 2 nv, 2 nv) and B (count, 2 nv, nu) of `linearize`; `rows` hold q, v, tau."""
+        return linearized_by_parts(self, rows, wrenches)
+
+    def linearize_state(self, q: Any, v: Any, tau: Any) -> Linearization | None:
+        """`linearize` of a single state of the usual types, the fast way; None if that has to look closer."""
+        return None
+
     @abstractmethod
     def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         """K and D (count, nv, nv) of `modes`; `rows` hold q, and v = a = tau = 0."""
@@ -214,7 +231,7 @@ class FamilyFunctions(ABC):
 class DirectFunctions(FamilyFunctions):
     """A family whose coordinates have an effort each: B is the identity."""
 
-    offers: tuple[str, ...] = ("coriolis_matrix", "inverse_dynamics_derivatives")
+    offers: tuple[str, ...] = ("coriolis_matrix",)
 
     def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """B (..., nv, nu): the identity."""
@@ -234,16 +251,6 @@ class DirectFunctions(FamilyFunctions):
         C = check_out(out, (*rows.shape, self.nv, self.nv))
         C.reshape(rows.count, self.nv, self.nv)[...] = self.coriolis_rows(rows)
         return C
-
-    def inverse_dynamics_derivatives(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """d tau / dq (tangent) and d tau / dv of `inverse_dynamics`, each (..., nv, nv), by the complex
-        step."""
-        rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
-        dq, dv = self.slopes_rows(rows, wrenches)
-        shape = (*rows.shape, self.nv, self.nv)
-        return dq.reshape(shape), dv.reshape(shape)
 
     def coriolis_rows(self, rows: Rows) -> np.ndarray:
         """(count, nv, nv); `rows` hold q and v."""
@@ -271,7 +278,7 @@ class DirectFunctions(FamilyFunctions):
         still, robot = np.zeros(self.nv), self.robot
         statics = Statics(
             load=lambda q: robot.inverse_dynamics(q, still, still, wrenches),
-            stiffness=lambda q: self.inverse_dynamics_derivatives(q, still, still, wrenches)[0],
+            stiffness=lambda q: robot.inverse_dynamics_derivatives(q, still, still, wrenches)[0],
             mass=robot.mass_matrix,
             move=lambda q, dq: robot.integrate(q, dq, 1.0),
         )

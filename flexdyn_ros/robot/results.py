@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["BiasTerms", "Deflection", "Energy", "Equilibrium", "Linearization", "Modes"]
+__all__ = ["BiasTerms", "Deflection", "Energy", "Equilibrium", "ForwardDerivatives", "Linearization", "Modes"]
 
 
 class BiasTerms(NamedTuple):
@@ -30,6 +30,14 @@ class Energy(NamedTuple):
     def total(self) -> np.ndarray:
         """Sum of the three [J]."""
         return self.kinetic + self.gravity + self.elastic
+
+
+class ForwardDerivatives(NamedTuple):
+    """Derivatives of accelerations by q (tangent), v (..., nv, nv) and tau (..., nv, nu)."""
+
+    dq: np.ndarray
+    dv: np.ndarray
+    dtau: np.ndarray
 
 
 class Linearization(NamedTuple):

@@ -49,7 +49,7 @@ def run_in_slices(call: Callable[..., int], rows: list[np.ndarray]) -> int:
     of threads.
     """
     count = rows[0].shape[0]
-    pieces = min(batch_threads(), max(1, count // SMALLEST_SLICE))
+    pieces = 1 if count < 2 * SMALLEST_SLICE else min(batch_threads(), count // SMALLEST_SLICE)
     if pieces == 1:
         return call(*rows)
     bounds = [16 * round(count * i / pieces / 16) for i in range(pieces)] + [count]

@@ -16,7 +16,11 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError, UnknownNameError
 from flexdyn_ros.numerics.compiling.compiler import Entry
-from flexdyn_ros.robot.analysis.linearization import linearization_of
+from flexdyn_ros.robot.analysis.derivatives import (
+    forward_derivatives_of,
+    inverse_derivatives_of,
+    linearization_of,
+)
 from flexdyn_ros.robot.analysis.modes import chosen_coordinates, modes_of
 from flexdyn_ros.robot.analysis.small_deflections import beyond_linear, warning_of
 from flexdyn_ros.robot.arguments import Rows, by_name, check_out, finite_number, numbers
@@ -25,7 +29,7 @@ from flexdyn_ros.robot.efforts import scattered_efforts
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.payload import check_payload
-from flexdyn_ros.robot.results import BiasTerms, Energy, Equilibrium, Linearization, Modes
+from flexdyn_ros.robot.results import BiasTerms, Energy, Equilibrium, ForwardDerivatives, Linearization, Modes
 from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
 __all__ = ["Robot"]
@@ -76,7 +80,7 @@ class Robot:
         facts["_by_mass_matrix"], facts["_prescribed"] = functions.by_mass_matrix, functions.prescribed
         functions.robot = self
         for verb in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
-            entry = getattr(functions.entries, f"{verb}_one", None)
+            entry = getattr(functions.entries, f"{verb}_one", None) if functions.direct else None
             facts[f"_{verb}"] = _no_shortcut if entry is None else self._when_called(verb, entry)
         for name in functions.offers:
             facts[name] = getattr(functions, name)
@@ -441,11 +445,39 @@ class Robot:
         """A (..., 2 nv, 2 nv), B (..., 2 nv, nu) of x' = A x + B dtau, x = (dq in R^nv, dv), about the motion
         at (q, v).
 
-        Exact to rounding: complex-step derivatives (Squire & Trapp 1998) of M a + h - B tau - sum J^T w,
-        solved with the mass matrix. The angular part of dq of a free body is a small turn in world axes, so
-        that its rate is dw + w x dq.
+        Exact to rounding: derivatives of M a + h - B tau - sum J^T w by forward tangents (Griewank & Walther
+        2008, section 3.1), solved with the mass matrix. The angular part of dq of a free body is a small turn
+        in world axes, so that its rate is dw + w x dq.
         """
         return linearization_of(self.functions, q, v, tau, wrenches)
+
+    def inverse_dynamics_derivatives(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """d tau / dq (q moved by `integrate`), d tau / dv and d tau / da of `inverse_dynamics`, each
+        (..., nu, nv), exact to rounding; wrenches are held.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError
+        """
+        return inverse_derivatives_of(self.functions, q, v, a, wrenches)
+
+    def forward_dynamics_derivatives(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, Any] | None = None,
+    ) -> ForwardDerivatives:
+        """dq, dv (..., nv, nv) and dtau (..., nv, nu): derivatives of `forward_dynamics` by q (moved by
+        `integrate`), v and tau, exact to rounding; wrenches are held.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError
+        """
+        return forward_derivatives_of(self.functions, q, v, tau, wrenches)
 
     def modes(self, q: np.ndarray, *, lock: Sequence[str] | str = ()) -> Modes:
         """Modes of vibration about rest at q: K = d(h - damping)/dq, D = dh/dv at v = 0; see

@@ -262,9 +262,10 @@ class PackedArm:
         self._header = np.array(header + [0] * (HEADER - len(header)), dtype=np.int64)
         self.address = int(self._header.ctypes.data)
 
-    def work(self, dtype: type = np.float64) -> np.ndarray:
-        """Fresh work memory for one call of a `_many` entry."""
-        return np.zeros(work_size(self._n), dtype)
+    @property
+    def numbers(self) -> int:
+        """Numbers of work memory that the kernels take."""
+        return self._work.size
 
 
 def _numbers_of(arm: SoftArm, i: int, first_node: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.families.continuum.inverse_kinematics import ACCEPTED, reach_by_steps, reach_point
-from flexdyn_ros.families.continuum.kernels import entries as kernels
+from flexdyn_ros.families.continuum.kernels.entries import verbs
 from flexdyn_ros.families.continuum.model import (
     ATMOSPHERE,
     PackedArm,
@@ -22,14 +22,12 @@ from flexdyn_ros.families.continuum.model import (
 from flexdyn_ros.families.continuum.results import Solution
 from flexdyn_ros.families.continuum.shape import STATIONS, arc_of, deflections_of
 from flexdyn_ros.numerics.algebra.placement import IDENTITY
-from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, refuse_nonfinite, warn_of_singular_rows
-from flexdyn_ros.robot.functions import DirectFunctions
+from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
+from flexdyn_ros.robot.entry_functions import EntryFunctions
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Deflection
 from flexdyn_ros.robot.stations import section_of, word_for
-from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.robot.wrenches import wrench_rows
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.motion import Motion
@@ -39,7 +37,7 @@ __all__ = ["ContinuumFunctions"]
 _empty = np.empty
 
 
-class ContinuumFunctions(DirectFunctions):
+class ContinuumFunctions(EntryFunctions):
     """A soft arm: sections of constant curvature in series, three actuators each, on a fixed base.
 
     q holds the length changes of the actuators [m], section by section; tau the actuator forces [N], positive
@@ -49,9 +47,9 @@ class ContinuumFunctions(DirectFunctions):
     """
 
     kind = "continuum"
-    entries = kernels
+    entries = verbs
     offers = (
-        *DirectFunctions.offers, "section_names", "pressure_areas", "with_quadrature", "arc_parameters",
+        *EntryFunctions.offers, "section_names", "pressure_areas", "with_quadrature", "arc_parameters",
         "pressures", "inverse_kinematics", "pose",
     )  # fmt: skip
 
@@ -234,8 +232,9 @@ class ContinuumFunctions(DirectFunctions):
         rows = self._checked(q)
         n, slices = len(self.arm.sections), np.append(0.0, s)
         poses = _empty((rows.count, n * len(slices), 4, 4))
-        placements = np.tile(IDENTITY.flat(), (n * len(slices), 1))
-        self._place_slices(rows, np.repeat(np.arange(n), len(slices)), np.tile(slices, n), placements, poses)
+        placements = np.tile([*IDENTITY.flat(), 0.0], (n * len(slices), 1))
+        placements[:, 12] = np.tile(slices, n)
+        self.place_frames(rows, np.repeat(np.arange(n), len(slices)), placements, poses)
         return deflections_of(
             self.arm.sections,
             rows.take("q").reshape(*rows.shape, n, 3),
@@ -257,52 +256,6 @@ class ContinuumFunctions(DirectFunctions):
         assert motion is not None
         return motion, *slice_points(self._frame(name) for name in names)
 
-    # ---- rows of the verbs ----
-
-    def inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
-        self._loaded(kernels.inverse_dynamics_many, rows, ("q", "v", "a"), wrenches, tau)
-
-    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
-        self._loaded(kernels.forward_dynamics_many, rows, ("q", "v", "tau"), wrenches, a)
-
-    def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
-        self.call(kernels.mass_matrix_many, rows, ("q",), M)
-
-    def bias_terms_rows(self, rows: Rows) -> np.ndarray:
-        return self.filled(kernels.bias_terms_many, rows, ("q", "v"), 5, self.nv)
-
-    def energy_rows(self, rows: Rows) -> np.ndarray:
-        return self.filled(kernels.energy_many, rows, ("q", "v"), 3)
-
-    def momenta_rows(self, rows: Rows) -> np.ndarray:
-        return self.filled(kernels.momenta_many, rows, ("q", "v"), 10)
-
-    def frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
-        self._slices(rows, [self._frame(name) for name in names], poses)
-
-    def jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
-        _, section, eta, placement = self._frame(frame)
-        point = np.ascontiguousarray(placement.p)
-
-        def call(address: int, work: np.ndarray, q: np.ndarray, J: np.ndarray) -> int:
-            return kernels.jacobian_many(address, work, q, section, eta, point, J)
-
-        self.call(call, rows, ("q",), J)
-
-    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        data = {name: rows.take(name) for name in ("q", "v", "a")}
-        dq, dv = _empty((rows.count, self.nv, self.nv)), _empty((rows.count, self.nv, self.nv))
-        points = self._points(wrenches)
-
-        def call(*arrays: np.ndarray) -> int:
-            q, v, a, w, dq, dv = arrays
-            work = self.packed.work(np.complex128)
-            return kernels.inverse_dynamics_derivatives_many(self.address, work, q, v, a, *points, w, dq, dv)
-
-        status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), dq, dv])
-        explain_status(status, data)
-        return dq, dv
-
     # ---- behind the verbs ----
 
     def _frame(self, name: str) -> SectionFrame:
@@ -323,63 +276,25 @@ class ContinuumFunctions(DirectFunctions):
         """(..., k, 4, 4) in the world."""
         rows = Rows({"q": (q, self.nq)})
         poses = _empty((rows.count, len(frames), 4, 4))
-        self._slices(rows, frames, poses)
+        self.place_frames(rows, *_placed(frames), poses)
         return poses.reshape(*rows.shape, len(frames), 4, 4)
 
-    def _slices(self, rows: Rows, frames: list[SectionFrame], poses: np.ndarray) -> None:
-        """Poses (count, k, 4, 4) in the world."""
-        sections = np.array([f.section for f in frames], dtype=np.int64)
-        etas = np.array([f.eta for f in frames], dtype=np.float64)
-        placements = np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
-        self._place_slices(rows, sections, etas, placements, poses)
+    def points(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        sections, placements = self.placements(names)
+        return sections, np.ascontiguousarray(placements[:, 9:])
 
-    def _place_slices(
-        self,
-        rows: Rows,
-        sections: np.ndarray,
-        etas: np.ndarray,
-        placements: np.ndarray,
-        poses: np.ndarray,
-    ) -> None:
-        """Poses (count, k, 4, 4) in the world of frames with placements (k, 12) on slices (k,)."""
-
-        def call(address: int, work: np.ndarray, q: np.ndarray, poses: np.ndarray) -> int:
-            return kernels.frames_many(address, work, q, sections, etas, placements, poses)
-
-        self.call(call, rows, ("q",), poses)
-
-    def _points(self, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Sections (k,), stations (k,) and points (k, 3) in slice axes at which the wrenches act."""
-        frames = [self._frame(name) for name in wrenches or {}]
-        return (
-            np.array([f.section for f in frames], dtype=np.int64),
-            np.array([f.eta for f in frames], dtype=np.float64),
-            np.array([f.placement.p for f in frames], dtype=np.float64).reshape(len(frames), 3),
-        )
-
-    def _loaded(
-        self,
-        kernel: Callable[..., int],
-        rows: Rows,
-        names: tuple[str, ...],
-        wrenches: Mapping[str, Any] | None,
-        out: np.ndarray,
-    ) -> None:
-        """One of the dynamics with wrenches over all rows."""
-        data = {name: rows.take(name) for name in names}
-        points = self._points(wrenches)
-
-        def call(*arrays: np.ndarray) -> int:
-            x, y, z, w, result = arrays
-            return kernel(self.address, self.packed.work(), x, y, z, *points, w, result)
-
-        status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), out])
-        if status:
-            explain_status(status, data)
-            warn_of_singular_rows(out, data, "the mass matrix", rows.shape)
+    def placements(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        return _placed([self._frame(name) for name in names])
 
     def _checked(self, q: np.ndarray) -> Rows:
         """q as rows; StateError if one is not finite."""
         rows = Rows({"q": (q, self.nq)})
         self.check({"q": rows.take("q")})
         return rows
+
+
+def _placed(frames: Sequence[SectionFrame]) -> tuple[np.ndarray, np.ndarray]:
+    """Sections (k,), and placements (k, 13) on their slices: rotation, origin, station."""
+    sections = np.array([f.section for f in frames], dtype=np.int64)
+    placements = np.array([[*f.placement.flat(), f.eta] for f in frames], dtype=np.float64)
+    return sections, placements.reshape(len(frames), 13)

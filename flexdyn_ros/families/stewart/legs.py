@@ -109,7 +109,7 @@ class LegFunctions(FamilyFunctions):
         iterations, residual = np.zeros(rows.count, dtype=np.int64), _empty(rows.count)
 
         def call(lengths: np.ndarray, *arrays: np.ndarray) -> int:
-            return kernels.find_pose_many(self.address, self.packed.work(), lengths, *arrays)
+            return kernels.find_pose_many(self.address, self.work(), lengths, *arrays)
 
         explain_status(run_in_slices(call, [data["lengths"], q, iterations, residual]), data)
         reasons = self._refusals(q, data["q"], residual, max_distance)

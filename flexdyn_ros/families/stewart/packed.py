@@ -13,9 +13,6 @@ from flexdyn_ros.numerics.algebra.manifold import FREE
 
 __all__ = ["PackedPlatform", "pose_manifold"]
 
-#: numbers that derivatives need beside the work arrays: perturbed q, v, a and the result
-EXTRA = 25
-
 
 class PackedPlatform:
     """Keeps the memory of a model alive and hands out its address; see PackedTree."""
@@ -29,9 +26,10 @@ class PackedPlatform:
         assert self._header.size == PLATFORM_HEADER
         self.address = int(self._header.ctypes.data)
 
-    def work(self, dtype: type = np.float64) -> np.ndarray:
-        """Fresh work memory for one call of a `_many` entry."""
-        return np.empty(WORK_NUMBERS + EXTRA, dtype)
+    @property
+    def numbers(self) -> int:
+        """Numbers of work memory that the kernels take."""
+        return WORK_NUMBERS
 
 
 def pose_manifold(gravity: np.ndarray) -> PackedTree:

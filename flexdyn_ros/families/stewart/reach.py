@@ -102,7 +102,7 @@ class _Reach:
         lengths = np.ascontiguousarray(self._shortest + share * self._stroke)
         q = np.tile(start, (len(lengths), 1))
         iterations, residual = np.zeros(len(lengths), dtype=np.int64), np.empty(len(lengths))
-        find_pose_many(self._packed.address, self._packed.work(), lengths, q, iterations, residual)
+        find_pose_many(self._packed.address, np.empty(self._packed.numbers), lengths, q, iterations, residual)
         J = self._jacobians(q)
         table, still = np.empty((len(q), 6, MOTION_COLUMNS)), np.zeros((len(q), 6))
         legs_many(self._packed.address, q, still, still, table)
@@ -114,5 +114,5 @@ class _Reach:
 
     def _jacobians(self, q: np.ndarray) -> np.ndarray:
         J = np.empty((len(q), 6, 6))
-        leg_jacobian_many(self._packed.address, self._packed.work(), q, J)
+        leg_jacobian_many(self._packed.address, np.empty(self._packed.numbers), q, J)
         return J

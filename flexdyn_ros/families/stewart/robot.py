@@ -17,6 +17,7 @@ from flexdyn_ros.families.stewart.model import build_platform_tables
 from flexdyn_ros.families.stewart.packed import PackedPlatform, pose_manifold
 from flexdyn_ros.families.stewart.reach import check_reach
 from flexdyn_ros.families.trees.rigid.kernels import entries as tree_entries
+from flexdyn_ros.numerics.numbers.memory import PER_LANES
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import (
     Rows,
@@ -25,6 +26,7 @@ from flexdyn_ros.robot.arguments import (
     refuse_nonfinite,
     warn_of_singular_rows,
 )
+from flexdyn_ros.robot.derivative_entries import DerivativeEntries
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Equilibrium
 from flexdyn_ros.robot.threads import run_in_slices
@@ -43,7 +45,7 @@ FIRST_LEG_BODY, BODIES_OF_LEG = 2, 3
 SINGULAR_BELOW = 1e-6
 
 
-class PlatformFunctions(LegFunctions):
+class PlatformFunctions(DerivativeEntries, LegFunctions):
     """A rigid platform on six legs, each a universal joint, a slider and a spherical joint.
 
     q is the pose of the platform's frame in the world (position, quaternion x y z w), v its twist (angular;
@@ -52,7 +54,7 @@ class PlatformFunctions(LegFunctions):
     """
 
     kind = "platform"
-    entries = kernels
+    entries = kernels.verbs
     #: the servo-hydraulic cylinders of the legs; None without `<hydraulics>`
     hydraulics: Hydraulics | None
 
@@ -141,7 +143,7 @@ class PlatformFunctions(LegFunctions):
         pivot, load = _empty(rows.count), self._load(data["q"], rows, wrenches)
 
         def call(*arrays: np.ndarray) -> int:
-            return kernels.inverse_dynamics_many(self.address, self.packed.work(), *arrays)
+            return kernels.inverse_dynamics_many(self.address, self.work(PER_LANES), *arrays)
 
         status = run_in_slices(call, [*data.values(), load, tau, pivot])
         self._check_pivots(data, pivot, tau, rows.shape)
@@ -172,7 +174,7 @@ class PlatformFunctions(LegFunctions):
         load = self._load(data["q"], rows, wrenches)
 
         def call(*arrays: np.ndarray) -> int:
-            return kernels.forward_dynamics_many(self.address, self.packed.work(), *arrays)
+            return kernels.forward_dynamics_many(self.address, self.work(PER_LANES), *arrays)
 
         status = run_in_slices(call, [*data.values(), load, a])
         if status:
@@ -231,20 +233,12 @@ class PlatformFunctions(LegFunctions):
         return way
 
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        data = {name: rows.take(name) for name in ("q", "v", "a", "tau")}
         bodies, points = self._points(wrenches)
-        dq, dv = _empty((rows.count, 6, 6)), _empty((rows.count, 6, 6))
+        return self.balance_slopes(rows, bodies, points, wrench_rows(rows, wrenches))
 
-        def call(*arrays: np.ndarray) -> int:
-            q, v, a, tau, w, dq, dv = arrays
-            work = self.packed.work(np.complex128)
-            return kernels.balance_derivatives_many(
-                self.address, work, q, v, a, tau, bodies, points, w, dq, dv
-            )
-
-        status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), dq, dv])
-        explain_status(status, data)
-        return dq, dv
+    def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        bodies, points = self._points(wrenches)
+        return self.linearizations(rows, bodies, points, wrench_rows(rows, wrenches))
 
     def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         if self.hydraulics is None:
@@ -309,7 +303,7 @@ class PlatformFunctions(LegFunctions):
         q = rows.take("q")
 
         def call(*arrays: np.ndarray) -> int:
-            return kernels.required_wrench_many(self.address, self.packed.work(), weight, *arrays)
+            return kernels.required_wrench_many(self.address, self.work(), weight, *arrays)
 
         status = run_in_slices(call, [q, v, np.zeros((rows.count, 6)), out])
         explain_status(status, {"q": q, "v": v})

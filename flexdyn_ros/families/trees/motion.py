@@ -39,7 +39,7 @@ def tree_motion(
         )
 
         functions = DENSE_FLEXIBLE_MOTION if tree.has_mimic else FLEXIBLE_MOTION
-        size = flexible_steps_size(packed.work().size, m.nv, tree.has_mimic)
+        size = flexible_steps_size(packed.numbers, m.nv, tree.has_mimic)
     stiffness, damping = _joint_forces(description, tree)
     effort_limit, lower, upper = actuator_limits(tree.coordinates)
     links = () if tree.flexible is None else tree.flexible.links

@@ -6,38 +6,25 @@ the exact kinematics of their mounts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.families.trees.rigid.model import RigidTree
-from flexdyn_ros.families.wheeled.kernels.tree_wheels import tree_wheel_slopes_many, tree_wheels_many
+from flexdyn_ros.families.wheeled.kernels.tree_wheels import slopes as wheels
+from flexdyn_ros.families.wheeled.kernels.tree_wheels import tree_wheels_many
 from flexdyn_ros.families.wheeled.packed_wheels import PackedWheels
 
 __all__ = ["ArticulatedWheels"]
 
 
-class _NoShortcut:
-    """In place of a one-sample entry: sends the verb on to its general path."""
-
-    def load(self) -> Callable[..., int]:
-        return _refuse
-
-
-def _refuse(*arguments: Any) -> int:
-    raise TypeError
-
-
 class ArticulatedWheels:
     """Entries by the names of trees/flexible/kernels/entries.py, with the forces of the wheels; immutable."""
-
-    inverse_dynamics_one = forward_dynamics_one = mass_matrix_one = _NoShortcut()
 
     def __init__(self, tree: RigidTree, general: Any, packed: PackedWheels, wheels: int) -> None:
         self._general, self._packed, self._nv, self._count = general, packed, tree.model.nv, wheels
         self._given = np.array([c.prescribed for c in tree.coordinates], dtype=bool)
-        for name in ("frames_many", "jacobian_many", "momenta_many", "integrate_many", "difference_many"):
+        for name in ("frames_many", "jacobian_many", "momenta_many"):
             setattr(self, name, getattr(general, name))
         self.mass_matrix_many = general.mass_matrix_many
 
@@ -49,7 +36,7 @@ class ArticulatedWheels:
         force, energy = np.empty((len(q), 2, self._nv)), np.empty((len(q), 2))
         # entries take no read-only arrays
         tree_wheels_many(
-            self._packed.address, self._packed.wheel_work(), np.array(q), np.array(v), out, force, energy
+            self._packed.address, np.zeros(self._packed.numbers), np.array(q), np.array(v), out, force, energy
         )
         return out, force, energy
 
@@ -87,7 +74,7 @@ class ArticulatedWheels:
         a[...] = 0.0
         M = np.empty((self._nv, self._nv))
         return self.partial_dynamics_many(
-            address, self._packed.work(), M, q, v, tau.copy(), self._given, a, bodies, points, w
+            address, work, M, q, v, tau.copy(), self._given, a, bodies, points, w
         )
 
     def partial_dynamics_many(
@@ -120,27 +107,23 @@ class ArticulatedWheels:
             energy[:, 1] += springs[:, 1]
         return status
 
-    def inverse_dynamics_derivatives_many(
+    def balance_slopes(
         self,
         address: int,
         work: Any,
         q: Any,
         v: Any,
         a: Any,
+        tau: Any,
         bodies: Any,
         points: Any,
         w: Any,
-        dq: Any,
-        dv: Any,
+        slopes: Any,
     ) -> int:
-        """Derivatives by q and v."""
-        status = self._general.inverse_dynamics_derivatives_many(
-            address, work, q, v, a, bodies, points, w, dq, dv
-        )
+        """Derivatives of the balance of forces by q and v."""
+        status = self._general.balance_slopes(address, work, q, v, a, tau, bodies, points, w, slopes)
         if status == 0:
-            by_q, by_v = np.empty_like(dq), np.empty_like(dv)
-            room = self._packed.wheel_work(np.complex128)
-            tree_wheel_slopes_many(address, room, np.array(q), np.array(v), by_q, by_v)
-            dq -= by_q
-            dv -= by_v
+            of_wheels = np.empty_like(slopes)
+            wheels.balance_slopes(address, work, q, v, a, tau, bodies, points, w, of_wheels)
+            slopes += of_wheels
         return status

@@ -21,34 +21,20 @@ from flexdyn_ros.robot.motion import Motion
 
 __all__ = ["Rolling"]
 
-#: entries that wheels change; the others are those of the general tree
-_DYNAMICS = (
-    "inverse_dynamics_one",
-    "forward_dynamics_one",
-    "mass_matrix_one",
-    "inverse_dynamics_many",
-    "inverse_dynamics_loaded",
-    "forward_dynamics_many",
-    "forward_dynamics_loaded",
-    "partial_dynamics_many",
-    "mass_matrix_many",
-    "bias_terms_many",
-    "energy_many",
-    "inverse_dynamics_derivatives_many",
-)
-_GEOMETRY = ("frames_many", "jacobian_many", "momenta_many", "integrate_many", "difference_many")
+#: entries of the general tree that wheels leave as they are
+_GEOMETRY = ("frames_many", "jacobian_many", "momenta_many")
 
 
 class Rolling:
     """Wheels of a tree; immutable.
 
-    kernels: entries by the names of trees/flexible/kernels/entries.py; packed: the memory that they take by
+    entries: those of the verbs; packed: the memory that they take by
     its address;
     tables: of the planar tree, None for the method `articulated`. eliminated (nv,): marks the coordinates
     whose acceleration the recursion cannot take as given; hubs: between springs and tyres.
     """
 
-    def __init__(self, description: RobotDescription, tree: RigidTree, kernels: Any, packed: Any) -> None:
+    def __init__(self, description: RobotDescription, tree: RigidTree, entries: Any, packed: Any) -> None:
         self.tables: MobileTables | None = None
         self._articulated: Any = None
         floating = description.formulation.method == "floating_frame"
@@ -59,16 +45,15 @@ class Rolling:
             self.packed: Any = PackedMobile(
                 packed, self.tables, description.road, tree.model.nq, tree.model.nv
             )
-            entries = {name: getattr(mobile, name) for name in _DYNAMICS}
-            entries |= {name: getattr(kernels, name) for name in _GEOMETRY}
-            self.kernels: Any = SimpleNamespace(**entries)
+            geometry = {name: getattr(entries, name) for name in _GEOMETRY}
+            self.entries: Any = SimpleNamespace(**vars(mobile.verbs), **geometry)
         else:
             from flexdyn_ros.families.wheeled.articulated import ArticulatedWheels
             from flexdyn_ros.families.wheeled.packed_wheels import PackedWheels
 
             self.packed = PackedWheels(packed, description, tree)
             count = len(description.wheels)
-            self.kernels = self._articulated = ArticulatedWheels(tree, kernels, self.packed, count)
+            self.entries = self._articulated = ArticulatedWheels(tree, entries, self.packed, count)
         self.hubs = Hubs(description, tree)
         self._count, self._nv = len(description.wheels), tree.model.nv
 
@@ -95,5 +80,5 @@ class Rolling:
 
         functions = MOBILE_MOTION | {LOAD: general.functions[LOAD]}
         # the last number is the power that the road gives
-        size = max(general.work_size, self.packed.work().size) + 1
+        size = max(general.work_size, self.packed.numbers) + 1
         return replace(general, functions=functions, work_size=size, keep=self.packed)

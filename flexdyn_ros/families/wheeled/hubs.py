@@ -53,7 +53,7 @@ class Hubs:
         return float(sum(hub.mass for hub in self._hubs))
 
     def add_momenta(
-        self, kernels: Any, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray
+        self, entries: Any, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray
     ) -> None:
         """out (N, 10), as `momenta_many` writes it for rows of q, v, += what the hubs have."""
         frame, J = np.empty((len(q), 1, 4, 4)), np.empty((len(q), 6, self._nv))
@@ -61,8 +61,8 @@ class Hubs:
         placement[0, [0, 4, 8]] = 1.0
         for hub in self._hubs:
             placement[0, 9:] = hub.point
-            kernels.frames_many(address, work, q, np.array([hub.body]), placement, frame)
-            kernels.jacobian_many(address, work, q, hub.body, hub.point, J)
+            entries.frames_many(address, work, q, np.array([hub.body]), placement, frame)
+            entries.jacobian_many(address, work, q, hub.body, hub.point, J)
             place = frame[:, 0, :3, 3] + hub.shift
             speed = np.einsum("nij,nj->ni", J[:, 3:], v)
             place[:, 2], speed[:, 2] = q[:, hub.q_index], v[:, hub.v_index]

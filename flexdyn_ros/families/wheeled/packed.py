@@ -41,7 +41,7 @@ class PackedMobile:
         table = self._table.reshape(-1, layout.NODE_COLUMNS)
         table[:, layout.MODAL_AT] += shift
         self._work = np.zeros(size)
-        self._size = max(size, base.work().size)
+        self._size = max(size, base.numbers)
         words = {
             layout.NODES: tables.nodes,
             layout.NODE_TABLE: self._table.ctypes.data,
@@ -66,6 +66,7 @@ class PackedMobile:
             self._header[word] = value
         self.address = int(self._header.ctypes.data)
 
-    def work(self, lanes: int = 1, dtype: type = np.float64) -> np.ndarray:
-        """Fresh work memory for one call of a `_many` entry, of the planar tree or of the general one."""
-        return np.zeros(max(self._size, self._base.work(lanes, dtype).size), dtype)
+    @property
+    def numbers(self) -> int:
+        """Numbers of work memory that the kernels take, those of the planar tree or of the general one."""
+        return self._size

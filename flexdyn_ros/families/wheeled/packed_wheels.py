@@ -38,7 +38,7 @@ class PackedWheels:
             self._no_numbers = np.zeros(1)
             self._header[flexible_views.LINK_INTS] = self._no_links.ctypes.data
             self._header[flexible_views.LINK_FLOATS] = self._no_numbers.ctypes.data
-            self._header[flexible_views.WORK_SIZE] = work_size(m.nb, m.nq, m.nv, 1)
+            self._header[flexible_views.WORK_SIZE] = work_size(m.nb, m.nq, m.nv)
         given = [c.v_index for c in tree.coordinates if c.prescribed]
         planar = description.base.type == "planar"
         words = {
@@ -54,13 +54,10 @@ class PackedWheels:
         self._own = layout.WHEEL_ROWS * len(description.wheels) + 6 + m.nv
         self.address = int(self._header.ctypes.data)
 
-    def work(self, lanes: int = 1, dtype: type = np.float64) -> np.ndarray:
-        """Fresh work memory for one call of a `_many` entry of the tree."""
-        return self._base.work(lanes, dtype)
-
-    def wheel_work(self, dtype: type = np.float64) -> np.ndarray:
-        """Fresh work memory for one call of an entry of kernels/tree_wheels.py."""
-        return np.zeros(int(self._header[flexible_views.WORK_SIZE]) + self._own, dtype)
+    @property
+    def numbers(self) -> int:
+        """Numbers of work memory that the kernels take, of the tree and of kernels/tree_wheels.py."""
+        return self._base.numbers + self._own
 
     def keep_table(self, table: np.ndarray, size: int) -> None:
         """Take the addresses of the tree's functions for fixed steps, and the size of their work memory."""

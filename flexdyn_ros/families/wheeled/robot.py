@@ -62,9 +62,9 @@ class MobileFunctions(TreeFunctions):
     )  # fmt: skip
 
     def _build(self) -> None:
-        self.rolling = rolling = Rolling(self.description, self.tree, self.kernels, self.packed)
-        self.kernels, self.packed = rolling.kernels, rolling.packed
-        self.entries, self.address = self.kernels, self.packed.address
+        self.rolling = rolling = Rolling(self.description, self.tree, self.entries, self.packed)
+        self.entries, self.packed = rolling.entries, rolling.packed
+        self.address, self.direct = self.packed.address, rolling.tables is not None
 
     @property
     def mass(self) -> float:
@@ -158,11 +158,13 @@ class MobileFunctions(TreeFunctions):
         if tables is None:
             raise UnsupportedError("constraint forces are those of the method 'floating_frame'")
         out = np.zeros((rows.count, tables.nodes, 3))
-        bodies, points = self._points(wrenches)
+        bodies, points = self.points(tuple(wrenches or ()))
 
         def call(*arrays: np.ndarray) -> int:
             q, v, a, w, forces = arrays
-            return joint_forces_many(self.address, self.packed.work(), q, v, a, bodies, points, w, forces)
+            return joint_forces_many(
+                self.address, np.zeros(self.packed.numbers), q, v, a, bodies, points, w, forces
+            )
 
         data = {name: rows.take(name) for name in ("q", "v", "a")}
         explain_status(run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), out]), data)
@@ -185,8 +187,8 @@ class MobileFunctions(TreeFunctions):
 
     def momenta_rows(self, rows: Rows) -> np.ndarray:
         found = super().momenta_rows(rows)
-        work, q, v = self.packed.work(), np.array(rows.take("q")), np.array(rows.take("v"))
-        self.rolling.hubs.add_momenta(self.kernels, self.address, work, q, v, found)
+        work, q, v = self.work(), np.array(rows.take("q")), np.array(rows.take("v"))
+        self.rolling.hubs.add_momenta(self.entries, self.address, work, q, v, found)
         return found
 
     def partial(

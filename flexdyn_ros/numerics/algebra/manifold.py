@@ -51,26 +51,6 @@ def move(model, q, v, step, out):
 
 
 @kernel
-def perturb(model, q, i, step, out):
-    """out = q (+) step e_i, for a complex step too (quaternions not normalised: a step of 1e-40 i keeps their
-    length)."""
-    for k in range(model.nq):
-        out[k] = q[k]
-    at = model.q_of_v[i]
-    if at >= 0:
-        out[at] = out[at] + step
-        return
-    for b in range(1, model.nb):
-        if model.joint_type[b] == FREE and model.v_index[b] <= i < model.v_index[b] + 3:
-            k, axis = model.q_index[b] + 3, i - model.v_index[b]
-            rx = step if axis == 0 else 0.0 * step
-            ry = step if axis == 1 else 0.0 * step
-            rz = step if axis == 2 else 0.0 * step
-            x, y, z, w = turn_quaternion(q[k], q[k + 1], q[k + 2], q[k + 3], rx, ry, rz)
-            out[k], out[k + 1], out[k + 2], out[k + 3] = x, y, z, w
-
-
-@kernel
 def displacement(model, wraps, q0, q1, out):
     """out = v with q0 (+) v = q1; coordinates marked in wraps (nv,) take the short way round."""
     for i in range(model.nv):

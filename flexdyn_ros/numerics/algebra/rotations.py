@@ -6,47 +6,47 @@ from flexdyn_ros.numerics.compiling.compiler import leaf
 
 
 @leaf
-def load3(s, row, n, k):
-    """Rows row..row+2 of lane k in the block s with n lanes."""
-    return s[row * n + k], s[(row + 1) * n + k], s[(row + 2) * n + k]
+def load3(s, row):
+    """Rows row..row+2 of s."""
+    return s[row], s[row + 1], s[row + 2]
 
 
 @leaf
-def store3(s, row, n, k, x, y, z):
-    """Write rows row..row+2 of lane k in the block s with n lanes."""
-    s[row * n + k] = x
-    s[(row + 1) * n + k] = y
-    s[(row + 2) * n + k] = z
+def store3(s, row, x, y, z):
+    """Write rows row..row+2 of s."""
+    s[row] = x
+    s[row + 1] = y
+    s[row + 2] = z
 
 
 @leaf
-def load9(s, row, n, k):
-    """Rows row..row+8 of lane k."""
+def load9(s, row):
+    """Rows row..row+8 of s."""
     return (
-        s[row * n + k],
-        s[(row + 1) * n + k],
-        s[(row + 2) * n + k],
-        s[(row + 3) * n + k],
-        s[(row + 4) * n + k],
-        s[(row + 5) * n + k],
-        s[(row + 6) * n + k],
-        s[(row + 7) * n + k],
-        s[(row + 8) * n + k],
+        s[row],
+        s[row + 1],
+        s[row + 2],
+        s[row + 3],
+        s[row + 4],
+        s[row + 5],
+        s[row + 6],
+        s[row + 7],
+        s[row + 8],
     )
 
 
 @leaf
-def store9(s, row, n, k, m):
-    """Write the nine numbers m to rows row..row+8 of lane k."""
-    s[row * n + k] = m[0]
-    s[(row + 1) * n + k] = m[1]
-    s[(row + 2) * n + k] = m[2]
-    s[(row + 3) * n + k] = m[3]
-    s[(row + 4) * n + k] = m[4]
-    s[(row + 5) * n + k] = m[5]
-    s[(row + 6) * n + k] = m[6]
-    s[(row + 7) * n + k] = m[7]
-    s[(row + 8) * n + k] = m[8]
+def store9(s, row, m):
+    """Write the nine numbers m to rows row..row+8 of s."""
+    s[row] = m[0]
+    s[row + 1] = m[1]
+    s[row + 2] = m[2]
+    s[row + 3] = m[3]
+    s[row + 4] = m[4]
+    s[row + 5] = m[5]
+    s[row + 6] = m[6]
+    s[row + 7] = m[7]
+    s[row + 8] = m[8]
 
 
 @leaf

@@ -20,6 +20,7 @@ from math import factorial
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.numbers.functions import holds, less, select
 
 #: largest y of the polynomials, and their degrees: the first term left out is below 1e-16 there
 LARGEST = 9.0
@@ -75,18 +76,41 @@ POLYNOMIALS = {
 @inner
 def bending_functions(y):
     """(S, B, C, S1, B1, C1, S2, B2, C2) at y."""
-    if y.real <= LARGEST:
-        c6, c7 = _C6[DEGREE] + 0.0 * y, _C7[DEGREE] + 0.0 * y
-        for i in range(1, DEGREE + 1):
-            c6 = c6 * y + _C6[DEGREE - i]
-            c7 = c7 * y + _C7[DEGREE - i]
-        c5 = 1.0 / 120.0 - y * c7
-        c4 = 1.0 / 24.0 - y * c6
-        C = 1.0 / 6.0 - y * c5
-        B = 0.5 - y * c4
-        B1, C1 = 2.0 * c4 - C, 3.0 * c5 - c4
-        B2, C2 = c4 - 5.0 * c5 + 8.0 * c6, c5 - 7.0 * c6 + 15.0 * c7
-        return 1.0 - y * C, B, C, C - B, B1, C1, C1 - B1, B2, C2
+    small = less(y, LARGEST)
+    if holds(small):
+        return _bending_polynomials(y)
+    near = _bending_polynomials(select(small, y, 0.0 * y))
+    far = _bending_angles(select(small, LARGEST + 0.0 * y, y))
+    return (
+        select(small, near[0], far[0]),
+        select(small, near[1], far[1]),
+        select(small, near[2], far[2]),
+        select(small, near[3], far[3]),
+        select(small, near[4], far[4]),
+        select(small, near[5], far[5]),
+        select(small, near[6], far[6]),
+        select(small, near[7], far[7]),
+        select(small, near[8], far[8]),
+    )
+
+
+@inner
+def _bending_polynomials(y):
+    c6, c7 = _C6[DEGREE] + 0.0 * y, _C7[DEGREE] + 0.0 * y
+    for i in range(1, DEGREE + 1):
+        c6 = c6 * y + _C6[DEGREE - i]
+        c7 = c7 * y + _C7[DEGREE - i]
+    c5 = 1.0 / 120.0 - y * c7
+    c4 = 1.0 / 24.0 - y * c6
+    C = 1.0 / 6.0 - y * c5
+    B = 0.5 - y * c4
+    B1, C1 = 2.0 * c4 - C, 3.0 * c5 - c4
+    B2, C2 = c4 - 5.0 * c5 + 8.0 * c6, c5 - 7.0 * c6 + 15.0 * c7
+    return 1.0 - y * C, B, C, C - B, B1, C1, C1 - B1, B2, C2
+
+
+@inner
+def _bending_angles(y):
     x = np.sqrt(y)
     S = np.sin(x) / x
     B = (1.0 - np.cos(x)) / y
@@ -102,20 +126,42 @@ def bending_functions(y):
 def inertia_functions(y):
     """(c, d, cw, dw, c1, d1, cw1, dw1) at y: integrals of the distributed mass
     (docs/theory/continuum.md, "Mass")."""
-    if y.real <= LARGEST:
-        zero = 0.0 * y
-        c, d, cw, dw, c1, d1, cw1, dw1 = zero, zero, zero, zero, zero, zero, zero, zero
-        for i in range(CLOSED_DEGREE + 1):
-            n = CLOSED_DEGREE - i
-            c = c * y + _c0[n]
-            d = d * y + _d0[n]
-            cw = cw * y + _cw0[n]
-            dw = dw * y + _dw0[n]
-            c1 = c1 * y + _c1[n]
-            d1 = d1 * y + _d1[n]
-            cw1 = cw1 * y + _cw1[n]
-            dw1 = dw1 * y + _dw1[n]
-        return c, d, cw, dw, c1, d1, cw1, dw1
+    small = less(y, LARGEST)
+    if holds(small):
+        return _inertia_polynomials(y)
+    near = _inertia_polynomials(select(small, y, 0.0 * y))
+    far = _inertia_angles(select(small, LARGEST + 0.0 * y, y))
+    return (
+        select(small, near[0], far[0]),
+        select(small, near[1], far[1]),
+        select(small, near[2], far[2]),
+        select(small, near[3], far[3]),
+        select(small, near[4], far[4]),
+        select(small, near[5], far[5]),
+        select(small, near[6], far[6]),
+        select(small, near[7], far[7]),
+    )
+
+
+@inner
+def _inertia_polynomials(y):
+    zero = 0.0 * y
+    c, d, cw, dw, c1, d1, cw1, dw1 = zero, zero, zero, zero, zero, zero, zero, zero
+    for i in range(CLOSED_DEGREE + 1):
+        n = CLOSED_DEGREE - i
+        c = c * y + _c0[n]
+        d = d * y + _d0[n]
+        cw = cw * y + _cw0[n]
+        dw = dw * y + _dw0[n]
+        c1 = c1 * y + _c1[n]
+        d1 = d1 * y + _d1[n]
+        cw1 = cw1 * y + _cw1[n]
+        dw1 = dw1 * y + _dw1[n]
+    return c, d, cw, dw, c1, d1, cw1, dw1
+
+
+@inner
+def _inertia_angles(y):
     x = np.sqrt(y)
     sine, cosine = np.sin(x), np.cos(x)
     S = sine / x

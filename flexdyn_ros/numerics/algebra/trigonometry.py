@@ -1,4 +1,4 @@
-"""Sine and cosine together, without branches, so that loops over lanes become SIMD code."""
+"""Sine and cosine together, without branches, for numbers of any type."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from numba import types
 from numba.extending import overload
 
 from flexdyn_ros.numerics.compiling.compiler import leaf
+from flexdyn_ros.numerics.numbers.functions import either, less, select
+from flexdyn_ros.numerics.numbers.vectors import Tangents, chained
 
 _TWO_OVER_PI = 2.0 / math.pi
 # pi/2 in three parts of 33 bits, so that k times a part is exact for |k| < 2**20 (Cody and Waite 1980)
@@ -21,10 +23,12 @@ _S = tuple((-1.0) ** i / math.factorial(2 * i + 1) for i in range(8))
 _C = tuple((-1.0) ** i / math.factorial(2 * i) for i in range(9))
 
 
+@leaf
 def _sincos_real(x):
     k = np.floor(x * _TWO_OVER_PI + 0.5)
     r = ((x - k * _PART_1) - k * _PART_2) - k * _PART_3
-    r = 0.0 if abs(r) > 0.8 else r  # angles beyond 1e15 rad have no meaning; NaN goes through
+    # angles beyond 1e15 rad have no meaning; NaN goes through
+    r = select(either(less(0.8, r), less(r, -0.8)), 0.0, r)
     z = r * r
     s = _S[7]
     s = _S[6] + z * s
@@ -43,26 +47,31 @@ def _sincos_real(x):
     c = _C[2] + z * c
     c = 1.0 + z * (-0.5 + z * c)
     quadrant = k - 4.0 * np.floor(0.25 * k)
-    odd = quadrant == 1.0 or quadrant == 3.0
-    sine = c if odd else s
-    cosine = s if odd else c
-    sine = -sine if quadrant >= 2.0 else sine
-    cosine = -cosine if (quadrant == 1.0 or quadrant == 2.0) else cosine
+    half = 0.5 * quadrant
+    odd = less(np.floor(half), half)
+    sine, cosine = select(odd, c, s), select(odd, s, c)
+    middle = quadrant - 1.5
+    sine = select(less(middle, 0.0), sine, -sine)
+    cosine = select(less(middle * middle, 1.0), -cosine, cosine)
     return sine, cosine
 
 
 def sincos(x):
-    """(sin x, cos x) of a real or complex angle [rad]; real ones to about one unit in the last place."""
+    """(sin x, cos x) of an angle [rad]; real ones to about one unit in the last place."""
     if isinstance(x, complex | np.complexfloating):
         return np.sin(x), np.cos(x)
     return _sincos_real(x)
-
-
-_sincos_compiled = leaf(_sincos_real)
 
 
 @overload(sincos, jit_options={"forceinline": True})
 def _sincos(x):
     if isinstance(x, types.Complex):
         return lambda x: (np.sin(x), np.cos(x))
-    return lambda x: _sincos_compiled(x)
+    if isinstance(x, Tangents):
+
+        def of_tangents(x):
+            s, c = _sincos_real(x.real)
+            return chained(x, s, c), chained(x, c, -s)
+
+        return of_tangents
+    return lambda x: _sincos_real(x)

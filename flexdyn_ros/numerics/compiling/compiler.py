@@ -12,9 +12,6 @@ from numba.extending import register_jitable
 from .cache import EntryCache, compiling, keep
 from .sources import add_home
 
-#: samples that one pass of a lane kernel works on; a multiple of the SIMD width
-LANES = 16
-
 
 def kernel(function: Callable | None = None, **options):
     """Decorate a kernel that other kernels call: compiled with them, kept on disk.
@@ -52,7 +49,9 @@ class Entry:
     may try the entry first and look at its arguments only when that fails.
     """
 
-    def __init__(self, function: Callable, signature: str, **options) -> None:
+    def __init__(self, function: Callable, signature: str, *, module: str = "", **options) -> None:
+        if module:  # made for a module by another, which gave it what it closes over
+            function.__module__, function.__qualname__ = module, function.__name__
         self.function, self.signature = function, signature
         self._dispatcher = njit(function, error_model="numpy", **options)
         if not numba.config.DISABLE_JIT:

@@ -23,7 +23,7 @@ from contextlib import ExitStack
 from multiprocessing import get_context
 
 from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
-from flexdyn_ros.numerics.compiling.warmup_names import WarmUpError, names_of, shown
+from flexdyn_ros.numerics.compiling.warmup_names import WarmUpError, entries_of, names_of, shown
 
 __all__ = ["WarmUpError", "load_entry", "warm_up"]
 
@@ -32,7 +32,7 @@ def load_entry(name: str) -> float:
     """Load the entry PACKAGE.MODULE.FUNCTION; returns the seconds it took."""
     module, _, function = name.rpartition(".")
     begin = time.perf_counter()
-    getattr(importlib.import_module(module), function).load()
+    entries_of(importlib.import_module(module))[function].load()
     return time.perf_counter() - begin
 
 

@@ -19,9 +19,10 @@ from fnmatch import fnmatchcase
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from types import ModuleType, SimpleNamespace
+from typing import Any, NamedTuple
 
-__all__ = ["GROUPS", "WarmUpError", "add_package", "entries", "names_of", "packages", "shown"]
+__all__ = ["GROUPS", "WarmUpError", "add_package", "entries", "entries_of", "names_of", "packages", "shown"]
 
 GROUPS = ("demo", "start", "common", "all")
 
@@ -58,15 +59,24 @@ def packages() -> list[str]:
 
 def entries() -> Iterator[tuple[str, object]]:
     """Every Entry and Callback that a module of the packages defines: PACKAGE.MODULE.FUNCTION, and itself."""
+    for package in packages():
+        for module in _modules(package):
+            for name, one in entries_of(module).items():
+                yield f"{module.__name__}.{name}", one
+
+
+def entries_of(module: ModuleType) -> dict[str, Any]:
+    """The Entries and Callbacks that a module defines, or had made for it, by their names."""
     from flexdyn_ros.numerics.stepping.table import Callback
 
     from .compiler import Entry
 
-    for package in packages():
-        for module in _modules(package):
-            for name, value in vars(module).items():
-                if isinstance(value, Entry | Callback) and value.function.__module__ == module.__name__:
-                    yield f"{module.__name__}.{name}", value
+    found = {}
+    for value in vars(module).values():
+        for one in vars(value).values() if isinstance(value, SimpleNamespace) else (value,):
+            if isinstance(one, Entry | Callback) and one.function.__module__ == module.__name__:
+                found[one.function.__name__] = one
+    return found
 
 
 def _modules(package: str) -> Iterator:

@@ -10,7 +10,7 @@ import numpy as np
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite, warn_of_singular_rows
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
-__all__ = ["partial_motion"]
+__all__ = ["partial_motion", "solved"]
 
 
 def partial_motion(
@@ -39,7 +39,7 @@ def partial_motion(
     resistance = robot.bias_forces(q, data["v"]) - _loads(robot, q, rows, wrenches)
     free = np.flatnonzero(~given)
     missing = force - resistance - np.einsum("nij,nj->ni", M, a)
-    a[:, free] = _solved(M[:, free[:, None], free], missing[:, free])
+    a[:, free] = solved(M[:, free[:, None], free], missing[:, free])
     warn_of_singular_rows(a, data, "the mass matrix", rows.shape)
     needed = resistance + np.einsum("nij,nj->ni", M, a)
     force[:, given] = needed[:, given]
@@ -57,7 +57,7 @@ def _loads(robot: Any, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | 
     return total
 
 
-def _solved(M: np.ndarray, x: np.ndarray) -> np.ndarray:
+def solved(M: np.ndarray, x: np.ndarray) -> np.ndarray:
     """M^-1 x, rows (n, k); NaN where M is not positive definite."""
     solution = np.full(x.shape, np.nan)
     for i in range(len(x)):

@@ -167,7 +167,7 @@ def test_modal_forward_and_inverse_dynamics_undo_each_other_with_wrenches(modal)
     assert np.array_equal(tau, TAU2)
     assert np.abs(modal.inverse_dynamics(Q2, V2, a, load) - TAU2).max() < 1e-11 * TAU2.max()
     assert np.array_equal(modal.forward_dynamics(Q2, V2, tau), modal.forward_dynamics(Q2[None], V2, tau)[0])
-    by_q, by_v = modal.inverse_dynamics_derivatives(Q2, V2, a, load)
+    by_q, by_v, _ = modal.inverse_dynamics_derivatives(Q2, V2, a, load)
     h = 1e-6
     for k in range(6):
         e = h * np.eye(6)[k]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.numbers.functions import either, less, select
 
 
 @kernel(forceinline=True)
@@ -19,8 +20,6 @@ def dry_friction(coulomb, static, stribeck, smoothing, v):
         level = coulomb + (static - coulomb) * np.exp(-((v / stribeck) ** 2))
     x = v / smoothing
     # beyond 20 tanh is 1 to the last digit, and the complex one overflows
-    if x.real > 20.0:
-        return level + 0.0 * x
-    if x.real < -20.0:
-        return -level + 0.0 * x
-    return level * np.tanh(x)
+    forward, backward = less(20.0, x), less(x, -20.0)
+    curve = np.tanh(select(either(forward, backward), 0.0 * x, x))
+    return level * select(forward, 1.0 + 0.0 * x, select(backward, 0.0 * x - 1.0, curve))

@@ -5,7 +5,10 @@ An inertia is three blocks: J (9), H (9), M (9) with moment = J alpha + H a, for
 
 from __future__ import annotations
 
+import numpy as np
+
 from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.numbers.functions import both, less, select
 
 
 @inner
@@ -134,14 +137,12 @@ def wrench_of(A, k, alpha, a):
 
 @inner
 def invert_symmetric(A, k):
-    """Replace the symmetric 3 x 3 matrix at k by its inverse; False if it is not positive definite."""
+    """Replace the symmetric 3 x 3 matrix at k by its inverse; NaN if it is not positive definite."""
     a, b, c, d, e, f = A[k], A[k + 1], A[k + 2], A[k + 4], A[k + 5], A[k + 8]
     aa, ab, ac = d * f - e * e, c * e - b * f, b * e - c * d
     determinant = a * aa + b * ab + c * ac
-    if not (a > 0.0 and a * d > b * b and determinant > 0.0):
-        return False
-    s = 1.0 / determinant
+    definite = both(both(less(0.0, a), less(b * b, a * d)), less(0.0, determinant))
+    s = select(definite, 1.0, np.nan) / determinant
     A[k], A[k + 1], A[k + 2] = aa * s, ab * s, ac * s
     A[k + 3], A[k + 4], A[k + 5] = ab * s, (a * f - c * c) * s, (b * c - a * e) * s
     A[k + 6], A[k + 7], A[k + 8] = ac * s, (b * c - a * e) * s, (a * d - b * b) * s
-    return True

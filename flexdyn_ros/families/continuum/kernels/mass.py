@@ -6,6 +6,8 @@ by x (through which gravity acts). See docs/theory/continuum.md, "Mass".
 
 from __future__ import annotations
 
+import numpy as np
+
 from flexdyn_ros.numerics.algebra.series import bending_functions, inertia_functions
 from flexdyn_ros.numerics.compiling.compiler import inner
 
@@ -91,7 +93,7 @@ def lump(P, W, ratio, elongation):
         more = m * (1.0 / elongation - 1.0 / ratio)
         beta = s * C * ux, s * C * uy, s * B
         square = dot(beta, beta)
-        distance = square**0.5
+        distance = np.sqrt(square)
         n = (
             dot(J0, beta) / (m * distance),
             dot(J1, beta) / (m * distance),

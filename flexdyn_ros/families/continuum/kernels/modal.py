@@ -14,7 +14,10 @@ numbers each, row by row.
 
 from __future__ import annotations
 
+import numpy as np
+
 from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.numbers.functions import less, select
 
 from . import views
 from .algebra import cross, dot, put, sum2, vector
@@ -428,12 +431,12 @@ def modal_forward(arm, work, q, v, force, extra, h, a):
                 slope = spring * (u[0] * w[0] + u[1] * w[1])
                 a[at] -= slope * v[3 * i + j]
                 M[n * at + 3 * i + j] += h * slope
-    return solve_definite(M, n, a)
+    solve_definite(M, n, a)
 
 
 @inner
 def solve_definite(M, n, x):
-    """x <- M^-1 x by L D L^T; M (n n) is overwritten; False if it is not positive definite."""
+    """x <- M^-1 x by L D L^T; M (n n) is overwritten; NaN if it is not positive definite."""
     for k in range(n):
         for j in range(k):
             s = M[n * k + j]
@@ -443,9 +446,7 @@ def solve_definite(M, n, x):
         d = M[n * k + k]
         for r in range(k):
             d -= M[n * k + r] * M[n * k + r] * M[n * r + r]
-        if not d > 0.0:
-            return False
-        M[n * k + k] = d
+        M[n * k + k] = select(less(0.0, d), d, np.nan)
     for k in range(n):
         for r in range(k):
             x[k] -= M[n * k + r] * x[r]
@@ -455,4 +456,3 @@ def solve_definite(M, n, x):
         k = n - 1 - i
         for r in range(k + 1, n):
             x[k] -= M[n * r + k] * x[r]
-    return True

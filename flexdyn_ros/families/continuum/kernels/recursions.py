@@ -327,11 +327,9 @@ def forward_alone(arm, work, E, q, v, tau, extra, h, a):
     effort = bending_forces(P, (tau[0], tau[1], tau[2]))
     left = sum2(effort, weight)
     add_implicit(P, W, q, v, extra, 0, h)
-    if not invert_symmetric(W, at.INERTIA):
-        return False
+    invert_symmetric(W, at.INERTIA)
     xdd = times(W, at.INERTIA, (left[0] - bias[0], left[1] - bias[1], left[2] - bias[2]))
     a[0], a[1], a[2] = actuators_of(P, xdd)
-    return True
 
 
 @inner
@@ -345,22 +343,34 @@ def forward_by_modes(arm, work, q, v, tau, extra, h, a):
         for k in range(3):
             against = f[0] if k == 0 else (f[1] if k == 1 else f[2])
             force[3 * i + k] = tau[3 * i + k] - against
-    return modal_forward(arm, work, q, v, force, extra, h, a)
+    modal_forward(arm, work, q, v, force, extra, h, a)
+
+
+@inner
+def spread_nan(a):
+    """All of a is NaN if one number is."""
+    bad = 0.0 * a[0]
+    for i in range(a.shape[0]):
+        bad += a[i] - a[i]
+    for i in range(a.shape[0]):
+        a[i] += bad
 
 
 @inner
 def forward_recursion(arm, work, q, v, tau, extra, h, a):
-    """a of [M + diag(extra) + h D + h^2 K] a = tau - bias(q, v) - h K v; False where that matrix is singular.
+    """a of [M + diag(extra) + h D + h^2 K] a = tau - bias(q, v) - h K v; NaN where that matrix is singular.
 
     K and D are springs, dampers, and the stops as they are where the rates take the actuators within h; h = 0
     and extra = 0 give forward dynamics.
     """
     if arm.mass_model == at.MODAL:
-        return forward_by_modes(arm, work, q, v, tau, extra, h, a)
+        forward_by_modes(arm, work, q, v, tau, extra, h, a)
+        return None
     load_states(arm, work, q, v)
     E = node_rows(arm, work)
     if is_bare(arm):
-        return forward_alone(arm, work, E, q, v, tau, extra, h, a)
+        forward_alone(arm, work, E, q, v, tau, extra, h, a)
+        return None
     zero = 0.0 * q[0]
     rest = zero, zero, zero
     omega = rest
@@ -401,8 +411,7 @@ def forward_recursion(arm, work, q, v, tau, extra, h, a):
         bias = sum2(bias, implicit_force(P, W, i, v, h))
         put(W, at.FORCE, (effort[0] - bias[0], effort[1] - bias[1], effort[2] - bias[2]))
         add_implicit(P, W, q, v, extra, i, h)
-        if not invert_symmetric(W, at.INERTIA):
-            return False
+        invert_symmetric(W, at.INERTIA)
         if i > 0:
             add(W, at.BASE_WRENCH, sum2(n, cross(vector(W, at.END_POINT), f)))
             add(W, at.BASE_WRENCH + 3, f)

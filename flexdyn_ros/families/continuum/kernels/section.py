@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.series import bending_functions
 from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.numbers.functions import absolute, equal, less, select
 
 from . import views as at
 from .algebra import cross, dot, put, put_column, sum2, vector
@@ -60,20 +61,17 @@ def actuator_forces(P, g):
 @inner
 def stop_depth(P, k, length):
     """How far actuator k is beyond its stroke [m], signed; 0 inside."""
-    if length.real > P[at.UPPER + k]:
-        return length - P[at.UPPER + k]
-    if length.real < P[at.LOWER + k]:
-        return length - P[at.LOWER + k]
-    return 0.0 * length
+    upper, lower = P[at.UPPER + k], P[at.LOWER + k]
+    below = select(less(length, lower), length - lower, 0.0 * length)
+    return select(less(upper, length), length - upper, below)
 
 
 @inner
 def stop_damping(P, depth):
     """Damping of a stop [N s/m]: grows from zero over the first part of the way in, so that the force has no
     jump."""
-    if depth.real > 0.0:
-        return P[at.STOP_DAMPER] * depth / (depth + P[at.STOP_WIDTH])
-    return P[at.STOP_DAMPER] * depth / (depth - P[at.STOP_WIDTH])
+    size = absolute(depth)
+    return P[at.STOP_DAMPER] * size / (size + P[at.STOP_WIDTH])
 
 
 @inner
@@ -92,18 +90,16 @@ def damper_force(P, k, rate):
 def stop_force(P, k, length, rate):
     """Force of the one-sided stops of actuator k [N]; zero inside the stroke."""
     depth = stop_depth(P, k, length)
-    if depth.real == 0.0:
-        return 0.0 * depth
-    return P[at.STOP_SPRING] * depth + stop_damping(P, depth) * rate
+    force = P[at.STOP_SPRING] * depth + stop_damping(P, depth) * rate
+    return select(equal(depth, 0.0), 0.0 * depth, force)
 
 
 @inner
 def stop_slope(P, k, length, rate, h):
     """h D + h^2 K of the stops of actuator k where a step of h takes it at this rate [kg]."""
     depth = stop_depth(P, k, length + h * rate)
-    if depth.real == 0.0:
-        return 0.0 * depth
-    return h * (stop_damping(P, depth) + h * P[at.STOP_SPRING])
+    slope = h * (stop_damping(P, depth) + h * P[at.STOP_SPRING])
+    return select(equal(depth, 0.0), 0.0 * depth, slope)
 
 
 @inner

@@ -16,7 +16,7 @@ from flexdyn_ros.numerics.stepping import table
 from flexdyn_ros.numerics.stepping.table import callback
 
 from .kinematics import add_load, arm_energies, place_sections
-from .recursions import forward_recursion, load_states
+from .recursions import forward_recursion, load_states, spread_nan
 from .section import damper_force, stop_damping, stop_depth
 from .views import HEADER, SECTIONS, STOP_DAMPER, open_arm, section_numbers, work_numbers
 
@@ -56,9 +56,8 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     work_at(robot, work)[work_numbers(arm.n) - 1] = h
     a = floats_at(a, n)
     q, v, force, extra = floats_at(q, n), floats_at(v, n), floats_at(force, n), floats_at(extra, n)
-    if not forward_recursion(arm, work_at(robot, work), q, v, force, extra, h, a):
-        for i in range(n):
-            a[i] = np.nan
+    forward_recursion(arm, work_at(robot, work), q, v, force, extra, h, a)
+    spread_nan(a)
     return 0
 
 

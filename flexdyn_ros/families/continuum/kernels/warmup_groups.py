@@ -2,6 +2,7 @@
 
 #: what few people call and what takes long
 RARE = (
-    "entries.inverse_dynamics_derivatives_many",
+    "entries.balance_slopes",
+    "*.linearize_*",
     "*.momenta_many",
 )

@@ -12,6 +12,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.rotations import cross, matrix_of_quaternion, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.numbers.functions import absolute, larger, less, select, smaller
 
 from .legs import (
     dot,
@@ -142,17 +143,18 @@ def solve_general(A, x):
 
     Gauss with partial pivoting; A is destroyed.
     """
-    largest, smallest = 0.0, np.inf
+    largest, smallest = absolute(A[0]), absolute(A[0])
     for k in range(6):
-        p, best = k, abs(A[7 * k + k])
         for i in range(k + 1, 6):
-            size = abs(A[7 * i + k])
-            if size > best:
-                p, best = i, size
-        largest, smallest = max(largest, best), min(smallest, best)
-        if p != k:
+            larger_below = less(absolute(A[7 * k + k]), absolute(A[7 * i + k]))
             for j in range(k, 7):
-                A[7 * k + j], A[7 * p + j] = A[7 * p + j], A[7 * k + j]
+                up, down = A[7 * k + j], A[7 * i + j]
+                A[7 * k + j] = select(larger_below, down, up)
+                A[7 * i + j] = select(larger_below, up, down)
+        best = absolute(A[7 * k + k])
+        if k == 0:
+            smallest = best
+        largest, smallest = larger(largest, best), smaller(smallest, best)
         inverse = 1.0 / A[7 * k + k]
         A[7 * k + k] = inverse
         for i in range(k + 1, 6):
@@ -169,15 +171,13 @@ def solve_general(A, x):
 
 @kernel
 def solve_definite(M, x):
-    """Replace x (6,) by M^-1 x for symmetric M (36,), by L D L^T in the lower triangle; False if M is not
+    """Replace x (6,) by M^-1 x for symmetric M (36,), by L D L^T in the lower triangle; NaN if M is not
     positive definite."""
-    good = True
     for j in range(6):
         d = M[7 * j]
         for k in range(j):
             d -= M[6 * j + k] * M[6 * j + k] * M[7 * k]
-        if not d > 0.0:
-            good = False
+        d = select(less(0.0, d), d, np.nan)
         M[7 * j] = d
         inverse = 1.0 / d
         for i in range(j + 1, 6):
@@ -192,7 +192,6 @@ def solve_definite(M, x):
         x[i] /= M[7 * i]
         for k in range(i + 1, 6):
             x[i] -= M[6 * k + i] * x[k]
-    return good
 
 
 @kernel(forceinline=True)
@@ -209,7 +208,7 @@ def drive_forces(model, data, q, v, a, load, tau):
 
 @kernel(forceinline=True)
 def pose_acceleration(model, data, q, v, tau, load, a):
-    """a of M a = J^T tau + load - h; False if M is not positive definite."""
+    """a of M a = J^T tau + load - h; NaN if M is not positive definite."""
     J, W, M = data.J, data.x, data.M
     for i in range(6):
         W[6 + i] = 0.0
@@ -220,4 +219,4 @@ def pose_acceleration(model, data, q, v, tau, load, a):
         for k in range(6):
             s += J[6 * k + i] * tau[k]
         a[i] = s
-    return solve_definite(M, a)
+    solve_definite(M, a)

@@ -8,11 +8,15 @@ wrong, 0 if none is. load (N, 6) holds external wrenches as generalized forces.
 
 from __future__ import annotations
 
-import numpy as np
+from types import SimpleNamespace
 
 from flexdyn_ros.numerics.algebra.manifold import turn_quaternion
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.numbers.memory import lanes_of
+from flexdyn_ros.numerics.numbers.vectors import LANES
+from flexdyn_ros.numerics.verbs.derivatives import derivatives_entries
+from flexdyn_ros.numerics.verbs.samples import gather, scatter
 
 from .dynamics import drive_forces, inertia_matrix, leg_rows, pose_acceleration, required_wrench
 from .kinematics import (
@@ -25,7 +29,7 @@ from .kinematics import (
     reaction_table,
 )
 from .pose import find_pose
-from .views import WORK_NUMBERS, carve_platform, open_platform, own_work
+from .views import carve_platform, open_platform, own_work
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"
@@ -34,8 +38,6 @@ _POINTS = f"int64[::1], {_M}, {_T}"
 
 #: a system whose smallest pivot is below this part of the largest is looked at by its singular values
 SUSPICIOUS_PIVOT = 1e-3
-#: step of the complex-step derivative (Squire & Trapp 1998); its square vanishes beside one
-COMPLEX_STEP = 1e-40
 
 
 @kernel(forceinline=True)
@@ -91,8 +93,8 @@ def forward_dynamics_one(address, q, v, tau, a):
     load = data.x[18:24]
     for i in range(6):
         load[i] = 0.0
-    good = pose_acceleration(open_platform(address), data, q, v, tau, load, a)
-    if not (good and is_finite6(a)):
+    pose_acceleration(open_platform(address), data, q, v, tau, load, a)
+    if not is_finite6(a):
         return at.NOT_FINITE
     return status_of_pose(q)
 
@@ -108,36 +110,60 @@ def mass_matrix_one(address, q, M):
     return status
 
 
+@kernel
+def first_wrong(q, result):
+    """Status of the first sample with a bad pose or a result that is not finite."""
+    for s in range(q.shape[0]):
+        status = status_of_pose(q[s])
+        if status == at.OK and not is_finite6(result[s]):
+            status = at.NOT_FINITE
+        if status != at.OK:
+            return status + 8 * s
+    return at.OK
+
+
+@kernel(forceinline=True)
+def block_of(work):
+    """A block of lanes for q, v, two more of six and a result of seven numbers; the rest of the memory."""
+    floats = work[0 : 32 * LANES]
+    return floats, lanes_of(floats), carve_platform(lanes_of(work[32 * LANES :]))
+
+
+@kernel
+def gather_all(floats, first, q, v, x, load):
+    """Rows of a block of lanes."""
+    gather(floats, q, first, 7)
+    gather(floats[7 * LANES :], v, first, 6)
+    gather(floats[13 * LANES :], x, first, 6)
+    gather(floats[19 * LANES :], load, first, 6)
+
+
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_M}, {_V})", nogil=True)
 def inverse_dynamics_many(address, work, q, v, a, load, tau, pivot):
     """tau of J^T tau = M a + h - load for rows; pivot (N,): nearness to a singular Jacobian."""
-    model, data = open_platform(address), carve_platform(work)
-    first = at.OK
-    for s in range(q.shape[0]):
-        pivot[s] = drive_forces(model, data, q[s], v[s], a[s], load[s], tau[s])
-        status = status_of_pose(q[s])
-        if status == at.OK and not is_finite6(tau[s]):
-            status = at.NOT_FINITE
-        if first == at.OK and status != at.OK:
-            first = status + 8 * s
-    return first
+    model = open_platform(address)
+    floats, block, data = block_of(work)
+    for first in range(0, q.shape[0], LANES):
+        gather_all(floats, first, q, v, a, load)
+        block[31] = drive_forces(
+            model, data, block[0:7], block[7:13], block[13:19], block[19:25], block[25:31]
+        )
+        scatter(floats[25 * LANES :], tau, first, 6)
+        for k in range(min(LANES, q.shape[0] - first)):
+            pivot[first + k] = floats[31 * LANES + k]
+    return first_wrong(q, tau)
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_M})", nogil=True)
 def forward_dynamics_many(address, work, q, v, tau, load, a):
     """a = M^-1 (J^T tau + load - h) for rows."""
-    model, data = open_platform(address), carve_platform(work)
-    first = at.OK
-    for s in range(q.shape[0]):
-        good = pose_acceleration(model, data, q[s], v[s], tau[s], load[s], a[s])
-        status = status_of_pose(q[s])
-        if not good:
-            a[s, :] = np.nan
-        if status == at.OK and not is_finite6(a[s]):
-            status = at.NOT_FINITE
-        if first == at.OK and status != at.OK:
-            first = status + 8 * s
-    return first
+    model = open_platform(address)
+    floats, block, data = block_of(work)
+    for first in range(0, q.shape[0], LANES):
+        gather_all(floats, first, q, v, tau, load)
+        pose_acceleration(model, data, block[0:7], block[7:13], block[13:19], block[19:25], block[25:31])
+        scatter(floats[25 * LANES :], a, first, 6)
+    return first_wrong(q, a)
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_T})", nogil=True)
@@ -287,8 +313,9 @@ def find_pose_many(address, work, lengths, q, iterations, residual):
 
 
 @kernel
-def balance(model, data, q, v, a, tau, bodies, points, wrenches, out):
+def balance(address, work, q, v, a, tau, bodies, points, wrenches, out):
     """out (6,) = M a + h - J^T tau - sum J^T w, in the number type of the work arrays."""
+    model, data = open_platform(address), carve_platform(work)
     W, load = data.x[0:6], data.x[6:12]
     required_wrench(model, q, v, a, 1.0, data.J, W)
     for i in range(6):
@@ -303,47 +330,34 @@ def balance(model, data, q, v, a, tau, bodies, points, wrenches, out):
         out[i] = s
 
 
-@entry(f"int64(int64, complex128[::1], {_M}, {_M}, {_M}, {_M}, {_POINTS}, {_T}, {_T})", nogil=True)
-def balance_derivatives_many(address, work, q, v, a, tau, bodies, points, wrenches, dq, dv):
-    """Derivatives (N, 6, 6) of M a + h - J^T tau - sum J^T w with a, tau, w held, by q (tangent) and v."""
-    model, data = open_platform(address), carve_platform(work)
-    x = work[WORK_NUMBERS:]
-    qc, vc, ac, out = x[0:7], x[7:13], x[13:19], x[19:25]
-    step = COMPLEX_STEP * 1j
-    for s in range(q.shape[0]):
-        status = status_of_pose(q[s])
-        if status == at.OK and not (is_finite6(v[s]) and is_finite6(a[s]) and is_finite6(tau[s])):
-            status = at.NOT_FINITE
-        if status != at.OK:
-            return status + 8 * s
-        for i in range(6):
-            vc[i], ac[i] = v[s, i], a[s, i]
-        for i in range(6):
-            perturb_pose(q[s], i, step, qc)
-            balance(model, data, qc, vc, ac, tau[s], bodies, points, wrenches[s], out)
-            for j in range(6):
-                dq[s, j, i] = out[j].imag / COMPLEX_STEP
-        for i in range(7):
-            qc[i] = q[s, i]
-        for i in range(6):
-            vc[i] = v[s, i] + step
-            balance(model, data, qc, vc, ac, tau[s], bodies, points, wrenches[s], out)
-            vc[i] = v[s, i]
-            for j in range(6):
-                dv[s, j, i] = out[j].imag / COMPLEX_STEP
-    return at.OK
+@kernel
+def displace(address, q, r, out):
+    """out = q (+) r."""
+    for i in range(3):
+        out[i] = q[i] + r[3 + i]
+    out[3], out[4], out[5], out[6] = turn_quaternion(q[3], q[4], q[5], q[6], r[0], r[1], r[2])
 
 
 @kernel
-def perturb_pose(q, i, step, out):
-    """out = q (+) step e_i, for a complex step too."""
-    for k in range(7):
-        out[k] = q[k]
-    if i >= 3:
-        out[i - 3] = out[i - 3] + step
-        return
-    zero = 0.0 * step
-    x, y, z, w = turn_quaternion(
-        q[3], q[4], q[5], q[6], step if i == 0 else zero, step if i == 1 else zero, step if i == 2 else zero
-    )
-    out[3], out[4], out[5], out[6] = x, y, z, w
+def ready(address, work):
+    """Nothing to make ready: work memory keeps nothing between calls."""
+
+
+@kernel
+def state_of_pose(address, q):
+    """OK, NOT_FINITE or BAD_QUATERNION."""
+    return status_of_pose(q)
+
+
+@kernel
+def mass(address, work, q, M):
+    """M(q)."""
+    inertia_matrix(open_platform(address), q, M.reshape(36))
+
+
+verbs = SimpleNamespace(
+    inverse_dynamics_one=inverse_dynamics_one,
+    forward_dynamics_one=forward_dynamics_one,
+    mass_matrix_one=mass_matrix_one,
+    **derivatives_entries(__name__, ready, state_of_pose, displace, balance, mass),
+)

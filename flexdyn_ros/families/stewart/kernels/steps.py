@@ -64,9 +64,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
         for j in range(6):
             for k in range(LEGS):
                 M[6 * i + j] += J[6 * k + i] * extra[k] * J[6 * k + j]
-    if not solve_definite(M, a):
-        for i in range(6):
-            a[i] = np.nan
+    solve_definite(M, a)
     return 0
 
 

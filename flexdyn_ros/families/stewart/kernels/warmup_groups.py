@@ -2,7 +2,8 @@
 
 #: what few people call and what takes long
 RARE = (
-    "entries.balance_derivatives_many",
+    "entries.balance_slopes",
+    "*.linearize_*",
     "entries.reactions_many",
     "*.momenta_many",
 )

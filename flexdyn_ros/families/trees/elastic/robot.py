@@ -215,9 +215,9 @@ class ElasticTreeFunctions(DirectFunctions):
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         data = self._checked(rows, "q", "v", "a")
         n, nq = self.tree.nv, self.tree.nq
-        inner = self.tree.inverse_dynamics_derivatives(
+        inner = self.tree.robot.inverse_dynamics_derivatives(
             data["q"][:, :nq], data["v"][:, :n], data["a"][:, :n], flat_wrenches(rows, wrenches)
-        )
+        )[:2]
         dq, dv = np.zeros((2, rows.count, self.nv, self.nv))
         for whole, part, slope in zip(
             (dq, dv), inner, (self.joints.stiffness, self.joints.damping), strict=True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.families.trees.flexible.kernels.entries import prepare_one
+from flexdyn_ros.families.trees.flexible.kernels.entries import verbs
 from flexdyn_ros.families.trees.flexible.kernels.views import FLEXIBLE_HEADER, flexible_work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 
@@ -42,9 +42,9 @@ class PackedFlexibleTree:
         )
         assert self._header.size == FLEXIBLE_HEADER
         self.address = int(self._header.ctypes.data)
-        prepare_one(self.address)
+        verbs.prepare_one(self.address)
 
-    def work(self, lanes: int = 1, dtype: type = np.float64) -> np.ndarray:
-        """Fresh work memory for one call of a `_many` entry; samples are worked on one by one whatever
-        `lanes` is."""
-        return np.empty(self._size, dtype)
+    @property
+    def numbers(self) -> int:
+        """Numbers of work memory that the kernels take."""
+        return self._size

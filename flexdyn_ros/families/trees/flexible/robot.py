@@ -13,7 +13,7 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
-from flexdyn_ros.families.trees.flexible.kernels import entries as kernels
+from flexdyn_ros.families.trees.flexible.kernels.entries import verbs
 from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
 from flexdyn_ros.families.trees.flexible.packed import PackedFlexibleTree
 from flexdyn_ros.families.trees.rigid.model import RigidTree
@@ -59,10 +59,10 @@ class LinkIntegrals(NamedTuple):
 class Bending:
     """The flexible links of a tree; immutable.
 
-    kernels: module with the entries of rigid/kernels/entries.py for trees with flexible links.
+    entries: those of the verbs for trees with flexible links.
     """
 
-    kernels = kernels
+    entries = verbs
 
     def __init__(self, tree: RigidTree) -> None:
         assert tree.flexible is not None

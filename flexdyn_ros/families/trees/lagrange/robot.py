@@ -13,10 +13,11 @@ from flexdyn_ros.families.trees.lagrange.motion import lagrange_motion
 from flexdyn_ros.families.trees.lagrange.verbs import LagrangianPath
 from flexdyn_ros.families.trees.reactions import JointReactions
 from flexdyn_ros.families.trees.robot import TreeFunctions
+from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, warn_of_singular_rows
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.robot.wrenches import wrench_rows
+from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 __all__ = ["AffineTreeFunctions", "LagrangianTreeFunctions"]
 
@@ -24,11 +25,12 @@ __all__ = ["AffineTreeFunctions", "LagrangianTreeFunctions"]
 class LagrangianTreeFunctions(TreeFunctions):
     """Dynamics by Lagrange's equations; geometry and energies are those of the recursions."""
 
+    direct = False
+
     def _build(self) -> None:
         bends = self.bending
         bent = None if bends is None else bends.lagrange_model(self.description.formulation)
         self.path = LagrangianPath(self.tree.model, bent)
-        self.entries = None
 
     def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
         self.check({"q": rows.take("q")})
@@ -38,7 +40,7 @@ class LagrangianTreeFunctions(TreeFunctions):
         self.check({name: rows.take(name) for name in ("q", "v")})
         return self.path.terms(rows.take("q"), rows.take("v"))
 
-    def run(
+    def _dynamics(
         self,
         verb: str,
         rows: Rows,
@@ -52,18 +54,10 @@ class LagrangianTreeFunctions(TreeFunctions):
         out[...] = getattr(self.path, verb)(*data.values(), load)
         warn_of_singular_rows(out, data, "the mass matrix", rows.shape)
 
-    def solve_partially(
-        self,
-        rows: Rows,
-        data: dict[str, np.ndarray],
-        given_data: Mapping[str, np.ndarray],
-        given: np.ndarray,
-        wrenches: Mapping[str, Any] | None,
-    ) -> None:
-        self.check(given_data)
-        load = self.generalized(data["q"], rows, wrenches)
-        data["tau"], data["a"] = self.path.partial_dynamics(**data, given=given, load=load)
-        warn_of_singular_rows(data["a"], given_data, "the mass matrix", rows.shape)
+    def partial(
+        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return partial_motion(self.robot, q, v, tau, a, given, wrenches)
 
     def generalized(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
         """sum J^T w (count, nv) of external wrenches."""
@@ -132,13 +126,22 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         self.check(data)
         return self.path.derivatives(**data)
 
+    def partial(
+        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        self._refuse_moments(wrench_rows(rows_with_wrenches(wrenches, q=(q, self.nq)), wrenches))
+        return super().partial(q, v, tau, a, given, wrenches)
+
     def generalized(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
-        if wrench_rows(rows, wrenches)[..., :3].any():
+        self._refuse_moments(wrench_rows(rows, wrenches))
+        return super().generalized(q, rows, wrenches)
+
+    def _refuse_moments(self, wrenches: np.ndarray) -> None:
+        if wrenches[..., :3].any():
             raise UnsupportedError(
                 "moments on affine section frames (preset 'paper'): these are no rotations, only forces act "
                 "on them; load with frame 'so3'"
             )
-        return super().generalized(q, rows, wrenches)
 
     def _need_rotations(self, what: str) -> None:
         raise UnsupportedError(

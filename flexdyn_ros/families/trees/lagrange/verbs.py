@@ -12,6 +12,7 @@ import numpy as np
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.families.trees.lagrange.model import Equations, LagrangeModel, build_lagrange, equations
 from flexdyn_ros.families.trees.rigid.kernels.views import TreeModel
+from flexdyn_ros.robot.analysis.partial import solved
 
 __all__ = ["LagrangianPath"]
 
@@ -73,29 +74,5 @@ class LagrangianPath:
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, load: np.ndarray) -> np.ndarray:
         """a of M a + h = tau + load; NaN where M is singular."""
-        nothing = np.zeros(self._tree.nv, dtype=bool)
-        return self.partial_dynamics(q, v, tau, np.zeros_like(tau), nothing, load)[1]
-
-    def partial_dynamics(
-        self,
-        q: np.ndarray,
-        v: np.ndarray,
-        tau: np.ndarray,
-        a: np.ndarray,
-        given: np.ndarray,
-        load: np.ndarray,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """(tau, a) of the motion whose accelerations marked in given (nv,) are those of a; NaN where M is
-        singular."""
         e = self.equations(q, v)
-        free = np.flatnonzero(~given)
-        a = np.where(given, a, 0.0)
-        rest = tau - e.h + load - np.einsum("nij,nj->ni", e.M, a)
-        for i in range(len(q) if free.size else 0):
-            try:
-                L = np.linalg.cholesky(e.M[i][np.ix_(free, free)])
-                a[i, free] = np.linalg.solve(L.T, np.linalg.solve(L, rest[i, free]))
-            except np.linalg.LinAlgError:
-                a[i] = np.nan
-        found = np.einsum("nij,nj->ni", e.M, a) + e.h - load
-        return np.where(given, found, np.where(np.isnan(a), np.nan, tau)), a
+        return solved(e.M, tau - e.h + load)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.families.trees.rigid.kernels.entries import prepare_one
+from flexdyn_ros.families.trees.rigid.kernels.entries import verbs
 from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, TreeModel, work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 
@@ -28,7 +28,7 @@ class PackedTree:
         m: TreeModel = tree.model
         self._ints = np.concatenate([m.parent, m.joint_type, m.q_index, m.v_index, m.q_of_v])
         self._floats = np.concatenate([m.ratio, m.offset, m.placement, m.inertia, m.dof, m.gravity])
-        self._work = np.zeros(work_size(m.nb, m.nq, m.nv, 1))
+        self._work = np.zeros(work_size(m.nb, m.nq, m.nv))
         n_free = int(np.count_nonzero(m.joint_type[1:] == 2))
         self._header = np.array(
             [
@@ -45,9 +45,9 @@ class PackedTree:
         )
         assert self._header.size == HEADER
         self.address = int(self._header.ctypes.data)
-        self._size = (m.nb, m.nq, m.nv)
-        prepare_one(self.address)
+        verbs.prepare_one(self.address)
 
-    def work(self, lanes: int = 1, dtype: type = np.float64) -> np.ndarray:
-        """Fresh work memory for one call of a `_many` entry."""
-        return np.empty(work_size(*self._size, lanes), dtype)
+    @property
+    def numbers(self) -> int:
+        """Numbers of work memory that the kernels take."""
+        return self._work.size

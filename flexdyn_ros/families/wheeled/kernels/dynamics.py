@@ -1,19 +1,18 @@
 """Dynamics of a wheeled robot on a planar base by floating frames: one sample, in kernels.
 
 Work memory w is one flat array (word SIZE of the header) of float64, of complex128 for derivatives. What
-Python may call is in mobile.py.
+Python may call is in entries.py.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
-from flexdyn_ros.families.trees.rigid.kernels.views import TreeData, open_tree
+from flexdyn_ros.families.trees.rigid.kernels.views import open_tree
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed, floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
+from flexdyn_ros.numerics.numbers.functions import equal, holds
 
 from . import views as at
 from .chain import SECTION, balance, move_planar, weigh_all
@@ -27,9 +26,7 @@ GIVEN_EFFORT = 5
 @kernel(forceinline=True)
 def resist(address, q, v, sign, tau):
     """tau += sign (springs, damping and friction of the joints)."""
-    none = tau[0:0]
-    lanes = TreeData(views.ONE_LANE, none, none, none, none, none, none, none, none)
-    add_joint_resistance(open_tree(address), lanes, q, v, sign, tau)
+    add_joint_resistance(open_tree(address), q, v, sign, tau)
 
 
 @kernel
@@ -61,8 +58,15 @@ def add_armature(address, a, tau):
 
 
 @kernel
-def inverse(address, w, q, v, a, bodies, points, wrenches, tau):
-    """tau = M a + h - sum J' w."""
+def inverse(address, w, q, v, a, tau):
+    """tau = M a + h."""
+    bodies, points, wrenches = no_wrenches()
+    loaded_inverse(address, w, q, v, a, bodies, points, wrenches, tau)
+
+
+@kernel
+def loaded_inverse(address, w, q, v, a, bodies, points, wrenches, tau):
+    """tau = M a + h - sum J' w; leaves the forces between the nodes."""
     move_planar(address, w, q, v)
     update_wheels(address, w, q, v)
     weigh_all(address, w, q, v, 1.0)
@@ -75,22 +79,19 @@ def inverse(address, w, q, v, a, bodies, points, wrenches, tau):
 
 
 @kernel
-def forward(address, w, q, v, tau, extra, given, h, bodies, points, wrenches, a):
+def forward(address, w, q, v, tau, extra, given, h, a):
     """a of efforts tau, see `articulate`; tau is overwritten, that of given coordinates with their effort."""
     move_planar(address, w, q, v)
     update_wheels(address, w, q, v)
     weigh_all(address, w, q, v, 1.0)
-    load(address, w, bodies, points, wrenches)
     resist(address, q, v, -1.0, tau)
     articulate_wheels(address, w, tau, extra, h)
-    if not articulate(address, w, tau, extra, given, h, v, a):
-        a[0] = np.nan
-        return
+    articulate(address, w, tau, extra, given, h, v, a)
     finish_hubs(address, w, a)
 
 
 @kernel
-def plain_forward(address, w, q, v, tau, bodies, points, wrenches, a):
+def plain_forward(address, w, q, v, tau, a):
     """a of efforts tau (kept), the prescribed coordinate's being 0; GIVEN_EFFORT if that has an effort."""
     head = header_at(address)
     effort, extra, given = vectors_of(head, w)[3:]
@@ -98,9 +99,9 @@ def plain_forward(address, w, q, v, tau, bodies, points, wrenches, a):
     for i in range(head[views.NV]):
         effort[i], given[i], a[i] = tau[i], prescribed[i], 0.0
         extra[i] = dof[views.DOF_NUMBERS * i + views.ARMATURE]
-        if prescribed[i] and tau[i] != 0.0:
+        if prescribed[i] and not holds(equal(tau[i], 0.0)):
             return GIVEN_EFFORT
-    forward(address, w, q, v, effort, extra, given, 0.0, bodies, points, wrenches, a)
+    forward(address, w, q, v, effort, extra, given, 0.0, a)
     return OK
 
 

@@ -1,34 +1,37 @@
-"""What Python may call for a wheeled robot on a planar base by floating frames: its dynamics.
+"""What Python may call for a wheeled robot on a planar base by floating frames: `verbs`, its dynamics
+(numerics/verbs), and its wheels.
 
-The entries have the names and arguments of trees/flexible/kernels/entries.py; positions of frames, momenta
-and the configuration space are those of the general tree, whose entries take the same address. Work memory is
-one flat array (word SIZE of the header) of float64, of complex128 for derivatives. Status codes as in
-trees/rigid/kernels/entries.py; an effort on a prescribed coordinate is answered by GIVEN_EFFORT.
+Positions of frames, momenta and the configuration space are those of the general tree, whose entries take the
+same address. Work memory is one flat array (word SIZE of the header) of numbers of any type. An effort on a
+prescribed coordinate is answered by GIVEN_EFFORT.
 """
 
 from __future__ import annotations
 
-from flexdyn_ros.families.trees.rigid.kernels.entries import COMPLEX_STEP, finite, first_wrong
-from flexdyn_ros.families.trees.rigid.kernels.views import ARMATURE, DOF_NUMBERS, NQ, NV, open_tree
+from flexdyn_ros.families.trees.rigid.kernels.entries import displace, sizes, state_of_q
+from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
-from flexdyn_ros.numerics.compiling.status import BAD_SHAPE, NOT_FINITE, OK
+from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
+from flexdyn_ros.numerics.verbs.entries import verb_entries
+from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
+from flexdyn_ros.numerics.verbs.samples import finite
 
 from . import views as at
 from .chain import balance, move_planar, weigh_all
 from .dynamics import (
     energies,
     forget_inertia,
-    forward,
     inertial,
     inverse,
+    load,
+    loaded_inverse,
     mass_columns,
-    no_wrenches,
     plain_forward,
     resist,
     resist_in_beams,
 )
-from .views import dof_of, header_at, vectors_of, wheels_of
+from .views import header_at, vectors_of, wheels_of
 from .wheels import apply_wheel_forces, load_hubs, taken_by, update_wheels
 
 _V = "float64[::1]"
@@ -44,163 +47,75 @@ def own_work(address):
     return floats_at(head[at.OWN_WORK], head[at.SIZE])
 
 
-# ---- one sample, the fast way ----
+@kernel
+def ready(address, work):
+    """See FamilyKernels: work memory begins at zero."""
+    for i in range(work.shape[0]):
+        work[i] = 0.0
 
 
-@entry("int64(int64)")
-def prepare_one(address):
-    """Nothing to make ready: work memory keeps nothing between calls."""
-    return OK
-
-
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
-def inverse_dynamics_one(address, q, v, a, tau):
-    """tau = M a + h."""
+@kernel
+def load_wrenches(address, work, q, bodies, points, wrenches, force):
+    """force += sum J^T w: what bodies without inertia ask for."""
     head = header_at(address)
-    nv = head[NV]
-    if q.shape[0] != head[NQ] or v.shape[0] != nv or a.shape[0] != nv or tau.shape[0] != nv:
-        return BAD_SHAPE
-    bodies, points, wrenches = no_wrenches()
-    inverse(address, own_work(address), q, v, a, bodies, points, wrenches, tau)
-    return OK if finite(tau, nv) else NOT_FINITE
+    still, a, tau = vectors_of(head, work)[1:4]
+    for i in range(head[NV]):
+        still[i], a[i] = 0.0, 0.0
+    move_planar(address, work, q, still)
+    forget_inertia(address, work)
+    load(address, work, bodies, points, wrenches)
+    balance(address, work, a, 0.0, tau)
+    for i in range(head[NV]):
+        force[i] -= tau[i]
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
-def forward_dynamics_one(address, q, v, tau, a):
-    """a = M^-1 (tau - h), of the prescribed coordinate 0."""
-    head = header_at(address)
-    nv = head[NV]
-    if q.shape[0] != head[NQ] or v.shape[0] != nv or a.shape[0] != nv or tau.shape[0] != nv:
-        return BAD_SHAPE
-    bodies, points, wrenches = no_wrenches()
-    status = plain_forward(address, own_work(address), q, v, tau, bodies, points, wrenches, a)
-    if status != OK:
-        return status
-    return OK if finite(a, nv) else NOT_FINITE
-
-
-@entry(f"int64(int64, {_V}, {_M})")
-def mass_matrix_one(address, q, M):
-    """M(q)."""
-    head = header_at(address)
-    nv = head[NV]
-    if q.shape[0] != head[NQ] or M.shape[0] != nv or M.shape[1] != nv:
-        return BAD_SHAPE
-    if not finite(q, head[NQ]):
-        return NOT_FINITE
-    mass_columns(address, own_work(address), q, M)
-    return OK
-
-
-# ---- many samples ----
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})", nogil=True)
-def inverse_dynamics_many(address, work, q, v, a, tau):
-    """tau = M a + h for rows of q, v, a."""
-    bodies, points, wrenches = no_wrenches()
-    for s in range(q.shape[0]):
-        inverse(address, work, q[s], v[s], a[s], bodies, points, wrenches, tau[s])
-    return first_wrong(open_tree(address), q, v, a, tau, 0)
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_WRENCHES}, {_M})", nogil=True)
-def inverse_dynamics_loaded(address, work, q, v, a, bodies, points, wrenches, tau):
-    """tau = M a + h - sum J^T w for rows of q, v, a, wrenches."""
-    for s in range(q.shape[0]):
-        inverse(address, work, q[s], v[s], a[s], bodies, points, wrenches[s], tau[s])
-    return first_wrong(open_tree(address), q, v, a, tau, 0)
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})", nogil=True)
-def forward_dynamics_many(address, work, q, v, tau, a):
-    """a = M^-1 (tau - h) for rows of q, v, tau."""
-    bodies, points, wrenches = no_wrenches()
-    for s in range(q.shape[0]):
-        status = plain_forward(address, work, q[s], v[s], tau[s], bodies, points, wrenches, a[s])
-        if status != OK:
-            return status + 8 * s
-    return first_wrong(open_tree(address), q, v, tau, a, 0)
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_WRENCHES}, {_M})", nogil=True)
-def forward_dynamics_loaded(address, work, q, v, tau, bodies, points, wrenches, a):
-    """a = M^-1 (tau - h + sum J^T w) for rows of q, v, tau, wrenches."""
-    for s in range(q.shape[0]):
-        status = plain_forward(address, work, q[s], v[s], tau[s], bodies, points, wrenches[s], a[s])
-        if status != OK:
-            return status + 8 * s
-    return first_wrong(open_tree(address), q, v, tau, a, 0)
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, boolean[::1], {_M}, {_WRENCHES})", nogil=True)
-def partial_dynamics_many(address, work, M, q, v, tau, given, a, bodies, points, wrenches):
-    """Motion with some accelerations given, those of `a` marked in given (nv,): their tau is written."""
-    head = header_at(address)
-    effort, extra, known = vectors_of(head, work)[3:]
-    dof = dof_of(head)
-    for s in range(q.shape[0]):
-        for i in range(head[NV]):
-            effort[i], known[i], extra[i] = tau[s, i], given[i], dof[DOF_NUMBERS * i + ARMATURE]
-        forward(address, work, q[s], v[s], effort, extra, known, 0.0, bodies, points, wrenches[s], a[s])
-        inverse(address, work, q[s], v[s], a[s], bodies, points, wrenches[s], effort)
-        for i in range(head[NV]):
-            if given[i]:
-                tau[s, i] = effort[i]
-    return first_wrong(open_tree(address), q, v, tau, a, 0)
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_T})", nogil=True)
-def mass_matrix_many(address, work, q, M):
-    """M(q) for rows of q."""
-    for s in range(q.shape[0]):
-        if not finite(q[s], q.shape[1]):
-            return NOT_FINITE + 8 * s
-        mass_columns(address, work, q[s], M[s])
-    return OK
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_T})", nogil=True)
-def bias_terms_many(address, work, q, v, terms):
-    """Parts of h for rows of q, v: terms (N, 5, nv) = velocity, gravity, elastic, damping, external."""
+@kernel
+def terms(address, work, q, v, terms):
+    """Parts (5, nv) of h: velocity, gravity, elastic, damping, external."""
     head = header_at(address)
     still, a = vectors_of(head, work)[1:3]
     for i in range(head[NV]):
         still[i], a[i] = 0.0, 0.0
-    for s in range(q.shape[0]):
-        if not (finite(q[s], head[NQ]) and finite(v[s], head[NV])):
-            return NOT_FINITE + 8 * s
-        terms[s, :] = 0.0
-        velocity, gravity, elastic, damping, external = terms[s]
-        move_planar(address, work, q[s], v[s])
-        inertial(address, work, q[s], v[s], a, velocity)
-        # wheels alone, on nodes without mass
-        forget_inertia(address, work)
-        apply_wheel_forces(address, work, 1.0)
-        balance(address, work, a, 0.0, external)
-        load_hubs(address, work, 0.0, 1.0, external)
-        move_planar(address, work, q[s], still)
-        weigh_all(address, work, q[s], still, 0.0)
-        balance(address, work, a, 1.0, gravity)
-        load_hubs(address, work, 1.0, 0.0, gravity)
-        resist_in_beams(address, q[s], still, elastic)
-        resist(address, q[s], still, 1.0, elastic)
-        resist_in_beams(address, q[s], v[s], damping)
-        resist(address, q[s], v[s], 1.0, damping)
-        for i in range(head[NV]):
-            damping[i] -= elastic[i]
-    return OK
+    terms[:] = 0.0
+    velocity, gravity, elastic, damping, external = terms
+    move_planar(address, work, q, v)
+    inertial(address, work, q, v, a, velocity)
+    # wheels alone, on nodes without mass
+    forget_inertia(address, work)
+    apply_wheel_forces(address, work, 1.0)
+    balance(address, work, a, 0.0, external)
+    load_hubs(address, work, 0.0, 1.0, external)
+    move_planar(address, work, q, still)
+    weigh_all(address, work, q, still, 0.0)
+    balance(address, work, a, 1.0, gravity)
+    load_hubs(address, work, 1.0, 0.0, gravity)
+    resist_in_beams(address, q, still, elastic)
+    resist(address, q, still, 1.0, elastic)
+    resist_in_beams(address, q, v, damping)
+    resist(address, q, v, 1.0, damping)
+    for i in range(head[NV]):
+        damping[i] -= elastic[i]
 
 
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M})", nogil=True)
-def energy_many(address, work, q, v, energy):
-    """Kinetic, gravity and elastic energy (N, 3) for rows of q, v."""
-    head = header_at(address)
-    for s in range(q.shape[0]):
-        if not (finite(q[s], head[NQ]) and finite(v[s], head[NV])):
-            return NOT_FINITE + 8 * s
-        energies(address, work, q[s], v[s], energy[s])
-    return OK
+verbs = verb_entries(
+    __name__,
+    FamilyKernels(
+        sizes,
+        own_work,
+        ready,
+        state_of_q,
+        inverse,
+        plain_forward,
+        mass_columns,
+        terms,
+        energies,
+        None,
+        None,
+        None,
+        load_wrenches,
+        displace,
+    ),
+)
 
 
 #: numbers per wheel that `wheels_many` writes
@@ -235,40 +150,8 @@ def joint_forces_many(address, work, q, v, a, bodies, points, wrenches, out):
     head = header_at(address)
     tau = vectors_of(head, work)[3]
     for s in range(q.shape[0]):
-        inverse(address, work, q[s], v[s], a[s], bodies, points, wrenches[s], tau)
+        loaded_inverse(address, work, q[s], v[s], a[s], bodies, points, wrenches[s], tau)
         for k in range(1, head[at.NODES]):
             for i in range(3):
                 out[s, k, i] = work[at.NODE_ROWS * k + at.FORCE + i]
-    return OK
-
-
-# ---- derivatives ----
-
-
-@entry(f"int64(int64, complex128[::1], {_M}, {_M}, {_M}, {_WRENCHES}, {_T}, {_T})", nogil=True)
-def inverse_dynamics_derivatives_many(address, work, q, v, a, bodies, points, wrenches, dq, dv):
-    """Derivatives (N, nv, nv) of tau(q, v, a) with wrenches held, by q and by v, to machine precision."""
-    head = header_at(address)
-    nq, nv = head[NQ], head[NV]
-    cq, cv, ca, tau = vectors_of(head, work)[:4]
-    of_v = open_tree(address).q_of_v
-    step = COMPLEX_STEP * 1j
-    for s in range(q.shape[0]):
-        if not (finite(q[s], nq) and finite(v[s], nv) and finite(a[s], nv)):
-            return NOT_FINITE + 8 * s
-        for i in range(nq):
-            cq[i] = q[s, i]
-        for i in range(nv):
-            cv[i], ca[i] = v[s, i], a[s, i]
-        for i in range(nv):
-            cq[of_v[i]] = q[s, of_v[i]] + step
-            inverse(address, work, cq, cv, ca, bodies, points, wrenches[s], tau)
-            cq[of_v[i]] = q[s, of_v[i]]
-            cv[i] = v[s, i] + step
-            for j in range(nv):
-                dq[s, j, i] = tau[j].imag / COMPLEX_STEP
-            inverse(address, work, cq, cv, ca, bodies, points, wrenches[s], tau)
-            cv[i] = v[s, i]
-            for j in range(nv):
-                dv[s, j, i] = tau[j].imag / COMPLEX_STEP
     return OK

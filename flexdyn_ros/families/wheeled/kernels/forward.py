@@ -11,6 +11,7 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
+from flexdyn_ros.numerics.numbers.functions import equal, holds, less, select
 
 from . import views
 from .chain import SECTION, add_modal_acceleration, carry_acceleration
@@ -19,7 +20,7 @@ from .views import gravity_of, header_at, nodes_of
 
 @kernel
 def articulate(address, w, tau, extra, given, h, v, a):
-    """a of efforts tau, after `move_planar`, `weigh_all`, wheels and wrenches in FORCE; False if singular.
+    """a of efforts tau, after `move_planar`, `weigh_all`, wheels and wrenches in FORCE; NaN if singular.
 
     [M + diag(extra) + h D + h^2 K] a = tau - h K v - bias, with K, D of beams and joints (what an implicit
     step adds; h = 0 is forward dynamics; extra holds the armature). given (nv,): not zero where the
@@ -38,12 +39,9 @@ def articulate(address, w, tau, extra, given, h, v, a):
         if row[views.KIND] == SECTION:
             hang(row, f[row[views.AT] :], up, own, modal)
         else:
-            if row[views.MODES] > 0 and not eliminate_modes(
-                row, f[row[views.AT] :], own, modal, tau, extra, h, v
-            ):
-                return False
-            if not eliminate_joint(row, own, tau, extra, given, a):
-                return False
+            if row[views.MODES] > 0:
+                eliminate_modes(row, f[row[views.AT] :], own, modal, tau, extra, h, v)
+            eliminate_joint(row, own, tau, extra, given, a)
         hand_down(up, own)
     for k in range(1, head[views.NODES]):
         row = table[views.NODE_COLUMNS * k : views.NODE_COLUMNS * (k + 1)]
@@ -57,7 +55,6 @@ def articulate(address, w, tau, extra, given, h, v, a):
             finish_joint(row, own, tau, given, a)
         if row[views.MODES] > 0:
             finish_modes(row, own, w[row[views.MODAL_AT] :], a)
-    return True
 
 
 @kernel(forceinline=True)
@@ -115,7 +112,7 @@ def hand_down(up, own):
 
 @kernel(forceinline=True)
 def eliminate_modes(row, x, own, modal, tau, extra, h, v):
-    """Cholesky of the modal block, and the Schur complement in BODY and FORCE; False if not positive."""
+    """Cholesky of the modal block, and the Schur complement in BODY and FORCE; NaN if not positive."""
     m = row[views.MODES]
     K, D = x[views.NODE_HEAD + 4 * m + 3 * m * m :], x[views.NODE_HEAD + 4 * m + 4 * m * m :]
     block, force = modal[3 * m :], modal[3 * m + m * m :]
@@ -130,9 +127,7 @@ def eliminate_modes(row, x, own, modal, tau, extra, h, v):
             for l in range(j):
                 s -= block[i * m + l] * block[j * m + l]
             if i == j:
-                if not s > 0.0:
-                    return False
-                block[i * m + i] = np.sqrt(s)
+                block[i * m + i] = np.sqrt(select(less(0.0, s), s, np.nan))
             else:
                 block[i * m + j] = s / block[j * m + j]
         for j in range(i):
@@ -152,12 +147,11 @@ def eliminate_modes(row, x, own, modal, tau, extra, h, v):
         own[views.FORCE] += bx * force[i]
         own[views.FORCE + 1] += by * force[i]
         own[views.FORCE + 2] += bt * force[i]
-    return True
 
 
 @kernel(forceinline=True)
 def eliminate_joint(row, own, tau, extra, given, a):
-    """What is left of BODY and FORCE for the parent; False if the joint moves nothing.
+    """What is left of BODY and FORCE for the parent; NaN if the joint moves nothing.
 
     REACH, PIVOT and PUSH keep what `finish_joint` needs.
     """
@@ -166,7 +160,7 @@ def eliminate_joint(row, own, tau, extra, given, a):
     own[views.FORCE + 1] += by
     own[views.FORCE + 2] += bt
     if row[views.KIND] != REVOLUTE and row[views.KIND] != PRISMATIC:
-        return True
+        return
     sx, sy, st = own[views.AXIS], own[views.AXIS + 1], own[views.AXIS + 2]
     ux, uy, ut = times_body(own, sx, sy, st)
     own[views.REACH], own[views.REACH + 1], own[views.REACH + 2] = ux, uy, ut
@@ -174,16 +168,14 @@ def eliminate_joint(row, own, tau, extra, given, a):
     pivot = sx * ux + sy * uy + st * ut + extra[at]
     left = sx * own[views.FORCE] + sy * own[views.FORCE + 1] + st * own[views.FORCE + 2]
     own[views.PIVOT] = pivot
-    if given[at] != 0.0:
+    if not holds(equal(given[at], 0.0)):
         own[views.PUSH] = left
         own[views.FORCE] += ux * a[at]
         own[views.FORCE + 1] += uy * a[at]
         own[views.FORCE + 2] += ut * a[at]
-        return True
+        return
     own[views.PUSH] = tau[at] - left
-    if not pivot > 0.0:
-        return False
-    p = 1.0 / pivot
+    p = 1.0 / select(less(0.0, pivot), pivot, np.nan)
     own[views.BODY] -= ux * ux * p
     own[views.BODY + 1] -= ux * uy * p
     own[views.BODY + 2] -= uy * uy * p
@@ -194,7 +186,6 @@ def eliminate_joint(row, own, tau, extra, given, a):
     own[views.FORCE] += ux * push
     own[views.FORCE + 1] += uy * push
     own[views.FORCE + 2] += ut * push
-    return True
 
 
 @kernel(forceinline=True)
@@ -208,7 +199,7 @@ def finish_joint(row, own, tau, given, a):
         own[views.ACCEL + 2] - own[views.BIAS + 2],
     )
     reach = own[views.REACH] * x + own[views.REACH + 1] * y + own[views.REACH + 2] * t
-    if given[at] != 0.0:
+    if not holds(equal(given[at], 0.0)):
         tau[at] = own[views.PUSH] + reach + own[views.PIVOT] * a[at]
     else:
         a[at] = (own[views.PUSH] - reach) / own[views.PIVOT]

@@ -7,12 +7,13 @@ lengthens. What it stores and what its damper takes follow from that force: stor
 from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.numbers.functions import less, select
 
 
 @kernel(forceinline=True)
 def stored_length(unilateral, s):
     """The part of s that stores energy: beyond its free length the spring could not give it back."""
-    return 0.0 * s if unilateral and s.real < 0.0 else s
+    return select(less(s, 0.0), 0.0 * s, s) if unilateral else s
 
 
 @kernel(forceinline=True)

@@ -11,6 +11,7 @@ from numba.extending import intrinsic, overload
 from flexdyn_ros.numerics.algebra.trigonometry import sincos
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.numbers.vectors import LANES, Lanes, element, with_element
 
 FLAT, SINES, BUMP, STEP, SLOPE, TABLE, CALLABLE = range(7)
 
@@ -121,9 +122,29 @@ def road_at(address, X):
     return 0.0, 0.0, 0.0
 
 
-@kernel
 def road_under(address, X):
-    """Height and slope at a real abscissa, or at a complex one for derivatives by the complex step."""
+    """Height and slope at an abscissa: for tangents with their derivatives, for lanes one by one."""
+    return _with_slopes(address, X)
+
+
+@kernel
+def _with_slopes(address, X):
     z, dz, ddz = road_at(address, X.real)
     off = X - X.real
     return z + dz * off, dz + ddz * off
+
+
+@kernel
+def _in_lanes(address, X):
+    height, slope = X, X
+    for k in range(LANES):
+        z, dz, _ = road_at(address, element(X, k))
+        height, slope = with_element(height, k, z), with_element(slope, k, dz)
+    return height, slope
+
+
+@overload(road_under)
+def _overload_road_under(address, X):
+    if isinstance(X, Lanes):
+        return lambda address, X: _in_lanes(address, X)
+    return lambda address, X: _with_slopes(address, X)

@@ -28,7 +28,7 @@ from flexdyn_ros.numerics.stepping.table import (
 from . import views as at
 from .chain import SECTION, move_planar
 from .dynamics import energies as state_energies
-from .dynamics import forward, no_wrenches
+from .dynamics import forward
 from .views import header_at, nodes_of, prescribed_of, vectors_of, wheels_of
 from .wheels import taken_by, update_wheels
 
@@ -51,8 +51,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     prescribed = prescribed_of(head)
     for i in range(nv):
         given[i] = prescribed[i]
-    bodies, points, wrenches = no_wrenches()
-    forward(robot, w, q, v, force, diagonal, given, h, bodies, points, wrenches, a)
+    forward(robot, w, q, v, force, diagonal, given, h, a)
     return 0
 
 

@@ -8,19 +8,19 @@ on planar bases that ask for it, those of small pitch.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
-from flexdyn_ros.families.trees.flexible.kernels.kinematics import move_flexible, place_flexible
-from flexdyn_ros.families.trees.flexible.kernels.steps import carry_wrench
+from flexdyn_ros.families.trees.flexible.kernels.kinematics import carry_wrench, move_flexible, place_flexible
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE, carve_flexible
 from flexdyn_ros.families.trees.rigid.kernels import views
-from flexdyn_ros.families.trees.rigid.kernels.entries import COMPLEX_STEP
-from flexdyn_ros.families.trees.rigid.kernels.views import open_tree
-from flexdyn_ros.numerics.algebra.manifold import perturb
+from flexdyn_ros.families.trees.rigid.kernels.entries import displace, state_of_q
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
+from flexdyn_ros.numerics.verbs.derivatives import derivatives_entries
 
 from .ground_contact import stored_length, taken_power
 from .road import road_under
@@ -99,11 +99,11 @@ def angle_of(s, c):
 @kernel
 def find_mount(small, x, own):
     """Place and velocity of a mount, world axes, and where its force acts; own: rows of its node."""
-    r = load9(own, views.WORLD_ROTATION, 1, 0)
-    ox, oy, oz = load3(own, views.WORLD_ORIGIN, 1, 0)
-    wx, wy, wz = load3(own, views.OMEGA, 1, 0)
+    r = load9(own, views.WORLD_ROTATION)
+    ox, oy, oz = load3(own, views.WORLD_ORIGIN)
+    wx, wy, wz = load3(own, views.OMEGA)
     wx, wy, wz = turn(r, wx, wy, wz)
-    ux, uy, uz = load3(own, views.VELOCITY, 1, 0)
+    ux, uy, uz = load3(own, views.VELOCITY)
     ux, uy, uz = turn(r, ux, uy, uz)
     if small:
         lever = x[LEVEL_MOUNT]
@@ -165,9 +165,7 @@ def update_tree_wheels(address, memory, q, v, rows):
     table, numbers = wheel_tables(head)
     place_flexible(address, memory, q)
     move_flexible(address, memory, q, v)
-    bodies = carve_flexible(
-        memory, head[views.NB], head[views.NQ], head[views.NV], views.ONE_LANE
-    ).tree.bodies
+    bodies = carve_flexible(memory, head[views.NB], head[views.NQ], head[views.NV]).tree.bodies
     for j in range(head[WHEELS]):
         row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
         node = bodies[views.BODY_ROWS * row[NODE] : views.BODY_ROWS * (row[NODE] + 1)]
@@ -256,37 +254,6 @@ def tree_wheels_many(address, work, q, v, out, force, energy):
     return OK
 
 
-@entry(f"int64(int64, complex128[::1], {_M}, {_M}, {_T}, {_T})", nogil=True)
-def tree_wheel_slopes_many(address, work, q, v, dq, dv):
-    """Derivatives (N, nv, nv) of the generalized force of all wheels, by q (tangent) and by v, to machine
-    precision; work is followed by room for the force (nv)."""
-    head = wheeled_header(address)
-    model = open_tree(address)
-    nv, size = head[views.NV], head[WORK_SIZE]
-    memory, rows = work[0:size], work[size : size + WHEEL_ROWS * head[WHEELS]]
-    rest = work[size + WHEEL_ROWS * head[WHEELS] :]
-    wrench, force = rest[0:6], rest[6 : 6 + nv]
-    data = carve_flexible(memory, head[views.NB], head[views.NQ], nv, views.ONE_LANE).tree
-    step = COMPLEX_STEP * 1j
-    for s in range(q.shape[0]):
-        for i in range(nv):
-            data.v[i] = v[s, i]
-        for i in range(nv):
-            perturb(model, q[s], i, step, data.q)
-            wheels_push(address, memory, data.q, data.v, rows, wrench, force)
-            for j in range(nv):
-                dq[s, j, i] = force[j].imag / COMPLEX_STEP
-        for i in range(head[views.NQ]):
-            data.q[i] = q[s, i]
-        for i in range(nv):
-            data.v[i] = v[s, i] + step
-            wheels_push(address, memory, data.q, data.v, rows, wrench, force)
-            data.v[i] = v[s, i]
-            for j in range(nv):
-                dv[s, j, i] = force[j].imag / COMPLEX_STEP
-    return OK
-
-
 @kernel
 def wheels_push(address, memory, q, v, rows, wrench, force):
     """force (nv,) = what the wheels do at q, v."""
@@ -294,3 +261,25 @@ def wheels_push(address, memory, q, v, rows, wrench, force):
         force[i] = 0.0
     update_tree_wheels(address, memory, q, v, rows)
     carry_wheels(address, memory, rows, wrench, force)
+
+
+@kernel
+def push_back(address, work, q, v, a, tau, bodies, points, wrenches, out):
+    """out (nv,) = minus what the wheels do at q, v, for derivatives."""
+    head = wheeled_header(address)
+    size = head[WORK_SIZE]
+    memory, rows = work[0:size], work[size : size + WHEEL_ROWS * head[WHEELS]]
+    wrench = work[size + WHEEL_ROWS * head[WHEELS] :]
+    wheels_push(address, memory, q, v, rows, wrench, out)
+    for i in range(out.shape[0]):
+        out[i] = -out[i]
+
+
+@kernel
+def ready(address, work):
+    """Work memory begins at zero."""
+    for i in range(work.shape[0]):
+        work[i] = 0.0
+
+
+slopes = SimpleNamespace(**derivatives_entries(__name__, ready, state_of_q, displace, push_back, None))

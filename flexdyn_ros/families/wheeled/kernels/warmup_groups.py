@@ -3,7 +3,8 @@
 #: what few people call and what takes long
 RARE = (
     "tree_wheels*",
-    "entries.inverse_dynamics_derivatives_many",
+    "entries.balance_slopes",
+    "*.linearize_*",
     "entries.joint_forces_many",
     "*.partial_dynamics_many",
 )

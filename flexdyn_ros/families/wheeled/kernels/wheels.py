@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
+from flexdyn_ros.numerics.numbers.functions import equal, less, select
 
 from . import views
 from .ground_contact import stored_length, taken_power
@@ -53,10 +54,11 @@ def update_wheels(address, w, q, v):
         if row[views.HAS_TYRE]:
             own[views.SQUEEZE], own[views.TYRE_RATE] = x[views.RADIUS] - (low - ground), lowering - sinking
             push = x[views.TYRE_K] * own[views.SQUEEZE] - x[views.TYRE_D] * own[views.TYRE_RATE]
-        if row[views.UNILATERAL] and push.real < 0.0:
-            push = 0.0 * om
+        if row[views.UNILATERAL]:
+            lifted = less(push, 0.0)
             if not row[views.HAS_TYRE]:
-                force = push
+                force = select(lifted, 0.0 * om, force)
+            push = select(lifted, 0.0 * om, push)
         own[views.SPRING_FORCE], own[views.GROUND_FORCE] = force, push
 
 
@@ -104,20 +106,19 @@ def articulate_wheels(address, w, tau, extra, h):
         x = numbers[views.WHEEL_SIZE * j : views.WHEEL_SIZE * (j + 1)]
         node = w[views.NODE_ROWS * row[views.WHEEL_NODE] :]
         own = w[head[views.WHEELS_AT] + views.WHEEL_ROWS * j :]
-        added, tyre = (
-            h * (x[views.DAMPING] + h * x[views.STIFFNESS]),
-            h * (x[views.TYRE_D] + h * x[views.TYRE_K]),
-        )
         force, push = own[views.SPRING_FORCE], own[views.GROUND_FORCE]
-        slack = row[views.UNILATERAL] and own[views.GROUND_FORCE] == 0.0
-        if slack and not row[views.HAS_TYRE]:
-            added = 0.0
-        else:
-            force -= h * x[views.STIFFNESS] * own[views.SPRING_RATE]
-        if slack:
-            tyre = 0.0
-        else:
-            push -= h * x[views.TYRE_K] * own[views.TYRE_RATE]
+        zero = 0.0 * force
+        added = zero + h * (x[views.DAMPING] + h * x[views.STIFFNESS])
+        tyre = zero + h * (x[views.TYRE_D] + h * x[views.TYRE_K])
+        pull = h * x[views.STIFFNESS] * own[views.SPRING_RATE]
+        squeeze = h * x[views.TYRE_K] * own[views.TYRE_RATE]
+        if row[views.UNILATERAL]:
+            slack = equal(own[views.GROUND_FORCE], 0.0)
+            if not row[views.HAS_TYRE]:
+                added, pull = select(slack, zero, added), select(slack, zero, pull)
+            tyre, squeeze = select(slack, zero, tyre), select(slack, zero, squeeze)
+        force = force - pull
+        push = push - squeeze
         own[views.ADDED] = added
         if row[views.HAS_TYRE]:
             at = row[views.HUB_V]

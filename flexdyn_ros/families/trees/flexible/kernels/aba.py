@@ -42,14 +42,14 @@ SPARE_ROW = 35
 
 @kernel(fastmath=FAST)
 def flexible_articulated_body(address, work, q, v, tau, a, stiffness_time, damping_time):
-    """a = (M + extra)^-1 (tau - h + forces in data.external); tau is overwritten. Reads what `prepare` wrote.
+    """a = (M + extra)^-1 (tau - h); tau is overwritten. Reads what `prepare` wrote.
 
     extra: data.diagonal minus armature, and for each link stiffness_time K + damping_time D (h^2 and h in a
     linearly implicit step of h, else zero) [s2, s].
     """
     model = open_flexible(address)
-    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv, at.ONE_LANE)
-    add_joint_resistance(model.tree, data.tree, q, v, -1.0, tau)
+    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv)
+    add_joint_resistance(model.tree, q, v, -1.0, tau)
     add_modal_resistance(model, q, v, -1.0, tau)
     start_outward(model, data, q, v, tau, stiffness_time, damping_time)
     eliminate_inward(model, data, tau)
@@ -71,18 +71,17 @@ def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
         if kind == views.SECTION:
             velocity_section(model, data, b, q, v)
         elif kind == FREE:
-            velocity_free(below, own, v[first : first + 6], at.ONE_LANE)
+            velocity_free(below, own, v[first : first + 6])
         elif kind == views.FIXED:
-            velocity_axis(below, own, v[0:1], 0.0, True, at.ONE_LANE)
+            velocity_axis(below, own, v[0:1], 0.0, True)
         else:
-            velocity_axis(below, own, v[first : first + 1], tree.ratio[b], kind == REVOLUTE, at.ONE_LANE)
-        external = data.tree.external[6 * b : 6 * b + 6]
-        start_inertia(tree.inertia[10 * b : 10 * b + 10], own, external, joint, at.ONE_LANE)
+            velocity_axis(below, own, v[first : first + 1], tree.ratio[b], kind == REVOLUTE)
+        start_inertia(tree.inertia[10 * b : 10 * b + 10], own, joint)
         i = link_of(model, b)
         if i >= 0:
             link, state = open_link(model, i), open_state(model, data, i)
             deform(link, state, q)
-            wx, wy, wz = load3(own, at.OMEGA, 1, 0)
+            wx, wy, wz = load3(own, at.OMEGA)
             velocity_forces(link, state, v, wx, wy, wz)
             start_link(link, state, joint, tau, stiffness_time, damping_time)
 
@@ -133,26 +132,26 @@ def eliminate_inward(model, data, tau):
             i = model.nodes[views.NODE_INTS * b + views.NODE_LINK]
             link = open_link(model, i)
             hold_still(joint)
-            carry_bias(own, joint, at.ONE_LANE)
+            carry_bias(own, joint)
             load_modes(link, open_state(model, data, i), open_columns(model, data, b, link.m), own, joint)
-            hand_down_inertia(own, joint, base, at.ONE_LANE)
+            hand_down_inertia(own, joint, base)
             continue
         i = link_of(model, b)
         if i >= 0:
             eliminate_modes(open_link(model, i), open_state(model, data, i), joint, data.tree.diagonal)
         if kind == FREE:
-            release_free(own, joint, tau[first : first + 6], at.ONE_LANE)
+            release_free(own, joint, tau[first : first + 6])
             if p > 0:
-                hand_down_force(own, joint, base, at.ONE_LANE)
+                hand_down_force(own, joint, base)
             continue
         if kind == views.FIXED:
             hold_still(joint)
         else:
             diagonal = data.tree.diagonal[first : first + 1]
-            eliminate_axis(joint, tau[first : first + 1], diagonal, kind == REVOLUTE, at.ONE_LANE)
+            eliminate_axis(joint, tau[first : first + 1], diagonal, kind == REVOLUTE)
         if p > 0:
-            carry_bias(own, joint, at.ONE_LANE)
-            hand_down_inertia(own, joint, base, at.ONE_LANE)
+            carry_bias(own, joint)
+            hand_down_inertia(own, joint, base)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -167,13 +166,13 @@ def load_modes(link, state, columns, own, joint):
     """Let the modes feel the articulated inertia and bias of a section: L += Phi^T I Phi, F += I Phi, t -=
     Phi^T p."""
     m = link.m
-    r = load9(own, at.ROTATION, 1, 0)
-    px, py, pz = load3(own, at.ORIGIN, 1, 0)
-    A = rotate_symmetric(r, load6(joint, aba.A_ROW, 1, 0))
-    H = rotate_full(r, load9(joint, aba.H_ROW, 1, 0))
-    M = rotate_symmetric(r, load6(joint, aba.M_ROW, 1, 0))
-    bx, by, bz = load3(joint, aba.BIAS_MOMENT, 1, 0)
-    cx, cy, cz = load3(joint, aba.BIAS_FORCE, 1, 0)
+    r = load9(own, at.ROTATION)
+    px, py, pz = load3(own, at.ORIGIN)
+    A = rotate_symmetric(r, load6(joint, aba.A_ROW))
+    H = rotate_full(r, load9(joint, aba.H_ROW))
+    M = rotate_symmetric(r, load6(joint, aba.M_ROW))
+    bx, by, bz = load3(joint, aba.BIAS_MOMENT)
+    cx, cy, cz = load3(joint, aba.BIAS_FORCE)
     bx, by, bz = turn(r, bx, by, bz)
     cx, cy, cz = turn(r, cx, cy, cz)
     for k in range(m):
@@ -279,11 +278,11 @@ def accelerate_outward(model, data, a):
         if kind == views.SECTION:
             accelerate_section(model, data, b, a)
         elif kind == FREE:
-            accelerate_free(below, own, joint, a[first : first + 6], at.ONE_LANE)
+            accelerate_free(below, own, joint, a[first : first + 6])
         elif kind == views.FIXED:
-            accelerate_axis(below, own, joint, joint[SPARE_ROW : SPARE_ROW + 1], True, at.ONE_LANE)
+            accelerate_axis(below, own, joint, joint[SPARE_ROW : SPARE_ROW + 1], True)
         else:
-            accelerate_axis(below, own, joint, a[first : first + 1], kind == REVOLUTE, at.ONE_LANE)
+            accelerate_axis(below, own, joint, a[first : first + 1], kind == REVOLUTE)
         i = link_of(model, b)
         if i >= 0:
             accelerate_modes(open_link(model, i), open_state(model, data, i), own, a)
@@ -293,8 +292,8 @@ def accelerate_outward(model, data, a):
 def accelerate_modes(link, state, own, a):
     """a = L^-T (t - F^T (angular; linear acceleration of the node)) of the link's modes."""
     m = link.m
-    ax, ay, az = load3(own, at.ALPHA, 1, 0)
-    lx, ly, lz = load3(own, at.ACCELERATION, 1, 0)
+    ax, ay, az = load3(own, at.ALPHA)
+    lx, ly, lz = load3(own, at.ACCELERATION)
     for k in range(m):
         F = state.F[6 * k : 6 * k + 6]
         a[link.v + k] = state.t[k] - (F[0] * ax + F[1] * ay + F[2] * az + F[3] * lx + F[4] * ly + F[5] * lz)

@@ -21,7 +21,7 @@ def flexible_composite_body(address, work, q, M):
     """Write the mass matrix M (nv, nv). Reads data.diagonal (`prepare`)."""
     model = open_flexible(address)
     tree = model.tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE)
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv)
     start_inertias(model, data, q)
     collect_inward(model, data)
     M[:] = 0.0
@@ -83,12 +83,12 @@ def collect_inward(model, data):
         own = data.tree.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
         base = data.tree.articulated[p * at.ARTICULATED_ROWS : (p + 1) * at.ARTICULATED_ROWS]
         body = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        r = load9(body, at.ROTATION, 1, 0)
-        x, y, z = load3(body, at.ORIGIN, 1, 0)
+        r = load9(body, at.ROTATION)
+        x, y, z = load3(body, at.ORIGIN)
         m = own[C_MASS]
-        cx, cy, cz = load3(own, C_MOMENT, 1, 0)
+        cx, cy, cz = load3(own, C_MOMENT)
         cx, cy, cz = turn(r, cx, cy, cz)
-        i = rotate_symmetric(r, load6(own, C_INERTIA, 1, 0))
+        i = rotate_symmetric(r, load6(own, C_INERTIA))
         if tree.joint_type[b] == views.SECTION:
             number = model.nodes[views.NODE_INTS * b + views.NODE_LINK]
             link = open_link(model, number)
@@ -143,8 +143,8 @@ def write_modes(model, data, b, link, state, M):
             M[v + l, v + k] += state.L[m * k + l]
         M[v + k, v + k] += state.L[m * k + k]
         F = state.F[6 * k : 6 * k + 6]
-        store3(body, at.MOMENT, 1, 0, F[0], F[1], F[2])
-        store3(body, at.FORCE, 1, 0, F[3], F[4], F[5])
+        store3(body, at.MOMENT, F[0], F[1], F[2])
+        store3(body, at.FORCE, F[3], F[4], F[5])
         project_up(model, data, b, v + k, 1.0, -1, M)
 
 
@@ -156,15 +156,15 @@ def project_up(model, data, b, column, ratio, own_part, M):
     """
     tree = model.tree
     body = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-    mx, my, mz = load3(body, at.MOMENT, 1, 0)
-    fx, fy, fz = load3(body, at.FORCE, 1, 0)
+    mx, my, mz = load3(body, at.MOMENT)
+    fx, fy, fz = load3(body, at.FORCE)
     j = b
     while j > 0:
         body = data.tree.bodies[j * at.BODY_ROWS : (j + 1) * at.BODY_ROWS]
         i = tree.v_index[j]
         kind = tree.joint_type[j]
         if kind == FREE:
-            t = load9(body, at.TURN, 1, 0)
+            t = load9(body, at.TURN)
             g = turn(t, mx, my, mz)
             h = turn(t, fx, fy, fz)
             if j == b and own_part >= 0:
@@ -184,8 +184,8 @@ def project_up(model, data, b, column, ratio, own_part, M):
             M[i, column] += value
             if j != b or own_part < 0:
                 M[column, i] += value
-        r = load9(body, at.ROTATION, 1, 0)
-        px, py, pz = load3(body, at.ORIGIN, 1, 0)
+        r = load9(body, at.ROTATION)
+        px, py, pz = load3(body, at.ORIGIN)
         fx, fy, fz = turn(r, fx, fy, fz)
         mx, my, mz = turn(r, mx, my, mz)
         if kind == views.SECTION:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
-from flexdyn_ros.families.trees.rigid.kernels.kinematics import energies, momenta
+from flexdyn_ros.families.trees.rigid.kernels.kinematics import energies, load_free, momenta
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import (
     cross,
@@ -30,22 +30,22 @@ def place_flexible(address, work, q):
     """Write WORLD_ROTATION and WORLD_ORIGIN of all nodes, and the columns of the sections."""
     model = open_flexible(address)
     tree = model.tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE)
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv)
     for b in range(1, tree.nb):
         place_node(model, data, b, q)
         p = tree.parent[b]
         own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        m = load9(own, at.ROTATION, 1, 0)
-        x, y, z = load3(own, at.ORIGIN, 1, 0)
+        m = load9(own, at.ROTATION)
+        x, y, z = load3(own, at.ORIGIN)
         if p > 0:
             below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
-            r = load9(below, at.WORLD_ROTATION, 1, 0)
-            ox, oy, oz = load3(below, at.WORLD_ORIGIN, 1, 0)
+            r = load9(below, at.WORLD_ROTATION)
+            ox, oy, oz = load3(below, at.WORLD_ORIGIN)
             x, y, z = turn(r, x, y, z)
             x, y, z = x + ox, y + oy, z + oz
             m = multiply(r, m)
-        store9(own, at.WORLD_ROTATION, 1, 0, m)
-        store3(own, at.WORLD_ORIGIN, 1, 0, x, y, z)
+        store9(own, at.WORLD_ROTATION, m)
+        store3(own, at.WORLD_ORIGIN, x, y, z)
 
 
 @kernel
@@ -53,7 +53,7 @@ def move_flexible(address, work, q, v):
     """Write OMEGA and VELOCITY of all nodes; reads what `place_flexible` wrote. Deforms the links too."""
     model = open_flexible(address)
     tree = model.tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE)
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv)
     for b in range(1, tree.nb):
         i = link_of(model, b)
         if i >= 0:
@@ -66,15 +66,15 @@ def move_flexible(address, work, q, v):
         own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
         below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
         i = tree.v_index[b]
-        m = load9(own, at.ROTATION, 1, 0)
-        px, py, pz = load3(own, at.ORIGIN, 1, 0)
-        wx, wy, wz = load3(below, at.OMEGA, 1, 0)
-        ux, uy, uz = load3(below, at.VELOCITY, 1, 0)
+        m = load9(own, at.ROTATION)
+        px, py, pz = load3(own, at.ORIGIN)
+        wx, wy, wz = load3(below, at.OMEGA)
+        ux, uy, uz = load3(below, at.VELOCITY)
         cx, cy, cz = cross(wx, wy, wz, px, py, pz)
         ux, uy, uz = unturn(m, ux + cx, uy + cy, uz + cz)
         wx, wy, wz = unturn(m, wx, wy, wz)
         if kind == FREE:
-            t = load9(own, at.TURN, 1, 0)
+            t = load9(own, at.TURN)
             rx, ry, rz = unturn(t, v[i], v[i + 1], v[i + 2])
             sx, sy, sz = unturn(t, v[i + 3], v[i + 4], v[i + 5])
             wx, wy, wz = wx + rx, wy + ry, wz + rz
@@ -83,33 +83,62 @@ def move_flexible(address, work, q, v):
             wz = wz + tree.ratio[b] * v[i]
         elif kind != views.FIXED:
             uz = uz + tree.ratio[b] * v[i]
-        store3(own, at.OMEGA, 1, 0, wx, wy, wz)
-        store3(own, at.VELOCITY, 1, 0, ux, uy, uz)
+        store3(own, at.OMEGA, wx, wy, wz)
+        store3(own, at.VELOCITY, ux, uy, uz)
 
 
 @kernel
-def load_flexible(address, work, q, bodies, offsets, wrenches):
-    """Set data.external from wrenches (k, 6) = (moment; force), world axes, at points `offsets` (k, 3) of
-    nodes."""
-    place_flexible(address, work, q)
+def load_wrenches(address, work, q, bodies, points, wrenches, force):
+    """force += sum J^T w of wrenches (k, 6) = (moment; force), world axes, at points (k, 3) of nodes."""
     tree = open_flexible(address).tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE).tree
-    for i in range(6 * tree.nb):
-        data.external[i] = 0.0
-    for i in range(bodies.shape[0]):
-        b = bodies[i]
-        if b == 0:
-            continue
-        r = load9(data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS], at.WORLD_ROTATION, 1, 0)
-        mx, my, mz = unturn(r, wrenches[i, 0], wrenches[i, 1], wrenches[i, 2])
-        fx, fy, fz = unturn(r, wrenches[i, 3], wrenches[i, 4], wrenches[i, 5])
-        ux, uy, uz = cross(offsets[i, 0], offsets[i, 1], offsets[i, 2], fx, fy, fz)
-        data.external[6 * b] += mx + ux
-        data.external[6 * b + 1] += my + uy
-        data.external[6 * b + 2] += mz + uz
-        data.external[6 * b + 3] += fx
-        data.external[6 * b + 4] += fy
-        data.external[6 * b + 5] += fz
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv).tree
+    place_flexible(address, work, q)
+    for j in range(bodies.shape[0]):
+        b = bodies[j]
+        if b > 0:
+            own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+            point = points[j]
+            px, py, pz = turn(load9(own, at.WORLD_ROTATION), point[0], point[1], point[2])
+            ox, oy, oz = load3(own, at.WORLD_ORIGIN)
+            carry_wrench(address, work, b, px + ox, py + oy, pz + oz, wrenches[j], force)
+
+
+@kernel
+def carry_wrench(robot, memory, node, px, py, pz, w, force):
+    """force += J' w of one wrench (moment; force) at the world point p of a node; reads `place_flexible`."""
+    model = open_flexible(robot)
+    tree = model.tree
+    data = carve_flexible(memory, tree.nb, tree.nq, tree.nv)
+    b = node
+    while b > 0:
+        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        r = load9(own, at.WORLD_ROTATION)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
+        mx, my, mz = cross(px - ox, py - oy, pz - oz, w[3], w[4], w[5])
+        mx, my, mz = mx + w[0], my + w[1], mz + w[2]
+        kind, i, p = tree.joint_type[b], tree.v_index[b], tree.parent[b]
+        if kind == views.SECTION:
+            below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+            load_section(model, data, b, load9(below, at.WORLD_ROTATION), mx, my, mz, w, force)
+        elif kind == FREE:
+            load_free(own, i, r, mx, my, mz, w, force)
+        elif kind == REVOLUTE:
+            force[i] += tree.ratio[b] * (r[2] * mx + r[5] * my + r[8] * mz)
+        elif kind != views.FIXED:
+            force[i] += tree.ratio[b] * (r[2] * w[3] + r[5] * w[4] + r[8] * w[5])
+        b = p
+
+
+@kernel(forceinline=True)
+def load_section(model, data, b, r, mx, my, mz, w, force):
+    """Moment m and force of w at a section, on the modes of its link (axes r)."""
+    link = open_link(model, model.nodes[views.NODE_INTS * b + views.NODE_LINK])
+    columns = open_columns(model, data, b, link.m)
+    ax, ay, az = unturn(r, mx, my, mz)
+    fx, fy, fz = unturn(r, w[3], w[4], w[5])
+    for k in range(link.m):
+        x = columns[6 * k : 6 * k + 6]
+        force[link.v + k] += x[0] * ax + x[1] * ay + x[2] * az + x[3] * fx + x[4] * fy + x[5] * fz
 
 
 @kernel
@@ -118,22 +147,22 @@ def flexible_jacobian(address, work, body, point, out):
     `place_flexible`."""
     model = open_flexible(address)
     tree = model.tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE)
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv)
     out[:] = 0.0
     if body == 0:
         return
     own = data.tree.bodies[body * at.BODY_ROWS : (body + 1) * at.BODY_ROWS]
-    px, py, pz = turn(load9(own, at.WORLD_ROTATION, 1, 0), point[0], point[1], point[2])
-    ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
+    px, py, pz = turn(load9(own, at.WORLD_ROTATION), point[0], point[1], point[2])
+    ox, oy, oz = load3(own, at.WORLD_ORIGIN)
     px, py, pz = px + ox, py + oy, pz + oz
     b = body
     while b > 0:
         own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
         kind = tree.joint_type[b]
         if kind == views.SECTION:
             p = tree.parent[b]
-            r = load9(data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS], at.WORLD_ROTATION, 1, 0)
+            r = load9(data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS], at.WORLD_ROTATION)
             link = open_link(model, model.nodes[views.NODE_INTS * b + views.NODE_LINK])
             columns = open_columns(model, data, b, link.m)
             for k in range(link.m):
@@ -145,7 +174,7 @@ def flexible_jacobian(address, work, body, point, out):
         elif kind == FREE:
             free_columns(own, tree.v_index[b], px - ox, py - oy, pz - oz, out)
         elif kind != views.FIXED:
-            r = load9(own, at.WORLD_ROTATION, 1, 0)
+            r = load9(own, at.WORLD_ROTATION)
             ratio = tree.ratio[b]
             ex, ey, ez = ratio * r[2], ratio * r[5], ratio * r[8]
             if kind == REVOLUTE:
@@ -170,7 +199,7 @@ def add_column(out, i, ax, ay, az, lx, ly, lz):
 @kernel(forceinline=True)
 def free_columns(own, i, x, y, z, out):
     """Columns of a free joint for a point at (x, y, z) from the node's origin, world axes."""
-    r, t = load9(own, at.WORLD_ROTATION, 1, 0), load9(own, at.TURN, 1, 0)
+    r, t = load9(own, at.WORLD_ROTATION), load9(own, at.TURN)
     for c in range(3):
         ex = r[0] * t[3 * c] + r[1] * t[3 * c + 1] + r[2] * t[3 * c + 2]
         ey = r[3] * t[3 * c] + r[4] * t[3 * c + 1] + r[5] * t[3 * c + 2]
@@ -186,14 +215,14 @@ def flexible_energies(address, work, q, v, out):
     `move_flexible`."""
     model = open_flexible(address)
     tree = model.tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE)
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv)
     energies(tree, data.tree, q, v, out)
     for i in range(model.nl):
         link, state = open_link(model, i), open_state(model, data, i)
         own = data.tree.bodies[at.BODY_ROWS * node_of(model, i) : at.BODY_ROWS * (node_of(model, i) + 1)]
         mass, cx, cy, cz = state.rigid[0], state.rigid[1], state.rigid[2], state.rigid[3]
-        ux, uy, uz = load3(own, at.VELOCITY, 1, 0)
-        wx, wy, wz = load3(own, at.OMEGA, 1, 0)
+        ux, uy, uz = load3(own, at.VELOCITY)
+        wx, wy, wz = load3(own, at.OMEGA)
         momentum = link_momentum(link, state, v, wx, wy, wz, ux, uy, uz)
         kinetic = momentum[0] * wx + momentum[1] * wy + momentum[2] * wz
         kinetic += momentum[3] * ux + momentum[4] * uy + momentum[5] * uz
@@ -208,8 +237,8 @@ def flexible_energies(address, work, q, v, out):
                 f += link.K[m * k + l] * q[link.q + l]
             kinetic += v[link.v + k] * p
             elastic += q[link.q + k] * f
-        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
-        cx, cy, cz = turn(load9(own, at.WORLD_ROTATION, 1, 0), cx, cy, cz)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
+        cx, cy, cz = turn(load9(own, at.WORLD_ROTATION), cx, cy, cz)
         g = tree.gravity
         out[0] += 0.5 * kinetic
         out[1] -= g[0] * (mass * ox + cx) + g[1] * (mass * oy + cy) + g[2] * (mass * oz + cz)
@@ -248,16 +277,16 @@ def flexible_momenta(address, work, v, out):
     `momenta`."""
     model = open_flexible(address)
     tree = model.tree
-    data = carve_flexible(work, tree.nb, tree.nq, tree.nv, at.ONE_LANE)
+    data = carve_flexible(work, tree.nb, tree.nq, tree.nv)
     momenta(tree, data.tree, out)
     for i in range(model.nl):
         link, state = open_link(model, i), open_state(model, data, i)
         own = data.tree.bodies[at.BODY_ROWS * node_of(model, i) : at.BODY_ROWS * (node_of(model, i) + 1)]
-        ux, uy, uz = load3(own, at.VELOCITY, 1, 0)
-        wx, wy, wz = load3(own, at.OMEGA, 1, 0)
+        ux, uy, uz = load3(own, at.VELOCITY)
+        wx, wy, wz = load3(own, at.OMEGA)
         hx, hy, hz, lx, ly, lz = link_momentum(link, state, v, wx, wy, wz, ux, uy, uz)
-        r = load9(own, at.WORLD_ROTATION, 1, 0)
-        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
+        r = load9(own, at.WORLD_ROTATION)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
         hx, hy, hz = turn(r, hx, hy, hz)
         lx, ly, lz = turn(r, lx, ly, lz)
         tx, ty, tz = cross(ox, oy, oz, lx, ly, lz)

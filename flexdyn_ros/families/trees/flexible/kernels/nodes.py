@@ -28,7 +28,7 @@ def place_node(model, data, node, q):
         x = model.tree.placement[12 * node : 12 * node + 12]
         for i in range(9):
             own[ROTATION + i] = x[i] + 0.0 * q[0]
-        store3(own, ORIGIN, 1, 0, x[9], x[10], x[11])
+        store3(own, ORIGIN, x[9], x[10], x[11])
     else:
         place_body(model.tree, data.tree, node, q)
 

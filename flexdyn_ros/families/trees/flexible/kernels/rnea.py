@@ -31,12 +31,12 @@ from .views import carve_flexible, open_columns, open_flexible, open_link, open_
 
 @kernel(fastmath=FAST)
 def flexible_newton_euler(address, work, q, v, a, tau):
-    """tau = M a + h, minus the forces in data.external. Reads what `prepare` wrote."""
+    """tau = M a + h. Reads what `prepare` wrote."""
     model = open_flexible(address)
-    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv, at.ONE_LANE)
+    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv)
     flexible_outward(model, data, q, v, a, tau)
     flexible_inward(model, data, tau)
-    add_joint_resistance(model.tree, data.tree, q, v, 1.0, tau)
+    add_joint_resistance(model.tree, q, v, 1.0, tau)
     add_modal_resistance(model, q, v, 1.0, tau)
 
 
@@ -44,7 +44,7 @@ def flexible_newton_euler(address, work, q, v, a, tau):
 def flexible_inertial_forces(address, work, q, v, a, tau):
     """`flexible_newton_euler` without springs, damping, friction and elasticity."""
     model = open_flexible(address)
-    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv, at.ONE_LANE)
+    data = carve_flexible(work, model.tree.nb, model.tree.nq, model.tree.nv)
     flexible_outward(model, data, q, v, a, tau)
     flexible_inward(model, data, tau)
 
@@ -67,14 +67,14 @@ def flexible_outward(model, data, q, v, a, tau):
             velocity_section(model, data, b, q, v)
             accelerate_section(model, data, b, a)
         elif kind == FREE:
-            move_free(below, own, v[first : first + 6], a[first : first + 6], at.ONE_LANE)
+            move_free(below, own, v[first : first + 6], a[first : first + 6])
         elif kind == views.FIXED:
-            move_revolute(below, own, v[0:1], a[0:1], 0.0, at.ONE_LANE)
+            move_revolute(below, own, v[0:1], a[0:1], 0.0)
         elif kind == REVOLUTE:
-            move_revolute(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b], at.ONE_LANE)
+            move_revolute(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b])
         else:
-            move_prismatic(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b], at.ONE_LANE)
-        weigh(tree.inertia[10 * b : 10 * b + 10], own, data.tree.external[6 * b : 6 * b + 6], at.ONE_LANE)
+            move_prismatic(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b])
+        weigh(tree.inertia[10 * b : 10 * b + 10], own)
         i = link_of(model, b)
         if i >= 0:
             weigh_link(open_link(model, i), open_state(model, data, i), own, q, v, a, tau)
@@ -85,11 +85,11 @@ def weigh_link(link, state, own, q, v, a, tau):
     """Add the wrench that a flexible link's motion asks for to its node's, and its modal forces to tau."""
     m = link.m
     deform(link, state, q)
-    wx, wy, wz = load3(own, at.OMEGA, 1, 0)
+    wx, wy, wz = load3(own, at.OMEGA)
     velocity_forces(link, state, v, wx, wy, wz)
     rigid, wrench = state.rigid, state.wrench
-    ax, ay, az = load3(own, at.ALPHA, 1, 0)
-    lx, ly, lz = load3(own, at.ACCELERATION, 1, 0)
+    ax, ay, az = load3(own, at.ALPHA)
+    lx, ly, lz = load3(own, at.ACCELERATION)
     cx, cy, cz = rigid[1], rigid[2], rigid[3]
     ux, uy, uz = cross(ax, ay, az, cx, cy, cz)
     fx = rigid[0] * lx + ux + wrench[3]
@@ -136,19 +136,19 @@ def flexible_inward(model, data, tau):
             columns = open_columns(model, data, b, link.m)
             project_section(link, columns, own, tau)
         elif kind == FREE:
-            project_free(own, tau[first : first + 6], at.ONE_LANE)
+            project_free(own, tau[first : first + 6])
         elif kind != views.FIXED:
             tau[first] += tree.ratio[b] * (own[at.MOMENT + 2] if kind == REVOLUTE else own[at.FORCE + 2])
         if p > 0:
-            hand_down(below, own, at.ONE_LANE)
+            hand_down(below, own)
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def project_section(link, columns, own, tau):
     """Add the modal forces of a section's wrench to tau."""
-    r = load9(own, at.ROTATION, 1, 0)
-    mx, my, mz = load3(own, at.MOMENT, 1, 0)
-    fx, fy, fz = load3(own, at.FORCE, 1, 0)
+    r = load9(own, at.ROTATION)
+    mx, my, mz = load3(own, at.MOMENT)
+    fx, fy, fz = load3(own, at.FORCE)
     mx, my, mz = turn(r, mx, my, mz)
     fx, fy, fz = turn(r, fx, fy, fz)
     for k in range(link.m):

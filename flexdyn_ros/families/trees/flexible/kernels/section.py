@@ -13,6 +13,7 @@ from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, store9, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel, leaf
+from flexdyn_ros.numerics.numbers.functions import holds, less, select
 
 from .views import NODE_INTS, NODE_LINK, open_columns, open_link, open_section
 
@@ -27,16 +28,35 @@ _S3 = tuple((-1.0) ** n / _FACTORIALS[2 * n + 3] for n in range(_TERMS))
 @leaf
 def exponential_series(x):
     """sin f / f, (1 - cos f)/f^2, (f - sin f)/f^3 and the derivatives of the last two by x = f^2."""
-    if x.real < 1.0:
-        a, b, c = _S1[9] + 0.0 * x, _S2[9] + 0.0 * x, _S3[9] + 0.0 * x
-        bx, cx = 0.0 * x, 0.0 * x
-        for i in range(8, -1, -1):
-            bx = b + x * bx
-            cx = c + x * cx
-            a = _S1[i] + x * a
-            b = _S2[i] + x * b
-            c = _S3[i] + x * c
-        return a, b, c, bx, cx
+    small = less(x, 1.0)
+    if holds(small):
+        return _power_series(x)
+    near = _power_series(select(small, x, 0.0 * x))
+    far = _trigonometric(select(small, 1.0 + 0.0 * x, x))
+    return (
+        select(small, near[0], far[0]),
+        select(small, near[1], far[1]),
+        select(small, near[2], far[2]),
+        select(small, near[3], far[3]),
+        select(small, near[4], far[4]),
+    )
+
+
+@leaf
+def _power_series(x):
+    a, b, c = _S1[9] + 0.0 * x, _S2[9] + 0.0 * x, _S3[9] + 0.0 * x
+    bx, cx = 0.0 * x, 0.0 * x
+    for i in range(8, -1, -1):
+        bx = b + x * bx
+        cx = c + x * cx
+        a = _S1[i] + x * a
+        b = _S2[i] + x * b
+        c = _S3[i] + x * c
+    return a, b, c, bx, cx
+
+
+@leaf
+def _trigonometric(x):
     f = np.sqrt(x)
     s, k = np.sin(f), np.cos(f)
     a = s / f
@@ -88,8 +108,6 @@ def place_section(model, data, node, q):
     store9(
         own,
         at.ROTATION,
-        1,
-        0,
         (
             1.0 - b * (ty * ty + tz * tz),
             b * tx * ty - a * tz,
@@ -102,7 +120,7 @@ def place_section(model, data, node, q):
             1.0 - b * (tx * tx + ty * ty),
         ),
     )
-    store3(own, at.ORIGIN, 1, 0, px, py, pz)
+    store3(own, at.ORIGIN, px, py, pz)
     for k in range(m):
         hx, hy, hz = section.th[3 * k], section.th[3 * k + 1], section.th[3 * k + 2]
         ux, uy, uz = cross(tx, ty, tz, hx, hy, hz)
@@ -177,11 +195,11 @@ def velocity_section(model, data, node, q, v):
     below = data.tree.bodies[at.BODY_ROWS * p : at.BODY_ROWS * (p + 1)]
     gx, gy, gz, ax, ay, az = section_rates(model, data, node, q, v)
     columns = open_columns(model, data, node, link.m)
-    ex, ey, ez = load3(columns, 6 * link.m, 1, 0)
-    dx, dy, dz = load3(columns, 6 * link.m + 3, 1, 0)
-    r = load9(own, at.ROTATION, 1, 0)
-    px, py, pz = load3(own, at.ORIGIN, 1, 0)
-    wx, wy, wz = load3(below, at.OMEGA, 1, 0)
+    ex, ey, ez = load3(columns, 6 * link.m)
+    dx, dy, dz = load3(columns, 6 * link.m + 3)
+    r = load9(own, at.ROTATION)
+    px, py, pz = load3(own, at.ORIGIN)
+    wx, wy, wz = load3(below, at.OMEGA)
     ux, uy, uz = cross(wx, wy, wz, ex, ey, ez)
     gx, gy, gz = unturn(r, gx + ux, gy + uy, gz + uz)
     # w x (w x p) + 2 w x dp
@@ -189,9 +207,9 @@ def velocity_section(model, data, node, q, v):
     ux, uy, uz = cross(wx, wy, wz, ux + 2.0 * dx, uy + 2.0 * dy, uz + 2.0 * dz)
     ax, ay, az = unturn(r, ax + ux, ay + uy, az + uz)
     wx, wy, wz = unturn(r, wx + ex, wy + ey, wz + ez)
-    store3(own, at.OMEGA, 1, 0, wx, wy, wz)
-    store3(own, at.BIAS_ALPHA, 1, 0, gx, gy, gz)
-    store3(own, at.BIAS_ACCELERATION, 1, 0, ax, ay, az)
+    store3(own, at.OMEGA, wx, wy, wz)
+    store3(own, at.BIAS_ALPHA, gx, gy, gz)
+    store3(own, at.BIAS_ACCELERATION, ax, ay, az)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -203,10 +221,10 @@ def accelerate_section(model, data, node, a):
     own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
     below = data.tree.bodies[at.BODY_ROWS * p : at.BODY_ROWS * (p + 1)]
     columns = open_columns(model, data, node, link.m)
-    r = load9(own, at.ROTATION, 1, 0)
-    px, py, pz = load3(own, at.ORIGIN, 1, 0)
-    ax, ay, az = load3(below, at.ALPHA, 1, 0)
-    lx, ly, lz = load3(below, at.ACCELERATION, 1, 0)
+    r = load9(own, at.ROTATION)
+    px, py, pz = load3(own, at.ORIGIN)
+    ax, ay, az = load3(below, at.ALPHA)
+    lx, ly, lz = load3(below, at.ACCELERATION)
     ux, uy, uz = cross(ax, ay, az, px, py, pz)
     lx, ly, lz = lx + ux, ly + uy, lz + uz
     for k in range(link.m):
@@ -219,10 +237,10 @@ def accelerate_section(model, data, node, a):
         lz += d * columns[6 * k + 5]
     ax, ay, az = unturn(r, ax, ay, az)
     lx, ly, lz = unturn(r, lx, ly, lz)
-    cx, cy, cz = load3(own, at.BIAS_ALPHA, 1, 0)
-    dx, dy, dz = load3(own, at.BIAS_ACCELERATION, 1, 0)
-    store3(own, at.ALPHA, 1, 0, ax + cx, ay + cy, az + cz)
-    store3(own, at.ACCELERATION, 1, 0, lx + dx, ly + dy, lz + dz)
+    cx, cy, cz = load3(own, at.BIAS_ALPHA)
+    dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
+    store3(own, at.ALPHA, ax + cx, ay + cy, az + cz)
+    store3(own, at.ACCELERATION, lx + dx, ly + dy, lz + dz)
 
 
 @kernel(forceinline=True)
@@ -233,10 +251,10 @@ def move_section(model, data, node, v):
     own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
     below = data.tree.bodies[at.BODY_ROWS * p : at.BODY_ROWS * (p + 1)]
     columns = open_columns(model, data, node, link.m)
-    r = load9(own, at.ROTATION, 1, 0)
-    px, py, pz = load3(own, at.ORIGIN, 1, 0)
-    wx, wy, wz = load3(below, at.OMEGA, 1, 0)
-    lx, ly, lz = load3(below, at.VELOCITY, 1, 0)
+    r = load9(own, at.ROTATION)
+    px, py, pz = load3(own, at.ORIGIN)
+    wx, wy, wz = load3(below, at.OMEGA)
+    lx, ly, lz = load3(below, at.VELOCITY)
     ux, uy, uz = cross(wx, wy, wz, px, py, pz)
     lx, ly, lz = lx + ux, ly + uy, lz + uz
     for k in range(link.m):
@@ -249,5 +267,5 @@ def move_section(model, data, node, v):
         lz += d * columns[6 * k + 5]
     wx, wy, wz = unturn(r, wx, wy, wz)
     lx, ly, lz = unturn(r, lx, ly, lz)
-    store3(own, at.OMEGA, 1, 0, wx, wy, wz)
-    store3(own, at.VELOCITY, 1, 0, lx, ly, lz)
+    store3(own, at.OMEGA, wx, wy, wz)
+    store3(own, at.VELOCITY, lx, ly, lz)

@@ -196,10 +196,9 @@ def open_flexible(address):
 
 
 @kernel(forceinline=True)
-def carve_flexible(work, nb, nq, nv, lanes):
+def carve_flexible(work, nb, nq, nv):
     """FlexibleData whose arrays are consecutive pieces of `work`."""
-    n = nb * (at.BODY_ROWS + 6 + at.ARTICULATED_ROWS) + nq + 4 * nv
-    return FlexibleData(carve_data(work, nb, nq, nv, lanes), work[n:])
+    return FlexibleData(carve_data(work, nb, nq, nv), work[work_size(nb, nq, nv) :])
 
 
 @kernel(forceinline=True)
@@ -211,7 +210,7 @@ def open_flexible_work(address):
 
 def flexible_work_size(nb: int, nq: int, nv: int, blocks: int) -> int:
     """Numbers that `carve_flexible` carves its arrays from."""
-    return work_size(nb, nq, nv, 1) + blocks
+    return work_size(nb, nq, nv) + blocks
 
 
 @kernel(forceinline=True)

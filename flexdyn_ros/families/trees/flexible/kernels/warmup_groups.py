@@ -10,7 +10,7 @@ DEMO = (
     "entries.mass_matrix_many",
     "entries.bias_terms_many",
     "entries.energy_many",
-    "entries.inverse_dynamics_derivatives_many",
+    "entries.balance_slopes",
 )
 
 #: what everybody waits for beside it: with it at most five minutes of processor time
@@ -21,6 +21,7 @@ START = (
 
 #: what few people call and what takes long
 RARE = (
+    "*.linearize_*",
     "*.accelerate_densely",
     "*.partial_dynamics_many",
     "*.momenta_many",

@@ -31,240 +31,221 @@ def aba(model, data, q, v, tau, a):
 
 @kernel(fastmath=FAST, forceinline=True)
 def articulated_body(model, data, q, v, tau, a):
-    """a = M^-1 (tau - h + forces in data.external); lane blocks; tau is overwritten.
+    """a = M^-1 (tau - h); tau is overwritten.
 
-    Reads the world's motion, data.external, data.diagonal (`prepare`); writes data.bodies, data.articulated.
+    Reads the world's motion and data.diagonal (`prepare`); writes data.bodies, data.articulated.
     """
-    add_joint_resistance(model, data, q, v, -1.0, tau)
+    add_joint_resistance(model, q, v, -1.0, tau)
     articulated_pass(model, data, q, v, tau, a)
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def articulated_pass(model, data, q, v, tau, a):
     """`articulated_body` without the joints' own springs, damping and friction."""
-    n = len(data.lanes)
     for b in range(1, model.nb):
         place_body(model, data, b, q)
         p = model.parent[b]
-        below = data.bodies[p * at.BODY_ROWS * n : (p + 1) * at.BODY_ROWS * n]
-        own = data.bodies[b * at.BODY_ROWS * n : (b + 1) * at.BODY_ROWS * n]
-        first = model.v_index[b] * n
+        below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        first = model.v_index[b]
         kind = model.joint_type[b]
         if kind == FREE:
-            velocity_free(below, own, v[first : first + 6 * n], data.lanes)
+            velocity_free(below, own, v[first : first + 6])
         else:
-            velocity_axis(below, own, v[first : first + n], model.ratio[b], kind == REVOLUTE, data.lanes)
+            velocity_axis(below, own, v[first : first + 1], model.ratio[b], kind == REVOLUTE)
         start_inertia(
             model.inertia[10 * b : 10 * b + 10],
             own,
-            data.external[b * 6 * n : (b + 1) * 6 * n],
-            data.articulated[b * at.ARTICULATED_ROWS * n : (b + 1) * at.ARTICULATED_ROWS * n],
-            data.lanes,
+            data.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS],
         )
     for b in range(model.nb - 1, 0, -1):
         p = model.parent[b]
-        own = data.bodies[b * at.BODY_ROWS * n : (b + 1) * at.BODY_ROWS * n]
-        joint = data.articulated[b * at.ARTICULATED_ROWS * n : (b + 1) * at.ARTICULATED_ROWS * n]
-        base = data.articulated[p * at.ARTICULATED_ROWS * n : (p + 1) * at.ARTICULATED_ROWS * n]
-        first = model.v_index[b] * n
+        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        joint = data.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
+        base = data.articulated[p * at.ARTICULATED_ROWS : (p + 1) * at.ARTICULATED_ROWS]
+        first = model.v_index[b]
         kind = model.joint_type[b]
         if kind == FREE:
-            release_free(own, joint, tau[first : first + 6 * n], data.lanes)
+            release_free(own, joint, tau[first : first + 6])
             if p > 0:
-                hand_down_force(own, joint, base, data.lanes)
+                hand_down_force(own, joint, base)
         else:
-            effort, diagonal = tau[first : first + n], data.diagonal[first : first + n]
-            eliminate_axis(joint, effort, diagonal, kind == REVOLUTE, data.lanes)
+            effort, diagonal = tau[first : first + 1], data.diagonal[first : first + 1]
+            eliminate_axis(joint, effort, diagonal, kind == REVOLUTE)
             if p > 0:
-                carry_bias(own, joint, data.lanes)
-                hand_down_inertia(own, joint, base, data.lanes)
+                carry_bias(own, joint)
+                hand_down_inertia(own, joint, base)
     for b in range(1, model.nb):
         p = model.parent[b]
-        below = data.bodies[p * at.BODY_ROWS * n : (p + 1) * at.BODY_ROWS * n]
-        own = data.bodies[b * at.BODY_ROWS * n : (b + 1) * at.BODY_ROWS * n]
-        joint = data.articulated[b * at.ARTICULATED_ROWS * n : (b + 1) * at.ARTICULATED_ROWS * n]
-        first = model.v_index[b] * n
+        below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        joint = data.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
+        first = model.v_index[b]
         kind = model.joint_type[b]
         if kind == FREE:
-            accelerate_free(below, own, joint, a[first : first + 6 * n], data.lanes)
+            accelerate_free(below, own, joint, a[first : first + 6])
         else:
-            accelerate_axis(below, own, joint, a[first : first + n], kind == REVOLUTE, data.lanes)
+            accelerate_axis(below, own, joint, a[first : first + 1], kind == REVOLUTE)
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def velocity_axis(below, own, v, ratio, turns, lanes):
+def velocity_axis(below, own, v, ratio, turns):
     """OMEGA and the velocity part of the accelerations of a body on a revolute or prismatic joint."""
-    n = len(lanes)
     spin = ratio if turns else 0.0
     slide = 0.0 if turns else 2.0 * ratio
-    for k in range(n):
-        m = load9(own, at.ROTATION, n, k)
-        px, py, pz = load3(own, at.ORIGIN, n, k)
-        wx, wy, wz = load3(below, at.OMEGA, n, k)
-        ux, uy, uz = cross(wx, wy, wz, px, py, pz)
-        tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
-        tx, ty, tz = unturn(m, tx, ty, tz)
-        wx, wy, wz = unturn(m, wx, wy, wz)
-        rate, twice = spin * v[k], slide * v[k]
-        store3(own, at.OMEGA, n, k, wx, wy, wz + rate)
-        store3(own, at.BIAS_ALPHA, n, k, wy * rate, -wx * rate, 0.0 * rate)
-        store3(own, at.BIAS_ACCELERATION, n, k, tx + wy * twice, ty - wx * twice, tz)
+    m = load9(own, at.ROTATION)
+    px, py, pz = load3(own, at.ORIGIN)
+    wx, wy, wz = load3(below, at.OMEGA)
+    ux, uy, uz = cross(wx, wy, wz, px, py, pz)
+    tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
+    tx, ty, tz = unturn(m, tx, ty, tz)
+    wx, wy, wz = unturn(m, wx, wy, wz)
+    rate, twice = spin * v[0], slide * v[0]
+    store3(own, at.OMEGA, wx, wy, wz + rate)
+    store3(own, at.BIAS_ALPHA, wy * rate, -wx * rate, 0.0 * rate)
+    store3(own, at.BIAS_ACCELERATION, tx + wy * twice, ty - wx * twice, tz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def velocity_free(below, own, v, lanes):
+def velocity_free(below, own, v):
     """OMEGA and the velocity part of the accelerations of a body on a free joint."""
-    n = len(lanes)
-    for k in range(n):
-        m = load9(own, at.ROTATION, n, k)
-        t = load9(own, at.TURN, n, k)
-        px, py, pz = load3(own, at.ORIGIN, n, k)
-        wx, wy, wz = load3(below, at.OMEGA, n, k)
-        ux, uy, uz = cross(wx, wy, wz, px, py, pz)
-        tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
-        tx, ty, tz = unturn(m, tx, ty, tz)
-        wx, wy, wz = unturn(m, wx, wy, wz)
-        rx, ry, rz = unturn(t, v[k], v[n + k], v[2 * n + k])
-        sx, sy, sz = unturn(t, v[3 * n + k], v[4 * n + k], v[5 * n + k])
-        ux, uy, uz = cross(wx, wy, wz, rx, ry, rz)
-        sx, sy, sz = cross(wx, wy, wz, sx, sy, sz)
-        store3(own, at.OMEGA, n, k, wx + rx, wy + ry, wz + rz)
-        store3(own, at.BIAS_ALPHA, n, k, ux, uy, uz)
-        store3(own, at.BIAS_ACCELERATION, n, k, tx + 2.0 * sx, ty + 2.0 * sy, tz + 2.0 * sz)
+    m = load9(own, at.ROTATION)
+    t = load9(own, at.TURN)
+    px, py, pz = load3(own, at.ORIGIN)
+    wx, wy, wz = load3(below, at.OMEGA)
+    ux, uy, uz = cross(wx, wy, wz, px, py, pz)
+    tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
+    tx, ty, tz = unturn(m, tx, ty, tz)
+    wx, wy, wz = unturn(m, wx, wy, wz)
+    rx, ry, rz = unturn(t, v[0], v[1], v[2])
+    sx, sy, sz = unturn(t, v[3], v[4], v[5])
+    ux, uy, uz = cross(wx, wy, wz, rx, ry, rz)
+    sx, sy, sz = cross(wx, wy, wz, sx, sy, sz)
+    store3(own, at.OMEGA, wx + rx, wy + ry, wz + rz)
+    store3(own, at.BIAS_ALPHA, ux, uy, uz)
+    store3(own, at.BIAS_ACCELERATION, tx + 2.0 * sx, ty + 2.0 * sy, tz + 2.0 * sz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def start_inertia(inertia, own, external, joint, lanes):
+def start_inertia(inertia, own, joint):
     """The body's own inertia and bias as the first articulated ones."""
-    n = len(lanes)
     mass, cx, cy, cz = inertia[0], inertia[1], inertia[2], inertia[3]
     i = (inertia[4], inertia[5], inertia[6], inertia[7], inertia[8], inertia[9])
-    for k in range(n):
-        for r in range(6):
-            joint[(A_ROW + r) * n + k] = i[r]
-        joint[H_ROW * n + k] = 0.0
-        joint[(H_ROW + 1) * n + k] = -cz
-        joint[(H_ROW + 2) * n + k] = cy
-        joint[(H_ROW + 3) * n + k] = cz
-        joint[(H_ROW + 4) * n + k] = 0.0
-        joint[(H_ROW + 5) * n + k] = -cx
-        joint[(H_ROW + 6) * n + k] = -cy
-        joint[(H_ROW + 7) * n + k] = cx
-        joint[(H_ROW + 8) * n + k] = 0.0
-        joint[M_ROW * n + k] = mass
-        joint[(M_ROW + 1) * n + k] = 0.0
-        joint[(M_ROW + 2) * n + k] = 0.0
-        joint[(M_ROW + 3) * n + k] = mass
-        joint[(M_ROW + 4) * n + k] = 0.0
-        joint[(M_ROW + 5) * n + k] = mass
-        wx, wy, wz = load3(own, at.OMEGA, n, k)
-        hx, hy, hz = symmetric(i, wx, wy, wz)
-        hx, hy, hz = cross(wx, wy, wz, hx, hy, hz)
-        ux, uy, uz = cross(wx, wy, wz, cx, cy, cz)
-        ux, uy, uz = cross(wx, wy, wz, ux, uy, uz)
-        store3(joint, BIAS_MOMENT, n, k, hx - external[k], hy - external[n + k], hz - external[2 * n + k])
-        store3(
-            joint,
-            BIAS_FORCE,
-            n,
-            k,
-            ux - external[3 * n + k],
-            uy - external[4 * n + k],
-            uz - external[5 * n + k],
-        )
-
-
-@kernel(fastmath=FAST, forceinline=True)
-def load6(s, row, n, k):
-    """Rows row..row+5 of lane k."""
-    return (
-        s[row * n + k],
-        s[(row + 1) * n + k],
-        s[(row + 2) * n + k],
-        s[(row + 3) * n + k],
-        s[(row + 4) * n + k],
-        s[(row + 5) * n + k],
+    for r in range(6):
+        joint[A_ROW + r] = i[r]
+    joint[H_ROW] = 0.0
+    joint[H_ROW + 1] = -cz
+    joint[H_ROW + 2] = cy
+    joint[H_ROW + 3] = cz
+    joint[H_ROW + 4] = 0.0
+    joint[H_ROW + 5] = -cx
+    joint[H_ROW + 6] = -cy
+    joint[H_ROW + 7] = cx
+    joint[H_ROW + 8] = 0.0
+    joint[M_ROW] = mass
+    joint[M_ROW + 1] = 0.0
+    joint[M_ROW + 2] = 0.0
+    joint[M_ROW + 3] = mass
+    joint[M_ROW + 4] = 0.0
+    joint[M_ROW + 5] = mass
+    wx, wy, wz = load3(own, at.OMEGA)
+    hx, hy, hz = symmetric(i, wx, wy, wz)
+    hx, hy, hz = cross(wx, wy, wz, hx, hy, hz)
+    ux, uy, uz = cross(wx, wy, wz, cx, cy, cz)
+    ux, uy, uz = cross(wx, wy, wz, ux, uy, uz)
+    store3(joint, BIAS_MOMENT, hx, hy, hz)
+    store3(
+        joint,
+        BIAS_FORCE,
+        ux,
+        uy,
+        uz,
     )
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def store6(s, row, n, k, m):
-    """Write the six numbers m to rows row..row+5 of lane k."""
-    s[row * n + k] = m[0]
-    s[(row + 1) * n + k] = m[1]
-    s[(row + 2) * n + k] = m[2]
-    s[(row + 3) * n + k] = m[3]
-    s[(row + 4) * n + k] = m[4]
-    s[(row + 5) * n + k] = m[5]
+def load6(s, row):
+    """Rows row..row+5."""
+    return (
+        s[row],
+        s[row + 1],
+        s[row + 2],
+        s[row + 3],
+        s[row + 4],
+        s[row + 5],
+    )
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def eliminate_axis(joint, tau, diagonal, turns, lanes):
+def store6(s, row, m):
+    """Write the six numbers m to rows row..row+5."""
+    s[row] = m[0]
+    s[row + 1] = m[1]
+    s[row + 2] = m[2]
+    s[row + 3] = m[3]
+    s[row + 4] = m[4]
+    s[row + 5] = m[5]
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def eliminate_axis(joint, tau, diagonal, turns):
     """U, D, u of a joint about or along z, and the inertia that is left: [A H; H^T M] - U U^T / D."""
-    n = len(lanes)
-    for k in range(n):
-        a = load6(joint, A_ROW, n, k)
-        h = load9(joint, H_ROW, n, k)
-        m = load6(joint, M_ROW, n, k)
-        if turns:
-            u = tau[k] - joint[(BIAS_MOMENT + 2) * n + k]
-            inverse = 1.0 / (a[5] + diagonal[k])
-            store_elimination(joint, a, h, m, a[2], a[4], a[5], h[6], h[7], h[8], u, inverse, n, k)
-        else:
-            u = tau[k] - joint[(BIAS_FORCE + 2) * n + k]
-            inverse = 1.0 / (m[5] + diagonal[k])
-            store_elimination(joint, a, h, m, h[2], h[5], h[8], m[2], m[4], m[5], u, inverse, n, k)
+    a = load6(joint, A_ROW)
+    h = load9(joint, H_ROW)
+    m = load6(joint, M_ROW)
+    if turns:
+        u = tau[0] - joint[BIAS_MOMENT + 2]
+        inverse = 1.0 / (a[5] + diagonal[0])
+        store_elimination(joint, a, h, m, a[2], a[4], a[5], h[6], h[7], h[8], u, inverse)
+    else:
+        u = tau[0] - joint[BIAS_FORCE + 2]
+        inverse = 1.0 / (m[5] + diagonal[0])
+        store_elimination(joint, a, h, m, h[2], h[5], h[8], m[2], m[4], m[5], u, inverse)
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def store_elimination(joint, a, h, m, ux, uy, uz, fx, fy, fz, u, inverse, n, k):
+def store_elimination(joint, a, h, m, ux, uy, uz, fx, fy, fz, u, inverse):
     """Write U, u, 1/D and subtract U U^T / D from the inertia [a h; h^T m]."""
-    store3(joint, U_MOMENT, n, k, ux, uy, uz)
-    store3(joint, U_FORCE, n, k, fx, fy, fz)
-    joint[U_ROW * n + k] = u
-    joint[D_ROW * n + k] = inverse
+    store3(joint, U_MOMENT, ux, uy, uz)
+    store3(joint, U_FORCE, fx, fy, fz)
+    joint[U_ROW] = u
+    joint[D_ROW] = inverse
     gx, gy, gz = ux * inverse, uy * inverse, uz * inverse
     ex, ey, ez = fx * inverse, fy * inverse, fz * inverse
     store6(
         joint,
         A_ROW,
-        n,
-        k,
         (a[0] - gx * ux, a[1] - gx * uy, a[2] - gx * uz, a[3] - gy * uy, a[4] - gy * uz, a[5] - gz * uz),
     )
     store6(
         joint,
         M_ROW,
-        n,
-        k,
         (m[0] - ex * fx, m[1] - ex * fy, m[2] - ex * fz, m[3] - ey * fy, m[4] - ey * fz, m[5] - ez * fz),
     )
-    store3(joint, H_ROW, n, k, h[0] - gx * fx, h[1] - gx * fy, h[2] - gx * fz)
-    store3(joint, H_ROW + 3, n, k, h[3] - gy * fx, h[4] - gy * fy, h[5] - gy * fz)
-    store3(joint, H_ROW + 6, n, k, h[6] - gz * fx, h[7] - gz * fy, h[8] - gz * fz)
+    store3(joint, H_ROW, h[0] - gx * fx, h[1] - gx * fy, h[2] - gx * fz)
+    store3(joint, H_ROW + 3, h[3] - gy * fx, h[4] - gy * fy, h[5] - gy * fz)
+    store3(joint, H_ROW + 6, h[6] - gz * fx, h[7] - gz * fy, h[8] - gz * fz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def carry_bias(own, joint, lanes):
+def carry_bias(own, joint):
     """Bias that the parent feels: own bias + Ia c + U u / D."""
-    n = len(lanes)
-    for k in range(n):
-        a = load6(joint, A_ROW, n, k)
-        h = load9(joint, H_ROW, n, k)
-        m = load6(joint, M_ROW, n, k)
-        cx, cy, cz = load3(own, at.BIAS_ALPHA, n, k)
-        dx, dy, dz = load3(own, at.BIAS_ACCELERATION, n, k)
-        drive = joint[U_ROW * n + k] * joint[D_ROW * n + k]
-        x, y, z = symmetric(a, cx, cy, cz)
-        sx, sy, sz = turn(h, dx, dy, dz)
-        joint[BIAS_MOMENT * n + k] += x + sx + drive * joint[U_MOMENT * n + k]
-        joint[(BIAS_MOMENT + 1) * n + k] += y + sy + drive * joint[(U_MOMENT + 1) * n + k]
-        joint[(BIAS_MOMENT + 2) * n + k] += z + sz + drive * joint[(U_MOMENT + 2) * n + k]
-        x, y, z = unturn(h, cx, cy, cz)
-        sx, sy, sz = symmetric(m, dx, dy, dz)
-        joint[BIAS_FORCE * n + k] += x + sx + drive * joint[U_FORCE * n + k]
-        joint[(BIAS_FORCE + 1) * n + k] += y + sy + drive * joint[(U_FORCE + 1) * n + k]
-        joint[(BIAS_FORCE + 2) * n + k] += z + sz + drive * joint[(U_FORCE + 2) * n + k]
+    a = load6(joint, A_ROW)
+    h = load9(joint, H_ROW)
+    m = load6(joint, M_ROW)
+    cx, cy, cz = load3(own, at.BIAS_ALPHA)
+    dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
+    drive = joint[U_ROW] * joint[D_ROW]
+    x, y, z = symmetric(a, cx, cy, cz)
+    sx, sy, sz = turn(h, dx, dy, dz)
+    joint[BIAS_MOMENT] += x + sx + drive * joint[U_MOMENT]
+    joint[BIAS_MOMENT + 1] += y + sy + drive * joint[U_MOMENT + 1]
+    joint[BIAS_MOMENT + 2] += z + sz + drive * joint[U_MOMENT + 2]
+    x, y, z = unturn(h, cx, cy, cz)
+    sx, sy, sz = symmetric(m, dx, dy, dz)
+    joint[BIAS_FORCE] += x + sx + drive * joint[U_FORCE]
+    joint[BIAS_FORCE + 1] += y + sy + drive * joint[U_FORCE + 1]
+    joint[BIAS_FORCE + 2] += z + sz + drive * joint[U_FORCE + 2]
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -296,143 +277,133 @@ def rotate_full(r, h):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def hand_down_inertia(own, joint, base, lanes):
+def hand_down_inertia(own, joint, base):
     """Add a body's articulated inertia and bias to those of its parent.
 
     In parent axes, with P = [p]x: M, H + P M, A - H P + P (H + P M)^T.
     """
-    n = len(lanes)
-    for k in range(n):
-        r = load9(own, at.ROTATION, n, k)
-        px, py, pz = load3(own, at.ORIGIN, n, k)
-        a = rotate_symmetric(r, load6(joint, A_ROW, n, k))
-        h = rotate_full(r, load9(joint, H_ROW, n, k))
-        m = rotate_symmetric(r, load6(joint, M_ROW, n, k))
-        # g = h + P m, column by column
-        g0, g3, g6 = cross(px, py, pz, m[0], m[1], m[2])
-        g1, g4, g7 = cross(px, py, pz, m[1], m[3], m[4])
-        g2, g5, g8 = cross(px, py, pz, m[2], m[4], m[5])
-        g0, g1, g2 = g0 + h[0], g1 + h[1], g2 + h[2]
-        g3, g4, g5 = g3 + h[3], g4 + h[4], g5 + h[5]
-        g6, g7, g8 = g6 + h[6], g7 + h[7], g8 + h[8]
-        # columns of P g^T are p x (rows of g); rows of -h P are p x (rows of h)
-        s00, s10, s20 = cross(px, py, pz, g0, g1, g2)
-        s01, s11, s21 = cross(px, py, pz, g3, g4, g5)
-        s02, s12, s22 = cross(px, py, pz, g6, g7, g8)
-        t00, t01, t02 = cross(px, py, pz, h[0], h[1], h[2])
-        t10, t11, t12 = cross(px, py, pz, h[3], h[4], h[5])
-        t20, t21, t22 = cross(px, py, pz, h[6], h[7], h[8])
-        base[A_ROW * n + k] += a[0] + s00 + t00
-        base[(A_ROW + 1) * n + k] += a[1] + s01 + t01
-        base[(A_ROW + 2) * n + k] += a[2] + s02 + t02
-        base[(A_ROW + 3) * n + k] += a[3] + s11 + t11
-        base[(A_ROW + 4) * n + k] += a[4] + s12 + t12
-        base[(A_ROW + 5) * n + k] += a[5] + s22 + t22
-        base[H_ROW * n + k] += g0
-        base[(H_ROW + 1) * n + k] += g1
-        base[(H_ROW + 2) * n + k] += g2
-        base[(H_ROW + 3) * n + k] += g3
-        base[(H_ROW + 4) * n + k] += g4
-        base[(H_ROW + 5) * n + k] += g5
-        base[(H_ROW + 6) * n + k] += g6
-        base[(H_ROW + 7) * n + k] += g7
-        base[(H_ROW + 8) * n + k] += g8
-        for i in range(6):
-            base[(M_ROW + i) * n + k] += m[i]
-        add_wrench(r, px, py, pz, joint, base, n, k)
+    r = load9(own, at.ROTATION)
+    px, py, pz = load3(own, at.ORIGIN)
+    a = rotate_symmetric(r, load6(joint, A_ROW))
+    h = rotate_full(r, load9(joint, H_ROW))
+    m = rotate_symmetric(r, load6(joint, M_ROW))
+    # g = h + P m, column by column
+    g0, g3, g6 = cross(px, py, pz, m[0], m[1], m[2])
+    g1, g4, g7 = cross(px, py, pz, m[1], m[3], m[4])
+    g2, g5, g8 = cross(px, py, pz, m[2], m[4], m[5])
+    g0, g1, g2 = g0 + h[0], g1 + h[1], g2 + h[2]
+    g3, g4, g5 = g3 + h[3], g4 + h[4], g5 + h[5]
+    g6, g7, g8 = g6 + h[6], g7 + h[7], g8 + h[8]
+    # columns of P g^T are p x (rows of g); rows of -h P are p x (rows of h)
+    s00, s10, s20 = cross(px, py, pz, g0, g1, g2)
+    s01, s11, s21 = cross(px, py, pz, g3, g4, g5)
+    s02, s12, s22 = cross(px, py, pz, g6, g7, g8)
+    t00, t01, t02 = cross(px, py, pz, h[0], h[1], h[2])
+    t10, t11, t12 = cross(px, py, pz, h[3], h[4], h[5])
+    t20, t21, t22 = cross(px, py, pz, h[6], h[7], h[8])
+    base[A_ROW] += a[0] + s00 + t00
+    base[A_ROW + 1] += a[1] + s01 + t01
+    base[A_ROW + 2] += a[2] + s02 + t02
+    base[A_ROW + 3] += a[3] + s11 + t11
+    base[A_ROW + 4] += a[4] + s12 + t12
+    base[A_ROW + 5] += a[5] + s22 + t22
+    base[H_ROW] += g0
+    base[H_ROW + 1] += g1
+    base[H_ROW + 2] += g2
+    base[H_ROW + 3] += g3
+    base[H_ROW + 4] += g4
+    base[H_ROW + 5] += g5
+    base[H_ROW + 6] += g6
+    base[H_ROW + 7] += g7
+    base[H_ROW + 8] += g8
+    for i in range(6):
+        base[M_ROW + i] += m[i]
+    add_wrench(r, px, py, pz, joint, base)
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def add_wrench(r, px, py, pz, joint, base, n, k):
+def add_wrench(r, px, py, pz, joint, base):
     """Add the bias of a body, carried over to its parent's origin and axes."""
-    mx, my, mz = load3(joint, BIAS_MOMENT, n, k)
-    fx, fy, fz = load3(joint, BIAS_FORCE, n, k)
+    mx, my, mz = load3(joint, BIAS_MOMENT)
+    fx, fy, fz = load3(joint, BIAS_FORCE)
     mx, my, mz = turn(r, mx, my, mz)
     fx, fy, fz = turn(r, fx, fy, fz)
     ux, uy, uz = cross(px, py, pz, fx, fy, fz)
-    base[BIAS_MOMENT * n + k] += mx + ux
-    base[(BIAS_MOMENT + 1) * n + k] += my + uy
-    base[(BIAS_MOMENT + 2) * n + k] += mz + uz
-    base[BIAS_FORCE * n + k] += fx
-    base[(BIAS_FORCE + 1) * n + k] += fy
-    base[(BIAS_FORCE + 2) * n + k] += fz
+    base[BIAS_MOMENT] += mx + ux
+    base[BIAS_MOMENT + 1] += my + uy
+    base[BIAS_MOMENT + 2] += mz + uz
+    base[BIAS_FORCE] += fx
+    base[BIAS_FORCE + 1] += fy
+    base[BIAS_FORCE + 2] += fz
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def release_free(own, joint, tau, lanes):
+def release_free(own, joint, tau):
     """A free joint passes its effort down and nothing else: U keeps what drives the body, the bias becomes
     the effort."""
-    n = len(lanes)
-    for k in range(n):
-        t = load9(own, at.TURN, n, k)
-        mx, my, mz = unturn(t, tau[k], tau[n + k], tau[2 * n + k])
-        fx, fy, fz = unturn(t, tau[3 * n + k], tau[4 * n + k], tau[5 * n + k])
-        bx, by, bz = load3(joint, BIAS_MOMENT, n, k)
-        store3(joint, U_MOMENT, n, k, mx - bx, my - by, mz - bz)
-        bx, by, bz = load3(joint, BIAS_FORCE, n, k)
-        store3(joint, U_FORCE, n, k, fx - bx, fy - by, fz - bz)
-        store3(joint, BIAS_MOMENT, n, k, mx, my, mz)
-        store3(joint, BIAS_FORCE, n, k, fx, fy, fz)
+    t = load9(own, at.TURN)
+    mx, my, mz = unturn(t, tau[0], tau[1], tau[2])
+    fx, fy, fz = unturn(t, tau[3], tau[4], tau[5])
+    bx, by, bz = load3(joint, BIAS_MOMENT)
+    store3(joint, U_MOMENT, mx - bx, my - by, mz - bz)
+    bx, by, bz = load3(joint, BIAS_FORCE)
+    store3(joint, U_FORCE, fx - bx, fy - by, fz - bz)
+    store3(joint, BIAS_MOMENT, mx, my, mz)
+    store3(joint, BIAS_FORCE, fx, fy, fz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def hand_down_force(own, joint, base, lanes):
+def hand_down_force(own, joint, base):
     """Add the bias of a body on a free joint to that of its parent."""
-    n = len(lanes)
-    for k in range(n):
-        r = load9(own, at.ROTATION, n, k)
-        px, py, pz = load3(own, at.ORIGIN, n, k)
-        add_wrench(r, px, py, pz, joint, base, n, k)
+    r = load9(own, at.ROTATION)
+    px, py, pz = load3(own, at.ORIGIN)
+    add_wrench(r, px, py, pz, joint, base)
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def carried_acceleration(below, own, n, k):
+def carried_acceleration(below, own):
     """Accelerations of a body whose joint does not accelerate: angular, and of its origin, body axes."""
-    m = load9(own, at.ROTATION, n, k)
-    px, py, pz = load3(own, at.ORIGIN, n, k)
-    ax, ay, az = load3(below, at.ALPHA, n, k)
-    lx, ly, lz = load3(below, at.ACCELERATION, n, k)
+    m = load9(own, at.ROTATION)
+    px, py, pz = load3(own, at.ORIGIN)
+    ax, ay, az = load3(below, at.ALPHA)
+    lx, ly, lz = load3(below, at.ACCELERATION)
     ux, uy, uz = cross(ax, ay, az, px, py, pz)
     lx, ly, lz = unturn(m, lx + ux, ly + uy, lz + uz)
     ax, ay, az = unturn(m, ax, ay, az)
-    cx, cy, cz = load3(own, at.BIAS_ALPHA, n, k)
-    dx, dy, dz = load3(own, at.BIAS_ACCELERATION, n, k)
+    cx, cy, cz = load3(own, at.BIAS_ALPHA)
+    dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
     return ax + cx, ay + cy, az + cz, lx + dx, ly + dy, lz + dz
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def accelerate_axis(below, own, joint, a, turns, lanes):
+def accelerate_axis(below, own, joint, a, turns):
     """ALPHA, ACCELERATION of a body on a revolute or prismatic joint, and the joint's acceleration."""
-    n = len(lanes)
-    for k in range(n):
-        ax, ay, az, lx, ly, lz = carried_acceleration(below, own, n, k)
-        sx, sy, sz = load3(joint, U_MOMENT, n, k)
-        tx, ty, tz = load3(joint, U_FORCE, n, k)
-        felt = sx * ax + sy * ay + sz * az + tx * lx + ty * ly + tz * lz
-        along = (joint[U_ROW * n + k] - felt) * joint[D_ROW * n + k]
-        a[k] = along
-        if turns:
-            az = az + along
-        else:
-            lz = lz + along
-        store3(own, at.ALPHA, n, k, ax, ay, az)
-        store3(own, at.ACCELERATION, n, k, lx, ly, lz)
+    ax, ay, az, lx, ly, lz = carried_acceleration(below, own)
+    sx, sy, sz = load3(joint, U_MOMENT)
+    tx, ty, tz = load3(joint, U_FORCE)
+    felt = sx * ax + sy * ay + sz * az + tx * lx + ty * ly + tz * lz
+    along = (joint[U_ROW] - felt) * joint[D_ROW]
+    a[0] = along
+    if turns:
+        az = az + along
+    else:
+        lz = lz + along
+    store3(own, at.ALPHA, ax, ay, az)
+    store3(own, at.ACCELERATION, lx, ly, lz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def accelerate_free(below, own, joint, a, lanes):
+def accelerate_free(below, own, joint, a):
     """Accelerations of a body on a free joint: its articulated inertia times them is what drives it."""
-    n = len(lanes)
-    for k in range(n):
-        solve_free(joint, own, n, k)
-        t = load9(own, at.TURN, n, k)
-        ax, ay, az, lx, ly, lz = carried_acceleration(below, own, n, k)
-        sx, sy, sz = load3(own, at.ALPHA, n, k)
-        tx, ty, tz = load3(own, at.ACCELERATION, n, k)
-        ax, ay, az = turn(t, sx - ax, sy - ay, sz - az)
-        lx, ly, lz = turn(t, tx - lx, ty - ly, tz - lz)
-        a[k], a[n + k], a[2 * n + k] = ax, ay, az
-        a[3 * n + k], a[4 * n + k], a[5 * n + k] = lx, ly, lz
+    solve_free(joint, own)
+    t = load9(own, at.TURN)
+    ax, ay, az, lx, ly, lz = carried_acceleration(below, own)
+    sx, sy, sz = load3(own, at.ALPHA)
+    tx, ty, tz = load3(own, at.ACCELERATION)
+    ax, ay, az = turn(t, sx - ax, sy - ay, sz - az)
+    lx, ly, lz = turn(t, tx - lx, ty - ly, tz - lz)
+    a[0], a[1], a[2] = ax, ay, az
+    a[3], a[4], a[5] = lx, ly, lz
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -452,13 +423,13 @@ def solve_symmetric3(i, x, y, z):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def solve_free(joint, own, n, k):
+def solve_free(joint, own):
     """Solve [A H; H^T M] (ALPHA; ACCELERATION) = (U_MOMENT; U_FORCE) by eliminating the linear part."""
-    a = load6(joint, A_ROW, n, k)
-    h = load9(joint, H_ROW, n, k)
-    m = load6(joint, M_ROW, n, k)
-    bx, by, bz = load3(joint, U_MOMENT, n, k)
-    fx, fy, fz = load3(joint, U_FORCE, n, k)
+    a = load6(joint, A_ROW)
+    h = load9(joint, H_ROW)
+    m = load6(joint, M_ROW)
+    bx, by, bz = load3(joint, U_MOMENT)
+    fx, fy, fz = load3(joint, U_FORCE)
     # rows of h M^-1
     p0, p1, p2 = solve_symmetric3(m, h[0], h[1], h[2])
     r0, r1, r2 = solve_symmetric3(m, h[3], h[4], h[5])
@@ -477,5 +448,5 @@ def solve_free(joint, own, n, k):
     ax, ay, az = solve_symmetric3(schur, bx, by, bz)
     hx, hy, hz = unturn(h, ax, ay, az)
     lx, ly, lz = solve_symmetric3(m, fx - hx, fy - hy, fz - hz)
-    store3(own, at.ALPHA, n, k, ax, ay, az)
-    store3(own, at.ACCELERATION, n, k, lx, ly, lz)
+    store3(own, at.ALPHA, ax, ay, az)
+    store3(own, at.ACCELERATION, lx, ly, lz)

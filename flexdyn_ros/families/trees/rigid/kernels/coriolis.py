@@ -16,9 +16,10 @@ from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetri
 from flexdyn_ros.numerics.compiling.compiler import entry, inner, leaf
 from flexdyn_ros.numerics.compiling.memory import ints_at
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
+from flexdyn_ros.numerics.verbs.samples import finite
 
 from . import views as at
-from .entries import finite, move_all, status_of_q
+from .entries import move_all, status_of_q
 from .views import carve_data, open_tree
 
 
@@ -30,7 +31,7 @@ def coriolis_many(address, work, q, v, blocks, C):
     """C(q, v) (N, nv, nv) for rows of q, v; blocks (4, nb, 6, 6) is work space."""
     head = ints_at(address, at.HEADER)
     model = open_tree(address)
-    data = carve_data(work, model.nb, model.nq, model.nv, at.ONE_LANE)
+    data = carve_data(work, model.nb, model.nq, model.nv)
     for s in range(q.shape[0]):
         status = status_of_q(model, q[s], head[at.N_FREE])
         if status == OK and not finite(v[s], model.nv):
@@ -67,19 +68,19 @@ def write_axes(model, data, b, S, Sd):
     """Twists of the joint's unit rates about the world origin (rows of S), and their rates of change (rows of
     Sd)."""
     own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-    r = load9(own, at.WORLD_ROTATION, 1, 0)
-    ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
-    wx, wy, wz = load3(own, at.OMEGA, 1, 0)
+    r = load9(own, at.WORLD_ROTATION)
+    ox, oy, oz = load3(own, at.WORLD_ORIGIN)
+    wx, wy, wz = load3(own, at.OMEGA)
     wx, wy, wz = turn(r, wx, wy, wz)
-    ux, uy, uz = load3(own, at.VELOCITY, 1, 0)
+    ux, uy, uz = load3(own, at.VELOCITY)
     ux, uy, uz = turn(r, ux, uy, uz)
     if model.joint_type[b] == FREE:
         p = model.parent[b]
         below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
-        wx, wy, wz = load3(below, at.OMEGA, 1, 0)
+        wx, wy, wz = load3(below, at.OMEGA)
         if p > 0:
-            wx, wy, wz = turn(load9(below, at.WORLD_ROTATION, 1, 0), wx, wy, wz)
-        t = load9(own, at.TURN, 1, 0)
+            wx, wy, wz = turn(load9(below, at.WORLD_ROTATION), wx, wy, wz)
+        t = load9(own, at.TURN)
         for c in range(3):
             # axis c of the joint frame, which turns with the parent
             ex = r[0] * t[3 * c] + r[1] * t[3 * c + 1] + r[2] * t[3 * c + 2]
@@ -120,8 +121,8 @@ def write_slide(s, sd, ex, ey, ez, dx, dy, dz):
 def write_inertia(model, data, b, I, B):
     """I and B of body b in world coordinates."""
     own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-    r = load9(own, at.WORLD_ROTATION, 1, 0)
-    px, py, pz = load3(own, at.WORLD_ORIGIN, 1, 0)
+    r = load9(own, at.WORLD_ROTATION)
+    px, py, pz = load3(own, at.WORLD_ORIGIN)
     x = model.inertia[10 * b : 10 * b + 10]
     m = x[0]
     cx, cy, cz = turn(r, x[1], x[2], x[3])
@@ -142,9 +143,9 @@ def write_inertia(model, data, b, I, B):
         for j in range(3):
             I[3 + k, 3 + j] = 0.0
         I[3 + k, 3 + k] = m
-    wx, wy, wz = load3(own, at.OMEGA, 1, 0)
+    wx, wy, wz = load3(own, at.OMEGA)
     wx, wy, wz = turn(r, wx, wy, wz)
-    ux, uy, uz = load3(own, at.VELOCITY, 1, 0)
+    ux, uy, uz = load3(own, at.VELOCITY)
     ux, uy, uz = turn(r, ux, uy, uz)
     ax, ay, az = cross(px, py, pz, wx, wy, wz)
     write_rate(I, B, wx, wy, wz, ux + ax, uy + ay, uz + az)

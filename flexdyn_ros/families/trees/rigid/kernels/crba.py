@@ -58,12 +58,12 @@ def collect_inertias(model, data):
         own = data.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
         base = data.articulated[p * ARTICULATED_ROWS : (p + 1) * ARTICULATED_ROWS]
         body = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-        r = load9(body, ROTATION, 1, 0)
-        x, y, z = load3(body, ORIGIN, 1, 0)
+        r = load9(body, ROTATION)
+        x, y, z = load3(body, ORIGIN)
         m = own[C_MASS]
-        cx, cy, cz = load3(own, C_MOMENT, 1, 0)
+        cx, cy, cz = load3(own, C_MOMENT)
         cx, cy, cz = turn(r, cx, cy, cz)
-        i = rotate_symmetric(r, load6(own, C_INERTIA, 1, 0))
+        i = rotate_symmetric(r, load6(own, C_INERTIA))
         # parallel axes: with d = c + m p/2 and s = 2 p.d, I += s 1 - (p d^T + d p^T)
         dx, dy, dz = cx + 0.5 * m * x, cy + 0.5 * m * y, cz + 0.5 * m * z
         s = 2.0 * (x * dx + y * dy + z * dz)
@@ -85,12 +85,12 @@ def push(data, b, ax, ay, az, lx, ly, lz):
     own = data.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
     body = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
     m = own[C_MASS]
-    cx, cy, cz = load3(own, C_MOMENT, 1, 0)
-    hx, hy, hz = symmetric(load6(own, C_INERTIA, 1, 0), ax, ay, az)
+    cx, cy, cz = load3(own, C_MOMENT)
+    hx, hy, hz = symmetric(load6(own, C_INERTIA), ax, ay, az)
     ux, uy, uz = cross(cx, cy, cz, lx, ly, lz)
     tx, ty, tz = cross(ax, ay, az, cx, cy, cz)
-    store3(body, MOMENT, 1, 0, hx + ux, hy + uy, hz + uz)
-    store3(body, FORCE, 1, 0, m * lx + tx, m * ly + ty, m * lz + tz)
+    store3(body, MOMENT, hx + ux, hy + uy, hz + uz)
+    store3(body, FORCE, m * lx + tx, m * ly + ty, m * lz + tz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -103,7 +103,7 @@ def push_axis(data, b, turns):
 @kernel(fastmath=FAST, forceinline=True)
 def push_free(data, b, c):
     """`push` by a unit acceleration of coordinate c of a free joint."""
-    t = load9(data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS], TURN, 1, 0)
+    t = load9(data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS], TURN)
     row = c % 3
     ex = 1.0 if row == 0 else 0.0
     ey = 1.0 if row == 1 else 0.0
@@ -120,14 +120,14 @@ def project_column(model, data, b, column, ratio, own_part, M):
     """Carry the force of body b to the root and write its projections on the joints it passes, times
     ratio."""
     body = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-    fx, fy, fz = load3(body, FORCE, 1, 0)
-    mx, my, mz = load3(body, MOMENT, 1, 0)
+    fx, fy, fz = load3(body, FORCE)
+    mx, my, mz = load3(body, MOMENT)
     j = b
     while j > 0:
         body = data.bodies[j * BODY_ROWS : (j + 1) * BODY_ROWS]
         i = model.v_index[j]
         if model.joint_type[j] == FREE:
-            t = load9(body, TURN, 1, 0)
+            t = load9(body, TURN)
             g = turn(t, mx, my, mz)
             h = turn(t, fx, fy, fz)
             if j == b:
@@ -149,8 +149,8 @@ def project_column(model, data, b, column, ratio, own_part, M):
             M[i, column] += value
             if j != b:
                 M[column, i] += value
-        r = load9(body, ROTATION, 1, 0)
-        px, py, pz = load3(body, ORIGIN, 1, 0)
+        r = load9(body, ROTATION)
+        px, py, pz = load3(body, ORIGIN)
         fx, fy, fz = turn(r, fx, fy, fz)
         mx, my, mz = turn(r, mx, my, mz)
         ux, uy, uz = cross(px, py, pz, fx, fy, fz)

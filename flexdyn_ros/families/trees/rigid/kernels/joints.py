@@ -1,4 +1,4 @@
-"""Joint kinematics of a rigid tree, one lane block at a time: rotation and origin of each body in its
+"""Joint kinematics of a rigid tree: rotation and origin of each body in its
 parent."""
 
 from __future__ import annotations
@@ -22,39 +22,35 @@ FAST = {"contract", "nsz", "arcp"}
 
 @kernel(fastmath=FAST, forceinline=True)
 def place_bodies(model, data, q):
-    """Write ROTATION, ORIGIN (and TURN of free joints) of all bodies from the lane block q."""
+    """Write ROTATION, ORIGIN (and TURN of free joints) of all bodies from q."""
     for b in range(1, model.nb):
         place_body(model, data, b, q)
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def place_body(model, data, b, q):
-    """Write ROTATION, ORIGIN (and TURN of a free joint) of body b from the lane block q."""
-    n = len(data.lanes)
-    own = data.bodies[b * BODY_ROWS * n : (b + 1) * BODY_ROWS * n]
+    """Write ROTATION, ORIGIN (and TURN of a free joint) of body b from q."""
+    own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
     x = model.placement[12 * b : 12 * b + 12]
     e = (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8])
-    first = model.q_index[b] * n
+    first = model.q_index[b]
     if model.joint_type[b] == REVOLUTE:
-        qb = q[first : first + n]
+        qb = q[first : first + 1]
         ratio, offset = model.ratio[b], model.offset[b]
-        for k in range(n):
-            s, c = sincos(ratio * qb[k] + offset)
-            store9(own, ROTATION, n, k, about_z(e, s, c))
-            store3(own, ORIGIN, n, k, x[9], x[10], x[11])
+        s, c = sincos(ratio * qb[0] + offset)
+        store9(own, ROTATION, about_z(e, s, c))
+        store3(own, ORIGIN, x[9], x[10], x[11])
     elif model.joint_type[b] == FREE:
-        qb = q[first : first + 7 * n]
-        for k in range(n):
-            px, py, pz = turn(e, qb[k], qb[n + k], qb[2 * n + k])
-            m = matrix_of_quaternion(qb[3 * n + k], qb[4 * n + k], qb[5 * n + k], qb[6 * n + k])
-            store9(own, TURN, n, k, m)
-            store9(own, ROTATION, n, k, multiply(e, m))
-            store3(own, ORIGIN, n, k, x[9] + px, x[10] + py, x[11] + pz)
+        qb = q[first : first + 7]
+        px, py, pz = turn(e, qb[0], qb[1], qb[2])
+        m = matrix_of_quaternion(qb[3], qb[4], qb[5], qb[6])
+        store9(own, TURN, m)
+        store9(own, ROTATION, multiply(e, m))
+        store3(own, ORIGIN, x[9] + px, x[10] + py, x[11] + pz)
     else:
-        qb = q[first : first + n]
+        qb = q[first : first + 1]
         ratio, offset = model.ratio[b], model.offset[b]
-        for k in range(n):
-            d = ratio * qb[k] + offset
-            for i in range(9):
-                own[(ROTATION + i) * n + k] = e[i]
-            store3(own, ORIGIN, n, k, x[9] + e[2] * d, x[10] + e[5] * d, x[11] + e[8] * d)
+        d = ratio * qb[0] + offset
+        for i in range(9):
+            own[ROTATION + i] = e[i]
+        store3(own, ORIGIN, x[9] + e[2] * d, x[10] + e[5] * d, x[11] + e[8] * d)

@@ -1,5 +1,4 @@
-"""Poses and velocities of bodies and frames, external wrenches, energies and momenta; one sample at a
-time."""
+"""Poses and velocities of bodies and frames, wrenches on them, energies and momenta."""
 
 from __future__ import annotations
 
@@ -28,17 +27,17 @@ def place_in_world(model, data, q):
         place_body(model, data, b, q)
         p = model.parent[b]
         own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        m = load9(own, at.ROTATION, 1, 0)
-        x, y, z = load3(own, at.ORIGIN, 1, 0)
+        m = load9(own, at.ROTATION)
+        x, y, z = load3(own, at.ORIGIN)
         if p > 0:
             below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
-            r = load9(below, at.WORLD_ROTATION, 1, 0)
-            ox, oy, oz = load3(below, at.WORLD_ORIGIN, 1, 0)
+            r = load9(below, at.WORLD_ROTATION)
+            ox, oy, oz = load3(below, at.WORLD_ORIGIN)
             x, y, z = turn(r, x, y, z)
             x, y, z = x + ox, y + oy, z + oz
             m = multiply(r, m)
-        store9(own, at.WORLD_ROTATION, 1, 0, m)
-        store3(own, at.WORLD_ORIGIN, 1, 0, x, y, z)
+        store9(own, at.WORLD_ROTATION, m)
+        store3(own, at.WORLD_ORIGIN, x, y, z)
 
 
 @kernel
@@ -49,15 +48,15 @@ def move_in_body_axes(model, data, v):
         own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
         below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
         i = model.v_index[b]
-        m = load9(own, at.ROTATION, 1, 0)
-        px, py, pz = load3(own, at.ORIGIN, 1, 0)
-        wx, wy, wz = load3(below, at.OMEGA, 1, 0)
-        ux, uy, uz = load3(below, at.VELOCITY, 1, 0)
+        m = load9(own, at.ROTATION)
+        px, py, pz = load3(own, at.ORIGIN)
+        wx, wy, wz = load3(below, at.OMEGA)
+        ux, uy, uz = load3(below, at.VELOCITY)
         cx, cy, cz = cross(wx, wy, wz, px, py, pz)
         ux, uy, uz = unturn(m, ux + cx, uy + cy, uz + cz)
         wx, wy, wz = unturn(m, wx, wy, wz)
         if model.joint_type[b] == FREE:
-            t = load9(own, at.TURN, 1, 0)
+            t = load9(own, at.TURN)
             rx, ry, rz = unturn(t, v[i], v[i + 1], v[i + 2])
             sx, sy, sz = unturn(t, v[i + 3], v[i + 4], v[i + 5])
             wx, wy, wz = wx + rx, wy + ry, wz + rz
@@ -66,31 +65,54 @@ def move_in_body_axes(model, data, v):
             wz = wz + model.ratio[b] * v[i]
         else:
             uz = uz + model.ratio[b] * v[i]
-        store3(own, at.OMEGA, 1, 0, wx, wy, wz)
-        store3(own, at.VELOCITY, 1, 0, ux, uy, uz)
+        store3(own, at.OMEGA, wx, wy, wz)
+        store3(own, at.VELOCITY, ux, uy, uz)
 
 
 @kernel
-def apply_wrenches(model, data, q, bodies, offsets, wrenches):
-    """Set data.external from wrenches (k, 6) = (moment; force) in world axes at points `offsets` (k, 3) of
-    `bodies` (k,)."""
-    for i in range(6 * model.nb):
-        data.external[i] = 0.0
+def load_wrenches(model, data, q, bodies, points, wrenches, force):
+    """force += sum J^T w of wrenches (k, 6) = (moment; force), world axes, at points (k, 3) of bodies."""
     place_in_world(model, data, q)
-    for i in range(bodies.shape[0]):
-        b = bodies[i]
-        if b == 0:
-            continue
-        r = load9(data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS], at.WORLD_ROTATION, 1, 0)
-        mx, my, mz = unturn(r, wrenches[i, 0], wrenches[i, 1], wrenches[i, 2])
-        fx, fy, fz = unturn(r, wrenches[i, 3], wrenches[i, 4], wrenches[i, 5])
-        ux, uy, uz = cross(offsets[i, 0], offsets[i, 1], offsets[i, 2], fx, fy, fz)
-        data.external[6 * b] += mx + ux
-        data.external[6 * b + 1] += my + uy
-        data.external[6 * b + 2] += mz + uz
-        data.external[6 * b + 3] += fx
-        data.external[6 * b + 4] += fy
-        data.external[6 * b + 5] += fz
+    for j in range(bodies.shape[0]):
+        b = bodies[j]
+        if b > 0:
+            own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+            point = points[j]
+            px, py, pz = turn(load9(own, at.WORLD_ROTATION), point[0], point[1], point[2])
+            ox, oy, oz = load3(own, at.WORLD_ORIGIN)
+            carry_wrench(model, data, b, px + ox, py + oy, pz + oz, wrenches[j], force)
+
+
+@kernel
+def carry_wrench(model, data, body, px, py, pz, w, force):
+    """force += J' w of one wrench (moment; force) at the world point p of a body; reads `place_in_world`."""
+    b = body
+    while b > 0:
+        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        r = load9(own, at.WORLD_ROTATION)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
+        mx, my, mz = cross(px - ox, py - oy, pz - oz, w[3], w[4], w[5])
+        mx, my, mz = mx + w[0], my + w[1], mz + w[2]
+        i = model.v_index[b]
+        if model.joint_type[b] == FREE:
+            load_free(own, i, r, mx, my, mz, w, force)
+        elif model.joint_type[b] == REVOLUTE:
+            force[i] += model.ratio[b] * (r[2] * mx + r[5] * my + r[8] * mz)
+        else:
+            force[i] += model.ratio[b] * (r[2] * w[3] + r[5] * w[4] + r[8] * w[5])
+        b = model.parent[b]
+
+
+@kernel(forceinline=True)
+def load_free(own, i, r, mx, my, mz, w, force):
+    """Moment m and force of w on a free joint, along the axes of its frame of reference: R_body TURN^T."""
+    t = load9(own, at.TURN)
+    for c in range(3):
+        ex = r[0] * t[3 * c] + r[1] * t[3 * c + 1] + r[2] * t[3 * c + 2]
+        ey = r[3] * t[3 * c] + r[4] * t[3 * c + 1] + r[5] * t[3 * c + 2]
+        ez = r[6] * t[3 * c] + r[7] * t[3 * c + 1] + r[8] * t[3 * c + 2]
+        force[i + c] += ex * mx + ey * my + ez * mz
+        force[i + 3 + c] += ex * w[3] + ey * w[4] + ez * w[5]
 
 
 @kernel
@@ -110,8 +132,8 @@ def frame_pose(data, body, placement, out):
     x, y, z = placement[9], placement[10], placement[11]
     if body > 0:
         own = data.bodies[body * at.BODY_ROWS : (body + 1) * at.BODY_ROWS]
-        r = load9(own, at.WORLD_ROTATION, 1, 0)
-        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
+        r = load9(own, at.WORLD_ROTATION)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
         m = multiply(r, m)
         x, y, z = turn(r, x, y, z)
         x, y, z = x + ox, y + oy, z + oz
@@ -129,18 +151,18 @@ def frame_jacobian(model, data, body, point, out):
     if body == 0:
         return
     own = data.bodies[body * at.BODY_ROWS : (body + 1) * at.BODY_ROWS]
-    px, py, pz = turn(load9(own, at.WORLD_ROTATION, 1, 0), point[0], point[1], point[2])
-    ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
+    px, py, pz = turn(load9(own, at.WORLD_ROTATION), point[0], point[1], point[2])
+    ox, oy, oz = load3(own, at.WORLD_ORIGIN)
     px, py, pz = px + ox, py + oy, pz + oz
     b = body
     while b > 0:
         own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        r = load9(own, at.WORLD_ROTATION, 1, 0)
-        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
+        r = load9(own, at.WORLD_ROTATION)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
         i = model.v_index[b]
         ratio = model.ratio[b]
         if model.joint_type[b] == FREE:
-            t = load9(own, at.TURN, 1, 0)
+            t = load9(own, at.TURN)
             for c in range(3):
                 # column c of the joint frame's axes in the world: R_body TURN^T
                 ex = r[0] * t[3 * c] + r[1] * t[3 * c + 1] + r[2] * t[3 * c + 2]
@@ -180,14 +202,14 @@ def energies(model, data, q, v, out):
         inertia = model.inertia[10 * b : 10 * b + 10]
         mass, cx, cy, cz = inertia[0], inertia[1], inertia[2], inertia[3]
         i = (inertia[4], inertia[5], inertia[6], inertia[7], inertia[8], inertia[9])
-        wx, wy, wz = load3(own, at.OMEGA, 1, 0)
-        ux, uy, uz = load3(own, at.VELOCITY, 1, 0)
+        wx, wy, wz = load3(own, at.OMEGA)
+        ux, uy, uz = load3(own, at.VELOCITY)
         hx, hy, hz = symmetric(i, wx, wy, wz)
         tx, ty, tz = cross(wx, wy, wz, cx, cy, cz)
         kinetic += 0.5 * mass * (ux * ux + uy * uy + uz * uz) + ux * tx + uy * ty + uz * tz
         kinetic += 0.5 * (wx * hx + wy * hy + wz * hz)
-        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
-        cx, cy, cz = turn(load9(own, at.WORLD_ROTATION, 1, 0), cx, cy, cz)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
+        cx, cy, cz = turn(load9(own, at.WORLD_ROTATION), cx, cy, cz)
         potential -= model.gravity[0] * (mass * ox + cx)
         potential -= model.gravity[1] * (mass * oy + cy)
         potential -= model.gravity[2] * (mass * oz + cz)
@@ -214,10 +236,10 @@ def momenta(model, data, out):
         inertia = model.inertia[10 * b : 10 * b + 10]
         mass, cx, cy, cz = inertia[0], inertia[1], inertia[2], inertia[3]
         i = (inertia[4], inertia[5], inertia[6], inertia[7], inertia[8], inertia[9])
-        r = load9(own, at.WORLD_ROTATION, 1, 0)
-        ox, oy, oz = load3(own, at.WORLD_ORIGIN, 1, 0)
-        wx, wy, wz = load3(own, at.OMEGA, 1, 0)
-        ux, uy, uz = load3(own, at.VELOCITY, 1, 0)
+        r = load9(own, at.WORLD_ROTATION)
+        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
+        wx, wy, wz = load3(own, at.OMEGA)
+        ux, uy, uz = load3(own, at.VELOCITY)
         hx, hy, hz = symmetric(i, wx, wy, wz)
         tx, ty, tz = cross(cx, cy, cz, ux, uy, uz)
         hx, hy, hz = turn(r, hx + tx, hy + ty, hz + tz)

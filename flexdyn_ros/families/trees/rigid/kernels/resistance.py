@@ -14,24 +14,17 @@ from .views import ARMATURE, COULOMB, DAMPING, DOF_NUMBERS, REFERENCE, SMOOTHING
 
 
 @kernel(forceinline=True)
-def add_joint_resistance(model, data, q, v, sign, tau):
-    """tau += sign (K (q - q_0) + D v + friction) for every velocity coordinate; lane blocks q, v, tau."""
-    n = len(data.lanes)
+def add_joint_resistance(model, q, v, sign, tau):
+    """tau += sign (K (q - q_0) + D v + friction) for every velocity coordinate."""
     for i in range(model.nv):
         dof = model.dof[DOF_NUMBERS * i : DOF_NUMBERS * (i + 1)]
         stiffness, damping, coulomb, static = dof[STIFFNESS], dof[DAMPING], dof[COULOMB], dof[STATIC]
         if damping != 0.0:
-            for k in range(n):
-                tau[i * n + k] += sign * damping * v[i * n + k]
+            tau[i] += sign * damping * v[i]
         if coulomb != 0.0 or static != 0.0:
-            for k in range(n):
-                tau[i * n + k] += sign * dry_friction(
-                    coulomb, static, dof[STRIBECK], dof[SMOOTHING], v[i * n + k]
-                )
+            tau[i] += sign * dry_friction(coulomb, static, dof[STRIBECK], dof[SMOOTHING], v[i])
         if stiffness != 0.0:
-            at = model.q_of_v[i] * n
-            for k in range(n):
-                tau[i * n + k] += sign * stiffness * (q[at + k] - dof[REFERENCE])
+            tau[i] += sign * stiffness * (q[model.q_of_v[i]] - dof[REFERENCE])
 
 
 @kernel(forceinline=True)

@@ -1,8 +1,7 @@
 """The rigid tree as kernels see it: named views of packed arrays, and the work arrays of the recursions.
 
 Body 0 is the world; body b > 0 hangs on joint b, whose axis is the z axis of the body's own frame (the
-builder turns frames so that it is). Lane arrays end in an axis of `len(lanes)` samples that are worked on
-together; lanes is a tuple of zeros only because its length is then known to the compiler.
+builder turns frames so that it is). The arrays of the recursions hold numbers of any type (numerics/numbers).
 """
 
 from __future__ import annotations
@@ -11,11 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.numerics.compiling.compiler import LANES, kernel
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-
-ONE_LANE = (0,)
-ALL_LANES = (0,) * LANES
 
 # numbers per velocity coordinate in TreeModel.dof
 DOF_NUMBERS = 9
@@ -109,22 +105,17 @@ VELOCITY = 36  # (3) velocity of the body origin, body axes
 class TreeData(NamedTuple):
     """Work arrays of the recursions over a tree; one per thread.
 
-    lanes : tuple of zeros, one per sample worked on together
-    bodies : (nb, 42, lanes), flat
+    bodies : (nb, 42), flat
         Blocks of the rows named in this module.
-    external : (nb, 6, lanes), flat
-        Moment about the body origin and force that act on a body from outside, body axes [N m, N].
-    q, v, a, tau : (nq or nv, lanes), flat
-        The samples of a lane block.
-    diagonal : (nv, lanes), flat
+    q, v, a, tau : (nq or nv,)
+        One sample.
+    diagonal : (nv,)
         Inertia that acts on a velocity coordinate alone: armature, and what an implicit step adds to it.
-    articulated : (nb, 36, lanes), flat
+    articulated : (nb, 36), flat
         Articulated inertias and what their elimination leaves (aba.py).
     """
 
-    lanes: tuple
     bodies: np.ndarray
-    external: np.ndarray
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray
@@ -136,49 +127,42 @@ class TreeData(NamedTuple):
 ARTICULATED_ROWS = 36
 
 
-def work_size(nb: int, nq: int, nv: int, lanes: int) -> int:
-    """Numbers that `open_data` carves its arrays from."""
-    return lanes * (nb * (BODY_ROWS + 6 + ARTICULATED_ROWS) + nq + 4 * nv)
+@kernel(forceinline=True)
+def work_size(nb, nq, nv):
+    """Numbers that `carve_data` carves its arrays from."""
+    return nb * (BODY_ROWS + ARTICULATED_ROWS) + nq + 4 * nv
 
 
 @kernel(forceinline=True)
-def carve_data(w, nb, nq, nv, lanes):
+def carve_data(w, nb, nq, nv):
     """TreeData whose arrays are consecutive pieces of w."""
-    n = len(lanes)
-    e0 = nb * BODY_ROWS * n
-    e1 = e0 + nb * 6 * n
-    e2 = e1 + nb * ARTICULATED_ROWS * n
-    e3 = e2 + nq * n
-    e4 = e3 + nv * n
-    e5 = e4 + nv * n
-    e6 = e5 + nv * n
-    e7 = e6 + nv * n
-    return TreeData(lanes, w[0:e0], w[e0:e1], w[e2:e3], w[e3:e4], w[e4:e5], w[e5:e6], w[e6:e7], w[e1:e2])
+    e1 = nb * BODY_ROWS
+    e2 = e1 + nb * ARTICULATED_ROWS
+    e3 = e2 + nq
+    e4 = e3 + nv
+    e5 = e4 + nv
+    e6 = e5 + nv
+    e7 = e6 + nv
+    return TreeData(w[0:e1], w[e2:e3], w[e3:e4], w[e4:e5], w[e5:e6], w[e6:e7], w[e1:e2])
 
 
 @kernel(forceinline=True)
-def open_data(address, nb, nq, nv, lanes):
+def open_data(address, nb, nq, nv):
     """TreeData over float64 memory at `address` (work_size(...) numbers)."""
-    n = len(lanes) * (nb * (BODY_ROWS + 6 + ARTICULATED_ROWS) + nq + 4 * nv)
-    return carve_data(floats_at(address, n), nb, nq, nv, lanes)
+    return carve_data(floats_at(address, work_size(nb, nq, nv)), nb, nq, nv)
 
 
 @kernel(forceinline=True)
 def prepare(model, data, gravity_scale):
-    """Make work arrays ready: the world at rest and accelerating against gravity, no external forces,
-    armature as diagonal.
+    """Make work arrays ready: the world at rest and accelerating against gravity, armature as
+    diagonal.
 
-    The recursions leave all three as they are, so that once is enough.
+    The recursions leave both as they are, so that once is enough.
     """
-    n = len(data.lanes)
-    world = data.bodies[0 : BODY_ROWS * n]
-    for i in range(BODY_ROWS * n):
+    world = data.bodies[0:BODY_ROWS]
+    for i in range(BODY_ROWS):
         world[i] = 0.0
     for i in range(3):
-        for k in range(n):
-            world[(ACCELERATION + i) * n + k] = -gravity_scale * model.gravity[i]
-    for i in range(6 * n * model.nb):
-        data.external[i] = 0.0
+        world[ACCELERATION + i] = -gravity_scale * model.gravity[i]
     for i in range(model.nv):
-        for k in range(n):
-            data.diagonal[i * n + k] = model.dof[DOF_NUMBERS * i + ARMATURE]
+        data.diagonal[i] = model.dof[DOF_NUMBERS * i + ARMATURE]

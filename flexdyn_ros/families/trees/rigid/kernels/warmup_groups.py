@@ -10,7 +10,7 @@ DEMO = (
     "entries.mass_matrix_many",
     "entries.bias_terms_many",
     "entries.energy_many",
-    "entries.inverse_dynamics_derivatives_many",
+    "entries.balance_slopes",
     "entries.difference_many",
     "entries.integrate_many",
 )
@@ -23,6 +23,7 @@ START = (
 
 #: what few people call and what takes long
 RARE = (
+    "*.linearize_*",
     "coriolis.*",
     "*.accelerate_densely",
     "*.partial_dynamics_many",

@@ -1,0 +1,177 @@
+"""Functions of numbers of any type: float64, complex128, Lanes, Tangents, and what an exporter traces with.
+
+Kernels use these where they look at a value: `select` takes one of two results, both of which are computed;
+`less` compares values (real parts, values of tangents). What is true of some lanes only cannot be branched
+on, so an `if` in a kernel asks something that is one for all samples: the model, a count, or `holds`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from flexdyn_ros.numerics.compiling.compiler import leaf
+
+from . import vectors as of
+from .vectors import LANES, Lanes, Mask, Tangents
+
+__all__ = ["absolute", "both", "either", "equal", "holds", "larger", "less", "select", "smaller"]
+
+
+def less(a, b):
+    """a < b, by values."""
+    return np.real(a) < np.real(b)
+
+
+def equal(a, b):
+    """a == b, by values."""
+    return np.real(a) == np.real(b)
+
+
+def both(a, b):
+    """a and b."""
+    return a and b
+
+
+def either(a, b):
+    """a or b."""
+    return a or b
+
+
+def holds(condition):
+    """True if a condition holds for all samples that are worked on together."""
+    return bool(condition)
+
+
+def select(condition, a, b):
+    """a where the condition holds, else b; both are computed."""
+    return a if condition else b
+
+
+_INLINE = {"forceinline": True}
+
+
+@overload(less, jit_options=_INLINE)
+def _less(a, b):
+    if isinstance(a, Lanes) or isinstance(b, Lanes):
+        return lambda a, b: of.less_lanes(a, b)
+    return lambda a, b: a.real < b.real
+
+
+@overload(equal, jit_options=_INLINE)
+def _equal(a, b):
+    if isinstance(a, Lanes) or isinstance(b, Lanes):
+        return lambda a, b: of.equal_lanes(a, b)
+    return lambda a, b: a.real == b.real
+
+
+@overload(both, jit_options=_INLINE)
+def _both(a, b):
+    if isinstance(a, Mask):
+        return lambda a, b: of.both_masks(a, b)
+    return lambda a, b: a and b
+
+
+@overload(either, jit_options=_INLINE)
+def _either(a, b):
+    if isinstance(a, Mask):
+        return lambda a, b: of.either_mask(a, b)
+    return lambda a, b: a or b
+
+
+@overload(holds, jit_options=_INLINE)
+def _holds(condition):
+    if isinstance(condition, Mask):
+        return lambda condition: of.all_lanes(condition)
+    return lambda condition: condition
+
+
+@overload(select, jit_options=_INLINE)
+def _select(condition, a, b):
+    if isinstance(condition, Mask):
+        return lambda condition, a, b: of.select_lanes(condition, a, b)
+    return lambda condition, a, b: a if condition else b
+
+
+@leaf
+def absolute(x):
+    """|x|, with the sign of the value; analytic but at zero."""
+    return select(less(x, 0.0), -x, x)
+
+
+@leaf
+def larger(a, b):
+    """The larger of two numbers."""
+    return select(less(a, b), b, a)
+
+
+@leaf
+def smaller(a, b):
+    """The smaller of two numbers."""
+    return select(less(b, a), b, a)
+
+
+# ---- NumPy's functions of the two vector types ----
+
+
+def _define(function, value, slope) -> None:
+    """Teach Numba f(x) for Lanes, lane by lane, and for Tangents, from the slope f'(x, f(x))."""
+    value, slope = leaf(value), leaf(slope)
+
+    @overload(function)
+    def implementation(x):
+        if isinstance(x, Tangents):
+
+            def of_tangents(x):
+                at = x.real
+                result = value(at)
+                return of.chained(x, result, slope(at, result))
+
+            return of_tangents
+        if isinstance(x, Lanes):
+
+            def of_lanes(x):
+                result = x
+                for k in range(LANES):
+                    result = of.with_element(result, k, value(of.element(x, k)))
+                return result
+
+            return of_lanes
+        return None
+
+
+_define(np.exp, lambda x: np.exp(x), lambda x, f: f)
+_define(np.log, lambda x: np.log(x), lambda x, f: 1.0 / x)
+_define(np.tanh, lambda x: np.tanh(x), lambda x, f: 1.0 - f * f)
+_define(np.sin, lambda x: np.sin(x), lambda x, f: np.cos(x))
+_define(np.cos, lambda x: np.cos(x), lambda x, f: -np.sin(x))
+
+
+@overload(np.sqrt)
+def _sqrt(x):
+    if isinstance(x, Tangents):
+
+        def of_tangents(x):
+            root = np.sqrt(x.real)
+            return of.chained(x, root, 0.5 / root)
+
+        return of_tangents
+    if isinstance(x, Lanes):
+        return lambda x: of.root_lanes(x)
+    return None
+
+
+@overload(np.floor)
+def _floor(x):
+    return (lambda x: of.floor_lanes(x)) if isinstance(x, Lanes) else None
+
+
+@overload(abs)
+def _abs(x):
+    return (lambda x: absolute(x)) if isinstance(x, Lanes | Tangents) else None
+
+
+def is_vector(kind: types.Type) -> bool:
+    """True for the two vector types."""
+    return isinstance(kind, Lanes | Tangents)

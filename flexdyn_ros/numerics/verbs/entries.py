@@ -1,0 +1,347 @@
+"""The entries of a family, made from its kernels: one sample with the robot's own memory, or many.
+
+The `_one` entries use the robot's own work memory and keep the GIL, so that no two threads meet there; the
+others get work memory of their own and release it. They return status + 8 i with the index i of the first
+sample that is wrong, 0 if none is. Batches without wrenches go LANES samples at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
+
+from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
+from flexdyn_ros.numerics.compiling import status as at
+from flexdyn_ros.numerics.compiling.compiler import Entry, inner
+from flexdyn_ros.numerics.numbers.memory import lanes_of
+from flexdyn_ros.numerics.numbers.vectors import LANES
+
+from .derivatives import derivatives_entries
+from .kernels_of import FamilyKernels
+from .samples import finite, gather, scatter
+
+__all__ = ["verb_entries", "work_numbers"]
+
+_V = "float64[::1]"
+_M = "float64[:,::1]"
+_T = "float64[:,:,::1]"
+_WRENCHES = f"int64[::1], {_M}, {_T}"
+#: what the compiler may do with lanes of a batch: a b + c in one rounding, signs of zeros, 1/x
+_FAST = {"contract", "nsz", "arcp"}
+
+
+def work_numbers(numbers: int, nq: int, nv: int, per_number: int) -> int:
+    """float64 numbers of the work memory of an entry: the kernels' `numbers` and one sample, of a number type
+    with so many float64 each."""
+    return per_number * (numbers + 2 * nq + 3 * nv)
+
+
+def verb_entries(module: str, kernels: FamilyKernels) -> SimpleNamespace:
+    """Entries by their names, as if `module` had defined them."""
+    made = SimpleNamespace()
+    for define in (_single, _batches, _loaded, _observers, _partial):
+        for signature, function, options in define(kernels):
+            name = function.__name__
+            setattr(made, name, Entry(function, signature, module=module, **options))
+    balance = _balance(kernels)
+    vars(made).update(
+        derivatives_entries(
+            module, kernels.prepare, kernels.status_of_q, kernels.displace, balance, kernels.mass
+        )
+    )
+    return made
+
+
+def _balance(of: FamilyKernels) -> Callable:
+    """M a + h - tau - sum J^T w as a kernel; tau may be left out (0,)."""
+    inverse, load = of.inverse, of.load
+
+    @inner
+    def balance(address, work, q, v, a, tau, bodies, points, wrenches, out):
+        inverse(address, work, q, v, a, out)
+        for i in range(tau.shape[0]):
+            out[i] -= tau[i]
+        if bodies.shape[0] > 0:
+            for i in range(out.shape[0]):
+                out[i] = -out[i]
+            load(address, work, q, bodies, points, wrenches, out)
+            for i in range(out.shape[0]):
+                out[i] = -out[i]
+
+    return balance
+
+
+_Defined = list[tuple[str, Callable, dict]]
+_FREE: dict = {"nogil": True}
+
+
+def _single(of: FamilyKernels) -> _Defined:
+    sizes, own_work, prepare, status_of_q = of.sizes, of.own_work, of.prepare, of.status_of_q
+    inverse, forward, mass = of.inverse, of.forward, of.mass
+
+    def prepare_one(address):
+        prepare(address, own_work(address))
+        return at.OK
+
+    def inverse_dynamics_one(address, q, v, a, tau):
+        nq, nv = sizes(address)
+        if q.shape[0] != nq or v.shape[0] != nv or a.shape[0] != nv or tau.shape[0] != nv:
+            return at.BAD_SHAPE
+        inverse(address, own_work(address), q, v, a, tau)
+        if not finite(tau, nv):
+            return at.NOT_FINITE
+        return status_of_q(address, q)
+
+    def forward_dynamics_one(address, q, v, tau, a):
+        nq, nv = sizes(address)
+        if q.shape[0] != nq or v.shape[0] != nv or a.shape[0] != nv or tau.shape[0] != nv:
+            return at.BAD_SHAPE
+        status = forward(address, own_work(address), q, v, tau, a)
+        if status != at.OK:
+            return status
+        if not finite(a, nv):
+            return at.NOT_FINITE
+        return status_of_q(address, q)
+
+    def mass_matrix_one(address, q, M):
+        nq, nv = sizes(address)
+        if q.shape[0] != nq or M.shape[0] != nv or M.shape[1] != nv:
+            return at.BAD_SHAPE
+        status = status_of_q(address, q)
+        if status == at.OK:
+            mass(address, own_work(address), q, M)
+        return status
+
+    four = f"int64(int64, {_V}, {_V}, {_V}, {_V})"
+    return [
+        ("int64(int64)", prepare_one, {}),
+        (four, inverse_dynamics_one, {}),
+        (four, forward_dynamics_one, {}),
+        (f"int64(int64, {_V}, {_M})", mass_matrix_one, {}),
+    ]
+
+
+def _first_wrong(status_of_q: Callable) -> Callable:
+    """The search for the first sample that is not finite or has a bad quaternion, as a kernel."""
+
+    def first_wrong(address, q, v, third, result):
+        n = v.shape[1]
+        for s in range(q.shape[0]):
+            status = status_of_q(address, q[s])
+            if status == at.OK and not (finite(v[s], n) and finite(third[s], n) and finite(result[s], n)):
+                status = at.NOT_FINITE
+            if status != at.OK:
+                return status + 8 * s
+        return at.OK
+
+    return inner(first_wrong)
+
+
+def _batches(of: FamilyKernels) -> _Defined:
+    prepare, inverse, forward = of.prepare, of.inverse, of.forward
+    first_wrong = _first_wrong(of.status_of_q)
+
+    def inverse_dynamics_many(address, work, q, v, a, tau):
+        nq, nv = q.shape[1], v.shape[1]
+        floats = work[0 : LANES * (nq + 3 * nv)]
+        block, memory = lanes_of(floats), lanes_of(work[LANES * (nq + 3 * nv) :])
+        i, j, k = nq, nq + nv, nq + 2 * nv
+        prepare(address, memory)
+        for first in range(0, q.shape[0], LANES):
+            gather(floats, q, first, nq)
+            gather(floats[LANES * i :], v, first, nv)
+            gather(floats[LANES * j :], a, first, nv)
+            inverse(address, memory, block[0:i], block[i:j], block[j:k], block[k:])
+            scatter(floats[LANES * k :], tau, first, nv)
+        return first_wrong(address, q, v, a, tau)
+
+    def forward_dynamics_many(address, work, q, v, tau, a):
+        nq, nv = q.shape[1], v.shape[1]
+        floats = work[0 : LANES * (nq + 3 * nv)]
+        block, memory = lanes_of(floats), lanes_of(work[LANES * (nq + 3 * nv) :])
+        i, j, k = nq, nq + nv, nq + 2 * nv
+        prepare(address, memory)
+        for first in range(0, q.shape[0], LANES):
+            gather(floats, q, first, nq)
+            gather(floats[LANES * i :], v, first, nv)
+            gather(floats[LANES * j :], tau, first, nv)
+            status = forward(address, memory, block[0:i], block[i:j], block[j:k], block[k:])
+            if status != at.OK:
+                return status + 8 * first
+            scatter(floats[LANES * k :], a, first, nv)
+        return first_wrong(address, q, v, tau, a)
+
+    five = f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})"
+    if not of.lanes:
+        return [(five, function, _FREE) for function in _one_by_one(of)]
+    options = {"nogil": True, "fastmath": _FAST}
+    return [(five, inverse_dynamics_many, options), (five, forward_dynamics_many, options)]
+
+
+def _one_by_one(of: FamilyKernels) -> tuple[Callable, Callable]:
+    """The batches of kernels that take no lanes."""
+    prepare, inverse, forward = of.prepare, of.inverse, of.forward
+    first_wrong = _first_wrong(of.status_of_q)
+
+    def inverse_dynamics_many(address, work, q, v, a, tau):
+        prepare(address, work)
+        for s in range(q.shape[0]):
+            inverse(address, work, q[s], v[s], a[s], tau[s])
+        return first_wrong(address, q, v, a, tau)
+
+    def forward_dynamics_many(address, work, q, v, tau, a):
+        prepare(address, work)
+        for s in range(q.shape[0]):
+            status = forward(address, work, q[s], v[s], tau[s], a[s])
+            if status != at.OK:
+                return status + 8 * s
+        return first_wrong(address, q, v, tau, a)
+
+    return inverse_dynamics_many, forward_dynamics_many
+
+
+def _loaded(of: FamilyKernels) -> _Defined:
+    prepare, inverse, forward, load = of.prepare, of.inverse, of.forward, of.load
+    first_wrong = _first_wrong(of.status_of_q)
+
+    def inverse_dynamics_loaded(address, work, q, v, a, bodies, points, wrenches, tau):
+        nv = v.shape[1]
+        force, memory = work[0:nv], work[nv:]
+        prepare(address, memory)
+        for s in range(q.shape[0]):
+            force[:] = 0.0
+            load(address, memory, q[s], bodies, points, wrenches[s], force)
+            inverse(address, memory, q[s], v[s], a[s], tau[s])
+            for i in range(nv):
+                tau[s, i] -= force[i]
+        return first_wrong(address, q, v, a, tau)
+
+    def forward_dynamics_loaded(address, work, q, v, tau, bodies, points, wrenches, a):
+        nv = v.shape[1]
+        force, memory = work[0:nv], work[nv:]
+        prepare(address, memory)
+        for s in range(q.shape[0]):
+            for i in range(nv):
+                force[i] = tau[s, i]
+            load(address, memory, q[s], bodies, points, wrenches[s], force)
+            status = forward(address, memory, q[s], v[s], force, a[s])
+            if status != at.OK:
+                return status + 8 * s
+        return first_wrong(address, q, v, tau, a)
+
+    signature = f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_WRENCHES}, {_M})"
+    return [(signature, inverse_dynamics_loaded, _FREE), (signature, forward_dynamics_loaded, _FREE)]
+
+
+def _observers(of: FamilyKernels) -> _Defined:
+    """Entries of what is looked at: matrices, parts, energies, momenta, frames."""
+    prepare, status_of_q = of.prepare, of.status_of_q
+    mass, momenta, jacobian, frames = of.mass, of.momenta, of.jacobian, of.frames
+
+    def mass_matrix_many(address, work, q, M):
+        prepare(address, work)
+        for s in range(q.shape[0]):
+            status = status_of_q(address, q[s])
+            if status != at.OK:
+                return status + 8 * s
+            mass(address, work, q[s], M[s])
+        return at.OK
+
+    def frames_many(address, work, q, bodies, placements, poses):
+        for s in range(q.shape[0]):
+            status = status_of_q(address, q[s])
+            if status != at.OK:
+                return status + 8 * s
+            frames(address, work, q[s], bodies, placements, poses[s])
+        return at.OK
+
+    def jacobian_many(address, work, q, body, point, J):
+        for s in range(q.shape[0]):
+            status = status_of_q(address, q[s])
+            if status != at.OK:
+                return status + 8 * s
+            jacobian(address, work, q[s], body, point, J[s])
+        return at.OK
+
+    def of_state(name: str, write: Callable) -> Callable:
+        def many(address, work, q, v, out):
+            prepare(address, work)
+            for s in range(q.shape[0]):
+                status = status_of_q(address, q[s])
+                if status == at.OK and not finite(v[s], v.shape[1]):
+                    status = at.NOT_FINITE
+                if status != at.OK:
+                    return status + 8 * s
+                write(address, work, q[s], v[s], out[s])
+            return at.OK
+
+        many.__name__ = name
+        return many
+
+    state = f"int64(int64, {_V}, {_M}, {_M}, "
+    found = [
+        (f"int64(int64, {_V}, {_M}, {_T})", mass_matrix_many, _FREE),
+        (f"{state}{_T})", of_state("bias_terms_many", of.terms), _FREE),
+        (f"{state}{_M})", of_state("energy_many", of.energies), _FREE),
+    ]
+    if momenta is not None:
+        found.append((f"{state}{_M})", of_state("momenta_many", momenta), _FREE))
+    if frames is not None:
+        found.append((f"int64(int64, {_V}, {_M}, int64[::1], {_M}, float64[:,:,:,::1])", frames_many, _FREE))
+    if jacobian is not None:
+        found.append((f"int64(int64, {_V}, {_M}, int64, {_V}, {_T})", jacobian_many, _FREE))
+    return found
+
+
+def _partial(of: FamilyKernels) -> _Defined:
+    prepare, inverse, mass, load = of.prepare, of.inverse, of.mass, of.load
+    first_wrong = _first_wrong(of.status_of_q)
+
+    @inner
+    def solve(address, work, M, q, v, tau, given, a, bodies, points, wrenches):
+        nv = v.shape[0]
+        force, rest, memory = work[0:nv], work[nv : 2 * nv], work[2 * nv :]
+        if not finite(q, q.shape[0]):
+            return
+        for i in range(nv):
+            force[i] = 0.0
+            if not given[i]:
+                a[i] = 0.0
+        load(address, memory, q, bodies, points, wrenches, force)
+        mass(address, memory, q, M)
+        inverse(address, memory, q, v, a, rest)
+        # the free rows and columns of M move to the front
+        n = 0
+        for i in range(nv):
+            if not given[i]:
+                rest[n] = tau[i] + force[i] - rest[i]
+                m = 0
+                for j in range(i + 1):
+                    if not given[j]:
+                        M[n, m] = M[i, j]
+                        m += 1
+                n += 1
+        if not cholesky(M, n):
+            a[:] = np.nan
+            return
+        cholesky_solve(M, n, rest)
+        n = 0
+        for i in range(nv):
+            if not given[i]:
+                a[i] = rest[n]
+                n += 1
+        inverse(address, memory, q, v, a, rest)
+        for i in range(nv):
+            if given[i]:
+                tau[i] = rest[i] - force[i]
+
+    def partial_dynamics_many(address, work, M, q, v, tau, given, a, bodies, points, wrenches):
+        prepare(address, work[2 * v.shape[1] :])
+        for s in range(q.shape[0]):
+            solve(address, work, M, q[s], v[s], tau[s], given, a[s], bodies, points, wrenches[s])
+        return first_wrong(address, q, v, tau, a)
+
+    signature = f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, boolean[::1], {_M}, {_WRENCHES})"
+    return [(signature, partial_dynamics_many, _FREE)]

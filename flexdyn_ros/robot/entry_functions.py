@@ -1,0 +1,165 @@
+"""Functions of the verbs over a family's entries (numerics/verbs)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numba
+import numpy as np
+
+from flexdyn_ros.numerics.numbers.memory import PER_LANES
+from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
+from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, warn_of_singular_rows
+from flexdyn_ros.robot.derivative_entries import DerivativeEntries
+from flexdyn_ros.robot.functions import DirectFunctions
+from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
+
+__all__ = ["EntryFunctions"]
+
+
+class EntryFunctions(DerivativeEntries, DirectFunctions):
+    """A family all of whose verbs are entries over one address."""
+
+    # ---- what every such family says ----
+
+    def seeing(self, names: Iterable[Any]) -> Self:
+        """These functions, or those of a robot like it for which `names` are frames too."""
+        return self
+
+    @abstractmethod
+    def points(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Bodies (k,) and points in them, rows, as the kernels take the origins of frames."""
+
+    @abstractmethod
+    def placements(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Bodies (k,) and placements in them, rows, as the kernels take frames."""
+
+    # ---- rows of the verbs ----
+
+    def inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+        self._dynamics("inverse_dynamics", rows, ("q", "v", "a"), tau, wrenches)
+
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+        self._dynamics("forward_dynamics", rows, ("q", "v", "tau"), a, wrenches)
+
+    def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
+        self.call(self.entries.mass_matrix_many, rows, ("q",), M)
+
+    def bias_terms_rows(self, rows: Rows) -> np.ndarray:
+        return self.filled(self.entries.bias_terms_many, rows, ("q", "v"), 5, self.nv)
+
+    def energy_rows(self, rows: Rows) -> np.ndarray:
+        return self.filled(self.entries.energy_many, rows, ("q", "v"), 3)
+
+    def momenta_rows(self, rows: Rows) -> np.ndarray:
+        return self.filled(self.entries.momenta_many, rows, ("q", "v"), 10)
+
+    def frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
+        found = self._located.get(names := tuple(names))
+        if found is None:
+            seeing = self.seeing(names)
+            found = self._located[names] = seeing, *seeing.placements(names)
+        seeing, bodies, placements = found
+        seeing.place_frames(rows, bodies, placements, poses)
+
+    @cached_property
+    def _located(self) -> dict[Any, tuple[Any, Any, np.ndarray]]:
+        """What sees frames, their bodies and placements, by the names asked for; a single body and point by
+        one name."""
+        return {}
+
+    def place_frames(self, rows: Rows, bodies: np.ndarray, placements: np.ndarray, poses: np.ndarray) -> None:
+        """Poses (count, k, 4, 4) in the world of frames given by bodies and placements."""
+
+        def call(address: int, work: np.ndarray, q: np.ndarray, poses: np.ndarray) -> int:
+            return self.entries.frames_many(address, work, q, bodies, placements, poses)
+
+        self.call(call, rows, ("q",), poses)
+
+    def jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
+        found = self._located.get(frame) if isinstance(frame, str) else None
+        if found is None:
+            seeing = self.seeing((frame,))
+            (body,), (point,) = seeing.points((frame,))
+            self._located[frame] = seeing, int(body), point
+        else:
+            seeing, body, point = found
+
+        def call(address: int, work: np.ndarray, q: np.ndarray, J: np.ndarray) -> int:
+            return seeing.entries.jacobian_many(address, work, q, body, point, J)
+
+        seeing.call(call, rows, ("q",), J)
+
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
+        return seeing.balance_slopes(rows, *seeing.points(names), wrench_rows(rows, wrenches))
+
+    def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        if not self.direct:
+            return linearized_by_parts(self, rows, wrenches)
+        seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
+        return seeing.linearizations(rows, *seeing.points(names), wrench_rows(rows, wrenches))
+
+    def _dynamics(
+        self,
+        verb: str,
+        rows: Rows,
+        names: tuple[str, ...],
+        out: np.ndarray,
+        wrenches: Mapping[str, Any] | None,
+    ) -> None:
+        """One of the dynamics over all rows: lanes without wrenches, sample by sample with them and interpreted."""
+        seeing = self.seeing(wrenches or ())
+        data = {name: rows.take(name) for name in names}
+        result = out.reshape(rows.count, self.nv)
+        if not wrenches and not numba.config.DISABLE_JIT:
+            plain = getattr(seeing.entries, f"{verb}_many")
+
+            def call(*arrays: np.ndarray) -> int:
+                return plain(seeing.address, seeing.work(PER_LANES), *arrays)
+
+            status = run_in_slices(call, [*data.values(), result])
+        else:
+            loaded, points = getattr(seeing.entries, f"{verb}_loaded"), seeing.points(tuple(wrenches or ()))
+
+            def call(*arrays: np.ndarray) -> int:
+                q, v, x, w, y = arrays
+                return loaded(seeing.address, seeing.work(), q, v, x, *points, w, y)
+
+            status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), result])
+        if status:
+            explain_status(status, data)
+            warn_of_singular_rows(result, data, "the mass matrix", rows.shape)
+
+    def partial(
+        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        seeing, nv = self.seeing(wrenches or ()), self.nv
+        tau = np.zeros(nv) if tau is None else tau
+        # accelerations of coordinates that are not given are no input: whatever they hold must not count
+        a = np.where(given, numbers(a, "a", nv), 0.0)
+        rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, nv), tau=(tau, nv), a=(a, nv))
+        data = {name: rows.take(name) for name in ("q", "v", "tau", "a")}
+        as_given = {name: array.copy() if name in ("tau", "a") else array for name, array in data.items()}
+        data["tau"], data["a"] = data["tau"].copy(), data["a"].copy()
+        data["tau"][:, given] = 0.0
+        points = seeing.points(tuple(wrenches or ()))
+
+        def call(*arrays: np.ndarray) -> int:
+            q, v, tau, a, w = arrays
+            work, M = seeing.work(), np.empty((nv, nv))
+            return seeing.entries.partial_dynamics_many(
+                seeing.address, work, M, q, v, tau, given, a, *points, w
+            )
+
+        status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches)])
+        if status:
+            explain_status(status, as_given)
+            warn_of_singular_rows(data["a"], as_given, "the mass matrix", rows.shape)
+            data["tau"][~np.isfinite(data["a"]).all(axis=1)] = np.nan
+        shape = (*rows.shape, nv)
+        return data["tau"].reshape(shape), data["a"].reshape(shape)

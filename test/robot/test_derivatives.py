@@ -1,0 +1,94 @@
+"""Derivatives of all families equal the complex step of the interpreted kernels."""
+
+import numpy as np
+import pytest
+from random_robots import FAMILIES, random_robot
+from robot.complex_step import slopes
+
+import flexdyn_ros
+from flexdyn_ros.errors import FlexdynWarning, SingularityError
+
+SHIPPED = ["seven_joint_arm", "canadarm2", "flexible_two_link", "mobile_arm", "soft_arm_3", "stewart_1t"]
+
+
+def of_family(family, seed):
+    return flexdyn_ros.load(random_robot(family, seed))
+
+
+def motion(robot, seed):
+    """q, v, a, tau, wrenches."""
+    rng = np.random.default_rng(seed)
+    q, v, a, tau = robot.random(rng), *(rng.standard_normal(n) for n in (robot.nv, robot.nv, robot.nu))
+    frames = robot.frame_names[-2:]
+    if robot.functions.effort_names == robot.functions.v_names:
+        tau[robot.functions.prescribed] = 0.0
+    return q, 0.3 * v, a, tau, {name: rng.standard_normal(6) for name in frames}
+
+
+def close(found, expected, bound=1e-10):
+    assert np.abs(found - expected).max() <= bound * max(np.abs(expected).max(), 1e-300)
+
+
+def check(robot, seed):
+    q, v, a, tau, wrenches = motion(robot, seed)
+    for loads in (None, wrenches):
+        needed = robot.inverse_dynamics(q, v, a, loads)
+        dq, dv = slopes(robot, q, v, a, loads, needed)
+        found = robot.inverse_dynamics_derivatives(q, v, a, loads)
+        B = robot.actuation_matrix(q)
+        close(B @ found[0], dq)
+        close(B @ found[1], dv)
+        close(B @ found[2], robot.mass_matrix(q))
+        # M a + h - B tau - J^T w stays zero along the derivatives of the acceleration
+        free, M = ~robot.functions.prescribed, robot.mass_matrix(q)
+        moved = robot.forward_dynamics(q, v, tau, loads)
+        dq, dv = slopes(robot, q, v, moved, loads, tau)
+        by = robot.forward_dynamics_derivatives(q, v, tau, loads)
+        for slope, change in ((dq, by.dq), (dv, by.dv), (-B, by.dtau)):
+            rest = (M @ change + slope)[free]
+            size = np.abs(M)[free] @ np.abs(change) + np.abs(slope)[free]
+            assert np.abs(rest).max() <= 1e-10 * size.max()
+            assert not change[~free].any()
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_derivatives_of_shipped_robots_equal_the_complex_step(name):
+    check(flexdyn_ros.load(name), 5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_derivatives_of_random_robots_equal_the_complex_step(family):
+    for seed in range(3):
+        check(of_family(family, seed), seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_derivatives_of_two_hundred_random_robots_equal_the_complex_step(family):
+    for seed in range(3, 203):
+        check(of_family(family, seed), seed)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_fast_way_and_batches_linearize_alike(name):
+    robot = flexdyn_ros.load(name)
+    q, v, _, tau, _ = motion(robot, 2)
+    single = robot.linearize(q, v, tau)
+    batch = robot.linearize(np.stack([q] * 3), np.stack([v] * 3), tau)
+    lists = robot.linearize(q.tolist(), v.tolist(), tau.tolist())
+    for found in (batch.A[1], lists.A):
+        close(found, single.A, 1e-13)
+    close(batch.B[2], single.B, 1e-13)
+
+
+def test_a_singular_mass_matrix_raises_for_one_state_and_warns_for_rows():
+    robot = flexdyn_ros.load(
+        "<robot name='r'><link name='a'/><link name='b'/><joint name='j' type='continuous'>"
+        "<parent link='a'/><child link='b'/></joint></robot>"
+    )
+    with pytest.raises(SingularityError):
+        robot.linearize(np.zeros(1), np.zeros(1))
+    with pytest.warns(FlexdynWarning, match="singular in 2 of 2"):
+        found = robot.linearize(np.zeros((2, 1)), np.zeros((2, 1)))
+    assert np.isnan(found.A[:, 1:]).all()
+    assert np.array_equal(found.A[:, 0], [[0.0, 1.0]] * 2)
