@@ -112,7 +112,7 @@ def note_robot(bag: Bag, robot: Robot, stamps: np.ndarray | None = None) -> None
     if expanded is not None:
         texts["/expanded/robot_description"] = expanded.urdf
     for topic, text in texts.items():
-        channel = bag.channel(topic, TEXT, latched=True)
+        channel = bag.channel(topic, TEXT, latched=True, depth=1)
         bag.write(channel, Layout().text(text).messages(stamps, {})[0].tobytes(), int(stamps[0]))
     bag.note(ROBOT_NOTE, _robot_note(robot))
 
