@@ -25,7 +25,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 from flexdyn_interfaces.srv import Step  # noqa: E402
 from flexdyn_ros import Trajectory  # noqa: E402
-from flexdyn_ros.nodes.ros.declaration import ParameterError  # noqa: E402
+from flexdyn_ros.nodes import ParameterError  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import Recorder  # noqa: E402
 from flexdyn_ros.simulation import (  # noqa: E402
     Bag,
