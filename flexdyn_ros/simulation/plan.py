@@ -129,18 +129,15 @@ def make_plan(asked: SimpleNamespace) -> Plan:
     still = initial_motion(robot, drive, t0)
     if imposed is not None:
         still[0][imposed.q_index], still[1][imposed.v_index], _ = imposed.at(t0)
-    if method not in METHODS:
-        raise UnknownNameError("method", method, METHODS)
+    UnknownNameError.check("method", method, METHODS)
     is_fixed = method in FIXED or (method == "auto" and asked.dt is not None)
     step, hold = _grid(asked.dt, asked.sample, is_fixed)
-    if asked.limits not in _LIMITS:
-        raise UnknownNameError("value of limits", asked.limits, _LIMITS)
+    UnknownNameError.check("value of limits", asked.limits, _LIMITS)
     if not isfinite(every) or int(every) != every or every < 1:
         raise StateError(f"record_every is {every}, expected a whole number of steps, at least 1")
     names = (asked.record,) if isinstance(asked.record, str) else tuple(asked.record)
     for name in names:
-        if name not in _RECORDS:
-            raise UnknownNameError("record", name, _RECORDS)
+        UnknownNameError.check("record", name, _RECORDS)
     if "hydraulics" in names and cylinders == "direct":
         raise UnsupportedError(
             f"robot '{robot.name}' has no cylinders to record with method {method}; "
