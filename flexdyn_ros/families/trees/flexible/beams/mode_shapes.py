@@ -36,7 +36,7 @@ __all__ = [
 
 Profile = Callable[[np.ndarray], np.ndarray]
 #: (s, order) to a function of s, or its first or second derivative
-Derivatives = Callable[[np.ndarray, int], np.ndarray]
+Derivatives = Callable[..., np.ndarray]
 
 
 def constant(value: float) -> Profile:
@@ -70,7 +70,8 @@ class Shape:
     @classmethod
     def of(cls, derivative: Derivatives, order: int, **more: Any) -> Shape:
         """The shape of a function that gives its own derivatives."""
-        return cls(*(partial(derivative, order=k) for k in range(3)), order, **more)
+        value, slope, curvature = (partial(derivative, order=k) for k in range(3))
+        return cls(value, slope, curvature, order, **more)
 
 
 def polynomial_shape(coefficients: ArrayLike, *, clamped: str = "bending") -> Shape:
