@@ -7,27 +7,20 @@ from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
     from flexdyn_ros.nodes.dynamics_server.node import DynamicsServer
+    from flexdyn_ros.nodes.dynamics_server.services import SERVICES
     from flexdyn_ros.nodes.hydraulic_actuators.node import HydraulicActuators
     from flexdyn_ros.nodes.ros.caller import call
     from flexdyn_ros.nodes.ros.conversions import doubles, matrix_from_pose, numbers_of, seconds_of
     from flexdyn_ros.nodes.ros.declaration import ParameterError
+    from flexdyn_ros.nodes.ros.message_values import fill, plain
     from flexdyn_ros.nodes.ros.publisher import publish
     from flexdyn_ros.nodes.simulator.node import Simulator
     from flexdyn_ros.nodes.state_publisher.follower import Follower
 
 __all__ = [
-    "DynamicsServer",
-    "Follower",
-    "HydraulicActuators",
-    "ParameterError",
-    "Simulator",
-    "call",
-    "doubles",
-    "matrix_from_pose",
-    "numbers_of",
-    "publish",
-    "seconds_of",
-]
+    "SERVICES", "DynamicsServer", "Follower", "HydraulicActuators", "ParameterError", "Simulator", "call",
+    "doubles", "fill", "matrix_from_pose", "numbers_of", "plain", "publish", "seconds_of",
+]  # fmt: skip
 
 __getattr__, __dir__ = lazily(__name__)
 

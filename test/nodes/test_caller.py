@@ -15,9 +15,12 @@ from rclpy.parameter import Parameter  # noqa: E402
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.srv import InverseDynamics, SetState  # noqa: E402
 from flexdyn_ros.errors import FlexdynError, UnknownNameError  # noqa: E402
-from flexdyn_ros.nodes import call  # noqa: E402
+from flexdyn_ros.nodes import (  # noqa: E402
+    call,
+    fill,
+    plain,
+)
 from flexdyn_ros.nodes.ros.caller import types  # noqa: E402
-from flexdyn_ros.nodes.ros.message_values import fill, plain  # noqa: E402
 
 
 def test_values_go_into_a_request_and_come_back():
