@@ -17,6 +17,7 @@ import warnings
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -106,12 +107,12 @@ def run_by(robot: flexdyn_ros.Robot, span: float, method: str, knob: float):
         return flexdyn_ros.simulate(robot, span, q0, dt=1e-3 * knob, sample=1e-3, method=method, record=())
     if method in CONTROLLED:
         return flexdyn_ros.simulate(robot, span, q0, method=method, rtol=knob, atol=1e-3 * knob, record=())
-    plan = make_plan(
-        robot, span, q0, None, t0=0.0, dt=None, sample=None, method=method.lower(), rtol=knob,
-        atol=1e-3 * knob, control=None, wrenches=None, prescribed=None, events=(), limits="report",
+    asked = SimpleNamespace(
+        robot=robot, duration=span, q0=q0, v0=None, t0=0.0, dt=None, sample=None, method=method.lower(),
+        rtol=knob, atol=1e-3 * knob, control=None, wrenches=None, prescribed=None, events=(), limits="report",
         saturate=False, record_every=1, record=(), progress=False,
     )  # fmt: skip
-    return run_adaptive(plan)
+    return run_adaptive(make_plan(asked))
 
 
 def precision(quick: bool) -> dict[str, dict[str, list[tuple[float, float]]]]:

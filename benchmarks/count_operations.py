@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import program
 
+from flexdyn_ros import load
 from flexdyn_ros.families.trees.lagrange.kernels import equations as lagrange
 from flexdyn_ros.families.trees.lagrange.model import build_lagrange
 from flexdyn_ros.families.trees.rigid.kernels import joints, rnea
 from flexdyn_ros.families.trees.rigid.kernels import views as tree
 from flexdyn_ros.families.trees.rigid.model import build_tree
-from flexdyn_ros.loading import load
 
 ROBOTS = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots"
 ARMS = {

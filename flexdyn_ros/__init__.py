@@ -29,18 +29,4 @@ __all__ = [
 
 __version__ = "0.2.0"
 
-#: public names that are imported when they are first asked for, and where they live
-_LAZY = {
-    "Expanded": "flexdyn_ros.expanding",
-    "Report": "flexdyn_ros.checking",
-    "Robot": "flexdyn_ros.robot.verbs",
-    "Trajectory": "flexdyn_ros.simulation.trajectory",
-    "check": "flexdyn_ros.checking",
-    "continuous": "flexdyn_ros.simulation.steps.continuous",
-    "expand": "flexdyn_ros.expanding",
-    "load": "flexdyn_ros.loading",
-    "simulate": "flexdyn_ros.simulation.simulate",
-}
-
-
-__getattr__, __dir__ = lazily(__name__, _LAZY)
+__getattr__, __dir__ = lazily(__name__)

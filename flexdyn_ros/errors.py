@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from reprlib import Repr
@@ -123,6 +123,12 @@ class UnknownNameError(FlexdynError, LookupError):
         if near:
             tail = f"; did you mean {' or '.join(near)}?"
         super().__init__(f"unknown {what} {name!r}{tail}")
+
+    @classmethod
+    def check(cls, what: str, name: str, known: Collection[str]) -> None:
+        """Raise it unless the name is known."""
+        if name not in known:
+            raise cls(what, name, known)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return UnknownNameError, (self.what, self.name, self.known)

@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 __all__ = ["lazily"]
 
 
-def lazily(
-    package: str, places: Mapping[str, str] | None = None, **names: str
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package whose names live in other modules.
-
-    names: those of each module of the package, separated by blanks; places: modules elsewhere by name.
+def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package whose names live in other modules: those that it imports under
+    `if TYPE_CHECKING`, with one `from MODULE import NAME` for each module.
     """
     namespace = vars(sys.modules[package])
-    found_in = dict(places or {})
-    found_in |= {name: f"{package}.{module}" for module, held in names.items() for name in held.split()}
+
+    @cache
+    def places() -> dict[str, str]:
+        """The module of each name."""
+        import ast
+
+        tree = ast.parse(namespace["__loader__"].get_source(package))
+        (block,) = (
+            node
+            for node in tree.body
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        )
+        found = (node for node in block.body if isinstance(node, ast.ImportFrom) and node.module)
+        return {name.name: str(node.module) for node in found for name in node.names}
 
     def __getattr__(name: str) -> Any:
-        if name not in found_in:
+        if name.startswith("__") or name not in places():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = namespace[name] = getattr(import_module(found_in[name]), name)
+        found = namespace[name] = getattr(import_module(places()[name]), name)
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*namespace, *found_in})
+        return sorted({*namespace, *places()})
 
     return __getattr__, __dir__

@@ -10,7 +10,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
 from flexdyn_interfaces.srv import Step
-from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of, seconds_of
+from flexdyn_ros.nodes import doubles, numbers_of, seconds_of
 
 #: simulated time between states [s], and seconds of wall time after which an answer is taken for lost
 PERIOD, LOST = 0.01, 5.0

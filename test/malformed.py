@@ -111,7 +111,7 @@ def filled(draw, kind):
 @st.composite
 def requests(draw):
     """(name, request) of one of the server's services."""
-    from flexdyn_ros.nodes.dynamics_server.services import SERVICES
+    from flexdyn_ros.nodes import SERVICES
 
     service = draw(st.sampled_from(SERVICES))
     return service.name, draw(filled(service.type))

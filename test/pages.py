@@ -77,7 +77,7 @@ def main() -> None:
     import matplotlib
     from typer.testing import CliRunner
 
-    from flexdyn_ros.cli.main import app
+    from flexdyn_ros.cli import app
 
     matplotlib.use("Agg")
     page, folder = (Path(name).resolve() for name in sys.argv[1:3])

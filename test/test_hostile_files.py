@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
+from flexdyn_ros import Trajectory
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, FlexdynError, StateError
 from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
 from flexdyn_ros.simulation import recorded_robot
 from flexdyn_ros.simulation.recordings import bag
-from flexdyn_ros.simulation.trajectory import Trajectory
 
 PENDULUM = (Path(__file__).parent / "description" / "pendulum.urdf").read_text()
 #: of the processor

@@ -7,7 +7,6 @@ interrupted.
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from flexdyn_ros import __version__
 from flexdyn_ros.errors import (
@@ -21,15 +20,6 @@ from flexdyn_ros.errors import (
 __all__ = ["main"]
 
 FAILED, USAGE, REFUSED, MISSING, INTERRUPTED = 1, 2, 3, 4, 130
-
-
-def __getattr__(name: str) -> Any:
-    # imported when somebody asks: the version is printed without it
-    if name == "app":
-        from flexdyn_ros.cli.commands import app
-
-        return app
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def exit_code(error: BaseException) -> int:

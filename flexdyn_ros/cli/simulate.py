@@ -112,8 +112,7 @@ def simulate(
         raise typer.BadParameter(f"{duration} is not finite", param_hint="--duration")
     files = {"plot": plot, "save": save, "to_csv": csv, "to_bag": bag}
     _check_files(files)
-    if method not in METHODS:
-        raise UnknownNameError("method", method, METHODS)
+    UnknownNameError.check("method", method, METHODS)
     loaded = load_robot(robot, config, settings, rigid)
     begin = start_of(loaded, start, hold, q, v)
     efforts = begin.tau.copy()

@@ -26,16 +26,4 @@ __all__ = [
     "sampled_growth", "shaped", "shaper_of", "to_rest", "zv", "zvd",
 ]  # fmt: skip
 
-__getattr__, __dir__ = lazily(
-    __name__,
-    closed_loop="closed_loop_modes joint_inertia",
-    feed_forward="FEED_FORWARD FeedForward actuator_inertia actuator_motion",
-    goal_watch="GoalWatch Outcome Tolerances",
-    gravity_stiffness="can_be_held holding_stiffness",
-    input_shaping="shaped shaper_of zv zvd",
-    pose_space="PoseSpace",
-    reference="Timeline to_rest",
-    sampled_feedback="DELAYS sampled_growth",
-    static_shape="StaticShape",
-    tip_path="TipPath check_shapes",
-)
+__getattr__, __dir__ = lazily(__name__)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flexdyn_ros.derivation import rendering
 from flexdyn_ros.derivation.algebra import Matrix, Vector, add, apply, mul, plus
 from flexdyn_ros.derivation.arithmetic import Expressions, Polynomials, State, Symbols, counting_state
-from flexdyn_ros.derivation.arm import SNAP, Arm, Parameter, read_arm
+from flexdyn_ros.derivation.arm import SNAP, Arm, Dress, Parameter, read_arm
 from flexdyn_ros.derivation.lagrange import lagrange, potential
 from flexdyn_ros.derivation.newton_euler import gather, newton_euler
 from flexdyn_ros.derivation.operations import Counter, Operations, Tally, count_expressions
@@ -138,24 +138,22 @@ def derive(
         raise ValueError(f"method {method!r}: expected one of {', '.join(METHODS)}")
     if importlib.util.find_spec("sympy") is None:
         raise MissingExtraError("sympy", "derive")
-    snap = SNAP if symbolic else 1e-12
-    plain = read_arm(description, lambda p: p.value, snap=snap)
-    names = Symbols.of(plain)
-    M, c, g = _closed_form(description, plain, names, method, symbolic, snap)
+    case = _Case(description, method, symbolic)
+    M, c, g = closed = case.closed_form()
     return Derivation(
         robot=description.name,
         method=method,
-        coordinates=plain.coordinates,
-        q=names.q,
-        v=names.v,
-        a=names.a,
+        coordinates=case.arm.coordinates,
+        q=case.symbols.q,
+        v=case.symbols.v,
+        a=case.symbols.a,
         M=M,
         c=c,
         g=g,
-        parameters={p.name: p for p in plain.parameters} if symbolic else {},
-        counts=_count(description, plain, names, method, symbolic, snap, (M, c, g)),
-        notes=plain.notes,
-        steps=_steps(description, plain, names, method, symbolic, snap) if steps else (),
+        parameters={p.name: p for p in case.plain.parameters} if symbolic else {},
+        counts=case.counts(*closed),
+        notes=case.plain.notes,
+        steps=case.steps() if steps else (),
     )
 
 
@@ -170,61 +168,79 @@ MEANINGS = {
 }
 
 
-def _steps(
-    description: RobotDescription, plain: Arm, names: Symbols, method: str, symbolic: bool, snap: float
-) -> tuple[Step, ...]:
-    """What the method computes on the way, in collected form."""
-    numbers = Polynomials(plain, names, symbolic)
-    arm = read_arm(description, numbers.dress, snap=snap)
-    state = numbers.state(arm)
+class _Case:
+    """One derivation: the arm over plain numbers, and over polynomials with the state of its joints."""
 
-    def tidy(x: Any) -> Any:
-        return rendering.tidy(numbers.expression(x))
+    def __init__(self, description: RobotDescription, method: str, symbolic: bool) -> None:
+        self._description, self._method, self._symbolic = description, method, symbolic
+        self.plain = self._read(lambda p: p.value)
+        self.symbols = Symbols.of(self.plain)
+        self._numbers = Polynomials(self.plain, self.symbols, symbolic)
+        self.arm = self._read(self._numbers.dress)
+        self._state = self._numbers.state(self.arm)
 
-    if method == "newton_euler":
+    def _read(self, dress: Dress) -> Arm:
+        return read_arm(self._description, dress, snap=SNAP if self._symbolic else 1e-12)
+
+    def _tidy(self, x: Any) -> Any:
+        return rendering.tidy(self._numbers.expression(x))
+
+    def closed_form(self) -> tuple[Any, Any, Any]:
+        """M, c, g as sympy matrices, over polynomials."""
+        import sympy
+
+        arm, by = self.arm, _by_newton_euler if self._method == "newton_euler" else _by_lagrange
+        M, c, g = by(self._numbers, arm, self._state)
+        n = len(arm.coordinates)
+        return (
+            sympy.Matrix(n, n, lambda i, j: self._tidy(add(M[i][j], arm.rotors[i] if i == j else 0))),
+            sympy.Matrix(n, 1, lambda i, _: self._tidy(c[i])),
+            sympy.Matrix(n, 1, lambda i, _: self._tidy(g[i])),
+        )
+
+    def steps(self) -> tuple[Step, ...]:
+        """What the method computes on the way, in collected form."""
+        return self._vectors() if self._method == "newton_euler" else self._energies()
+
+    def _vectors(self) -> tuple[Step, ...]:
         found: list[Step] = []
+        arm, state = self.arm, self._state
 
         def tell(name: str, body: int, vector: Vector) -> None:
             meaning = f"{MEANINGS[name]}, axes of the body on joint {arm.joints[body].name}"
-            found.append(Step(f"{name}_{body + 1}", meaning, tuple(tidy(x) for x in vector)))
+            found.append(Step(f"{name}_{body + 1}", meaning, tuple(self._tidy(x) for x in vector)))
 
         newton_euler(arm, state.angles, state.rates, state.accelerations, arm.gravity, tell)
         return tuple(found)
-    from sympy import Rational
 
-    terms = lagrange(arm, state.angles, state.rates, arm.gravity)
-    n = len(arm.joints)
-    rates = [mul(r, r) for r in state.v]
-    pairs = [mul(terms.M[i][j], mul(state.rates[i], state.rates[j])) for i in range(n) for j in range(n)]
-    twice = add(*pairs, *(mul(J, x) for J, x in zip(arm.rotors, rates, strict=True)))
-    K, U = Rational(1, 2) * tidy(twice), tidy(potential(arm, state.angles, arm.gravity))
-    return (
-        Step("K", "kinetic energy [J]", (K,)),
-        Step("U", "potential of gravity, 0 at the base's origin [J]", (U,)),
-        Step("L", "K - U; d/dt dL/dv - dL/dq = tau", (K - U,)),
-    )
+    def _energies(self) -> tuple[Step, ...]:
+        from sympy import Rational
 
+        arm, state = self.arm, self._state
+        M, n = lagrange(arm, state.angles, state.rates, arm.gravity).M, len(arm.joints)
+        pairs = [mul(M[i][j], mul(state.rates[i], state.rates[j])) for i in range(n) for j in range(n)]
+        rotors = [mul(J, mul(r, r)) for J, r in zip(arm.rotors, state.v, strict=True)]
+        K = Rational(1, 2) * self._tidy(add(*pairs, *rotors))
+        U = self._tidy(potential(arm, state.angles, arm.gravity))
+        return (
+            Step("K", "kinetic energy [J]", (K,)),
+            Step("U", "potential of gravity, 0 at the base's origin [J]", (U,)),
+            Step("L", "K - U; d/dt dL/dv - dL/dq = tau", (K - U,)),
+        )
 
-def _closed_form(
-    description: RobotDescription, plain: Arm, names: Symbols, method: str, symbolic: bool, snap: float
-) -> tuple[Any, Any, Any]:
-    """M, c, g as sympy matrices, over polynomials."""
-    import sympy
+    def counts(self, M: Any, c: Any, g: Any) -> Counts:
+        """Operations of the method, of its result and of the closed form M, c, g."""
+        import sympy
 
-    numbers = Polynomials(plain, names, symbolic)
-    arm = read_arm(description, numbers.dress, snap=snap)
-    state = numbers.state(arm)
-    M, c, g = (_by_newton_euler if method == "newton_euler" else _by_lagrange)(numbers, arm, state)
-    n = len(arm.coordinates)
-
-    def tidy(x: Any) -> Any:
-        return rendering.tidy(numbers.expression(x))
-
-    return (
-        sympy.Matrix(n, n, lambda i, j: tidy(add(M[i][j], arm.rotors[i] if i == j else 0))),
-        sympy.Matrix(n, 1, lambda i, _: tidy(c[i])),
-        sympy.Matrix(n, 1, lambda i, _: tidy(g[i])),
-    )
+        tally = Tally()
+        arm = self._read(lambda p: Counter(tally))
+        _efforts(arm, counting_state(arm, tally), self._method)
+        numbers = Expressions(self.plain, self.symbols, self._symbolic)
+        arm = self._read(numbers.dress)
+        expanded = _efforts(arm, numbers.state(arm), self._method)
+        closed = list(M * sympy.Matrix(self.symbols.a) + c + g)
+        counted = [count_expressions(x, share=share) for x in (expanded, closed) for share in (False, True)]
+        return Counts(tally.operations, *counted)
 
 
 def _by_newton_euler(numbers: Polynomials, arm: Arm, state: State) -> tuple[Matrix, Vector, Vector]:
@@ -258,31 +274,3 @@ def _efforts(arm: Arm, state: State, method: str) -> Vector:
         M, c, g = _by_lagrange(None, arm, state)
         tau = plus(apply(M, state.a), c, g)
     return plus(tau, rotors)
-
-
-def _count(
-    description: RobotDescription,
-    plain: Arm,
-    names: Symbols,
-    method: str,
-    symbolic: bool,
-    snap: float,
-    closed: tuple[Any, Any, Any],
-) -> Counts:
-    tally = Tally()
-    arm = read_arm(description, lambda p: Counter(tally), snap=snap)
-    _efforts(arm, counting_state(arm, tally), method)
-    numbers = Expressions(plain, names, symbolic)
-    arm = read_arm(description, numbers.dress, snap=snap)
-    expanded = _efforts(arm, numbers.state(arm), method)
-    M, c, g = closed
-    import sympy
-
-    efforts = list(M * sympy.Matrix(names.a) + c + g)
-    return Counts(
-        tally.operations,
-        count_expressions(expanded, share=False),
-        count_expressions(expanded, share=True),
-        count_expressions(efforts, share=False),
-        count_expressions(efforts, share=True),
-    )

@@ -1,6 +1,28 @@
 """ROS 2 nodes: they carry numbers between messages and the library, and compute nothing themselves."""
 
 import sys
+from typing import TYPE_CHECKING
+
+from flexdyn_ros.faces import lazily
+
+if TYPE_CHECKING:
+    from flexdyn_ros.nodes.dynamics_server.node import DynamicsServer
+    from flexdyn_ros.nodes.dynamics_server.services import SERVICES
+    from flexdyn_ros.nodes.hydraulic_actuators.node import HydraulicActuators
+    from flexdyn_ros.nodes.ros.caller import call
+    from flexdyn_ros.nodes.ros.conversions import doubles, matrix_from_pose, numbers_of, seconds_of
+    from flexdyn_ros.nodes.ros.declaration import ParameterError
+    from flexdyn_ros.nodes.ros.message_values import fill, plain
+    from flexdyn_ros.nodes.ros.publisher import publish
+    from flexdyn_ros.nodes.simulator.node import Simulator
+    from flexdyn_ros.nodes.state_publisher.follower import Follower
+
+__all__ = [
+    "SERVICES", "DynamicsServer", "Follower", "HydraulicActuators", "ParameterError", "Simulator", "call",
+    "doubles", "fill", "matrix_from_pose", "numbers_of", "plain", "publish", "seconds_of",
+]  # fmt: skip
+
+__getattr__, __dir__ = lazily(__name__)
 
 if sys.argv[:1] == ["-m"] and any(word.startswith("flexdyn_ros.nodes.") for word in sys.orig_argv):
     # `python -m flexdyn_ros.nodes.NODE` imports for seconds before it can listen to signals in its own way

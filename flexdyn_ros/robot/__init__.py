@@ -9,4 +9,4 @@ if TYPE_CHECKING:
 
 __all__ = ["batch_threads", "set_batch_threads"]
 
-__getattr__, __dir__ = lazily(__name__, threads="batch_threads set_batch_threads")
+__getattr__, __dir__ = lazily(__name__)

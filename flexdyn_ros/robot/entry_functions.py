@@ -124,7 +124,8 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
 
             status = run_in_slices(call, [*data.values(), result])
         else:
-            loaded, points = getattr(seeing.entries, f"{verb}_loaded"), seeing.points(tuple(wrenches or ()))
+            loaded = getattr(seeing.entries, f"{verb}_loaded")
+            points = seeing.points(tuple(wrenches or ()))
 
             def call(*arrays: np.ndarray) -> int:
                 q, v, x, w, y = arrays

@@ -10,9 +10,12 @@ if TYPE_CHECKING:
     from flexdyn_ros.simulation.simulate import ValveOpenings
     from flexdyn_ros.simulation.spectra import modal_frequencies, tip_deflections
     from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
-    from flexdyn_ros.simulation.steps.stepper import Stepper
+    from flexdyn_ros.simulation.steps.stepper import DIVERGED, NOT_FINITE, OK, Stepper
 
 __all__ = [
+    "DIVERGED",
+    "NOT_FINITE",
+    "OK",
     "Bag",
     "FusedHydraulics",
     "Stepper",
@@ -23,15 +26,4 @@ __all__ = [
     "tip_deflections",
 ]
 
-__getattr__, __dir__ = lazily(
-    __name__,
-    {
-        "Bag": "flexdyn_ros.simulation.recordings.bag",
-        "FusedHydraulics": "flexdyn_ros.simulation.steps.fused_hydraulics",
-        "Stepper": "flexdyn_ros.simulation.steps.stepper",
-        "recorded_robot": "flexdyn_ros.simulation.recordings.playback",
-        "records": "flexdyn_ros.simulation.recordings.bag",
-    },
-    simulate="ValveOpenings",
-    spectra="modal_frequencies tip_deflections",
-)
+__getattr__, __dir__ = lazily(__name__)

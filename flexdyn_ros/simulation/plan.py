@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import ceil, isfinite
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -109,63 +110,41 @@ class Plan:
         return np.clip(command, -limits, limits)
 
 
-def make_plan(
-    robot: Robot,
-    duration: float,
-    q0: np.ndarray | None,
-    v0: np.ndarray | None,
-    *,
-    t0: float,
-    dt: float | None,
-    sample: float | None,
-    method: str,
-    rtol: float,
-    atol: float | None,
-    control: Any,
-    wrenches: Any,
-    prescribed: Any,
-    events: Any,
-    limits: str,
-    saturate: bool,
-    record_every: int,
-    record: Sequence[str] | str,
-    progress: bool | Callable[[float], object],
-) -> Plan:
-    """Check the arguments of `simulate`.
+def make_plan(asked: SimpleNamespace) -> Plan:
+    """Check the arguments of `simulate`, each under its name.
 
     Raises
     ------
     DimensionError, StateError, UnknownNameError, UnsupportedError
     """
-    cylinders = command_mode(robot, method, control)
-    control = control.openings if isinstance(control, ValveOpenings) else control
+    robot, method, t0 = asked.robot, asked.method, float(asked.t0)
+    q0, v0, wrenches, every = asked.q0, asked.v0, asked.wrenches, asked.record_every
+    cylinders = command_mode(robot, method, asked.control)
+    control = asked.control.openings if isinstance(asked.control, ValveOpenings) else asked.control
     is_continuous = isinstance(control, Continuous)
     if is_continuous:
         _refuse_continuous(robot, cylinders)
-    of_base, imposed = imposed_of(robot, prescribed)
+    of_base, imposed = imposed_of(robot, asked.prescribed)
     drive = drive_of(robot, of_base)
-    still = initial_motion(robot, drive, float(t0))
+    still = initial_motion(robot, drive, t0)
     if imposed is not None:
-        still[0][imposed.q_index], still[1][imposed.v_index], _ = imposed.at(float(t0))
-    if method not in METHODS:
-        raise UnknownNameError("method", method, METHODS)
-    is_fixed = method in FIXED or (method == "auto" and dt is not None)
-    step, hold = _grid(dt, sample, is_fixed)
-    if limits not in _LIMITS:
-        raise UnknownNameError("value of limits", limits, _LIMITS)
-    if not isfinite(record_every) or int(record_every) != record_every or record_every < 1:
-        raise StateError(f"record_every is {record_every}, expected a whole number of steps, at least 1")
-    names = (record,) if isinstance(record, str) else tuple(record)
+        still[0][imposed.q_index], still[1][imposed.v_index], _ = imposed.at(t0)
+    UnknownNameError.check("method", method, METHODS)
+    is_fixed = method in FIXED or (method == "auto" and asked.dt is not None)
+    step, hold = _grid(asked.dt, asked.sample, is_fixed)
+    UnknownNameError.check("value of limits", asked.limits, _LIMITS)
+    if not isfinite(every) or int(every) != every or every < 1:
+        raise StateError(f"record_every is {every}, expected a whole number of steps, at least 1")
+    names = (asked.record,) if isinstance(asked.record, str) else tuple(asked.record)
     for name in names:
-        if name not in _RECORDS:
-            raise UnknownNameError("record", name, _RECORDS)
+        UnknownNameError.check("record", name, _RECORDS)
     if "hydraulics" in names and cylinders == "direct":
         raise UnsupportedError(
             f"robot '{robot.name}' has no cylinders to record with method {method}; "
             "a platform with hydraulics has, by auto or staggered"
         )
-    all_watches = watches(events)
-    if limits == "stop":
+    all_watches = watches(asked.events)
+    if asked.limits == "stop":
         watch = limit_watch(robot)
         all_watches += [watch] if watch else []
     all_watches += contact_watches(robot)
@@ -174,25 +153,25 @@ def make_plan(
     v = still[1] if v0 is None else finite_vector(v0, "v0", robot.nv).copy()
     check_start(robot, q)
     if v0 is not None:
-        _refuse_other_speed(robot, v, still[1], float(t0), imposed)
+        _refuse_other_speed(robot, v, still[1], t0, imposed)
     for followed in (drive, imposed):
         if followed is not None:
-            _refuse_other_place(robot, followed.q_index, q0, still[0], float(t0))
+            _refuse_other_place(robot, followed.q_index, q0, still[0], t0)
             q[followed.q_index], v[followed.v_index] = still[0][followed.q_index], still[1][followed.v_index]
     if imposed is not None:
-        _refuse_imposed(robot, method, is_fixed, saturate, limits)
+        _refuse_imposed(robot, method, is_fixed, asked.saturate, asked.limits)
     plan = Plan(
         robot=robot,
-        times=_times(duration, t0, step),
+        times=_times(asked.duration, t0, step),
         dt=step,
-        stride=int(record_every) * hold,
+        stride=int(every) * hold,
         q0=robot.integrate(q, np.zeros(robot.nv), 0.0),
         v0=v,
         method=method,
         is_fixed=is_fixed,
         hold=hold,
-        rtol=_positive(rtol, "rtol"),
-        atol=None if atol is None else _positive(atol, "atol"),
+        rtol=_positive(asked.rtol, "rtol"),
+        atol=None if asked.atol is None else _positive(asked.atol, "atol"),
         effort=np.zeros(robot.nu) if held is None else held,
         control=control if callable(control) else None,
         is_continuous=is_continuous,
@@ -204,10 +183,10 @@ def make_plan(
         watches=all_watches,
         drive=drive,
         imposed=imposed,
-        limits=limits,
-        saturate=bool(saturate),
+        limits=asked.limits,
+        saturate=bool(asked.saturate),
         record=names,
-        progress=progress if callable(progress) else bool(progress),
+        progress=asked.progress if callable(asked.progress) else bool(asked.progress),
     )
     plan.effort = plan.within_limits(plan.effort)
     return plan

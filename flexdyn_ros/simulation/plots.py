@@ -158,8 +158,7 @@ def _panels(trajectory: Trajectory, quantity: str, coordinates: Sequence[str] | 
     if coordinates is not None:
         known = {*t.q_names, *t.v_names, *t.effort_names}
         for name in coordinates:
-            if name not in known:
-                raise UnknownNameError("coordinate", name, tuple(known))
+            UnknownNameError.check("coordinate", name, tuple(known))
     if quantity in tables:
         names, units, values = tables[quantity]
         if quantity == "effort" and not values.any():
@@ -177,8 +176,7 @@ def _panels(trajectory: Trajectory, quantity: str, coordinates: Sequence[str] | 
                 lines = [(names[i], values[:, i]) for i in modal]
                 found.append(_Panel(f"Modal {kind}", f"modal {kind} [{unit}]", lines))
         return found
-    if quantity not in PANELS:
-        raise UnknownNameError("panel", quantity, PANELS)
+    UnknownNameError.check("panel", quantity, PANELS)
     if quantity == "deflection":
         tips = list(tip_deflections(trajectory).items())
         return [_Panel("Deflection of tips", "displacement [m]", tips)] if tips else []

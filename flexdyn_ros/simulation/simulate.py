@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -141,27 +142,7 @@ def simulate(
     """
     if method == "auto" and robot.motion is None and (dt is None or getattr(robot, "bends", False)):
         method = "dop853"
-    plan = make_plan(
-        robot,
-        duration,
-        q0,
-        v0,
-        t0=t0,
-        dt=dt,
-        sample=sample,
-        method=method,
-        rtol=rtol,
-        atol=atol,
-        control=control,
-        wrenches=wrenches,
-        prescribed=prescribed,
-        events=events,
-        limits=limits,
-        saturate=saturate,
-        record_every=record_every,
-        record=record,
-        progress=progress,
-    )
+    plan = make_plan(SimpleNamespace(**locals()))
     if plan.is_fixed:
         run = run_fixed(plan)
     elif robot.motion is not None and (method == "auto" or method in CONTROLLED):

@@ -136,11 +136,9 @@ class Trajectory:
             "velocity": (self.v_names, self.v),
             "effort": (self.effort_names, self.tau),
         }
-        if quantity not in sources:
-            raise UnknownNameError("quantity", quantity, QUANTITIES)
+        UnknownNameError.check("quantity", quantity, QUANTITIES)
         names, values = sources[quantity]
-        if name not in names:
-            raise UnknownNameError(f"coordinate with a {quantity}", name, names)
+        UnknownNameError.check(f"coordinate with a {quantity}", name, names)
         return values[:, names.index(name)]
 
     # ---- what follows from the samples ----

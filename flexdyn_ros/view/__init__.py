@@ -12,6 +12,4 @@ if TYPE_CHECKING:
 
 __all__ = ["ShownRobot", "Viewer", "aim", "picture"]
 
-__getattr__, __dir__ = lazily(
-    __name__, camera="aim", capture="picture", shown_robot="ShownRobot", viewer="Viewer"
-)
+__getattr__, __dir__ = lazily(__name__)

@@ -51,11 +51,17 @@ def shapes_of_visuals(urdf: Any) -> list[Shape]:
 
 def _placed(link: str, visual: Any, mesh: Any) -> Shape:
     T = np.asarray(visual.origin)
-    vertices = np.asarray(mesh.vertices)
     if visual.geometry.mesh is not None and visual.geometry.mesh.scale is not None:
-        vertices = vertices * np.asarray(visual.geometry.mesh.scale)
+        T = T @ np.diag([*np.broadcast_to(visual.geometry.mesh.scale, 3), 1.0])
     colour, opacity = _colour(visual, mesh)
-    return Shape(link, vertices @ T[:3, :3].T + T[:3, 3], np.asarray(mesh.faces), colour, opacity)
+    return _shape(link, mesh, T, colour, opacity=opacity)
+
+
+def _shape(link: str, mesh: Any, T: Any, colour: Any, at: Any = 0.0, opacity: float | None = None) -> Shape:
+    """A mesh of trimesh, placed by a homogeneous matrix T (4, 4) and moved by `at` (3,) besides."""
+    return Shape(
+        link, np.asarray(mesh.vertices) @ T[:3, :3].T + T[:3, 3] + at, np.asarray(mesh.faces), colour, opacity
+    )
 
 
 def _colour(visual: Any, mesh: Any) -> tuple[tuple[int, int, int], float | None]:
@@ -166,8 +172,7 @@ def _wheel(wheel: Any, radius: float, links: set[str]) -> list[Shape]:
     hub = body + [0.0, 0.0, -free + (0.0 if wheel.tyre is not None else own)]
     T = trimesh.geometry.align_vectors([0, 0, 1], [0, 1, 0])
     mesh = trimesh.creation.cylinder(radius=own, height=0.5 * own, sections=32)
-    tyre = Shape(wheel.link, np.asarray(mesh.vertices) @ T[:3, :3].T + hub, np.asarray(mesh.faces), WHEEL)
-    return [arm, _bar(wheel.link, body, hub, 0.5 * radius), tyre]
+    return [arm, _bar(wheel.link, body, hub, 0.5 * radius), _shape(wheel.link, mesh, T, WHEEL, hub)]
 
 
 def _bar_radius(robot: Robot, tubes: Mapping[str, Sequence[str]]) -> float:
@@ -212,7 +217,7 @@ def _hub(link: str, joint: Any, radius: float) -> Shape:
 
     mesh = trimesh.creation.cylinder(radius=radius, height=2.2 * radius, sections=24)
     T = trimesh.geometry.align_vectors([0, 0, 1], joint.axis)
-    return Shape(link, np.asarray(mesh.vertices) @ T[:3, :3].T, np.asarray(mesh.faces), HUB)
+    return _shape(link, mesh, T, HUB)
 
 
 def _plate(link: str, points: np.ndarray, thickness: float) -> Shape:

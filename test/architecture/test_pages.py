@@ -14,7 +14,7 @@ from pages import Block, blocks, commands, run
 from typer.testing import CliRunner
 
 import flexdyn_ros
-from flexdyn_ros.cli.main import app
+from flexdyn_ros.cli import app
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "test" / "launch"))

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 sympy = pytest.importorskip("sympy")
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.cli.main import app  # noqa: E402
+from flexdyn_ros.cli import app  # noqa: E402
 from flexdyn_ros.derivation import derive  # noqa: E402
 
 

@@ -124,7 +124,7 @@ def test_topics_are_published_with_these_types_and_fitting_quality(file):
     from rclpy.parameter import Parameter
     from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
-    from flexdyn_ros.nodes.simulator.node import Simulator
+    from flexdyn_ros.nodes import Simulator
     from flexdyn_ros.nodes.state_publisher.node import StatePublisher
 
     context = rclpy.Context()

@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_ros.control import StaticShape  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import numbers_of  # noqa: E402
+from flexdyn_ros.nodes import numbers_of  # noqa: E402
 
 JOINTS = ("shoulder", "elbow")
 START, GOAL = (0.4, -0.6), (0.8, -1.0)

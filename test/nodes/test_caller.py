@@ -15,8 +15,12 @@ from rclpy.parameter import Parameter  # noqa: E402
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.srv import InverseDynamics, SetState  # noqa: E402
 from flexdyn_ros.errors import FlexdynError, UnknownNameError  # noqa: E402
-from flexdyn_ros.nodes.ros.caller import call, types  # noqa: E402
-from flexdyn_ros.nodes.ros.message_values import fill, plain  # noqa: E402
+from flexdyn_ros.nodes import (  # noqa: E402
+    call,
+    fill,
+    plain,
+)
+from flexdyn_ros.nodes.ros.caller import types  # noqa: E402
 
 
 def test_values_go_into_a_request_and_come_back():
@@ -61,8 +65,8 @@ def test_every_service_is_known_by_its_name():
 def test_a_server_is_asked(capsys, monkeypatch):
     from typer.testing import CliRunner
 
-    from flexdyn_ros.cli.main import app
-    from flexdyn_ros.nodes.dynamics_server.node import DynamicsServer
+    from flexdyn_ros.cli import app
+    from flexdyn_ros.nodes import DynamicsServer
 
     rclpy.init()
     server = DynamicsServer(

@@ -27,7 +27,7 @@ import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.msg import DynamicsState, LinkDeflections  # noqa: E402
 from flexdyn_ros.families.continuum.model import ATMOSPHERE  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import numbers_of  # noqa: E402
+from flexdyn_ros.nodes import numbers_of  # noqa: E402
 
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 AREA, UPPER = 1e-4, 0.03

@@ -19,7 +19,7 @@ from trajectory_msgs.msg import JointTrajectory  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.control import joint_inertia  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of, seconds_of  # noqa: E402
+from flexdyn_ros.nodes import doubles, numbers_of, seconds_of  # noqa: E402
 
 Q0 = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.0])
 ROBOT = ["-p", "description_file:=seven_joint_arm"]

@@ -58,3 +58,12 @@ def test_rows_of_a_jacobian_are_linear_first():
 def test_stamps_hold_nanoseconds():
     assert c.time_message(1_500_000_001) == c.Time(sec=1, nanosec=500_000_001)
     assert c.seconds_of(c.time_message(2_250_000_000)) == 2.25
+
+
+def test_every_public_name_of_nodes_is_there_and_no_other():
+    import flexdyn_ros.nodes as nodes
+
+    assert all(getattr(nodes, name).__doc__ for name in nodes.__all__)
+    assert set(nodes.__all__) <= set(dir(nodes))
+    with pytest.raises(AttributeError, match="no attribute 'simulatr'"):
+        nodes.simulatr  # noqa: B018

@@ -8,9 +8,11 @@ pytest.importorskip("flexdyn_interfaces.srv")
 
 from rclpy.parameter import Parameter  # noqa: E402
 
-from flexdyn_ros.nodes.dynamics_server.node import DynamicsServer  # noqa: E402
-from flexdyn_ros.nodes.hydraulic_actuators.node import HydraulicActuators  # noqa: E402
-from flexdyn_ros.nodes.simulator.node import Simulator  # noqa: E402
+from flexdyn_ros.nodes import (  # noqa: E402
+    DynamicsServer,
+    HydraulicActuators,
+    Simulator,
+)
 
 
 def statuses(context, make, space, **parameters):

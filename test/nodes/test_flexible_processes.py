@@ -19,7 +19,7 @@ from visualization_msgs.msg import MarkerArray  # noqa: E402
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.msg import ExternalWrench, LinkDeflections  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import numbers_of  # noqa: E402
+from flexdyn_ros.nodes import numbers_of  # noqa: E402
 
 LATCHED = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 START = {"elbow_pitch": -0.4, "boom_1/bending_z/1": -0.05}

@@ -22,7 +22,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectory  # noqa: E402
 
 from flexdyn_interfaces.srv import Step  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of, seconds_of  # noqa: E402
+from flexdyn_ros.nodes import doubles, numbers_of, seconds_of  # noqa: E402
 
 Q0 = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.0])
 ROBOT = ["-p", "description_file:=seven_joint_arm"]

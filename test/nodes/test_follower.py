@@ -12,7 +12,7 @@ pytest.importorskip("flexdyn_interfaces.msg")
 from node_process import NodeProcess  # noqa: E402
 from pendulums import double_pendulum, wheel  # noqa: E402
 
-from flexdyn_ros.nodes.state_publisher.follower import Follower  # noqa: E402
+from flexdyn_ros.nodes import Follower  # noqa: E402
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import SetBool, Trigger  # noqa: E402
 
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import doubles  # noqa: E402
+from flexdyn_ros.nodes import doubles  # noqa: E402
 
 NAMES = [f"leg_{i}" for i in range(1, 7)]
 HOME = "/hydraulic_actuators"

@@ -16,9 +16,8 @@ from std_srvs.srv import Trigger  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicCommand  # noqa: E402
-from flexdyn_ros.nodes.hydraulic_actuators.node import HydraulicActuators  # noqa: E402
+from flexdyn_ros.nodes import HydraulicActuators, ParameterError  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import time_message  # noqa: E402
-from flexdyn_ros.nodes.ros.declaration import ParameterError  # noqa: E402
 from flexdyn_ros.nodes.simulator.extras.platform_drive import ForceGate, PlatformDrive  # noqa: E402
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters, steps_per_force  # noqa: E402
 from flexdyn_ros.simulation import Stepper  # noqa: E402

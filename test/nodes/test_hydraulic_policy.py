@@ -11,9 +11,9 @@ pytest.importorskip("flexdyn_interfaces.msg")
 from hydraulic_cylinders import cylinder  # noqa: E402
 
 from flexdyn_ros.description import read  # noqa: E402
+from flexdyn_ros.nodes import doubles  # noqa: E402
 from flexdyn_ros.nodes.hydraulic_actuators.inputs import HydraulicRanges  # noqa: E402
 from flexdyn_ros.nodes.hydraulic_actuators.policy import Actuation, Limits, ranges_of  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import doubles  # noqa: E402
 
 NAMES = tuple(f"leg_{i}" for i in range(1, 7))
 STALE_COMMAND, STALE_LEG_STATE, REJECTED, FAULT = 32, 64, 128, 32768

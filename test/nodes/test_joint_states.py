@@ -10,7 +10,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.serialization import deserialize_message  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
-from flexdyn_ros.nodes.simulator.node import Simulator  # noqa: E402
+from flexdyn_ros.nodes import Simulator  # noqa: E402
 
 
 @pytest.mark.parametrize("real_only", [False, True])

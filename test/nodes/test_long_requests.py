@@ -20,7 +20,7 @@ from rclpy.action import ActionClient  # noqa: E402
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.action import Simulate  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of  # noqa: E402
+from flexdyn_ros.nodes import doubles, numbers_of  # noqa: E402
 
 NODE = "/busy/dynamics_server"
 #: static deflections of so many states take half a minute

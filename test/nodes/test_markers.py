@@ -320,7 +320,8 @@ def test_a_rigid_robot_has_no_mesh():
 
 
 def test_settings_that_run_can_be_changed_and_no_others():
-    from flexdyn_ros.nodes.ros.declaration import ParameterError, check_changes
+    from flexdyn_ros.nodes import ParameterError
+    from flexdyn_ros.nodes.ros.declaration import check_changes
 
     change = SimpleNamespace(name="magnification", value=20.0)
     other = SimpleNamespace(name="frame_prefix", value="x")

@@ -23,7 +23,7 @@ from std_srvs.srv import Trigger  # noqa: E402
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.msg import DynamicsState, WheelStates  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import numbers_of  # noqa: E402
+from flexdyn_ros.nodes import numbers_of  # noqa: E402
 
 START = {"base/z": 0.21, "shoulder": 1.3, "elbow": 0.2}
 

@@ -15,9 +15,9 @@ from rclpy.parameter import Parameter  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
+from flexdyn_ros.nodes import Simulator  # noqa: E402
 from flexdyn_ros.nodes.ros import managed  # noqa: E402
 from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR, Outbox  # noqa: E402
-from flexdyn_ros.nodes.simulator.node import Simulator  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import Recorder  # noqa: E402
 from flexdyn_ros.simulation import records  # noqa: E402
 

@@ -10,8 +10,12 @@ from geometry_msgs.msg import Pose, Twist  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import ExternalWrench  # noqa: E402
-from flexdyn_ros.nodes.dynamics_server.services import SERVICES, answer  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of  # noqa: E402
+from flexdyn_ros.nodes import (  # noqa: E402
+    SERVICES,
+    doubles,
+    numbers_of,
+)
+from flexdyn_ros.nodes.dynamics_server.services import answer  # noqa: E402
 
 BY_NAME = {service.name: service for service in SERVICES}
 

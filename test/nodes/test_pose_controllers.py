@@ -22,7 +22,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectoryPoint as PosePoint  # noq
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import DynamicsState, HydraulicState  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import numbers_of  # noqa: E402
+from flexdyn_ros.nodes import numbers_of  # noqa: E402
 
 PRESSED = '<pressure area="2e-4" time_constant="0" maximum="6e5"/></section>'
 #: length changes in which the soft arm begins [m]

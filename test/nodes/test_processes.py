@@ -31,8 +31,11 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.msg import DynamicsState, Energy, ExternalWrench  # noqa: E402
-from flexdyn_ros.nodes.dynamics_server.services import SERVICES  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of  # noqa: E402
+from flexdyn_ros.nodes import (  # noqa: E402
+    SERVICES,
+    doubles,
+    numbers_of,
+)
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 Q0 = [0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.0]

@@ -11,7 +11,8 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
 
 from flexdyn_ros.errors import FlexdynError  # noqa: E402
-from flexdyn_ros.nodes.ros.publisher import _type_of, publish  # noqa: E402
+from flexdyn_ros.nodes import publish  # noqa: E402
+from flexdyn_ros.nodes.ros.publisher import _type_of  # noqa: E402
 
 
 @pytest.fixture

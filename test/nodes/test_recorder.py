@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import yaml
 
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(1200)]
 pytest.importorskip("rclpy")
@@ -18,12 +19,13 @@ pytest.importorskip("mcap")
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from node_process import Client, NodeProcess  # noqa: E402
 from pendulums import double_pendulum  # noqa: E402
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from flexdyn_interfaces.srv import Step  # noqa: E402
 from flexdyn_ros import Trajectory  # noqa: E402
-from flexdyn_ros.nodes.ros.declaration import ParameterError  # noqa: E402
+from flexdyn_ros.nodes import ParameterError  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import Recorder  # noqa: E402
 from flexdyn_ros.simulation import (  # noqa: E402
     Bag,
@@ -210,3 +212,26 @@ def test_a_clock_on_a_topic_of_its_own_is_not_recorded(tmp_path):
     assert len(published) == 1
     assert not recorder.failure
     assert not [topic for topic, _ in records(tmp_path / "clock.mcap") if "clock" in topic]
+
+
+def test_a_recording_tells_the_quality_of_service_of_its_publishers(tmp_path):
+    from mcap.reader import make_reader
+
+    recorder = Recorder(str(tmp_path / "qos.mcap"), double_pendulum())
+    lossy = QoSProfile(depth=3, reliability=ReliabilityPolicy.BEST_EFFORT)
+    latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    for topic, qos in (("/plain", 100), ("/lossy", lossy), ("/latched", latched)):
+        publisher = SimpleNamespace(topic_name=topic, is_activated=True, publish=lambda message: None)
+        made = recorder.maker(lambda *_, publisher=publisher: publisher)(JointState, topic, qos)
+        made.publish(JointState())
+    recorder.close()
+    with (tmp_path / "qos.mcap").open("rb") as file:
+        channels = make_reader(file).get_summary().channels.values()
+    found = {c.topic: yaml.safe_load(c.metadata["offered_qos_profiles"])[0] for c in channels}
+    known = {
+        topic: tuple(qos[key] for key in ("depth", "reliability", "durability"))
+        for topic, qos in found.items()
+    }
+    assert known["/plain"] == (100, "reliable", "volatile")
+    assert known["/lossy"] == (3, "best_effort", "volatile")
+    assert known["/latched"] == (1, "reliable", "transient_local")

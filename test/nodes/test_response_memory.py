@@ -12,11 +12,15 @@ pytest.importorskip("flexdyn_interfaces.srv")
 from rclpy.type_support import check_for_type_support  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
+from flexdyn_ros.nodes import (  # noqa: E402
+    SERVICES,
+    doubles,
+    plain,
+)
 from flexdyn_ros.nodes.dynamics_server.response_memory import LargeResponse, Memory, layout, request_id  # noqa: E402
-from flexdyn_ros.nodes.dynamics_server.services import SERVICES, answering  # noqa: E402
+from flexdyn_ros.nodes.dynamics_server.services import answering  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.slices import done_at_once  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import doubles, poses_from_matrices, quaternion_of, quaternions_of  # noqa: E402
-from flexdyn_ros.nodes.ros.message_values import plain  # noqa: E402
+from flexdyn_ros.nodes.ros.conversions import poses_from_matrices, quaternion_of, quaternions_of  # noqa: E402
 
 #: services whose responses hold arrays of samples
 BY_NAME = {service.name: service for service in SERVICES}

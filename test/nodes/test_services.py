@@ -13,8 +13,13 @@ import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces import srv  # noqa: E402
 from flexdyn_interfaces.action import Simulate  # noqa: E402
 from flexdyn_interfaces.msg import ExternalWrench  # noqa: E402
-from flexdyn_ros.nodes.dynamics_server.services import SERVICES, answer  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import doubles, matrix_from_pose, numbers_of  # noqa: E402
+from flexdyn_ros.nodes import (  # noqa: E402
+    SERVICES,
+    doubles,
+    matrix_from_pose,
+    numbers_of,
+)
+from flexdyn_ros.nodes.dynamics_server.services import answer  # noqa: E402
 
 BY_NAME = {service.name: service for service in SERVICES}
 ROBOTS = {}

@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from flexdyn_interfaces.srv import Step  # noqa: E402
-from flexdyn_ros.nodes.simulator.node import Simulator  # noqa: E402
+from flexdyn_ros.nodes import Simulator  # noqa: E402
 
 
 def test_a_command_that_the_executor_has_not_seen_yet_acts_in_the_next_step():

@@ -25,7 +25,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectory
 import flexdyn_ros
 from flexdyn_interfaces.msg import HydraulicState
 from flexdyn_interfaces.srv import ForwardKinematics, GetState, MassMatrix, Modes
-from flexdyn_ros.cli.main import app
+from flexdyn_ros.cli import app
 
 pytestmark = [pytest.mark.ros, pytest.mark.timeout(900)]
 ROOT = Path(__file__).parents[2]

@@ -5,8 +5,7 @@ import pytest
 from flexible_robots import bent_state, branched, cantilever
 
 import flexdyn_ros
-from flexdyn_ros.simulation import Stepper
-from flexdyn_ros.simulation.steps.stepper import OK
+from flexdyn_ros.simulation import OK, Stepper
 
 #: a steel link of 0.5 m whose only mode, with the joints free, is above 1 kHz
 STIFF_LINK = """

@@ -6,8 +6,7 @@ from models import HUMANOID, PANDA, QUADRUPED, real_robot
 from pendulums import Verbs, double_pendulum, tumbler, wheel
 
 import flexdyn_ros
-from flexdyn_ros.simulation import Stepper
-from flexdyn_ros.simulation.steps.stepper import OK
+from flexdyn_ros.simulation import OK, Stepper
 
 ORDERS = {"semi_implicit_euler": 1, "rosenbrock": 2, "rk4": 4}
 START = {"double_pendulum": ([2.0, 1.0], [0.0, 0.0])}

@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
+from flexdyn_ros import Trajectory, simulate
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.families.stewart.kernels.steps import ACTUATOR_PARAMETERS, ACTUATOR_STATES
-from flexdyn_ros.simulation import FusedHydraulics, Stepper, ValveOpenings
-from flexdyn_ros.simulation.simulate import simulate
-from flexdyn_ros.simulation.steps.stepper import OK
-from flexdyn_ros.simulation.trajectory import Trajectory
+from flexdyn_ros.simulation import OK, FusedHydraulics, Stepper, ValveOpenings
 
 REST = np.zeros(6)
 

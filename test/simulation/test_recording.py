@@ -17,7 +17,7 @@ import flexdyn_ros
 from flexdyn_ros import Trajectory
 from flexdyn_ros.errors import DimensionError, StateError
 from flexdyn_ros.simulation import Bag, recorded_robot, records
-from flexdyn_ros.simulation.recordings.recorded_types import JOINT_STATES, OUR_MESSAGES, STATE, definition
+from flexdyn_ros.simulation.recordings.recorded_types import JOINT_STATES, STATE, definition
 
 pytest.importorskip("mcap")
 highlevel = pytest.importorskip("rosbags.highlevel")
@@ -150,11 +150,15 @@ def test_deflections_are_recorded_at_their_own_rate(tmp_path):
             assert np.array_equal(link.axial_forces, expected[link.link].axial_force)
 
 
-@pytest.mark.parametrize("name", sorted(OUR_MESSAGES))
-def test_definitions_are_those_of_the_interface_package(name):
-    own = (ROOT / "flexdyn_interfaces" / "msg" / f"{name.rpartition('/')[2]}.msg").read_text()
-    lines = (re.sub(r"#.*", "", line).split() for line in own.splitlines())
-    assert [line.split() for line in OUR_MESSAGES[name].splitlines() if line] == [x for x in lines if x]
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "flexdyn_interfaces" / "msg").glob("*.msg")), ids=lambda x: x.stem
+)
+def test_definitions_are_those_of_the_interface_package(file):
+    text, _ = definition(f"flexdyn_interfaces/msg/{file.stem}")
+    own = [re.sub(r"#.*", "", line).split() for line in file.read_text().splitlines()]
+    fields = text.partition("\n===")[0].replace("flexdyn_interfaces/", "")
+    found = [line.split() for line in fields.splitlines()]
+    assert [x for x in found if x] == [x for x in own if x]
 
 
 def test_hashes_of_types_are_those_of_ros():

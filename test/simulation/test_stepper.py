@@ -8,8 +8,7 @@ from pendulums import Verbs, double_pendulum, tumbler, wheel
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.numerics.stepping.memory import StepMemory, step_sizes
-from flexdyn_ros.simulation import Stepper
-from flexdyn_ros.simulation.steps.stepper import DIVERGED, NOT_FINITE, OK
+from flexdyn_ros.simulation import DIVERGED, NOT_FINITE, OK, Stepper
 
 LIMITED = '<limit lower="-0.5" upper="0.5" effort="2" velocity="10"/>'
 

@@ -524,8 +524,8 @@ def test_messages_that_the_guard_knows_are_messages_of_the_library():
 def test_the_command_passes_hosts_on(monkeypatch):
     from typer.testing import CliRunner
 
+    from flexdyn_ros.cli import app
     from flexdyn_ros.cli import view as command
-    from flexdyn_ros.cli.main import app
 
     given = {}
 
@@ -545,7 +545,7 @@ def test_the_command_passes_hosts_on(monkeypatch):
 def test_a_wrong_name_is_told_by_the_command():
     from typer.testing import CliRunner
 
-    from flexdyn_ros.cli.main import app
+    from flexdyn_ros.cli import app
 
     done = CliRunner().invoke(app, ["view", "seven_joint_arm", "--still", "--allow-host", "http://robot"])
     assert done.exit_code != 0

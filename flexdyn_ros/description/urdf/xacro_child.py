@@ -24,6 +24,7 @@ import re
 import resource
 import signal
 import sys
+from collections import UserDict
 from typing import Any
 
 #: events of the interpreter that are refused, by their beginning
@@ -91,7 +92,7 @@ class Inputs:
             self._reading = False
 
 
-class Environment(dict):
+class Environment(UserDict):
     """The user's environment, which notes what is read."""
 
     def __init__(self, values: dict[str, str], inputs: Inputs) -> None:
@@ -99,32 +100,16 @@ class Environment(dict):
         self._inputs = inputs
 
     def __getitem__(self, name: str) -> str:
-        self._inputs.variables[name] = super().get(name)
-        return super().__getitem__(name)
-
-    def get(self, name: str, default: Any = None) -> Any:
-        self._inputs.variables[name] = super().get(name)
-        return super().get(name, default)
+        self._inputs.variables[name] = self.data.get(name)
+        return self.data[name]
 
     def __contains__(self, name: object) -> bool:
-        self._inputs.variables[str(name)] = super().get(str(name))
-        return super().__contains__(name)
+        self._inputs.variables[str(name)] = self.data.get(str(name))
+        return name in self.data
 
     def __iter__(self) -> Any:
         self._inputs.known = False
         return super().__iter__()
-
-    def keys(self) -> Any:
-        self._inputs.known = False
-        return super().keys()
-
-    def items(self) -> Any:
-        self._inputs.known = False
-        return super().items()
-
-    def values(self) -> Any:
-        self._inputs.known = False
-        return super().values()
 
 
 class Board:

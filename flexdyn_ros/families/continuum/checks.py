@@ -9,22 +9,12 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.description.elements.joints import PRESET_ORIGINS, PRESETS, Section
+from flexdyn_ros.description.language.vocabulary import rule_of
 
 __all__ = ["check_arm"]
 
-_UNITS = {
-    "length": "m",
-    "radius": "m",
-    "disc_radius": "m",
-    "mass": "kg",
-    "stiffness": "N/m",
-    "damping": "N s/m",
-    "lower": "m",
-    "upper": "m",
-    "limit_stiffness": "N/m",
-    "limit_damping": "N s/m",
-    "bending_stiffness": "N m/rad2",
-}
+#: of the numbers of a section
+_UNITS = {attribute.name: attribute.unit for attribute in rule_of(Section).attributes if attribute.unit}
 
 
 def check_arm(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -14,6 +14,7 @@ from math import inf
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action import CancelResponse
 from rclpy.task import Future
@@ -228,8 +229,7 @@ class FollowJointTrajectoryAction:
 
 
 def _point(positions: np.ndarray, velocities: np.ndarray, since: float) -> Any:
-    point = JointTrajectoryPoint(positions=doubles(positions), velocities=doubles(velocities))
-    seconds = int(since)
-    point.time_from_start.sec = seconds
-    point.time_from_start.nanosec = int(1e9 * (since - seconds))
-    return point
+    time = Duration(sec=int(since), nanosec=int(1e9 * (since % 1.0)))
+    return JointTrajectoryPoint(
+        positions=doubles(positions), velocities=doubles(velocities), time_from_start=time
+    )

@@ -43,8 +43,7 @@ def robot_of(robots: Mapping[str, Any], name: str) -> Any:
     RequestError, UnknownNameError
     """
     if name:
-        if name not in robots:
-            raise UnknownNameError("robot", name, robots)
+        UnknownNameError.check("robot", name, robots)
         return robots[name]
     if len(robots) != 1:
         raise RequestError(f"robot is empty, expected one of {', '.join(robots)}")

@@ -22,19 +22,8 @@ from flexdyn_ros.nodes.ros.conversions import doubles, poses_from_matrices, quat
 
 __all__ = ["LargeResponse", "Memory", "PoseRows", "Rows", "layout", "request_id", "send"]
 
-_SCALARS = {
-    "boolean": "u1",
-    "octet": "u1",
-    "uint8": "u1",
-    "int8": "i1",
-    "uint16": "u2",
-    "int16": "i2",
-    "uint32": "u4",
-    "int32": "i4",
-    "uint64": "u8",
-    "int64": "i8",
-    "float": "f4",
-    "double": "f8",
+_SCALARS = {"boolean": "u1", "octet": "u1", "float": "f4", "double": "f8"} | {
+    f"{kind}int{8 * size}": f"{kind or 'i'}{size}" for kind in ("", "u") for size in (1, 2, 4, 8)
 }
 #: rosidl_runtime_c__String and every sequence
 _HEAD = np.dtype([("data", "u8"), ("size", "u8"), ("capacity", "u8")], align=True)

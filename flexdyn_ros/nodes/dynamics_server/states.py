@@ -90,8 +90,7 @@ def read_payload(robot: Any, request: Any) -> tuple[str, float, np.ndarray, np.n
     ------
     RequestError, UnknownNameError
     """
-    if request.frame not in robot.frame_names:
-        raise UnknownNameError("frame", request.frame, robot.frame_names)
+    UnknownNameError.check("frame", request.frame, robot.frame_names)
     i = request.inertia
     com = np.array([request.com.x, request.com.y, request.com.z])
     inertia = np.array([[i.ixx, i.ixy, i.ixz], [i.ixy, i.iyy, i.iyz], [i.ixz, i.iyz, i.izz]])

@@ -141,7 +141,7 @@ class HydraulicActuators(ManagedNode):
                 self._send(True)
                 return
         elif self._stamp is not None and stamp <= self._stamp:
-            self._actuation.go_back()
+            self._actuation.start_over()
             self._forget_time()
         now = stamp[0] + 1e-9 * stamp[1]
         if not self._actuation.take_leg_state(message, now):

@@ -106,9 +106,10 @@ class Actuation:
     counters: Counters = field(default_factory=Counters)
 
     def __post_init__(self) -> None:
-        self._start_over()
+        self.start_over()
 
-    def _start_over(self) -> None:
+    def start_over(self) -> None:
+        """Forget everything, as when the clock went back."""
         n = len(self.hydraulics.names)
         self.cylinders: Cylinders | None = None
         self._order: HydraulicOrder | None = None
@@ -152,10 +153,6 @@ class Actuation:
         self.counters.last_rejection = str(error)
         return False
 
-    def go_back(self) -> None:
-        """The clock went back: everything starts over."""
-        self._start_over()
-
     @property
     def seen(self) -> tuple[np.ndarray, np.ndarray]:
         """Lengths and rates that the last leg state gave."""
@@ -194,7 +191,7 @@ class Actuation:
         forces, lengths = self._forces, self._lengths
         if self.cylinders is not None and np.isfinite(self.cylinders["force"]).all():
             forces = self.cylinders["force"].copy()
-        self._start_over()
+        self.start_over()
         if lengths is not None:
             self._fill(forces, lengths)
 
@@ -218,7 +215,7 @@ class Actuation:
         """
         last, self._last_tick = self._last_tick, now
         if last is not None and now < last:
-            self._start_over()
+            self.start_over()
             self._last_tick = now
             return False
         if last is None or self.is_waiting:

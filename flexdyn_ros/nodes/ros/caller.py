@@ -61,8 +61,7 @@ def call(name: str, fields: Mapping[str, Any], namespace: str = "", timeout: flo
     """
     node_name, _, service = name.rpartition("/")
     known = types()
-    if service not in known:
-        raise UnknownNameError("service", service, known)
+    UnknownNameError.check("service", service, known)
     request = known[service].Request()
     try:
         fill(request, fields)

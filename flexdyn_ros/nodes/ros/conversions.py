@@ -234,19 +234,8 @@ def rows_of_jacobian(J: np.ndarray) -> np.ndarray:
 
 def coordinate_message(c: Any) -> CoordinateMsg:
     """Coordinate message of a robot's coordinate."""
-    return CoordinateMsg(
-        name=c.name,
-        kind=c.kind,
-        unit=c.unit,
-        position_index=c.q_index,
-        velocity_index=c.v_index,
-        actuated=c.actuated,
-        prescribed=c.prescribed,
-        lower=c.lower,
-        upper=c.upper,
-        velocity_limit=c.velocity_limit,
-        effort_limit=c.effort_limit,
-    )
+    own = {name: getattr(c, name) for name in CoordinateMsg.get_fields_and_field_types() if hasattr(c, name)}
+    return CoordinateMsg(position_index=c.q_index, velocity_index=c.v_index, **own)
 
 
 def dynamics_state(robot: Any, stamp: Time, arrays: Mapping[str, np.ndarray]) -> DynamicsState:

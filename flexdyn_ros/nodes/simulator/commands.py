@@ -200,7 +200,6 @@ class CommandBook:
             path = read_path(message, self._rows, sim_time, q[self.positions], v)
         except TrajectoryError as error:
             raise self.refuse(str(error)) from error
-        here = q[self.positions[path.rows]]
         with self._lock:
             before = self._command.path
             kept = self._command.without_path()
@@ -210,12 +209,8 @@ class CommandBook:
                 kept = kept.with_rows(rest, **self._safety("hold", rest, q))
                 self.turns[rest] += 1
             self._command = replace(
-                kept.with_rows(
-                    path.rows, position=here, velocity=0.0, has_position=True, has_velocity=True,
-                    has_effort=False, compensate=True, sim_time=inf, wall_time=inf, meant_for=inf,
-                ),
-                path=path,
-            )  # fmt: skip
+                kept.with_rows(path.rows, **self._safety("hold", path.rows, q)), path=path
+            )
         self._note_acceptance(path.rows)
         return path
 
@@ -372,12 +367,7 @@ class CommandBook:
 
     def _finish(self, command: Command, path: JointPath) -> None:
         position, _, effort = path.at(path.end)
-        values: dict[str, Any] = {
-            "position": position,
-            "velocity": 0.0,
-            "has_position": True,
-            "has_velocity": True,
-        }
+        values = {"position": position, "velocity": 0.0, "has_position": True, "has_velocity": True}
         if effort is not None:
             values |= {"effort": effort, "has_effort": True}
         held = replace(command.without_path().with_rows(path.rows, **values), path=None)

@@ -10,6 +10,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 
@@ -84,7 +85,7 @@ class Recorder:
         def make_recorded(kind: Any, topic: str, qos: Any) -> Any:
             publisher = make(kind, topic, qos)
             if kind not in LEFT_OUT:
-                self._listen(publisher, kind)
+                self._listen(publisher, kind, qos if isinstance(qos, QoSProfile) else QoSProfile(depth=qos))
             return publisher
 
         return make_recorded
@@ -101,8 +102,14 @@ class Recorder:
                 self._fail(error)
         atexit.unregister(self.close)
 
-    def _listen(self, publisher: Any, kind: Any) -> None:
-        channel = self._bag.channel(publisher.topic_name, _type_name(kind))
+    def _listen(self, publisher: Any, kind: Any, qos: QoSProfile) -> None:
+        channel = self._bag.channel(
+            publisher.topic_name,
+            _type_name(kind),
+            latched=qos.durability == DurabilityPolicy.TRANSIENT_LOCAL,
+            depth=qos.depth,
+            reliable=qos.reliability != ReliabilityPolicy.BEST_EFFORT,
+        )
         publish = publisher.publish
 
         def publish_and_record(message: Any) -> None:

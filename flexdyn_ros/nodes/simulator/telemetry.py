@@ -163,15 +163,8 @@ class Telemetry:
     def _publish_slow(self) -> None:
         s, robot, stamp = self._simulation.stepper, self._simulation.robot, self.stamp()
         energy = s.energy()
-        message = Energy(
-            robot=robot.name,
-            kinetic=float(energy.kinetic),
-            gravity=float(energy.gravity),
-            elastic=float(energy.elastic),
-            total=float(energy.total),
-            work=float(s.work),
-            dissipated=float(s.dissipated),
-        )
+        parts = {**energy._asdict(), "total": energy.total, "work": s.work, "dissipated": s.dissipated}
+        message = Energy(robot=robot.name, **{part: float(x) for part, x in parts.items()})
         message.header.stamp, message.header.frame_id = stamp, "world"
         self._energy.publish(message)
         for extra in self.extras:

@@ -71,7 +71,7 @@ class DeflectionReader:
         except Exception as error:  # noqa: BLE001  bytes of anyone: whatever the middleware runs into
             raise ValueError(f"no LinkDeflections message: {error}") from None
         for link in message.links:
-            if any(len(getattr(link, field)) != len(link.stations) for field in _ARRAYS):
+            if any(len(getattr(link, field)) != len(link.stations) for _, field, _ in DEFLECTION_PARTS):
                 count = len(link.stations)
                 raise ValueError(f"link {link.link!r} has arrays of other lengths than its {count} stations")
         links = [(m.link, m.frame_id, m.length, np.array(m.stations)) for m in message.links]
@@ -82,15 +82,11 @@ class DeflectionReader:
         self._links = [_bent(layout, room, n, *link) for n, link in enumerate(links)]
 
 
-#: fields of a LinkDeflection with an entry for each station
-_ARRAYS = ("displacements", "rotations", "curvatures", "strains", "moments", "axial_forces")
-
-
 def _bent(
     layout: Layout, data: np.ndarray, number: int, link: str, frame: str, length: float, stations: np.ndarray
 ) -> Bent:
     parts = {}
-    for part, width in DEFLECTION_PARTS:
+    for part, _, width in DEFLECTION_PARTS:
         if part in Bent._fields:
             values = layout.view(data, f"{number}/{part}")
             parts[part] = values if width == 1 else values.reshape(-1, width)

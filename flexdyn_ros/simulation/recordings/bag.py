@@ -27,9 +27,9 @@ LARGEST_CHUNK = 1 << 26
 #: of a record that is kept, beside its data
 OVERHEAD = 100
 
-_QOS = """- history: {history}
+_QOS = """- history: keep_last
   depth: {depth}
-  reliability: reliable
+  reliability: {reliability}
   durability: {durability}
   deadline:
     sec: 9223372036
@@ -74,7 +74,9 @@ class Bag:
         self._file = Path(path).open("wb")  # noqa: SIM115  closed by close()
         self._writer = ChunkWriter(self._file, profile="ros2", library="flexdyn_ros", chunk_size=chunk_size)
 
-    def channel(self, topic: str, kind: str, *, latched: bool = False) -> int:
+    def channel(
+        self, topic: str, kind: str, *, latched: bool = False, depth: int = 10, reliable: bool = True
+    ) -> int:
         """Number of the channel of a topic, made at its first use.
 
         Parameters
@@ -85,13 +87,18 @@ class Bag:
             Type of the messages, as in "sensor_msgs/msg/JointState".
         latched : bool
             Whether players are to publish it for subscribers that come later.
+        depth, reliable : int, bool
+            Of the publisher: how many messages it keeps, and whether it sends what was lost again.
         """
         if topic not in self._channels:
             text, fingerprint = definition(kind)
             if kind not in self._schemas:
                 self._schemas[kind] = self._writer.register_schema(kind, "ros2msg", text.encode())
-            durability = "transient_local" if latched else "volatile"
-            qos = _QOS.format(history="keep_last", depth=1 if latched else 10, durability=durability)
+            qos = _QOS.format(
+                depth=depth,
+                reliability="reliable" if reliable else "best_effort",
+                durability="transient_local" if latched else "volatile",
+            )
             self._channels[topic] = self._writer.register_channel(
                 topic,
                 "cdr",

@@ -40,8 +40,10 @@ STATE_TOPIC, ENERGY_TOPIC = "/simulator/state", "/simulator/energy"
 #: names of the metadata records: of the robot, of how the run ended
 ROBOT_NOTE, RUN_NOTE = "flexdyn_robot", "flexdyn_run"
 ENERGY_PARTS = ("kinetic", "gravity", "elastic", "total", "work", "dissipated")
+#: fields of a Deflection and of a LinkDeflection that have an entry for each station, and its numbers
 DEFLECTION_PARTS = (
-    ("displacement", 3), ("rotation", 3), ("curvature", 3), ("strain", 1), ("moment", 3), ("axial_force", 1),
+    ("displacement", "displacements", 3), ("rotation", "rotations", 3), ("curvature", "curvatures", 3),
+    ("strain", "strains", 1), ("moment", "moments", 3), ("axial_force", "axial_forces", 1),
 )  # fmt: skip
 #: samples whose messages are made at once
 BLOCK = 2000
@@ -112,7 +114,7 @@ def note_robot(bag: Bag, robot: Robot, stamps: np.ndarray | None = None) -> None
     if expanded is not None:
         texts["/expanded/robot_description"] = expanded.urdf
     for topic, text in texts.items():
-        channel = bag.channel(topic, TEXT, latched=True)
+        channel = bag.channel(topic, TEXT, latched=True, depth=1)
         bag.write(channel, Layout().text(text).messages(stamps, {})[0].tobytes(), int(stamps[0]))
     bag.note(ROBOT_NOTE, _robot_note(robot))
 
@@ -138,7 +140,7 @@ def deflection_layout(frame: str, robot: str, links: Sequence[tuple[str, str, fl
     layout = Layout().header(frame).text(robot).count(len(links))
     for n, (link, own, length, stations) in enumerate(links):
         layout.text(link).text(own).constants(np.array([length]), sequence=False).constants(stations)
-        for part, width in DEFLECTION_PARTS:
+        for part, _, width in DEFLECTION_PARTS:
             layout.doubles(f"{n}/{part}", len(stations), width=width)
     return layout
 
@@ -219,7 +221,9 @@ def _deflection_rows(robot: Robot, found: dict[str, Any], stamps: np.ndarray) ->
     frames = bending_frames(robot.description)
     links = [(link, *frames[link], d.station) for link, d in found.items()]
     numbers = {
-        f"{n}/{part}": getattr(d, part) for n, d in enumerate(found.values()) for part, _ in DEFLECTION_PARTS
+        f"{n}/{part}": getattr(d, part)
+        for n, d in enumerate(found.values())
+        for part, _, _ in DEFLECTION_PARTS
     }
     return deflection_layout("world", robot.name, links).messages(stamps, numbers)
 

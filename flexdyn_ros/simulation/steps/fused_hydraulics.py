@@ -61,8 +61,7 @@ class FusedHydraulics:
 
     @mode.setter
     def mode(self, mode: str) -> None:
-        if mode not in _MODES:
-            raise UnknownNameError("mode", mode, tuple(_MODES))
+        UnknownNameError.check("mode", mode, tuple(_MODES))
         self._memory[steps.MODE] = _MODES[mode]
         self._stepper.use_actuators(mode != "direct")
         self._memory[steps.IS_STAGGERED] = float(self._stepper.method == "staggered")

@@ -133,15 +133,13 @@ class Stepper:
                 f"robot {robot.name!r} has no compiled steps with this formulation; flexdyn_ros.simulate "
                 "moves it by dop853, bdf, radau, lsoda, rk4 or semi_implicit_euler"
             )
-        if method != "auto" and method not in METHODS:
-            raise UnknownNameError("method", method, ("auto", *METHODS))
+        UnknownNameError.check("method", method, ("auto", *METHODS))
         if method == "staggered" and motion.actuators is None:
             raise UnsupportedError(
                 f"robot {robot.name!r} has no actuators with states of their own, which the method staggered "
                 "moves; platforms with hydraulics have"
             )
-        if limits not in ("report", "spring"):
-            raise UnknownNameError("value of limits", limits, ("report", "spring"))
+        UnknownNameError.check("value of limits", limits, ("report", "spring"))
         if not (isfinite(dt) and dt > 0.0):
             raise StateError(f"dt is {dt}, expected a positive number of seconds")
         self.robot, self.dt = robot, float(dt)
@@ -238,7 +236,7 @@ class Stepper:
         (numerics/stepping/defect.py); that costs several energies a step."""
         self._books = self.method in BOOKED
         if self._books:
-            self._workspace.book_defects()
+            self._workspace.header[at.S_DEFECT] = 1
 
     @property
     def any_saturated(self) -> bool:
@@ -256,7 +254,7 @@ class Stepper:
     def ask_at_every_evaluation(self, address: int) -> None:
         """Address of a C function (t, q, v) that writes what follows time and state
         (numerics/stepping/table.py: PROVIDE); 0: none."""
-        self._workspace.set_provider(address)
+        self._workspace.header[at.S_PROVIDE] = address
 
     def set_efforts(self, tau: np.ndarray) -> None:
         """Commanded effort (nu,) from now on [N m, N]."""
@@ -407,7 +405,7 @@ class Stepper:
                 explicit = rate * self.dt <= EXPLICIT_REACH
             name = "rk4" if explicit else "rosenbrock"
         self.method = name
-        self._workspace.set_method(METHODS[name])
+        self._workspace.header[at.S_METHOD] = METHODS[name]
 
 
 def _watched(array: np.ndarray) -> np.ndarray:

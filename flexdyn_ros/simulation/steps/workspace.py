@@ -24,6 +24,11 @@ class Workspace:
         Of that robot.
     saturate, stops : bool
         Whether efforts are clipped to their limits and joint stops act.
+
+    Attributes
+    ----------
+    header : array of int
+        Numbers and addresses in the order of numerics/stepping/memory.py, S_NQ and on.
     """
 
     def __init__(self, robot: Robot, motion: Motion, *, saturate: bool, stops: bool) -> None:
@@ -39,8 +44,8 @@ class Workspace:
         self.saturated, self.at_stop = self._ints[nu : 2 * nu], self._ints[2 * nu : 3 * nu]
         self._describe(robot, bodies)
         self.stops = stops
-        self._header = np.zeros(at.STEP_HEADER, dtype=np.int64)
-        self._header[[at.S_NQ, at.S_NV, at.S_NU, at.S_SATURATE, at.S_STOPS, at.S_FREE]] = (
+        self.header = np.zeros(at.STEP_HEADER, dtype=np.int64)
+        self.header[[at.S_NQ, at.S_NV, at.S_NU, at.S_SATURATE, at.S_STOPS, at.S_FREE]] = (
             nq,
             nv,
             nu,
@@ -48,13 +53,13 @@ class Workspace:
             stops,
             len(bodies),
         )
-        self._header[[at.S_FLOATS, at.S_INTS]] = self._floats.ctypes.data, self._ints.ctypes.data
-        self.address = int(self._header.ctypes.data)
+        self.header[[at.S_FLOATS, at.S_INTS]] = self._floats.ctypes.data, self._ints.ctypes.data
+        self.address = int(self.header.ctypes.data)
         for name in ("effort_limit", "lower", "upper"):
             self[name][:] = getattr(motion, name)
         self["v_bound"][:] = inf
         self.actuators = np.zeros(1) if motion.actuators is None else motion.actuators()
-        self._header[at.S_ACTUATOR] = self.actuators.ctypes.data
+        self.header[at.S_ACTUATOR] = self.actuators.ctypes.data
         self.set_motion(motion)
         self.set_wrenches(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 6)))
 
@@ -84,33 +89,21 @@ class Workspace:
     def set_motion(self, motion: Motion) -> None:
         """Take the functions and the model of a motion, with fresh work memory (not prepared)."""
         self.motion, self._table, self._work = motion, motion.table(), np.zeros(motion.work_size)
-        self._header[at.S_ROBOT] = motion.robot
-        self._header[[at.S_TABLE, at.S_WORK]] = self._table.ctypes.data, self._work.ctypes.data
+        self.header[at.S_ROBOT] = motion.robot
+        self.header[[at.S_TABLE, at.S_WORK]] = self._table.ctypes.data, self._work.ctypes.data
 
     def refresh_lag(self) -> None:
         """Forget the forces of actuators that lag behind their commands."""
         if self.motion.lag is not None:
             self.actuators[:] = self.motion.lag.memory()
 
-    def set_provider(self, address: int) -> None:
-        """C function that is called before every evaluation; 0: none."""
-        self._header[at.S_PROVIDE] = address
-
-    def book_defects(self) -> None:
-        """Let steps book the energy that they take by themselves."""
-        self._header[at.S_DEFECT] = 1
-
-    def set_method(self, method: int) -> None:
-        """Choose among the methods of numerics/stepping/memory.py."""
-        self._header[at.S_METHOD] = method
-
     def set_wrenches(self, bodies: np.ndarray, points: np.ndarray, wrenches: np.ndarray) -> None:
         """Bodies (k,), points in them (k, 3) and wrenches (k, 6) in world axes."""
         bodies = np.ascontiguousarray(bodies, dtype=np.int64)
         loads = np.concatenate([points.ravel(), wrenches.ravel()])
-        self._header[at.S_WRENCHES] = 0
-        self._header[[at.S_BODIES, at.S_LOADS]] = bodies.ctypes.data, loads.ctypes.data
-        self._header[at.S_WRENCHES] = bodies.size
+        self.header[at.S_WRENCHES] = 0
+        self.header[[at.S_BODIES, at.S_LOADS]] = bodies.ctypes.data, loads.ctypes.data
+        self.header[at.S_WRENCHES] = bodies.size
         self._bodies, self._loads = bodies, loads
 
 

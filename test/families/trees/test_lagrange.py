@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from flexdyn_ros import load
 from flexdyn_ros.families.trees.lagrange.model import build_lagrange, equations
 from flexdyn_ros.families.trees.rigid.model import build_tree
-from flexdyn_ros.loading import load
 
 MIXED = """
 <robot name="mixed">

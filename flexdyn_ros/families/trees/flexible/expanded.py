@@ -110,24 +110,14 @@ class FlexibleSegments:
         self, links: tuple[_Shapes, ...], names: tuple[str, ...], columns: tuple[np.ndarray, np.ndarray]
     ) -> None:
         self.names = names
-        once, linear, twice, quadratic = [], [], [], []
-        first = 0
-        for link in links:
-            rows, values = link.once(first)
-            once.append(rows)
-            linear.append(values)
-            rows, values = link.twice(first)
-            twice.append(rows)
-            quadratic.append(values)
-            first += len(link.linear)
+        *firsts, self._frames = np.cumsum([0, *(len(link.linear) for link in links)]).tolist()
+        placed = list(zip(links, firsts, strict=True))
+        once = zip(*(link.once(first) for link, first in placed), strict=True)
+        twice = zip(*(link.twice(first) for link, first in placed), strict=True)
         self._terms = (
-            np.concatenate(once),
-            np.concatenate(linear),
-            np.concatenate(twice),
-            np.concatenate(quadratic),
+            *map(np.concatenate, (*once, *twice)),
             np.stack(columns, axis=1).astype(np.int64),
         )
-        self._frames = first
 
     def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions and velocities (..., k) [m, rad, per s] for q (..., nq), v (..., nv)."""

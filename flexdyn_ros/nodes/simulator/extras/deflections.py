@@ -12,6 +12,7 @@ from flexdyn_ros.expanding import bending_frames
 from flexdyn_ros.nodes.dynamics_server.response_memory import Memory, layout
 from flexdyn_ros.nodes.ros.conversions import doubles, vector_message
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
+from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS
 
 __all__ = ["DeflectionMessage", "DeflectionRows", "deflection_message"]
 
@@ -47,7 +48,7 @@ class DeflectionRows:
             column["link"], column["frame_id"] = memory.text(name), memory.text(frame)
             column["length"] = length
             column["stations"] = memory.sequence(np.ascontiguousarray(d.station, np.float64))
-            for source, field in DeflectionMessage.FIELDS:
+            for source, field, _ in DEFLECTION_PARTS:
                 values = np.ascontiguousarray(getattr(d, source), np.float64)
                 column[field] = memory.sequences(values, 1)
         found = np.zeros(self._samples, layout(LinkDeflections))
@@ -60,29 +61,21 @@ class DeflectionRows:
 class DeflectionMessage:
     """LinkDeflections of a robot as bytes, at the default stations; for a topic that is published often."""
 
-    #: fields that change, of Deflection and of LinkDeflection
-    FIELDS = (
-        ("displacement", "displacements"),
-        ("rotation", "rotations"),
-        ("curvature", "curvatures"),
-        ("strain", "strains"),
-        ("moment", "moments"),
-        ("axial_force", "axial_forces"),
-    )
-
     def __init__(self, robot: Any) -> None:
         bent = robot.deflections(robot.neutral())
         message = deflection_message(robot, bent)
         message.header.frame_id = robot.description.root
         self._links = tuple(bent)
-        fields = [(link, name, len(link.stations)) for link in message.links for _, name in self.FIELDS]
+        fields = [
+            (link, name, len(link.stations)) for link in message.links for _, name, _ in DEFLECTION_PARTS
+        ]
         self._message = PatchedMessage(message, [message.header], fields)
 
     def filled(self, stamp: Any, bent: dict[str, Any]) -> bytes:
         """The message of `robot.deflections(q)` for one q, with a stamp."""
         numbers = iter(self._message.numbers)
         for link in self._links:
-            for name, _ in self.FIELDS:
+            for name, _, _ in DEFLECTION_PARTS:
                 next(numbers)[:] = getattr(bent[link], name)
         return self._message.stamped(stamp)
 
@@ -95,17 +88,13 @@ def _frames_of(robot: Any) -> dict[str, tuple[str, float]]:
 
 
 def _link(name: str, frame: str, length: float, d: Any, row: tuple[int, ...]) -> LinkDeflection:
+    values = {field: (getattr(d, part)[row], width) for part, field, width in DEFLECTION_PARTS}
     return LinkDeflection(
         link=name,
         frame_id=frame,
         length=length,
         stations=doubles(d.station),
-        displacements=_vectors(d.displacement[row]),
-        rotations=_vectors(d.rotation[row]),
-        curvatures=_vectors(d.curvature[row]),
-        strains=doubles(d.strain[row]),
-        moments=_vectors(d.moment[row]),
-        axial_forces=doubles(d.axial_force[row]),
+        **{field: _vectors(x) if width == 3 else doubles(x) for field, (x, width) in values.items()},
     )
 
 

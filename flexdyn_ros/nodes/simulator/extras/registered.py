@@ -1,7 +1,7 @@
 """What the simulator publishes and hears beside the topics of every robot, family by family.
 
-An extra is made by a function of EXTRAS from a `Setting`, if the robot has what it is about; the telemetry
-calls it at its rates. A new family adds its function here and changes neither simulator nor telemetry.
+An extra of EXTRAS is made from a `Setting`, if the robot has what it is about; the telemetry calls it at its
+rates. A new family adds its extra here and changes neither simulator nor telemetry.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionMessage
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
 from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics
 from flexdyn_ros.nodes.simulator.extras.pressures import Pressures
-from flexdyn_ros.nodes.simulator.extras.wheels import wheel_topics
+from flexdyn_ros.nodes.simulator.extras.wheels import WheelTopics
 from flexdyn_ros.nodes.simulator.simulation import Simulation
 from flexdyn_ros.robot.coordinates import has_legs
 
@@ -49,31 +49,20 @@ class Deflections(Extra):
         self._publisher.publish(self._message.filled(stamp, bent))
 
 
-def _deflections(setting: Setting) -> Extra | None:
-    robot = setting.simulation.robot
-    return Deflections(setting) if robot.deflections(robot.neutral()) else None
+def _is_driven_by_pressure(robot: Any) -> bool:
+    sections = robot.description.sections
+    return bool(sections) and all(section.pressure is not None for section in sections)
 
 
-def _platform(setting: Setting) -> Extra | None:
-    return PlatformTopics(setting) if has_legs(setting.simulation.robot) else None
-
-
-def _pressures(setting: Setting) -> Extra | None:
-    sections = setting.simulation.robot.description.sections
-    driven = bool(sections) and all(section.pressure is not None for section in sections)
-    return Pressures(setting.simulation.robot) if driven else None
-
-
-#: functions that make an extra, or None for a robot without what it is about
-EXTRAS: tuple[Callable[[Setting], Extra | None], ...] = (
-    _deflections,
-    wheel_topics,
-    _platform,
-    _pressures,
+#: what a robot must have, and the extra that it then gets
+EXTRAS: tuple[tuple[Callable[[Any], object], Callable[[Setting], Extra]], ...] = (
+    (lambda robot: robot.deflections(robot.neutral()), Deflections),
+    (lambda robot: robot.description.wheels, WheelTopics),
+    (has_legs, PlatformTopics),
+    (_is_driven_by_pressure, lambda setting: Pressures(setting.simulation.robot)),
 )
 
 
 def extras_of(setting: Setting) -> tuple[Extra, ...]:
     """The extras of a robot."""
-    made = (make(setting) for make in EXTRAS)
-    return tuple(extra for extra in made if extra is not None)
+    return tuple(make(setting) for has, make in EXTRAS if has(setting.simulation.robot))

@@ -13,7 +13,7 @@ from flexdyn_ros.nodes.simulator.commands import CommandError
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
 from flexdyn_ros.nodes.simulator.simulation import Simulation
 
-__all__ = ["WheelTopics", "wheel_topics"]
+__all__ = ["WheelTopics"]
 
 
 class WheelTopics(Extra):
@@ -55,8 +55,3 @@ class WheelTopics(Extra):
             wrench.header.stamp, wrench.header.frame_id = stamp, f"{self._prefix}{name}/wheel"
             wrench.wrench.force.z = float(force)
             publisher.publish(wrench)
-
-
-def wheel_topics(setting: Any) -> WheelTopics | None:
-    """The topics of a robot that has wheels."""
-    return WheelTopics(setting) if setting.simulation.robot.description.wheels else None

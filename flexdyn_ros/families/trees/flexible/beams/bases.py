@@ -10,6 +10,7 @@ import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.families.trees.flexible.beams.mode_shapes import (
+    Derivatives,
     Shape,
     axial_shape,
     bending_shape,
@@ -17,6 +18,7 @@ from flexdyn_ros.families.trees.flexible.beams.mode_shapes import (
     gauss_legendre,
     held_shape,
     polynomial_shape,
+    sine_shape,
     torsion_shape,
 )
 from flexdyn_ros.families.trees.flexible.beams.modes import FIELDS, Mode
@@ -121,7 +123,8 @@ def _elements(name: str, count: int, link: BeamLink, hung: np.ndarray, rotary: s
 def _eigenfunction(name: str, n: int, link: BeamLink, hung: np.ndarray) -> Shape:
     boundary = link.element.modes.boundary
     if boundary == "clamped-clamped" and not name.startswith("bending"):
-        return _held_sine(n)
+        # held at both ends, root-mean-square 1
+        return sine_shape(n, n * np.pi, np.sqrt(2.0))
     if boundary in ("clamped-pinned", "clamped-clamped") and name.startswith("bending"):
         return held_shape(n, boundary.removeprefix("clamped-"))
     mass, turn = _ratios(name, link, hung) if boundary == "clamped-body" else (0.0, 0.0)
@@ -140,18 +143,6 @@ def _ratios(name: str, link: BeamLink, hung: np.ndarray) -> tuple[float, float]:
         return 0.0, (hung[2, 2] + hung[3, 3]) / polar if polar > 0.0 else 0.0
     about = {"bending_y": hung[1, 1] + hung[2, 2], "bending_z": hung[1, 1] + hung[3, 3]}
     return hung[0, 0] / mass, about.get(name, 0.0) / (mass * L**2)
-
-
-def _held_sine(n: int) -> Shape:
-    """sqrt(2) sin(n pi s): a shaft held at both ends, root-mean-square 1."""
-    b, c = n * np.pi, np.sqrt(2.0)
-    return Shape(
-        lambda s: c * np.sin(b * np.asarray(s)),
-        lambda s: c * b * np.cos(b * np.asarray(s)),
-        lambda s: -c * b * b * np.sin(b * np.asarray(s)),
-        n,
-        b,
-    )
 
 
 def _hermite(name: str, n: int, link: BeamLink, hung: np.ndarray) -> Shape:
@@ -173,30 +164,10 @@ def _hermite(name: str, n: int, link: BeamLink, hung: np.ndarray) -> Shape:
 
 def _bubble(p: int, degree: int) -> Shape:
     """s^p (1 - s)^p P(2 s - 1), P the Jacobi polynomial of that degree and parameters (2 p, 2 p); rms 1."""
-    weight = np.polynomial.polynomial.polypow([0.0, 1.0, -1.0], p)
-    weights = [weight, *(np.polynomial.polynomial.polyder(weight, k) for k in (1, 2))]
-
-    def jacobi(s: np.ndarray, order: int) -> np.ndarray:
-        if degree < order:
-            return np.zeros_like(s)
-        factor = float(np.prod([degree + 4 * p + i for i in range(1, order + 1)]))
-        return factor * _jacobi(degree - order, 2 * p + order, 2 * p + order, 2.0 * s - 1.0)
-
-    def derivative(s: np.ndarray, order: int) -> np.ndarray:
-        s = np.asarray(s, dtype=float)
-        value = np.zeros_like(s)
-        for k in range(order + 1):
-            value += comb(order, k) * np.polynomial.polynomial.polyval(s, weights[k]) * jacobi(s, order - k)
-        return value
-
+    derivative = _jacobi_times(np.polynomial.polynomial.polypow([0.0, 1.0, -1.0], p), degree, 2 * p, 2 * p)
     x, w = gauss_legendre(degree + 2 * p + 1)
     c = 1.0 / float(np.sqrt(w @ derivative(x, 0) ** 2))
-    return Shape(
-        lambda s: c * derivative(s, 0),
-        lambda s: c * derivative(s, 1),
-        lambda s: c * derivative(s, 2),
-        degree + 2 * p,
-    )
+    return Shape.of(lambda s, order: c * derivative(s, order), degree + 2 * p)
 
 
 def _polynomial(name: str, n: int, link: BeamLink, hung: np.ndarray) -> Shape:
@@ -206,33 +177,26 @@ def _polynomial(name: str, n: int, link: BeamLink, hung: np.ndarray) -> Shape:
     uniform beam without section inertia.
     """
     p = 2 if name.startswith("bending") else 1
-
-    def jacobi(s: np.ndarray, order: int) -> np.ndarray:
-        """Derivative of that order by s."""
-        k = n - 1 - order
-        if k < 0:
-            return np.zeros_like(s)
-        factor = float(np.prod([n - 1 + 2 * p + i for i in range(1, order + 1)]))
-        return factor * _jacobi(k, order, 2 * p + order, 2.0 * s - 1.0)
-
-    def value(s: np.ndarray) -> np.ndarray:
-        s = np.asarray(s, dtype=float)
-        return s**p * jacobi(s, 0)
-
-    def slope(s: np.ndarray) -> np.ndarray:
-        s = np.asarray(s, dtype=float)
-        return p * s ** (p - 1) * jacobi(s, 0) + s**p * jacobi(s, 1)
-
-    def curvature(s: np.ndarray) -> np.ndarray:
-        s = np.asarray(s, dtype=float)
-        bend = 2.0 * p * s ** (p - 1) * jacobi(s, 1) + s**p * jacobi(s, 2)
-        return bend + 2.0 * jacobi(s, 0) if p == 2 else bend
-
-    return Shape(value, slope, curvature, n - 1 + p)
+    return Shape.of(_jacobi_times(np.eye(p + 1)[p], n - 1, 0, 2 * p), n - 1 + p)
 
 
-def _jacobi(degree: int, alpha: int, beta: int, x: np.ndarray) -> np.ndarray:
-    """Jacobi polynomial at x."""
+def _jacobi_times(weight: np.ndarray, degree: int, alpha: int, beta: int) -> Derivatives:
+    """weight(s) P(2 s - 1), ascending coefficients times a Jacobi polynomial, and its derivatives by s."""
     from scipy.special import eval_jacobi  # imported where it is needed: most robots have eigenfunctions
 
-    return eval_jacobi(degree, alpha, beta, x)
+    weights = [np.polynomial.polynomial.polyder(weight, k) for k in range(3)]
+
+    def jacobi(s: np.ndarray, order: int) -> np.ndarray:
+        if degree < order:
+            return np.zeros_like(s)
+        factor = float(np.prod([degree + alpha + beta + i for i in range(1, order + 1)]))
+        return factor * eval_jacobi(degree - order, alpha + order, beta + order, 2.0 * s - 1.0)
+
+    def derivative(s: np.ndarray, order: int) -> np.ndarray:
+        s = np.asarray(s, dtype=float)
+        value = np.zeros_like(s)
+        for k in range(order + 1):
+            value += comb(order, k) * np.polynomial.polynomial.polyval(s, weights[k]) * jacobi(s, order - k)
+        return value
+
+    return derivative

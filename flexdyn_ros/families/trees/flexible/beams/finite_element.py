@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from scipy.interpolate import PPoly
 from scipy.linalg import eigh
 
 from flexdyn_ros.families.trees.flexible.beams.mode_shapes import Shape, gauss_legendre
@@ -122,20 +123,10 @@ def _shape(edges: np.ndarray, dofs: np.ndarray, functions: int, n: int) -> Shape
     local = np.stack([dofs[2 * e : 2 * e + functions] for e in range(len(h))])
     if functions == 4:
         local = local * np.stack([np.ones_like(h), h, np.ones_like(h), h], axis=1)
-    c = local @ basis.T
-
-    def evaluate(s: np.ndarray, order: int, scale: float = 1.0) -> np.ndarray:
-        s = np.asarray(s, dtype=float)
-        e = np.clip(np.searchsorted(edges, s, side="right") - 1, 0, len(h) - 1)
-        xi = (s - edges[e]) / h[e]
-        value = np.zeros(s.shape)
-        for power in range(basis.shape[0] - 1, order - 1, -1):
-            factor = float(np.prod(np.arange(power - order + 1, power + 1)))
-            value = value * xi + factor * c[e, power]
-        return scale * value / h[e] ** order
-
+    powers = np.arange(len(basis))[:, None]
+    piece = PPoly((basis @ local.T / h**powers)[::-1], edges)
     s = np.linspace(0.0, 1.0, 401)
-    samples = evaluate(s, 0)
+    samples = piece(s)
     tip = float(samples[-1])
     if abs(tip) > HELD * np.abs(samples).max():
         scale = 1.0 / tip
@@ -143,13 +134,7 @@ def _shape(edges: np.ndarray, dofs: np.ndarray, functions: int, n: int) -> Shape
         x, w = gauss_legendre(4)
         points = np.concatenate([a + (b - a) * x for a, b in pairwise(edges)])
         weights = np.concatenate([(b - a) * w for a, b in pairwise(edges)])
-        rms = float(np.sqrt(weights @ evaluate(points, 0) ** 2))
+        rms = float(np.sqrt(weights @ piece(points) ** 2))
         # eigenfunctions of held beams rise at the root
         scale = np.copysign(1.0 / rms, samples[np.argmax(np.abs(samples) > 1e-3 * np.abs(samples).max())])
-    return Shape(
-        lambda s: evaluate(s, 0, scale),
-        lambda s: evaluate(s, 1, scale),
-        lambda s: evaluate(s, 2, scale),
-        n,
-        breaks=tuple(edges.tolist()),
-    )
+    return Shape.of(lambda s, order: scale * piece(s, order), n, breaks=tuple(edges.tolist()))

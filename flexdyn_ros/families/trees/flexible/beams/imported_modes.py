@@ -38,7 +38,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.links import FlexibleLink
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams.link_mass import MassBalance, StationBody, settle_mass
-from flexdyn_ros.families.trees.flexible.beams.modal_integrals import ModalIntegrals
+from flexdyn_ros.families.trees.flexible.beams.modal_integrals import ModalIntegrals, linear_fields
 from flexdyn_ros.families.trees.flexible.beams.mode_shapes import constant, polynomial_shape
 from flexdyn_ros.families.trees.flexible.beams.modes import Beam, Mode, SectionFields
 from flexdyn_ros.families.trees.flexible.beams.properties import beam_frame
@@ -64,6 +64,7 @@ _NEEDED = {
     "interface_nodes": "c",
     "interface_joints": "c",
 }
+_NAMED = ("root_node", "interface_nodes", "interface_joints")
 _OPTIONAL = {"node_inertia": "k33", "damping": "mm", "shortening": "kmm"}
 
 
@@ -184,13 +185,9 @@ class ImportedLink:
 
     def _moments(self, P: np.ndarray, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """C, C1, C2 of bodies P (k, 4, 4) that move with the nodes in the first m modes."""
-        k = len(self.nodes)
-        H, M = np.tile(np.eye(4), (k, 1, 1)), np.zeros((m, k, 4, 4))
+        H = np.tile(np.eye(4), (len(self.nodes), 1, 1))
         H[:, 1:, 0] = self.nodes
-        M[..., 1:, 0] = self.displacement[:m]
-        x, y, z = np.moveaxis(self.rotation[:m], -1, 0)
-        M[..., 1, 2], M[..., 1, 3], M[..., 2, 1] = -z, y, z
-        M[..., 2, 3], M[..., 3, 1], M[..., 3, 2] = -x, -y, x
+        M = linear_fields(self.displacement[:m], self.rotation[:m])
         PM = np.einsum("nab,lnjb->lnaj", P, M)
         return (
             0.5 * np.einsum("nia,nab,njb->ij", H, P, H),
@@ -282,7 +279,7 @@ class _Import:
             if key not in data:
                 self.refuse(f"the array '{key}' is missing", key, None, f"an array '{key}'")
         self._check_shapes(data)
-        return data
+        return {key: x if key in _NAMED else x.astype(np.float64) for key, x in data.items()}
 
     def _check_shapes(self, data: dict[str, np.ndarray]) -> None:
         sizes = {"3": 3}
@@ -291,16 +288,13 @@ class _Import:
                 continue
             array = data[key]
             words = ", ".join(letters) or "a single number"
+            message = f"'{key}' has shape {array.shape}"
             if array.ndim != len(letters):
-                self.refuse(f"'{key}' has shape {array.shape}", key, array.shape, f"shape ({words})")
+                self.refuse(message, key, array.shape, f"shape ({words})")
             for letter, size in zip(letters, array.shape, strict=True):
                 if sizes.setdefault(letter, size) != size:
-                    self.refuse(
-                        f"'{key}' has shape {array.shape}",
-                        key,
-                        array.shape,
-                        f"shape ({words}) with {letter} = {sizes[letter]}",
-                    )
+                    expected = f"shape ({words}) with {letter} = {sizes[letter]}"
+                    self.refuse(message, key, array.shape, expected)
             is_number = np.issubdtype(array.dtype, np.number)
             if key != "interface_joints" and not (is_number and np.all(np.isfinite(array))):
                 self.refuse(f"'{key}' holds what is no finite number", key, None, "finite numbers")
@@ -319,7 +313,8 @@ class _Import:
         frame = self._frame(root)
         nodes = (data["nodes"] - frame.p) @ frame.R
         u, th = (np.ascontiguousarray(data[key] @ frame.R) for key in ("displacement", "rotation"))
-        self._check_root(u, th, root)
+        for key, x in (("displacement", u), ("rotation", th)):
+            self._check_root(key, np.moveaxis(x, 1, 0), root, "shapes of the link held at its root node")
         length = self._length(nodes)
         P = self._node_inertias(frame)
         K = self._stiffness()
@@ -345,18 +340,20 @@ class _Import:
 
     def _frame(self, root: int) -> Placement:
         R = np.eye(3) if self.link.beam is None else beam_frame(self.link.beam).R
-        return Placement(R, np.asarray(self.data["nodes"][root], dtype=float))
+        return Placement(R, self.data["nodes"][root])
 
-    def _check_root(self, u: np.ndarray, th: np.ndarray, root: int) -> None:
-        for key, x in (("displacement", u), ("rotation", th)):
-            moved, greatest = np.abs(x[:, root]).max(), np.abs(x).max()
-            if moved > ROOT_MOTION * greatest:
-                self.refuse(
-                    f"'{key}' does not vanish at the root node {root}",
-                    key,
-                    float(moved),
-                    "shapes of the link held at its root node",
-                )
+    def _check_root(self, key: str, x: np.ndarray, root: int, expected: str) -> None:
+        """Refuse an array (k, ...) that does not vanish at the root node."""
+        moved = float(np.abs(x[root]).max())
+        if moved > ROOT_MOTION * np.abs(x).max():
+            self.refuse(f"'{key}' does not vanish at the root node {root}", key, moved, expected)
+
+    def _symmetric(self, key: str, matrices: np.ndarray, what: str, expected: str) -> np.ndarray:
+        """Matrices (..., n, n), freed of what rounding makes of their symmetry."""
+        turned = np.swapaxes(matrices, -1, -2)
+        if np.abs(matrices - turned).max(initial=0.0) > 1e-9 * np.abs(matrices).max(initial=0.0):
+            self.refuse(f"{what} not symmetric", key, None, expected)
+        return 0.5 * (matrices + turned)
 
     def _length(self, nodes: np.ndarray) -> float:
         given = None if self.link.beam is None else self.link.beam.length
@@ -368,37 +365,31 @@ class _Import:
         return length
 
     def _node_inertias(self, frame: Placement) -> np.ndarray:
-        mass = np.asarray(self.data["node_mass"], dtype=float)
+        mass = self.data["node_mass"]
         if np.any(mass < 0.0) or not np.any(mass > 0.0):
             self.refuse("masses of nodes are not positive", "node_mass", float(mass.min()), "numbers >= 0")
         P = np.zeros((len(mass), 4, 4))
         P[:, 0, 0] = mass
         if "node_inertia" in self.data:
-            tensors = frame.R.T @ np.asarray(self.data["node_inertia"], dtype=float) @ frame.R
+            tensors = frame.R.T @ self.data["node_inertia"] @ frame.R
+            tensors = self._symmetric("node_inertia", tensors, "inertia tensors are", "symmetric tensors")
             P[:, 1:, 1:] = 0.5 * np.trace(tensors, axis1=1, axis2=2)[:, None, None] * np.eye(3) - tensors
-            scale = np.abs(tensors).max(initial=0.0)
-            if np.abs(tensors - np.swapaxes(tensors, 1, 2)).max(initial=0.0) > 1e-9 * scale:
-                self.refuse("inertia tensors are not symmetric", "node_inertia", None, "symmetric tensors")
-            if np.linalg.eigvalsh(P[:, 1:, 1:]).min(initial=0.0) < -1e-6 * scale:
-                self.refuse(
-                    "an inertia tensor belongs to no body", "node_inertia", None, "the triangle inequality"
-                )
+            if np.linalg.eigvalsh(P[:, 1:, 1:]).min(initial=0.0) < -1e-6 * np.abs(tensors).max(initial=0.0):
+                message = "an inertia tensor belongs to no body"
+                self.refuse(message, "node_inertia", None, "the triangle inequality")
         return P
 
     def _stiffness(self) -> np.ndarray:
-        K = np.asarray(self.data["stiffness"], dtype=float)
-        scale = np.abs(K).max()
-        if np.abs(K - K.T).max() > 1e-9 * scale:
-            self.refuse("'stiffness' is not symmetric", "stiffness", None, "a symmetric matrix")
+        K = self._symmetric("stiffness", self.data["stiffness"], "'stiffness' is", "a symmetric matrix")
         least = float(np.linalg.eigvalsh(K)[0])
         if not least > 0.0:
             self.refuse("'stiffness' is not positive", "stiffness", least, "a positive definite matrix")
-        return 0.5 * (K + K.T)
+        return K
 
     def _damping(self) -> np.ndarray | None:
         if "damping" not in self.data:
             return None
-        D = np.asarray(self.data["damping"], dtype=float)
+        D = self.data["damping"]
         if self.link.damping is not None:
             self.refuse("<damping> and the file's 'damping' exclude each other", "damping", None, "one")
         if np.linalg.eigvalsh(0.5 * (D + D.T))[0] < -1e-9 * np.abs(D).max():
@@ -408,18 +399,9 @@ class _Import:
     def _shortening(self, root: int, m: int, k: int) -> np.ndarray:
         if "shortening" not in self.data:
             return np.zeros((k, m, m))
-        S = np.asarray(self.data["shortening"], dtype=float)
-        scale = np.abs(S).max()
-        if np.abs(S - np.swapaxes(S, 1, 2)).max() > 1e-9 * scale:
-            self.refuse("matrices are not symmetric", "shortening", None, "symmetric matrices")
-        if np.abs(S[root]).max() > ROOT_MOTION * scale:
-            self.refuse(
-                f"'shortening' does not vanish at the root node {root}",
-                "shortening",
-                float(np.abs(S[root]).max()),
-                "zeros there",
-            )
-        return 0.5 * (S + np.swapaxes(S, 1, 2))
+        S = self._symmetric("shortening", self.data["shortening"], "matrices are", "symmetric matrices")
+        self._check_root("shortening", S, root, "zeros there")
+        return S
 
     def _unstiffened(self) -> tuple[str, ...]:
         stiffening = self.description.formulation.stiffening or "full"
@@ -432,31 +414,23 @@ class _Import:
 
     def _attachments(self, root: int) -> dict[str, NodeStation | float]:
         names = [str(name) for name in self.data["interface_joints"]]
-        nodes = np.asarray(self.data["nodes"], dtype=float)
+        nodes = self.data["nodes"]
         size = float(np.ptp(nodes, axis=0).max())
         found: dict[str, NodeStation | float] = {}
         children = {joint.name: joint for joint in self.description.children_of(self.link.link)}
         for name in names:
             if name not in children:
-                self.refuse(
-                    f"'{name}' is no child joint", "interface_joints", name, "one of " + ", ".join(children)
-                )
+                expected = "one of " + ", ".join(children)
+                self.refuse(f"'{name}' is no child joint", "interface_joints", name, expected)
         for name, joint in children.items():
             if name not in names:
-                self.refuse(
-                    f"child joint '{name}' hangs on no node",
-                    "interface_joints",
-                    names,
-                    f"'{name}' and its node",
-                )
+                message = f"child joint '{name}' hangs on no node"
+                self.refuse(message, "interface_joints", names, f"'{name}' and its node")
             node = int(self.data["interface_nodes"][names.index(name)])
             gap = float(np.linalg.norm(np.array(joint.xyz) - nodes[node]))
             if gap > BESIDE * size:
-                self.refuse(
-                    f"node {node} of joint '{name}' lies {gap:.4g} m beside the joint's origin",
-                    "nodes",
-                    tuple(nodes[node].tolist()),
-                    f"{tuple(joint.xyz)} in link axes and metres",
-                )
+                message = f"node {node} of joint '{name}' lies {gap:.4g} m beside the joint's origin"
+                expected = f"{tuple(joint.xyz)} in link axes and metres"
+                self.refuse(message, "nodes", tuple(nodes[node].tolist()), expected)
             found[name] = 0.0 if node == root else NodeStation(node)
         return found

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
-from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.description import Inertial, RobotDescription
 from flexdyn_ros.description.elements.links import Body, FlexibleLink
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import pseudo_inertia
@@ -67,13 +67,15 @@ def settle_mass(
     DescriptionError
         If the remainder is no body; says T, B, P and R.
     """
-    bodies = tuple(StationBody(b.name, float(b.station), _body_inertia(b)) for b in link.bodies)
+    bodies = tuple(StationBody(b.name, float(b.station), _inertia_of(b)) for b in link.bodies)
     P = sum((_carry(b.P, centre(b.station)) for b in bodies), np.zeros((4, 4)))
     inertial = description.link(link.link).inertial
     if inertial is None:
         zero = np.zeros((4, 4))
         return MassBalance(zero, B, P, zero, bodies, "no <inertial>: beam and bodies")
-    T = _whole(inertial, frame)
+    H = np.eye(4)
+    H[1:, 0], H[1:, 1:] = -frame.R.T @ frame.p, frame.R.T
+    T = H @ _inertia_of(inertial) @ H.T
     R = T - B - P
     balance = MassBalance(T, B, P, R, bodies, "")
     if link.remainder == "none":
@@ -158,13 +160,12 @@ def _remedy(balance: MassBalance) -> str:
     return text
 
 
-def _whole(inertial: Any, frame: Placement) -> np.ndarray:
-    xx, xy, xz, yy, yz, zz = inertial.inertia
-    R = rotation_of_rpy(inertial.rpy)
+def _inertia_of(body: Body | Inertial) -> np.ndarray:
+    """Pseudo-inertia of an `<inertial>` or a `<body>`, in the axes in which its rpy is."""
+    xx, xy, xz, yy, yz, zz = body.inertia
+    R = rotation_of_rpy(body.rpy)
     tensor = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-    about = frame.R.T @ tensor @ frame.R
-    com = frame.R.T @ (np.array(inertial.xyz) - frame.p)
-    return pseudo_inertia(inertial.mass, com, about[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
+    return pseudo_inertia(body.mass, body.xyz, tensor[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
 
 
 def _list(X: np.ndarray, name: str) -> str:
@@ -174,14 +175,6 @@ def _list(X: np.ndarray, name: str) -> str:
     return f"{name}: mass {X[0, 0]:.6g}, moment {moment}, xx yy zz xy xz yz " + " ".join(
         f"{x:.6g}" for x in second
     )
-
-
-def _body_inertia(body: Body) -> np.ndarray:
-    """Pseudo-inertia of a `<body>` about the undeformed section's centre, beam axes."""
-    xx, xy, xz, yy, yz, zz = body.inertia
-    R = rotation_of_rpy(body.rpy)
-    tensor = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
-    return pseudo_inertia(body.mass, body.xyz, tensor[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]])
 
 
 def _carry(P: np.ndarray, offset: np.ndarray) -> np.ndarray:

@@ -26,6 +26,7 @@ from flexdyn_ros.families.trees.flexible.beams.modes import (
 __all__ = [
     "ModalIntegrals",
     "check_modal_mass",
+    "linear_fields",
     "modal_damping",
     "modal_integrals",
     "modal_mass",
@@ -164,15 +165,22 @@ def with_body(integrals: ModalIntegrals, P: np.ndarray, station: SectionFields) 
     """
     H = np.eye(4)
     H[1:, 0] = station.centre
-    M = np.zeros((len(station.u), 4, 4))
-    M[:, 1:, 0] = station.u
-    x, y, z = station.th.T
-    M[:, 1, 2], M[:, 1, 3], M[:, 2, 1], M[:, 2, 3], M[:, 3, 1], M[:, 3, 2] = -z, y, z, -x, -y, x
+    M = linear_fields(station.u, station.th)
     return integrals._replace(
         C=integrals.C + 0.5 * H @ P @ H.T,
         C1=integrals.C1 + 0.5 * np.einsum("ij,kaj->kia", H @ P, M),
         C2=integrals.C2 + 0.5 * np.einsum("kia,ab,ljb->klij", M, P, M),
     )
+
+
+def linear_fields(u: np.ndarray, th: np.ndarray) -> np.ndarray:
+    """Displacements and small rotations (..., 3) as matrices (..., 4, 4) on unit-first places."""
+    M = np.zeros((*u.shape[:-1], 4, 4))
+    M[..., 1:, 0] = u
+    x, y, z = np.moveaxis(th, -1, 0)
+    M[..., 1, 2], M[..., 1, 3], M[..., 2, 1] = -z, y, z
+    M[..., 2, 3], M[..., 3, 1], M[..., 3, 2] = -x, -y, x
+    return M
 
 
 def modal_mass(integrals: ModalIntegrals) -> np.ndarray:

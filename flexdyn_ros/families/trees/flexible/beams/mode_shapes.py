@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import cos, cosh, exp, pi, sin, sinh, tanh
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 from flexdyn_ros.errors import DescriptionError
 
 __all__ = [
+    "Derivatives",
     "Profile",
     "Shape",
     "axial_shape",
@@ -27,11 +29,14 @@ __all__ = [
     "held_shape",
     "polynomial",
     "polynomial_shape",
+    "sine_shape",
     "torsion_root",
     "torsion_shape",
 ]
 
 Profile = Callable[[np.ndarray], np.ndarray]
+#: (s, order) to a function of s, or its first or second derivative
+Derivatives = Callable[..., np.ndarray]
 
 
 def constant(value: float) -> Profile:
@@ -61,6 +66,12 @@ class Shape:
     root: float | None = None
     breaks: tuple[float, ...] = (0.0, 1.0)
     is_slope: bool = False
+
+    @classmethod
+    def of(cls, derivative: Derivatives, order: int, **more: Any) -> Shape:
+        """The shape of a function that gives its own derivatives."""
+        value, slope, curvature = (partial(derivative, order=k) for k in range(3))
+        return cls(value, slope, curvature, order, **more)
 
 
 def polynomial_shape(coefficients: ArrayLike, *, clamped: str = "bending") -> Shape:
@@ -168,10 +179,12 @@ def _clamped_eigenfunction(b: float, minus: float, n: int, scale: str) -> Shape:
     """1/2 (1-sg) e^(bs) + 1/2 (1+sg) e^(-bs) - cos bs + sg sin bs, with minus = 1 - sg free of
     cancellation."""
     sg = 1.0 - minus
+    signs = ((1.0, 1.0, -1.0, sg), (1.0, -1.0, sg, 1.0), (1.0, 1.0, 1.0, -sg))
 
-    def combine(s: ArrayLike, grow: float, decay: float, cosine: float, sine: float) -> np.ndarray:
+    def combine(s: ArrayLike, order: int) -> np.ndarray:
         x = b * np.asarray(s, dtype=float)
-        return (
+        grow, decay, cosine, sine = signs[order]
+        return b**order * (
             grow * 0.5 * minus * np.exp(x)
             + decay * 0.5 * (2.0 - minus) * np.exp(-x)
             + cosine * np.cos(x)
@@ -179,17 +192,11 @@ def _clamped_eigenfunction(b: float, minus: float, n: int, scale: str) -> Shape:
         )
 
     if scale == "tip":
-        c = 1.0 / float(combine(1.0, 1.0, 1.0, -1.0, sg))
+        c = 1.0 / float(combine(1.0, 0))
     else:
         s, w = gauss_legendre(32 + 6 * n)
-        c = 1.0 / float(np.sqrt(w @ combine(s, 1.0, 1.0, -1.0, sg) ** 2))
-    return Shape(
-        lambda s: c * combine(s, 1.0, 1.0, -1.0, sg),
-        lambda s: c * b * combine(s, 1.0, -1.0, sg, 1.0),
-        lambda s: c * b * b * combine(s, 1.0, 1.0, 1.0, -sg),
-        n,
-        b,
-    )
+        c = 1.0 / float(np.sqrt(w @ combine(s, 0) ** 2))
+    return Shape.of(lambda s, order: c * combine(s, order), n, root=b)
 
 
 def torsion_root(n: int, inertia_ratio: float = 0.0) -> float:
@@ -208,14 +215,17 @@ def torsion_root(n: int, inertia_ratio: float = 0.0) -> float:
 def torsion_shape(n: int, inertia_ratio: float = 0.0) -> Shape:
     """n-th torsion eigenfunction of a clamped shaft with a tip inertia, 1 at the tip: sin(bs)/sin(b)."""
     b = torsion_root(n, inertia_ratio)
-    c = 1.0 / sin(b)
-    return Shape(
-        lambda s: c * np.sin(b * np.asarray(s, dtype=float)),
-        lambda s: c * b * np.cos(b * np.asarray(s, dtype=float)),
-        lambda s: -c * b * b * np.sin(b * np.asarray(s, dtype=float)),
-        n,
-        b,
-    )
+    return sine_shape(n, b, 1.0 / sin(b))
+
+
+def sine_shape(n: int, b: float, c: float) -> Shape:
+    """c sin b s, the n-th shape of a shaft."""
+
+    def derivative(s: np.ndarray, order: int) -> np.ndarray:
+        wave = np.cos if order == 1 else np.sin
+        return (c, c * b, -c * b * b)[order] * wave(b * np.asarray(s, dtype=float))
+
+    return Shape.of(derivative, n, root=b)
 
 
 axial_shape = torsion_shape  # the same equation, with EA and mass for GJ and polar inertia
