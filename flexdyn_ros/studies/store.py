@@ -143,10 +143,12 @@ class Store:
     def _parts(self, columns: Sequence[str] | None) -> Iterable[tuple[Path, Any]]:
         for path in sorted(self.parts.glob("*.parquet")):
             try:
-                yield path, self._pq.read_table(path, columns=columns)
+                with self._pq.ParquetFile(path) as file:
+                    table = file.read(columns=None if columns is None else list(columns))
             except (OSError, self._pa.ArrowException) as error:
                 raise StateError(f"{path} cannot be read ({error}): delete it, its points are computed again") \
                     from None  # fmt: skip
+            yield path, table
 
     # ---- what is made of them ----
 

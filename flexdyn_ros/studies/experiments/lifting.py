@@ -31,13 +31,13 @@ def lift(
 ) -> dict[str, Any]:
     """Hold a payload at a reach, at rest, and tell how far each limit is.
 
-    reach: horizontal distance of the frame from the base link [m], height: above the ground [m], of the
+    reach: horizontal distance of the frame from the base link [m], height: above the base link [m], of the
     undeformed robot; payload: point mass at the frame [kg] (or by payload.FRAME.mass); pose: where the search for
     joint positions begins; torque_limits by joint [N m], default the effort limits; strain_limit of the booms.
 
     Results: wheel_margin, the smallest wheel force over its value without payload; torque_margin and
     strain_margin, 1 - used share of the limit; margin, the least of the three (0: a wheel lifts, or a limit is
-    reached); the same as smallest_wheel_force [N], strain; sag of the frame [m].
+    reached); the same as smallest_wheel_force [N], strain; sag, how much lower the payload lets the frame hang [m].
 
     Raises
     ------
@@ -49,14 +49,15 @@ def lift(
     joints = joint_names(robot)
     loaded = robot if payload is None else robot.with_payload(frame, payload)
     rest = loaded.static_equilibrium(q, hold="joints")
-    sag = robot.frames(q, frame)[2, 3] - loaded.frames(rest.q, frame)[2, 3]
+    empty = robot.with_payload(frame, 0.0)
+    before = empty.static_equilibrium(q, hold="joints").q
+    sag = empty.frames(before, frame)[2, 3] - loaded.frames(rest.q, frame)[2, 3]
     found: dict[str, Any] = {}
     if hasattr(robot, "wheel_forces"):
         still = np.zeros(robot.nv)
-        empty = robot.with_payload(frame, 0.0)
-        before = empty.wheel_forces(empty.static_equilibrium(q, hold="joints").q, still).normal
+        free = empty.wheel_forces(before, still).normal
         after = loaded.wheel_forces(rest.q, still).normal
-        found |= {"smallest_wheel_force": after.min(), "wheel_margin": (after / before).min()}
+        found |= {"smallest_wheel_force": after.min(), "wheel_margin": (after / free).min()}
     limits = {c.name: c.effort_limit for c in robot.coordinates if c.name in joints} | dict(torque_limits or {})
     used = [abs(rest.tau[robot.index(name)]) / limits[name] for name in joints if np.isfinite(limits[name])]
     strain = largest_strain(loaded, rest.q)
@@ -79,7 +80,7 @@ def _pose_at(robot: Robot, frame: str, reach: float, height: float, q: np.ndarra
 
     def missing(x: np.ndarray) -> np.ndarray:
         place = robot.frames(placed(x), frame)[:3, 3]
-        return np.array([place[0] - base[0] - reach, place[1] - base[1], place[2] - height])
+        return np.array([place[0] - base[0] - reach, place[1] - base[1], place[2] - base[2] - height])
 
     found = least_squares(missing, q[at], xtol=1e-12, ftol=1e-12, gtol=1e-12)
     if np.linalg.norm(found.fun) > 1e-6:
