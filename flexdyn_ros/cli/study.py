@@ -24,16 +24,22 @@ def study(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="YAML file of the study, or the name of a shipped one", autocompletion=_complete_study
+            metavar="FILE",
+            help="YAML file of the study, or the name of a shipped one",
+            autocompletion=_complete_study,
         ),
     ],
     workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="processes of the local cluster; default: processors")
+        int | None,
+        typer.Option("--workers", min=1, help="processes of the local cluster; default: processors"),
     ] = None,
     scheduler: Annotated[
-        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="a running scheduler, tcp://HOST:PORT")
+        str | None,
+        typer.Option("--scheduler", metavar="ADDRESS", help="a running scheduler, tcp://HOST:PORT"),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="compute only the points that are missing")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="compute only the points that are missing")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="folder of the results", show_default="studies/NAME")
     ] = None,
@@ -54,10 +60,14 @@ def study(
             messages.print(escape(text), highlight=False, soft_wrap=True)
 
     result = run(
-        told, progress=shown, workers=workers, scheduler=scheduler, folder=output, resume=resume, dashboard=shown,
-        tell=tell,
+        told, progress=shown, workers=workers, scheduler=scheduler, folder=output, resume=resume,
+        dashboard=shown, tell=tell,
     )  # fmt: skip
-    command = " ".join(["flexdyn", *sys.argv[1:]]) if Path(sys.argv[0]).name == "flexdyn" else f"flexdyn study {file}"
+    command = (
+        " ".join(["flexdyn", *sys.argv[1:]])
+        if Path(sys.argv[0]).name == "flexdyn"
+        else f"flexdyn study {file}"
+    )
     report = result.report(command)
     summary = result.summary()
     if as_json:

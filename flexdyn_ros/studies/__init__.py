@@ -1,4 +1,5 @@
-"""Studies: many runs of an experiment over a design of parameters, on a cluster of processes, to one table."""
+"""Studies: many runs of an experiment over a design of parameters, on a cluster of processes, to one
+table."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,5 @@
-"""A study as a frozen record: read from YAML or a mapping, and every word of it checked before anything runs."""
+"""A study as a frozen record: read from YAML or a mapping, and every word of it checked before anything
+runs."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ class Parameter:
 class Study:
     """A study that was read; see docs/studies.md for what each key means.
 
-    given: the mapping that it was read from; lines: those of its keys in its file. folder: names of files are relative to it.
+    given: the mapping that it was read from; lines: those of its keys in its file. folder: names of files are
+    relative to it.
     """
 
     name: str
@@ -156,7 +158,9 @@ class _Place:
 class _Reader:
     """The tree of a study on its way to the record."""
 
-    def __init__(self, tree: dict[str, Any], file: str | None, lines: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, tree: dict[str, Any], file: str | None, lines: Mapping[str, int] | None = None
+    ) -> None:
         self.tree, self.file = tree, file
         self.folder = Path(file).resolve().parent if file else Path.cwd()
         self.lines = lines or {}
@@ -269,7 +273,9 @@ class _Reader:
         found = tuple(self.parameter(name, value) for name, value in given.items())
         for p in found:
             if kind == "grid" and p.spread.kind not in LISTED:
-                self.fail(f"a grid has no {p.spread.kind}", f"parameters/{p.name}", expected=" or ".join(LISTED))
+                self.fail(
+                    f"a grid has no {p.spread.kind}", f"parameters/{p.name}", expected=" or ".join(LISTED)
+                )
         return found
 
     def listed(self, given: Mapping[str, Any], points: list[Mapping[str, Any]]) -> tuple[Parameter, ...]:
@@ -307,14 +313,19 @@ class _Reader:
             numbers = factor if isinstance(factor, list) else [factor]
             if not all(_is_number(x) for x in numbers):
                 self.fail("a factor is a number, or a list of them", element, factor, "{path: factor}")
-            found.append((str(path), tuple(map(float, factor)) if isinstance(factor, list) else float(factor)))
+            found.append(
+                (str(path), tuple(map(float, factor)) if isinstance(factor, list) else float(factor))
+            )
         return tuple(found)
 
     def correlations(self, design: Mapping[str, Any], known: set[str]) -> tuple[tuple[str, str, float], ...]:
         given = self.tree.get("correlations") or []
         found = []
-        if given and design["kind"] not in ("random", "latin_hypercube", "sobol") or design.get("indices") and given:
-            self.fail("this design has no correlations", "correlations", expected="random, latin_hypercube, sobol")
+        independent = design.get("indices") or design["kind"] not in ("random", "latin_hypercube", "sobol")
+        if given and independent:
+            self.fail(
+                "this design has no correlations", "correlations", expected="random, latin_hypercube, sobol"
+            )
         for entry in given:
             if not isinstance(entry, list) or len(entry) != 3 or not _is_number(entry[2]):
                 self.fail("not a correlation", "correlations", entry, "[name, name, number]")
@@ -343,7 +354,9 @@ class _Reader:
             if not isinstance(bounds, Mapping) or not bounds or set(bounds) - {"least", "most"} or not all(
                 _is_number(x) for x in bounds.values()
             ):  # fmt: skip
-                self.fail("not bounds of a result", f"feasible/{name}", bounds, "{least: number, most: number}")
+                self.fail(
+                    "not bounds of a result", f"feasible/{name}", bounds, "{least: number, most: number}"
+                )
             found[name] = (float(bounds.get("least", -float("inf"))), float(bounds.get("most", float("inf"))))
         return found
 

@@ -49,7 +49,9 @@ def fixed_design(study: Study) -> Design:
             raise study.failing("the grid has more than ten million points", "parameters")
         return Design(study.names, list(product(*lists)))
     u = _unit_cube(study)
-    return Design(study.names, [tuple(s.at(x) for s, x in zip(spreads, row, strict=True)) for row in u.tolist()])
+    return Design(
+        study.names, [tuple(s.at(x) for s, x in zip(spreads, row, strict=True)) for row in u.tolist()]
+    )
 
 
 def _unit_cube(study: Study) -> np.ndarray:
@@ -79,7 +81,8 @@ def _power_of_two(study: Study, n: int) -> int:
 
 
 def _saltelli(both: np.ndarray, d: int) -> np.ndarray:
-    """Samples (n (d + 2), d) of Saltelli (2010) from (n, 2 d): per row A, d times A with one column of B, B."""
+    """Samples (n (d + 2), d) of Saltelli (2010) from (n, 2 d): per row A, d times A with one column of B,
+    B."""
     both = np.clip(both, 1e-12, 1.0 - 1e-12)
     A, B = both[:, :d], both[:, d:]
     out = np.empty((len(both), d + 2, d))

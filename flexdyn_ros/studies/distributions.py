@@ -132,8 +132,9 @@ def _of_numbers(kind: str, numbers: Any, where: Mapping[str, Any]) -> Distributi
     try:
         found = [float(x) for x in numbers]
     except (TypeError, ValueError):
-        raise DescriptionError(f"{kind} of what are no numbers", value=numbers, expected=KINDS[kind], **where) \
-            from None  # fmt: skip
+        raise DescriptionError(
+            f"{kind} of what are no numbers", value=numbers, expected=KINDS[kind], **where
+        ) from None
     wrong = None
     if len(found) != COUNTS[kind]:
         wrong = "has another count of numbers"

@@ -107,7 +107,9 @@ def run(
     if len(store.done) < total or search is not None:
         with ExitStack() as ending:
             report = ending.enter_context(shown_progress(progress, total))
-            connected = _Lazy(lambda: ending.enter_context(_cluster(client, scheduler, workers, dashboard, tell)))
+            connected = _Lazy(
+                lambda: ending.enter_context(_cluster(client, scheduler, workers, dashboard, tell))
+            )
             computing = _Computing(study, store, connected, report)
             if search is None:
                 computing.compute(design, range(total))
@@ -198,7 +200,9 @@ def _cluster(
             with dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT}s"}):
                 made = Client(scheduler, timeout=CONNECT, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            raise ConnectionError(f"no scheduler answers at {scheduler}: {str(error).splitlines()[0]}") from None
+            raise ConnectionError(
+                f"no scheduler answers at {scheduler}: {str(error).splitlines()[0]}"
+            ) from None
         with contextlib.closing(made):
             tell(f"dashboard of the cluster: {made.dashboard_link}")
             yield made
@@ -286,7 +290,9 @@ class _Computing:
                 left -= len(chosen)
                 points = [design.point(i) for i in chosen]
                 chunk = Chunk(self.told, chosen, points, self.study.time_limit)
-                future = client.submit(compute_chunk, chunk, pure=False, key=f"{self.told['key']}-{chosen[0]}")
+                future = client.submit(
+                    compute_chunk, chunk, pure=False, key=f"{self.told['key']}-{chosen[0]}"
+                )
                 flying[future] = len(chosen)
                 future.add_done_callback(done.put)
 

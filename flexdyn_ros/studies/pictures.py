@@ -18,6 +18,8 @@ __all__ = ["draw"]
 
 #: colour scale of values, and the colour of what is not feasible
 SCALE, OUTSIDE = "viridis", "0.25"
+#: where bounds are reached
+EDGES = (COLOURS[1], "#FFFFFF", COLOURS[3], COLOURS[4])
 LEVELS = 12
 #: lines of parallel coordinates that are drawn at most
 MOST_LINES = 2000
@@ -136,6 +138,11 @@ class _Names:
         known = {value: float(n) for n, value in enumerate(dict.fromkeys(column))}
         return np.array([known[value] for value in column])
 
+    def bound(self, name: str, sign: float, bound: float) -> str:
+        word = self.labels.get(name, name.replace("_", " "))
+        unit = self.result.units.get(name, "")
+        return f"{word} {'≥' if sign > 0.0 else '≤'} {bound:g}" + (f" {unit}" if unit else "")
+
     def panels(self, by: str | None) -> list[tuple[str, np.ndarray]]:
         """(title, rows) of each panel."""
         if by is None:
@@ -175,7 +182,9 @@ def _line(n: _Names, x: str | None, y: str | None, value: list[str], by: str | N
         for name in chosen:
             for words, rows in n.panels(by):
                 order = np.argsort(at[rows], kind="stable")
-                label = ", ".join(filter(None, (n.labels.get(name, name.replace("_", " ")) * (len(chosen) > 1), words)))
+                label = ", ".join(
+                    filter(None, (n.labels.get(name, name.replace("_", " ")) * (len(chosen) > 1), words))
+                )
                 marker = "o" if rows.sum() <= 60 else ""
                 ax.plot(at[rows][order], n.numbers(name)[rows][order], marker=marker, ms=3.5, lw=1.5,
                         color=COLOURS[i % len(COLOURS)], label=label or None)  # fmt: skip
@@ -218,7 +227,9 @@ def _map(n: _Names, x: str | None, y: str | None, value: list[str], by: str | No
         if filled and min(Z.shape) > 1:
             steps = np.geomspace(low, high, LEVELS + 1) if n.log else np.linspace(low, high, LEVELS + 1)
             drawn = ax.contourf(X, Y, np.clip(Z, low, high), levels=steps, cmap=SCALE, norm=scale)
-            lines = ax.contour(X, Y, np.clip(Z, low, high), levels=steps[1:-1:2], colors="white", linewidths=0.6)
+            lines = ax.contour(
+                X, Y, np.clip(Z, low, high), levels=steps[1:-1:2], colors="white", linewidths=0.6
+            )
             ax.clabel(lines, fmt="%.3g", fontsize=7)
         else:
             drawn = ax.pcolormesh(X, Y, Z, cmap=SCALE, norm=scale, shading="nearest")
@@ -230,34 +241,47 @@ def _map(n: _Names, x: str | None, y: str | None, value: list[str], by: str | No
     figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9)
     if n.study.feasible:
         bounds = [
-            f"{n.labels.get(k, k.replace('_', ' '))} " + " and ".join(
-                f"{sign} {b:g}" for sign, b in (("at least", low), ("at most", high)) if np.isfinite(b)
-            ) for k, (low, high) in n.study.feasible.items()
-        ]  # fmt: skip
-        figure.supxlabel("hatched: outside of " + "; ".join(bounds), fontsize=9)
+            n.bound(name, sign, bound)
+            for name, both in n.study.feasible.items()
+            for sign, bound in zip((1.0, -1.0), both, strict=True)
+            if np.isfinite(bound)
+        ]
+        figure.supxlabel("hatched: not " + ", ".join(bounds), fontsize=9)
     return figure
 
 
 def _shade(n: _Names, ax: Any, rows: np.ndarray, x: str, y: str) -> None:
-    """Hatch what is not feasible: by the margin of each bound, so that its edge is not a staircase."""
+    """Hatch what is not feasible, and draw where each bound is reached: by margins, so that no edge is a
+    staircase."""
+    from matplotlib.lines import Line2D
+
     X = Y = worst = None
+    edges = []
     for name, bounds in n.study.feasible.items():
         values = n.numbers(name)[rows]
         for sign, bound in zip((1.0, -1.0), bounds, strict=True):
-            if np.isfinite(bound):
-                margin = sign * (values - bound)
-                spread = float(np.nanmax(np.abs(margin))) if np.isfinite(margin).any() else 0.0
-                X, Y, M = _grid(n.numbers(x)[rows], n.numbers(y)[rows], margin / (spread or 1.0), x, y)
-                M = np.where(np.isfinite(M), M, -1.0)
-                worst = M if worst is None else np.minimum(worst, M)
+            if not np.isfinite(bound):
+                continue
+            margin = sign * (values - bound)
+            spread = float(np.nanmax(np.abs(margin))) if np.isfinite(margin).any() else 0.0
+            X, Y, M = _grid(n.numbers(x)[rows], n.numbers(y)[rows], margin / (spread or 1.0), x, y)
+            M = np.where(np.isfinite(M), M, -1.0)
+            worst = M if worst is None else np.minimum(worst, M)
+            if min(M.shape) > 1 and M.min() < 0.0 <= M.max():
+                colour = EDGES[len(edges) % len(EDGES)]
+                ax.contour(X, Y, M, levels=[-1e-12], colors=[colour], linewidths=1.8, linestyles="-")
+                edges.append(Line2D([], [], color=colour, lw=1.8, label=n.bound(name, sign, bound)))
     if worst is None or min(worst.shape) < 2:
         return
     # a margin of exactly zero is feasible
     ax.contourf(X, Y, worst, levels=[-2.0, -1e-12], colors=[OUTSIDE], alpha=0.25, hatches=["//"])
-    ax.contour(X, Y, worst, levels=[-1e-12], colors=[OUTSIDE], linewidths=1.6)
+    if len(edges) > 1:
+        ax.legend(handles=edges, fontsize=8, loc="upper right", framealpha=0.9)
 
 
-def _grid(x: np.ndarray, y: np.ndarray, z: np.ndarray, *names: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _grid(
+    x: np.ndarray, y: np.ndarray, z: np.ndarray, *names: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     X, Y = np.unique(x), np.unique(y)
     Z = np.full((Y.size, X.size), np.nan)
     Z[np.searchsorted(Y, y), np.searchsorted(X, x)] = z
@@ -287,7 +311,9 @@ def _scatter(n: _Names, x: str | None, y: str | None, value: list[str], by: str 
     drawn = None
     for ax, (words, rows) in zip(axes, panels, strict=True):
         out = rows & ~inside
-        ax.scatter(n.numbers(x)[out], n.numbers(y)[out], s=14, facecolors="none", edgecolors="0.6", linewidths=0.7)
+        ax.scatter(
+            n.numbers(x)[out], n.numbers(y)[out], s=14, facecolors="none", edgecolors="0.6", linewidths=0.7
+        )
         good = rows & inside
         drawn = ax.scatter(n.numbers(x)[good], n.numbers(y)[good], c=colour[good], s=18, cmap=SCALE, vmin=low,
                            vmax=high)  # fmt: skip
@@ -321,7 +347,9 @@ def _parallel(n: _Names, x: str | None, y: str | None, value: list[str], by: str
     # the best of what is minimised is drawn last
     for i in np.argsort(-key, kind="stable"):
         colour = scale(key[i]) if inside[i] else "0.85"
-        ax.plot(at, unit[i], color=colour, lw=0.9, alpha=0.75 if inside[i] else 0.4, zorder=2 if inside[i] else 1)
+        ax.plot(
+            at, unit[i], color=colour, lw=0.9, alpha=0.75 if inside[i] else 0.4, zorder=2 if inside[i] else 1
+        )
     for k, name in enumerate(columns):
         ax.axvline(k, color="0.4", lw=1.0, zorder=3)
         texts = n.table[name].dtype.kind not in "fiub"

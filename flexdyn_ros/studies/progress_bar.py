@@ -10,7 +10,9 @@ __all__ = ["shown_progress"]
 
 
 @contextmanager
-def shown_progress(progress: bool | Callable[[int, int], object], total: int) -> Iterator[Callable[[int], None]]:
+def shown_progress(
+    progress: bool | Callable[[int, int], object], total: int
+) -> Iterator[Callable[[int], None]]:
     """A function that is told how many of the points are done; shows a bar on stderr, or calls `progress`."""
     if callable(progress):
         yield lambda done: progress(done, total) and None

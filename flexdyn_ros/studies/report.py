@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,14 +39,20 @@ def write_report(result: StudyResult, command: str) -> Path:
     for p in study.parameters:
         numbers = ", ".join(map(str, p.spread.numbers[:8])) + (", ..." if len(p.spread.numbers) > 8 else "")
         lines.append(f"| {p.name} | {result.units.get(p.name, '')} | {p.spread.kind} [{numbers}] |")
-    lines += ["", "## Results", "", "| result | unit | smallest | median | largest |", "|---|---|---|---|---|"]
+    lines += [
+        "",
+        "## Results",
+        "",
+        "| result | unit | smallest | median | largest |",
+        "|---|---|---|---|---|",
+    ]
     for name in result.results[:MOST_LISTED]:
         values = table[name].dropna()
         if len(values):
             numbers = " | ".join(f"{float(x):.6g}" for x in (values.min(), values.median(), values.max()))
             lines.append(f"| {name} | {result.units.get(name, '')} | {numbers} |")
     if study.feasible:
-        bounds = "; ".join(f"{least:g} <= {name} <= {most:g}" for name, (least, most) in study.feasible.items())
+        bounds = "; ".join(_bounds(name, *both) for name, both in study.feasible.items())
         lines += ["", f"Feasible ({bounds}): {int(result.feasible().sum())} of {len(table)} points."]
     lines += _indices(result) + _front(result) + _failures(result) + _warned(table)
     path = result.folder / "report.md"
@@ -117,6 +124,11 @@ def _warned(table: Any) -> list[str]:
         return []
     told = table["warnings"].dropna()
     return ["", "## Warnings", "", f"{len(told)} points warned; the first: {told.iloc[0]}"]
+
+
+def _bounds(name: str, least: float, most: float) -> str:
+    low = f"{least:g} <= " if isfinite(least) else ""
+    return f"{low}{name}" + (f" <= {most:g}" if isfinite(most) else "")
 
 
 def _short(value: Any) -> str:

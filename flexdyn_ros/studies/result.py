@@ -89,12 +89,16 @@ class StudyResult:
             from SALib.analyze import sobol
         study = self.study
         if not study.design.get("indices"):
-            raise StateError(f"study {study.name!r} has no design for Sobol indices: {{kind: sobol, indices: true}}")
+            raise StateError(
+                f"study {study.name!r} has no design for Sobol indices: {{kind: sobol, indices: true}}"
+            )
         if result not in self.results:
             raise UnknownNameError("result", result, self.results)
         values = self.table[result].to_numpy(dtype=float)
         if self.table[result].isna().any():
-            raise StateError(f"{int(self.table[result].isna().sum())} points have no {result}: no Sobol indices")
+            raise StateError(
+                f"{int(self.table[result].isna().sum())} points have no {result}: no Sobol indices"
+            )
         names = list(study.names)
         problem = {"num_vars": len(names), "names": names, "bounds": [[0.0, 1.0]] * len(names)}
         found = sobol.analyze(problem, values, calc_second_order=False, seed=study.design["seed"])
@@ -135,6 +139,8 @@ class StudyResult:
         """Counts and the range of every result, for machines."""
         table = self.table
         good = table[~table["failed"]]
-        ranges = {name: [float(good[name].min()), float(good[name].max())] for name in self.results if len(good)}
+        ranges = {
+            name: [float(good[name].min()), float(good[name].max())] for name in self.results if len(good)
+        }
         told = {"study": self.study.name, "folder": str(self.folder), "points": len(table)}
         return told | {"failed": int(table["failed"].sum()), "ranges": json.loads(json.dumps(ranges))}

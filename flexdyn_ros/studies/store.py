@@ -47,7 +47,9 @@ class Store:
         If it cannot be written.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], study: Study, robot_text: str, *, resume: bool) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], study: Study, robot_text: str, *, resume: bool
+    ) -> None:
         with needs("pyarrow", "studies"):
             import pyarrow as pa
             import pyarrow.parquet as pq
@@ -57,7 +59,9 @@ class Store:
         origin = {
             "version": __version__,
             "robot": hashlib.sha256(robot_text.encode()).hexdigest() if robot_text else None,
-            "study": {key: value for key, value in yaml.safe_load(study.as_text()).items() if key not in SHOWN},
+            "study": {
+                key: value for key, value in yaml.safe_load(study.as_text()).items() if key not in SHOWN
+            },
         }
         if (self.parts / "origin.yaml").is_file():
             self._compare(origin, resume)
@@ -74,8 +78,8 @@ class Store:
     def _compare(self, origin: Mapping[str, Any], resume: bool) -> None:
         if not resume:
             raise StateError(
-                f"{self.folder} holds the study {self.study.name!r} already: go on with it (--resume), or name "
-                "another folder (-o)"
+                f"{self.folder} holds the study {self.study.name!r} already: go on with it (--resume), or "
+                "name another folder (-o)"
             )
         before = yaml.safe_load((self.parts / "origin.yaml").read_text(encoding="utf-8"))
         for key, what in (("study", "another study"), ("robot", "a study of another robot"),
@@ -84,7 +88,9 @@ class Store:
                 keys = [k for k in {*before[key], *origin[key]} if before[key].get(k) != origin[key].get(k)] \
                     if key == "study" else []  # fmt: skip
                 tail = f" (other {', '.join(sorted(keys))})" if keys else ""
-                raise StateError(f"{self.folder} holds {what}{tail}: its points cannot be used; name another folder")
+                raise StateError(
+                    f"{self.folder} holds {what}{tail}: its points cannot be used; name another folder"
+                )
 
     def write(self, path: Path, content: bytes) -> None:
         """Write a file whole or not at all.
@@ -146,8 +152,9 @@ class Store:
                 with self._pq.ParquetFile(path) as file:
                     table = file.read(columns=None if columns is None else list(columns))
             except (OSError, self._pa.ArrowException) as error:
-                raise StateError(f"{path} cannot be read ({error}): delete it, its points are computed again") \
-                    from None  # fmt: skip
+                raise StateError(
+                    f"{path} cannot be read ({error}): delete it, its points are computed again"
+                ) from None
             yield path, table
 
     # ---- what is made of them ----
@@ -164,7 +171,9 @@ class Store:
         parameters = {name: [design.rows[i][k] for i in range(n)] for k, name in enumerate(design.names)}
         columns: dict[str, list[Any]] = {POINT: list(range(n)), **parameters}
         for name in names:
-            columns[f"{name} (result)" if name in columns else name] = [rows[i][0].get(name) for i in range(n)]
+            columns[f"{name} (result)" if name in columns else name] = [
+                rows[i][0].get(name) for i in range(n)
+            ]
         columns["failed"] = [rows[i][1] is not None for i in range(n)]
         if told:
             columns["warnings"] = [rows[i][0].get("warnings") for i in range(n)]
@@ -208,4 +217,6 @@ def _column(pa: Any, values: list[Any]) -> Any:
 
 
 def _floats(value: Any) -> Any:
-    return [_floats(x) if isinstance(x, list | tuple) else (x if isinstance(x, str) else float(x)) for x in value]
+    return [
+        _floats(x) if isinstance(x, list | tuple) else (x if isinstance(x, str) else float(x)) for x in value
+    ]

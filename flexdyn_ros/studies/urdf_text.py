@@ -1,4 +1,5 @@
-"""Attributes of a URDF set by dotted paths: `urdf.joints.elbow.dynamics.damping`, `urdf.links.boom.inertial.mass.value`."""
+"""Attributes of a URDF set by dotted paths: `urdf.joints.elbow.dynamics.damping`,
+`urdf.links.boom.inertial.mass.value`."""
 
 from __future__ import annotations
 
@@ -41,11 +42,15 @@ def _set(root: Any, path: str, value: Any) -> None:
     for word in inner:
         below = element.find(word)
         if below is None:
-            _fail(path, f"<{element.tag}> has no <{word}>", "one of " + ", ".join(str(e.tag) for e in element))
+            _fail(
+                path, f"<{element.tag}> has no <{word}>", "one of " + ", ".join(str(e.tag) for e in element)
+            )
         element = below
     if attribute not in element.attrib:
         _fail(path, f"<{element.tag}> has no attribute '{attribute}'", "one of " + ", ".join(element.attrib))
-    element.set(attribute, " ".join(map(_written, value)) if isinstance(value, list | tuple) else _written(value))
+    element.set(
+        attribute, " ".join(map(_written, value)) if isinstance(value, list | tuple) else _written(value)
+    )
 
 
 def _written(value: Any) -> str:

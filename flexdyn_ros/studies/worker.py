@@ -22,12 +22,14 @@ LOADING_LIMIT = 1800.0
 #: how long a point may still run once the study was stopped, and how often that is looked for [s]
 GRACE, LOOK = 1.0, 0.1
 ONE_THREAD = (
-    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
 )  # fmt: skip
 
 
 class Chunk(NamedTuple):
-    """Points to compute: study as the child process is told it, indices (n,), points (n,), seconds a point."""
+    """Points to compute: study as the child process is told it, indices (n,), points (n,), seconds a
+    point."""
 
     told: dict[str, Any]
     indices: list[int]
@@ -57,7 +59,8 @@ class _Child:
         environment = os.environ | dict.fromkeys(ONE_THREAD, "1")
         self.process = subprocess.Popen(
             [sys.executable, "-m", "flexdyn_ros.studies.child", str(to_child), str(from_child)],
-            pass_fds=(to_child, from_child), stdin=subprocess.DEVNULL, env=environment, start_new_session=True,
+            pass_fds=(to_child, from_child), stdin=subprocess.DEVNULL, env=environment,
+            start_new_session=True,
         )  # fmt: skip
         os.close(to_child)
         os.close(from_child)
@@ -141,7 +144,9 @@ def _ready_child(told: dict[str, Any]) -> _Child:
         try:
             answer = child.inbox.recv() if child.inbox.poll(LOADING_LIMIT) else None
         except (EOFError, OSError):
-            raise StudyRefused(f"a process that computes ended by {child.told()} as it loaded the study") from None
+            raise StudyRefused(
+                f"a process that computes ended by {child.told()} as it loaded the study"
+            ) from None
         if answer is None:
             child.end()
             raise StudyRefused(f"the study was not loaded after {LOADING_LIMIT:g} s")
@@ -162,7 +167,12 @@ def _received(child: _Child, index: int, limit: float, key: str) -> Any:
                 child.end()
                 if stopping:
                     return None
-                return index, None, ("TimeLimit", f"not done after {limit:g} s, the time limit of a point"), {}
+                return (
+                    index,
+                    None,
+                    ("TimeLimit", f"not done after {limit:g} s, the time limit of a point"),
+                    {},
+                )
         row = child.inbox.recv()
         if key in _stopped:
             child.end()

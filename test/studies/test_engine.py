@@ -30,7 +30,12 @@ def cluster():
     before = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(TEST), str(TEST.parent), before])
     made = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, memory_limit=0, silence_logs=50
+        n_workers=2,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address=None,
+        memory_limit=0,
+        silence_logs=50,
     )
     with made, distributed.Client(made, set_as_default=False) as client:
         yield made, client
@@ -74,7 +79,7 @@ def test_the_table_is_the_same_with_one_two_and_four_workers(cluster, tmp_path):
 
 
 def test_a_worker_that_is_killed_costs_one_chunk_at_most(cluster, tmp_path):
-    made, client = cluster
+    client = cluster[1]
     whole = run(logged(tmp_path / "calm"), client, False, folder=tmp_path / "whole")
     log = tmp_path / "log"
     killed = []
@@ -159,9 +164,9 @@ def test_a_complete_study_is_not_computed_again_and_another_is_not_mixed_in(clus
     again = run(logged(log, 20), None, False, folder=tmp_path / "out", resume=True)
     assert bytes_of(again) == before
     assert sorted(numbers_in(log)) == list(range(20))
-    with pytest.raises(StateError, match="another study.*parameters"):
+    with pytest.raises(StateError, match=r"another study.*parameters"):
         run(logged(log, 21), cluster[1], False, folder=tmp_path / "out", resume=True)
-    table = (tmp_path / "out" / "parts" / "0000000-1.parquet")
+    table = tmp_path / "out" / "parts" / "0000000-1.parquet"
     table.write_bytes(b"half of it")
     with pytest.raises(StateError, match="delete it"):
         run(logged(log, 20), None, False, folder=tmp_path / "out", resume=True)
@@ -200,8 +205,8 @@ def test_an_optimisation_repeats_whatever_the_workers(cluster, tmp_path):
 
 
 def command_of(folder, *more):
-    return [sys.executable, "-m", "flexdyn_ros.cli.main", "study", str(folder / "s.yaml"), "-o", str(folder / "out"),
-            "--workers", "2", *more]  # fmt: skip
+    words = ["study", str(folder / "s.yaml"), "-o", str(folder / "out"), "--workers", "2", *more]
+    return [sys.executable, "-m", "flexdyn_ros.cli.main", *words]
 
 
 def test_control_c_keeps_what_is_done_and_resume_computes_the_rest(tmp_path):
@@ -227,7 +232,11 @@ def test_control_c_keeps_what_is_done_and_resume_computes_the_rest(tmp_path):
     assert not (tmp_path / "out" / "table.parquet").exists()
     done = numbers_in(log)
     resumed = subprocess.run(
-        command_of(tmp_path, "--resume", "--json"), env=environment, capture_output=True, text=True, timeout=120
+        command_of(tmp_path, "--resume", "--json"),
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert resumed.returncode == 0, resumed.stderr
     assert '"points": 120' in resumed.stdout
@@ -237,21 +246,22 @@ def test_control_c_keeps_what_is_done_and_resume_computes_the_rest(tmp_path):
     assert len(computed) > len(done)
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_not_there_or_goes_is_told(cluster, tmp_path, monkeypatch):
     from flexdyn_ros.studies import engine
 
     monkeypatch.setattr(engine, "CONNECT", 0.5)
     study = logged(tmp_path / "log", 100, seconds=0.05)
-    with pytest.raises(ConnectionError, match="no scheduler answers at tcp://127.0.0.1:9"):
+    with pytest.raises(ConnectionError, match=r"no scheduler answers at tcp://127.0.0.1:9"):
         run(study, None, False, scheduler="tcp://127.0.0.1:9", folder=tmp_path / "none")
     monkeypatch.setattr(engine, "CONNECT", 20.0)
     address = tmp_path / "scheduler.json"
-    words = ["--scheduler-file", str(address)]
+    words = ["--scheduler-file", str(address), "--no-dashboard"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     dask = [sys.executable, "-m", "dask"]
-    scheduler = subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *words],
+    scheduler = subprocess.Popen([*dask, "scheduler", "--host", "127.0.0.1", "--port", "0", *words],
                                  **quiet)  # fmt: skip
-    worker = subprocess.Popen([*dask, "worker", "--nworkers", "1", "--nthreads", "1", "--no-dashboard",
+    worker = subprocess.Popen([*dask, "worker", "--nworkers", "1", "--nthreads", "1",
                                "--no-nanny", "--death-timeout", "5", *words], **quiet)  # fmt: skip
     try:
         import json
@@ -266,7 +276,7 @@ def test_a_scheduler_that_is_not_there_or_goes_is_told(cluster, tmp_path, monkey
             if done > 10:
                 scheduler.kill()
 
-        with pytest.raises(ConnectionError, match="scheduler is gone.*--resume"):
+        with pytest.raises(ConnectionError, match=r"scheduler is gone.*--resume"):
             run(study, None, kill_the_scheduler, scheduler=place, folder=tmp_path / "gone")
     finally:
         for process in (scheduler, worker):

@@ -32,12 +32,14 @@ def lift(
     """Hold a payload at a reach, at rest, and tell how far each limit is.
 
     reach: horizontal distance of the frame from the base link [m], height: above the base link [m], of the
-    undeformed robot; payload: point mass at the frame [kg] (or by payload.FRAME.mass); pose: where the search for
-    joint positions begins; torque_limits by joint [N m], default the effort limits; strain_limit of the booms.
+    undeformed robot; payload: point mass at the frame [kg] (or by payload.FRAME.mass); pose: where the search
+    for joint positions begins; torque_limits by joint [N m], default the effort limits; strain_limit of the
+    booms.
 
     Results: wheel_margin, the smallest wheel force over its value without payload; torque_margin and
-    strain_margin, 1 - used share of the limit; margin, the least of the three (0: a wheel lifts, or a limit is
-    reached); the same as smallest_wheel_force [N], strain; sag, how much lower the payload lets the frame hang [m].
+    strain_margin, 1 - used share of the limit; margin, the least of the three (0: a wheel lifts, or a limit
+    is reached); the same as smallest_wheel_force [N], strain; sag, how much lower the payload lets the frame
+    hang [m].
 
     Raises
     ------
@@ -58,7 +60,9 @@ def lift(
         free = empty.wheel_forces(before, still).normal
         after = loaded.wheel_forces(rest.q, still).normal
         found |= {"smallest_wheel_force": after.min(), "wheel_margin": (after / free).min()}
-    limits = {c.name: c.effort_limit for c in robot.coordinates if c.name in joints} | dict(torque_limits or {})
+    limits = {c.name: c.effort_limit for c in robot.coordinates if c.name in joints} | dict(
+        torque_limits or {}
+    )
     used = [abs(rest.tau[robot.index(name)]) / limits[name] for name in joints if np.isfinite(limits[name])]
     strain = largest_strain(loaded, rest.q)
     found |= {"torque_margin": 1.0 - max(used, default=0.0), "strain_margin": 1.0 - strain / strain_limit}

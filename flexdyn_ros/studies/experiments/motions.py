@@ -31,8 +31,8 @@ def free_fall(
 
     duration [s]; dt: fixed step [s], None for the steps of the default run.
 
-    Results: fall of the frame [m] and its largest tip_speed [m/s]; peak_kinetic_energy [J]; balance_error, how far
-    the energies are off, of the largest kinetic energy; trajectory.
+    Results: fall of the frame [m] and its largest tip_speed [m/s]; peak_kinetic_energy [J]; balance_error,
+    how far the energies are off, of the largest kinetic energy; trajectory.
     """
     frame = end_frame(robot, frame)
     run = simulate(robot, duration, pose_of(robot, pose), dt=dt)
@@ -64,13 +64,14 @@ def drive_over_road(
 ) -> dict[str, Any]:
     """Drive over the road of the description at its speed, joints held by servos about where they rest.
 
-    distance [m] in place of duration [s]; frequency [Hz] and damping_ratio of the servos, on the inertia that each
-    joint feels; dt: fixed step [s], None for the default run with error control, sampled every millisecond.
+    distance [m] in place of duration [s]; frequency [Hz] and damping_ratio of the servos, on the inertia that
+    each joint feels; dt: fixed step [s], None for the default run with error control, sampled every
+    millisecond.
 
-    Results: smallest_wheel_force [N] of all wheels over the drive, and share_of_weight, the same over what the
-    wheel carries at rest (0: it lifts); air_time, how long in all the worst wheel does not push [s];
-    tip_error, the largest distance of the frame from where it would be on a flat road [m]; tip_acceleration, root
-    of the mean square of the vertical one [m/s2].
+    Results: smallest_wheel_force [N] of all wheels over the drive, and share_of_weight, the same over what
+    the wheel carries at rest (0: it lifts); air_time, how long in all the worst wheel does not push [s];
+    tip_error, the largest distance of the frame from where it would be on a flat road [m]; tip_acceleration,
+    root of the mean square of the vertical one [m/s2].
     """
     if not hasattr(robot, "wheel_forces"):
         raise UnsupportedError(f"robot {robot.name!r} has no wheels; mobile_arm has")
@@ -129,5 +130,3 @@ def _held_run(
 def _travelled(robot: Robot, q: np.ndarray) -> np.ndarray:
     x = q[:, robot.q_names.index("base/x")]
     return x - x[0]
-
-

@@ -19,7 +19,7 @@ SHIPPED = {
     "drive_over_road": "motions",
     "static": "rest",
     "modes": "rest",
-    "workspace": "platform",
+    "workspace": "reach",
     "lumped_against_exact": "soft",
     "lift": "lifting",
 }
@@ -60,7 +60,7 @@ def function_of(name: str, folder: str = "") -> Callable[..., Any]:
         sys.path.insert(0, folder)
     try:
         found = getattr(import_module(module), function, None)
-    except Exception as error:  # noqa: BLE001 - whatever the user's module does when it is imported
+    except Exception as error:  # whatever the user's module does when it is imported
         raise DescriptionError(
             f"the module of the experiment cannot be imported: {type(error).__name__}: {error}",
             element="experiment", value=name, expected="module:function",

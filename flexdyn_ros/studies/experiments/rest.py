@@ -14,7 +14,7 @@ from flexdyn_ros.studies.experiments.registry import experiment
 __all__ = ["modes", "static"]
 
 
-@experiment(sag="m", deflection="m", strain="", largest_effort="N m (N)", mass="kg")
+@experiment(sag="m", deflection="m", largest_effort="N m (N)", first_frequency="Hz", mass="kg")
 def static(
     robot: Robot,
     pose: Mapping[str, float] | Sequence[float] | None = None,
@@ -26,18 +26,21 @@ def static(
 
     pose: where joints are held; force (3,) [N] in world axes; hold: coordinates that are held.
 
-    Results: sag, how much lower the frame hangs than undeformed [m]; deflection, how far it moved [m]; strain,
-    the largest of all fibres; largest_effort of what is held; mass [kg]; stable.
+    Results: sag, how much lower the frame hangs than undeformed [m]; deflection, how far it moved [m];
+    strain, the largest of all fibres; largest_effort of what is held; first_frequency of small vibrations
+    there, held coordinates locked [Hz], 0 where nothing vibrates; mass [kg]; stable.
     """
     frame, q = end_frame(robot, frame), pose_of(robot, pose)
     wrench = np.concatenate([np.zeros(3), np.asarray(force, dtype=float)])
     rest = robot.static_equilibrium(q, hold=hold, wrenches={frame: wrench} if wrench.any() else None)
+    found = robot.modes(rest.q, lock=hold).frequency
     moved = robot.frames(rest.q, frame)[:3, 3] - robot.frames(q, frame)[:3, 3]
     return {
         "sag": -moved[2],
         "deflection": np.linalg.norm(moved),
         "strain": largest_strain(robot, rest.q),
         "largest_effort": np.abs(rest.tau).max(initial=0.0),
+        "first_frequency": found[found > 0.0].min() if (found > 0.0).any() else 0.0,
         "mass": robot.mass,
         "stable": bool(rest.stable),
     }

@@ -44,16 +44,16 @@ def slew(
 ) -> dict[str, Any]:
     """Slew from pose to pose along a quintic, by servos with feed-forward of the rigid robot; then wait.
 
-    duration: of the motion, the shaper's delay included, so that shapers compare at equal time [s]; settle: how
-    long the end is watched after it, default three periods of the slowest mode with locked joints [s]; shaper:
-    none, zv or zvd, for so many `modes` of the closed loop at the end; frequency [Hz], damping_ratio of the
-    servos; dt: fixed step [s], None for the default run with error control; within: size of the swing that counts
-    as settled [m].
+    duration: of the motion, the shaper's delay included, so that shapers compare at equal time [s]; settle:
+    how long the end is watched after it, default three periods of the slowest mode with locked joints [s];
+    shaper: none, zv or zvd, for so many `modes` of the closed loop at the end; frequency [Hz], damping_ratio
+    of the servos; dt: fixed step [s], None for the default run with error control; within: size of the swing
+    that counts as settled [m].
 
-    Results: residual_swing, the largest distance of the frame from where it comes to rest, after the motion [m];
-    largest_swing, the same over all of it, from the way of the reference [m]; settled_after [s]; largest_effort
-    [N m]; first_frequency of the robot with locked joints at the end [Hz]; tip_x, tip_y, tip_z, where the frame
-    is at the end [m].
+    Results: residual_swing, the largest distance of the frame from where it comes to rest, after the motion
+    [m]; largest_swing, the same over all of it, from the way of the reference [m]; settled_after [s];
+    largest_effort [N m]; first_frequency of the robot with locked joints at the end [Hz]; tip_x, tip_y,
+    tip_z, where the frame is at the end [m].
     """
     if shaper not in SHAPERS:
         raise UnknownNameError("shaper", shaper, SHAPERS)
@@ -75,9 +75,9 @@ def slew(
     q_d, v_d, a_d = _reference(robot, q0, q1, t, duration, delays, shares)
     tau_d = _feed_forward(robot, q_d, v_d, a_d, joints)
     if dt is None:
-        q, v, tau = _default_run(robot, q0, t, P, D, joints, q_d, v_d, tau_d)
+        q, tau = _default_run(robot, q0, t, P, D, joints, q_d, v_d, tau_d)
     else:
-        q, v, tau = _fixed_run(robot, q0, t, dt, P, D, joints, q_d, v_d, tau_d)
+        q, tau = _fixed_run(robot, q0, t, dt, P, D, joints, q_d, v_d, tau_d)
     place = robot.frames(q, frame)[:, :3, 3]
     rigid = q.copy()
     rigid[:] = rest
@@ -108,7 +108,11 @@ def _impulses(
     from flexdyn_ros.control import closed_loop_modes
 
     found = closed_loop_modes(robot, rest, P, D)
-    slow = [i for i in range(len(found.frequency)) if found.frequency[i] > SLOWEST and found.damping_ratio[i] < 0.9]
+    slow = [
+        i
+        for i in range(len(found.frequency))
+        if found.frequency[i] > SLOWEST and found.damping_ratio[i] < 0.9
+    ]
     chosen = slow[:count]
     made = shaper_of(shaper, found.frequency[chosen].tolist(), found.damping_ratio[chosen].tolist())
     return made.delays, made.amplitudes
@@ -147,28 +151,27 @@ def _feed_forward(
 def _fixed_run(
     robot: Robot, q0: np.ndarray, t: np.ndarray, dt: float, P: np.ndarray, D: np.ndarray, joints: np.ndarray,
     q_d: np.ndarray, v_d: np.ndarray, tau_d: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """The compiled steps with their compiled servo; a sample every step."""
     stepper = Stepper(robot, dt, "rosenbrock", q0=q0)
     stepper.set_servo(P, D)
-    q, v = np.empty((len(t), robot.nq)), np.empty((len(t), robot.nv))
-    tau = np.empty((len(t), joints.size))
+    q, tau = np.empty((len(t), robot.nq)), np.empty((len(t), joints.size))
     feed, target_q, target_v = stepper.tau, stepper.target_q, stepper.target_v
     # the servo of a step aims at its end
     for i in range(len(t)):
-        q[i], v[i], tau[i] = stepper.q, stepper.v, stepper.effort[joints]
+        q[i], tau[i] = stepper.q, stepper.effort[joints]
         if i + 1 == len(t):
             break
         feed[joints], target_q[joints], target_v[joints] = tau_d[i], q_d[i + 1, joints], v_d[i + 1, joints]
         if stepper.advance(1):
             raise SimulationError(stepper.message)
-    return q, v, tau[1:]
+    return q, tau[1:]
 
 
 def _default_run(
     robot: Robot, q0: np.ndarray, t: np.ndarray, P: np.ndarray, D: np.ndarray, joints: np.ndarray,
     q_d: np.ndarray, v_d: np.ndarray, tau_d: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """The same law in a run with error control, asked at every evaluation."""
     step = t[1] - t[0]
     stiffness, damping = P[joints], D[joints]
@@ -180,8 +183,10 @@ def _default_run(
         i = min(int(x), len(t) - 2)
         now = wanted[i] + (x - i) * (wanted[i + 1] - wanted[i])
         tau = np.zeros(robot.nu)
-        tau[joints] = now[2 * n :] + stiffness * (now[:n] - q[joints]) + damping * (now[n : 2 * n] - v[joints])
+        tau[joints] = (
+            now[2 * n :] + stiffness * (now[:n] - q[joints]) + damping * (now[n : 2 * n] - v[joints])
+        )
         return tau
 
     run = simulate(robot, float(t[-1]), q0, control=continuous(law), sample=step, record=())
-    return run.q, run.v, run.tau[:-1, joints]
+    return run.q, run.tau[:-1, joints]

@@ -44,7 +44,9 @@ def _models(robot: Robot) -> tuple[Robot, Robot]:
     """The section with its mass in its centre (xi = 1), and with distributed mass."""
     about = robot.description
     if len(about.sections) != 1:
-        raise UnsupportedError(f"the lumped model is of one soft section; robot {robot.name!r} has another count")
+        raise UnsupportedError(
+            f"the lumped model is of one soft section; robot {robot.name!r} has another count"
+        )
     form = replace(about.formulation, mass_model="lumped", energy_ratio=1.0)
     lumped = from_description(replace(about, formulation=form))
     form = replace(about.formulation, mass_model="distributed", energy_ratio=None, rotary_inertia="none")

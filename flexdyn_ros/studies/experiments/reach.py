@@ -16,8 +16,8 @@ __all__ = ["workspace"]
 
 
 @experiment(
-    volume="m3", mass="kg", force_limit="N", largest_force="N", reach="m", singular_margin="", smallest_margin="",
-    height="m",
+    volume="m3", mass="kg", force_limit="N", largest_force="N", reach="m", singular_margin="",
+    smallest_margin="", height="m",
 )  # fmt: skip
 def workspace(
     robot: Robot,
@@ -31,12 +31,13 @@ def workspace(
 
     extent: sides of the box about home that is looked at [m]; tilt: at every position the platform is also
     tilted by this angle about six axes [rad], and has to get there, too; force_limit: of a leg, default its
-    effort limit [N]; singular_margin: least singular value of the homogeneous leg Jacobian; samples: positions,
-    a Sobol sequence that is always the same.
+    effort limit [N]; singular_margin: least singular value of the homogeneous leg Jacobian; samples:
+    positions, a Sobol sequence that is always the same.
 
-    Results: volume [m3]; share_of_box; lost_by_stroke, lost_by_angle, lost_by_force, lost_by_singularity, shares
-    of the box outside of each bound; largest_force within the volume [N]; reach, the largest horizontal distance
-    from home [m]; height, of the volume [m]; smallest_margin, the least singular value within.
+    Results: volume [m3]; share_of_box; lost_by_stroke, lost_by_angle, lost_by_force, lost_by_singularity,
+    shares of the box outside of each bound; largest_force within the volume [N]; reach, the largest
+    horizontal distance from home [m]; height, of the volume [m]; smallest_margin, the least singular value
+    within.
     """
     if not hasattr(robot, "workspace_margins"):
         raise UnsupportedError(f"robot {robot.name!r} is no platform; stewart_1t is")
@@ -45,7 +46,7 @@ def workspace(
     force = np.abs(robot.inverse_dynamics(q, np.zeros(robot.nv), np.zeros(robot.nv))).max(axis=-1)
     limit = force_limit if force_limit is not None else min(c.effort_limit for c in robot.coordinates)
     if not np.isfinite(limit):
-        limit = min((j.limit.effort for j in robot.description.joints if j.type == "prismatic" and j.limit))
+        limit = min(j.limit.effort for j in robot.description.joints if j.type == "prismatic" and j.limit)
 
     def kept(good: np.ndarray) -> np.ndarray:
         return np.nan_to_num(good).astype(bool).reshape(-1, turns).all(axis=1)
@@ -84,5 +85,10 @@ def _poses(home: bytes, extent: tuple[float, ...], tilt: float, samples: int) ->
     q[:, :, :3] += side[:, None, :]
     for k in range(1, turns):
         angle = (k - 1) * np.pi / 3.0
-        q[:, k, 3:] = [np.sin(tilt / 2) * np.cos(angle), np.sin(tilt / 2) * np.sin(angle), 0.0, np.cos(tilt / 2)]
+        q[:, k, 3:] = [
+            np.sin(tilt / 2) * np.cos(angle),
+            np.sin(tilt / 2) * np.sin(angle),
+            0.0,
+            np.cos(tilt / 2),
+        ]
     return q.reshape(-1, 7), turns
