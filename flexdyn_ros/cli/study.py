@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from flexdyn_ros.cli.terminal import Json, messages, print_json, print_table
+from flexdyn_ros.cli.terminal import Json, complain, messages, print_json, print_table
 
 __all__ = ["study"]
 
@@ -70,6 +70,10 @@ def study(
     )
     report = result.report(command)
     summary = result.summary()
+    if summary["failed"]:
+        complain(
+            f"{summary['failed']} of {summary['points']} points failed, see {result.folder / 'failures.csv'}"
+        )
     if as_json:
         print_json(summary)
     elif shown:
@@ -82,3 +86,5 @@ def study(
             "result | unit | smallest | largest", rows,
         )  # fmt: skip
         messages.print(f"wrote {escape(str(report))}", highlight=False)
+    if summary["failed"] == summary["points"]:
+        raise typer.Exit(1)

@@ -45,7 +45,6 @@ class Bench:
         self.named, self.takes_any = arguments_of(self.function)
         self.units = units_of(self.function)
         self._robots: OrderedDict[Any, Robot] = OrderedDict()
-        self._payloads: OrderedDict[Any, Robot] = OrderedDict()
         self.base = None if study.robot is None else self._loaded({}, {})
         for name in study.arguments:
             if name not in self.named and not self.takes_any:
@@ -79,7 +78,7 @@ class Bench:
             if path.startswith("urdf."):
                 edited(self._text(), {path: value})
                 return
-            load(study.robot, config=study.config or None, options={**study.options, path: value})
+            load(study.robot, config=study.config or None, options={**study.options, path: _lists(value)})
         except DescriptionError as error:
             if error.file in ("options", "<urdf>") or path.startswith(("urdf.", "payload.")):
                 arguments = ", ".join(self.named)
@@ -109,7 +108,7 @@ class Bench:
                 elif path.startswith("urdf."):
                     urdf[path] = value
                 else:
-                    options[path] = list(value) if isinstance(value, tuple) else value
+                    options[path] = value
         robot = None if self.base is None else self._carrying(self._loaded(options, urdf), payloads)
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always", FlexdynWarning)
@@ -126,7 +125,8 @@ class Bench:
         if robot is None:
             study = self.study
             source: Any = edited(self._text(), urdf) if urdf else study.robot
-            robot = load(source, config=study.config or None, options={**study.options, **options} or None)
+            told = {path: _lists(value) for path, value in options.items()}
+            robot = load(source, config=study.config or None, options={**study.options, **told} or None)
             self._robots[key] = robot
             if len(self._robots) > KEPT_ROBOTS:
                 self._robots.popitem(last=False)
@@ -159,6 +159,11 @@ def _settings(sets: tuple[tuple[str, Any], ...], value: Any) -> list[tuple[str, 
         else:
             found.append((path, factor * value))
     return found
+
+
+def _lists(value: Any) -> Any:
+    """Tuples, which are keys here, as the lists that descriptions take."""
+    return [_lists(x) for x in value] if isinstance(value, tuple) else value
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -49,9 +49,8 @@ def fixed_design(study: Study) -> Design:
             raise study.failing("the grid has more than ten million points", "parameters")
         return Design(study.names, list(product(*lists)))
     u = _unit_cube(study)
-    return Design(
-        study.names, [tuple(s.at(x) for s, x in zip(spreads, row, strict=True)) for row in u.tolist()]
-    )
+    columns = [s.many(u[:, k]) for k, s in enumerate(spreads)]
+    return Design(study.names, list(zip(*columns, strict=True)))
 
 
 def _unit_cube(study: Study) -> np.ndarray:

@@ -51,38 +51,25 @@ class Distribution:
 
     def at(self, u: float) -> Any:
         """The value whose cumulative probability is u in (0, 1); of a list, each value has the same share."""
+        return self.many(np.array([u]))[0]
+
+    def many(self, u: np.ndarray) -> list[Any]:
+        """Values of cumulative probabilities u (n,)."""
         if self.values is not None:
-            return self.values[min(int(u * len(self.values)), len(self.values) - 1)]
+            last = len(self.values) - 1
+            return [self.values[min(int(x * (last + 1)), last)] for x in u.tolist()]
         if self.kind == "integer":
             low, high = self.numbers
-            return int(min(low + int(u * (high - low + 1)), high))
+            return [int(min(low + int(x * (high - low + 1)), high)) for x in u.tolist()]
+        low, high = self.numbers[:2]
         if self.kind == "uniform":
-            low, high = self.numbers
-            return float(low + u * (high - low))
+            return [low + x * (high - low) for x in u.tolist()]
         if self.kind == "log_uniform":
-            low, high = self.numbers
-            return float(low * (high / low) ** u)
-        return float(self._quantile(u))
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Smallest and largest value of a distribution that has them.
-
-        Raises
-        ------
-        ValueError
-            If it has none.
-        """
-        if self.kind in ("uniform", "log_uniform", "integer"):
-            return float(self.numbers[0]), float(self.numbers[1])
-        if self.kind == "triangular":
-            return float(self.numbers[0]), float(self.numbers[2])
-        if self.kind == "truncated_normal":
-            return float(self.numbers[2]), float(self.numbers[3])
-        raise ValueError(f"{self.kind} has no bounds")
+            return [low * (high / low) ** x for x in u.tolist()]
+        return np.asarray(self._quantile(u), dtype=float).tolist()
 
     @cached_property
-    def _quantile(self) -> Callable[[float], float]:
+    def _quantile(self) -> Callable[[np.ndarray], Any]:
         from scipy import stats
 
         numbers = [float(x) for x in self.numbers]
