@@ -1,4 +1,5 @@
-"""Gymnasium environments: a slew without swing, a soft reach, the balance of a platform; single and in batches.
+"""Gymnasium environments: a slew without swing, a soft reach, the balance of a platform; single and in
+batches.
 
 gymnasium.make("flexdyn_ros.gym:flexdyn/Slew-v0")
 gymnasium.make_vec("flexdyn_ros.gym:flexdyn/Slew-v0", 64, vectorization_mode="vector_entry_point")

@@ -14,8 +14,8 @@ def advanced(
 ) -> tuple[np.ndarray, np.ndarray]:
     """q (n, nq) and v (n, nv) after so many steps of dt [s] under constant efforts (n, nu).
 
-    The classical Runge-Kutta method; on the turns of free bodies its stages are joined by the exponential map of
-    `Robot.integrate`, which makes it of order two there. Each row depends on its own numbers only.
+    The classical Runge-Kutta method; on the turns of free bodies its stages are joined by the exponential map
+    of `Robot.integrate`, which makes it of order two there. Each row depends on its own numbers only.
     """
     flat = robot.nq == robot.nv
     for _ in range(steps):

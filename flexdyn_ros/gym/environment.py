@@ -44,7 +44,8 @@ class Environment(gymnasium.Env):
         return _seen(self.task, self._q, self._v, self._goal)[0], {"goal": self._goal[0].copy()}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Hold an action (acts,), clipped to -1 and 1, for its time: (observation, reward, lost, time over, {})."""
+        """Hold an action (acts,), clipped to -1 and 1, for its time: (observation, reward, lost, time over,
+        {})."""
         row = np.asarray(action, dtype=float)[None]
         self._q, self._v, seen, reward, lost = _moved(self.task, self._q, self._v, self._goal, row)
         self._count += 1
@@ -53,8 +54,8 @@ class Environment(gymnasium.Env):
 
 @final
 class BatchEnvironment(gymnasium.vector.VectorEnv):
-    """Many robots with a task, moved by batch kernels in one call. Row i, seeded with s, does what `Environment`
-    does when it is seeded with s + i.
+    """Many robots with a task, moved by batch kernels in one call. Row i, seeded with s, does what
+    `Environment` does when it is seeded with s + i.
 
     An episode that ended starts anew with the next step, whose action is ignored (gymnasium's NEXT_STEP).
     """

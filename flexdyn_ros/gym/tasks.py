@@ -1,4 +1,5 @@
-"""What is to be done with a robot: where an episode starts, what is seen, what counts. All of it for rows of states."""
+"""What is to be done with a robot: where an episode starts, what is seen, what counts. All of it for rows of
+states."""
 
 from __future__ import annotations
 
@@ -72,9 +73,9 @@ class Task(ABC):
 class Slew(Task):
     """Turn a table-top arm of two spring-steel strips to a random pose and let nothing swing there.
 
-    Sees: errors of both joints [rad], their rates [rad/s], deflections of both tips [m, times 20] and their rates.
-    Acts: torques of both motors, of half their limits. Reward: minus the squared error of the tip's direction, of
-    rates and of deflections, per action; lost beyond the joint limits.
+    Sees: errors of both joints [rad], their rates [rad/s], deflections of both tips [m, times 20] and their
+    rates. Acts: torques of both motors, of half their limits. Reward: minus the squared error of the tip's
+    direction, of rates and of deflections, per action; lost beyond the joint limits.
     """
 
     dt, steps, length, sees, acts = 2e-3, 10, 100, 8, 2
@@ -121,9 +122,9 @@ class Slew(Task):
 class SoftReach(Task):
     """Bring the tip of a hanging soft arm of three sections to a random place, and keep it there.
 
-    Sees: length changes [m, times 30] and their rates [m/s, times 3] of nine actuators, and the way from tip to
-    goal [m, times 10]. Acts: actuator forces, up to 20 N about those that hold the arm straight. Reward: minus the
-    distance to the goal [m], per action.
+    Sees: length changes [m, times 30] and their rates [m/s, times 3] of nine actuators, and the way from tip
+    to goal [m, times 10]. Acts: actuator forces, up to 20 N about those that hold the arm straight. Reward:
+    minus the distance to the goal [m], per action.
     """
 
     dt, steps, length, sees, acts = 1e-3, 20, 100, 21, 9
@@ -164,9 +165,9 @@ class SoftReach(Task):
 class PlatformBalance(Task):
     """Hold a platform of a ton level by its six legs, after a push, with a load that is not known.
 
-    Without control it falls. Sees: turn [rad, times 10] and shift [m, times 10] from home, twist (angular, linear).
-    Acts: leg forces, up to 4 kN about those that carry the bare platform. Goal (not seen): what the load adds to each
-    leg [N]. Reward: 1 less the squared shift, turn and rates; lost beyond 0.3 m or 0.4 rad.
+    Without control it falls. Sees: turn [rad, times 10] and shift [m, times 10] from home, twist (angular,
+    linear). Acts: leg forces, up to 4 kN about those that carry the bare platform. Goal (not seen): what the
+    load adds to each leg [N]. Reward: 1 less the squared shift, turn and rates; lost beyond 0.3 m or 0.4 rad.
     """
 
     dt, steps, length, sees, acts = 5e-3, 4, 150, 12, 6

@@ -294,7 +294,8 @@ class _Reader:
 
     def parameter(self, name: str, value: Any) -> Parameter:
         element = f"parameters/{name}"
-        unit, sets = "", ((name, None),)
+        unit = ""
+        sets: tuple[tuple[str, Any], ...] = ((name, None),)
         if isinstance(value, Mapping):
             value = dict(value)
             unit = str(value.pop("unit", ""))

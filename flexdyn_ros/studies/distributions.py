@@ -73,6 +73,7 @@ class Distribution:
         from scipy import stats
 
         numbers = [float(x) for x in self.numbers]
+        found: Any
         if self.kind == "normal":
             found = stats.norm(*numbers)
         elif self.kind == "truncated_normal":

@@ -140,7 +140,8 @@ def _optimised(study: Study, store: Store, computing: _Computing, total: int) ->
     """Batch after batch: what is done already is told from the store."""
     from flexdyn_ros.studies.optimisation import Optimisation
 
-    search, rows = Optimisation(study), []
+    search = Optimisation(study)
+    rows: list[tuple[Any, ...]] = []
     size = study.design["batch"]
     design = Design(study.names, rows)
     known = store.rows()

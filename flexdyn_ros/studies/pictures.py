@@ -206,6 +206,7 @@ def _line(n: _Names, x: str | None, y: str | None, value: list[str], by: str | N
 
 def _map(n: _Names, x: str | None, y: str | None, value: list[str], by: str | None, filled: bool) -> Any:
     from matplotlib.colors import LogNorm, Normalize
+    from matplotlib.ticker import LogFormatterMathtext, LogLocator
 
     x, y = x or n.study.names[0], y or n.study.names[1]
     name = n.value(value)
@@ -225,12 +226,18 @@ def _map(n: _Names, x: str | None, y: str | None, value: list[str], by: str | No
         X, Y, Z = _grid(n.numbers(x)[rows], n.numbers(y)[rows], all_values[rows], x, y)
         ax.grid(False)
         if filled and min(Z.shape) > 1:
-            steps = np.geomspace(low, high, LEVELS + 1) if n.log else np.linspace(low, high, LEVELS + 1)
+            steps = _levels(low, high, n.log)
+            low, high = steps[0], steps[-1]
             drawn = ax.contourf(X, Y, np.clip(Z, low, high), levels=steps, cmap=SCALE, norm=scale)
             lines = ax.contour(
-                X, Y, np.clip(Z, low, high), levels=steps[1:-1:2], colors="white", linewidths=0.6
+                X,
+                Y,
+                np.clip(Z, low, high),
+                levels=steps[1:-1][:: 2 if len(steps) > 8 else 1],
+                colors="white",
+                linewidths=0.6,
             )
-            ax.clabel(lines, fmt="%.3g", fontsize=7)
+            ax.clabel(lines, fmt="%.2g", fontsize=7)
         else:
             drawn = ax.pcolormesh(X, Y, Z, cmap=SCALE, norm=scale, shading="nearest")
         if n.study.feasible:
@@ -238,7 +245,8 @@ def _map(n: _Names, x: str | None, y: str | None, value: list[str], by: str | No
         ax.set_title(words, loc="left", fontsize=10)
         ax.set_xlabel(n.label(x))
         ax.set_ylabel(n.label(y))
-    figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9)
+    decades = {"ticks": LogLocator(), "format": LogFormatterMathtext()} if n.log else {}
+    figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9, **decades)
     if n.study.feasible:
         bounds = [
             n.bound(name, sign, bound)
@@ -250,13 +258,23 @@ def _map(n: _Names, x: str | None, y: str | None, value: list[str], by: str | No
     return figure
 
 
+def _levels(low: float, high: float, log: bool) -> np.ndarray:
+    """Round levels from below low to above high; of a logarithmic scale two in each decade."""
+    from matplotlib.ticker import MaxNLocator
+
+    if log:
+        first, last = np.floor(2.0 * np.log10(low)), np.ceil(2.0 * np.log10(high))
+        return 10.0 ** (0.5 * np.arange(first, max(last, first + 1.0) + 1.0))
+    return np.asarray(MaxNLocator(LEVELS).tick_values(low, high))
+
+
 def _shade(n: _Names, ax: Any, rows: np.ndarray, x: str, y: str) -> None:
     """Hatch what is not feasible, and draw where each bound is reached: by margins, so that no edge is a
     staircase."""
     from matplotlib.lines import Line2D
 
     X = Y = worst = None
-    edges = []
+    edges: list[Any] = []
     for name, bounds in n.study.feasible.items():
         values = n.numbers(name)[rows]
         for sign, bound in zip((1.0, -1.0), bounds, strict=True):

@@ -15,7 +15,11 @@ def shown_progress(
 ) -> Iterator[Callable[[int], None]]:
     """A function that is told how many of the points are done; shows a bar on stderr, or calls `progress`."""
     if callable(progress):
-        yield lambda done: progress(done, total) and None
+
+        def call(done: int) -> None:
+            progress(done, total)
+
+        yield call
         return
     if not progress:
         yield lambda done: None

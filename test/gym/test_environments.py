@@ -66,7 +66,7 @@ def test_a_row_of_the_batch_is_the_single_environment(task):
     assert many.tobytes() == again.tobytes()
     for i in range(5):
         one, reward = episode(Environment(task), 20 + i, actions[:, i])
-        # rounding of blocks of lanes against single samples, some twenty steps of a motion that is not chaotic
+        # rounding of blocks of lanes against single samples, in a motion that is not chaotic
         np.testing.assert_allclose(many[:, i], one, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(rewards[:, i], reward, rtol=1e-9, atol=1e-9)
 

@@ -75,8 +75,7 @@ def drive_over_road(
     """
     if not hasattr(robot, "wheel_forces"):
         raise UnsupportedError(f"robot {robot.name!r} has no wheels; mobile_arm has")
-    drive = robot.description.drive
-    speed = abs(drive.speed) if drive is not None and drive.type == "speed" else 0.0
+    speed = abs(_drive_speed(robot))
     if distance is not None:
         if speed == 0.0:
             raise UnsupportedError("a distance needs a <drive type='speed'> with a speed")
@@ -100,6 +99,12 @@ def drive_over_road(
     }
 
 
+def _drive_speed(robot: Robot) -> float:
+    """Speed [m/s] that the description prescribes; 0 if it does not."""
+    drive = robot.description.drive
+    return drive.speed or 0.0 if drive is not None and drive.type == "speed" else 0.0
+
+
 def _held_run(
     robot: Robot, q0: np.ndarray, tau: np.ndarray, duration: float, frequency: float, damping_ratio: float,
     dt: float | None,
@@ -112,7 +117,7 @@ def _held_run(
     v0 = np.zeros(robot.nv)
     for c in robot.coordinates:
         if c.prescribed:
-            v0[c.v_index] = robot.description.drive.speed
+            v0[c.v_index] = _drive_speed(robot)
     stepper = Stepper(robot, dt, "rosenbrock", q0=q0, v0=v0)
     P, D = servo_gains(robot, q0, frequency, damping_ratio)
     stepper.set_servo(P, D)
