@@ -231,7 +231,8 @@ def _local_cluster(workers: int, dashboard: bool) -> Iterator[Any]:
         with _deaf_to_interrupts():
             cluster = LocalCluster(
                 n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", memory_limit=0,
-                dashboard_address="127.0.0.1:0" if dashboard else None, silence_logs=50,
+                dashboard_address="127.0.0.1:0", worker_dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": dashboard}, silence_logs=50,
             )  # fmt: skip
         ending.callback(cluster.close, timeout=10)
         yield ending.enter_context(contextlib.closing(Client(cluster, set_as_default=False)))

@@ -107,6 +107,7 @@ def test_the_integration_is_of_order_four_where_strips_bend():
     assert fine < coarse / 12.0  # 16 for order four
 
 
+@pytest.mark.slow
 def test_a_policy_is_found_in_seconds_on_the_batch():
     """The program of docs/gym.md, shorter: CMA-ES betters the slew of a policy that does nothing."""
     cma = pytest.importorskip("cma", reason="the extra [gym] is not installed")
@@ -118,7 +119,7 @@ def test_a_policy_is_found_in_seconds_on_the_batch():
         gains = np.repeat(np.asarray(policies).reshape(-1, task.acts, task.sees), 4, axis=0)
         seen, _ = environment.reset(seed=0)
         total = np.zeros(len(gains))
-        for _ in range(25):
+        for _ in range(40):
             seen, reward, _, _, _ = environment.step(np.einsum("nij,nj->ni", gains, seen))
             total -= reward
         return total.reshape(-1, 4).mean(axis=1).tolist()
@@ -127,7 +128,7 @@ def test_a_policy_is_found_in_seconds_on_the_batch():
         np.zeros(task.acts * task.sees), 0.3, {"popsize": candidates, "seed": 1, "verbose": -9}
     )
     still = cost([np.zeros(task.acts * task.sees)] * candidates)[0]
-    for _ in range(4):
+    for _ in range(6):
         asked = search.ask()
         search.tell(asked, cost(asked))
-    assert search.best.f < 0.9 * still
+    assert search.best.f < 0.8 * still

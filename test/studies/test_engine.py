@@ -56,10 +56,28 @@ def bytes_of(result):
     return (result.folder / "table.parquet").read_bytes()
 
 
+def test_nothing_of_a_local_cluster_listens_beyond_loopback():
+    import psutil
+
+    from flexdyn_ros.studies.engine import _local_cluster
+
+    with _local_cluster(1, True) as client:
+        assert client.dashboard_link.startswith("http://127.0.0.1:")
+        mine = psutil.Process()
+        heard = [
+            place.laddr.ip
+            for process in (mine, *mine.children(recursive=True))
+            for place in process.net_connections("tcp")
+            if place.status == psutil.CONN_LISTEN
+        ]
+    assert len(heard) >= 3
+    assert set(heard) == {"127.0.0.1"}
+
+
 def test_the_table_is_the_same_with_one_two_and_four_workers(cluster, tmp_path):
     made, client = cluster
     log, tables = tmp_path / "log", []
-    for workers in (4, 2, 1, 2):
+    for workers in (4, 1, 2):
         made.scale(workers)
         deadline = time.monotonic() + 60
         while len(client.nthreads()) != workers and time.monotonic() < deadline:
@@ -209,7 +227,7 @@ def command_of(folder, *more):
     return [sys.executable, "-m", "flexdyn_ros.cli.main", *words]
 
 
-def test_control_c_keeps_what_is_done_and_resume_computes_the_rest(tmp_path):
+def test_control_c_keeps_what_is_done_and_resume_computes_the_rest(cluster, tmp_path):
     import yaml
 
     log = tmp_path / "log"
@@ -231,15 +249,8 @@ def test_control_c_keeps_what_is_done_and_resume_computes_the_rest(tmp_path):
     assert "dashboard: http://127.0.0.1:" in said
     assert not (tmp_path / "out" / "table.parquet").exists()
     done = numbers_in(log)
-    resumed = subprocess.run(
-        command_of(tmp_path, "--resume", "--json"),
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert resumed.returncode == 0, resumed.stderr
-    assert '"points": 120' in resumed.stdout
+    resumed = run(tmp_path / "s.yaml", cluster[1], False, folder=tmp_path / "out", resume=True)
+    assert resumed.table["x"].tolist() == list(range(120))
     computed = numbers_in(log)
     assert set(computed) == set(range(120))
     assert len(computed) - 120 <= 2, "more than the two points that were being computed were computed twice"

@@ -44,11 +44,11 @@ def slew(
 ) -> dict[str, Any]:
     """Slew from pose to pose along a quintic, by servos with feed-forward of the rigid robot; then wait.
 
-    duration: of the motion, the shaper's delay included, so that shapers compare at equal time [s]; settle:
-    how long the end is watched after it, default three periods of the slowest mode with locked joints [s];
-    shaper: none, zv or zvd, for so many `modes` of the closed loop at the end; frequency [Hz], damping_ratio
-    of the servos; dt: fixed step [s], None for the default run with error control; within: size of the swing
-    that counts as settled [m].
+    start, end: poses, by the names of joints or in their order; duration: of the motion, the shaper's delay
+    included, so that shapers compare at equal time [s]; settle: how long the end is watched after it, default
+    three periods of the slowest mode with locked joints [s]; shaper: none, zv or zvd, for so many `modes` of
+    the closed loop at the end; frequency [Hz], damping_ratio of the servos; dt: fixed step [s], None for the
+    default run with error control; within: size of the swing that counts as settled [m].
 
     Results: residual_swing, the largest distance of the frame from where it comes to rest, after the motion
     [m]; largest_swing, the same over all of it, from the way of the reference [m]; settled_after [s];
