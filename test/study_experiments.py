@@ -51,3 +51,10 @@ def ishigami(robot, a, b, c):
 
 def with_robot(robot, pose=0.0):
     return {"mass": robot.mass, "nv": robot.nv, "pose": pose}
+
+
+def burning(robot, x, seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+    return {"square": x * x}
