@@ -155,17 +155,23 @@ def _fixed_run(
     """The compiled steps with their compiled servo; a sample every step."""
     stepper = Stepper(robot, dt, "rosenbrock", q0=q0)
     stepper.set_servo(P, D)
-    q, tau = np.empty((len(t), robot.nq)), np.empty((len(t), joints.size))
-    feed, target_q, target_v = stepper.tau, stepper.target_q, stepper.target_v
+    n = len(t)
+    q, effort = np.empty((n, robot.nq)), np.empty((n, robot.nu))
+    # whole rows: what is not driven has no gains, and its targets do not count
+    command, goal_q, goal_v = np.zeros((n, robot.nu)), np.zeros((n, robot.nu)), np.zeros((n, robot.nu))
     # the servo of a step aims at its end
-    for i in range(len(t)):
-        q[i], tau[i] = stepper.q, stepper.effort[joints]
-        if i + 1 == len(t):
-            break
-        feed[joints], target_q[joints], target_v[joints] = tau_d[i], q_d[i + 1, joints], v_d[i + 1, joints]
-        if stepper.advance(1):
+    command[:, joints] = tau_d
+    goal_q[:-1, joints], goal_v[:-1, joints] = q_d[1:, joints], v_d[1:, joints]
+    now, used, advance = stepper.q, stepper.effort, stepper.advance
+    feed, target_q, target_v = stepper.tau, stepper.target_q, stepper.target_v
+    for i in range(n - 1):
+        q[i] = now
+        feed[:], target_q[:], target_v[:] = command[i], goal_q[i], goal_v[i]
+        if advance(1):
             raise SimulationError(stepper.message)
-    return q, tau[1:]
+        effort[i] = used
+    q[-1] = now
+    return q, effort[:-1, joints]
 
 
 def _default_run(
