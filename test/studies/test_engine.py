@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-distributed = pytest.importorskip("distributed", reason="the extra [studies] is not installed")
-for package in ("pyarrow", "pandas"):
+for package in ("distributed", "pyarrow", "pandas"):
     pytest.importorskip(package, reason="the extra [studies] is not installed")
 
 from study_experiments import numbers_in  # noqa: E402
 
 from flexdyn_ros.errors import StateError  # noqa: E402
 from flexdyn_ros.studies import run  # noqa: E402
+from flexdyn_ros.studies.engine import _local_cluster  # noqa: E402
 
 TEST = Path(__file__).parents[1]
 POINTS = 160
@@ -29,16 +29,8 @@ def cluster():
     """Two workers; where their children find the experiments of tests is inherited."""
     before = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(TEST), str(TEST.parent), before])
-    made = distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address=None,
-        memory_limit=0,
-        silence_logs=50,
-    )
-    with made, distributed.Client(made, set_as_default=False) as client:
-        yield made, client
+    with _local_cluster(2, True) as client:
+        yield client.cluster, client
     os.environ["PYTHONPATH"] = before
 
 
@@ -56,21 +48,18 @@ def bytes_of(result):
     return (result.folder / "table.parquet").read_bytes()
 
 
-def test_nothing_of_a_local_cluster_listens_beyond_loopback():
+def test_nothing_of_a_local_cluster_listens_beyond_loopback(cluster):
     import psutil
 
-    from flexdyn_ros.studies.engine import _local_cluster
-
-    with _local_cluster(1, True) as client:
-        assert client.dashboard_link.startswith("http://127.0.0.1:")
-        mine = psutil.Process()
-        heard = [
-            place.laddr.ip
-            for process in (mine, *mine.children(recursive=True))
-            for place in process.net_connections("tcp")
-            if place.status == psutil.CONN_LISTEN
-        ]
-    assert len(heard) >= 3
+    assert cluster[1].dashboard_link.startswith("http://127.0.0.1:")
+    mine = psutil.Process()
+    heard = [
+        place.laddr.ip
+        for process in (mine, *mine.children(recursive=True))
+        for place in process.net_connections("tcp")
+        if place.status == psutil.CONN_LISTEN
+    ]
+    assert len(heard) >= 4
     assert set(heard) == {"127.0.0.1"}
 
 
