@@ -56,7 +56,6 @@ def test_sobol_indices_are_those_of_the_ishigami_function(computed):
     # Ishigami & Homma (1990), for 7 and 0.1; 0.06: some three standard errors of 1024 samples
     np.testing.assert_allclose(found["first"], [0.3139, 0.4424, 0.0], atol=0.06)
     np.testing.assert_allclose(found["total"], [0.5576, 0.4424, 0.2437], atol=0.06)
-    assert found.equals(result.sobol_indices("y"))
     text = result.report("flexdyn study s.yaml").read_text()
     assert "## Sobol indices" in text
     assert "| b | 0." in text

@@ -181,6 +181,27 @@ def test_a_complete_study_is_not_computed_again_and_another_is_not_mixed_in(clus
     assert bytes_of(run(logged(log, 20), cluster[1], False, folder=tmp_path / "out", resume=True)) == before
 
 
+def test_trajectories_are_kept_beside_the_table_if_they_are_asked_for(cluster, tmp_path):
+    import flexdyn_ros
+
+    study = {
+        "study": "falls", "robot": "two_link", "experiment": "free_fall", "arguments": {"duration": 0.05},
+        "design": {"kind": "grid"}, "parameters": {"payload.tip.mass": [0.0, 1.0]},
+    }  # fmt: skip
+    without = run(study, cluster[1], False, folder=tmp_path / "without")
+    kept = run(study | {"trajectories": True}, cluster[1], False, folder=tmp_path / "kept")
+    assert bytes_of(kept) == bytes_of(without)
+    assert not (without.folder / "trajectories").exists()
+    files = sorted((kept.folder / "trajectories").iterdir())
+    assert [path.name for path in files] == ["000000.npz", "000001.npz"]
+    robot = flexdyn_ros.load("two_link")
+    for path, mass in zip(files, (0.0, 1.0), strict=True):
+        there = flexdyn_ros.Trajectory.load(path)
+        here = flexdyn_ros.simulate(robot.with_payload("tip", mass), 0.05)
+        assert there.q.tobytes() == here.q.tobytes()
+    assert kept.units["payload.tip.mass"] == "kg"
+
+
 def test_an_optimisation_repeats_whatever_the_workers(cluster, tmp_path):
     pytest.importorskip("optuna", reason="the extra [studies] is not installed")
     study = {
