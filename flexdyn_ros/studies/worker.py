@@ -12,10 +12,20 @@ import sys
 import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from time import monotonic, perf_counter
+from time import monotonic, perf_counter, time
 from typing import Any, NamedTuple
 
-__all__ = ["Chunk", "Done", "StudyRefused", "compute_chunk", "end_children", "stop_studies"]
+from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
+
+__all__ = [
+    "Chunk",
+    "Done",
+    "StudyRefused",
+    "compute_chunk",
+    "end_children",
+    "kernels_written_since",
+    "stop_studies",
+]
 
 #: what loading a study and compiling its kernels may take, beside the limit of a point [s]
 LOADING_LIMIT = 1800.0
@@ -65,7 +75,8 @@ class _Child:
         os.close(to_child)
         os.close(from_child)
         self.outbox, self.inbox = Connection(write, readable=False), Connection(read, writable=False)
-        self.key, self.ended = "", False
+        #: the first point of a process may have to wait until kernels are compiled
+        self.key, self.ended, self.answered = "", False, False
 
     def begin(self, indices: list[int], points: list[dict[str, Any]]) -> None:
         """Let it compute points; rows come one by one, in this order."""
@@ -159,11 +170,14 @@ def _ready_child(told: dict[str, Any]) -> _Child:
 def _received(child: _Child, index: int, limit: float, key: str) -> Any:
     """The row of a point as the child sends it; a failure if it takes too long or ends; None if stopped."""
     try:
-        deadline, stopping = monotonic() + limit, False
+        begun, deadline, stopping = time(), monotonic() + limit, False
         while not child.inbox.poll(min(LOOK, limit)):
             if key in _stopped and not stopping:
                 deadline, stopping = min(deadline, monotonic() + GRACE), True
             if monotonic() > deadline:
+                if not child.answered and not stopping and kernels_written_since(begun):
+                    begun, deadline = time(), monotonic() + limit
+                    continue
                 child.end()
                 if stopping:
                     return None
@@ -174,6 +188,7 @@ def _received(child: _Child, index: int, limit: float, key: str) -> Any:
                     {},
                 )
         row = child.inbox.recv()
+        child.answered = True
         if key in _stopped:
             child.end()
         return row
@@ -181,3 +196,13 @@ def _received(child: _Child, index: int, limit: float, key: str) -> Any:
         how = child.told()
         child.end()
         return index, None, ("ProcessEnded", f"the process that computed it ended by {how}"), {}
+
+
+def kernels_written_since(begun: float) -> bool:
+    """Whether compiled kernels were put into the cache since that time [s since the epoch]: who waits for the
+    compiler, of this process or of another, is not a point that takes too long."""
+    for folder in (cache_folder(), *cache_folder().glob("*")):
+        with suppress(OSError):  # another process may have removed it
+            if folder.stat().st_mtime >= begun:
+                return True
+    return False

@@ -141,6 +141,22 @@ def test_every_way_of_failing_is_a_row_and_the_others_finish(cluster, tmp_path):
     assert "| TimeLimit | 2 | 2 |" in report
 
 
+def test_a_first_point_that_waits_for_the_compiler_is_told_from_one_that_never_ends(tmp_path, monkeypatch):
+    from flexdyn_ros.studies.worker import kernels_written_since
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    begun = time.time()
+    assert not kernels_written_since(begun)
+    folder = tmp_path / "flexdyn_ros" / "crba-0123"
+    folder.mkdir(parents=True)
+    os.utime(folder, (begun - 10.0, begun - 10.0))
+    os.utime(folder.parent, (begun - 10.0, begun - 10.0))
+    assert not kernels_written_since(begun)
+    (folder / "crba.nbc").touch()
+    assert kernels_written_since(begun - 0.1)
+    assert not kernels_written_since(time.time() + 1.0)
+
+
 def test_a_full_disk_is_told_and_finished_points_are_kept(cluster, tmp_path, monkeypatch):
     study = logged(tmp_path / "log", 400)
     study["arguments"]["count"] = 40
