@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["default_folder", "run"]
 
 #: how long a chunk should take [s]: long beside the few milliseconds between two chunks
-CHUNK_SECONDS = 0.6
+CHUNK_SECONDS = 1.0
 #: a chunk has at most so many points, and at most so many times as many as the one before
 MOST_IN_CHUNK, GROWTH = 2000, 16
 #: the last chunks are short, so that no worker waits long for another, but no shorter than this [s]
-LEAST_SECONDS = 0.1
+LEAST_SECONDS = 0.12
 #: how long to wait for a scheduler that does not answer, and for chunks in flight after Ctrl-C [s]
 CONNECT, FLIGHT = 10.0, 5.0
 
@@ -325,7 +325,7 @@ class _Computing:
         if self.each is not None:
             wanted, least = (int(x / max(self.each, 1e-6)) for x in (CHUNK_SECONDS, LEAST_SECONDS))
             self.size = max(1, min(wanted, self.size * GROWTH, MOST_IN_CHUNK))
-        return max(1, min(self.size, max(left // (2 * workers), least)))
+        return max(1, min(self.size, max(2 * left // (3 * workers), least)))
 
     def _next(self, done: SimpleQueue[Any], client: Any) -> Any:
         """The next future that is done; None if none was for a second."""
