@@ -13,7 +13,7 @@ from flexdyn_ros import __version__
 __all__ = ["COMMANDS", "app"]
 
 #: each is a function of the module of its name
-COMMANDS = ("check", "simulate", "expand", "view", "derive", "schema", "up", "call", "pub", "warm")
+COMMANDS = ("check", "simulate", "expand", "view", "derive", "schema", "up", "call", "pub", "warm", "study")
 
 
 class _Commands(dict[str, Any]):

@@ -112,7 +112,7 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
         out: np.ndarray,
         wrenches: Mapping[str, Any] | None,
     ) -> None:
-        """One of the dynamics over all rows: lanes without wrenches, sample by sample with them and interpreted."""
+        """One of the dynamics over all rows: on lanes, or one by one with wrenches and if interpreted."""
         seeing = self.seeing(wrenches or ())
         data = {name: rows.take(name) for name in names}
         result = out.reshape(rows.count, self.nv)

@@ -25,7 +25,20 @@ from launch_recorder import of_kind, recorded  # noqa: E402
 EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
 PAGES = sorted({*EXECUTED, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("examples/*.md")})
 #: commands of others, of which nothing is known here
-FOREIGN = {"rosdep", "colcon", "ln", "pip", "apt", "source", "cd", "git", "mcap", "ros2 bag", "ros2 control"}
+FOREIGN = {
+    "rosdep",
+    "colcon",
+    "ln",
+    "pip",
+    "apt",
+    "source",
+    "cd",
+    "git",
+    "mcap",
+    "dask",
+    "ros2 bag",
+    "ros2 control",
+}
 
 
 def name_of(page):
@@ -137,7 +150,9 @@ def judge_flexdyn(words: list[str], files: set[str], about: str) -> None:
         return
     sub = command.commands[words[0]]
     robot = words[1] if len(words) > 1 else ""
-    if robot and not robot.startswith("-"):
+    if words[0] == "study":
+        assert (ROOT / "config" / "studies" / f"{robot}.yaml").is_file(), f"{about}: no study {robot}"
+    elif robot and not robot.startswith("-"):
         judge_robot(robot, files, about)
     # files that a click option wants to exist are not there yet
     given = [word for word in words[1:] if word.startswith("--")]
@@ -232,6 +247,7 @@ def judge_fields(cls, given: dict, about: str) -> None:
         "scripts/demonstrate",
         "python examples/99_nothing.py",
         "flexydin check canadarm2",
+        "flexdyn study load_chert",
     ],
 )
 def test_a_command_that_is_wrong_is_found(line, tmp_path, monkeypatch):

@@ -25,7 +25,10 @@ LISTENERS = {
     "aiohttp", "asyncio", "dask", "distributed", "http", "socket", "socketserver", "viser", "websockets",
     "xmlrpc", "zmq",
 }  # fmt: skip
-LISTENING = {"view/guarded_server.py", "view/visitors.py", "nodes/ros/managed.py"}
+#: the cluster of a study, on loopback, too
+LISTENING = {
+    "view/guarded_server.py", "view/visitors.py", "nodes/ros/managed.py", "studies/engine.py",
+}  # fmt: skip
 
 
 def room_of(path):
@@ -71,11 +74,11 @@ def test_only_nodes_import_ros():
     assert not offences(ROS, "nodes")
 
 
-def test_only_view_and_the_plots_of_a_trajectory_import_plotting_libraries():
-    assert not offences(PICTURES, "view", "simulation/plots.py")
+def test_only_view_and_the_plots_of_trajectories_and_studies_import_plotting_libraries():
+    assert not offences(PICTURES, "view", "simulation/plots.py", "studies/pictures.py")
 
 
-def test_only_the_viewer_listens_on_the_network():
+def test_only_the_viewer_and_clusters_of_studies_listen_on_the_network():
     """Another listener belongs into SECURITY.md first: where it listens, who may connect, what is bounded."""
     listening = {
         path.relative_to(PACKAGE).as_posix()

@@ -1,0 +1,139 @@
+"""Tasks as Gymnasium environments: one robot, or many that a batch kernel moves at once."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from flexdyn_ros.errors import UnknownNameError, needs
+from flexdyn_ros.gym.batch import advanced
+from flexdyn_ros.gym.tasks import TASKS, Task
+
+with needs("gymnasium", "gym"):
+    import gymnasium
+    from gymnasium import spaces
+    from gymnasium.vector import AutoresetMode
+    from gymnasium.vector.utils import batch_space
+
+__all__ = ["BatchEnvironment", "Environment", "batch_of", "environment_of"]
+
+
+@final
+class Environment(gymnasium.Env):
+    """One robot with a task. A seed repeats an episode bit for bit.
+
+    task : Task, or one of the names Slew, SoftReach, PlatformBalance
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - gymnasium's own
+
+    def __init__(self, task: Task | str) -> None:
+        self.task = _task_of(task)
+        self.observation_space, self.action_space = _spaces(self.task)
+        self._q = self._v = self._goal = np.empty(0)
+        self._count = 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """The observation at a random start, and what else is known of it: the goal."""
+        super().reset(seed=seed)
+        self._q, self._v, self._goal = (part[None] for part in self.task.start(self.np_random))
+        self._count = 0
+        return _seen(self.task, self._q, self._v, self._goal)[0], {"goal": self._goal[0].copy()}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Hold an action (acts,), clipped to -1 and 1, for its time: (observation, reward, lost, time over,
+        {})."""
+        row = np.asarray(action, dtype=float)[None]
+        self._q, self._v, seen, reward, lost = _moved(self.task, self._q, self._v, self._goal, row)
+        self._count += 1
+        return seen[0], float(reward[0]), bool(lost[0]), self._count >= self.task.length, {}
+
+
+@final
+class BatchEnvironment(gymnasium.vector.VectorEnv):
+    """Many robots with a task, moved by batch kernels in one call. Row i, seeded with s, does what
+    `Environment` does when it is seeded with s + i.
+
+    An episode that ended starts anew with the next step, whose action is ignored (gymnasium's NEXT_STEP).
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+
+    def __init__(self, task: Task | str, num_envs: int = 1) -> None:
+        self.task, self.num_envs = _task_of(task), num_envs
+        self.single_observation_space, self.single_action_space = _spaces(self.task)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        robot = self.task.robot
+        self._q, self._v = np.empty((num_envs, robot.nq)), np.empty((num_envs, robot.nv))
+        self._goal = np.empty((num_envs, 0))
+        self._counts, self._ended = np.zeros(num_envs, dtype=int), np.zeros(num_envs, dtype=bool)
+        self._rngs: list[np.random.Generator] = []
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Observations (n, sees) at random starts, and the goals."""
+        if seed is not None or not self._rngs:
+            first = [seed + i for i in range(self.num_envs)] if isinstance(seed, int) else seed
+            given = [None] * self.num_envs if first is None else first
+            self._rngs = [gymnasium.utils.seeding.np_random(s)[0] for s in given]
+        starts = [self.task.start(rng) for rng in self._rngs]
+        self._q, self._v, self._goal = (np.stack(parts) for parts in zip(*starts, strict=True))
+        self._counts[:], self._ended[:] = 0, False
+        return _seen(self.task, self._q, self._v, self._goal), {"goal": self._goal.copy()}
+
+    def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """Hold actions (n, acts) for their time; see `Environment.step`."""
+        rows = np.array(actions, dtype=float)
+        self._q, self._v, seen, reward, lost = _moved(self.task, self._q, self._v, self._goal, rows)
+        self._counts += 1
+        anew = np.flatnonzero(self._ended)
+        for i in anew:
+            self._q[i], self._v[i], self._goal[i] = self.task.start(self._rngs[i])
+        self._counts[anew], reward[anew], lost[anew] = 0, 0.0, False
+        if anew.size:
+            seen[anew] = _seen(self.task, self._q[anew], self._v[anew], self._goal[anew])
+        over = self._counts >= self.task.length
+        self._ended = lost | over
+        return seen, reward, lost, over, {}
+
+
+def environment_of(task: str, **options: Any) -> Environment:
+    """What gymnasium.make calls."""
+    return Environment(task)
+
+
+def batch_of(task: str, num_envs: int = 1, **options: Any) -> BatchEnvironment:
+    """What gymnasium.make_vec calls."""
+    return BatchEnvironment(task, num_envs)
+
+
+def _task_of(task: Task | str) -> Task:
+    if isinstance(task, Task):
+        return task
+    if task not in TASKS:
+        raise UnknownNameError("task", task, TASKS)
+    return TASKS[task]()
+
+
+def _spaces(task: Task) -> tuple[spaces.Box, spaces.Box]:
+    seen = spaces.Box(-np.inf, np.inf, (task.sees,), np.float64)
+    return seen, spaces.Box(-1.0, 1.0, (task.acts,), np.float64)
+
+
+def _seen(task: Task, q: np.ndarray, v: np.ndarray, goal: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(task.observe(q, v, goal))
+
+
+def _moved(
+    task: Task, q: np.ndarray, v: np.ndarray, goal: np.ndarray, action: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """States after an action, observations, rewards, and which are lost."""
+    action = np.clip(action, -1.0, 1.0)
+    tau = task.efforts(action) + task.disturbance(goal)
+    q, v = advanced(task.robot, q, v, tau, task.dt, task.steps)
+    return q, v, _seen(task, q, v, goal), task.reward(q, v, goal, action), task.lost(q, v, goal)

@@ -1,0 +1,184 @@
+"""What computes points: the experiment, the robots that it needs, and what becomes of its answer.
+
+A parameter's path is one of: an argument of the experiment; `payload.FRAME.mass`, `.com` or `.inertia`, which
+change a loaded robot; `urdf.joints.NAME.ELEMENT.ATTRIBUTE` (or `links`) of the URDF itself; else a path of
+`load(options=...)`, for which the description is read again. Robots are kept by the values that made them.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import DescriptionError, FlexdynWarning
+from flexdyn_ros.loading import load
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.trajectory import Trajectory
+from flexdyn_ros.studies.definition import Study
+from flexdyn_ros.studies.experiments.registry import arguments_of, function_of, units_of
+from flexdyn_ros.studies.urdf_text import edited
+
+__all__ = ["Bench"]
+
+#: robots that are kept loaded
+KEPT_ROBOTS = 32
+_PAYLOAD = re.compile(r"payload\.(.+)\.(mass|com|inertia)")
+
+
+class Bench:
+    """One study, ready to compute any of its points.
+
+    Raises
+    ------
+    FlexdynError
+        If the experiment or the robot cannot be loaded, or a parameter's path leads nowhere.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.function = function_of(study.experiment, study.folder if study.file else "")
+        self.named, self.takes_any = arguments_of(self.function)
+        self.units = units_of(self.function)
+        self._robots: OrderedDict[Any, Robot] = OrderedDict()
+        self.base = None if study.robot is None else self._loaded({}, {})
+        for name in study.arguments:
+            if name not in self.named and not self.takes_any:
+                raise study.failing(
+                    f"the experiment {study.experiment} has no such argument", f"arguments/{name}",
+                    expected="one of " + ", ".join(self.named),
+                )  # fmt: skip
+
+    # ---- before a study runs ----
+
+    def check(self, point: Mapping[str, Any]) -> None:
+        """Refuse paths that lead nowhere, each for itself, by the values of one point."""
+        for p in self.study.parameters:
+            for path, value in _settings(p.sets, point[p.name]):
+                self._check_path(p.name, path, value)
+
+    def _check_path(self, name: str, path: str, value: Any) -> None:
+        study, element = self.study, f"parameters/{name}"
+        if path in self.named:
+            return
+        if self.base is None:
+            if self.takes_any:
+                return
+            raise study.failing("the experiment has no such argument, and the study no robot", element,
+                                value=path, expected="one of " + ", ".join(self.named))  # fmt: skip
+        payload = _PAYLOAD.fullmatch(path)
+        try:
+            if payload:
+                self.base.functions.check_carrier(payload[1])
+                return
+            if path.startswith("urdf."):
+                edited(self._text(), {path: value})
+                return
+            load(study.robot, config=study.config or None, options={**study.options, path: _lists(value)})
+        except DescriptionError as error:
+            if error.file in ("options", "<urdf>") or path.startswith(("urdf.", "payload.")):
+                arguments = ", ".join(self.named)
+                raise study.failing(
+                    f"'{path}' is neither an argument of {study.experiment} ({arguments}) nor a path of the "
+                    f"description: {error.message}", element, value=error.value, expected=error.expected,
+                ) from None  # fmt: skip
+            # what does not fit with the values of other parameters is a matter of points
+        except LookupError as error:
+            raise study.failing(str(error), element, value=path) from None
+
+    # ---- a point ----
+
+    def compute(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        """Results of a point, plain numbers, texts and nested lists, by name; `Trajectory`s as they are."""
+        arguments = dict(self.study.arguments)
+        options: dict[str, Any] = {}
+        urdf: dict[str, Any] = {}
+        payloads: dict[str, dict[str, Any]] = {}
+        for p in self.study.parameters:
+            for path, value in _settings(p.sets, point[p.name]):
+                payload = _PAYLOAD.fullmatch(path)
+                if path in self.named or (self.takes_any and self.base is None):
+                    arguments[path] = value
+                elif payload:
+                    payloads.setdefault(payload[1], {})[payload[2]] = value
+                elif path.startswith("urdf."):
+                    urdf[path] = value
+                else:
+                    options[path] = value
+        robot = None if self.base is None else self._carrying(self._loaded(options, urdf), payloads)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always", FlexdynWarning)
+            answer = self.function(robot, **arguments)
+        if not isinstance(answer, Mapping):
+            raise TypeError(f"the experiment returned {type(answer).__name__}, expected a mapping of results")
+        found = {str(name): _plain(str(name), value) for name, value in answer.items()}
+        told = dict.fromkeys(str(w.message) for w in heard if issubclass(w.category, FlexdynWarning))
+        return found | ({"warnings": "; ".join(told)} if told else {})
+
+    def _loaded(self, options: Mapping[str, Any], urdf: Mapping[str, Any]) -> Robot:
+        key = (tuple(options.items()), tuple(urdf.items()))
+        robot = self._robots.get(key)
+        if robot is None:
+            study = self.study
+            source: Any = edited(self._text(), urdf) if urdf else study.robot
+            told = {path: _lists(value) for path, value in options.items()}
+            robot = load(source, config=study.config or None, options={**study.options, **told} or None)
+            self._robots[key] = robot
+            if len(self._robots) > KEPT_ROBOTS:
+                self._robots.popitem(last=False)
+        else:
+            self._robots.move_to_end(key)
+        return robot
+
+    def _carrying(self, robot: Robot, payloads: Mapping[str, Mapping[str, Any]]) -> Robot:
+        for frame, parts in payloads.items():
+            given = {name: parts[name] for name in ("com", "inertia") if name in parts}
+            if "inertia" in given and np.ndim(given["inertia"]) == 1:
+                xx, xy, xz, yy, yz, zz = given["inertia"]
+                given["inertia"] = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            robot = robot.with_payload(frame, parts.get("mass", 0.0), **given)
+        return robot
+
+    def _text(self) -> str:
+        assert self.base is not None
+        return self.base.description.text
+
+
+def _settings(sets: tuple[tuple[str, Any], ...], value: Any) -> list[tuple[str, Any]]:
+    """(path, value) pairs that one value of a parameter stands for."""
+    found = []
+    for path, factor in sets:
+        if factor is None:
+            found.append((path, value))
+        elif isinstance(factor, tuple):
+            found.append((path, tuple(x * value for x in factor)))
+        else:
+            found.append((path, factor * value))
+    return found
+
+
+def _lists(value: Any) -> Any:
+    """Tuples, which are keys here, as the lists that descriptions take."""
+    return [_lists(x) for x in value] if isinstance(value, tuple) else value
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A result as Parquet takes it."""
+    if isinstance(value, Trajectory | bool | str) or value is None:
+        return value
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        array = np.asarray(value)
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"the result {name!r} is no array of numbers")
+        return array.astype(float).tolist()
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    raise TypeError(f"the result {name!r} is {type(value).__name__}, expected numbers, texts or arrays")

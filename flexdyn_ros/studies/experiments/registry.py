@@ -1,0 +1,89 @@
+"""Which function an experiment's name stands for, and what its arguments and results are."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from flexdyn_ros.errors import DescriptionError, UnknownNameError
+
+__all__ = ["SHIPPED", "arguments_of", "experiment", "function_of", "shipped_experiments", "units_of"]
+
+#: the module of each shipped experiment
+SHIPPED = {
+    "free_fall": "motions",
+    "slew": "slewing",
+    "drive_over_road": "motions",
+    "static": "rest",
+    "modes": "rest",
+    "workspace": "reach",
+    "lumped_against_exact": "soft",
+    "lift": "lifting",
+}
+
+
+def experiment(**units: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator that gives a function of studies the units of its arguments and results, for tables and
+    pictures: `@experiment(duration="s", residual_swing="m")`."""
+
+    def mark(function: Callable[..., Any]) -> Callable[..., Any]:
+        function.units = units  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def shipped_experiments() -> dict[str, str]:
+    """What each shipped experiment does, in a line, by its name."""
+    return {name: (function_of(name).__doc__ or "").partition("\n")[0] for name in SHIPPED}
+
+
+def function_of(name: str, folder: str = "") -> Callable[..., Any]:
+    """The function of a shipped experiment, or of `module:function`; modules in `folder` are found first.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such experiment.
+    DescriptionError
+        If the module cannot be imported or has no such function.
+    """
+    if ":" not in name:
+        if name not in SHIPPED:
+            raise UnknownNameError("experiment", name, (*SHIPPED, "module:function"))
+        return getattr(import_module(f"{__package__}.{SHIPPED[name]}"), name)
+    module, _, function = name.partition(":")
+    if folder and folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        found = getattr(import_module(module), function, None)
+    except Exception as error:  # whatever the user's module does when it is imported
+        raise DescriptionError(
+            f"the module of the experiment cannot be imported: {type(error).__name__}: {error}",
+            element="experiment", value=name, expected="module:function",
+        ) from error  # fmt: skip
+    if not callable(found):
+        raise DescriptionError(
+            f"the module '{module}' has no function '{function}'",
+            element="experiment", value=name, expected="module:function",
+        )  # fmt: skip
+    return found
+
+
+def arguments_of(function: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
+    """Arguments of an experiment beside the robot, with their defaults, and whether it takes any name."""
+    taken = list(inspect.signature(function).parameters.values())[1:]
+    named = {
+        p.name: None if p.default is p.empty else p.default
+        for p in taken
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    }
+    return named, any(p.kind is p.VAR_KEYWORD for p in taken)
+
+
+def units_of(function: Callable[..., Any]) -> Mapping[str, str]:
+    """Units by the name of an argument or result."""
+    return getattr(function, "units", {})

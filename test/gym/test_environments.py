@@ -1,0 +1,134 @@
+"""Environments that Gymnasium's own checker accepts, and that a seed repeats bit for bit."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium", reason="the extra [gym] is not installed")
+
+from flexdyn_ros.errors import UnknownNameError  # noqa: E402
+from flexdyn_ros.gym import BatchEnvironment, Environment  # noqa: E402
+from flexdyn_ros.gym.tasks import TASKS  # noqa: E402
+
+NAMES = tuple(TASKS)
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def task(request):
+    return TASKS[request.param]()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gymnasium_finds_and_accepts_them(name):
+    from gymnasium.utils.env_checker import check_env
+
+    environment = gymnasium.make(f"flexdyn_ros.gym:flexdyn/{name}-v0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # that observations are not bounded is meant
+        warnings.filterwarnings("ignore", message=".*Box observation space (min|max)imum value is.*")
+        warnings.filterwarnings("ignore", message=".*not set.*render|.*render_mode.*")
+        check_env(environment.unwrapped)
+    many = gymnasium.make_vec(
+        f"flexdyn_ros.gym:flexdyn/{name}-v0", 3, vectorization_mode="vector_entry_point"
+    )
+    seen, _ = many.reset(seed=1)
+    assert many.observation_space.contains(seen)
+    with pytest.raises(UnknownNameError, match="did you mean Slew"):
+        Environment("Slw")
+
+
+def episode(environment, seed, actions):
+    seen = [environment.reset(seed=seed)[0]]
+    rewards = []
+    for action in actions:
+        now, reward, lost, _, _ = environment.step(action)
+        seen.append(now)
+        rewards.append(reward)
+        if np.any(lost):
+            break
+    return np.array(seen), np.array(rewards)
+
+
+def test_a_seed_repeats_bit_for_bit_and_others_differ(task):
+    actions = np.random.default_rng(0).uniform(-0.3, 0.3, (6, task.acts))
+    first, again, other = (episode(Environment(task), seed, actions) for seed in (5, 5, 6))
+    assert first[0].tobytes() == again[0].tobytes()
+    assert first[1].tobytes() == again[1].tobytes()
+    assert not np.array_equal(first[0][0], other[0][0])
+
+
+def test_a_row_of_the_batch_is_the_single_environment(task):
+    actions = np.random.default_rng(1).uniform(-0.2, 0.2, (4, 3, task.acts))
+    many, rewards = episode(BatchEnvironment(task, 3), 20, actions)
+    again, _ = episode(BatchEnvironment(task, 3), 20, actions)
+    assert many.tobytes() == again.tobytes()
+    for i in range(3):
+        one, reward = episode(Environment(task), 20 + i, actions[:, i])
+        # rounding of blocks of lanes against single samples, in a motion that is not chaotic
+        np.testing.assert_allclose(many[:, i], one, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(rewards[:, i], reward, rtol=1e-9, atol=1e-9)
+
+
+def test_episodes_end_by_time_or_loss_and_start_anew(task, monkeypatch):
+    monkeypatch.setattr(task, "length", 8, raising=True)
+    many = BatchEnvironment(task, 3)
+    many.reset(seed=0)
+    rng = np.random.default_rng(2)
+    ended = np.zeros(3, dtype=bool)
+    for _ in range(21):
+        seen, reward, lost, over, _ = many.step(rng.uniform(-1, 1, (3, task.acts)))
+        assert (reward[ended] == 0.0).all()
+        assert not (lost | over)[ended].any()
+        ended = lost | over
+        assert np.isfinite(seen[~ended]).all()
+    single = Environment(task)
+    single.reset(seed=0)
+    flags = [single.step(np.zeros(task.acts))[2:4] for _ in range(task.length)]
+    assert flags[-1][1] or any(lost for lost, _ in flags)
+
+
+def test_the_integration_is_of_order_four_where_strips_bend():
+    from flexdyn_ros import load
+    from flexdyn_ros.gym.batch import advanced
+
+    one = {"modes": {"bending_y": 1, "torsion": 0}, "damping": {"ratio": 0.0}}
+    robot = load("flexible_two_link", options={"links": {"link_1": one, "link_2": one}})
+    rng = np.random.default_rng(3)
+    q = np.tile(robot.neutral(), (4, 1))
+    v = np.zeros((4, robot.nv))
+    v[:, robot.index("elbow")] = rng.uniform(0.5, 1.0, 4)
+    ends = [
+        advanced(robot, q, v, np.zeros((4, robot.nu)), h, n)
+        for h, n in ((2e-3, 100), (1e-3, 200), (5e-4, 400))
+    ]
+    coarse, fine = (np.abs(ends[i][0] - ends[2][0]).max() for i in (0, 1))
+    assert fine < coarse / 12.0  # 16 for order four
+
+
+@pytest.mark.slow
+def test_a_policy_is_found_in_seconds_on_the_batch():
+    """The program of docs/gym.md, shorter: CMA-ES betters the slew of a policy that does nothing."""
+    cma = pytest.importorskip("cma", reason="the extra [gym] is not installed")
+    task = TASKS["Slew"]()
+    candidates = 8
+    environment = BatchEnvironment(task, 4 * candidates)
+
+    def cost(policies):
+        gains = np.repeat(np.asarray(policies).reshape(-1, task.acts, task.sees), 4, axis=0)
+        seen, _ = environment.reset(seed=0)
+        total = np.zeros(len(gains))
+        for _ in range(40):
+            seen, reward, _, _, _ = environment.step(np.einsum("nij,nj->ni", gains, seen))
+            total -= reward
+        return total.reshape(-1, 4).mean(axis=1).tolist()
+
+    search = cma.CMAEvolutionStrategy(
+        np.zeros(task.acts * task.sees), 0.3, {"popsize": candidates, "seed": 1, "verbose": -9}
+    )
+    still = cost([np.zeros(task.acts * task.sees)] * candidates)[0]
+    for _ in range(6):
+        asked = search.ask()
+        search.tell(asked, cost(asked))
+    assert search.best.f < 0.8 * still

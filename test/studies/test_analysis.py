@@ -1,0 +1,140 @@
+"""What is made of a table: Sobol indices, Pareto fronts, pictures that suit it, and the report."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+for package in ("pyarrow", "pandas", "matplotlib"):
+    pytest.importorskip(package, reason="the extra [studies] is not installed")
+
+from flexdyn_ros.errors import StateError, UnknownNameError  # noqa: E402
+from flexdyn_ros.studies import StudyResult, read_study  # noqa: E402
+from flexdyn_ros.studies.bench import Bench  # noqa: E402
+from flexdyn_ros.studies.design import fixed_design  # noqa: E402
+from flexdyn_ros.studies.store import Store  # noqa: E402
+
+
+@pytest.fixture
+def computed(tmp_path):
+    """A function that makes the result of a study in this process, without a cluster."""
+
+    def compute(study, name="out"):
+        told = read_study({"study": "s", **study})
+        bench, design = Bench(told), fixed_design(told)
+        store = Store(tmp_path / name, told, "", resume=False)
+        rows = []
+        for i, point in enumerate(design):
+            try:
+                rows.append((i, bench.compute(point), None, {}))
+            except ValueError as error:
+                rows.append((i, None, ("ValueError", str(error)), {}))
+        store.keep(rows)
+        store.finish(design, {"y": "m", "a": "rad"})
+        return StudyResult(told, store.folder)
+
+    return compute
+
+
+ANGLE = {"uniform": [-np.pi, np.pi]}
+QUADRATIC = {
+    "experiment": "study_experiments:quadratic",
+    "design": {"kind": "grid"},
+    "parameters": {"x": {"linspace": [-1, 1, 9]}, "y": {"linspace": [-1, 1, 7]}},
+}
+
+
+def test_sobol_indices_are_those_of_the_ishigami_function(computed):
+    pytest.importorskip("SALib", reason="the extra [studies] is not installed")
+    result = computed({
+        "experiment": "study_experiments:ishigami",
+        "design": {"kind": "sobol", "samples": 1024, "seed": 4, "indices": True},
+        "parameters": {"a": ANGLE, "b": ANGLE, "c": ANGLE},
+    })  # fmt: skip
+    assert len(result.table) == 1024 * 5
+    found = result.sobol_indices("y")
+    # Ishigami & Homma (1990), for 7 and 0.1; 0.06: some three standard errors of 1024 samples
+    np.testing.assert_allclose(found["first"], [0.3139, 0.4424, 0.0], atol=0.06)
+    np.testing.assert_allclose(found["total"], [0.5576, 0.4424, 0.2437], atol=0.06)
+    text = result.report("flexdyn study s.yaml").read_text()
+    assert "## Sobol indices" in text
+    assert "| b | 0." in text
+    with pytest.raises(UnknownNameError):
+        result.sobol_indices("z")
+
+
+def test_the_report_says_how_to_repeat_the_study_and_what_failed(computed):
+    points = [{"what": what, "x": float(n)} for n, what in enumerate(["fine", "raise", "fine", "raise"])]
+    result = computed({
+        "experiment": "study_experiments:failing", "design": {"kind": "list", "points": points},
+        "title": "Trial",
+    })  # fmt: skip
+    text = result.report("flexdyn study trial.yaml").read_text()
+    for words in (
+        "# Trial", "`flexdyn study trial.yaml`", "version: flexdyn_ros ", "points: 4, failed: 2",
+        "| ValueError | 2 | 1 | the experiment broke, so it says |", "| y | m | 1 | 2 | 3 |",
+    ):  # fmt: skip
+        assert words in text, words
+    assert list(result.failures["point"]) == [1, 3]
+    assert result.units == {"y": "m"}
+    with pytest.raises(StateError, match="no design for Sobol indices"):
+        result.sobol_indices("y")
+
+
+def test_pictures_suit_the_number_of_parameters(computed):
+    one = computed({**QUADRATIC, "parameters": {"x": [0, 0.5, 1], "y": [0.0]}}, "one")
+    line = one.plot(kind="line", x="x", value=["f", "g"])
+    (axes,) = line.axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["f", "g"]
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), [0.09, 0.04, 0.49])
+    two = computed(QUADRATIC, "two")
+    heat = two.plot()
+    assert heat.axes[0].get_xlabel() == "x"
+    assert heat.axes[0].collections[0].get_array().size == 63
+    bounded = computed({**QUADRATIC, "feasible": {"f": {"most": 0.5}}}, "bounded")
+    assert bounded.feasible().sum() == (bounded.table["f"] <= 0.5).sum()
+    contour = bounded.plot()
+    assert "f ≤ 0.5" in contour._supxlabel.get_text()
+    assert "Feasible (f <= 0.5)" in bounded.report().read_text()
+    grid = {"kind": "latin_hypercube", "samples": 40}
+    spread = {"uniform": [-1, 1]}
+    scatter = computed({**QUADRATIC, "design": grid, "parameters": {"x": spread, "y": spread}}, "scatter")
+    assert scatter.plot().axes[0].get_ylabel() == "y [m]"
+    with pytest.raises(StateError, match="no grid"):
+        scatter.plot(kind="contour")
+    front = computed({**QUADRATIC, "objectives": {"f": "minimize", "g": "minimize"}}, "front")
+    drawn = front.plot()
+    assert drawn.axes[0].get_xlabel() == "f"
+    best = front.pareto_front()
+    for _, row in best.iterrows():
+        better = (front.table["f"] <= row["f"]) & (front.table["g"] <= row["g"])
+        assert (front.table[better][["f", "g"]] == row[["f", "g"]].to_numpy()).all(axis=None)
+    three = computed({
+        "experiment": "study_experiments:ishigami", "design": {"kind": "random", "samples": 30},
+        "parameters": {"a": ANGLE, "b": ANGLE, "c": ANGLE},
+    }, "three")  # fmt: skip
+    parallel = three.plot()
+    labels = [text.get_text() for text in parallel.axes[0].get_xticklabels()]
+    assert labels == ["a [rad]", "b", "c", "y [m]"]
+    for result in (one, two):
+        with pytest.raises(UnknownNameError, match="column"):
+            result.plot(value="h")
+        with pytest.raises(UnknownNameError, match="kind of picture"):
+            result.plot(kind="pie")
+
+
+def test_a_picture_is_written_and_no_warning_with_it(computed, tmp_path):
+    result = computed({**QUADRATIC, "feasible": {"f": {"most": 0.5}, "g": {"least": 0.1}}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for kind in ("contour", "heat_map", "scatter", "parallel", "line"):
+            path = tmp_path / f"{kind}.png"
+            result.plot(path, kind, dpi=30)
+            assert path.read_bytes()[:4] == b"\x89PNG"
+        result.plot(tmp_path / "log.svg", "contour", log=True, by=None)
+        assert "<svg" in (tmp_path / "log.svg").read_text()
+
+
+def test_a_folder_without_a_complete_study_is_told(tmp_path):
+    with pytest.raises(StateError, match="no complete study"):
+        StudyResult.load(tmp_path)

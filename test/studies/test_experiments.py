@@ -1,0 +1,178 @@
+"""The shipped experiments against closed forms, and against runs that are made otherwise."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import flexdyn_ros
+from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.studies.experiments.registry import SHIPPED, arguments_of, function_of, units_of
+
+START, END = [-0.6, 1.0, -0.4, 0.3, 0.0], [-0.5, 0.9, -0.4, 0.3, 0.0]
+ORBIT = {"gravity": [0.0, 0.0, 0.0]}
+
+
+def experiment(name, robot, **arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function_of(name)(robot, **arguments)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_experiments_say_what_they_do_and_their_units(name):
+    function = function_of(name)
+    assert "Results:" in function.__doc__
+    named, anything = arguments_of(function)
+    assert named
+    assert not anything
+    assert units_of(function)
+    for word in named:
+        assert word in function.__doc__ or word in ("frame", "pose"), word
+
+
+def test_a_held_beam_sags_as_a_cantilever_does():
+    text = (
+        '<robot name="beam"><link name="base"/><link name="boom"/><link name="tip"/>'
+        '<joint name="j" type="revolute"><parent link="base"/><child link="boom"/><axis xyz="0 1 0"/>'
+        '<limit lower="-1" upper="1" effort="1e6" velocity="1"/></joint>'
+        '<joint name="t" type="fixed"><parent link="boom"/><child link="tip"/><origin xyz="2 0 0"/></joint>'
+        "<flexdyn><gravity>0 0 0</gravity></flexdyn>"
+        '<flexdyn reference="boom"><beam mass_per_length="3" EIy="4e4" EIz="4e4"/>'
+        '<modes bending_z="2" basis="hermite"/></flexdyn></robot>'
+    )
+    robot = flexdyn_ros.load(text)
+    found = experiment("static", robot, force=[0.0, 0.0, -100.0])
+    # F l^3 / 3 EI; cubic shapes hold it exactly but for the shortening of the bent beam, some (sag / l)^2
+    assert found["sag"] == pytest.approx(100.0 * 8.0 / (3.0 * 4e4), rel=1e-4)
+    assert found["largest_effort"] == pytest.approx(200.0, rel=1e-4)
+    assert found["stable"]
+    # cubic shapes: 3.533 against 3.516 of the exact beam (Blevins 1979)
+    assert found["first_frequency"] == pytest.approx(
+        3.533 / (2 * np.pi) * np.sqrt(4e4 / (3 * 2**4)), rel=1e-3
+    )
+
+
+def test_modes_of_a_pendulum_and_a_fall_keep_their_closed_forms():
+    text = (
+        '<robot name="p"><link name="base"/><link name="bob"><inertial>'
+        '<origin xyz="0 0 -0.5"/><mass value="2"/>'
+        '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>'
+        '<joint name="j" type="continuous"><parent link="base"/><child link="bob"/>'
+        '<axis xyz="0 1 0"/></joint></robot>'
+    )
+    robot = flexdyn_ros.load(text)
+    found = experiment("modes", robot)
+    assert found["first_frequency"] == pytest.approx(np.sqrt(9.80665 / 0.5) / (2 * np.pi), rel=1e-9)
+    fall = experiment("free_fall", robot.with_payload("bob", 1e-9), pose={"j": np.pi / 2}, duration=0.3)
+    assert fall["balance_error"] < 1e-6
+    assert fall["trajectory"].t[-1] == pytest.approx(0.3)
+    with pytest.raises(UnknownNameError, match="pose"):
+        experiment("modes", robot, pose={"k": 1.0})
+
+
+def test_fixed_steps_of_a_slew_end_where_the_default_run_does():
+    robot = flexdyn_ros.load("canadarm2", options=ORBIT).with_payload("tool0", 300.0)
+    arguments = {"start": START, "end": END, "duration": 0.2, "settle": 0.1}
+    quick, default = (experiment("slew", robot, **arguments, dt=dt) for dt in (1e-3, None))
+    tips = [np.array([found[f"tip_{x}"] for x in "xyz"]) for found in (quick, default)]
+    assert np.linalg.norm(tips[0] - tips[1]) < 5e-3
+    for name in ("residual_swing", "largest_swing", "largest_effort"):
+        assert quick[name] == pytest.approx(default[name], rel=0.02)
+
+
+def test_a_shaper_takes_the_swing_out_of_a_slew():
+    robot = flexdyn_ros.load("flexible_two_link")
+    arguments = {
+        "start": [0.0, 0.0],
+        "end": [0.5, 0.3],
+        "duration": 0.9,
+        "settle": 0.5,
+        "frequency": 2.0,
+        "modes": 2,
+    }
+    plain, shaped = (experiment("slew", robot, **arguments, shaper=s) for s in ("none", "zv"))
+    assert shaped["residual_swing"] < 0.5 * plain["residual_swing"]
+    assert plain["first_frequency"] == shaped["first_frequency"] > 0.5
+    with pytest.raises(UnknownNameError, match="did you mean zv"):
+        experiment("slew", robot, **arguments, shaper="zz")
+    with pytest.raises(ValueError, match="the shaper takes"):
+        experiment("slew", robot, **(arguments | {"duration": 0.05}), shaper="zvd")
+
+
+def test_a_drive_by_fixed_steps_is_the_default_run_and_worse_roads_push_more():
+    robot = flexdyn_ros.load("mobile_arm")
+    arguments = {"distance": 0.06, "pose": [0.5, -0.3]}
+    quick, default = (experiment("drive_over_road", robot, **arguments, dt=dt) for dt in (1e-3, None))
+    for name in ("smallest_wheel_force", "tip_error"):
+        assert quick[name] == pytest.approx(default[name], rel=2e-3)
+    assert 0.0 < quick["share_of_weight"] < 1.0
+    assert quick["air_time"] == 0.0
+    road = {"kind": "iso8608", **dict.fromkeys(("amplitude", "offset", "wavelength", "phase"))}
+    rough = [
+        experiment("drive_over_road", flexdyn_ros.load("mobile_arm", options={
+            "road": {**road, "class": c}, "drive.speed": 5.0}), distance=2.0, pose=[1.2, -0.8])
+        for c in "BE"
+    ]  # fmt: skip
+    assert rough[1]["share_of_weight"] < rough[0]["share_of_weight"]
+    # a straight line carries no wave: eight times the amplitude shakes the tip some eight times as much
+    assert rough[1]["tip_acceleration"] > 4.0 * rough[0]["tip_acceleration"]
+    with pytest.raises(UnsupportedError, match="no wheels"):
+        experiment("drive_over_road", flexdyn_ros.load("two_link"))
+
+
+def test_a_lift_uses_up_its_margins_with_reach_and_payload():
+    flat = {
+        "road": {"kind": "flat", **dict.fromkeys(("amplitude", "offset", "wavelength", "phase", "start"))}
+    }
+    robot = flexdyn_ros.load("mobile_arm", options=flat)
+    arguments = {
+        "frame": "link_2/tip",
+        "height": 0.9,
+        "pose": [1.3, -1.0],
+        "torque_limits": {"shoulder": 50.0},
+    }
+    near, heavy, far = (
+        experiment("lift", robot, reach=reach, payload=payload, **arguments)
+        for reach, payload in ((0.6, 1.0), (0.6, 3.0), (1.2, 3.0))
+    )
+    for name in ("wheel_margin", "torque_margin", "strain_margin", "margin"):
+        assert near[name] > heavy[name] > far[name]
+    same = experiment("lift", robot.with_payload("link_2/tip", 3.0), reach=0.6, **arguments)
+    assert same == heavy
+    assert heavy["torque_margin"] < 1.0 - 3.0 * 9.8 * 0.1 / 50.0
+    with pytest.raises(StateError, match="does not get to a reach of 3 m"):
+        experiment("lift", robot, reach=3.0, **arguments)
+
+
+def test_the_ratio_of_least_error_is_near_the_published_one():
+    robot = flexdyn_ros.load("soft_arm")
+    found = experiment("lumped_against_exact", robot, states=4000)
+    assert found["best_ratio"] == pytest.approx(0.5655, abs=2e-3)
+    ratios = [found["best_ratio"] + d for d in (-0.01, 0.0, 0.01)]
+    errors = [
+        experiment("lumped_against_exact", robot, energy_ratio=ratio, states=4000)["error"]
+        for ratio in ratios
+    ]
+    assert errors[1] == min(errors)
+    bent = experiment("lumped_against_exact", robot, bending=1.5)
+    assert bent["best_ratio"] > found["best_ratio"]
+    with pytest.raises(UnsupportedError, match="one soft section"):
+        experiment("lumped_against_exact", flexdyn_ros.load("soft_arm_3"))
+
+
+def test_a_workspace_shrinks_with_every_bound():
+    robot = flexdyn_ros.load("stewart_1t")
+    whole = experiment("workspace", robot, samples=512)
+    again = experiment("workspace", robot, samples=512)
+    assert whole == again
+    for bound in ({"tilt": 0.2}, {"force_limit": 3300.0}, {"singular_margin": 0.95}):
+        less = experiment("workspace", robot, samples=512, **bound)
+        assert 0.0 < less["volume"] < whole["volume"], bound
+    assert (
+        experiment("workspace", robot.with_payload("platform", 500.0), samples=512)["largest_force"]
+        > whole["largest_force"]
+    )
+    assert whole["volume"] == pytest.approx(whole["share_of_box"] * 0.8 * 0.8 * 0.4)
+    with pytest.raises(UnsupportedError, match="no platform"):
+        experiment("workspace", flexdyn_ros.load("two_link"))

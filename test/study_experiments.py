@@ -1,0 +1,60 @@
+"""Experiments of tests: functions without robots that log what they compute, fail, or never end."""
+
+import ctypes
+import os
+import time
+
+
+def logged(robot, x, log, seconds=0.0, count=1):
+    """x squared after some seconds; a line of the log says that it was computed."""
+    time.sleep(seconds)
+    with open(log, "a") as file:
+        file.write(f"{int(x)}\n")
+    return {"square": x * x, "half": x / 2, "name": f"p{x:g}", "even": x % 2 == 0, "list": [x] * count}
+
+
+def numbers_in(log):
+    return [int(line) for line in open(log).read().split()]
+
+
+def failing(robot, what, x=0):
+    """Fails in the way that it is told to."""
+    if what == "raise":
+        raise ValueError("the experiment broke, so it says")
+    if what == "loop":
+        while True:
+            pass
+    if what == "c loop":
+        ctypes.PyDLL(None).sleep(1000)  # holds the interpreter's lock
+    if what == "exit":
+        os._exit(3)
+    if what == "crash":
+        ctypes.string_at(0)
+    if what == "no mapping":
+        return 5
+    if what == "no number":
+        return {"y": object()}
+    if what == "missing":
+        return {}
+    return {"y": 1.0 + x}
+
+
+def quadratic(robot, x, y):
+    return {"f": (x - 0.3) ** 2 + y * y, "g": (x + 0.2) ** 2 + (y - 0.5) ** 2}
+
+
+def ishigami(robot, a, b, c):
+    from math import sin
+
+    return {"y": sin(a) + 7.0 * sin(b) ** 2 + 0.1 * c**4 * sin(a)}
+
+
+def with_robot(robot, pose=0.0):
+    return {"mass": robot.mass, "nv": robot.nv, "pose": pose}
+
+
+def burning(robot, x, seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+    return {"square": x * x}
