@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BatchEnvironment", "Environment", "PlatformBalance", "Slew", "SoftReach", "Task"]
 
-__getattr__, __dir__ = lazily(
-    __name__,
-    environment="BatchEnvironment Environment",
-    tasks="PlatformBalance Slew SoftReach Task",
-)
+__getattr__, __dir__ = lazily(__name__)
 
 
 def _register() -> None:

@@ -27,7 +27,7 @@ class DerivativeEntries(FamilyFunctions):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives (count, nv, nv) of the balance of forces by q and by v at rows of q, v, a and, where
         the balance needs it, tau."""
-        data = {name: rows.take(name) for name in ("q", "v", "a", "tau") if name in rows.names}
+        data = {name: rows.take(name) for name in rows.names if name in ("q", "v", "a", "tau")}
         tau = data.get("tau", _empty((rows.count, 0)))
         slopes = _empty((rows.count, self.nv, 2 * self.nv))
 
@@ -51,7 +51,7 @@ class DerivativeEntries(FamilyFunctions):
         def call(*arrays: np.ndarray) -> int:
             q, v, tau, a, w, A, B = arrays
             return self.entries.linearize_many(
-                self.address, self.work(PER_TANGENTS), q, v, tau, self.prescribed, self._twists, a, bodies,
+                self.address, self.work(PER_TANGENTS), q, v, tau, self.prescribed, self._turns, a, bodies,
                 points, w, A, B,
             )  # fmt: skip
 
@@ -71,7 +71,7 @@ class DerivativeEntries(FamilyFunctions):
             if tau.shape != (self.nu,):
                 return None
             status = self.entries.linearize_one(
-                self.address, self._own, q, v, tau, self.prescribed, self._twists, a, *_NO_WRENCHES, A, B
+                self.address, self._own, q, v, tau, self.prescribed, self._turns, a, *_NO_WRENCHES, A, B
             )
         except (TypeError, AttributeError):
             return None
@@ -82,7 +82,7 @@ class DerivativeEntries(FamilyFunctions):
         return B if self.effort_names == self.v_names else B @ self.actuation_matrix(q)
 
     @cached_property
-    def _twists(self) -> np.ndarray:
+    def _turns(self) -> np.ndarray:
         return np.array(self.free_twists, dtype=np.int64)
 
     @cached_property

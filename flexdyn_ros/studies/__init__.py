@@ -13,13 +13,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Study", "StudyResult", "experiment", "read_study", "run", "shipped_experiments"]
 
-__getattr__, __dir__ = lazily(
-    __name__,
-    {
-        "experiment": "flexdyn_ros.studies.experiments.registry",
-        "shipped_experiments": "flexdyn_ros.studies.experiments.registry",
-    },
-    definition="Study read_study",
-    engine="run",
-    result="StudyResult",
-)
+__getattr__, __dir__ = lazily(__name__)

@@ -65,9 +65,9 @@ def linearized_by_parts(
     robot, nv, nu = functions.robot, functions.nv, functions.nu
     motion = {name: rows.take(name) for name in ("q", "v", "tau")}
     flat = flat_wrenches(rows, wrenches)
-    single = {name: array.reshape(*rows.shape, -1) for name, array in motion.items()}
+    q, v, tau = (array.reshape(*rows.shape, -1) for array in motion.values())
     loads = None if flat is None else {name: w.reshape(*rows.shape, 6) for name, w in flat.items()}
-    a = robot.forward_dynamics(**single, wrenches=loads).reshape(rows.count, nv)
+    a = robot.forward_dynamics(q, v, tau, loads).reshape(rows.count, nv)
     singular = ~np.isfinite(a).all(axis=1)
     a[singular] = 0.0
     sized = {name: (array, array.shape[1]) for name, array in (*motion.items(), ("a", a))}
