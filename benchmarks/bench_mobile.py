@@ -22,7 +22,7 @@ import numpy as np
 import program
 
 import flexdyn_ros
-from flexdyn_ros.families.wheeled.kernels.entries import forward_dynamics_many
+from flexdyn_ros.numerics.numbers.memory import PER_LANES
 
 SAMPLES = 20000
 TORQUES = (45.0, -2.0)
@@ -89,11 +89,12 @@ def right_hand_side(robot, samples: int) -> float:
     q, v = 0.01 * rng.normal(size=(samples, robot.nq)), 0.1 * rng.normal(size=(samples, robot.nv))
     q[:, 1] += 0.2
     tau, a = np.zeros_like(v), np.empty_like(v)
-    work, entry = robot.functions.packed.work(), forward_dynamics_many.load()
+    functions = robot.functions
+    work, entry = functions.work(PER_LANES), functions.entries.forward_dynamics_many.load()
     seconds = []
     for _ in range(7):
         start = time.thread_time()
-        assert entry(robot.functions.address, work, q, v, tau, a) == 0
+        assert entry(functions.address, work, q, v, tau, a) == 0
         seconds.append((time.thread_time() - start) / samples)
     return 1e6 * median(seconds)
 

@@ -136,10 +136,10 @@ def locked(path):
 
 
 def count_newton_euler(model, q, v, a):
-    """tau by the recursive Newton-Euler kernel, one lane, no joint resistance."""
+    """tau by the recursive Newton-Euler kernel, no joint resistance."""
     joints.sincos = lambda x: (x.sin(), x.cos())
-    zeros = counting(np.zeros(tree.work_size(model.nb, model.nq, model.nv, 1)))
-    data = tree.carve_data(zeros, model.nb, model.nq, model.nv, tree.ONE_LANE)
+    zeros = counting(np.zeros(tree.work_size(model.nb, model.nq, model.nv)))
+    data = tree.carve_data(zeros, model.nb, model.nq, model.nv)
     tree.prepare(model, data, 1.0)
     zeros[:] = counting(zeros.astype(float))
     tau = counting(np.zeros(model.nv))

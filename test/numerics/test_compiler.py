@@ -105,7 +105,8 @@ def test_what_lies_in_the_cache_is_loaded_without_preparing_to_compile():
     program = """
 import sys
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
-for entry in (rigid.inverse_dynamics_one, rigid.forward_dynamics_one, rigid.mass_matrix_one):
+verbs = rigid.verbs
+for entry in (verbs.inverse_dynamics_one, verbs.forward_dynamics_one, verbs.mass_matrix_one):
     entry.load()
 print("numba.typed.typedlist" in sys.modules)
 """

@@ -555,7 +555,8 @@ def test_single_states_batches_and_threads_agree(two):
     q, v, tau = random_states(6, 700, 16)
     a = two.forward_dynamics(q, v, tau)
     for i in (0, 333, 699):
-        assert np.array_equal(two.forward_dynamics(q[i], v[i], tau[i]), a[i])
+        # samples on lanes are rounded differently
+        assert np.abs(two.forward_dynamics(q[i], v[i], tau[i]) - a[i]).max() < 1e-13 * np.abs(a[i]).max()
         assert np.array_equal(two.mass_matrix(q[i]), two.mass_matrix(q)[i])
     out = np.empty((700, 6))
     assert two.inverse_dynamics(q, v, a, out=out) is out

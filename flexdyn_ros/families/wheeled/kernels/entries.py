@@ -60,7 +60,7 @@ def load_wrenches(address, work, q, bodies, points, wrenches, force):
     head = header_at(address)
     still, a, tau = vectors_of(head, work)[1:4]
     for i in range(head[NV]):
-        still[i], a[i] = 0.0, 0.0
+        still[i], a[i], tau[i] = 0.0, 0.0, 0.0
     move_planar(address, work, q, still)
     forget_inertia(address, work)
     load(address, work, bodies, points, wrenches)
