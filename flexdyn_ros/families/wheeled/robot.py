@@ -18,7 +18,7 @@ from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, explain_status
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.threads import run_in_slices
-from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
+from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
 
 __all__ = ["MobileFunctions", "WheelForces"]
 
@@ -190,6 +190,15 @@ class MobileFunctions(TreeFunctions):
         work, q, v = self.work(), np.array(rows.take("q")), np.array(rows.take("v"))
         self.rolling.hubs.add_momenta(self.entries, self.address, work, q, v, found)
         return found
+
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+        if wrenches and self.prescribed.any() and self.direct:
+            # the recursion takes no effort on a prescribed coordinate, and wrenches have one there
+            q, v, tau = (rows.take(name) for name in ("q", "v", "tau"))
+            flat = flat_wrenches(rows, wrenches)
+            a[...] = super().partial(q, v, tau, np.zeros_like(v), self.prescribed, flat)[1]
+        else:
+            super().forward_dynamics_rows(rows, wrenches, a)
 
     def partial(
         self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
