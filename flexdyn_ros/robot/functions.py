@@ -25,6 +25,7 @@ from flexdyn_ros.robot.results import Equilibrium, Linearization
 from flexdyn_ros.robot.threads import run_in_slices
 
 if TYPE_CHECKING:
+    from flexdyn_ros.robot.parameters import Parameter
     from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["DirectFunctions", "FamilyFunctions"]
@@ -152,6 +153,19 @@ class FamilyFunctions(ABC):
         """Deformation by the name of each body that bends; {} where nothing does."""
         self.check({"q": Rows({"q": (q, self.nq)}).take("q")})
         return {}
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Numbers that the equations of motion are linear in."""
+        raise UnsupportedError(f"parameters of robots of kind '{self.kind}' are not computed")
+
+    def with_parameters(self, values: Mapping[str, float]) -> FamilyFunctions:
+        """The same robot with other values of `parameters`."""
+        raise UnsupportedError(f"parameters of robots of kind '{self.kind}' are not computed")
+
+    def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """Y (count, nu, np) and tau0 (count, nu) at rows of q, v, a."""
+        raise UnsupportedError(f"parameters of robots of kind '{self.kind}' are not computed")
 
     @abstractmethod
     def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:

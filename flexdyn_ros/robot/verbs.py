@@ -28,6 +28,7 @@ from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.efforts import scattered_efforts
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values
 from flexdyn_ros.robot.payload import check_payload
 from flexdyn_ros.robot.results import BiasTerms, Energy, Equilibrium, ForwardDerivatives, Linearization, Modes
 from flexdyn_ros.robot.wrenches import rows_with_wrenches
@@ -219,6 +220,40 @@ class Robot:
         if "urdf" in self.__dict__:
             robot.keep_urdf(self.urdf)
         return robot
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Numbers that tau is linear in, of trees: ten of each rigid body, and those of the joints; see
+        `families/trees/rigid/parameters.py`. Those of beams are not among them.
+
+        Raises
+        ------
+        UnsupportedError
+            On wheels, with elastic joints, of soft arms and platforms.
+        """
+        return self.functions.parameters
+
+    def with_parameters(self, values: Mapping[str, float]) -> Robot:
+        """The same robot with other values of parameters, by their names; payloads stay.
+
+        Raises
+        ------
+        UnknownNameError, DimensionError, StateError, UnsupportedError
+            StateError: not finite, or below the parameter's smallest value.
+        """
+        return Robot(self.functions.with_parameters(checked_values(values, self.parameters)))
+
+    def regressor(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Regressor:
+        """Y (..., nu, np) and tau0 (..., nu) with inverse_dynamics(q, v, a) = Y p + tau0, p the values of
+        `parameters`; tau0 is 0 where nothing bends (Atkeson, An & Hollerbach 1986).
+
+        Raises
+        ------
+        DimensionError, StateError, UnsupportedError
+        """
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv), "a": (a, self.nv)})
+        Y, tau0 = self.functions.regressor_rows(rows)
+        return Regressor(Y.reshape(*rows.shape, *Y.shape[1:]), tau0.reshape(*rows.shape, self.nu))
 
     # ---- dynamics ----
 

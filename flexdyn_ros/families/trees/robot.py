@@ -13,8 +13,9 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
 from flexdyn_ros.families.trees.rigid.kernels.coriolis import coriolis_many
-from flexdyn_ros.families.trees.rigid.model import Frame, build_tree
+from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
+from flexdyn_ros.families.trees.rigid.parameters import changed, parameters_of
 from flexdyn_ros.families.trees.rigid.payload import carry
 from flexdyn_ros.robot.arguments import Rows, explain_status, refuse_nonfinite
 from flexdyn_ros.robot.entry_functions import EntryFunctions
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.robot import Bending, LinkIntegrals
     from flexdyn_ros.families.trees.reactions import JointReactions
     from flexdyn_ros.robot.analysis.small_deflections import Tip
+    from flexdyn_ros.robot.parameters import Parameter
 
 __all__ = ["TreeFunctions"]
 
@@ -50,11 +52,17 @@ class TreeFunctions(EntryFunctions):
         description: RobotDescription,
         payloads: tuple[Payload, ...] = (),
         sections: tuple[str, ...] = (),
+        changes: tuple[tuple[str, float], ...] = (),
         *,
         loose: bool = False,
+        bare: RigidTree | None = None,
     ) -> None:
-        self.payloads, self.sections = payloads, sections
-        self.tree = tree = carry(build_tree(description, sections, loose=loose), payloads)
+        """changes: values of parameters of the tree without payloads; bare: that tree, if it is there."""
+        self.payloads, self.sections, self.changes = payloads, sections, changes
+        if bare is None:
+            bare = changed(build_tree(description, sections, loose=loose), dict(changes))
+        self.bare, self.tree = bare, carry(bare, payloads)
+        tree = self.tree
         self._settle(
             description,
             tree.coordinates,
@@ -83,7 +91,7 @@ class TreeFunctions(EntryFunctions):
 
     @property
     def recipe(self) -> tuple[Any, ...]:
-        return self.description, self.payloads, self.sections
+        return self.description, self.payloads, self.sections, self.changes
 
     # ---- what the robot is ----
 
@@ -120,7 +128,34 @@ class TreeFunctions(EntryFunctions):
         self.seeing((frame,)).frame(frame)
 
     def carrying(self, frame: str, payloads: tuple[Payload, ...]) -> Self:
-        return type(self)(self.description, payloads, self.seeing((frame,)).sections)
+        seeing = self.seeing((frame,))
+        return type(self)(self.description, payloads, seeing.sections, self.changes, bare=seeing.bare)
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        if self.kind != "tree":
+            return super().parameters
+        return parameters_of(self.tree)
+
+    def with_parameters(self, values: Mapping[str, float]) -> Self:
+        own, total = ({p.name: p.value for p in parameters_of(tree)} for tree in (self.bare, self.tree))
+        new = {name: own[name] + value - total[name] for name, value in values.items()}
+        bare = changed(self.bare, new)
+        changes = tuple({**dict(self.changes), **new}.items())
+        return type(self)(self.description, self.payloads, self.sections, changes, bare=bare)
+
+    @cached_property
+    def _probes(self) -> tuple[Robot, ...]:
+        """Robots without payload: all parameters zero, and one of them 1."""
+        names = [p.name for p in self.parameters]
+        nothing = dict.fromkeys(names, 0.0)
+        trees = [changed(self.tree, {**nothing, **one}) for one in ({}, *({name: 1.0} for name in names))]
+        return tuple(Robot(type(self)(self.description, (), self.sections, bare=tree)) for tree in trees)
+
+    def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        motion = [rows.take(name) for name in ("q", "v", "a")]
+        tau0, *columns = (probe.inverse_dynamics(*motion) for probe in self._probes)
+        return np.stack([column - tau0 for column in columns], axis=-1), tau0
 
     def neutral(self) -> np.ndarray:
         """Zero position (nq,), unit quaternions; may lie outside limits."""
@@ -202,7 +237,8 @@ class TreeFunctions(EntryFunctions):
         if not self._loosened:
             formulation = replace(self.description.formulation, method="articulated")
             same = replace(self.description, formulation=formulation)
-            self._loosened.append(Robot(TreeFunctions(same, self.payloads, self.sections, loose=True)))
+            loose = TreeFunctions(same, self.payloads, self.sections, self.changes, loose=True)
+            self._loosened.append(Robot(loose))
         return self._loosened[0]
 
     # ---- rows of the verbs ----
@@ -251,7 +287,7 @@ class TreeFunctions(EntryFunctions):
             return self
         if missing not in self._seen:
             sections = (*self.sections, *missing)
-            other = type(self)(self.description, self.payloads, sections)
+            other = type(self)(self.description, self.payloads, sections, self.changes)
             Robot(other)
             self._seen[missing] = other
         return self._seen[missing]

@@ -94,7 +94,9 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
 
     def loose_copy(self) -> Robot:
         if not self._loosened:
-            loose = AffineTreeFunctions(self.description, self.payloads, self.sections, loose=True)
+            loose = AffineTreeFunctions(
+                self.description, self.payloads, self.sections, self.changes, loose=True
+            )
             self._loosened.append(Robot(loose))
         return self._loosened[0]
 

@@ -11,6 +11,7 @@ DEMO = (
     "entries.bias_terms_many",
     "entries.energy_many",
     "entries.balance_slopes",
+    "entries.linearize_one",
 )
 
 #: what everybody waits for beside it: with it at most five minutes of processor time
@@ -21,7 +22,7 @@ START = (
 
 #: what few people call and what takes long
 RARE = (
-    "*.linearize_*",
+    "*.linearize_many",
     "*.accelerate_densely",
     "*.partial_dynamics_many",
     "*.momenta_many",

@@ -11,6 +11,7 @@ DEMO = (
     "entries.bias_terms_many",
     "entries.energy_many",
     "entries.balance_slopes",
+    "entries.linearize_one",
     "entries.difference_many",
     "entries.integrate_many",
 )
@@ -23,7 +24,7 @@ START = (
 
 #: what few people call and what takes long
 RARE = (
-    "*.linearize_*",
+    "*.linearize_many",
     "coriolis.*",
     "*.accelerate_densely",
     "*.partial_dynamics_many",

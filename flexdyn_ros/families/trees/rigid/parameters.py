@@ -1,0 +1,107 @@
+"""Dynamic parameters of the bodies and joints of a tree.
+
+Ten numbers a body, lumped links included, in the axes of the link that names it and about that link's
+origin: LINK/mass, LINK/mx my mz (mass times centre of mass), LINK/ixx ixy ixz iyy iyz izz. For each joint
+JOINT/damping, JOINT/friction (JOINT/static where that is another), JOINT/rotor, JOINT/stiffness (with the
+rest position held). tau is linear in them (Atkeson, An & Hollerbach 1986).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+
+from flexdyn_ros.families.trees.rigid.kernels.views import (
+    ARMATURE,
+    COULOMB,
+    DAMPING,
+    DOF_NUMBERS,
+    STATIC,
+    STIFFNESS,
+)
+from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
+from flexdyn_ros.robot.parameters import Parameter
+
+__all__ = ["changed", "parameters_of"]
+
+_INERTIAL = {
+    "mass": "kg", "mx": "kg m", "my": "kg m", "mz": "kg m",
+    "ixx": "kg m2", "ixy": "kg m2", "ixz": "kg m2", "iyy": "kg m2", "iyz": "kg m2", "izz": "kg m2",
+}  # fmt: skip
+#: numbers of a joint: columns of `TreeModel.dof`, units for turns and for slides
+_OF_JOINTS = {
+    "damping": ((DAMPING,), "N m s/rad", "N s/m"),
+    "friction": ((COULOMB, STATIC), "N m", "N"),
+    "rotor": ((ARMATURE,), "kg m2", "kg"),
+    "stiffness": ((STIFFNESS,), "N m/rad", "N/m"),
+}
+
+
+def parameters_of(tree: RigidTree) -> tuple[Parameter, ...]:
+    """The parameters, bodies first."""
+    found = []
+    for body, link in _bodies(tree):
+        for (name, unit), value in zip(_INERTIAL.items(), _of_link(tree, body, link), strict=True):
+            found.append(Parameter(f"{link}/{name}", float(value), unit, _lower(name)))
+    for name, columns, unit in _joint_numbers(tree):
+        found.append(Parameter(name, float(tree.model.dof[columns[0]]), unit, 0.0))
+    return tuple(found)
+
+
+def changed(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
+    """The tree with other values of these parameters."""
+    inertia, dof = tree.model.inertia.copy(), tree.model.dof.copy()
+    for body, link in _bodies(tree):
+        numbers = _of_link(tree, body, link)
+        new = [values.get(f"{link}/{name}", old) for name, old in zip(_INERTIAL, numbers, strict=True)]
+        if new != list(numbers):
+            inertia[10 * body : 10 * body + 10] = _inertia(new).seen_from(tree.frames[link].placement).flat()
+    for name, columns, _ in _joint_numbers(tree):
+        if name in values:
+            dof[list(columns)] = values[name]
+    for array in (inertia, dof):
+        array.setflags(write=False)
+    return replace(tree, model=tree.model._replace(inertia=inertia, dof=dof))
+
+
+def _bodies(tree: RigidTree) -> Iterator[tuple[int, str]]:
+    """Bodies that move, and the links that name them."""
+    for body, link in enumerate(tree.body_links):
+        if body > 0 and link in tree.frames and tree.frames[link].body == body:
+            yield body, link
+
+
+def _of_link(tree: RigidTree, body: int, link: str) -> np.ndarray:
+    """The ten numbers of a body in the axes of its link, about the link's origin."""
+    R, p = tree.frames[link].placement
+    own = _inertia(tree.model.inertia[10 * body : 10 * body + 10])
+    return own.seen_from(Placement(R.T, -R.T @ p)).flat()
+
+
+def _inertia(x: list[float] | np.ndarray) -> RigidInertia:
+    tensor = np.array([[x[4], x[5], x[6]], [x[5], x[7], x[8]], [x[6], x[8], x[9]]])
+    return RigidInertia(float(x[0]), np.array(x[1:4]), tensor)
+
+
+def _joint_numbers(tree: RigidTree) -> Iterator[tuple[str, tuple[int, ...], str]]:
+    """Name, places in `TreeModel.dof` and unit of the parameters of joints."""
+    for c in tree.coordinates:
+        if c.kind != "joint" or c.q_index < 0:
+            continue
+        first = DOF_NUMBERS * c.v_index
+        turns = c.unit == "rad"
+        for name, (columns, of_turns, of_slides) in _OF_JOINTS.items():
+            unit = of_turns if turns else of_slides
+            apart = name == "friction" and tree.model.dof[first + COULOMB] != tree.model.dof[first + STATIC]
+            if apart:
+                yield f"{c.name}/static", (first + STATIC,), unit
+                columns = (COULOMB,)
+            yield f"{c.name}/{name}", tuple(first + column for column in columns), unit
+
+
+def _lower(name: str) -> float:
+    return 0.0 if name in ("mass", "ixx", "iyy", "izz") else -inf

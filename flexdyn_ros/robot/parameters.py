@@ -1,0 +1,49 @@
+"""Dynamic parameters of a robot, and the regressor that is linear in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.errors import StateError, UnknownNameError
+from flexdyn_ros.robot.arguments import by_name, finite_number
+
+__all__ = ["Parameter", "Regressor", "checked_values"]
+
+
+class Parameter(NamedTuple):
+    """A number of the equations of motion that they are linear in: name, value, unit, and the smallest value
+    that has a meaning (-inf if all have)."""
+
+    name: str
+    value: float
+    unit: str
+    lower: float
+
+
+class Regressor(NamedTuple):
+    """tau = Y p + tau0: Y (..., nu, np) by the parameters in their order, tau0 (..., nu)."""
+
+    Y: np.ndarray
+    tau0: np.ndarray
+
+
+def checked_values(values: Mapping[str, float], parameters: Sequence[Parameter]) -> dict[str, float]:
+    """Values by the names of parameters.
+
+    Raises
+    ------
+    UnknownNameError, DimensionError, StateError
+        StateError: not finite, or below the smallest value that has a meaning.
+    """
+    known = {parameter.name: parameter for parameter in parameters}
+    found = {}
+    for name, value in by_name(values, "values", "numbers").items():
+        if name not in known:
+            raise UnknownNameError("parameter", name, tuple(known))
+        found[name] = number = finite_number(value, f"parameter {name!r}")
+        if number < known[name].lower:
+            raise StateError(f"parameter {name!r} is {number}, expected at least {known[name].lower}")
+    return found

@@ -1,0 +1,100 @@
+"""Parameters of trees: tau is linear in them, and a robot with other values is another robot."""
+
+import pickle
+
+import numpy as np
+import pytest
+from random_robots import random_robot
+
+import flexdyn_ros
+from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
+
+TREES = ["seven_joint_arm", "flexible_two_link", "canadarm2"]
+
+
+def motion(robot, seed, shape=()):
+    rng = np.random.default_rng(seed)
+    q = np.array([robot.random(rng) for _ in range(int(np.prod(shape)))]).reshape(*shape, robot.nq)
+    return q, *rng.standard_normal((2, *shape, robot.nv))
+
+
+def values_of(robot):
+    return np.array([p.value for p in robot.parameters])
+
+
+def random_trees():
+    return [
+        flexdyn_ros.load(random_robot(family, seed)) for family in ("rigid", "flexible") for seed in range(3)
+    ]
+
+
+def close(found, expected, bound=1e-12):
+    assert np.abs(found - expected).max() <= bound * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("robot", [*map(flexdyn_ros.load, TREES), *random_trees()], ids=lambda r: r.name)
+def test_efforts_are_linear_in_the_parameters(robot):
+    q, v, a = motion(robot, 1, (4,))
+    Y, tau0 = robot.regressor(q, v, a)
+    assert Y.shape == (4, robot.nu, len(robot.parameters))
+    close(Y @ values_of(robot) + tau0, robot.inverse_dynamics(q, v, a))
+    if not robot.functions.bends:
+        assert not tau0.any()
+
+
+def test_the_regressor_is_that_of_pinocchio():
+    pin = pytest.importorskip("pinocchio", reason="the test oracle Pinocchio (package pin) is not installed")
+    from pinocchio_oracle import model_of
+
+    robot = flexdyn_ros.load("seven_joint_arm")
+    model = model_of(robot.description)
+    q, v, a = motion(robot, 2)
+    theirs = pin.computeJointTorqueRegressor(model, model.createData(), q, v, a)
+    names = ("mass", "mx", "my", "mz", "ixx", "ixy", "iyy", "ixz", "iyz", "izz")
+    order = {p.name: i for i, p in enumerate(robot.parameters)}
+    links = {c.name: c.body for c in robot.coordinates}
+    columns = [order[f"{links[name]}/{number}"] for name in model.names[1:] for number in names]
+    close(robot.regressor(q, v, a).Y[:, columns], theirs, 1e-10)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_a_robot_with_other_values_moves_by_them(name):
+    robot = flexdyn_ros.load(name)
+    loaded = robot.with_payload(robot.frame_names[-1], 3.0, (0.1, 0.0, 0.2), np.diag([0.1, 0.2, 0.2]))
+    rng = np.random.default_rng(3)
+    for one in (robot, loaded):
+        chosen = [p for p in one.parameters if p.value > 0.0]
+        new = {p.name: p.value * float(rng.uniform(0.5, 2.0)) for p in chosen}
+        other = one.with_parameters(new)
+        q, v, a = motion(one, 4)
+        Y, tau0 = one.regressor(q, v, a)
+        p = [new.get(parameter.name, parameter.value) for parameter in one.parameters]
+        close(other.inverse_dynamics(q, v, a), Y @ p + tau0)
+        close(values_of(other), np.array(p))
+        close(pickle.loads(pickle.dumps(other)).mass_matrix(q), other.mass_matrix(q), 1e-15)
+        back = other.with_parameters({parameter.name: parameter.value for parameter in one.parameters})
+        close(back.mass_matrix(q), one.mass_matrix(q))
+
+
+def test_a_payload_stays_when_parameters_change_and_can_be_taken_off():
+    robot = flexdyn_ros.load("seven_joint_arm")
+    frame = robot.frame_names[-1]
+    link = robot.coordinates[-1].body
+    loaded = robot.with_payload(frame, 3.0).with_parameters({f"{link}/mass": 5.0})
+    assert {p.name: p.value for p in loaded.parameters}[f"{link}/mass"] == pytest.approx(5.0)
+    bare = {p.name: p.value for p in loaded.with_payload(frame, 0.0).parameters}
+    assert bare[f"{link}/mass"] == pytest.approx(2.0)
+
+
+def test_wrong_parameters_are_refused_by_name():
+    robot = flexdyn_ros.load("seven_joint_arm")
+    first = robot.parameters[0].name
+    with pytest.raises(UnknownNameError, match="parameter 'nothing'"):
+        robot.with_parameters({"nothing": 1.0})
+    with pytest.raises(StateError, match=f"{first}.*nan"):
+        robot.with_parameters({first: float("nan")})
+    with pytest.raises(StateError, match=r"-1\.0, expected at least 0"):
+        robot.with_parameters({first: -1.0})
+    for name in ("mobile_arm", "soft_arm", "stewart_1t"):
+        with pytest.raises(UnsupportedError, match="parameters of robots of kind"):
+            flexdyn_ros.load(name).parameters  # noqa: B018
