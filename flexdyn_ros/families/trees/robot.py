@@ -153,8 +153,8 @@ class TreeFunctions(EntryFunctions):
         return tuple(Robot(type(self)(self.description, (), self.sections, bare=tree)) for tree in trees)
 
     def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-        motion = [rows.take(name) for name in ("q", "v", "a")]
-        tau0, *columns = (probe.inverse_dynamics(*motion) for probe in self._probes)
+        q, v, a = (rows.take(name) for name in ("q", "v", "a"))
+        tau0, *columns = (probe.inverse_dynamics(q, v, a) for probe in self._probes)
         return np.stack([column - tau0 for column in columns], axis=-1), tau0
 
     def neutral(self) -> np.ndarray:
