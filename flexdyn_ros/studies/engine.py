@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.studies.result import StudyResult
     from flexdyn_ros.studies.store import Store
 
-__all__ = ["default_folder", "run"]
+__all__ = ["default_folder", "local_cluster", "run"]
 
 #: how long a chunk should take [s]: long beside the few milliseconds between two chunks
 CHUNK_SECONDS = 1.0
@@ -208,14 +208,14 @@ def _cluster(
             tell(f"dashboard of the cluster: {made.dashboard_link}")
             yield made
         return
-    with _local_cluster(workers or os.cpu_count() or 1, dashboard) as made:
+    with local_cluster(workers or os.cpu_count() or 1, dashboard) as made:
         if dashboard:
             tell(f"dashboard: {made.dashboard_link}")
         yield made
 
 
 @contextmanager
-def _local_cluster(workers: int, dashboard: bool) -> Iterator[Any]:
+def local_cluster(workers: int, dashboard: bool) -> Iterator[Any]:
     """Processes of one thread each on this machine; nothing of it can be reached from elsewhere."""
     import dask
     from distributed import Client, LocalCluster

@@ -18,7 +18,7 @@ from study_experiments import numbers_in  # noqa: E402
 
 from flexdyn_ros.errors import StateError  # noqa: E402
 from flexdyn_ros.studies import run  # noqa: E402
-from flexdyn_ros.studies.engine import _local_cluster  # noqa: E402
+from flexdyn_ros.studies.engine import local_cluster  # noqa: E402
 
 TEST = Path(__file__).parents[1]
 POINTS = 160
@@ -29,7 +29,7 @@ def cluster():
     """Two workers; where their children find the experiments of tests is inherited."""
     before = os.environ.get("PYTHONPATH", "")
     os.environ["PYTHONPATH"] = os.pathsep.join([str(TEST), str(TEST.parent), before])
-    with _local_cluster(2, True) as client:
+    with local_cluster(2, True) as client:
         yield client.cluster, client
     os.environ["PYTHONPATH"] = before
 
