@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,8 @@ def main() -> None:
     parser = program.parser(__doc__)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
-    if program.peer("distributed", "dask[distributed]") is None:
-        return
+    if find_spec("distributed") is None:
+        sys.exit("distributed is not installed: pip install flexdyn_ros[studies]")
     from rich.console import Console
     from rich.table import Table
 
