@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -260,9 +261,12 @@ def test_control_c_keeps_what_is_done_and_resume_computes_the_rest(cluster, tmp_
     log.touch()
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(logged(log, 120, seconds=0.03)))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(TEST), str(TEST.parent)])}
+    # whoever runs the tests in the background lets them ignore the signal, and what they start
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     program = subprocess.Popen(
-        command_of(tmp_path), env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+        command_of(tmp_path), env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=heard,
+    )  # fmt: skip
     deadline = time.monotonic() + 120
     while len(numbers_in(log)) < 30:
         assert program.poll() is None, program.stderr.read()
