@@ -34,6 +34,8 @@ def failing(robot, what, x=0):
         return 5
     if what == "no number":
         return {"y": object()}
+    if what == "sleep":
+        time.sleep(0.001)
     if what == "missing":
         return {}
     return {"y": 1.0 + x}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pickle
 import signal
 import sys
 import tempfile
@@ -43,7 +44,8 @@ def main() -> None:
         else:
             assert bench is not None
             for index, point in zip(*content, strict=True):
-                outbox.send((index, *_computed(bench, told, point)))
+                row = (index, *_computed(bench, told, point))
+                outbox.send_bytes(pickle.dumps(row, pickle.HIGHEST_PROTOCOL))
 
 
 _OPEN: dict[str, Any] = {}

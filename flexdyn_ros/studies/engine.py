@@ -33,7 +33,10 @@ CHUNK_SECONDS = 1.0
 #: a chunk has at most so many points, and at most so many times as many as the one before
 MOST_IN_CHUNK, GROWTH = 2000, 16
 #: the last chunks are short, so that no worker waits long for another, but no shorter than this [s]
-LEAST_SECONDS = 0.12
+LEAST_SECONDS = 0.06
+#: chunks that each worker has: the one that it computes, and one that waits there, so that nothing is idle
+#: while rows go to the client and the next chunk comes
+AT_HAND = 2
 #: how long to wait for a scheduler that does not answer, and for chunks in flight after Ctrl-C [s]
 CONNECT, FLIGHT = 10.0, 5.0
 
@@ -221,8 +224,14 @@ def local_cluster(workers: int, dashboard: bool) -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     # no limit of memory by dask: the robots live in the children, which it does not see
+    # and it watches itself seldom: that would be time of the points' processors
     settings = {
         "distributed.worker.daemon": True,
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "1s",
+        "distributed.admin.tick.limit": "30s",
+        "distributed.admin.system-monitor.interval": "2s",
+        "distributed.admin.system-monitor.disk": False,
         "distributed.worker.preload": [],
         "distributed.admin.log-format": "%(message)s",
         "distributed.logging.distributed": "error",
@@ -257,8 +266,9 @@ def _deaf_to_interrupts() -> Iterator[None]:
 class _Computing:
     """Points of one study through a cluster, chunk by chunk.
 
-    Each worker has one chunk at a time, and gets the next when the rows of the last have arrived: what the
-    scheduler and this process hold is bounded, and a worker that dies takes one chunk with it.
+    Each worker computes one chunk while another waits for it, and gets the next when the rows of the last
+    have arrived: what the scheduler and this process hold is bounded, and of what a worker that dies takes
+    with it one chunk was begun.
     """
 
     def __init__(self, study: Study, store: Store, client: _Lazy, report: Callable[[int], None]) -> None:
@@ -286,7 +296,7 @@ class _Computing:
 
         def launch() -> None:
             nonlocal left
-            while left and len(flying) < self._width(client):
+            while left and len(flying) < AT_HAND * self._width(client):
                 count = self._chunk_size(left, self._width(client))
                 chosen = [next(waiting) for _ in range(min(count, left))]
                 left -= len(chosen)

@@ -71,6 +71,8 @@ class Store:
         text = yaml.safe_dump(origin, sort_keys=True, allow_unicode=True)
         self.write(self.parts / "origin.yaml", text.encode())
         self.write(self.folder / "study.yaml", study.as_text().encode())
+        # what writing and reading import, before workers would have to wait for it
+        self._bytes(self._table({POINT: [0]}))
         self.done: set[int] = set()
         for _, table in self._parts((POINT,)):
             self.done.update(table[POINT].to_pylist())

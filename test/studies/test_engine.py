@@ -86,6 +86,44 @@ def test_the_table_is_the_same_with_one_two_and_four_workers(cluster, tmp_path):
     assert result.failures.empty
 
 
+def test_each_worker_has_a_chunk_waiting_and_no_more(cluster, tmp_path):
+    client, seen = cluster[1], []
+
+    def look(done, total):
+        if 0 < done < 80:
+            held = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+            seen.append((held, max(map(len, client.processing().values()))))
+
+    run(logged(tmp_path / "log", seconds=0.01), client, look, folder=tmp_path / "out")
+    assert max(held for held, _ in seen) == 4
+    assert max(most for _, most in seen) == 2
+
+
+def test_rows_of_short_points_are_taken_together_and_each_keeps_its_time_limit(monkeypatch):
+    from flexdyn_ros.studies import worker
+
+    told = {
+        "key": "short", "folder": "", "file": None, "trajectories": False,
+        "study": {
+            "study": "short", "experiment": "study_experiments:failing", "design": {"kind": "grid"},
+            "parameters": {"what": ["fine", "loop"], "x": [0, 1]},
+        },
+    }  # fmt: skip
+    naps = []
+    monkeypatch.setattr(worker, "sleep", lambda seconds: (naps.append(seconds), time.sleep(seconds)))
+    monkeypatch.setattr(worker, "NAP", 0.004)
+    points = [{"what": "sleep", "x": n} for n in range(200)]
+    points[150]["what"] = "loop"
+    try:
+        done = worker.compute_chunk(worker.Chunk(told, list(range(200)), points, 0.3))
+    finally:
+        worker.end_children()
+    assert 10 < len(naps) < 150
+    assert [row[0] for row in done.rows] == list(range(200))
+    assert [row[1] for row in done.rows if row[0] != 150] == [{"y": 1.0 + n} for n in range(200) if n != 150]
+    assert done.rows[150][2][0] == "TimeLimit"
+
+
 def test_a_worker_that_is_killed_costs_one_chunk_at_most(cluster, tmp_path):
     client = cluster[1]
     whole = run(logged(tmp_path / "calm"), client, False, folder=tmp_path / "whole")
