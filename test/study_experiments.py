@@ -60,3 +60,14 @@ def burning(robot, x, seconds):
     while time.perf_counter() < end:
         pass
     return {"square": x * x}
+
+
+def state_of(robot):
+    import numpy as np
+
+    q = robot.random(np.random.default_rng(3))
+    v, a = np.random.default_rng(4).uniform(-1.0, 1.0, (2, robot.nv))
+    tau, matrix = robot.inverse_dynamics(q, v, a), robot.mass_matrix(q).ravel()
+    found = {"mass": robot.mass, "tau": tau, "matrix": matrix}
+    # modes make the matrix so badly conditioned that accelerations amplify the last digit
+    return found if robot.bends else found | {"a": robot.forward_dynamics(q, v, np.zeros(robot.nu))}

@@ -2,7 +2,8 @@
 
 A parameter's path is one of: an argument of the experiment; `payload.FRAME.mass`, `.com` or `.inertia`, which
 change a loaded robot; `urdf.joints.NAME.ELEMENT.ATTRIBUTE` (or `links`) of the URDF itself; else a path of
-`load(options=...)`, for which the description is read again. Robots are kept by the values that made them.
+`load(options=...)`, for which the description is read again, unless they are `robot.parameters` that a loaded
+robot takes (`parameter_paths.py`). Robots are kept by the values that made them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,12 +23,15 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.studies.definition import Study
 from flexdyn_ros.studies.experiments.registry import arguments_of, function_of, units_of
+from flexdyn_ros.studies.parameter_paths import parameter_values, quick_paths
 from flexdyn_ros.studies.urdf_text import edited
 
 __all__ = ["Bench"]
 
 #: robots that are kept loaded
 KEPT_ROBOTS = 32
+#: where between 0 and 1, of each parameter's distribution, loading and changing a robot are compared
+TRIALS = (0.2, 0.7)
 _PAYLOAD = re.compile(r"payload\.(.+)\.(mass|com|inertia)")
 
 
@@ -109,7 +114,7 @@ class Bench:
                     urdf[path] = value
                 else:
                     options[path] = value
-        robot = None if self.base is None else self._carrying(self._loaded(options, urdf), payloads)
+        robot = None if self.base is None else self._carrying(self._made(options, urdf), payloads)
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always", FlexdynWarning)
             answer = self.function(robot, **arguments)
@@ -118,6 +123,39 @@ class Bench:
         found = {str(name): _plain(str(name), value) for name, value in answer.items()}
         told = dict.fromkeys(str(w.message) for w in heard if issubclass(w.category, FlexdynWarning))
         return found | ({"warnings": "; ".join(told)} if told else {})
+
+    def _made(self, options: Mapping[str, Any], urdf: Mapping[str, Any]) -> Robot:
+        """A robot with these values: one that is loaded, changed where that gives the same."""
+        given = {**options, **urdf}
+        quick = {path: value for path, value in given.items() if path in self._quick}
+        if quick:
+            slow = [{p: x for p, x in part.items() if p not in quick} for part in (options, urdf)]
+            robot = self._loaded(*slow)
+            values = parameter_values(robot, quick)
+            if values is not None:
+                return robot.with_parameters(values)
+        return self._loaded(options, urdf)
+
+    @cached_property
+    def _quick(self) -> frozenset[str]:
+        """Paths whose values change a loaded robot."""
+        if self.base is None:
+            return frozenset()
+        trials = [
+            {
+                path: value
+                for p in self.study.parameters
+                for path, value in _settings(p.sets, p.spread.at(share))
+                if path not in self.named
+            }
+            for share in TRIALS
+        ]
+
+        def loaded(given: Mapping[str, Any]) -> Robot:
+            urdf = {path: value for path, value in given.items() if path.startswith("urdf.")}
+            return self._loaded({p: x for p, x in given.items() if p not in urdf}, urdf)
+
+        return quick_paths(self.base, trials, loaded)
 
     def _loaded(self, options: Mapping[str, Any], urdf: Mapping[str, Any]) -> Robot:
         key = (tuple(options.items()), tuple(urdf.items()))

@@ -194,6 +194,86 @@ def test_every_kind_of_path_reaches_the_robot():
     assert found["mass"] == pytest.approx(before + 6.0 - 1.0, rel=1e-12)
 
 
+CHANGED = {
+    "two_link": (
+        {"joints.elbow.rotor.gear_ratio": 10, "joints.elbow.rotor.inertia": 0.01},
+        {
+            "urdf.links.lower.inertial.mass.value": {"uniform": [0.5, 3.0]},
+            "urdf.links.upper.inertial.mass.value": {"uniform": [0.5, 3.0]},
+            "x": {"uniform": [0.8, 1.2], "sets": {"urdf.links.lower.inertial.origin.xyz": [1.0, 0.1, -0.2]}},
+            "i": {
+                "uniform": [0.01, 0.1],
+                "sets": [f"urdf.links.lower.inertial.inertia.{xx}" for xx in ("ixx", "iyy", "izz")],
+            },
+            "joints.elbow.rotor.inertia": {"uniform": [0.005, 0.02]},
+            "payload.tip.mass": {"uniform": [0.0, 2.0]},
+        },
+    ),
+    "canadarm2": (
+        {"joints.elbow_pitch.rotor.inertia": 0.01},
+        {
+            "urdf.links.wrist_3.inertial.mass.value": {"uniform": [200.0, 300.0]},
+            "joints.elbow_pitch.rotor.inertia": {"uniform": [0.005, 0.02]},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("robot", CHANGED)
+def test_parameters_of_the_robot_change_without_loading_and_give_the_same(robot, monkeypatch):
+    from flexdyn_ros.studies import bench as place
+
+    options, parameters = CHANGED[robot]
+    study = read_study({
+        "study": "s", "robot": robot, "options": options, "experiment": "study_experiments:state_of",
+        "design": {"kind": "latin_hypercube", "samples": 12, "seed": 2}, "parameters": parameters,
+    })  # fmt: skip
+    loads, load = [], place.load
+    monkeypatch.setattr(place, "load", lambda *given, **more: loads.append(given) or load(*given, **more))
+    quick, slow = Bench(study), Bench(study)
+    slow.__dict__["_quick"] = frozenset()
+    points = list(fixed_design(study))
+    quick.compute(points[0])  # tries each path
+    loads.clear()
+    found = [quick.compute(point) for point in points]
+    assert not loads
+    expected = [slow.compute(point) for point in points]
+    assert len(loads) == len(points)
+    for one, other in zip(found, expected, strict=True):
+        for name, values in other.items():
+            # 1e-12 of the largest: the matrix of Canadarm2 has both tons and millimetres
+            size = np.abs(values).max()
+            np.testing.assert_allclose(one[name], values, rtol=0.0, atol=1e-12 * size, err_msg=name)
+    assert len({str(values) for values in found}) == len(points)
+
+
+def test_values_that_a_changed_robot_would_not_take_as_a_loaded_one_does_are_loaded(monkeypatch):
+    from flexdyn_ros.studies.parameter_paths import parameter_values
+
+    given = {
+        "study": "s", "robot": "flexible_two_link", "experiment": "study_experiments:with_robot",
+        "design": {"kind": "random", "samples": 4}, "parameters": {"pose": {"uniform": [0, 1]}},
+    }  # fmt: skip
+    mass = "urdf.links.lower.inertial.mass.value"
+    robot = Bench(read_study(given | {"robot": "two_link"})).base
+    assert parameter_values(robot, {mass: 2.0})["lower/mass"] == 2.0
+    for path, value in (
+        (mass, 0.0), (mass, -1.0), (mass, float("nan")), (mass, 1e-9),
+        ("urdf.links.lower.inertial.inertia.izz", 5.0), ("urdf.links.tip.inertial.mass.value", 1.0),
+        ("joints.elbow.spring.stiffness", 3.0), ("joints.elbow.rotor.inertia", 3.0),
+    ):  # fmt: skip
+        assert parameter_values(robot, {path: value}) is None, path
+    beam = "urdf.links.link_1.inertial.mass.value"
+    given["parameters"] = {beam: {"uniform": [0.01, 5.0]}}
+    assert not Bench(read_study(given))._quick
+    given["parameters"] = {"links.link_1.modes.bending_y": {"integer": [1, 3]}}
+    assert not Bench(read_study(given))._quick
+    given |= {"robot": "two_link", "parameters": {mass: {"uniform": [-2, 1]}}}
+    bench = Bench(read_study(given))
+    with pytest.raises(DescriptionError, match="mass"):
+        bench.compute({mass: -1.0})
+
+
 def test_designs_experiments_and_shipped_studies_are_told_on_the_page():
     from pathlib import Path
 
