@@ -41,6 +41,18 @@ def failing(robot, what, x=0):
     return {"y": 1.0 + x}
 
 
+def until_now_failing(robot, x, flag):
+    """Three points end, take long and raise as long as there is a file."""
+    if os.path.exists(flag):
+        if x == 3:
+            os._exit(3)
+        if x == 4:
+            time.sleep(2.0)
+        if x == 17:
+            raise ValueError("not yet")
+    return {"y": x + 1.0}
+
+
 def quadratic(robot, x, y):
     return {"f": (x - 0.3) ** 2 + y * y, "g": (x + 0.2) ** 2 + (y - 0.5) ** 2}
 

@@ -40,6 +40,9 @@ def study(
     resume: Annotated[
         bool, typer.Option("--resume", help="compute only the points that are missing")
     ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="with --resume: compute points that failed, too")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="folder of the results", show_default="studies/NAME")
     ] = None,
@@ -52,6 +55,8 @@ def study(
 
     if workers is not None and scheduler is not None:
         raise typer.BadParameter("a running scheduler has workers of its own", param_hint="--workers")
+    if retry_failed and not resume:
+        raise typer.BadParameter("goes with --resume", param_hint="--retry-failed")
     told = read_study(study_file(file))
     shown = not quiet and not as_json
 
@@ -61,7 +66,7 @@ def study(
 
     result = run(
         told, progress=shown, workers=workers, scheduler=scheduler, folder=output, resume=resume,
-        dashboard=shown, tell=tell,
+        retry_failed=retry_failed, dashboard=shown, tell=tell,
     )  # fmt: skip
     command = (
         " ".join(["flexdyn", *sys.argv[1:]])

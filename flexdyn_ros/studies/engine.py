@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from flexdyn_ros.errors import FlexdynError, needs
+from flexdyn_ros.errors import FlexdynError, StateError, needs
 from flexdyn_ros.studies.definition import Study, read_study
 from flexdyn_ros.studies.design import Design, fixed_design
 from flexdyn_ros.studies.progress_bar import shown_progress
@@ -50,6 +50,7 @@ def run(
     scheduler: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
+    retry_failed: bool = False,
     dashboard: bool = False,
     tell: Callable[[str], object] | None = None,
 ) -> StudyResult:
@@ -69,6 +70,8 @@ def run(
         Where table, failures, report and pictures go; default studies/NAME.
     resume : bool
         Go on with what the folder holds: only points that are missing are computed.
+    retry_failed : bool
+        With `resume`: points that failed are computed, too, for instance with a longer time limit.
     dashboard : bool
         Let the local cluster serve dask's dashboard, on 127.0.0.1.
     tell : callable (text), optional
@@ -85,7 +88,8 @@ def run(
         If the study is wrong: a path that leads nowhere, a distribution that does not exist, an experiment
         that is unknown. Nothing was computed then.
     StateError
-        If the folder holds a study already, or another one.
+        If the folder holds a study already, or another one; if failed points of an optimisation are to be
+        computed again.
     ConnectionError
         If the scheduler cannot be reached, or is gone; finished points are kept.
     OSError
@@ -99,12 +103,21 @@ def run(
     from flexdyn_ros.studies.store import Store
 
     study = read_study(study)
+    if retry_failed and not resume:
+        raise StateError("failed points are computed again of a study that is resumed: resume, too")
+    if retry_failed and study.design["kind"] == "optuna":
+        raise StateError(
+            "an optimisation asked for later points knowing which failed: those cannot be computed again; "
+            "run it in another folder"
+        )
     bench = Bench(study)
     design, search = _design_of(study)
     bench.check(design.point(0) if search is None else dict(zip(study.names, search.ask(1)[0], strict=True)))
     folder = Path(folder) if folder is not None else default_folder(study)
     base = bench.base
     store = Store(folder, study, base.description.text if base is not None else "", resume=resume)
+    if retry_failed:
+        store.forget_failures()
     total = study.design["samples"] if search is not None else len(design)
     tell = tell or (lambda text: None)
     if len(store.done) < total or search is not None:

@@ -52,6 +52,7 @@ class Store:
     ) -> None:
         with needs("pyarrow", "studies"):
             import pyarrow as pa
+            import pyarrow.compute
             import pyarrow.parquet as pq
         self._pa, self._pq = pa, pq
         self.folder, self.study = Path(folder), study
@@ -130,9 +131,29 @@ class Store:
         }
         for name in dict.fromkeys(name for row in rows for name in row[1] or ()):
             columns[f"result.{name}"] = [(row[1] or {}).get(name) for row in rows]
-        name = f"{rows[0][0]:07d}-{len(rows)}.parquet"
-        self.write(self.parts / name, self._bytes(self._table(columns)))
+        self.write(self._part(rows[0][0], len(rows)), self._bytes(self._table(columns)))
         self.done.update(row[0] for row in rows)
+
+    def _part(self, first: int, count: int) -> Path:
+        """Where a part goes: one of that name may hold what is left of a chunk with failures."""
+        path, n = self.parts / f"{first:07d}-{count}.parquet", 0
+        while path.exists():
+            n += 1
+            path = self.parts / f"{first:07d}-{count}-{n}.parquet"
+        return path
+
+    def forget_failures(self) -> None:
+        """Points that failed are no longer done; the others of their parts are kept."""
+        for path, table in list(self._parts(None)):
+            failed = table[ERROR].is_valid()
+            again = table[POINT].filter(failed).to_pylist()
+            if not again:
+                continue
+            rest = table.filter(self._pa.compute.invert(failed))
+            if rest.num_rows:
+                self.write(self._part(rest[POINT][0].as_py(), rest.num_rows), self._bytes(rest))
+            path.unlink()
+            self.done.difference_update(again)
 
     def rows(self) -> dict[int, tuple[dict[str, Any], tuple[str, str] | None]]:
         """(results, error or None) of each point that is done."""

@@ -23,6 +23,8 @@ from flexdyn_ros.studies.engine import local_cluster  # noqa: E402
 
 TEST = Path(__file__).parents[1]
 POINTS = 160
+#: resident memory that 100,000 points may take while nine tenths of them are computed, and in all [MB]
+LATER_MB, END_MB = 60, 200
 
 
 @pytest.fixture(scope="module")
@@ -234,6 +236,69 @@ def test_a_complete_study_is_not_computed_again_and_another_is_not_mixed_in(clus
         run(logged(log, 20), None, False, folder=tmp_path / "out", resume=True)
     table.unlink()
     assert bytes_of(run(logged(log, 20), cluster[1], False, folder=tmp_path / "out", resume=True)) == before
+
+
+def test_points_that_failed_are_tried_again_if_that_is_asked_for(cluster, tmp_path):
+    import pandas
+    import yaml
+    from typer.testing import CliRunner
+
+    from flexdyn_ros.cli import app
+
+    study = {
+        "study": "slow", "experiment": "study_experiments:until_now_failing", "time_limit": 0.4,
+        "arguments": {"flag": str(tmp_path / "flag")},
+        "design": {"kind": "grid"}, "parameters": {"x": {"linspace": [0, 39, 40]}},
+    }  # fmt: skip
+    whole = run(study | {"time_limit": 30}, cluster[1], False, folder=tmp_path / "whole")
+    (tmp_path / "flag").touch()
+    first = run(study, cluster[1], False, folder=tmp_path / "out")
+    assert first.failures["point"].tolist() == [3, 4, 17]
+    assert first.failures["error"].tolist() == ["ProcessEnded", "TimeLimit", "ValueError"]
+    (tmp_path / "flag").unlink()
+    done = first.folder / "table.parquet"
+    kept = run(study, None, False, folder=tmp_path / "out", resume=True)  # computes nothing
+    assert kept.failures["point"].tolist() == [3, 4, 17]
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump(study))
+    words = ["study", str(tmp_path / "s.yaml"), "-o", str(first.folder), "--retry-failed"]
+    refused = CliRunner().invoke(app, words)
+    assert refused.exit_code == 2
+    assert "--resume" in refused.output
+    longer = study | {"time_limit": 30}
+    again = run(longer, cluster[1], False, folder=tmp_path / "out", resume=True, retry_failed=True)
+    assert again.failures.empty
+    assert done.read_bytes() == bytes_of(whole)
+    parts = pandas.concat(map(pandas.read_parquet, (again.folder / "parts").glob("*.parquet")))
+    assert sorted(parts["point"]) == list(range(40))
+    with pytest.raises(StateError, match="resume, too"):
+        run(study, None, False, folder=tmp_path / "out", retry_failed=True)
+    search = study | {
+        "design": {"kind": "optuna", "samples": 4}, "parameters": {"x": {"uniform": [0, 1]}},
+        "objectives": {"y": "minimize"},
+    }  # fmt: skip
+    with pytest.raises(StateError, match="another folder"):
+        run(search, None, False, folder=tmp_path / "b", resume=True, retry_failed=True)
+
+
+@pytest.mark.slow
+def test_memory_of_client_and_scheduler_stays_bounded_over_a_long_study(cluster, tmp_path):
+    """Both live in this process; what docs/studies.md says of 100,000 points."""
+    import psutil
+
+    me, seen = psutil.Process(), []
+    points = 100_000
+    study = {
+        "study": "long", "experiment": "study_experiments:quadratic",
+        "design": {"kind": "random", "samples": points},
+        "parameters": {"x": {"uniform": [-1, 1]}, "y": {"uniform": [-1, 1]}},
+    }  # fmt: skip
+    small = study | {"design": {"kind": "random", "samples": 1000}}
+    run(small, cluster[1], False, folder=tmp_path / "warm")
+    before = me.memory_info().rss
+    run(study, cluster[1], lambda done, _: seen.append((done, me.memory_info().rss)), folder=tmp_path / "out")
+    early = next(rss for done, rss in seen if done > points / 10)
+    assert seen[-1][1] - early < LATER_MB * 1e6
+    assert me.memory_info().rss - before < END_MB * 1e6
 
 
 def test_trajectories_are_kept_beside_the_table_if_they_are_asked_for(cluster, tmp_path):
