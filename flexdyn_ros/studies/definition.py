@@ -56,6 +56,7 @@ class Parameter:
 class Study:
     """A study that was read; see docs/studies.md for what each key means.
 
+    outside: what it means that a result is beyond its bounds of `feasible`, where the study says it.
     given: the mapping that it was read from; lines: those of its keys in its file. folder: names of files are
     relative to it.
     """
@@ -72,6 +73,7 @@ class Study:
     correlations: tuple[tuple[str, str, float], ...] = ()
     objectives: Mapping[str, str] = field(default_factory=dict)
     feasible: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    outside: Mapping[str, str] = field(default_factory=dict)
     plots: tuple[Mapping[str, Any], ...] = ()
     time_limit: float = TIME_LIMIT
     trajectories: bool = False
@@ -200,6 +202,11 @@ class _Reader:
             correlations=self.correlations(design, known),
             objectives=self.objectives(design),
             feasible=self.feasible(),
+            outside={
+                name: str(bounds["label"])
+                for name, bounds in self.mapping("feasible").items()
+                if "label" in bounds
+            },
             plots=self.plots(),
             time_limit=float(limit),
             trajectories=bool(self.tree.get("trajectories", False)),
@@ -352,12 +359,12 @@ class _Reader:
     def feasible(self) -> dict[str, tuple[float, float]]:
         found = {}
         for name, bounds in self.mapping("feasible").items():
-            if not isinstance(bounds, Mapping) or not bounds or set(bounds) - {"least", "most"} or not all(
-                _is_number(x) for x in bounds.values()
-            ):  # fmt: skip
+            numbers = {k: x for k, x in bounds.items() if k != "label"} if isinstance(bounds, Mapping) else {}
+            if not numbers or set(numbers) - {"least", "most"} or not all(map(_is_number, numbers.values())):
                 self.fail(
-                    "not bounds of a result", f"feasible/{name}", bounds, "{least: number, most: number}"
-                )
+                    "not bounds of a result", f"feasible/{name}", bounds,
+                    "{least: number, most: number, label: what lies outside}",
+                )  # fmt: skip
             found[name] = (float(bounds.get("least", -float("inf"))), float(bounds.get("most", float("inf"))))
         return found
 

@@ -138,10 +138,28 @@ class _Names:
         known = {value: float(n) for n, value in enumerate(dict.fromkeys(column))}
         return np.array([known[value] for value in column])
 
-    def bound(self, name: str, sign: float, bound: float) -> str:
-        word = self.labels.get(name, name.replace("_", " "))
+    def bounds(self, name: str) -> list[tuple[float, float, str]]:
+        """(sign, bound, what lies outside) of the bounds of a result: the study's label, or "X < 0"."""
+        word = self.study.outside.get(name, "")
         unit = self.result.units.get(name, "")
-        return f"{word} {'≥' if sign > 0.0 else '≤'} {bound:g}" + (f" {unit}" if unit else "")
+        return [
+            (
+                sign,
+                bound,
+                word
+                or f"{self.labels.get(name, name.replace('_', ' '))} {'<' if sign > 0.0 else '>'} {bound:g}"
+                + (f" {unit}" if unit else ""),
+            )
+            for sign, bound in zip((1.0, -1.0), self.study.feasible[name], strict=True)
+            if np.isfinite(bound)
+        ]
+
+    def outside(self) -> str:
+        """What is not feasible, in words."""
+        words = [word for name in self.study.feasible for _, _, word in self.bounds(name)]
+        if self.table["failed"].any():
+            words.append("the point failed")
+        return " or ".join(dict.fromkeys(words))
 
     def panels(self, by: str | None) -> list[tuple[str, np.ndarray]]:
         """(title, rows) of each panel."""
@@ -248,13 +266,7 @@ def _map(n: _Names, x: str | None, y: str | None, value: list[str], by: str | No
     decades = {"ticks": LogLocator(), "format": LogFormatterMathtext()} if n.log else {}
     figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9, **decades)
     if n.study.feasible:
-        bounds = [
-            n.bound(name, sign, bound)
-            for name, both in n.study.feasible.items()
-            for sign, bound in zip((1.0, -1.0), both, strict=True)
-            if np.isfinite(bound)
-        ]
-        figure.supxlabel("hatched: not " + ", ".join(bounds), fontsize=9)
+        figure.supxlabel(f"hatched: {n.outside()}", fontsize=9)
     return figure
 
 
@@ -275,11 +287,9 @@ def _shade(n: _Names, ax: Any, rows: np.ndarray, x: str, y: str) -> None:
 
     X = Y = worst = None
     edges: list[Any] = []
-    for name, bounds in n.study.feasible.items():
+    for name in n.study.feasible:
         values = n.numbers(name)[rows]
-        for sign, bound in zip((1.0, -1.0), bounds, strict=True):
-            if not np.isfinite(bound):
-                continue
+        for sign, bound, word in n.bounds(name):
             margin = sign * (values - bound)
             spread = float(np.nanmax(np.abs(margin))) if np.isfinite(margin).any() else 0.0
             X, Y, M = _grid(n.numbers(x)[rows], n.numbers(y)[rows], margin / (spread or 1.0), x, y)
@@ -288,7 +298,7 @@ def _shade(n: _Names, ax: Any, rows: np.ndarray, x: str, y: str) -> None:
             if min(M.shape) > 1 and M.min() < 0.0 <= M.max():
                 colour = EDGES[len(edges) % len(EDGES)]
                 ax.contour(X, Y, M, levels=[-1e-12], colors=[colour], linewidths=1.8, linestyles="-")
-                edges.append(Line2D([], [], color=colour, lw=1.8, label=n.bound(name, sign, bound)))
+                edges.append(Line2D([], [], color=colour, lw=1.8, label=word))
     if worst is None or min(worst.shape) < 2:
         return
     # a margin of exactly zero is feasible
@@ -381,7 +391,7 @@ def _parallel(n: _Names, x: str | None, y: str | None, value: list[str], by: str
     ax.spines[:].set_visible(False)
     ax.set_xlim(-0.1, len(columns) - 0.6)
     if n.study.feasible:
-        figure.supxlabel("grey: not feasible", fontsize=9)
+        figure.supxlabel(f"grey: {n.outside()}", fontsize=9)
     return figure
 
 
@@ -395,7 +405,7 @@ def _pareto(n: _Names, x: str | None, y: str | None, value: list[str], by: str |
     inside = n.result.feasible()
     at, up = n.numbers(x), n.numbers(y)
     ax.scatter(at[~inside], up[~inside], s=14, facecolors="none", edgecolors="0.7", linewidths=0.7,
-               label="not feasible" if (~inside & np.isfinite(at)).any() else None)  # fmt: skip
+               label=n.outside() if (~inside & np.isfinite(at)).any() else None)  # fmt: skip
     if value:
         drawn = ax.scatter(at[inside], up[inside], s=16, c=n.numbers(value[0])[inside], cmap=SCALE)
         figure.colorbar(drawn, ax=ax, label=n.label(value[0]), shrink=0.9)

@@ -8,7 +8,7 @@ import pytest
 for package in ("pyarrow", "pandas", "matplotlib"):
     pytest.importorskip(package, reason="the extra [studies] is not installed")
 
-from flexdyn_ros.errors import StateError, UnknownNameError  # noqa: E402
+from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError  # noqa: E402
 from flexdyn_ros.studies import StudyResult, read_study  # noqa: E402
 from flexdyn_ros.studies.bench import Bench  # noqa: E402
 from flexdyn_ros.studies.design import fixed_design  # noqa: E402
@@ -94,7 +94,7 @@ def test_pictures_suit_the_number_of_parameters(computed):
     bounded = computed({**QUADRATIC, "feasible": {"f": {"most": 0.5}}}, "bounded")
     assert bounded.feasible().sum() == (bounded.table["f"] <= 0.5).sum()
     contour = bounded.plot()
-    assert "f ≤ 0.5" in contour._supxlabel.get_text()
+    assert contour.get_supxlabel() == "hatched: f > 0.5"
     assert "Feasible (f <= 0.5)" in bounded.report().read_text()
     grid = {"kind": "latin_hypercube", "samples": 40}
     spread = {"uniform": [-1, 1]}
@@ -138,3 +138,16 @@ def test_a_picture_is_written_and_no_warning_with_it(computed, tmp_path):
 def test_a_folder_without_a_complete_study_is_told(tmp_path):
     with pytest.raises(StateError, match="no complete study"):
         StudyResult.load(tmp_path)
+
+
+def test_pictures_say_what_is_hatched(computed):
+    feasible = {"f": {"most": 0.5, "label": "it costs too much"}, "g": {"least": 0.1}}
+    result = computed({**QUADRATIC, "feasible": feasible})
+    figure = result.plot(kind="contour")
+    assert figure.get_supxlabel() == "hatched: it costs too much or g < 0.1"
+    words = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert words == ["it costs too much", "g < 0.1"]
+    unlabelled = computed({**QUADRATIC, "feasible": {"f": {"most": 0.5}}}, "unlabelled")
+    assert unlabelled.plot(kind="contour").get_supxlabel() == "hatched: f > 0.5"
+    with pytest.raises(DescriptionError, match="not bounds of a result"):
+        read_study({"study": "s", **QUADRATIC, "feasible": {"f": {"label": "no bound"}}})

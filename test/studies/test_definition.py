@@ -101,6 +101,39 @@ def test_mistakes_are_told_with_their_line_before_anything_runs(change, line, wo
         assert f"study.yaml:{line}" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        pytest.param(
+            ("payload.tip.mass", "links.lowr.mass"), "neither an argument of modes", id="wrong path"
+        ),
+        pytest.param(("[0, 1]", "[1, 0]"), "lower bound", id="impossible distribution"),
+        pytest.param(("modes", "moods"), "did you mean modes", id="unknown experiment"),
+    ],
+)
+def test_the_command_refuses_a_study_in_a_line_and_leaves_finished_points(
+    change, words, tmp_path, monkeypatch, capsys
+):
+    import sys
+
+    from flexdyn_ros.cli.main import main
+
+    part = tmp_path / "out" / "parts" / "0000000-1.parquet"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"finished before")
+    (tmp_path / "s.yaml").write_text(FILE.replace(*change, 1))
+    words_of = ["flexdyn", "study", str(tmp_path / "s.yaml"), "-o", str(tmp_path / "out"), "--resume"]
+    monkeypatch.setattr(sys, "argv", words_of)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code not in (0, None)
+    said = " ".join(capsys.readouterr().err.split())
+    assert words in said
+    assert "Traceback" not in said
+    assert part.read_bytes() == b"finished before"
+    assert [path.name for path in (tmp_path / "out").rglob("*")] == ["parts", part.name]
+
+
 def test_a_file_that_is_not_there_is_told(tmp_path):
     with pytest.raises(DescriptionError, match="No such file"):
         read_study(tmp_path / "nothing.yaml")

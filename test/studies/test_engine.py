@@ -182,6 +182,29 @@ def test_every_way_of_failing_is_a_row_and_the_others_finish(cluster, tmp_path):
     assert "| TimeLimit | 2 | 2 |" in report
 
 
+def test_a_study_that_workers_cannot_load_is_told_at_once(cluster, tmp_path):
+    import yaml
+
+    from flexdyn_ros.errors import FlexdynError
+
+    (tmp_path / "only_here.py").write_text(
+        "import sys\n"
+        "if sys.argv[0].endswith('child.py'):\n"
+        "    raise RuntimeError('a library is missing on this machine')\n"
+        "def f(robot, x):\n"
+        "    return {'y': x}\n"
+    )
+    told = {
+        "study": "s",
+        "experiment": "only_here:f",
+        "design": {"kind": "grid"},
+        "parameters": {"x": [1, 2]},
+    }
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump(told))
+    with pytest.raises(FlexdynError, match=r"a worker cannot load the study: .*a library is missing"):
+        run(tmp_path / "s.yaml", cluster[1], False, folder=tmp_path / "out")
+
+
 def test_a_first_point_that_waits_for_the_compiler_is_told_from_one_that_never_ends(tmp_path, monkeypatch):
     from flexdyn_ros.studies.worker import kernels_written_since
 
