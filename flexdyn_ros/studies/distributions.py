@@ -31,6 +31,8 @@ KINDS = {
 #: lists, which a grid takes as they are
 LISTED = ("grid", "choice", "linspace", "logspace")
 MOST_VALUES = 1_000_000
+#: values that words tell one by one
+MOST_TOLD = 8
 #: how many numbers the others take
 COUNTS = {
     "linspace": 3, "logspace": 3, "uniform": 2, "log_uniform": 2, "integer": 2, "normal": 2,
@@ -48,6 +50,26 @@ class Distribution:
     kind: str
     numbers: tuple[Any, ...]
     values: tuple[Any, ...] | None = None
+
+    @property
+    def text(self) -> str:
+        """The distribution in words, for reports."""
+        if self.values is not None:
+            if self.kind in ("linspace", "logspace"):
+                steps = "steps" if self.kind == "linspace" else "ratios"
+                first, last = self.values[0], self.values[-1]
+                return f"{len(self.values)} values from {first:g} to {last:g} in equal {steps}"
+            more = ", ..." if len(self.values) > MOST_TOLD else ""
+            return ", ".join(map(str, self.values[:MOST_TOLD])) + more
+        numbers = [f"{x:g}" for x in self.numbers]
+        words = {
+            "uniform": "uniform from {} to {}", "log_uniform": "uniform of its logarithm, from {} to {}",
+            "integer": "whole numbers from {} to {}", "normal": "normal: mean {}, standard deviation {}",
+            "truncated_normal": "normal: mean {}, standard deviation {}, from {} to {}",
+            "lognormal": "lognormal: median {}, standard deviation of the logarithm {}",
+            "triangular": "triangular from {} over {} to {}",
+        }  # fmt: skip
+        return words[self.kind].format(*numbers)
 
     def at(self, u: float) -> Any:
         """The value whose cumulative probability is u in (0, 1); of a list, each value has the same share."""

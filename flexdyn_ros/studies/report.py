@@ -21,7 +21,8 @@ MOST_LISTED = 20
 def write_report(result: StudyResult, command: str) -> Path:
     """Write report.md and pictures; without matplotlib the report says that there are none."""
     study, table = result.study, result.table
-    design = ", ".join(f"{key} {value}" for key, value in study.design.items() if key != "points")
+    numbers = [f"{key} {value}" for key, value in study.design.items() if key not in ("kind", "points")]
+    design = ", ".join([study.design["kind"].replace("_", " "), *numbers])
     failed = int(table["failed"].sum())
     lines = [
         f"# {study.title}",
@@ -35,10 +36,9 @@ def write_report(result: StudyResult, command: str) -> Path:
         "",
     ]
     lines += _pictures(result)
-    lines += ["## Parameters", "", "| parameter | unit | distribution |", "|---|---|---|"]
+    lines += ["## Parameters", "", "| parameter | unit | values |", "|---|---|---|"]
     for p in study.parameters:
-        numbers = ", ".join(map(str, p.spread.numbers[:8])) + (", ..." if len(p.spread.numbers) > 8 else "")
-        lines.append(f"| {p.name} | {result.units.get(p.name, '')} | {p.spread.kind} [{numbers}] |")
+        lines.append(f"| {p.name} | {result.units.get(p.name, '')} | {p.spread.text} |")
     lines += [
         "",
         "## Results",
@@ -123,12 +123,14 @@ def _warned(table: Any) -> list[str]:
     if "warnings" not in table:
         return []
     told = table["warnings"].dropna()
-    return ["", "## Warnings", "", f"{len(told)} points warned; the first: {told.iloc[0]}"]
+    count = "1 point" if len(told) == 1 else f"{len(told)} points"
+    return ["", "## Warnings", "", f"Of {count}; the first: {told.iloc[0]}"]
 
 
 def _bounds(name: str, least: float, most: float) -> str:
-    low = f"{least:g} <= " if isfinite(least) else ""
-    return f"{low}{name}" + (f" <= {most:g}" if isfinite(most) else "")
+    if isfinite(least) and isfinite(most):
+        return f"{least:g} <= {name} <= {most:g}"
+    return f"{name} >= {least:g}" if isfinite(least) else f"{name} <= {most:g}"
 
 
 def _short(value: Any) -> str:

@@ -12,6 +12,7 @@ from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError  #
 from flexdyn_ros.studies import StudyResult, read_study  # noqa: E402
 from flexdyn_ros.studies.bench import Bench  # noqa: E402
 from flexdyn_ros.studies.design import fixed_design  # noqa: E402
+from flexdyn_ros.studies.distributions import COUNTS, distribution_of  # noqa: E402
 from flexdyn_ros.studies.store import Store  # noqa: E402
 
 
@@ -151,3 +152,20 @@ def test_pictures_say_what_is_hatched(computed):
     assert unlabelled.plot(kind="contour").get_supxlabel() == "hatched: f > 0.5"
     with pytest.raises(DescriptionError, match="not bounds of a result"):
         read_study({"study": "s", **QUADRATIC, "feasible": {"f": {"label": "no bound"}}})
+
+
+def test_the_report_tells_values_and_bounds_in_words(computed):
+    parameters = {"x": {"linspace": [-1, 1, 3]}, "y": {"grid": [0, 0.5]}}
+    study = {**QUADRATIC, "parameters": parameters, "feasible": {"f": {"most": 0.5}, "g": {"least": 0.1}}}
+    text = computed(study).report().read_text()
+    assert "* design: grid\n" in text
+    assert "| x |  | 3 values from -1 to 1 in equal steps |" in text
+    assert "| y | m | 0, 0.5 |" in text
+    assert "Feasible (f <= 0.5; g >= 0.1): " in text
+    assert distribution_of({"normal": [0, 2]}, {}).text == "normal: mean 0, standard deviation 2"
+    for kind, count in COUNTS.items():
+        numbers = (
+            [1, 1.5, 2, 3][:count] if kind not in ("integer", "linspace", "logspace") else [1, 2, 3][:count]
+        )
+        told = distribution_of({kind: numbers if kind != "truncated_normal" else [1, 2, 0, 3]}, {}).text
+        assert "{" not in told
