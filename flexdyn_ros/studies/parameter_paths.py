@@ -137,7 +137,8 @@ def _changed_inertial(inertial: Inertial, word: str, value: Any) -> Inertial:
         x, y, z = (float(number) for number in value)
         return replace(inertial, xyz=(x, y, z))
     entries = dict(zip(_ENTRIES, inertial.inertia, strict=True)) | {word: float(value)}
-    return replace(inertial, inertia=tuple(entries.values()))
+    ixx, ixy, ixz, iyy, iyz, izz = entries.values()
+    return replace(inertial, inertia=(ixx, ixy, ixz, iyy, iyz, izz))
 
 
 def _has_meaning(inertial: Inertial) -> bool:

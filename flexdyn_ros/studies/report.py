@@ -21,8 +21,8 @@ MOST_LISTED = 20
 def write_report(result: StudyResult, command: str) -> Path:
     """Write report.md and pictures; without matplotlib the report says that there are none."""
     study, table = result.study, result.table
-    numbers = [f"{key} {value}" for key, value in study.design.items() if key not in ("kind", "points")]
-    design = ", ".join([study.design["kind"].replace("_", " "), *numbers])
+    keys = [f"{key} {value}" for key, value in study.design.items() if key not in ("kind", "points")]
+    design = ", ".join([study.design["kind"].replace("_", " "), *keys])
     failed = int(table["failed"].sum())
     lines = [
         f"# {study.title}",
