@@ -3,7 +3,7 @@
 A parameter's path is one of: an argument of the experiment; `payload.FRAME.mass`, `.com` or `.inertia`, which
 change a loaded robot; `urdf.joints.NAME.ELEMENT.ATTRIBUTE` (or `links`) of the URDF itself; else a path of
 `load(options=...)`, for which the description is read again, unless they are `robot.parameters` that a loaded
-robot takes (`parameter_paths.py`). Robots are kept by the values that made them.
+robot takes (`paths/parameters.py`). Robots are kept by the values that made them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.studies.definition import Study
 from flexdyn_ros.studies.experiments.registry import arguments_of, function_of, units_of
-from flexdyn_ros.studies.parameter_paths import parameter_values, quick_paths
-from flexdyn_ros.studies.urdf_text import edited
+from flexdyn_ros.studies.paths.parameters import parameter_values, quick_paths
+from flexdyn_ros.studies.paths.urdf_text import edited
 
 __all__ = ["Bench"]
 
