@@ -32,9 +32,10 @@ exclude_patterns = [".*", "build", "install", "log", "out", "test", "flexdyn_ros
 myst_heading_anchors = 4
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 
-# MathJax in one file with its fonts, from a package of the extra [docs]: pages work from a folder, without internet
+# MathJax in one file with its fonts, from a package of the extra [docs]: no page needs the internet
 (mathjax,) = (file for file in files("django-static-mathjax") or () if file.match("es5/tex-svg-full.js"))
-html_static_path = [str(mathjax.locate())]
+html_static_path = ["static", str(mathjax.locate())]
+html_css_files = ["equations.css"]
 mathjax_path = mathjax.name
 
 html_theme = "furo"

@@ -1,4 +1,4 @@
-"""Draws the figures of frames, angles and symbols of docs/theory: frames_*.svg, mode_shapes.svg, hydraulic_cylinder.svg.
+"""Draws the figures of frames, angles and symbols of docs/theory: those of FIGURES, as SVG.
 
 python docs/pictures/frames.py [FOLDER]
 """
@@ -76,7 +76,7 @@ def flexible_link() -> Any:
     ax.text(foot[0] + 0.42, 0.17, r"$\sum\,\delta_k u_k - e\,\sigma$", color=ACCENT, ha="left")
     ax.text(foot[0], -0.2, "$h_0$", ha="center")
     axes_cross(ax, at, slope, 0.6, ("", "section y"), STEEL)
-    ax.text(at[0] + 0.35, at[1] + 0.52, "section x", color=STEEL, ha="center")
+    ax.text(at[0] + 1.05, at[1] + 0.02, "section x", color=STEEL, ha="left", va="center")
     ax.plot([at[0], at[0] + 0.95], [at[1], at[1]], color=FAINT, lw=0.8, ls="--")
     angle_mark(ax, at, 0.85, 0.0, slope, r"$\theta_z$")
     ax.plot(x[-1] - 0.06, y[-1], "o", color=ACCENT, ms=7, zorder=5)
@@ -218,11 +218,10 @@ def main() -> None:
     plt.rcParams.update({"svg.hashsalt": "flexdyn_ros", "font.size": 11})
     for name, draw in FIGURES.items():
         figure = draw()
-        figure.savefig(
-            folder / f"{name}.svg", bbox_inches="tight", facecolor="white", metadata={"Date": None}
-        )
+        style = {"bbox_inches": "tight", "facecolor": "white"}
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, **style)
         if len(sys.argv) > 2:
-            figure.savefig(folder / f"{name}.png", bbox_inches="tight", facecolor="white", dpi=70)
+            figure.savefig(folder / f"{name}.png", dpi=70, **style)
 
 
 if __name__ == "__main__":
