@@ -6,6 +6,7 @@ The files stay where they are, so that their links work on both sides: as files 
 from __future__ import annotations
 
 import tomllib
+from importlib.metadata import files
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -15,7 +16,7 @@ author = "flexdyn_ros maintainers"
 copyright = author
 version = release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.mathjax"]
 root_doc = "docs/index"
 include_patterns = [
     "docs/**",
@@ -29,6 +30,13 @@ include_patterns = [
 exclude_patterns = [".*", "build", "install", "log", "out", "test", "flexdyn_ros", "flexdyn_interfaces"]
 
 myst_heading_anchors = 4
+myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
+
+# MathJax in one file with its fonts, from a package of the extra [docs]: no page needs the internet
+(mathjax,) = (file for file in files("django-static-mathjax") or () if file.match("es5/tex-svg-full.js"))
+html_static_path = ["static", str(mathjax.locate())]
+html_css_files = ["equations.css"]
+mathjax_path = mathjax.name
 
 html_theme = "furo"
 html_title = "flexdyn_ros"

@@ -15,6 +15,7 @@ def test_pages_build_without_warnings(tmp_path):
     pytest.importorskip("sphinx")
     pytest.importorskip("myst_parser")
     pytest.importorskip("furo")
+    pytest.importorskip("mathjax")  # files of django-static-mathjax
     options = ["-q", "-W", "--keep-going", "-c", "docs", "-d", str(tmp_path / "trees")]
     command = [sys.executable, "-m", "sphinx", *options, ".", str(tmp_path / "pages")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=550)
@@ -25,6 +26,42 @@ def test_pages_build_without_warnings(tmp_path):
     # both references that are made from the code
     assert "parameters.html" in front
     assert "schema.html" in front
+    pages_carry_their_mathjax(tmp_path / "pages")
+
+
+def pages_carry_their_mathjax(folder):
+    """AssertionError if a page loads a program from elsewhere, or equations need the internet."""
+    scripts = {
+        (page.parent / name).resolve() if "//" not in name else name
+        for page in folder.rglob("*.html")
+        for name in re.findall(r'<script[^>]*\bsrc="([^"?]+)', page.read_text())
+    }
+    assert not [name for name in scripts if isinstance(name, str)]
+    assert all(path.is_file() for path in scripts)
+    (program,) = [path for path in scripts if path.name.startswith("tex-svg")]
+    assert program.stat().st_size > 2e6  # with its fonts: a loader would be small
+
+
+THEORY = sorted((ROOT / "docs" / "theory").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", THEORY, ids=lambda page: page.stem)
+def test_equations_of_theory_are_typeset_and_numbered(page):
+    text = page.read_text()
+    # an indented block: an equation in ASCII
+    ascii_blocks = re.findall(
+        r"(?:^|[^-*].*)\n\n {4}\S.*=.*", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    )
+    assert not ascii_blocks
+    fences = re.findall(r"^\$\$(.*)$", text, re.MULTILINE)
+    opening, closing = fences[::2], fences[1::2]
+    assert opening
+    assert set(opening) == {""}
+    labels = [re.fullmatch(r" \((eq-[a-z-]+)\)", end) for end in closing]
+    assert all(labels)
+    names = [found.group(1) for found in labels if found]
+    assert len(set(names)) == len(names)
+    assert set(re.findall(r"\{eq\}`([^`]+)`", text)) <= set(names)
 
 
 @pytest.mark.parametrize("name", FAMILIES)
