@@ -98,3 +98,19 @@ def test_wrong_parameters_are_refused_by_name():
     for name in ("mobile_arm", "soft_arm", "stewart_1t"):
         with pytest.raises(UnsupportedError, match="parameters of robots of kind"):
             flexdyn_ros.load(name).parameters  # noqa: B018
+
+
+def test_fixed_steps_know_changed_damping_friction_and_springs():
+    robot = flexdyn_ros.load("seven_joint_arm")
+    i = robot.index("wrist_roll")
+    changes = {"wrist_roll/damping": 0.7, "wrist_roll/friction": 0.2, "wrist_roll/stiffness": 3.0}
+    before, changed = robot.motion, robot.with_parameters(changes).motion
+    assert changed.stiffness[i] == before.stiffness[i] + 3.0 - values_by_name(robot)["wrist_roll/stiffness"]
+    smoothing = robot.description.joint("wrist_roll").dry_friction.smoothing_velocity
+    assert changed.damping[i] == pytest.approx(0.7 + 0.2 / smoothing)  # friction is steep around rest
+    others = np.arange(robot.nv) != i
+    assert (changed.damping[others] == before.damping[others]).all()
+
+
+def values_by_name(robot):
+    return {p.name: p.value for p in robot.parameters}

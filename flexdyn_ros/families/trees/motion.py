@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.families.trees.rigid.kernels.views import (
+    COULOMB,
+    DAMPING,
+    DOF_NUMBERS,
+    SMOOTHING,
+    STATIC,
+    STIFFNESS,
+    TreeModel,
+)
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.robot.motion import Motion, actuator_limits
 
@@ -15,7 +23,6 @@ __all__ = ["tree_motion"]
 
 
 def tree_motion(
-    description: RobotDescription,
     tree: RigidTree,
     packed: Any,
     place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]],
@@ -40,7 +47,7 @@ def tree_motion(
 
         functions = DENSE_FLEXIBLE_MOTION if tree.has_mimic else FLEXIBLE_MOTION
         size = flexible_steps_size(packed.numbers, m.nv, tree.has_mimic)
-    stiffness, damping = _joint_forces(description, tree)
+    stiffness, damping = _joint_forces(m)
     effort_limit, lower, upper = actuator_limits(tree.coordinates)
     links = () if tree.flexible is None else tree.flexible.links
     return Motion(
@@ -59,19 +66,8 @@ def tree_motion(
     )
 
 
-def _joint_forces(description: RobotDescription, tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:
+def _joint_forces(model: TreeModel) -> tuple[np.ndarray, np.ndarray]:
     """Stiffness and steepest damping (nv,) of springs, damping and friction of the joints."""
-    joints = {joint.name: joint for joint in description.joints}
-    stiffness, damping = np.zeros(tree.model.nv), np.zeros(tree.model.nv)
-    for c in tree.coordinates:
-        joint = joints.get(c.name)
-        if joint is None:
-            continue
-        damping[c.v_index] = joint.damping
-        dry = joint.dry_friction
-        smoothing = 1e-3 if dry is None else dry.smoothing_velocity
-        static = joint.friction if dry is None or dry.static is None else dry.static
-        damping[c.v_index] += max(joint.friction, static) / smoothing
-        if joint.spring is not None:
-            stiffness[c.v_index] = joint.spring.stiffness
-    return stiffness, damping
+    dof = model.dof.reshape(model.nv, DOF_NUMBERS)
+    dry = np.maximum(dof[:, COULOMB], dof[:, STATIC]) / dof[:, SMOOTHING]
+    return dof[:, STIFFNESS].copy(), dof[:, DAMPING] + dry

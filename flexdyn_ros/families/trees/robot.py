@@ -114,7 +114,7 @@ class TreeFunctions(EntryFunctions):
         """What fixed compiled steps need."""
         from flexdyn_ros.families.trees.motion import tree_motion
 
-        return tree_motion(self.description, self.tree, self.packed, self.place)
+        return tree_motion(self.tree, self.packed, self.place)
 
     def place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
         """Motion of a robot that sees the frames, their bodies (k,) and points in them (k, 3)."""
@@ -139,7 +139,7 @@ class TreeFunctions(EntryFunctions):
 
     def with_parameters(self, values: Mapping[str, float]) -> Self:
         own, total = ({p.name: p.value for p in parameters_of(tree)} for tree in (self.bare, self.tree))
-        new = {name: own[name] + value - total[name] for name, value in values.items()}
+        new = {name: value + (own[name] - total[name]) for name, value in values.items()}
         bare = changed(self.bare, new)
         changes = tuple({**dict(self.changes), **new}.items())
         return type(self)(self.description, self.payloads, self.sections, changes, bare=bare)
