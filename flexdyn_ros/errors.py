@@ -162,6 +162,10 @@ class UnsupportedError(FlexdynError, NotImplementedError):
     """The robot's family or formulation does not offer this; the message says which does."""
 
 
+class ExportError(FlexdynError, RuntimeError):
+    """Files of an exported robot could not be made; the message says why."""
+
+
 class MissingExtraError(FlexdynError, ImportError):
     """An optional dependency is missing; the message says what to install."""
 

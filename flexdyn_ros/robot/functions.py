@@ -25,6 +25,7 @@ from flexdyn_ros.robot.results import Equilibrium, Linearization
 from flexdyn_ros.robot.threads import run_in_slices
 
 if TYPE_CHECKING:
+    from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels, InterpretedKernels
     from flexdyn_ros.robot.parameters import Parameter
     from flexdyn_ros.robot.verbs import Robot
 
@@ -78,6 +79,16 @@ class FamilyFunctions(ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self.recipe
+
+    @property
+    def kernels(self) -> FamilyKernels | InterpretedKernels | None:
+        """The kernels of the verbs; None where the dynamics are computed in another way."""
+        return getattr(self.entries, "kernels", None)
+
+    @property
+    def work_numbers(self) -> int:
+        """Numbers of work memory that the kernels take."""
+        return int(self.packed.numbers)
 
     def work(self, per_number: int = ONE_LANE) -> np.ndarray:
         """Work memory for one call of an entry, whose numbers take so many float64 each."""

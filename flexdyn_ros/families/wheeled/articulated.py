@@ -10,10 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
 from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.families.wheeled.kernels.tree_wheels import (
+    WHEEL_ROWS,
+    tree_wheels_many,
+    weigh_hubs,
+    wheeled_header,
+    wheels_push,
+)
 from flexdyn_ros.families.wheeled.kernels.tree_wheels import slopes as wheels
-from flexdyn_ros.families.wheeled.kernels.tree_wheels import tree_wheels_many
 from flexdyn_ros.families.wheeled.packed_wheels import PackedWheels
+from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 
 __all__ = ["ArticulatedWheels"]
 
@@ -43,6 +51,23 @@ class ArticulatedWheels:
     def _push(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Generalized force (N, nv) of wheels and of the hubs' weight."""
         return self.wheels(q, v)[1].sum(axis=1)
+
+    @property
+    def kernels(self) -> InterpretedKernels:
+        """The tree's kernels with the forces of the wheels."""
+        tree, nv, count = self._general.kernels, self._nv, self._count
+
+        def inverse(address: int, work: Any, q: Any, v: Any, a: Any, tau: Any) -> None:
+            size = wheeled_header(address)[WORK_SIZE]
+            rows, wrench = work[size : size + WHEEL_ROWS * count], work[size + WHEEL_ROWS * count :]
+            force = np.zeros(nv, dtype=tau.dtype)
+            wheels_push(address, work[:size], q, v, rows, wrench, force)
+            weigh_hubs(address, force)
+            tree.prepare(address, work)
+            tree.inverse(address, work, q, v, a, tau)
+            tau -= force
+
+        return InterpretedKernels(tree.prepare, inverse, tree.mass, tree.frames)
 
     # ---- entries ----
 

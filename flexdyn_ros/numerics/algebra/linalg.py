@@ -5,22 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.numbers.functions import absolute, fails, larger, less, select
 
 
 @kernel
 def cholesky(A, n):
     """Replace the lower triangle of the leading (n, n) block by its Cholesky factor; False if it is not
-    positive definite."""
+    positive definite; NaN in it where that is not known yet."""
     largest = 0.0
     for i in range(n):
-        largest = max(largest, abs(A[i, i]))
+        largest = larger(largest, absolute(A[i, i]))
     for j in range(n):
         d = A[j, j]
         for k in range(j):
             d -= A[j, k] * A[j, k]
-        if not d > 1e-15 * largest:
+        positive = less(1e-15 * largest, d)
+        if fails(positive):
             return False
-        d = np.sqrt(d)
+        d = np.sqrt(select(positive, d, np.nan))
         A[j, j] = d
         for i in range(j + 1, n):
             s = A[i, j]

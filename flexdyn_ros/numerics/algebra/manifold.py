@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.numbers.functions import less, select
 
 #: types of joints
 REVOLUTE, PRISMATIC, FREE = 0, 1, 2
@@ -17,13 +18,14 @@ REVOLUTE, PRISMATIC, FREE = 0, 1, 2
 def turn_quaternion(x, y, z, w, rx, ry, rz):
     """exp([r]) applied from the left to the quaternion x y z w; analytic in r, also for complex numbers."""
     s = 0.25 * (rx * rx + ry * ry + rz * rz)
-    if s.real < 1e-4:
-        half_sinc = 0.5 * (1.0 - s / 6.0 * (1.0 - s / 20.0 * (1.0 - s / 42.0 * (1.0 - s / 72.0))))
-        c = 1.0 - 0.5 * s * (1.0 - s / 12.0 * (1.0 - s / 30.0 * (1.0 - s / 56.0)))
-    else:
-        half = np.sqrt(s)
-        half_sinc = 0.5 * np.sin(half) / half
-        c = np.cos(half)
+    small = less(s, 1e-4)
+    half = np.sqrt(select(small, 1.0 + 0.0 * s, s))
+    half_sinc = select(
+        small,
+        0.5 * (1.0 - s / 6.0 * (1.0 - s / 20.0 * (1.0 - s / 42.0 * (1.0 - s / 72.0)))),
+        0.5 * np.sin(half) / half,
+    )
+    c = select(small, 1.0 - 0.5 * s * (1.0 - s / 12.0 * (1.0 - s / 30.0 * (1.0 - s / 56.0))), np.cos(half))
     ax, ay, az = half_sinc * rx, half_sinc * ry, half_sinc * rz
     return (
         c * x + ax * w + ay * z - az * y,
@@ -70,8 +72,10 @@ def displacement(model, wraps, q0, q1, out):
             y = aw * by + ay * bw + az * bx - ax * bz
             z = aw * bz + az * bw + ax * by - ay * bx
             w = aw * bw - ax * bx - ay * by - az * bz
-            if w < 0.0:
-                x, y, z, w = -x, -y, -z, -w
-            s = np.sqrt(x * x + y * y + z * z)
-            factor = 2.0 * np.arctan2(s, w) / s if s > 1e-8 else 2.0 / w
+            side = select(less(w, 0.0), -1.0, 1.0)
+            w = side * w
+            square = x * x + y * y + z * z
+            small = less(square, 1e-16)
+            s = np.sqrt(select(small, 1.0, square))
+            factor = side * select(small, 2.0 / w, 2.0 * np.arctan2(s, w) / s)
             out[j], out[j + 1], out[j + 2] = factor * x, factor * y, factor * z

@@ -60,6 +60,8 @@ def sincos(x):
     """(sin x, cos x) of an angle [rad]; real ones to about one unit in the last place."""
     if isinstance(x, complex | np.complexfloating):
         return np.sin(x), np.cos(x)
+    if hasattr(x, "sincos"):
+        return x.sincos()
     return _sincos_real(x)
 
 

@@ -10,6 +10,10 @@ came from an address for writes to an array nobody reads, and drops them.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
 
 import numpy as np
 from numba import carray, types
@@ -31,14 +35,57 @@ _float_pointer = _pointer_to(types.float64)
 _int_pointer = _pointer_to(types.int64)
 
 
+class SeenMemory(Protocol):
+    """What interpreted kernels see at addresses in place of what lies there."""
+
+    def floats(self, address: int, n: int) -> np.ndarray:
+        """An array (n,) of numbers of any type."""
+
+    def ints(self, address: int, n: int) -> np.ndarray:
+        """An array (n,) of integers."""
+
+    def function(self, address: int) -> Callable | None:
+        """What is called in place of the C function at an address; None if nothing is."""
+
+
+_seen: ContextVar[SeenMemory | None] = ContextVar("seen", default=None)
+
+
+@contextmanager
+def seen_through(memory: SeenMemory) -> Iterator[None]:
+    """Let kernels that are interpreted in this thread see `memory` at all addresses."""
+    token = _seen.set(memory)
+    try:
+        yield
+    finally:
+        _seen.reset(token)
+
+
+def memory_seen() -> SeenMemory | None:
+    """What kernels see in place of what lies at addresses."""
+    return _seen.get()
+
+
+def real_floats_at(address: Any, n: Any) -> np.ndarray:
+    """float64 array (n,) that lies at `address`."""
+    return np.ctypeslib.as_array((ctypes.c_double * int(n)).from_address(int(address)))
+
+
+def real_ints_at(address: Any, n: Any) -> np.ndarray:
+    """int64 array (n,) that lies at `address`."""
+    return np.ctypeslib.as_array((ctypes.c_int64 * int(n)).from_address(int(address)))
+
+
 def floats_at(address, n):
     """float64 array (n,) at `address`."""
-    return np.ctypeslib.as_array((ctypes.c_double * int(n)).from_address(int(address)))
+    seen = _seen.get()
+    return real_floats_at(address, n) if seen is None else seen.floats(int(address), int(n))
 
 
 def ints_at(address, n):
     """int64 array (n,) at `address`."""
-    return np.ctypeslib.as_array((ctypes.c_int64 * int(n)).from_address(int(address)))
+    seen = _seen.get()
+    return real_ints_at(address, n) if seen is None else seen.ints(int(address), int(n))
 
 
 @overload(floats_at, jit_options={"forceinline": True})

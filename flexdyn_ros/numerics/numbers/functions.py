@@ -16,7 +16,7 @@ from flexdyn_ros.numerics.compiling.compiler import leaf
 from . import vectors as of
 from .vectors import LANES, Lanes, Mask, Tangents
 
-__all__ = ["absolute", "both", "either", "equal", "holds", "larger", "less", "select", "smaller"]
+__all__ = ["absolute", "both", "either", "equal", "fails", "holds", "larger", "less", "select", "smaller"]
 
 
 def less(a, b):
@@ -31,21 +31,35 @@ def equal(a, b):
 
 def both(a, b):
     """a and b."""
-    return a and b
+    return a & b
 
 
 def either(a, b):
     """a or b."""
-    return a or b
+    return a | b
 
 
 def holds(condition):
-    """True if a condition holds for all samples that are worked on together."""
+    """True if a condition is known to hold for all samples that are worked on together."""
+    if hasattr(condition, "is_certain"):
+        return condition.is_certain()
     return bool(condition)
 
 
+def fails(condition):
+    """True if a condition is known not to hold; no condition of lanes."""
+    if hasattr(condition, "is_certain"):
+        return False
+    return not condition
+
+
 def select(condition, a, b):
-    """a where the condition holds, else b; both are computed."""
+    """a where the condition holds, else b; both are computed.
+
+    Conditions that are known later only, as those of an exporter's numbers, select by themselves.
+    """
+    if hasattr(condition, "is_certain"):
+        return condition.select(a, b)
     return a if condition else b
 
 
@@ -85,6 +99,11 @@ def _holds(condition):
     if isinstance(condition, Mask):
         return lambda condition: of.all_lanes(condition)
     return lambda condition: condition
+
+
+@overload(fails, jit_options=_INLINE)
+def _fails(condition):
+    return (lambda condition: not condition) if isinstance(condition, types.Boolean) else None
 
 
 @overload(select, jit_options=_INLINE)

@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.numbers.functions import less, select
 
 from .defect import book_rk4, gather_stage
 from .forces import actuate, explicit_rates
@@ -30,11 +31,11 @@ def chart_rate(chart, theta, v, out):
         i = chart.v_index[b]
         x, y, z = theta[i], theta[i + 1], theta[i + 2]
         s = x * x + y * y + z * z
-        if s < 1e-2:
-            c = (1.0 + s / 60.0 * (1.0 + s / 42.0 * (1.0 + s / 40.0))) / 12.0
-        else:
-            half = 0.5 * np.sqrt(s)
-            c = (1.0 - half / np.tan(half)) / s
+        small = less(s, 1e-2)
+        far = select(small, 1.0, s)
+        half = 0.5 * np.sqrt(far)
+        near = (1.0 + s / 60.0 * (1.0 + s / 42.0 * (1.0 + s / 40.0))) / 12.0
+        c = select(small, near, (1.0 - half / np.tan(half)) / far)
         ux, uy, uz = y * v[i + 2] - z * v[i + 1], z * v[i] - x * v[i + 2], x * v[i + 1] - y * v[i]
         out[i] += -0.5 * ux + c * (y * uz - z * uy)
         out[i + 1] += -0.5 * uy + c * (z * ux - x * uz)

@@ -54,8 +54,8 @@ def start_step(steps, t, h):
 
 
 @kernel
-def take_step(steps, t, h):
-    """One step; the state moves only if the new one is finite and within memory.v_bound."""
+def find_step(steps, t, h):
+    """The state q1, v1 at the end of one step."""
     memory = open_steps(steps)
     method = header_of(steps)[at.S_METHOD]
     start_step(steps, t, h)
@@ -69,6 +69,13 @@ def take_step(steps, t, h):
         step_staggered(steps, t, h)
     else:
         step_euler(steps, t, h)
+
+
+@kernel
+def take_step(steps, t, h):
+    """One step; the state moves only if the new one is finite and within memory.v_bound."""
+    memory = open_steps(steps)
+    find_step(steps, t, h)
     status = check_state(memory)
     if status == OK:
         take_over(memory, h)

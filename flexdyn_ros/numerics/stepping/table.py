@@ -22,7 +22,7 @@ from numba.extending import intrinsic, overload
 
 from flexdyn_ros.numerics.compiling.cache import EntryCache, compiling
 from flexdyn_ros.numerics.compiling.compiler import _one_at_a_time, kernel
-from flexdyn_ros.numerics.compiling.memory import ints_at
+from flexdyn_ros.numerics.compiling.memory import ints_at, memory_seen
 
 #: places in the table; 0 stands for a function that the family does without
 MOTION_TABLE = 9
@@ -66,6 +66,10 @@ SUPPLY_SIGNATURE = f"{_F}({_I}, {_I})"
 PROVIDE_SIGNATURE = f"{_I}({_F}, {_I}, {_I})"
 
 
+#: the Python functions behind addresses of callbacks
+_by_address: dict[int, Callable] = {}
+
+
 class Callback:
     """A kernel with a C address, compiled (or read from the cache) when the address is first asked for."""
 
@@ -80,6 +84,7 @@ class Callback:
             with _one_at_a_time:
                 self._compiled = self._compile()
             self._address = self._compiled[0]
+            _by_address[self._address] = self.function
         return self._address
 
     def load(self) -> int:
@@ -149,13 +154,17 @@ def _c_type(signature: str):
 def _caller(signature: str):
     """A function call(address, arguments) of kernels: calls the C function of that signature.
 
-    Interpreted, it does the same through ctypes.
+    Interpreted, it does the same through ctypes; where kernels see other memory than that at addresses, it
+    calls the Python function behind the address.
     """
     expected, result = sigutils.normalize_signature(signature)
     c_type = _c_type(signature)
     plain = [float if kind is types.float64 else int for kind in expected]
 
     def call(address, arguments):
+        seen = memory_seen()
+        if seen is not None:
+            return (seen.function(int(address)) or _by_address[int(address)])(*arguments)
         return c_type(int(address))(*(kind(x) for kind, x in zip(plain, arguments, strict=True)))
 
     @intrinsic

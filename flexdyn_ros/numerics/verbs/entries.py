@@ -39,8 +39,8 @@ def work_numbers(numbers: int, nq: int, nv: int, per_number: int) -> int:
 
 
 def verb_entries(module: str, kernels: FamilyKernels) -> SimpleNamespace:
-    """Entries by their names, as if `module` had defined them."""
-    made = SimpleNamespace()
+    """Entries by their names, as if `module` had defined them, and `kernels`."""
+    made = SimpleNamespace(kernels=kernels)
     for define in (_single, _batches, _loaded, _observers, _partial):
         for signature, function, options in define(kernels):
             name = function.__name__

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-__all__ = ["FamilyKernels"]
+__all__ = ["FamilyKernels", "InterpretedKernels"]
 
 
 class FamilyKernels(NamedTuple):
@@ -59,3 +59,12 @@ class FamilyKernels(NamedTuple):
     load: Callable
     displace: Callable
     lanes: bool = True
+
+
+class InterpretedKernels(NamedTuple):
+    """The kernels of the verbs as an exporter interprets them, from a family without `FamilyKernels`; see there."""
+
+    prepare: Callable
+    inverse: Callable
+    mass: Callable
+    frames: Callable | None

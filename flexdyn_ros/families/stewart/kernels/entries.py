@@ -16,6 +16,7 @@ from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
 from flexdyn_ros.numerics.verbs.derivatives import derivatives_entries
+from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 from flexdyn_ros.numerics.verbs.samples import gather, scatter
 
 from .dynamics import drive_forces, inertia_matrix, leg_rows, pose_acceleration, required_wrench
@@ -355,7 +356,24 @@ def mass(address, work, q, M):
     inertia_matrix(open_platform(address), q, M.reshape(36))
 
 
+@kernel
+def inverse(address, work, q, v, a, tau):
+    """tau of J^T tau = M a + h."""
+    data = carve_platform(work)
+    for i in range(6):
+        data.x[18 + i] = 0.0
+    drive_forces(open_platform(address), data, q, v, a, data.x[18:24], tau)
+
+
+@kernel
+def frames(address, work, q, bodies, placements, poses):
+    """Poses (k, 4, 4) of frames given by body and placement (k, 12)."""
+    for i in range(bodies.shape[0]):
+        pose_of_frame(open_platform(address), q, bodies[i], placements[i], poses[i])
+
+
 verbs = SimpleNamespace(
+    kernels=InterpretedKernels(ready, inverse, mass, frames),
     inverse_dynamics_one=inverse_dynamics_one,
     forward_dynamics_one=forward_dynamics_one,
     mass_matrix_one=mass_matrix_one,

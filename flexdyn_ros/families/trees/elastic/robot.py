@@ -13,6 +13,7 @@ from flexdyn_ros.families.trees.elastic.model import ElasticJoints, without_elas
 from flexdyn_ros.families.trees.formulations import tree_functions
 from flexdyn_ros.families.trees.reactions import JointReactions
 from flexdyn_ros.families.trees.robot import TreeFunctions
+from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 from flexdyn_ros.robot.analysis.small_deflections import Tip
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
 from flexdyn_ros.robot.functions import DirectFunctions
@@ -45,6 +46,7 @@ class ElasticTreeFunctions(DirectFunctions):
     def __init__(self, description: RobotDescription, tree: TreeFunctions | None = None) -> None:
         self.tree = tree_functions(without_elasticity(description)) if tree is None else tree
         Robot(self.tree)
+        self.address = self.tree.address
         inner = self.tree
         self.joints = joints = ElasticJoints.of(description, inner.coordinates, inner.nq)
         self._settle(
@@ -132,6 +134,30 @@ class ElasticTreeFunctions(DirectFunctions):
         q, v, a = numbers(q, "q", self.nq), numbers(v, "v", self.nv), numbers(a, "a", self.nv)
         nq, nv = self.tree.nq, self.tree.nv
         return self.tree.joint_reactions(q[..., :nq], v[..., :nv], a[..., :nv], wrenches)
+
+    # ---- for exporters ----
+
+    @property
+    def kernels(self) -> InterpretedKernels | None:
+        """The tree's kernels, and the motors around them."""
+        inner, n, nq = self.tree.kernels, self.tree.nv, self.tree.nq
+        if inner is None:
+            return None
+
+        def inverse(address: int, work: Any, q: Any, v: Any, a: Any, tau: Any) -> None:
+            inner.inverse(address, work, q[:nq], v[:n], a[:n], tau[:n])
+            tau[n:] = self.joints.inertia * a[n:]
+            self.joints.add_pull(q[None], v[None], -1.0, tau[None])
+
+        def mass(address: int, work: Any, q: Any, M: Any) -> None:
+            inner.mass(address, work, q[:nq], M[:n, :n])
+            M[range(n, self.nv), range(n, self.nv)] = self.joints.inertia
+
+        return InterpretedKernels(inner.prepare, inverse, mass, inner.frames)
+
+    @property
+    def work_numbers(self) -> int:
+        return self.tree.work_numbers
 
     # ---- rows of the verbs ----
 

@@ -48,3 +48,8 @@ class PackedFlexibleTree:
     def numbers(self) -> int:
         """Numbers of work memory that the kernels take."""
         return self._size
+
+    @property
+    def floats(self) -> tuple[np.ndarray, ...]:
+        """The arrays of floats that kernels read."""
+        return self._floats, self._numbers

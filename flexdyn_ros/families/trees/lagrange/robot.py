@@ -100,6 +100,11 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
             self._loosened.append(Robot(loose))
         return self._loosened[0]
 
+    @property
+    def kernels(self) -> None:
+        """None: the tree's kernels know rotations only."""
+        return None
+
     def energy_rows(self, rows: Rows) -> np.ndarray:
         self.check({name: rows.take(name) for name in ("q", "v")})
         return self.path.energies(rows.take("q"), rows.take("v"))

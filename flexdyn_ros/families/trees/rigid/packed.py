@@ -51,3 +51,8 @@ class PackedTree:
     def numbers(self) -> int:
         """Numbers of work memory that the kernels take."""
         return self._work.size
+
+    @property
+    def floats(self) -> tuple[np.ndarray, ...]:
+        """The arrays of floats that kernels read."""
+        return (self._floats,)

@@ -7,7 +7,7 @@ lengthens. What it stores and what its damper takes follow from that force: stor
 from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.numbers.functions import less, select
+from flexdyn_ros.numerics.numbers.functions import both, less, select
 
 
 @kernel(forceinline=True)
@@ -23,6 +23,8 @@ def taken_power(unilateral, K, D, s, force, rate, moving):
     In contact it is the damper's D rate moving. Where the ground lets go before the spring is as long as
     free, what that still holds is lost as it lengthens.
     """
-    if unilateral and not (force.real > 0.0 and s.real > 0.0):
-        return (K * stored_length(unilateral, s) - force) * moving
-    return D * rate * moving
+    damped = D * rate * moving
+    if unilateral:
+        lost = (K * stored_length(unilateral, s) - force) * moving
+        return select(both(less(0.0, force), less(0.0, s)), damped, lost)
+    return damped

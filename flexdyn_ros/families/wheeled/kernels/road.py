@@ -11,6 +11,7 @@ from numba.extending import intrinsic, overload
 from flexdyn_ros.numerics.algebra.trigonometry import sincos
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.numbers.functions import both, larger, less, select, smaller
 from flexdyn_ros.numerics.numbers.vectors import LANES, Lanes, element, with_element
 
 FLAT, SINES, BUMP, STEP, SLOPE, TABLE, CALLABLE = range(7)
@@ -108,16 +109,18 @@ def road_at(address, X):
     x = X - f[0]
     if kind == SLOPE:  # everywhere, zero at the start
         return f[1] * x, f[1], 0.0
-    if kind == BUMP and 0.0 < x < f[2]:
+    if kind == BUMP:
         k = 2.0 * np.pi / f[2]
         s, c = sincos(k * x)
-        return 0.5 * f[1] * (1.0 - c), 0.5 * f[1] * k * s, 0.5 * f[1] * k * k * c
-    if kind == STEP and x > 0.0:
-        y = min(x / f[2], 1.0)
+        height = select(both(less(0.0, x), less(x, f[2])), 0.5 * f[1], 0.0)
+        return height * (1.0 - c), height * k * s, height * k * k * c
+    if kind == STEP:
+        y = smaller(larger(x / f[2], 0.0), 1.0)
+        rises = both(less(0.0, x), less(x, f[2]))
         return (
             f[1] * y * y * (3.0 - 2.0 * y),
             6.0 * f[1] * y * (1.0 - y) / f[2],
-            (6.0 - 12.0 * y) * f[1] / f[2] ** 2 if x < f[2] else 0.0,
+            select(rises, (6.0 - 12.0 * y) * f[1] / f[2] ** 2, 0.0),
         )
     return 0.0, 0.0, 0.0
 

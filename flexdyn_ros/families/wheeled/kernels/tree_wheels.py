@@ -20,6 +20,7 @@ from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
+from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.verbs.derivatives import derivatives_entries
 
 from .ground_contact import stored_length, taken_power
@@ -146,11 +147,11 @@ def update_wheel(head, row, x, node, q, v, own):
         squeeze, rolling = x[RADIUS] - (low - ground), lowering - sinking
         push = x[TYRE_K] * squeeze - x[TYRE_D] * rolling
     own[SLACK] = zero
-    if row[UNILATERAL] and push.real < 0.0:
-        push = zero
-        own[SLACK] = zero + 1.0
+    if row[UNILATERAL]:
+        lifted = less(push, 0.0)
+        push, own[SLACK] = select(lifted, zero, push), select(lifted, zero + 1.0, zero)
         if not row[HAS_TYRE]:
-            force = zero
+            force = select(lifted, zero, force)
     own[GROUND_FORCE], own[SPRING_FORCE], own[TRAVEL], own[GRADE] = push, force, travel, grade
     own[ROAD_POWER] = push * sinking
     own[ROAD_RATE], own[SPRING_RATE], own[TYRE_RATE], own[SQUEEZE] = sinking, rate, rolling, squeeze

@@ -11,6 +11,7 @@ from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
 from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
+from flexdyn_ros.numerics.numbers.functions import absolute, less, select
 from flexdyn_ros.numerics.stepping.table import (
     ACCELERATE,
     ACCELERATE_SIGNATURE,
@@ -124,15 +125,13 @@ def add_implicit_hub_terms(head, rows, h, f, added):
             rows[tree_wheels.WHEEL_ROWS * j :],
         )
         if row[tree_wheels.HAS_TYRE]:
-            gone = own[tree_wheels.SLACK] != 0.0
-            K, D = (
-                x[tree_wheels.STIFFNESS] + (0.0 if gone else x[tree_wheels.TYRE_K]),
-                x[tree_wheels.DAMPING] + (0.0 if gone else x[tree_wheels.TYRE_D]),
-            )
+            lifted = less(0.5, own[tree_wheels.SLACK])
+            tyre_k = select(lifted, 0.0, x[tree_wheels.TYRE_K])
+            tyre_d = select(lifted, 0.0, x[tree_wheels.TYRE_D])
+            K, D = x[tree_wheels.STIFFNESS] + tyre_k, x[tree_wheels.DAMPING] + tyre_d
             added[row[tree_wheels.HUB_V]] += h * (D + h * K)
             f[row[tree_wheels.HUB_V]] -= h * (x[tree_wheels.STIFFNESS] * -own[tree_wheels.SPRING_RATE])
-            if not gone:
-                f[row[tree_wheels.HUB_V]] -= h * x[tree_wheels.TYRE_K] * own[tree_wheels.TYRE_RATE]
+            f[row[tree_wheels.HUB_V]] -= h * tyre_k * own[tree_wheels.TYRE_RATE]
 
 
 @kernel
@@ -153,7 +152,7 @@ def drive(head, arguments, room, efforts, a):
         trial[j] = f[j]
     call_accelerate(inner, (robot, work, t, q, v, address_of(trial), added, h, address_of(first)))
     guess = 10.0 * (wanted - first[i])
-    guess = guess if abs(guess) > 1.0 else 1.0
+    guess = select(less(1.0, absolute(guess)), guess, 1.0)
     for j in range(nv):
         trial[j] = f[j]
     trial[i] += guess

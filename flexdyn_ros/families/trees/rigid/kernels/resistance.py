@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from flexdyn_ros.families.actuators.kernels.friction import dry_friction
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.numbers.functions import absolute, less, select
 
 from .views import ARMATURE, COULOMB, DAMPING, DOF_NUMBERS, REFERENCE, SMOOTHING, STATIC, STIFFNESS, STRIBECK
 
@@ -30,9 +31,10 @@ def add_joint_resistance(model, q, v, sign, tau):
 @kernel(forceinline=True)
 def friction_slope(coulomb, static, stribeck, smoothing, v):
     """Dry friction divided by the velocity; its limit at rest."""
-    if abs(v) < 1e-9 * smoothing:
-        return static / smoothing
-    return dry_friction(coulomb, static, stribeck, smoothing, v) / v
+    still = less(absolute(v), 1e-9 * smoothing)
+    moving = select(still, smoothing, v)
+    slope = dry_friction(coulomb, static, stribeck, smoothing, moving) / moving
+    return select(still, static / smoothing, slope)
 
 
 @kernel(forceinline=True)

@@ -1,0 +1,176 @@
+"""What comes with the C source: a page that says how to use it, and a program that tries it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from flexdyn_ros.export.c_code.package import Program, signature
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.steps.stepper import Stepper
+
+__all__ = ["example", "readme", "sample"]
+
+#: step of the example [s]
+_STEP = 1e-3
+_MEANING = {
+    "inverse_dynamics": "efforts `tau` of a motion `q`, `v`, `a`",
+    "forward_dynamics": "`acceleration` under efforts `tau`",
+    "mass_matrix": "mass matrix `M`, row by row",
+    "bias_forces": "velocity, gravity, elastic and damping forces `h`: efforts at zero acceleration",
+    "energy": "kinetic, gravity and elastic energy (3)",
+    "frames": "`positions` (k, 3) and `rotations` (k, 3, 3) of the frames in the world, row by row",
+    "step": "moves `q` and `v` on by `dt` under efforts `tau`, which are clipped to their limits",
+}
+
+
+def sample(robot: Robot) -> dict[str, np.ndarray]:
+    """A state and efforts, the same for every call."""
+    rng = np.random.default_rng(1)
+    prescribed = robot.functions.prescribed
+    tau = rng.standard_normal(robot.nu)
+    if prescribed.size == robot.nu:
+        tau[prescribed] = 0.0
+    v, a = 0.1 * rng.standard_normal((2, robot.nv))
+    return {"q": robot.functions.random(rng), "v": v, "a": a, "tau": tau}
+
+
+def _answers(robot: Robot, made: Program, names: Sequence[str]) -> dict[str, list[np.ndarray]]:
+    """What the library answers for the sample, in the order of the C functions' results."""
+    at = sample(robot)
+    found: dict[str, list[np.ndarray]] = {}
+    for verb in made.functions:
+        if verb == "step":
+            stepper = Stepper(robot, _STEP, method=made.method, q0=at["q"], v0=at["v"])
+            stepper.advance(1, at["tau"])
+            found[verb] = [stepper.q.copy(), stepper.v.copy()]
+        elif verb == "frames":
+            poses = robot.frames(at["q"], names)
+            found[verb] = [poses[:, :3, 3], poses[:, :3, :3]]
+        elif verb == "energy":
+            energy = robot.energy(at["q"], at["v"])
+            found[verb] = [np.array([energy.kinetic, energy.gravity, energy.elastic])]
+        else:
+            given = [at[key] for key, _ in made.functions[verb].inputs if key != "p"]
+            found[verb] = [getattr(robot, verb)(*given)]
+    return found
+
+
+def example(robot: Robot, made: Program, scalar: str, names: Sequence[str]) -> str:
+    """A program that compares every function with what the library answered; exit status 0 if all agree."""
+    tolerance = "1e-9" if scalar == "double" else "1e-3"
+    at, answers = sample(robot), _answers(robot, made, names)
+    upper, lines = made.name.upper(), []
+    for key in ("q", "v", "a", "tau"):
+        lines.append(f"static const {scalar} {key}_0[] = {_array(at[key], scalar)};")
+    body = [f"    static {scalar} work[{upper}_WORK];", "    int failed = 0;"]
+    for verb, function in made.functions.items():
+        for (name, _), answer in zip(function.outputs, answers[verb], strict=True):
+            lines.append(f"static const {scalar} {verb}_{name}[] = {_array(answer, scalar)};")
+        body += _trial(verb, made, scalar, answers[verb])
+    return _MAIN.format(
+        name=made.name,
+        scalar=scalar,
+        tolerance=tolerance,
+        tables="\n".join(lines),
+        body="\n".join([*body, "    return failed;"]),
+        robot=robot.name,
+    )
+
+
+def _trial(verb: str, made: Program, scalar: str, answers: list[np.ndarray]) -> list[str]:
+    """Statements that call a function and compare its results."""
+    function = made.functions[verb]
+    outputs = [(name, answer.size) for (name, _), answer in zip(function.outputs, answers, strict=True)]
+    lines = ["    {"]
+    if verb == "step":
+        for (name, n), start in zip(outputs, ("q_0", "v_0"), strict=True):
+            lines += [f"        {scalar} {name}[{n}];", f"        memcpy({name}, {start}, sizeof {name});"]
+        lines = [lines[0], lines[1], lines[3], lines[2], lines[4]]
+        call = f"{made.name}_step(q1, v1, tau_0, NULL, ({scalar}){_STEP}, work)"
+    else:
+        lines += [f"        {scalar} {name}[{n}];" for name, n in outputs]
+        given = [f"{key}_0" for key, _ in function.inputs if key != "p"]
+        call = f"{made.name}_{verb}({', '.join([*given, 'NULL', *(name for name, _ in outputs), 'work'])})"
+    lines.append(f"        if ({call}) {{\n            failed = 1;\n        }}")
+    for name, n in outputs:
+        lines.append(f'        failed |= compare("{verb}: {name}", {name}, {verb}_{name}, {n});')
+    return [*lines, "    }"]
+
+
+def _array(values: np.ndarray, scalar: str) -> str:
+    suffix = "f" if scalar == "float" else ""
+    return "{" + ", ".join(f"{x!r}{suffix}" for x in values.ravel().tolist()) + "}"
+
+
+_MAIN = """/* Tries the functions of {name}.c: prints by how much they differ from what the library in Python answered. */
+#include "{name}.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* a state of {robot}, and the library's answers */
+{tables}
+
+static int compare(const char *what, const {scalar} *found, const {scalar} *expected, int n)
+{{
+    double largest = 0.0, difference = 0.0;
+    int i;
+    for (i = 0; i < n; i++) {{
+        largest = fmax(largest, fabs((double)expected[i]));
+        difference = fmax(difference, fabs((double)found[i] - (double)expected[i]));
+    }}
+    printf("%-32s largest %12.6g, differs by %9.2g\\n", what, largest, difference);
+    return !(difference <= {tolerance} * largest + 1e-30);
+}}
+
+int main(void)
+{{
+{body}
+}}
+"""
+
+
+def readme(robot: Robot, made: Program, scalar: str, parameters: Sequence[str]) -> str:
+    """How to use the C source."""
+    functions = "\n".join(
+        f"| `{signature(function, made.name, scalar)}` | {_MEANING[verb]} |"
+        for verb, function in made.functions.items()
+    )
+    step = ""
+    if made.method:
+        step = (
+            f"\n`{made.name}_step` is the step `{made.method}` of `flexdyn_ros.simulate`, without position limits.\n"
+        )
+    chosen = ""
+    if parameters:
+        chosen = (
+            f"\n`p` holds the parameters `{made.name}_p_names`; NULL stands for `{made.name}_p_default`.\n"
+        )
+    return _README.format(
+        robot=robot.name, name=made.name, scalar=scalar, functions=functions, step=step, parameters=chosen,
+        sizes=f"{made.name.upper()}_NQ, {made.name.upper()}_NV, {made.name.upper()}_NU",
+        work=f"{made.name.upper()}_WORK",
+    )  # fmt: skip
+
+
+_README = """# {robot}: equations of motion in C99
+
+Generated by flexdyn_ros. `{name}.c` needs `<math.h>` only, allocates nothing and keeps nothing between calls;
+several threads may call it, each with its own `work` ({work} numbers of type `{scalar}`).
+
+| function | what it computes |
+|---|---|
+{functions}
+
+All functions return 0, or 1 if a result is not finite. Units are SI; sizes are {sizes}; the order of coordinates and
+efforts is that of `{name}_q_names`, `{name}_v_names` and `{name}_tau_names`. Quaternions (x, y, z, w) in `q` must have
+unit length: nothing checks that. Efforts on coordinates whose motion is prescribed are ignored.
+{step}{parameters}
+Try it: the program prints by how much the results differ from those of the library in Python.
+
+    cc -std=c99 -O2 {name}.c main.c -o try -lm && ./try
+"""

@@ -1,0 +1,247 @@
+"""C text of functions that are given as graphs.
+
+Every node becomes a constant, or a part of the one expression that uses it. Long functions are cut into pieces that
+compilers are quick with; what goes from one to another lies in the work memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from flexdyn_ros.export.tracing.equations import Function
+from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, FUNCTIONS, INPUT, RESULT, Graph
+
+__all__ = ["Text", "c_name", "text_of"]
+
+#: statements of a piece, and how deep expressions nest
+PIECE, DEPTH = 400, 4
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "eq": "==", "and": "&&", "or": "||"}
+_OF_TWO = {"pow": "pow", "atan2": "atan2", "copysign": "copysign"}
+_CONDITIONS = frozenset({"lt", "le", "eq", "and", "or", "not"})
+
+
+class Text(NamedTuple):
+    """C functions.
+
+    pieces: their definitions; calls: statements that call them one after the other; work: numbers of work memory.
+    """
+
+    pieces: list[str]
+    calls: list[str]
+    work: int
+
+
+def c_name(name: str) -> str:
+    """A name as C can have it."""
+    plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
+    return plain if plain and not plain[0].isdigit() else f"robot_{plain}"
+
+
+def text_of(
+    function: Function, prefix: str, scalar: str, inner: dict[str, tuple[str, int]] | None = None
+) -> Text:
+    """The definitions of a function's pieces, called PREFIX_NAME_0 and on.
+
+    Parameters
+    ----------
+    scalar : {"double", "float"}
+    inner : name of a function that is called -> its arguments behind x and the result, and its work memory
+    """
+    return _Writer(function, prefix, scalar, inner or {}).text()
+
+
+class _Writer:
+    def __init__(self, function: Function, prefix: str, scalar: str, inner: dict[str, tuple[str, int]]) -> None:
+        self.function, self.graph, self.prefix, self.scalar = function, function.graph, prefix, scalar
+        self._suffix = "f" if scalar == "float" else ""
+        self._inner = inner
+        self._room = max((work for _, work in inner.values()), default=0)
+        self._order = _with_results(self.graph, self.graph.needed(function.results))
+        self._places = self._outputs()
+        self._share()
+
+    def _outputs(self) -> dict[int, list[str]]:
+        """Where the value of a node is written to."""
+        places: dict[int, list[str]] = {}
+        k = 0
+        for name, shape in self.function.outputs:
+            size = 1
+            for n in shape:
+                size *= n
+            for i in range(size):
+                places.setdefault(self.function.results[k], []).append(f"{name}[{i}]")
+                k += 1
+        return places
+
+    def _share(self) -> None:
+        """Decide which nodes get statements of their own, in which pieces, and what lies in the work memory."""
+        graph = self.graph
+        users: dict[int, list[int]] = {}
+        for i in self._order:
+            for j in graph.arguments(i):
+                users.setdefault(j, []).append(i)
+        depth: dict[int, int] = {}
+        self._named: list[int] = []
+        named = set()
+        for i in self._order:
+            operation = graph.nodes[i][0]
+            if operation in (CONSTANT, INPUT):
+                continue
+            depth[i] = 1 + max((depth.get(j, 0) for j in graph.arguments(i) if j not in named), default=0)
+            alone = len(users.get(i, ())) == 1 and i not in self._places
+            if operation in (CALL, RESULT) or not alone or depth[i] >= DEPTH or graph.nodes[users[i][0]][0] == CALL:
+                self._named.append(i)
+                named.add(i)
+        self._is_named = named
+        self._piece_of: dict[int, int] = {}
+        statements = piece = 0
+        for i in self._named:
+            if statements >= PIECE and graph.nodes[i][0] != RESULT:
+                statements, piece = 0, piece + 1
+            self._piece_of[i] = piece
+            statements += 1
+        self._pieces = piece + 1
+        self._find_slots()
+
+    def _reads(self, i: int) -> Iterable[int]:
+        """Named nodes that the statement of a node reads."""
+        stack = list(self.graph.arguments(i))
+        while stack:
+            j = stack.pop()
+            if j in self._is_named:
+                yield j
+            else:
+                stack += self.graph.arguments(j)
+
+    def _find_slots(self) -> None:
+        """Places in the work memory of what later pieces read, given free after the last of them."""
+        last: dict[int, int] = {}
+        for i in self._named:
+            for j in self._reads(i):
+                if self.graph.nodes[j][0] != CALL and self._piece_of[j] < self._piece_of[i]:
+                    last[j] = self._piece_of[i]
+        self._slot: dict[int, int] = {}
+        free: list[int] = []
+        ends: dict[int, list[int]] = {}
+        self._size, now = 0, 0
+        for i in self._named:
+            while now < self._piece_of[i]:
+                now += 1
+                # a piece may read what it frees: its places are free in the next one
+                free += ends.pop(now - 1, [])
+            if i in last:
+                if not free:
+                    free.append(self._size)
+                    self._size += 1
+                self._slot[i] = free.pop()
+                ends.setdefault(last[i], []).append(self._slot[i])
+
+    # ---- text ----
+
+    def text(self) -> Text:
+        """All pieces and their calls."""
+        definitions, calls = [], []
+        for k in range(self._pieces):
+            lines = [line for i in self._named if self._piece_of[i] == k for line in self._statements(i)]
+            if k == self._pieces - 1:
+                lines += self._plain_outputs()
+            body = "\n".join(lines)
+            name = f"{self.prefix}_{self.function.name}_{k}"
+            used = [(kind, x) for kind, x in self._arguments() if re.search(rf"\b{x}(\[|, y| \+)", body)]
+            if not used:
+                used = [("const " + self.scalar, self.function.inputs[0][0])]
+                body = f"    (void){used[0][1]};\n{body}"
+            parameters = ", ".join(f"{kind} *{x}" for kind, x in used)
+            definitions.append(f"static void {name}({parameters})\n{{\n{body}\n}}\n")
+            calls.append(f"{name}({', '.join(x for _, x in used)});")
+        return Text(definitions, calls, self._size + self._room)
+
+    def _arguments(self) -> list[tuple[str, str]]:
+        const = "const " + self.scalar
+        inputs = [(const, name) for name, _ in self.function.inputs]
+        return [*inputs, *((self.scalar, name) for name, _ in self.function.outputs), (self.scalar, "work")]
+
+    def _plain_outputs(self) -> list[str]:
+        """Outputs that are inputs, constants, or parts of other expressions."""
+        return [
+            f"    {place} = {self._value(i, self._pieces - 1)};"
+            for i, places in self._places.items()
+            if i not in self._is_named
+            for place in places
+        ]
+
+    def _statements(self, i: int) -> list[str]:
+        operation, *rest = self.graph.nodes[i]
+        piece = self._piece_of[i]
+        if operation == CALL:
+            name, *arguments = rest
+            n = sum(1 for j in self._order if self.graph.nodes[j][:2] == (RESULT, i))
+            lines = [f"    {self.scalar} x{i}[{len(arguments)}], y{i}[{n}];"]
+            lines += [f"    x{i}[{k}] = {self._value(j, piece)};" for k, j in enumerate(arguments)]
+            behind, _ = self._inner[name]
+            p = ", p" if "p" in behind else ""
+            return [*lines, f"    {self.prefix}_{name}(x{i}{p}, y{i}, work + {self._size});"]
+        if operation == RESULT:
+            text = f"y{rest[0]}[{rest[1]}]"
+        else:
+            text = self._expression(i, piece)
+        kind = "int" if operation in _CONDITIONS else self.scalar
+        name = f"c{i}" if operation in _CONDITIONS else f"t{i}"
+        lines = [f"    const {kind} {name} = {text};"]
+        if i in self._slot:
+            lines.append(f"    work[{self._slot[i]}] = {name};")
+        return lines + [f"    {place} = {name};" for place in self._places.get(i, ())]
+
+    def _value(self, i: int, piece: int) -> str:
+        """A node as part of an expression."""
+        operation, *rest = self.graph.nodes[i]
+        if operation == CONSTANT:
+            return self._constant(float(rest[0]))
+        if operation == INPUT:
+            return f"{rest[0]}[{rest[1]}]"
+        if i not in self._is_named:
+            return f"({self._expression(i, piece)})"
+        if self._piece_of[i] == piece:
+            return f"c{i}" if operation in _CONDITIONS else f"t{i}"
+        slot = f"work[{self._slot[i]}]"
+        return f"({slot} != {self._constant(0.0)})" if operation in _CONDITIONS else slot
+
+    def _expression(self, i: int, piece: int) -> str:
+        operation, *arguments = self.graph.nodes[i]
+        values = [self._value(j, piece) for j in arguments]
+        if operation in _SIGNS:
+            return f"{values[0]} {_SIGNS[operation]} {values[1]}"
+        if operation == "neg":
+            return f"-{values[0]}"
+        if operation == "not":
+            return f"!({values[0]})"
+        if operation == "select":
+            return f"{values[0]} ? {values[1]} : {values[2]}"
+        if operation in FUNCTIONS or operation in _OF_TWO:
+            return f"{operation}{self._suffix}({', '.join(values)})"
+        raise AssertionError(f"no C for {operation}")
+
+    def _constant(self, value: float) -> str:
+        if value != value:
+            return "NAN"
+        if value in (float("inf"), float("-inf")):
+            return "INFINITY" if value > 0.0 else "(-INFINITY)"
+        text = f"{value!r}{self._suffix}"
+        return f"({text})" if value < 0.0 else text
+
+
+def _with_results(graph: Graph, needed: list[int]) -> list[int]:
+    """The nodes, with all results of every call right behind it."""
+    calls = {i for i in needed if graph.nodes[i][0] == CALL}
+    results: dict[int, list[int]] = {i: [] for i in calls}
+    for i, node in enumerate(graph.nodes):
+        if node[0] == RESULT and node[1] in calls:
+            results[node[1]].append(i)
+    found: list[int] = []
+    for i in needed:
+        if graph.nodes[i][0] != RESULT:
+            found.append(i)
+            found += results.get(i, [])
+    return found

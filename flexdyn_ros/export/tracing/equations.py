@@ -1,0 +1,211 @@
+"""The verbs of a robot as graphs: its own kernels, interpreted on numbers that are known later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import UnknownNameError, UnsupportedError
+from flexdyn_ros.export.tracing.graph import Graph, objects
+from flexdyn_ros.export.tracing.interpreting import Memory
+from flexdyn_ros.export.tracing.parameters import Parameters
+from flexdyn_ros.numerics.stepping import table as at
+from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
+from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.verbs import Robot
+
+__all__ = ["VERBS", "Equations", "Function", "accelerations", "function_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function as a graph.
+
+    Attributes
+    ----------
+    inputs : tuple of (name, n)
+    outputs : tuple of (name, shape)
+    results : list of int
+        Nodes of the outputs, one after the other, row by row.
+    """
+
+    name: str
+    graph: Graph
+    inputs: tuple[tuple[str, int], ...]
+    outputs: tuple[tuple[str, tuple[int, ...]], ...]
+    results: list[int]
+
+
+#: inputs of each verb
+VERBS: dict[str, tuple[str, ...]] = {
+    "inverse_dynamics": ("q", "v", "a"),
+    "forward_dynamics": ("q", "v", "tau"),
+    "mass_matrix": ("q",),
+    "bias_forces": ("q", "v"),
+    "energy": ("q", "v"),
+    "frames": ("q",),
+}
+
+
+class Equations:
+    """A robot whose verbs can be traced.
+
+    Parameters
+    ----------
+    robot : Robot
+    parameters : names of `robot.parameters`, wildcards allowed
+        What becomes the input p of every function.
+
+    Raises
+    ------
+    UnknownNameError
+        If no parameter has such a name.
+    UnsupportedError
+        If the parameters of such robots are not computed.
+    """
+
+    def __init__(self, robot: Robot, parameters: Sequence[str] = ()) -> None:
+        self.robot = robot
+        self.parameters = Parameters(robot, parameters)
+
+    def function(self, verb: str, frames: Sequence[str] = ()) -> Function:
+        """A verb as a graph; of `frames`, positions (k, 3) and rotation matrices (k, 3, 3) of those named.
+
+        Raises
+        ------
+        UnknownNameError, UnsupportedError
+        """
+        UnknownNameError.check("verb", verb, tuple(VERBS))
+        robot, graph = self.robot, Graph()
+        sizes = {"q": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nu}
+        given = {name: graph.inputs(name, sizes[name]) for name in VERBS[verb]}
+        memory = Memory()
+        p = self.parameters.put(graph, memory)
+        try:
+            with memory.in_use():
+                outputs = self._trace(verb, memory, given, frames)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{verb} of robot {robot.name!r} cannot be exported: {error}") from error
+        inputs = tuple((name, array.size) for name, array in given.items())
+        return function_of(verb, graph, (*inputs, *p), outputs)
+
+    def _trace(
+        self, verb: str, memory: Memory, given: dict[str, np.ndarray], frames: Sequence[str]
+    ) -> dict[str, np.ndarray]:
+        robot = self.robot
+        still = memory.room(np.zeros(robot.nv))
+        if verb == "forward_dynamics":
+            force = exerted(robot, memory, given["q"], given["tau"])
+            a = accelerations(
+                self.motion, memory, given["q"], given["v"], force, np.zeros(robot.nu), 0.0, still
+            )
+            return {"acceleration": a}
+        if verb == "inverse_dynamics":
+            return {"tau": self._inverse(memory, given["q"], given["v"], given["a"])}
+        if verb == "bias_forces":
+            if not self.motion.drives_coordinates:
+                raise UnsupportedError("efforts are not along the coordinates; expected inverse_dynamics")
+            return {"h": self._inverse(memory, given["q"], given["v"], still)}
+        if verb == "energy":
+            return {"energy": energies(self.motion, memory, given["q"], given["v"])}
+        if verb == "frames":
+            return self._frames(memory, given["q"], frames)
+        kernels, work = self.kernels, self._work(memory)
+        M = memory.room(np.zeros(robot.nv**2)).reshape(robot.nv, robot.nv)
+        kernels.mass(self._address, work, given["q"], M)
+        return {"M": M}
+
+    # ---- what the family gives ----
+
+    @property
+    def motion(self) -> Motion:
+        """Functions of the fixed steps."""
+        motion = self.robot.motion
+        if motion is None:
+            raise UnsupportedError("there are no compiled steps with this formulation")
+        return motion
+
+    @property
+    def kernels(self) -> FamilyKernels:
+        """Kernels of the verbs."""
+        kernels = self.robot.functions.kernels
+        if kernels is None:
+            raise UnsupportedError(
+                f"formulation.method {self.robot.description.formulation.method!r} has no kernels of its own for it"
+            )
+        return kernels
+
+    @property
+    def _address(self) -> int:
+        return self.robot.functions.address
+
+    def _work(self, memory: Memory) -> np.ndarray:
+        """Work memory of the verbs, made ready."""
+        work = memory.room(np.zeros(self.robot.functions.work_numbers))
+        self.kernels.prepare(self._address, work)
+        return work
+
+    def _inverse(self, memory: Memory, q: Any, v: Any, a: Any) -> np.ndarray:
+        tau = memory.room(np.zeros(self.robot.nu))
+        self.kernels.inverse(self._address, self._work(memory), q, v, a, tau)
+        return tau
+
+    def _frames(self, memory: Memory, q: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
+        seeing = self.robot.functions.seeing(names)
+        bodies, placements = seeing.placements(tuple(names))
+        poses = objects([0.0] * (16 * len(names))).reshape(len(names), 4, 4)
+        work = memory.room(np.zeros(seeing.work_numbers))
+        if seeing.kernels is None or seeing.kernels.frames is None:
+            raise UnsupportedError("the frames of this family are not among its kernels")
+        seeing.kernels.prepare(seeing.address, work)
+        seeing.kernels.frames(seeing.address, work, q, bodies, placements.astype(object), poses)
+        return {"positions": poses[:, :3, 3], "rotations": poses[:, :3, :3]}
+
+
+def function_of(
+    name: str, graph: Graph, inputs: tuple[tuple[str, int], ...], outputs: dict[str, np.ndarray]
+) -> Function:
+    results = [graph.index(x) for array in outputs.values() for x in array.ravel()]
+    return Function(name, graph, inputs, tuple((k, x.shape) for k, x in outputs.items()), results)
+
+
+def _called(motion: Motion, place: int) -> Callable[..., Any]:
+    return motion.functions[place].function
+
+
+def exerted(robot: Robot, memory: Memory, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Generalized forces (nv,) of efforts (nu,); those on prescribed coordinates are left out."""
+    motion = robot.motion
+    assert motion is not None
+    if motion.drives_coordinates:
+        free = ~robot.functions.prescribed
+        return memory.room([x if free[i] else 0.0 for i, x in enumerate(tau)])
+    force, work = memory.room(np.zeros(robot.nv)), memory.room(np.zeros(motion.work_size))
+    q, tau = memory.room(q), memory.room(tau)
+    _called(motion, at.EXERT)(motion.robot, *(x.ctypes.data for x in (work, q, tau, force)))
+    return force
+
+
+def accelerations(
+    motion: Motion, memory: Memory, q: Any, v: Any, force: Any, extra: Any, h: Any, given: Any
+) -> np.ndarray:
+    """a (nv,) as the function ACCELERATE finds it; given: that of prescribed coordinates."""
+    work, a = memory.room(np.zeros(motion.work_size)), memory.room(given)
+    _called(motion, at.PREPARE)(motion.robot, work.ctypes.data)
+    q, v, force, extra = (memory.room(x) for x in (q, v, force, extra))
+    addresses = (x.ctypes.data for x in (q, v, force, extra))
+    _called(motion, at.ACCELERATE)(motion.robot, work.ctypes.data, 0.0, *addresses, h, a.ctypes.data)
+    return a
+
+
+def energies(motion: Motion, memory: Memory, q: Any, v: Any) -> np.ndarray:
+    """Kinetic, gravity and elastic energy (3,)."""
+    work, out = memory.room(np.zeros(motion.work_size)), memory.room(np.zeros(3))
+    _called(motion, at.PREPARE)(motion.robot, work.ctypes.data)
+    q, v = memory.room(q), memory.room(v)
+    addresses = (x.ctypes.data for x in (q, v, out))
+    _called(motion, at.ENERGIES)(motion.robot, work.ctypes.data, 0.0, *addresses)
+    return out

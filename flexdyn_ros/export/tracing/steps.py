@@ -1,0 +1,134 @@
+"""The fixed step of `simulate` as a graph, around its forward dynamics as a function of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import UnknownNameError, UnsupportedError
+from flexdyn_ros.export.tracing.equations import Equations, Function, accelerations, function_of
+from flexdyn_ros.export.tracing.graph import Graph, Number, objects
+from flexdyn_ros.export.tracing.interpreting import Memory
+from flexdyn_ros.numerics.stepping import memory as at
+from flexdyn_ros.numerics.stepping import table
+from flexdyn_ros.numerics.stepping.fixed import find_step
+from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
+from flexdyn_ros.simulation.steps.workspace import Workspace
+
+__all__ = ["EXPORTED_METHODS", "step_functions"]
+
+EXPORTED_METHODS = ("auto", "semi_implicit_euler", "rk4", "rosenbrock")
+#: the step at which "auto" chooses between explicit and implicit [s]
+NOMINAL_STEP = 1e-3
+
+
+def step_functions(
+    equations: Equations, method: str = "auto", dt: float = NOMINAL_STEP
+) -> tuple[str, tuple[Function, ...]]:
+    """The method, and functions of which the last is the step: inputs q, v, tau, dt, outputs q1 and v1.
+
+    Efforts are held within their limits; position limits do nothing, as in `simulate` by default. Energies
+    are not accounted for.
+
+    Raises
+    ------
+    UnknownNameError, UnsupportedError
+    """
+    UnknownNameError.check("method of an exported step", method, EXPORTED_METHODS)
+    robot = equations.robot
+    if equations.motion.lag is not None:
+        raise UnsupportedError(
+            f"the step of robot {robot.name!r} cannot be exported: its pressures lag behind their commands, and the "
+            "step has no place for their state; expected <pressure> without time_constant"
+        )
+    chosen = Stepper(robot, dt, method=method).method
+    step = _Step(equations, chosen)
+    try:
+        return chosen, (*step.inner.values(), step.function)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"the step of robot {robot.name!r} cannot be exported: {error}") from error
+
+
+class _Step:
+    """Interprets a step, and notes the functions that it calls in `inner`."""
+
+    def __init__(self, equations: Equations, method: str) -> None:
+        self._equations, self._motion = equations, equations.motion
+        self._robot = robot = equations.robot
+        self.inner: dict[str, Function] = {}
+        self._graph = graph = Graph()
+        self._memory = memory = Memory()
+        workspace = Workspace(robot, self._motion, saturate=False, stops=False)
+        workspace.header[at.S_METHOD] = METHODS[method]
+        inputs = {"q": graph.inputs("q", robot.nq), "v": graph.inputs("v", robot.nv)}
+        inputs["tau"] = graph.inputs("tau", robot.nu)
+        (h,) = graph.inputs("dt", 1, constant=True)
+        p = equations.parameters.put(graph, memory)
+        fields = self._fields(workspace)
+        fields["q"][:], fields["v"][:] = inputs["q"], inputs["v"]
+        fields["tau"][:] = [_within(x, limit) for x, limit in zip(inputs["tau"], self._motion.effort_limit, strict=True)]
+        self._replace_functions()
+        with memory.in_use():
+            find_step(workspace.address, 0.0, h)
+        sizes = tuple((name, array.size) for name, array in inputs.items())
+        self.function = function_of(
+            "step", graph, (*sizes, ("dt", 1), *p), {"q1": fields["q1"], "v1": fields["v1"]}
+        )
+
+    def _fields(self, workspace: Workspace) -> dict[str, np.ndarray]:
+        """The step's memory by names, as arrays of objects."""
+        sizes = at.step_sizes(self._robot.nq, self._robot.nv, self._robot.nu)
+        block = self._memory.floats(int(workspace.header[at.S_FLOATS]), sum(sizes.values()))
+        ends = np.cumsum(list(sizes.values()))
+        return {name: block[end - n : end] for (name, n), end in zip(sizes.items(), ends, strict=True)}
+
+    def _replace_functions(self) -> None:
+        """Let the dynamics be calls, and leave energies out."""
+        ours = {
+            table.ACCELERATE: self._accelerate,
+            table.LOSSES: lambda *_: 0.0,
+            table.SUPPLY: lambda *_: 0.0,
+            table.ENERGIES: lambda *_: 0,
+        }
+        for place, function in self._motion.functions.items():
+            if place in ours:
+                self._memory.functions[function.address] = ours[place]
+
+    def _accelerate(
+        self, robot: int, work: int, t: float, q: int, v: int, force: int, extra: int, h: Any, a: int
+    ) -> int:
+        seen, nv = self._memory.floats, self._robot.nv
+        found = seen(a, nv)
+        name = "accelerate_implicitly" if isinstance(h, Number) else "accelerate"
+        given = {
+            "q": seen(q, self._robot.nq), "v": seen(v, nv), "force": seen(force, nv),
+            "extra": seen(extra, self._robot.nu), "h": objects([h]), "given": found,
+        }  # fmt: skip
+        if name not in self.inner:
+            self.inner[name] = self._dynamics(name, {key: array.size for key, array in given.items()})
+        found[:] = self._graph.call(name, [x for array in given.values() for x in array], nv)
+        return 0
+
+    def _dynamics(self, name: str, sizes: dict[str, int]) -> Function:
+        """The function ACCELERATE over one array x of all its arguments."""
+        graph, memory = Graph(), Memory()
+        p = self._equations.parameters.put(graph, memory)
+        x = graph.inputs("x", sum(sizes.values()))
+        ends = np.cumsum(list(sizes.values()))
+        given = {key: x[end - n : end] for (key, n), end in zip(sizes.items(), ends, strict=True)}
+        h: Any = 0.0
+        if name != "accelerate":
+            h = given["h"][0]
+            graph.mark_constant(h)
+        with memory.in_use():
+            a = accelerations(
+                self._motion, memory, given["q"], given["v"], given["force"], given["extra"], h, given["given"]
+            )
+        return function_of(name, graph, (("x", x.size), *p), {"a": a})
+
+
+def _within(x: Number, limit: float) -> Any:
+    """x, within limits of that size."""
+    upper = (limit < x).select(limit, x) if np.isfinite(limit) else x
+    return (upper < -limit).select(-limit, upper) if np.isfinite(limit) else x
