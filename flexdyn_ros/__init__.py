@@ -6,6 +6,7 @@ from flexdyn_ros import errors
 from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
+    from flexdyn_ros import control, export, studies
     from flexdyn_ros.checking import Report, check
     from flexdyn_ros.expanding import Expanded, expand
     from flexdyn_ros.loading import load
@@ -21,10 +22,13 @@ __all__ = [
     "Trajectory",
     "check",
     "continuous",
+    "control",
     "errors",
     "expand",
+    "export",
     "load",
     "simulate",
+    "studies",
 ]
 
 __version__ = "0.2.0"

@@ -13,7 +13,7 @@ __all__ = ["lazily"]
 
 def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package whose names live in other modules: those that it imports under
-    `if TYPE_CHECKING`, with one `from MODULE import NAME` for each module.
+    `if TYPE_CHECKING`, with one `from MODULE import NAME` for each module; packages within it among them.
     """
     namespace = vars(sys.modules[package])
 
@@ -34,7 +34,10 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
     def __getattr__(name: str) -> Any:
         if name.startswith("__") or name not in places():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        found = namespace[name] = getattr(import_module(places()[name]), name)
+        place = places()[name]
+        if place == package:
+            return import_module(f"{package}.{name}")
+        found = namespace[name] = getattr(import_module(place), name)
         return found
 
     def __dir__() -> list[str]:

@@ -142,9 +142,7 @@ def readme(robot: Robot, made: Program, scalar: str, parameters: Sequence[str]) 
     )
     step = ""
     if made.method:
-        step = (
-            f"\n`{made.name}_step` is the step `{made.method}` of `flexdyn_ros.simulate`, without position limits.\n"
-        )
+        step = f"\n`{made.name}_step` is the step `{made.method}` of `flexdyn_ros.simulate`, without position limits.\n"
     chosen = ""
     if parameters:
         chosen = (

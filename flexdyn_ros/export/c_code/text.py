@@ -17,7 +17,17 @@ __all__ = ["Text", "c_name", "text_of"]
 
 #: statements of a piece, and how deep expressions nest
 PIECE, DEPTH = 400, 4
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "eq": "==", "and": "&&", "or": "||"}
+_SIGNS = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "/",
+    "lt": "<",
+    "le": "<=",
+    "eq": "==",
+    "and": "&&",
+    "or": "||",
+}
 _OF_TWO = {"pow": "pow", "atan2": "atan2", "copysign": "copysign"}
 _CONDITIONS = frozenset({"lt", "le", "eq", "and", "or", "not"})
 
@@ -53,7 +63,9 @@ def text_of(
 
 
 class _Writer:
-    def __init__(self, function: Function, prefix: str, scalar: str, inner: dict[str, tuple[str, int]]) -> None:
+    def __init__(
+        self, function: Function, prefix: str, scalar: str, inner: dict[str, tuple[str, int]]
+    ) -> None:
         self.function, self.graph, self.prefix, self.scalar = function, function.graph, prefix, scalar
         self._suffix = "f" if scalar == "float" else ""
         self._inner = inner
@@ -91,7 +103,12 @@ class _Writer:
                 continue
             depth[i] = 1 + max((depth.get(j, 0) for j in graph.arguments(i) if j not in named), default=0)
             alone = len(users.get(i, ())) == 1 and i not in self._places
-            if operation in (CALL, RESULT) or not alone or depth[i] >= DEPTH or graph.nodes[users[i][0]][0] == CALL:
+            if (
+                operation in (CALL, RESULT)
+                or not alone
+                or depth[i] >= DEPTH
+                or graph.nodes[users[i][0]][0] == CALL
+            ):
                 self._named.append(i)
                 named.add(i)
         self._is_named = named

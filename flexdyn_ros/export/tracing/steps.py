@@ -67,7 +67,9 @@ class _Step:
         p = equations.parameters.put(graph, memory)
         fields = self._fields(workspace)
         fields["q"][:], fields["v"][:] = inputs["q"], inputs["v"]
-        fields["tau"][:] = [_within(x, limit) for x, limit in zip(inputs["tau"], self._motion.effort_limit, strict=True)]
+        fields["tau"][:] = [
+            _within(x, limit) for x, limit in zip(inputs["tau"], self._motion.effort_limit, strict=True)
+        ]
         self._replace_functions()
         with memory.in_use():
             find_step(workspace.address, 0.0, h)
@@ -123,7 +125,14 @@ class _Step:
             graph.mark_constant(h)
         with memory.in_use():
             a = accelerations(
-                self._motion, memory, given["q"], given["v"], given["force"], given["extra"], h, given["given"]
+                self._motion,
+                memory,
+                given["q"],
+                given["v"],
+                given["force"],
+                given["extra"],
+                h,
+                given["given"],
             )
         return function_of(name, graph, (("x", x.size), *p), {"a": a})
 
