@@ -21,6 +21,7 @@ _MEANING = {
     "bias_forces": "velocity, gravity, elastic and damping forces `h`: efforts at zero acceleration",
     "energy": "kinetic, gravity and elastic energy (3)",
     "frames": "`positions` (k, 3) and `rotations` (k, 3, 3) of the frames in the world, row by row",
+    "deflections": "`deflections` (k, 3) of the tips of flexible links, each in the link's own axes",
     "step": "moves `q` and `v` on by `dt` under efforts `tau`, which are clipped to their limits",
 }
 
@@ -48,6 +49,8 @@ def _answers(robot: Robot, made: Program, names: Sequence[str]) -> dict[str, lis
         elif verb == "frames":
             poses = robot.frames(at["q"], names)
             found[verb] = [poses[:, :3, 3], poses[:, :3, :3]]
+        elif verb == "deflections":
+            found[verb] = [np.array([at["q"][tip.q] @ tip.displacement for tip in robot.tips])]
         elif verb == "energy":
             energy = robot.energy(at["q"], at["v"])
             found[verb] = [np.array([energy.kinetic, energy.gravity, energy.elastic])]

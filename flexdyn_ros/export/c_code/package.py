@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
@@ -18,7 +18,7 @@ from flexdyn_ros.export.tracing.equations import VERBS, Equations, Function
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, step_functions
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["C_VERBS", "Program", "c", "program"]
+__all__ = ["C_VERBS", "Program", "c", "program", "signature", "writing"]
 
 C_VERBS = (*VERBS, "step")
 SCALARS = ("double", "float")
@@ -265,7 +265,7 @@ def write_all(folder: Path, files: dict[str, str]) -> list[Path]:
     ------
     ExportError
     """
-    with _whole(folder) as room:
+    with writing(folder) as room:
         for name, text in files.items():
             (room / name).write_text(text, encoding="utf-8")
         for name in files:
@@ -274,7 +274,7 @@ def write_all(folder: Path, files: dict[str, str]) -> list[Path]:
 
 
 @contextmanager
-def _whole(folder: Path):  # type: ignore[no-untyped-def]
+def writing(folder: Path) -> Iterator[Path]:
     """A room beside the files that are to be written; ExportError if the folder cannot be written to."""
     room = None
     try:

@@ -47,6 +47,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     "bias_forces": ("q", "v"),
     "energy": ("q", "v"),
     "frames": ("q",),
+    "deflections": ("q",),
 }
 
 
@@ -113,6 +114,8 @@ class Equations:
             return {"energy": energies(self.motion, memory, given["q"], given["v"])}
         if verb == "frames":
             return self._frames(memory, given["q"], frames)
+        if verb == "deflections":
+            return {"deflections": self._deflections(given["q"])}
         kernels, work = self.kernels, self._work(memory)
         M = memory.room(np.zeros(robot.nv**2)).reshape(robot.nv, robot.nv)
         kernels.mass(self._address, work, given["q"], M)
@@ -152,6 +155,13 @@ class Equations:
         tau = memory.room(np.zeros(self.robot.nu))
         self.kernels.inverse(self._address, self._work(memory), q, v, a, tau)
         return tau
+
+    def _deflections(self, q: np.ndarray) -> np.ndarray:
+        """Displacements (k, 3) of the tips of flexible links, in their own axes."""
+        tips = getattr(self.robot, "tips", ())
+        if not tips:
+            raise UnsupportedError("the robot has no flexible links")
+        return np.array([q[tip.q] @ tip.displacement.astype(object) for tip in tips], dtype=object)
 
     def _frames(self, memory: Memory, q: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
         seeing = self.robot.functions.seeing(names)

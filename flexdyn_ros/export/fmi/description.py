@@ -1,0 +1,151 @@
+"""modelDescription.xml of a functional mock-up unit (FMI 2.0.4 and 3.0.2)."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from hashlib import sha256
+from uuid import UUID
+
+from flexdyn_ros import __version__
+from flexdyn_ros.export.fmi.variables import UNITS, Variable
+
+__all__ = ["model_description", "token_of"]
+
+CO_SIMULATION, MODEL_EXCHANGE = "co-simulation", "model-exchange"
+
+
+def token_of(*texts: str) -> str:
+    """A token that changes with the texts, in braces."""
+    digest = sha256("\0".join(texts).encode()).digest()
+    return f"{{{UUID(bytes=digest[:16])}}}"
+
+
+def model_description(
+    name: str,
+    identifier: str,
+    token: str,
+    fmi: str,
+    kinds: Sequence[str],
+    variables: Sequence[Variable],
+    step: float,
+) -> str:
+    """The text of the file."""
+    if fmi == "2.0":
+        return _second(name, identifier, token, kinds, variables, step)
+    return _third(name, identifier, token, kinds, variables, step)
+
+
+def _text(root: ET.Element) -> str:
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _root(fmi: str, name: str, token: str) -> ET.Element:
+    attributes = {
+        "fmiVersion": fmi,
+        "modelName": name,
+        "guid" if fmi == "2.0" else "instantiationToken": token,
+        "description": f"robot {name}; SI units, efforts are held over a step of co-simulation",
+        "generationTool": f"flexdyn_ros {__version__}",
+        "variableNamingConvention": "flat",
+    }
+    if fmi == "2.0":
+        attributes["numberOfEventIndicators"] = "0"
+    return ET.Element("fmiModelDescription", attributes)
+
+
+def _units(root: ET.Element, variables: Sequence[Variable]) -> None:
+    definitions = ET.SubElement(root, "UnitDefinitions")
+    for unit in dict.fromkeys(x.unit for x in variables if x.unit in UNITS):
+        element = ET.SubElement(definitions, "Unit", name=unit)
+        ET.SubElement(element, "BaseUnit", {key: str(power) for key, power in UNITS[unit].items()})
+
+
+def _experiment(root: ET.Element, step: float) -> None:
+    ET.SubElement(root, "DefaultExperiment", startTime="0.0", stopTime="1.0", stepSize=repr(step))
+
+
+def _causality(x: Variable) -> dict[str, str]:
+    """Causality, variability and how the start is found."""
+    if x.block == "u":
+        return {"causality": "input", "variability": "continuous"}
+    if x.block in ("q", "v"):
+        return {"causality": "output", "variability": "continuous", "initial": "exact"}
+    if x.block in ("dq", "dv"):
+        return {"causality": "local", "variability": "continuous", "initial": "calculated"}
+    if x.block == "p":
+        return {"causality": "parameter", "variability": "fixed", "initial": "exact"}
+    return {"causality": "output", "variability": "continuous", "initial": "calculated"}
+
+
+def _numbers(x: Variable) -> dict[str, str]:
+    """Unit and start."""
+    found = {"unit": x.unit} if x.unit in UNITS else {}
+    return found | ({"start": repr(x.start)} if x.start is not None else {})
+
+
+def _second(
+    name: str, identifier: str, token: str, kinds: Sequence[str], variables: Sequence[Variable], step: float
+) -> str:
+    root = _root("2.0", name, token)
+    common = {"modelIdentifier": identifier, "canGetAndSetFMUstate": "true", "canSerializeFMUstate": "true"}
+    if MODEL_EXCHANGE in kinds:
+        ET.SubElement(root, "ModelExchange", common)
+    if CO_SIMULATION in kinds:
+        ET.SubElement(root, "CoSimulation", common | {"canHandleVariableCommunicationStepSize": "true"})
+    _units(root, variables)
+    _experiment(root, step)
+    listed = ET.SubElement(root, "ModelVariables")
+    # the independent variable is not listed: index in the list and value reference are the same, counted from 1
+    for reference, x in enumerate(variables):
+        if x.block == "time":
+            continue
+        attributes = {"name": x.name, "valueReference": str(reference), "description": x.description}
+        element = ET.SubElement(listed, "ScalarVariable", attributes | _causality(x))
+        derivative = {} if x.derivative_of is None else {"derivative": str(x.derivative_of)}
+        ET.SubElement(element, "Real", _numbers(x) | derivative)
+    structure = ET.SubElement(root, "ModelStructure")
+    groups = {
+        "Outputs": [i for i, x in enumerate(variables) if x.block in ("q", "v", "y")],
+        "Derivatives": [i for i, x in enumerate(variables) if x.block in ("dq", "dv")],
+        "InitialUnknowns": [i for i, x in enumerate(variables) if x.block in ("dq", "dv", "y")],
+    }
+    for key, indices in groups.items():
+        group = ET.SubElement(structure, key)
+        for i in indices:
+            ET.SubElement(group, "Unknown", index=str(i))
+    return _text(root)
+
+
+def _third(
+    name: str, identifier: str, token: str, kinds: Sequence[str], variables: Sequence[Variable], step: float
+) -> str:
+    root = _root("3.0", name, token)
+    common = {"modelIdentifier": identifier, "canGetAndSetFMUState": "true", "canSerializeFMUState": "true"}
+    if MODEL_EXCHANGE in kinds:
+        ET.SubElement(root, "ModelExchange", common)
+    if CO_SIMULATION in kinds:
+        ET.SubElement(root, "CoSimulation", common | {"canHandleVariableCommunicationStepSize": "true"})
+    _units(root, variables)
+    _experiment(root, step)
+    listed = ET.SubElement(root, "ModelVariables")
+    for reference, x in enumerate(variables):
+        attributes = {"name": x.name, "valueReference": str(reference), "description": x.description}
+        if x.block == "time":
+            attributes |= {"causality": "independent", "variability": "continuous"}
+        else:
+            attributes |= _causality(x) | _numbers(x)
+        if x.derivative_of is not None:
+            attributes["derivative"] = str(x.derivative_of)
+        ET.SubElement(listed, "Float64", attributes)
+    structure = ET.SubElement(root, "ModelStructure")
+    for key, blocks in (
+        ("Output", ("q", "v", "y")),
+        ("ContinuousStateDerivative", ("dq", "dv")),
+        ("InitialUnknown", ("dq", "dv", "y")),
+    ):
+        for reference, x in enumerate(variables):
+            if x.block in blocks:
+                ET.SubElement(structure, key, valueReference=str(reference))
+    return _text(root)

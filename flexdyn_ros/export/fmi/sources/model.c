@@ -1,0 +1,160 @@
+#include "model.h"
+
+#include <math.h>
+#include <stddef.h>
+
+void model_reset(Model *model)
+{
+    static const State start = START;
+    model->now = start;
+    model->stale = 1;
+}
+
+/* quaternions of unit length: integrators outside do not keep it */
+static void normalize(double *q)
+{
+    int i, k;
+    for (i = 0; i < FREE; i++) {
+        double *x = q + free_bodies[i].quaternion, square = 0.0;
+        for (k = 0; k < 4; k++) {
+            square += x[k] * x[k];
+        }
+        for (k = 0; k < 4; k++) {
+            x[k] /= sqrt(square);
+        }
+    }
+}
+
+/* efforts of the inputs, 0 where nothing drives */
+static void efforts(const Model *model, double *tau)
+{
+    int i;
+    for (i = 0; i < EFFORTS; i++) {
+        tau[i] = 0.0;
+    }
+    for (i = 0; i < NU; i++) {
+        tau[driven[i]] = model->now.u[i];
+    }
+}
+
+static void rates_of_positions(const double *q, const double *v, double *dq)
+{
+    int i;
+    for (i = 0; i < NV; i++) {
+        if (q_of_v[i] >= 0) {
+            dq[q_of_v[i]] = v[i];
+        }
+    }
+    for (i = 0; i < FREE; i++) {
+        const double *x = q + free_bodies[i].quaternion, *w = v + free_bodies[i].twist;
+        double *dx = dq + free_bodies[i].quaternion;
+        dx[0] = 0.5 * (w[0] * x[3] + w[1] * x[2] - w[2] * x[1]);
+        dx[1] = 0.5 * (w[1] * x[3] + w[2] * x[0] - w[0] * x[2]);
+        dx[2] = 0.5 * (w[2] * x[3] + w[0] * x[1] - w[1] * x[0]);
+        dx[3] = -0.5 * (w[0] * x[0] + w[1] * x[1] + w[2] * x[2]);
+    }
+}
+
+static int refresh(Model *model)
+{
+    double q[NQ], tau[ROOM(EFFORTS)];
+    int i;
+    if (!model->stale) {
+        return 0;
+    }
+    for (i = 0; i < NQ; i++) {
+        q[i] = model->now.q[i];
+    }
+    normalize(q);
+    efforts(model, tau);
+    rates_of_positions(q, model->now.v, model->dq);
+    if (FORWARD_DYNAMICS(q, model->now.v, tau, PARAMETERS(model), model->dv, model->work) != 0) {
+        return 1;
+    }
+    if (OUTPUTS(q, model->now.v, PARAMETERS(model), model->y, model->work) != 0) {
+        return 1;
+    }
+    model->stale = 0;
+    return 0;
+}
+
+int model_get(Model *model, unsigned int reference, double *value)
+{
+    const State *now = &model->now;
+    if (reference >= AT_END) {
+        return 1;
+    }
+    if (reference == AT_TIME) {
+        *value = now->time;
+    } else if (reference < AT_Q) {
+        *value = now->u[reference - AT_U];
+    } else if (reference < AT_V) {
+        *value = now->q[reference - AT_Q];
+    } else if (reference < AT_DQ) {
+        *value = now->v[reference - AT_V];
+    } else if (reference >= AT_P && reference < AT_Y) {
+        *value = now->p[reference - AT_P];
+    } else if (refresh(model) != 0) {
+        return 1;
+    } else if (reference < AT_DV) {
+        *value = model->dq[reference - AT_DQ];
+    } else if (reference < AT_P) {
+        *value = model->dv[reference - AT_DV];
+    } else {
+        *value = model->y[reference - AT_Y];
+    }
+    return 0;
+}
+
+int model_set(Model *model, unsigned int reference, double value)
+{
+    State *now = &model->now;
+    model->stale = 1;
+    if (reference >= AT_U && reference < AT_Q) {
+        now->u[reference - AT_U] = value;
+    } else if (reference >= AT_Q && reference < AT_V) {
+        now->q[reference - AT_Q] = value;
+    } else if (reference >= AT_V && reference < AT_DQ) {
+        now->v[reference - AT_V] = value;
+    } else if (reference >= AT_P && reference < AT_Y) {
+        now->p[reference - AT_P] = value;
+    } else {
+        return 1;
+    }
+    return !isfinite(value);
+}
+
+int model_derivatives(Model *model, double *derivatives)
+{
+    int i;
+    if (refresh(model) != 0) {
+        return 1;
+    }
+    for (i = 0; i < NQ; i++) {
+        derivatives[i] = model->dq[i];
+    }
+    for (i = 0; i < NV; i++) {
+        derivatives[NQ + i] = model->dv[i];
+    }
+    return 0;
+}
+
+int model_advance(Model *model, double seconds)
+{
+    /* a share of a step that comes from rounding of times is none */
+    const double steps = ceil(seconds / STEP - 1e-6);
+    double tau[ROOM(EFFORTS)];
+    const double count = steps > 1.0 ? steps : 1.0, start = model->now.time;
+    double i;
+    efforts(model, tau);
+    normalize(model->now.q);
+    model->stale = 1;
+    for (i = 0.0; i < count; i += 1.0) {
+        if (TAKE_STEP(model->now.q, model->now.v, tau, PARAMETERS(model), seconds / count, model->work) != 0) {
+            return 1;
+        }
+        model->now.time = start + (i + 1.0) * (seconds / count);
+    }
+    model->now.time = start + seconds;
+    return 0;
+}

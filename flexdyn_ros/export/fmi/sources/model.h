@@ -1,0 +1,50 @@
+/* A robot as a model with states q and v, inputs u, parameters p and further outputs y; SI units.
+   robot.h, which is generated, says which robot: sizes, functions, start values. */
+#ifndef FLEXDYN_MODEL_H
+#define FLEXDYN_MODEL_H
+
+#include "robot.h"
+
+/* lengths of arrays, which C wants to be at least 1 */
+#define ROOM(n) ((n) > 0 ? (n) : 1)
+
+/* value references: time, then blocks of inputs, states, their derivatives, parameters, further outputs */
+enum {
+    AT_TIME = 0,
+    AT_U = 1,
+    AT_Q = AT_U + NU,
+    AT_V = AT_Q + NQ,
+    AT_DQ = AT_V + NV,
+    AT_DV = AT_DQ + NQ,
+    AT_P = AT_DV + NV,
+    AT_Y = AT_P + NP,
+    AT_END = AT_Y + NY
+};
+
+/* what a saved state keeps */
+typedef struct {
+    double time;
+    double u[ROOM(NU)], q[NQ], v[NV], p[ROOM(NP)];
+} State;
+
+typedef struct {
+    State now;
+    /* derivatives and further outputs of the state, if they are not stale */
+    double dq[NQ], dv[NV], y[ROOM(NY)];
+    int stale;
+    double work[ROOM(WORK)];
+} Model;
+
+/* the start values */
+void model_reset(Model *model);
+/* a value by its reference; not 0 if there is none, or the state has no finite answer */
+int model_get(Model *model, unsigned int reference, double *value);
+/* not 0 if a value cannot be set */
+int model_set(Model *model, unsigned int reference, double value);
+/* derivatives (NQ + NV) of the states; not 0 if they are not finite */
+int model_derivatives(Model *model, double *derivatives);
+/* move on by so many seconds, in steps of at most STEP; not 0 if the state is no longer finite: it is then the last
+   good one */
+int model_advance(Model *model, double seconds);
+
+#endif

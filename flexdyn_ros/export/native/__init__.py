@@ -1,0 +1,1 @@
+"""Robots compiled for this machine by its C compiler."""
