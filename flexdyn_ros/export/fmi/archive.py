@@ -20,6 +20,7 @@ from flexdyn_ros.export.fmi.variables import Variable, tips_of, variables_of
 from flexdyn_ros.export.native.compiler import Compiler, find_compiler
 from flexdyn_ros.export.tracing.equations import Equations
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 from flexdyn_ros.simulation.steps.workspace import free_bodies
 
 __all__ = ["fmu"]
@@ -69,7 +70,7 @@ def fmu(
     step : float
         Longest step of co-simulation [s]: a communication step is cut into equal ones.
     q0, v0 : (nq,), (nv,) arrays, optional
-        Start values; default: neutral, at rest.
+        Start values; default: neutral, at rest, or as the description drives it.
     frames : sequence of str, optional
         Default: the ends of the robot.
     method : {"auto", "semi_implicit_euler", "rk4", "rosenbrock"}
@@ -95,13 +96,9 @@ def fmu(
     for name in platforms:
         UnknownNameError.check("platform", name, PLATFORMS)
     names = tips_of(robot) if frames is None else tuple(frames)
-    q0 = robot.neutral() if q0 is None else q0
-    # refuses what is no state
-    q0, v0 = (
-        robot.integrate(q0, np.zeros(robot.nv), 0.0),
-        np.zeros(robot.nv) if v0 is None else np.asarray(v0),
-    )
-    robot.energy(q0, v0)
+    q_start, v_start = initial_motion(robot, drive_of(robot, None), 0.0)
+    q0, v0 = q_start if q0 is None else np.asarray(q0), v_start if v0 is None else np.asarray(v0)
+    robot.energy(q0, v0)  # refuses what is no state
     verbs = ["forward_dynamics", "energy", "step"]
     verbs += ["frames"] if names else []
     verbs += ["deflections"] if getattr(robot, "tips", ()) else []

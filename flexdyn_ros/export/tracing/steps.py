@@ -37,6 +37,12 @@ def step_functions(
     """
     UnknownNameError.check("method of an exported step", method, EXPORTED_METHODS)
     robot = equations.robot
+    drive = robot.description.drive
+    if drive is not None and drive.type == "profile":
+        raise UnsupportedError(
+            f"the step of robot {robot.name!r} cannot be exported: its drive follows a profile over time, and steps "
+            'know no time; expected <drive type="speed"> or none'
+        )
     if equations.motion.lag is not None:
         raise UnsupportedError(
             f"the step of robot {robot.name!r} cannot be exported: its pressures lag behind their commands, and the "

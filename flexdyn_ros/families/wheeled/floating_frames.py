@@ -46,7 +46,8 @@ class Rolling:
                 packed, self.tables, description.road, tree.model.nq, tree.model.nv
             )
             geometry = {name: getattr(entries, name) for name in _GEOMETRY}
-            self.entries: Any = SimpleNamespace(**vars(mobile.verbs), **geometry)
+            geometry["kernels"] = mobile.verbs.kernels._replace(frames=entries.kernels.frames)
+            self.entries: Any = SimpleNamespace(**{**vars(mobile.verbs), **geometry})
         else:
             from flexdyn_ros.families.wheeled.articulated import ArticulatedWheels
             from flexdyn_ros.families.wheeled.packed_wheels import PackedWheels
