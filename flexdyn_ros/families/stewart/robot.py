@@ -207,9 +207,7 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         return self.filled(kernels.momenta_many, rows, ("q", "v"), 10)
 
     def frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
-        frames = [self._frame(name) for name in names]
-        bodies = np.array([f.body for f in frames], dtype=np.int64)
-        placements = np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
+        bodies, placements = self.placements(names)
         data = {"q": rows.take("q")}
         explain_status(kernels.frames_many(self.address, data["q"], bodies, placements, poses), data)
 
@@ -283,6 +281,16 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         return found._replace(tau=self.robot.inverse_dynamics(found.q, still, still, wrenches))
 
     # ---- behind the verbs ----
+
+    def seeing(self, names: Iterable[Any]) -> PlatformFunctions:
+        """These functions: all frames are seen."""
+        return self
+
+    def placements(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Bodies (k,) and placements in them (k, 12) of frames."""
+        frames = [self._frame(name) for name in names]
+        bodies = np.array([f.body for f in frames], dtype=np.int64)
+        return bodies, np.array([f.placement.flat() for f in frames]).reshape(len(frames), 12)
 
     def _load(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
         """sum J^T w (count, 6) of wrenches at poses q (count, 7)."""

@@ -155,6 +155,10 @@ class ElasticTreeFunctions(DirectFunctions):
 
         return InterpretedKernels(inner.prepare, inverse, mass, inner.frames)
 
+    def seeing(self, names: Iterable[Any]) -> Any:
+        """The tree, or one like it for which `names` are frames too."""
+        return self.tree.seeing(names)
+
     @property
     def work_numbers(self) -> int:
         return self.tree.work_numbers
