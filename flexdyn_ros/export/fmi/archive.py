@@ -186,7 +186,9 @@ def _binary(texts: dict[str, str], name: str, fmi: str, platform: str) -> tuple[
         for file, text in texts.items():
             (Path(room) / file).write_text(text, encoding="utf-8")
         sources = [file for file in texts if file.endswith(".c")]
-        library = compiler.shared_library(Path(room), sources, f"{name}{folder[2]}", ("-O2",))
+        library = compiler.shared_library(
+            Path(room), sources, f"{name}{folder[2]}", ("-O2", "-fvisibility=hidden")
+        )
         return f"binaries/{folder[0 if fmi == '2.0' else 1]}/{name}{folder[2]}", library.read_bytes()
 
 

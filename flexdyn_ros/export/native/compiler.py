@@ -40,7 +40,7 @@ class Compiler:
         ExportError
             If the compiler fails; with what it said.
         """
-        shared = ["-std=c99", *flags, "-shared", "-fvisibility=hidden", "-s"]
+        shared = ["-std=c99", *flags, "-shared", "-s"]
         if not name.endswith(".dll"):
             shared.append("-fPIC")
         self._run(

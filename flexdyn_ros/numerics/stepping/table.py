@@ -143,7 +143,7 @@ def _overload_address_of(array):
     return lambda array: _address_of(array)
 
 
-_C_TYPES = {types.int64: ctypes.c_int64, types.float64: ctypes.c_double}
+_C_TYPES = {types.int32: ctypes.c_int32, types.int64: ctypes.c_int64, types.float64: ctypes.c_double}
 
 
 def _c_type(signature: str):
@@ -151,7 +151,7 @@ def _c_type(signature: str):
     return ctypes.CFUNCTYPE(_C_TYPES[result], *(_C_TYPES[x] for x in arguments))
 
 
-def _caller(signature: str):
+def caller(signature: str):
     """A function call(address, arguments) of kernels: calls the C function of that signature.
 
     Interpreted, it does the same through ctypes; where kernels see other memory than that at addresses, it
@@ -192,16 +192,16 @@ def _caller(signature: str):
     return call
 
 
-call_prepare = _caller(PREPARE_SIGNATURE)
-call_accelerate = _caller(ACCELERATE_SIGNATURE)
-call_losses = _caller(LOSSES_SIGNATURE)
-call_energies = _caller(ENERGIES_SIGNATURE)
-call_load = _caller(LOAD_SIGNATURE)
-call_observe = _caller(OBSERVE_SIGNATURE)
-call_exert = _caller(EXERT_SIGNATURE)
-call_actuate = _caller(ACTUATE_SIGNATURE)
-call_supply = _caller(SUPPLY_SIGNATURE)
-call_provide = _caller(PROVIDE_SIGNATURE)
+call_prepare = caller(PREPARE_SIGNATURE)
+call_accelerate = caller(ACCELERATE_SIGNATURE)
+call_losses = caller(LOSSES_SIGNATURE)
+call_energies = caller(ENERGIES_SIGNATURE)
+call_load = caller(LOAD_SIGNATURE)
+call_observe = caller(OBSERVE_SIGNATURE)
+call_exert = caller(EXERT_SIGNATURE)
+call_actuate = caller(ACTUATE_SIGNATURE)
+call_supply = caller(SUPPLY_SIGNATURE)
+call_provide = caller(PROVIDE_SIGNATURE)
 
 
 @kernel(forceinline=True)

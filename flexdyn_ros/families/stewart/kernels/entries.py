@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
+
 from flexdyn_ros.numerics.algebra.manifold import turn_quaternion
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
 from flexdyn_ros.numerics.verbs.derivatives import derivatives_entries
@@ -39,6 +42,8 @@ _POINTS = f"int64[::1], {_M}, {_T}"
 
 #: a system whose smallest pivot is below this part of the largest is looked at by its singular values
 SUSPICIOUS_PIVOT = 1e-3
+#: and one below this part has no answer, where nobody can look
+SINGULAR_PIVOT = 1e-12
 
 
 @kernel(forceinline=True)
@@ -358,11 +363,13 @@ def mass(address, work, q, M):
 
 @kernel
 def inverse(address, work, q, v, a, tau):
-    """tau of J^T tau = M a + h."""
+    """tau of J^T tau = M a + h; NaN where the Jacobian is singular."""
     data = carve_platform(work)
     for i in range(6):
         data.x[18 + i] = 0.0
-    drive_forces(open_platform(address), data, q, v, a, data.x[18:24], tau)
+    pivot = drive_forces(open_platform(address), data, q, v, a, data.x[18:24], tau)
+    for i in range(6):
+        tau[i] = select(less(SINGULAR_PIVOT, pivot), tau[i], np.nan)
 
 
 @kernel

@@ -1,0 +1,1 @@
+"""Kernels: what Python calls of a robot that the C compiler compiled."""

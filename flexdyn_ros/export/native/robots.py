@@ -1,0 +1,121 @@
+"""Robots whose dynamics the C compiler of this machine compiled."""
+
+from __future__ import annotations
+
+import ctypes
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import ExportError, FlexdynWarning
+from flexdyn_ros.export.c_code.package import program
+from flexdyn_ros.export.native.compiler import find_compiler
+from flexdyn_ros.export.native.kernels import entries as kernels
+from flexdyn_ros.export.native.library import library_of
+from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.functions import FamilyFunctions
+from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.verbs import Robot
+
+__all__ = ["specialized"]
+
+_VERBS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
+
+
+def specialized(robot: Robot) -> Robot:
+    """The same robot, whose inverse and forward dynamics and mass matrix are compiled for it alone.
+
+    The C compiler of this machine does it, once: the library lies in the user's cache. All verbs are there; with
+    wrenches or prescribed accelerations, and for whatever is not dynamics, they are those of the robot itself. Robots made from
+    it (`with_payload`, `with_parameters`) are ordinary ones.
+
+    Returns
+    -------
+    Robot
+        The robot itself, with a FlexdynWarning, if there is no compiler or it fails.
+
+    Raises
+    ------
+    UnsupportedError
+        If the equations of this robot cannot be written down.
+    """
+    if isinstance(robot.functions, NativeFunctions):
+        return robot
+    try:
+        return Robot(NativeFunctions(robot))  # type: ignore[arg-type]
+    except ExportError as error:
+        warnings.warn(f"robot {robot.name!r} is not specialized: {error}", FlexdynWarning, stacklevel=2)
+        return robot
+
+
+class NativeFunctions:
+    """The functions of a robot, the dynamics among them by a library of its own; see `FamilyFunctions`."""
+
+    entries = kernels.verbs
+    direct, by_mass_matrix = True, False
+
+    def __init__(self, general: Robot) -> None:
+        made = program(general, _VERBS)
+        texts = {f"{made.name}.h": made.header, f"{made.name}.c": made.source}
+        self.general, self._functions = general, general.functions
+        self._work_size = max(made.work, 1)
+        self._library = ctypes.CDLL(str(library_of(texts, find_compiler())))
+        self._own_work = np.zeros(self._work_size)
+        self._quaternions = np.array(
+            [i for i, name in enumerate(general.q_names) if name.endswith("/qx")], dtype=np.int64
+        )
+        functions = [
+            ctypes.cast(getattr(self._library, f"{made.name}_{verb}"), ctypes.c_void_p).value
+            for verb in _VERBS
+        ]
+        self._header = np.array(
+            [
+                *functions,
+                general.nq,
+                general.nv,
+                self._own_work.ctypes.data,
+                self._quaternions.size,
+                self._quaternions.ctypes.data,
+            ],
+            dtype=np.int64,
+        )
+        self.address = int(self._header.ctypes.data)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_functions":
+            raise AttributeError(name)
+        return getattr(self._functions, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NativeFunctions, (self.general,)
+
+    def inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+        if wrenches:
+            self._functions.inverse_dynamics_rows(rows, wrenches, tau)
+        else:
+            self._run("inverse_dynamics", rows, ("q", "v", "a"), tau)
+
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+        if wrenches:
+            self._functions.forward_dynamics_rows(rows, wrenches, a)
+        else:
+            self._run("forward_dynamics", rows, ("q", "v", "tau"), a)
+
+    def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
+        self._run("mass_matrix", rows, ("q",), M)
+
+    def _run(self, verb: str, rows: Rows, names: tuple[str, ...], result: np.ndarray) -> None:
+        data, entry = {name: rows.take(name) for name in names}, getattr(self.entries, f"{verb}_many")
+
+        def call(*arrays: np.ndarray) -> int:
+            return entry(self.address, np.empty(self._work_size), *arrays)
+
+        if run_in_slices(call, [*data.values(), result]):
+            # the general robot says what is wrong
+            wrenches = () if verb == "mass_matrix" else (None,)
+            getattr(self._functions, f"{verb}_rows")(rows, *wrenches, result)
+
+
+FamilyFunctions.register(NativeFunctions)
