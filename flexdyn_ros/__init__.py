@@ -6,7 +6,6 @@ from flexdyn_ros import errors
 from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
-    from flexdyn_ros import control, export, studies
     from flexdyn_ros.checking import Report, check
     from flexdyn_ros.expanding import Expanded, expand
     from flexdyn_ros.loading import load
@@ -22,15 +21,12 @@ __all__ = [
     "Trajectory",
     "check",
     "continuous",
-    "control",
     "errors",
     "expand",
-    "export",
     "load",
     "simulate",
-    "studies",
 ]
 
 __version__ = "0.2.0"
 
-__getattr__, __dir__ = lazily(__name__)
+__getattr__, __dir__ = lazily(__name__, packages=("control", "export", "studies"))

@@ -11,9 +11,12 @@ from typing import Any
 __all__ = ["lazily"]
 
 
-def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def lazily(
+    package: str, packages: tuple[str, ...] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a package whose names live in other modules: those that it imports under
-    `if TYPE_CHECKING`, with one `from MODULE import NAME` for each module; packages within it among them.
+    `if TYPE_CHECKING`, with one `from MODULE import NAME` for each module. packages: those within it that are
+    imported when they are asked for, too.
     """
     namespace = vars(sys.modules[package])
 
@@ -32,15 +35,14 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]
         return {name.name: str(node.module) for node in found for name in node.names}
 
     def __getattr__(name: str) -> Any:
+        if name in packages:
+            return import_module(f"{package}.{name}")
         if name.startswith("__") or name not in places():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        place = places()[name]
-        if place == package:
-            return import_module(f"{package}.{name}")
-        found = namespace[name] = getattr(import_module(place), name)
+        found = namespace[name] = getattr(import_module(places()[name]), name)
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*namespace, *places()})
+        return sorted({*namespace, *places(), *packages})
 
     return __getattr__, __dir__

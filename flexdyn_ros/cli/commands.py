@@ -14,7 +14,8 @@ __all__ = ["COMMANDS", "app"]
 
 #: each is a function of the module of its name
 COMMANDS = (
-    "check", "simulate", "expand", "view", "derive", "schema", "up", "call", "pub", "warm", "study", "compile",
+    "check", "simulate", "expand", "view", "derive", "schema", "up", "call", "pub", "warm", "study",
+    "compile",
 )  # fmt: skip
 
 

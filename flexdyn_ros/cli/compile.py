@@ -21,7 +21,7 @@ def _listed(text: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())
 
 
-def compile(  # noqa: A001 - the command's name
+def compile(
     robot: RobotName,
     target: Annotated[str, typer.Option("--target", metavar="c|fmu|native", help="what to make")],
     output: Annotated[
@@ -44,8 +44,8 @@ def compile(  # noqa: A001 - the command's name
     config: Config = None,
     settings: Settings = None,
 ) -> None:
-    """Write the equations of motion for another target: C99 source, an FMU for co-simulation and model exchange, or a
-    library for this machine in the cache."""
+    """Write the equations of motion for another target: C99 source, an FMU for co-simulation and model
+    exchange, or a library for this machine in the cache."""
     UnknownNameError.check("target", target, TARGETS)
     loaded = load_robot(robot, config, settings, False)
     from flexdyn_ros import export

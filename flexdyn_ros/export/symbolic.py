@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.errors import needs
 from flexdyn_ros.export.tracing.equations import Equations, Function
-from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, INPUT, RESULT
+from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, FUNCTIONS, INPUT, RESULT
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, step_functions
 from flexdyn_ros.robot.verbs import Robot
 
@@ -36,16 +36,17 @@ def casadi(
     parameters : sequence of str
         Names of `robot.parameters`, wildcards allowed: values of the last input, p.
     frames : sequence of str, optional
-        Whose positions (k, 3) and rotations (3, 3 k), side by side, the verb "frames" answers; all by default.
+        Whose positions (k, 3) and rotations (3, 3 k), side by side, the verb "frames" answers; all by
+        default.
     method : {"auto", "semi_implicit_euler", "rk4", "rosenbrock"}
         Of the step; "auto" is what `simulate` takes for steps of dt [s].
 
     Returns
     -------
     casadi.Function
-        Inputs q (nq), v (nv), a (nv) or tau (nu) as the verb takes them, then p; outputs tau, acceleration, M, h,
-        energy (kinetic, gravity, elastic), or positions and rotations. "step": inputs q, v, tau, dt [, p],
-        outputs q1, v1. Derivatives by q are by its numbers; quaternions are not normalised.
+        Inputs q (nq), v (nv), a (nv) or tau (nu) as the verb takes them, then p; outputs tau, acceleration,
+        M, h, energy (kinetic, gravity, elastic), or positions and rotations. "step": inputs q, v, tau, dt [,
+        p], outputs q1, v1. Derivatives by q are by its numbers; quaternions are not normalised.
 
     Raises
     ------
@@ -130,5 +131,5 @@ def _operations(ca: Any) -> dict[str, Callable[..., Any]]:
         "or": ca.logic_or,
         "not": ca.logic_not,
         "select": ca.if_else,
-        **{name: getattr(ca, name) for name in ("sqrt", "sin", "cos", "tan", "exp", "log", "tanh", "floor", "ceil", "fabs")},
+        **{name: getattr(ca, name) for name in FUNCTIONS},
     }  # fmt: skip

@@ -107,7 +107,8 @@ def _array(values: np.ndarray, scalar: str) -> str:
     return "{" + ", ".join(f"{x!r}{suffix}" for x in values.ravel().tolist()) + "}"
 
 
-_MAIN = """/* Tries the functions of {name}.c: prints by how much they differ from what the library in Python answered. */
+_MAIN = """/* Tries the functions of {name}.c: prints by how much they differ from what the library in Python
+   answered. */
 #include "{name}.h"
 
 #include <math.h>
@@ -145,7 +146,10 @@ def readme(robot: Robot, made: Program, scalar: str, parameters: Sequence[str]) 
     )
     step = ""
     if made.method:
-        step = f"\n`{made.name}_step` is the step `{made.method}` of `flexdyn_ros.simulate`, without position limits.\n"
+        step = (
+            f"\n`{made.name}_step` is the step `{made.method}` of `flexdyn_ros.simulate`, "
+            "without position limits.\n"
+        )
     chosen = ""
     if parameters:
         chosen = (
@@ -167,9 +171,10 @@ several threads may call it, each with its own `work` ({work} numbers of type `{
 |---|---|
 {functions}
 
-All functions return 0, or 1 if a result is not finite. Units are SI; sizes are {sizes}; the order of coordinates and
-efforts is that of `{name}_q_names`, `{name}_v_names` and `{name}_tau_names`. Quaternions (x, y, z, w) in `q` must have
-unit length: nothing checks that. Efforts on coordinates whose motion is prescribed are ignored.
+All functions return 0, or 1 if a result is not finite. Units are SI; sizes are {sizes}; the order of
+coordinates and efforts is that of `{name}_q_names`, `{name}_v_names` and `{name}_tau_names`. Quaternions (x,
+y, z, w) in `q` must have unit length: nothing checks that. Efforts on coordinates whose motion is prescribed
+are ignored.
 {step}{parameters}
 Try it: the program prints by how much the results differ from those of the library in Python.
 

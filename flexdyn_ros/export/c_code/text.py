@@ -1,7 +1,7 @@
 """C text of functions that are given as graphs.
 
-Every node becomes a constant, or a part of the one expression that uses it. Long functions are cut into pieces that
-compilers are quick with; what goes from one to another lies in the work memory.
+Every node becomes a constant, or a part of the one expression that uses it. Long functions are cut into
+pieces that compilers are quick with; what goes from one to another lies in the work memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _CONDITIONS = frozenset({"lt", "le", "eq", "and", "or", "not"})
 class Text(NamedTuple):
     """C functions.
 
-    pieces: their definitions; calls: statements that call them one after the other; work: numbers of work memory.
+    pieces: their definitions; calls: statements that call them one after the other; work: numbers of work
+    memory.
     """
 
     pieces: list[str]
@@ -88,7 +89,7 @@ class _Writer:
         return places
 
     def _share(self) -> None:
-        """Decide which nodes get statements of their own, in which pieces, and what lies in the work memory."""
+        """Decide which nodes get statements of their own, in which pieces, and what the work memory holds."""
         graph = self.graph
         users: dict[int, list[int]] = {}
         for i in self._order:

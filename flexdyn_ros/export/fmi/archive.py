@@ -56,8 +56,8 @@ def fmu(
     """Write a robot as an FMU for Simulink, OpenModelica, AMESim and others.
 
     Inputs are the actuators by their names [N m, N], held over a communication step; outputs are positions
-    `q.NAME`, velocities `v.NAME`, poses of frames (`FRAME.x`, `FRAME.R[1,1]` ...), deflections of flexible links
-    (`LINK.deflection.y`) and energies. Positions and velocities can be set before the start.
+    `q.NAME`, velocities `v.NAME`, poses of frames (`FRAME.x`, `FRAME.R[1,1]` ...), deflections of flexible
+    links (`LINK.deflection.y`) and energies. Positions and velocities can be set before the start.
 
     Parameters
     ----------
@@ -127,8 +127,8 @@ def _robot_header(robot: Robot, made: Program, variables: Sequence[Variable], st
     bodies = free_bodies(robot)
     driven = [robot.effort_names.index(name) for name in robot.actuators]
     sizes = {
-        "NU": len(blocks["u"]), "NQ": robot.nq, "NV": robot.nv, "NP": len(blocks["p"]), "NY": len(blocks["y"]),
-        "EFFORTS": robot.nu, "FREE": len(bodies), "WORK": max(made.work, 1),
+        "NU": len(blocks["u"]), "NQ": robot.nq, "NV": robot.nv, "NP": len(blocks["p"]),
+        "NY": len(blocks["y"]), "EFFORTS": robot.nu, "FREE": len(bodies), "WORK": max(made.work, 1),
     }  # fmt: skip
     start = ", ".join(f"{{{', '.join(repr(x) for x in values[key])}}}" for key in ("u", "q", "v", "p"))
     parameters = "(model)->now.p" if blocks["p"] else "NULL"
@@ -186,10 +186,9 @@ def _binary(texts: dict[str, str], name: str, fmi: str, platform: str) -> tuple[
         for file, text in texts.items():
             (Path(room) / file).write_text(text, encoding="utf-8")
         sources = [file for file in texts if file.endswith(".c")]
-        library = compiler.shared_library(
-            Path(room), sources, f"{name}{folder[2]}", ("-O2", "-fvisibility=hidden")
-        )
-        return f"binaries/{folder[0 if fmi == '2.0' else 1]}/{name}{folder[2]}", library.read_bytes()
+        file, flags = f"{name}{folder[2]}", ("-O2", "-fvisibility=hidden")
+        library = compiler.shared_library(Path(room), sources, file, flags)
+        return f"binaries/{folder[0 if fmi == '2.0' else 1]}/{file}", library.read_bytes()
 
 
 def _write(path: Path, contents: dict[str, bytes]) -> Path:

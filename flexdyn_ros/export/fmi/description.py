@@ -97,7 +97,7 @@ def _second(
     _units(root, variables)
     _experiment(root, step)
     listed = ET.SubElement(root, "ModelVariables")
-    # the independent variable is not listed: index in the list and value reference are the same, counted from 1
+    # time is not listed: index in the list, from 1, and value reference are the same
     for reference, x in enumerate(variables):
         if x.block == "time":
             continue

@@ -31,8 +31,8 @@ UNITS: dict[str, dict[str, int]] = {
 class Variable(NamedTuple):
     """A variable.
 
-    block: "time", "u", "q", "v", "dq", "dv", "p" or "y". unit: "" where there is none. start: None where it is
-    computed. derivative_of: value reference of the state that it is the derivative of, or None.
+    block: "time", "u", "q", "v", "dq", "dv", "p" or "y". unit: "" where there is none. start: None where it
+    is computed. derivative_of: value reference of the state that it is the derivative of, or None.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Variable(NamedTuple):
 
 
 def tips_of(robot: Robot) -> tuple[str, ...]:
-    """Frames at the ends of the robot: links that carry no other, at their tips; the platform of a platform."""
+    """Frames at the ends of the robot: links that carry no other, at their tips; of a platform itself."""
     description = robot.description
     if description.platform is not None:
         return (robot.frame_names[1],)

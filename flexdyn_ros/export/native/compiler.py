@@ -75,6 +75,6 @@ def find_compiler() -> Compiler:
         if shutil.which(command[0]):
             return Compiler(command)
     raise ExportError(
-        f"no C compiler: {' '.join(wanted) or 'cc, gcc, clang'} not found; expected one on PATH (Debian: apt install gcc), "
-        "or its command in the environment variable CC"
+        f"no C compiler: {' '.join(wanted) or 'cc, gcc, clang'} not found; expected one on PATH "
+        "(Debian: apt install gcc), or its command in the environment variable CC"
     )

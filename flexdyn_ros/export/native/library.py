@@ -21,8 +21,8 @@ FLAGS = ("-O2", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-
 def library_of(texts: dict[str, str], compiler: Compiler, flags: tuple[str, ...] = FLAGS) -> Path:
     """A library of C files {name: text}, compiled unless the cache has it.
 
-    It is found again by the files, the compiler, its version and flags, and the version of this package; several
-    processes may make the same one at a time.
+    It is found again by the files, the compiler, its version and flags, and the version of this package;
+    several processes may make the same one at a time.
 
     Raises
     ------

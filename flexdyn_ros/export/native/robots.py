@@ -27,9 +27,9 @@ _VERBS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 def specialized(robot: Robot) -> Robot:
     """The same robot, whose inverse and forward dynamics and mass matrix are compiled for it alone.
 
-    The C compiler of this machine does it, once: the library lies in the user's cache. All verbs are there; with
-    wrenches or prescribed accelerations, and for whatever is not dynamics, they are those of the robot itself. Robots made from
-    it (`with_payload`, `with_parameters`) are ordinary ones.
+    The C compiler of this machine does it, once: the library lies in the user's cache. All verbs are there;
+    with wrenches or prescribed accelerations, and for whatever is not dynamics, they are those of the robot
+    itself. Robots made from it (`with_payload`, `with_parameters`) are ordinary ones.
 
     Returns
     -------

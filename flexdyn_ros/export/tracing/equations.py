@@ -13,7 +13,7 @@ from flexdyn_ros.export.tracing.graph import Graph, objects
 from flexdyn_ros.export.tracing.interpreting import Memory
 from flexdyn_ros.export.tracing.parameters import Parameters
 from flexdyn_ros.numerics.stepping import table as at
-from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
+from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels, InterpretedKernels
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 
@@ -132,12 +132,12 @@ class Equations:
         return motion
 
     @property
-    def kernels(self) -> FamilyKernels:
+    def kernels(self) -> FamilyKernels | InterpretedKernels:
         """Kernels of the verbs."""
         kernels = self.robot.functions.kernels
         if kernels is None:
             raise UnsupportedError(
-                f"formulation.method {self.robot.description.formulation.method!r} has no kernels of its own for it"
+                f"formulation.method {self.robot.description.formulation.method!r} has no kernels for it"
             )
         return kernels
 
@@ -164,7 +164,8 @@ class Equations:
         return np.array([q[tip.q] @ tip.displacement.astype(object) for tip in tips], dtype=object)
 
     def _frames(self, memory: Memory, q: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
-        seeing = self.robot.functions.seeing(names)
+        seeing: Any = self.robot.functions
+        seeing = seeing.seeing(names)
         bodies, placements = seeing.placements(tuple(names))
         poses = objects([0.0] * (16 * len(names))).reshape(len(names), 4, 4)
         work = memory.room(np.zeros(seeing.work_numbers))

@@ -1,8 +1,8 @@
 """Expressions as a graph: numbers that note what is done with them.
 
-Kernels are functions of numbers of any type (numerics/numbers). On `Number` they leave a `Graph`: one node for each
-operation, equal ones only once, with what is known beforehand computed beforehand. A result that does not
-depend on the inputs is an ordinary float.
+Kernels are functions of numbers of any type (numerics/numbers). On `Number` they leave a `Graph`: one node
+for each operation, equal ones only once, with what is known beforehand computed beforehand. A result that
+does not depend on the inputs is an ordinary float.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class Graph:
     Attributes
     ----------
     nodes : list of tuple
-        (operation, arguments ...): indices of nodes; the value of a constant; name and place of an input; name and
-        arguments of a call; call and place of a result.
+        (operation, arguments ...): indices of nodes; the value of a constant; name and place of an input;
+        name and arguments of a call; call and place of a result.
     """
 
     def __init__(self) -> None:
@@ -222,7 +222,7 @@ class Number:
     __truediv__, __rtruediv__ = _operator("div")
     __lt__, __gt__ = _operator("lt")
     __le__, __ge__ = _operator("le")
-    __eq__, _ = _operator("eq")  # type: ignore[assignment]
+    __eq__, _ = _operator("eq")
     __and__, __rand__ = _operator("and")
     __or__, __ror__ = _operator("or")
     __hash__ = object.__hash__

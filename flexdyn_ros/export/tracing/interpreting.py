@@ -1,8 +1,8 @@
 """Kernels interpreted on numbers of another type: their float memory as arrays of objects.
 
 Kernels reach models, work memory and each other through addresses (numerics/compiling/memory.py,
-numerics/stepping/table.py). While a `Memory` is in use, what lies at an address is an array of Python objects: a
-copy of the floats that are there, or what was put in their place.
+numerics/stepping/table.py). While a `Memory` is in use, what lies at an address is an array of Python
+objects: a copy of the floats that are there, or what was put in their place.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ class Memory:
     Attributes
     ----------
     read : list of tuple (address, n)
-        Float memory that was copied because nothing was put in its place, in the order in which it was asked for.
+        Float memory that was copied because nothing was put in its place, in the order in which it was asked
+        for.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Parameters of a robot as inputs of exported functions.
 
-The numbers that kernels read depend on each of `robot.parameters` along a straight line, so that their values at
-two places give the line; at a third it is checked.
+The numbers that kernels read depend on each of `robot.parameters` along a straight line, so that their values
+at two places give the line; at a third it is checked.
 """
 
 from __future__ import annotations

@@ -40,13 +40,13 @@ def step_functions(
     drive = robot.description.drive
     if drive is not None and drive.type == "profile":
         raise UnsupportedError(
-            f"the step of robot {robot.name!r} cannot be exported: its drive follows a profile over time, and steps "
-            'know no time; expected <drive type="speed"> or none'
+            f"the step of robot {robot.name!r} cannot be exported: its drive follows a profile over time, "
+            'and steps know no time; expected <drive type="speed"> or none'
         )
     if equations.motion.lag is not None:
         raise UnsupportedError(
-            f"the step of robot {robot.name!r} cannot be exported: its pressures lag behind their commands, and the "
-            "step has no place for their state; expected <pressure> without time_constant"
+            f"the step of robot {robot.name!r} cannot be exported: its pressures lag behind their commands, "
+            "and the step has no place for their state; expected <pressure> without time_constant"
         )
     chosen = Stepper(robot, dt, method=method).method
     step = _Step(equations, chosen)

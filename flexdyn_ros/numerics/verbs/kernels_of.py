@@ -62,7 +62,7 @@ class FamilyKernels(NamedTuple):
 
 
 class InterpretedKernels(NamedTuple):
-    """The kernels of the verbs as an exporter interprets them, from a family without `FamilyKernels`; see there."""
+    """The kernels of the verbs as an exporter interprets them; see `FamilyKernels`."""
 
     prepare: Callable
     inverse: Callable
