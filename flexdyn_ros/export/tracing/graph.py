@@ -116,10 +116,28 @@ class Graph:
         simple = _simplified(operation, a, b)
         if simple is not None:
             return simple
+        if operation in ("add", "sub"):
+            operation, a, b = self._without_signs(operation, a, b)
         i, j = self.index(a), self.index(b)
         if operation in COMMUTATIVE and i > j:
             i, j = j, i
         return self.number((operation, i, j))
+
+    def _without_signs(self, operation: str, a: Any, b: Any) -> tuple[str, Any, Any]:
+        """A sum or difference of numbers whose signs are part of it."""
+        positive = self._opposite(b)
+        if positive is not None:
+            return ("sub" if operation == "add" else "add"), a, positive
+        positive = self._opposite(a)
+        if operation == "add" and positive is not None:
+            return "sub", b, positive
+        return operation, a, b
+
+    def _opposite(self, x: Any) -> Number | None:
+        """-x, where x is an opposite."""
+        if isinstance(x, Number) and self.nodes[x.index][0] == "neg":
+            return Number(self, self.nodes[x.index][1])
+        return None
 
     def needed(self, results: Sequence[int]) -> list[int]:
         """Indices of all nodes that the results need, in order."""
