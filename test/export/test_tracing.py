@@ -29,7 +29,10 @@ def check(robot, seed=0):
     energy = evaluated(traced.function("energy"), q=q, v=v)
     assert energy == pytest.approx(tuple(robot.energy(q, v)), rel=1e-12, abs=1e-12)
     b = robot.forward_dynamics(q, v, tau)
-    assert residual(robot, q, v, tau, evaluated(traced.function("forward_dynamics"), q=q, v=v, tau=tau), b) <= 1e-12
+    assert (
+        residual(robot, q, v, tau, evaluated(traced.function("forward_dynamics"), q=q, v=v, tau=tau), b)
+        <= 1e-12
+    )
     names = robot.frame_names[-2:]
     positions, rotations = evaluated(traced.function("frames", names), q=q)
     poses = robot.frames(q, names)
@@ -58,6 +61,13 @@ def test_two_hundred_random_robots_of_every_family(family):
 @pytest.mark.parametrize("stiffening", ["none", "full"])
 def test_stiffening(stiffening):
     check(flexdyn_ros.load("canadarm2", options={"formulation.stiffening": stiffening}))
+
+
+@pytest.mark.parametrize(
+    "option", [{"formulation.mass_model": "lumped2"}, {"formulation.kinematics": "modal"}]
+)
+def test_models_of_soft_arms(option):
+    check(flexdyn_ros.load("soft_arm_3", options=option))
 
 
 def test_branched_flexible_tree_on_a_floating_base():

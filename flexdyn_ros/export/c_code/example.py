@@ -22,7 +22,7 @@ _MEANING = {
     "energy": "kinetic, gravity and elastic energy (3)",
     "frames": "`positions` (k, 3) and `rotations` (k, 3, 3) of the frames in the world, row by row",
     "deflections": "`deflections` (k, 3) of the tips of flexible links, each in the link's own axes",
-    "step": "moves `q` and `v` on by `dt` under efforts `tau`, which are clipped to their limits",
+    "step": "moves `q` and `v` on by `dt` under efforts `tau`",
 }
 
 
@@ -37,7 +37,7 @@ def sample(robot: Robot) -> dict[str, np.ndarray]:
     return {"q": robot.functions.random(rng), "v": v, "a": a, "tau": tau}
 
 
-def _answers(robot: Robot, made: Program, names: Sequence[str]) -> dict[str, list[np.ndarray]]:
+def _answers(robot: Robot, made: Program) -> dict[str, list[np.ndarray]]:
     """What the library answers for the sample, in the order of the C functions' results."""
     at = sample(robot)
     found: dict[str, list[np.ndarray]] = {}
@@ -47,7 +47,7 @@ def _answers(robot: Robot, made: Program, names: Sequence[str]) -> dict[str, lis
             stepper.advance(1, at["tau"])
             found[verb] = [stepper.q.copy(), stepper.v.copy()]
         elif verb == "frames":
-            poses = robot.frames(at["q"], names)
+            poses = robot.frames(at["q"], made.frames)
             found[verb] = [poses[:, :3, 3], poses[:, :3, :3]]
         elif verb == "deflections":
             found[verb] = [np.array([at["q"][tip.q] @ tip.displacement for tip in robot.tips])]
@@ -60,12 +60,13 @@ def _answers(robot: Robot, made: Program, names: Sequence[str]) -> dict[str, lis
     return found
 
 
-def example(robot: Robot, made: Program, scalar: str, names: Sequence[str]) -> str:
+def example(robot: Robot, made: Program, scalar: str) -> str:
     """A program that compares every function with what the library answered; exit status 0 if all agree."""
     tolerance = "1e-9" if scalar == "double" else "1e-3"
-    at, answers = sample(robot), _answers(robot, made, names)
+    at, answers = sample(robot), _answers(robot, made)
     upper, lines = made.name.upper(), []
-    for key in ("q", "v", "a", "tau"):
+    used = {key for function in made.functions.values() for key, _ in function.inputs}
+    for key in sorted(used & at.keys()):
         lines.append(f"static const {scalar} {key}_0[] = {_array(at[key], scalar)};")
     body = [f"    static {scalar} work[{upper}_WORK];", "    int failed = 0;"]
     for verb, function in made.functions.items():
@@ -148,7 +149,7 @@ def readme(robot: Robot, made: Program, scalar: str, parameters: Sequence[str]) 
     if made.method:
         step = (
             f"\n`{made.name}_step` is the step `{made.method}` of `flexdyn_ros.simulate`, "
-            "without position limits.\n"
+            "without limits of efforts and positions.\n"
         )
     chosen = ""
     if parameters:

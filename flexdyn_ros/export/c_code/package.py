@@ -29,7 +29,7 @@ class Program(NamedTuple):
     """C source of a robot's functions.
 
     name: prefix of all names; header, source: texts; functions: by their verbs; method: that of the step;
-    work: numbers of work memory.
+    work: numbers of work memory; frames: those that the function frames answers.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Program(NamedTuple):
     functions: dict[str, Function]
     method: str
     work: int
+    frames: tuple[str, ...]
 
 
 def c(
@@ -87,7 +88,7 @@ def c(
         f"{made.name}.h": made.header,
         f"{made.name}.c": made.source,
         "README.md": readme(robot, made, scalar, parameters),
-        "main.c": example(robot, made, scalar, parameters),
+        "main.c": example(robot, made, scalar),
     }
     return write_all(Path(folder), files)
 
@@ -134,7 +135,7 @@ def program(
         ]
     )
     header = _header(equations, name, scalar, functions, names, work)
-    return Program(name, header, source, functions, chosen, work)
+    return Program(name, header, source, functions, chosen, work, tuple(names))
 
 
 def _with_inner(found: Sequence[Function], name: str, scalar: str) -> Text:

@@ -28,8 +28,7 @@ def step_functions(
 ) -> tuple[str, tuple[Function, ...]]:
     """The method, and functions of which the last is the step: inputs q, v, tau, dt, outputs q1 and v1.
 
-    Efforts are held within their limits; position limits do nothing, as in `simulate` by default. Energies
-    are not accounted for.
+    Limits of efforts and positions do nothing, as in `simulate` by default. Energies are not accounted for.
 
     Raises
     ------
@@ -73,9 +72,7 @@ class _Step:
         p = equations.parameters.put(graph, memory)
         fields = self._fields(workspace)
         fields["q"][:], fields["v"][:] = inputs["q"], inputs["v"]
-        fields["tau"][:] = [
-            _within(x, limit) for x, limit in zip(inputs["tau"], self._motion.effort_limit, strict=True)
-        ]
+        fields["tau"][:] = inputs["tau"]
         self._replace_functions()
         with memory.in_use():
             find_step(workspace.address, 0.0, h)
@@ -141,9 +138,3 @@ class _Step:
                 given["given"],
             )
         return function_of(name, graph, (("x", x.size), *p), {"a": a})
-
-
-def _within(x: Number, limit: float) -> Any:
-    """x, within limits of that size."""
-    upper = (limit < x).select(limit, x) if np.isfinite(limit) else x
-    return (upper < -limit).select(-limit, upper) if np.isfinite(limit) else x

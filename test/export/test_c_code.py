@@ -1,0 +1,189 @@
+"""C source: strict C99, the library's numbers, steps, float, parameters, files all or none."""
+
+import os
+import re
+
+import numpy as np
+import pytest
+from exported import COMPILERS, at_random, compiled, residual, run_example
+
+import flexdyn_ros
+from flexdyn_ros import export
+from flexdyn_ros.errors import ExportError, UnknownNameError, UnsupportedError
+from flexdyn_ros.simulation.steps.stepper import Stepper
+
+SHIPPED = (
+    "canadarm2", "canadarm2_7", "flexible_two_link", "kane_beam", "mobile_arm", "mobile_arm_spatial",
+    "seven_joint_arm", "soft_arm", "soft_arm_3", "stewart_1t", "two_link",
+)  # fmt: skip
+ALL = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "energy", "frames", "step")
+
+pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("name", ["flexible_two_link", "stewart_1t", "soft_arm", "mobile_arm"])
+def test_the_example_prints_pythons_numbers(name, compiler, tmp_path):
+    robot = flexdyn_ros.load(name)
+    files = export.c(robot, tmp_path, ALL, frames=robot.frame_names[:3])
+    assert [file.name for file in files] == [f"{name}.h", f"{name}.c", "README.md", "main.c"]
+    done = run_example(tmp_path, compiler=compiler)
+    assert done.returncode == 0, done.stdout
+    assert "step: v1" in done.stdout
+
+
+def states(robot, name, count, tmp_path):
+    """Compare every verb of a C library at random states."""
+    export.c(robot, tmp_path, ALL)
+    arm, nv = compiled(tmp_path, name), robot.nv
+    for seed in range(count):
+        q, v, a, tau = at_random(robot, seed)
+        expected = robot.inverse_dynamics(q, v, a)
+        found = arm.call("inverse_dynamics", q, v, a, sizes=[robot.nu])
+        assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
+        M = arm.call("mass_matrix", q, sizes=[nv * nv]).reshape(nv, nv)
+        assert np.abs(M - robot.mass_matrix(q)).max() <= 1e-12 * np.abs(M).max()
+        expected = robot.energy(q, v)
+        energy = arm.call("energy", q, v, sizes=[3])
+        assert np.abs(energy - expected).max() <= 1e-12 * np.abs(expected).max()
+        expected = robot.forward_dynamics(q, v, tau)
+        found = arm.call("forward_dynamics", q, v, tau, sizes=[nv])
+        assert residual(robot, q, v, tau, found, expected) <= 1e-12
+    return arm
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_thousand_states_of_every_shipped_robot(name, tmp_path):
+    states(flexdyn_ros.load(name), name, 1000, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["seven_joint_arm", "mobile_arm", "soft_arm"])
+def test_steps_are_those_of_simulate(name, tmp_path):
+    robot = flexdyn_ros.load(name)
+    export.c(robot, tmp_path, ["step"])
+    arm = compiled(tmp_path, name)
+    q, v, _, tau = at_random(robot)
+    stepper = Stepper(robot, 1e-3, q0=q, v0=v)
+    assert stepper.advance(200, tau) == 0
+    for _ in range(200):
+        q, v = arm.step(q, v, tau, 1e-3)
+    assert np.abs(q - stepper.q).max() <= 1e-9
+    assert np.abs(v - stepper.v).max() <= 1e-9 * max(1.0, np.abs(v).max())
+
+
+def test_quaternions_of_free_bodies_turn_as_in_simulate(tmp_path):
+    from random_robots import random_robot
+
+    robot = flexdyn_ros.load(random_robot("rigid", 2))
+    assert any(name.endswith("/qx") for name in robot.q_names)
+    export.c(robot, tmp_path, ["step"])
+    arm = compiled(tmp_path, next(tmp_path.glob("*.h")).stem)
+    q, v, _, tau = at_random(robot)
+    stepper = Stepper(robot, 1e-3, q0=q, v0=v)
+    stepper.advance(50, tau)
+    for _ in range(50):
+        q, v = arm.step(q, v, tau, 1e-3)
+    assert np.abs(q - stepper.q).max() <= 1e-10
+
+
+def test_float_computes_the_same_to_its_digits(tmp_path):
+    robot = flexdyn_ros.load("seven_joint_arm")
+    export.c(robot, tmp_path, scalar="float")
+    source = (tmp_path / "seven_joint_arm.c").read_text()
+    assert "double" not in source
+    assert not re.search(r"\b\d+\.\d+(e[-+]?\d+)?(?![\dfe])", source)
+    arm = compiled(tmp_path, "seven_joint_arm", dtype=np.float32)
+    for seed in range(20):
+        q, v, a, tau = at_random(robot, seed)
+        expected = robot.inverse_dynamics(q, v, a)
+        found = arm.call("inverse_dynamics", q, v, a, sizes=[7])
+        assert np.abs(found - expected).max() <= 1e-4 * np.abs(expected).max()
+        expected = robot.forward_dynamics(q, v, tau)
+        found = arm.call("forward_dynamics", q, v, tau, sizes=[7]).astype(float)
+        assert residual(robot, q, v, tau, found, expected) <= 1e-4
+
+
+def test_parameters_are_an_argument(tmp_path):
+    robot = flexdyn_ros.load("two_link")
+    export.c(robot, tmp_path, ["inverse_dynamics", "step"], parameters=["*/mass"])
+    arm = compiled(tmp_path, "two_link")
+    names = [p.name for p in robot.parameters if p.name.endswith("/mass")]
+    q, v, a, _ = at_random(robot)
+    assert arm.call("inverse_dynamics", q, v, a, sizes=[2]) == pytest.approx(robot.inverse_dynamics(q, v, a))
+    changed = robot.with_parameters(dict.fromkeys(names, 3.0))
+    found = arm.call("inverse_dynamics", q, v, a, p=np.full(len(names), 3.0), sizes=[2])
+    assert found == pytest.approx(changed.inverse_dynamics(q, v, a), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["flexible_two_link", "soft_arm"])
+def test_no_undefined_behaviour(name, tmp_path):
+    export.c(flexdyn_ros.load(name), tmp_path)
+    done = run_example(tmp_path, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_equal_robots_give_equal_bytes(tmp_path):
+    texts = []
+    for k in range(2):
+        files = export.c(flexdyn_ros.load("mobile_arm"), tmp_path / str(k))
+        texts.append([file.read_bytes() for file in files])
+        assert str(tmp_path).encode() not in b"".join(texts[-1])
+    assert texts[0] == texts[1]
+
+
+def test_the_source_allocates_nothing_and_includes_math_only(tmp_path):
+    export.c(flexdyn_ros.load("canadarm2"), tmp_path)
+    source = (tmp_path / "canadarm2.c").read_text()
+    assert set(re.findall(r"#include [<\"]([^>\"]+)", source)) == {"canadarm2.h", "math.h", "stddef.h"}
+    assert "alloc" not in source
+    # static is said of functions only
+    assert all("(" in line for line in source.splitlines() if line.startswith("static"))
+
+
+def test_what_is_not_finite_is_told(tmp_path):
+    robot = flexdyn_ros.load("two_link")
+    export.c(robot, tmp_path)
+    arm = compiled(tmp_path, "two_link")
+    with pytest.raises(AssertionError, match="forward_dynamics"):
+        arm.call("forward_dynamics", [np.nan, 0.0], [0.0, 0.0], [0.0, 0.0], sizes=[2])
+
+
+# ---- refusals ----
+
+
+def test_unknown_verbs_scalars_and_methods_are_refused(tmp_path):
+    robot = flexdyn_ros.load("two_link")
+    with pytest.raises(UnknownNameError, match="verb"):
+        export.c(robot, tmp_path, ["jump"])
+    with pytest.raises(UnknownNameError, match="scalar"):
+        export.c(robot, tmp_path, scalar="half")
+    with pytest.raises(UnknownNameError, match="method"):
+        export.c(robot, tmp_path, method="bdf")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_to(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(ExportError, match="cannot be written"):
+        export.c(flexdyn_ros.load("two_link"), tmp_path)
+
+
+def test_a_file_in_place_of_a_folder(tmp_path):
+    (tmp_path / "there").write_text("mine")
+    with pytest.raises(ExportError, match="cannot be written"):
+        export.c(flexdyn_ros.load("two_link"), tmp_path / "there")
+    assert (tmp_path / "there").read_text() == "mine"
+
+
+def test_steps_that_need_more_than_a_state_are_refused(tmp_path):
+    profile = {"drive.type": "profile", "drive.points": "0 0 1 0.3 2 1", "drive.speed": None}
+    with pytest.raises(UnsupportedError, match="profile"):
+        export.c(flexdyn_ros.load("mobile_arm", options=profile), tmp_path, ["step"])
+    lagging = '<pressure area="1e-4" time_constant="0.02"/>'
+    text = flexdyn_ros.load("soft_arm_3").description.text
+    soft = flexdyn_ros.load(text.replace('preset="bai2022"/>', f'preset="bai2022">{lagging}</section>'))
+    with pytest.raises(UnsupportedError, match="lag"):
+        export.c(soft, tmp_path, ["step"])
+    assert not list(tmp_path.iterdir())

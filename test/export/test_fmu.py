@@ -1,0 +1,202 @@
+"""FMUs of all families: valid, and the motion of `simulate`; by fmpy."""
+
+import zipfile
+
+import numpy as np
+import pytest
+from exported import COMPILERS, at_random
+
+import flexdyn_ros
+from flexdyn_ros import export
+from flexdyn_ros.errors import ExportError, StateError, UnknownNameError
+
+fmpy = pytest.importorskip("fmpy")
+
+from fmpy.validation import validate_fmu  # noqa: E402
+
+FAMILIES = ("two_link", "flexible_two_link", "mobile_arm", "soft_arm", "stewart_1t")
+VERSIONS = ("2.0", "3.0")
+
+pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+
+
+def start(robot):
+    """A start in the midst of motion, and constant efforts that keep it near."""
+    q, v, a, _ = at_random(robot)
+    if any(c.prescribed for c in robot.coordinates):
+        return None, None, np.zeros(robot.nu)
+    efforts = robot.inverse_dynamics(q, 0.0 * v, 0.0 * a) if robot.kind == "platform" else np.zeros(robot.nu)
+    return q, 0.1 * v, efforts
+
+
+def run(path, robot, tau, kind, interval, stop, **options):
+    """Positions (n, nq) over time."""
+    names = [f"q.{name}" for name in robot.q_names]
+    inputs = dict(zip(robot.effort_names, tau, strict=True))
+    given = {name: inputs[name] for name in robot.actuators}
+    found = fmpy.simulate_fmu(
+        str(path),
+        stop_time=stop,
+        output_interval=interval,
+        fmi_type=kind,
+        output=names,
+        start_values=given,
+        **options,
+    )
+    return np.array([[row[name] for name in names] for row in found])
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_co_simulation_is_the_fixed_step_of_simulate(name, fmi, tmp_path):
+    robot = flexdyn_ros.load(name)
+    q0, v0, tau = start(robot)
+    path = export.fmu(robot, tmp_path / f"{name}.fmu", fmi=fmi, q0=q0, v0=v0)
+    assert validate_fmu(str(path)) == []
+    method = {"stewart_1t": "rk4"}.get(name)
+    options = {} if method is None else {"method": method}
+    expected = flexdyn_ros.simulate(robot, 0.5, q0, v0, control=tau, dt=1e-3, record_every=10, **options)
+    found = run(path, robot, tau, "CoSimulation", 1e-2, 0.5, step_size=1e-2)
+    excursion = np.ptp(expected.q, axis=0).max()
+    assert excursion > 0.0
+    assert np.abs(found - expected.q).max() <= 1e-9 * excursion
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAMILIES)
+def test_two_seconds_of_co_simulation(name, tmp_path):
+    robot = flexdyn_ros.load(name)
+    q0, v0, tau = start(robot)
+    path = export.fmu(robot, tmp_path / f"{name}.fmu", q0=q0, v0=v0)
+    options = {"method": "rk4"} if name == "stewart_1t" else {}
+    expected = flexdyn_ros.simulate(robot, 2.0, q0, v0, control=tau, dt=1e-3, record_every=10, **options)
+    found = run(path, robot, tau, "CoSimulation", 1e-2, 2.0, step_size=1e-2)
+    assert np.abs(found - expected.q).max() <= 1e-9 * np.ptp(expected.q, axis=0).max()
+
+
+@pytest.mark.parametrize("fmi", VERSIONS)
+@pytest.mark.parametrize("name", ["two_link", "flexible_two_link", "soft_arm", "stewart_1t"])
+def test_model_exchange_is_the_motion(name, fmi, tmp_path):
+    robot = flexdyn_ros.load(name)
+    q0, v0, tau = start(robot)
+    path = export.fmu(robot, tmp_path / f"{name}.fmu", fmi=fmi, kind="model-exchange", q0=q0, v0=v0)
+    assert validate_fmu(str(path)) == []
+    expected = flexdyn_ros.simulate(
+        robot, 0.2, q0, v0, control=flexdyn_ros.continuous(lambda t, q, v: tau), rtol=1e-10, sample=1e-2,
+        method="dop853",
+    )  # fmt: skip
+    found = run(path, robot, tau, "ModelExchange", 1e-3, 0.2, relative_tolerance=1e-9)[::10]
+    assert np.abs(found - expected.q).max() <= 1e-5 * np.ptp(expected.q, axis=0).max()
+
+
+def test_communication_steps_may_vary_and_states_be_set_back(tmp_path):
+    robot = flexdyn_ros.load("two_link")
+    path = export.fmu(robot, tmp_path / "arm.fmu", q0=np.array([0.3, -0.2]))
+    description = fmpy.read_model_description(str(path))
+    references = {x.name: x.valueReference for x in description.modelVariables}
+    folder = fmpy.extract(str(path))
+    arm = fmpy.instantiate_fmu(folder, description, "CoSimulation")
+    arm.enterInitializationMode()
+    arm.exitInitializationMode()
+    names = [references["q.shoulder"], references["energy.kinetic"]]
+    t = 0.0
+    for step in (0.01, 0.003, 0.02):
+        arm.doStep(t, step)
+        t += step
+    state, there = arm.getFMUState(), arm.getFloat64(names)
+    arm.doStep(t, 0.1)
+    assert arm.getFloat64(names) != there
+    arm.setFMUState(state)
+    assert arm.getFloat64(names) == there
+    saved = arm.serializeFMUState(state)
+    arm.reset()
+    arm.setFMUState(arm.deserializeFMUState(saved))
+    assert arm.getFloat64(names) == there
+    expected = flexdyn_ros.simulate(robot, t, np.array([0.3, -0.2]), dt=1e-3)
+    assert there[0] == pytest.approx(expected.q[-1, 0], abs=1e-12)
+    arm.terminate()
+    arm.freeInstance()
+
+
+def test_parameters_and_outputs(tmp_path):
+    robot = flexdyn_ros.load("flexible_two_link")
+    path = export.fmu(robot, tmp_path / "arm.fmu", parameters=["*/mass"])
+    description = fmpy.read_model_description(str(path))
+    names = {x.name: x for x in description.modelVariables}
+    assert [x.name for x in description.modelVariables if x.causality == "input"] == list(robot.actuators)
+    masses = [p.name for p in robot.parameters if p.name.endswith("/mass")]
+    assert [x.name for x in description.modelVariables if x.causality == "parameter"] == masses
+    assert names["q.joint_1" if "q.joint_1" in names else f"q.{robot.q_names[0]}"].unit == "rad"
+    tips = [name for name in names if ".deflection." in name]
+    assert tips
+    # twice the mass, half the acceleration
+    first, effort = masses[-1], robot.actuators[0]
+    outputs = [f"v.{robot.v_names[0]}"]
+    speeds = [
+        fmpy.simulate_fmu(str(path), stop_time=0.1, start_values={first: mass, effort: 1.0}, output=outputs)[
+            -1
+        ][1]
+        for mass in (robot.parameters[[p.name for p in robot.parameters].index(first)].value, 50.0)
+    ]
+    assert abs(speeds[0]) > 1.5 * abs(speeds[1])
+
+
+def test_an_arm_and_its_controller_as_two_fmus(tmp_path):
+    """Two instances exchange positions and efforts every millisecond, as `simulate` does with a law in Python."""
+    robot = flexdyn_ros.load("two_link")
+    path = export.fmu(robot, tmp_path / "arm.fmu")
+    description = fmpy.read_model_description(str(path))
+    references = {x.name: x.valueReference for x in description.modelVariables}
+    arm = fmpy.instantiate_fmu(fmpy.extract(str(path)), description, "CoSimulation")
+    arm.enterInitializationMode()
+    arm.exitInitializationMode()
+    at_q = [references[f"q.{name}"] for name in robot.q_names]
+    at_v = [references[f"v.{name}"] for name in robot.v_names]
+    at_u = [references[name] for name in robot.actuators]
+
+    def law(t, q, v):
+        return 20.0 * (np.array([0.5, -0.5]) - q) - 5.0 * v
+
+    for k in range(500):
+        arm.setFloat64(at_u, list(law(0.0, np.array(arm.getFloat64(at_q)), np.array(arm.getFloat64(at_v)))))
+        arm.doStep(1e-3 * k, 1e-3)
+    expected = flexdyn_ros.simulate(robot, 0.5, control=law, dt=1e-3)
+    assert np.abs(np.array(arm.getFloat64(at_q)) - expected.q[-1]).max() <= 1e-10
+    arm.terminate()
+    arm.freeInstance()
+
+
+def test_equal_robots_give_equal_archives(tmp_path):
+    for k in range(2):
+        export.fmu(flexdyn_ros.load("two_link"), tmp_path / f"{k}.fmu")
+    assert (tmp_path / "0.fmu").read_bytes() == (tmp_path / "1.fmu").read_bytes()
+    with zipfile.ZipFile(tmp_path / "0.fmu") as archive:
+        for name in archive.namelist():
+            assert str(tmp_path).encode() not in archive.read(name), name
+
+
+def test_windows_by_the_compiler_of_zig(tmp_path):
+    pytest.importorskip("ziglang")
+    path = export.fmu(
+        flexdyn_ros.load("two_link"), tmp_path / "arm.fmu", fmi="2.0", platforms=["host", "win64"]
+    )
+    with zipfile.ZipFile(path) as archive:
+        library = archive.read("binaries/win64/two_link.dll")
+    assert library[:2] == b"MZ"
+    assert b"fmi2DoStep" in library
+
+
+def test_refusals(tmp_path, monkeypatch):
+    robot = flexdyn_ros.load("two_link")
+    with pytest.raises(UnknownNameError, match="version"):
+        export.fmu(robot, tmp_path / "arm.fmu", fmi="1.0")
+    with pytest.raises(UnknownNameError, match="kind"):
+        export.fmu(robot, tmp_path / "arm.fmu", kind="scheduled-execution")
+    with pytest.raises(UnknownNameError, match="platform"):
+        export.fmu(robot, tmp_path / "arm.fmu", platforms=["amiga"])
+    with pytest.raises(StateError):
+        export.fmu(robot, tmp_path / "arm.fmu", q0=np.array([np.nan, 0.0]))
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ExportError, match="cannot be written"):
+        export.fmu(robot, tmp_path / "file" / "arm.fmu")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

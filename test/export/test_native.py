@@ -1,0 +1,131 @@
+"""Robots compiled by the machine's C compiler answer as the library does."""
+
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from exported import COMPILERS, at_random, residual
+
+import flexdyn_ros
+from flexdyn_ros import export
+from flexdyn_ros.errors import DimensionError, FlexdynWarning, StateError
+
+ROBOTS = ("two_link", "flexible_two_link", "mobile_arm", "soft_arm", "stewart_1t")
+needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """A cache of its own for libraries; the kernels' stays where it is."""
+    from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
+
+    kernels = cache_folder()
+    monkeypatch.setattr("flexdyn_ros.export.native.library.cache_folder", lambda: tmp_path / kernels.name)
+    return tmp_path / "native"
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ROBOTS)
+def test_verbs_are_the_same(name, cache):
+    robot = flexdyn_ros.load(name)
+    native = export.specialized(robot)
+    assert native is not robot
+    assert len(list(cache.glob("*.so"))) == 1
+    q, v, a, tau = at_random(robot)
+    assert native.inverse_dynamics(q, v, a) == pytest.approx(
+        robot.inverse_dynamics(q, v, a), rel=1e-12, abs=1e-12
+    )
+    assert native.mass_matrix(q) == pytest.approx(robot.mass_matrix(q), rel=1e-12, abs=1e-12)
+    found = native.forward_dynamics(q, v, tau)
+    assert residual(robot, q, v, tau, found, robot.forward_dynamics(q, v, tau)) <= 1e-12
+    rows = np.array([q, q]), np.array([v, 2.0 * v]), np.array([a, a])
+    assert native.inverse_dynamics(*rows) == pytest.approx(
+        robot.inverse_dynamics(*rows), rel=1e-12, abs=1e-12
+    )
+    wrench = {robot.frame_names[-1]: np.arange(6.0)}
+    assert native.inverse_dynamics(q, v, a, wrench) == pytest.approx(robot.inverse_dynamics(q, v, a, wrench))
+    assert native.energy(q, v) == pytest.approx(robot.energy(q, v))
+    assert native.name == robot.name
+
+
+@needs_compiler
+def test_bad_states_are_refused_as_before():
+    native = export.specialized(flexdyn_ros.load("stewart_1t"))
+    q, v, a, tau = at_random(native)
+    with pytest.raises(DimensionError):
+        native.inverse_dynamics(q[:3], v, a)
+    with pytest.raises(StateError, match="finite"):
+        native.forward_dynamics(q, np.nan * v, tau)
+    with pytest.raises(StateError, match="unit"):
+        native.inverse_dynamics(2.0 * q, v, a)
+
+
+@needs_compiler
+def test_it_pickles_and_simulates():
+    robot = flexdyn_ros.load("two_link")
+    native = pickle.loads(pickle.dumps(export.specialized(robot)))
+    assert type(native.functions).__name__ == "NativeFunctions"
+    found = flexdyn_ros.simulate(native, 0.1, dt=1e-3)
+    assert np.array_equal(found.q, flexdyn_ros.simulate(robot, 0.1, dt=1e-3).q)
+    assert export.specialized(native) is native
+
+
+@needs_compiler
+def test_a_library_is_compiled_once(cache, monkeypatch):
+    export.specialized(flexdyn_ros.load("two_link"))
+    monkeypatch.setattr(
+        "flexdyn_ros.export.native.compiler.Compiler.shared_library",
+        lambda *arguments: pytest.fail("compiled again"),
+    )
+    export.specialized(flexdyn_ros.load("two_link"))
+
+
+@needs_compiler
+def test_two_processes_may_compile_at_a_time(tmp_path):
+    program = (
+        "import flexdyn_ros, numpy as np\n"
+        "import flexdyn_ros.export.native.library as library\n"
+        "from pathlib import Path\n"
+        f"library.cache_folder = lambda: Path({str(tmp_path)!r}) / 'kernels'\n"
+        "robot = flexdyn_ros.export.specialized(flexdyn_ros.load('two_link'))\n"
+        "print(type(robot.functions).__name__)\n"
+    )
+    running = [
+        subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    assert [process.communicate(timeout=120)[0].strip() for process in running] == ["NativeFunctions"] * 2
+
+
+def test_without_a_compiler_the_robot_itself(monkeypatch):
+    from flexdyn_ros.export.native import compiler
+
+    compiler.find_compiler.cache_clear()
+    monkeypatch.setenv("CC", "no-such-compiler")
+    robot = flexdyn_ros.load("two_link")
+    with pytest.warns(FlexdynWarning, match="no-such-compiler"):
+        assert export.specialized(robot) is robot
+    compiler.find_compiler.cache_clear()
+
+
+@needs_compiler
+def test_a_compiler_that_fails(monkeypatch, tmp_path):
+    from flexdyn_ros.export.native import compiler
+
+    fake = tmp_path / "cc"
+    fake.write_text('#!/bin/sh\n[ "$1" = --version ] && echo fake 1 && exit 0\necho sorry >&2\nexit 1\n')
+    fake.chmod(0o755)
+    compiler.find_compiler.cache_clear()
+    monkeypatch.setenv("CC", str(fake))
+    robot = flexdyn_ros.load("two_link")
+    with pytest.warns(FlexdynWarning, match="sorry"):
+        assert export.specialized(robot) is robot
+    compiler.find_compiler.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        monkeypatch.delenv("CC")
+        assert os.environ.get("CC") is None
+        export.specialized(robot)
