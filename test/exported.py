@@ -29,7 +29,7 @@ def at_random(robot, seed=0):
 
 
 def residual(robot, q, v, tau, found, expected):
-    """|M (a - b)| by |M| |b| + |h| + |B tau|: accelerations themselves change by far more at one rounding of q."""
+    """|M (a - b)| by |M| |b| + |h| + |B tau|: accelerations change by far more at one rounding of q."""
     M = robot.mass_matrix(q)
     scale = np.abs(M) @ np.abs(expected) + np.abs(robot.bias_forces(q, v))
     scale = scale + np.abs(robot.actuation_matrix(q)) @ np.abs(tau)

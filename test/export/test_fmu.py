@@ -141,8 +141,8 @@ def test_parameters_and_outputs(tmp_path):
     assert abs(speeds[0]) > 1.5 * abs(speeds[1])
 
 
-def test_an_arm_and_its_controller_as_two_fmus(tmp_path):
-    """Two instances exchange positions and efforts every millisecond, as `simulate` does with a law in Python."""
+def test_a_controller_moves_the_arm_through_its_fmu(tmp_path):
+    """Positions and efforts are exchanged every millisecond, as `simulate` does with a law in Python."""
     robot = flexdyn_ros.load("two_link")
     path = export.fmu(robot, tmp_path / "arm.fmu")
     description = fmpy.read_model_description(str(path))
@@ -175,6 +175,7 @@ def test_equal_robots_give_equal_archives(tmp_path):
             assert str(tmp_path).encode() not in archive.read(name), name
 
 
+@pytest.mark.slow
 def test_windows_by_the_compiler_of_zig(tmp_path):
     pytest.importorskip("ziglang")
     path = export.fmu(

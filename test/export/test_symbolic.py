@@ -15,7 +15,7 @@ FAMILIES = ("seven_joint_arm", "flexible_two_link", "mobile_arm", "soft_arm", "s
 @pytest.mark.parametrize("name", FAMILIES)
 def test_values_and_derivatives_are_ours(name):
     robot = flexdyn_ros.load(name)
-    q, v, a, tau = at_random(robot)
+    q, v, _, tau = at_random(robot)
     function = export.casadi(robot, "forward_dynamics")
     assert function.name_in() == ["q", "v", "tau"]
     assert function.name_out() == ["acceleration"]
