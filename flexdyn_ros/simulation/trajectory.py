@@ -291,6 +291,31 @@ class Trajectory:
             lines.writerow(table)
             lines.writerows(np.column_stack(list(table.values())).tolist())
 
+    def to_dataframe(self) -> Any:
+        """pandas DataFrame of all columns over time, which is its index [s]; `attrs["units"]` maps columns to
+        their units (extra [data]).
+
+        Raises
+        ------
+        MissingExtraError
+            Without pandas.
+        """
+        from flexdyn_ros.simulation.labelled import dataframe
+
+        return dataframe(self)
+
+    def to_xarray(self) -> Any:
+        """`xarray.Dataset` of all columns along `time` [s], each with its `attrs["units"]` (extra [data]).
+
+        Raises
+        ------
+        MissingExtraError
+            Without xarray.
+        """
+        from flexdyn_ros.simulation.labelled import dataset
+
+        return dataset(self)
+
     def to_bag(self, path: str | PathLike, *, deflection_rate_hz: float = 30.0) -> None:
         """Write an MCAP recording that rosbag2 and Foxglove open; see
         `flexdyn_ros.simulation.recordings.topics.record_trajectory`."""

@@ -22,7 +22,11 @@ sys.path.insert(0, str(ROOT / "test" / "launch"))
 from launch_recorder import of_kind, recorded  # noqa: E402
 
 #: pages that are executed; on all others commands are parsed
-EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+EXECUTED = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
+    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+]
 PAGES = sorted({*EXECUTED, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("examples/*.md")})
 #: commands of others, of which nothing is known here
 FOREIGN = {
