@@ -156,7 +156,7 @@ def judge_flexdyn(words: list[str], files: set[str], about: str) -> None:
     robot = words[1] if len(words) > 1 else ""
     if words[0] == "study":
         assert (ROOT / "config" / "studies" / f"{robot}.yaml").is_file(), f"{about}: no study {robot}"
-    elif robot and not robot.startswith("-"):
+    elif robot and not robot.startswith("-") and words[0] not in ("compare", "from-dh"):  # these take files
         judge_robot(robot, files, about)
     # files that a click option wants to exist are not there yet
     given = [word for word in words[1:] if word.startswith("--")]
