@@ -169,7 +169,7 @@ class Trajectory:
 
     @property
     def balance_error(self) -> float:
-        """Largest |energy.total - work + dissipated - its start| over the largest kinetic energy; 0 where
+        """Largest of `balance()`, without its sign, over the largest kinetic energy; 0 where
         nothing moves."""
         off = float(np.abs(self.balance()).max(initial=0.0))
         assert self.energy is not None
