@@ -35,14 +35,15 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 
 # reference of the public names: docs/api/ names the packages, docstrings say the rest
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {"members": True}
 autodoc_member_order = "groupwise"
 autodoc_typehints_format = "short"
 autodoc_mock_imports = [name for name in ("rclpy", "flexdyn_interfaces") if find_spec(name) is None]
 napoleon_google_docstring = False
-napoleon_use_ivar = True
+# "q, v : arrays" names two attributes in one line
+napoleon_custom_sections = [("Attributes", "params_style")]
 napoleon_use_param = napoleon_use_rtype = False
-python_maximum_signature_line_length = 100
+python_maximum_signature_line_length = 120
 python_use_unqualified_type_names = True
 default_role = "literal"
 
