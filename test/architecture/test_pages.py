@@ -21,11 +21,11 @@ sys.path.insert(0, str(ROOT / "test" / "launch"))
 
 from launch_recorder import of_kind, recorded  # noqa: E402
 
+EXECUTED_FOLDERS = ("tutorials", "how-to", "coming_from")
 #: pages that are executed; on all others commands are parsed
 EXECUTED = [
     ROOT / "README.md",
-    *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
-    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+    *(page for folder in EXECUTED_FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md"))),
 ]
 PAGES = sorted({*EXECUTED, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("examples/*.md")})
 #: commands of others, of which nothing is known here
