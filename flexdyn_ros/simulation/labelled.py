@@ -1,15 +1,18 @@
-"""Trajectories as labelled tables: pandas and xarray, with units."""
+"""Trajectories as labelled tables: pandas, xarray and HTML, with units."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from flexdyn_ros.errors import needs
+from flexdyn_ros.robot.html import section, table
 
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["column_units", "dataframe", "dataset"]
+__all__ = ["column_units", "dataframe", "dataset", "trajectory_html"]
 
 #: of the numbers of a cylinder, as far as they have one for every kind of cylinder
 _CYLINDER_UNITS = {
@@ -53,6 +56,23 @@ def dataset(trajectory: Trajectory) -> Any:
     }
     time = arrays.pop("time")
     return xarray.Dataset(arrays, coords={"time": time}, attrs=_facts(trajectory))
+
+
+def trajectory_html(trajectory: Trajectory) -> str:
+    """Facts of a run, and where each coordinate was."""
+    t = trajectory
+    if not len(t):
+        return section(f"Trajectory of {t.robot_name}", "<p>empty</p>")
+    rows = [
+        (name, unit, *(f"{x:.5g}" for x in (values[0], values[-1], np.min(values), np.max(values))))
+        for name, unit, values in zip(t.q_names, t.q_units, t.q.T)
+    ]
+    span = f"{len(t)} samples, {t.t[0]:g} … {t.t[-1]:g} s, {t.method}"
+    balance = (
+        "" if t.energy is None else f", energy balance off by {t.balance_error:.2g} of the kinetic energy"
+    )
+    columns = ("coordinate", "unit", "start", "end", "smallest", "largest")
+    return section(f"Trajectory of {t.robot_name}", f"<p>{span}{balance}</p>", table(columns, rows))
 
 
 def _facts(trajectory: Trajectory) -> dict[str, Any]:

@@ -105,6 +105,11 @@ class Trajectory:
             f"<Trajectory of {self.robot_name!r}: {len(self)} samples, {span}, {self.method}, {self.message}>"
         )
 
+    def _repr_html_(self) -> str:
+        from flexdyn_ros.simulation.labelled import trajectory_html
+
+        return trajectory_html(self)
+
     # ---- columns ----
 
     @property
