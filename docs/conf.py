@@ -18,7 +18,7 @@ author = "flexdyn_ros maintainers"
 copyright = author
 version = release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
 root_doc = "docs/index"
 include_patterns = [
     "docs/**",
@@ -46,6 +46,12 @@ napoleon_use_param = napoleon_use_rtype = False
 python_maximum_signature_line_length = 120
 python_use_unqualified_type_names = True
 default_role = "literal"
+
+# notebooks run while the pages are built, and their figures are drawn from what they compute
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_output_stderr = "remove"
 
 # MathJax in one file with its fonts, from a package of the extra [docs]: no page needs the internet
 (mathjax,) = (file for file in files("django-static-mathjax") or () if file.match("es5/tex-svg-full.js"))

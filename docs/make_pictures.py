@@ -191,6 +191,15 @@ def filmed(chrome: Any, take: Take, port: int) -> list[np.ndarray]:
         viewer.close()
 
 
+def palette_of(image: Image.Image) -> Image.Image:
+    """Greys by how much there is of them, and colours by how far they reach."""
+    methods = (Image.Quantize.MEDIANCUT, Image.Quantize.MAXCOVERAGE)
+    numbers = [image.quantize(COLOURS // 2, m).getpalette()[: 3 * (COLOURS // 2)] for m in methods]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([level for part in numbers for level in part])
+    return palette
+
+
 def make_film(chrome: Any) -> None:
     """docs/images/robots.gif: all of `TAKES` side by side, in one palette."""
     whole = np.zeros((FRAMES, 2 * ROW, 6 * COLUMN, 3), np.uint8)
@@ -199,8 +208,8 @@ def make_film(chrome: Any) -> None:
         part = whole[:, row * ROW : (row + 1) * ROW, column * COLUMN : (column + columns) * COLUMN]
         part[...] = filmed(chrome, take, 8800 + 10 * number)
         print(f"filmed {take.robot}", flush=True)
-    palette = Image.fromarray(np.concatenate(whole[::8])).quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
-    frames = [Image.fromarray(f).quantize(COLOURS, palette=palette, dither=Image.Dither.NONE) for f in whole]
+    palette = palette_of(Image.fromarray(np.concatenate(whole[::8])))
+    frames = [Image.fromarray(f).quantize(palette=palette, dither=Image.Dither.NONE) for f in whole]
     path = IMAGES / "robots.gif"
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=PERIOD, loop=0, optimize=True)
     print(f"robots.gif, {path.stat().st_size / 1e6:.2f} MB")
