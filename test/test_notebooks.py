@@ -1,26 +1,18 @@
-"""The notebooks run and draw; scripts/docs runs them again for the pages."""
+"""The notebooks run without a warning and draw, each in a process of its own, as in a notebook's kernel;
+scripts/docs runs them again for the pages."""
 
+import os
 import re
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
 import pytest
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-
-from matplotlib import pyplot  # noqa: E402
-
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.md"))
 FAMILIES = {"rigid", "flexible", "wheeled", "soft", "platform"}
-
-
-def cells(notebook):
-    """Code of the cells, with the lines on which they begin."""
-    text = notebook.read_text()
-    for found in re.finditer(r"^```\{code-cell\} python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
-        yield text[: found.start(1)].count("\n"), found[1]
 
 
 def test_there_is_one_for_each_family():
@@ -28,19 +20,36 @@ def test_there_is_one_for_each_family():
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_notebook_runs_without_a_warning_and_draws(notebook, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    scope = {"__name__": notebook.stem}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)
-            for line, code in cells(notebook):
-                exec(compile("\n" * line + code, str(notebook), "exec"), scope)
-        figures = [pyplot.figure(number) for number in pyplot.get_fignums()]
-        assert figures  # a notebook that only prints is none
-        for figure in figures:
-            for ax in figure.axes:
-                assert ax.lines
-                assert ax.get_xlabel() or ax.get_shared_x_axes().get_siblings(ax)
-    finally:
-        pyplot.close("all")
+def test_the_notebook_runs_without_a_warning_and_draws(notebook, tmp_path):
+    pytest.importorskip("matplotlib")
+    done = subprocess.run(
+        [sys.executable, __file__, notebook],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        timeout=550,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def run(notebook):
+    """The cells in order; AssertionError unless they draw, with lines and named axes."""
+    from matplotlib import pyplot
+
+    warnings.simplefilter("error", UserWarning)
+    text, scope = notebook.read_text(), {"__name__": notebook.stem}
+    for found in re.finditer(r"^```\{code-cell\} python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL):
+        lines = "\n" * text[: found.start(1)].count("\n")
+        exec(compile(lines + found[1], str(notebook), "exec"), scope)
+    axes = [ax for number in pyplot.get_fignums() for ax in pyplot.figure(number).axes]
+    assert axes, "a notebook that only prints is none"
+    for ax in axes:
+        assert ax.lines
+        below = ax.get_shared_x_axes().get_siblings(ax)
+        assert any(other.get_xlabel() for other in below)
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]))
