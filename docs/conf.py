@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import tomllib
 from importlib.metadata import files
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -16,7 +18,7 @@ author = "flexdyn_ros maintainers"
 copyright = author
 version = release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
-extensions = ["myst_parser", "sphinx.ext.mathjax"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
 root_doc = "docs/index"
 include_patterns = [
     "docs/**",
@@ -32,6 +34,25 @@ exclude_patterns = [".*", "build", "install", "log", "out", "test", "flexdyn_ros
 myst_heading_anchors = 4
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 
+# reference of the public names: docs/api/ names the packages, docstrings say the rest
+autodoc_default_options = {"members": True}
+autodoc_member_order = "groupwise"
+autodoc_typehints_format = "short"
+autodoc_mock_imports = [name for name in ("rclpy", "flexdyn_interfaces") if find_spec(name) is None]
+napoleon_google_docstring = False
+# "q, v : arrays" names two attributes in one line
+napoleon_custom_sections = [("Attributes", "params_style")]
+napoleon_use_param = napoleon_use_rtype = False
+python_maximum_signature_line_length = 120
+python_use_unqualified_type_names = True
+default_role = "literal"
+
+# notebooks run while the pages are built, and their figures are drawn from what they compute
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_output_stderr = "remove"
+
 # MathJax in one file with its fonts, from a package of the extra [docs]: no page needs the internet
 (mathjax,) = (file for file in files("django-static-mathjax") or () if file.match("es5/tex-svg-full.js"))
 html_static_path = ["static", str(mathjax.locate())]
@@ -43,3 +64,15 @@ html_title = "flexdyn_ros"
 html_show_copyright = False
 html_show_sphinx = False
 pygments_style = "friendly"
+
+
+def skip_aliases(
+    app: object, what: str, name: str, thing: object, skip: bool, options: object
+) -> bool | None:
+    """Fields of named tuples, of which the tuple's own docstring tells."""
+    return True if str(getattr(thing, "__doc__", "")).startswith("Alias for field number") else None
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("autodoc-skip-member", skip_aliases)

@@ -1,6 +1,7 @@
-"""Makes the pictures of the viewer in docs/images: each family by itself, and four of them as one.
+"""Makes the pictures of the viewer in docs/images: each family by itself, four of them as one, and the moving
+picture of the README.
 
-    scripts/run python docs/make_pictures.py [NAME ...]
+    scripts/run python docs/make_pictures.py [NAME ... | film]
 
 Wants a chromium; renders without a screen.
 """
@@ -19,6 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "test")]
 
 import imageio.v3 as imageio  # noqa: E402
 from browser import Page, browser  # noqa: E402
+from PIL import Image  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_ros.view import Viewer, aim, picture  # noqa: E402
@@ -77,6 +79,68 @@ SCENES = (
 )
 
 
+class Take(NamedTuple):
+    """A part of the moving picture: robot, poses over a period (0 to 1), colours, share of the height that is
+    looked at, and its place: row, first column, columns."""
+
+    robot: str
+    poses: Callable[[Any], Callable[[float], np.ndarray]]
+    colour: str
+    closer: float
+    place: tuple[int, int, int]
+
+
+def swinging(robot: Any) -> Callable[[float], np.ndarray]:
+    """Its first two modes with locked joints, magnified."""
+    q = robot.neutral()
+    set_named(robot, q, shoulder_pitch=-0.75, elbow_pitch=1.15, wrist_pitch=0.5)
+    first, second = (robot.modes(q, lock="joints").shape[:, i] for i in (0, 1))
+    first, second = (1.3 * shape / np.abs(shape).max() for shape in (first, second))
+    return lambda s: robot.integrate(q, first * np.sin(2 * np.pi * s) + second * np.cos(2 * np.pi * s), 1.0)
+
+
+def reaching(robot: Any) -> Callable[[float], np.ndarray]:
+    """To and fro."""
+    middle, reach = np.array([0.5, -0.5, 0.2, -1.9, 0.0, 1.5, 0.0]), np.array([0.5, 0.25, 0, 0.45, 0, 0.3, 0])
+    return lambda s: middle + reach * np.sin(2 * np.pi * (s + 0.05 * np.arange(7)))
+
+
+def rolling(robot: Any) -> Callable[[float], np.ndarray]:
+    """Over its road, simulated; its joints are held."""
+    q = robot.neutral()
+    set_named(robot, q, shoulder=1.0, elbow=-1.2)
+    rest = robot.static_equilibrium(q, hold=["base/x", "shoulder", "elbow"])
+    prescribed = {"shoulder": lambda t: (1.0, 0.0, 0.0), "elbow": lambda t: (-1.2, 0.0, 0.0)}
+    prescribed["base/x"] = lambda t: (0.5 * t, 0.5, 0.0)
+    v = np.zeros(robot.nv)
+    v[robot.v_names.index("base/x")] = 0.5
+    run = flexdyn_ros.simulate(robot, 2.4, rest.q, v, prescribed=prescribed, sample=0.01)
+    return lambda s: run.q[int(s * (len(run) - 1))]
+
+
+def breathing(robot: Any) -> Callable[[float], np.ndarray]:
+    """A wave of pressures from section to section."""
+    phase = np.repeat([0.0, 0.15, 0.3], 3) + np.tile([0.0, 1 / 3, 2 / 3], 3)
+    return lambda s: 0.013 + 0.012 * np.sin(2 * np.pi * (s + phase))
+
+
+def standing(robot: Any) -> Callable[[float], np.ndarray]:
+    """Roll, pitch and heave as of a ship."""
+    size, phase = np.array([0.17, 0.13, 0.06, 0.04, 0.04, 0.09]), np.array([0.0, 0.25, 0.1, 0.3, 0.0, 0.5])
+    return lambda s: robot.integrate(robot.neutral(), size * np.sin(2 * np.pi * (s + phase)), 1.0)
+
+
+TAKES = (
+    Take("canadarm2", swinging, "moment", 0.62, (0, 0, 3)),
+    Take("mobile_arm", rolling, "moment", 0.6, (0, 3, 3)),
+    Take("soft_arm_3", breathing, "displacement", 0.55, (1, 0, 2)),
+    Take("stewart_1t", standing, "none", 0.8, (1, 2, 2)),
+    Take("seven_joint_arm", reaching, "none", 0.9, (1, 4, 2)),
+)
+#: of the moving picture: frames, milliseconds a frame, pixels of a row and of a column, colours
+FRAMES, PERIOD, ROW, COLUMN, COLOURS = 32, 75, 260, 160, 200
+
+
 def set_named(robot: Any, q: np.ndarray, **values: float) -> None:
     """Coordinates by name."""
     for name, value in values.items():
@@ -101,9 +165,63 @@ def taken(chrome: Any, scene: Scene, port: int) -> np.ndarray:
         viewer.close()
 
 
+def filmed(chrome: Any, take: Take, port: int) -> list[np.ndarray]:
+    """Frames (ROW, width, 3) of one robot."""
+    robot, width = flexdyn_ros.load(take.robot), COLUMN * take.place[2]
+    poses = take.poses(robot)
+    viewer = Viewer(robot, port=port)
+    try:
+        page = Page(chrome, viewer.port, WIDTH, HEIGHT)
+        viewer.panels._colouring.value = take.colour
+        viewer.restart_colours()
+        viewer.pose(poses(0.0))
+        (client,) = viewer.server.get_clients().values()
+        bounds = np.array([viewer.shown.bounds(poses(i / 8)) for i in range(8)])
+        low, high = bounds[:, 0].min(0), bounds[:, 1].max(0)
+        aim(client.camera, "corner", low, high, beside_panel=False, closer=take.closer)
+        page.page.wait_for_timeout(3000)
+        frames = []
+        for i in range(FRAMES):
+            viewer.pose(poses(i / FRAMES))
+            client.flush()
+            page.page.wait_for_timeout(120)
+            frames.append(client.get_render(2 * ROW, 2 * width, transport_format="jpeg")[..., :3])
+        return [f.reshape(ROW, 2, width, 2, 3).mean(axis=(1, 3)).round().astype(np.uint8) for f in frames]
+    finally:
+        viewer.close()
+
+
+def palette_of(image: Image.Image) -> Image.Image:
+    """Greys by how much there is of them, and colours by how far they reach."""
+    methods = (Image.Quantize.MEDIANCUT, Image.Quantize.MAXCOVERAGE)
+    numbers = [image.quantize(COLOURS // 2, m).getpalette()[: 3 * (COLOURS // 2)] for m in methods]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([level for part in numbers for level in part])
+    return palette
+
+
+def make_film(chrome: Any) -> None:
+    """docs/images/robots.gif: all of `TAKES` side by side, in one palette."""
+    whole = np.zeros((FRAMES, 2 * ROW, 6 * COLUMN, 3), np.uint8)
+    for number, take in enumerate(TAKES):
+        row, column, columns = take.place
+        part = whole[:, row * ROW : (row + 1) * ROW, column * COLUMN : (column + columns) * COLUMN]
+        part[...] = filmed(chrome, take, 8800 + 10 * number)
+        print(f"filmed {take.robot}", flush=True)
+    palette = palette_of(Image.fromarray(np.concatenate(whole[::8])))
+    frames = [Image.fromarray(f).quantize(palette=palette, dither=Image.Dither.NONE) for f in whole]
+    path = IMAGES / "robots.gif"
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=PERIOD, loop=0, optimize=True)
+    print(f"robots.gif, {path.stat().st_size / 1e6:.2f} MB")
+
+
 def main() -> None:
     wanted = sys.argv[1:]
     with browser() as chrome:
+        if not wanted or "film" in wanted:
+            make_film(chrome)
+        if wanted == ["film"]:
+            return
         for number, scene in enumerate(SCENES):
             if not wanted or scene.robot in wanted:
                 one = taken(chrome, scene, 8700 + 10 * number)

@@ -12,6 +12,7 @@ from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.html import section, table
 from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:
@@ -91,6 +92,17 @@ class Report:
     frequencies_locked: tuple[float, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        facts = f"{self.kind}, {self.base} base, nv = {self.nv}, {self.mass:.6g} kg"
+        bodies = [(b.link, b.joint or "", b.joint_type or "(root)", f"{b.mass:.6g}") for b in self.bodies]
+        told = [("warning", text) for text in self.warnings] + [("note", text) for text in self.notes]
+        return section(
+            f"Check of {self.name}",
+            f"<p>{facts}</p>",
+            table(("link", "joint", "type", "mass [kg]"), bodies),
+            table(("", ""), told),
+        )
 
 
 def check(

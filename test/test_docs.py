@@ -1,11 +1,16 @@
 """The pages of the documentation build without a warning; their generated parts and pictures are there."""
 
+import importlib.util
+import pkgutil
 import re
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
+
+import flexdyn_ros
 
 ROOT = Path(__file__).parents[1]
 FAMILIES = ("rigid", "flexible", "mobile", "soft", "platform")
@@ -13,10 +18,12 @@ FAMILIES = ("rigid", "flexible", "mobile", "soft", "platform")
 
 def test_pages_build_without_warnings(tmp_path):
     pytest.importorskip("sphinx")
-    pytest.importorskip("myst_parser")
+    pytest.importorskip("myst_nb")
     pytest.importorskip("furo")
     pytest.importorskip("mathjax")  # files of django-static-mathjax
+    # the notebooks run in a test of their own
     options = ["-q", "-W", "--keep-going", "-c", "docs", "-d", str(tmp_path / "trees")]
+    options += ["-D", "nb_execution_mode=off"]
     command = [sys.executable, "-m", "sphinx", *options, ".", str(tmp_path / "pages")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=550)
     assert done.returncode == 0, done.stderr
@@ -26,7 +33,29 @@ def test_pages_build_without_warnings(tmp_path):
     # both references that are made from the code
     assert "parameters.html" in front
     assert "schema.html" in front
+    assert "api/index.html" in front
     pages_carry_their_mathjax(tmp_path / "pages")
+    assert sorted(public_names() - documented_names(tmp_path / "pages")) == []
+
+
+def public_names():
+    """All that the package, its rooms and its errors offer, and the verbs of robots and trajectories."""
+    rooms = [info.name for info in pkgutil.iter_modules(flexdyn_ros.__path__, "flexdyn_ros.") if info.ispkg]
+    if importlib.util.find_spec("rclpy") is None:
+        rooms.remove("flexdyn_ros.nodes")
+    modules = [importlib.import_module(name) for name in ("flexdyn_ros", "flexdyn_ros.errors", *rooms)]
+    found = {f"{m.__name__}.{name}" for m in modules for name in getattr(m, "__all__", ())}
+    for owner in (flexdyn_ros.Robot, flexdyn_ros.Trajectory):
+        own = (name for name in vars(owner) if not name.startswith("_"))
+        found |= {f"flexdyn_ros.{owner.__name__}.{name}" for name in own if callable(getattr(owner, name))}
+    return found - {"flexdyn_ros.errors"}  # a page of its own
+
+
+def documented_names(folder):
+    """Python names that pages describe, from the index that Sphinx writes for other sites."""
+    head = (folder / "objects.inv").read_bytes().split(b"\n", 4)
+    lines = zlib.decompress(head[4]).decode().splitlines()
+    return {line.split()[0] for line in lines if line.split()[1].startswith("py:")}
 
 
 def pages_carry_their_mathjax(folder):

@@ -12,11 +12,13 @@ from flexdyn_ros import __version__
 
 __all__ = ["COMMANDS", "app"]
 
-#: each is a function of the module of its name
-COMMANDS = (
-    "check", "simulate", "expand", "view", "derive", "schema", "up", "call", "pub", "warm", "study",
-    "compile",
-)  # fmt: skip
+#: each is a function, named like its module, of a folder of this package
+_PLACES = {
+    "check": "", "simulate": "", "compare": "", "expand": "", "view": "", "derive": "", "schema": "",
+    "from-dh": "", "compile": "", "up": "ros.", "call": "ros.", "pub": "ros.", "warm": "", "study": "",
+    "doctor": "",
+}  # fmt: skip
+COMMANDS = tuple(_PLACES)
 
 
 class _Commands(dict[str, Any]):
@@ -28,7 +30,9 @@ class _Commands(dict[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if super().__getitem__(name) is None:
             single = typer.Typer(add_completion=False)
-            single.command(name)(getattr(import_module(f"flexdyn_ros.cli.{name}"), name))
+            function = name.replace("-", "_")
+            module = import_module(f"flexdyn_ros.cli.{_PLACES[name]}{function}")
+            single.command(name)(getattr(module, function))
             self[name] = typer.main.get_command(single)
         return super().__getitem__(name)
 

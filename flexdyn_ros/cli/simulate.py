@@ -26,6 +26,7 @@ from flexdyn_ros.cli.terminal import (
 )
 from flexdyn_ros.errors import SimulationError, UnknownNameError
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.effort_table import read_efforts
 from flexdyn_ros.simulation.plan import METHODS
 from flexdyn_ros.simulation.simulate import simulate as run
 from flexdyn_ros.simulation.steps.valves import command_mode
@@ -89,6 +90,17 @@ def simulate(
         _Pairs,
         typer.Option("--tau", metavar="NAME=VALUE", help="constant effort, instead of --hold's; repeatable"),
     ] = None,
+    control_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--control",
+            metavar="FILE",
+            help="efforts over time, .csv or .npz: `time` and columns named like actuators; each row holds "
+            "until the next; instead of --tau and --hold",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="write a picture")] = None,
     beside_rigid: Annotated[
         bool, typer.Option("--beside-rigid", help="the picture also shows the rigid twin, dashed")
@@ -114,13 +126,17 @@ def simulate(
     _check_files(files)
     UnknownNameError.check("method", method, METHODS)
     loaded = load_robot(robot, config, settings, rigid)
+    if control_file is not None and (tau or hold):
+        raise typer.BadParameter("efforts come from --tau and --hold, or from a file", param_hint="--control")
     begin = start_of(loaded, start, hold, q, v)
     efforts = begin.tau.copy()
     for index, value in named_numbers(tau, loaded.effort_names, "--tau").items():
         efforts[index] = value
     shown = not quiet and not as_json
     # cylinders without commands keep their valves closed, which is not the same as no force
-    control = efforts if tau or efforts.any() else None
+    control: Any = efforts if tau or efforts.any() else None
+    if control_file is not None:
+        control = read_efforts(control_file, loaded)
     has_cylinders = command_mode(loaded, method, control) != "direct"
     options: dict[str, Any] = {"method": method, "t0": begin.t, "dt": dt, "sample": sample, "rtol": rtol}
     record = ("energy", "hydraulics") if has_cylinders else ("energy",)
@@ -135,7 +151,7 @@ def simulate(
     overlay = None
     if beside_rigid and plot is not None:
         twin = load_robot(robot, config, settings, rigid=True)
-        overlay = {"rigid": _twin_run(twin, result, efforts, options)}
+        overlay = {"rigid": _twin_run(twin, result, control_file or efforts, options)}
     _write(result, files, quiet or as_json, overlay)
     if as_json:
         print_json(_summary(result))
@@ -163,19 +179,26 @@ def _check_files(files: dict[str, Path | None]) -> None:
                 raise typer.BadParameter(f"{str(path)!r} is a folder, expected the name of a file")
 
 
-def _twin_run(twin: Robot, result: Trajectory, efforts: np.ndarray, options: dict[str, Any]) -> Trajectory:
-    """The rigid twin from the same state under the same efforts, as far as it has the same coordinates."""
+def _twin_run(
+    twin: Robot, result: Trajectory, efforts: np.ndarray | Path, options: dict[str, Any]
+) -> Trajectory:
+    """The rigid twin from the same state under the same efforts, constant or of a file, as far as it has the
+    same coordinates."""
 
     def of_twin(values: np.ndarray, names: tuple[str, ...], own: tuple[str, ...]) -> np.ndarray:
         known = dict(zip(names, values.tolist(), strict=True))
         return np.array([known[name] for name in own])
 
+    if isinstance(efforts, Path):
+        control: Any = read_efforts(efforts, twin)
+    else:
+        control = of_twin(efforts, result.effort_names, twin.effort_names)
     return run(
         twin,
         float(result.t[-1] - result.t[0]),
         of_twin(result.q[0], result.q_names, twin.q_names),
         of_twin(result.v[0], result.v_names, twin.v_names),
-        control=of_twin(efforts, result.effort_names, twin.effort_names),
+        control=control,
         **options,
     )
 

@@ -59,6 +59,11 @@ class Modes(NamedTuple):
     shape: np.ndarray
     unstable: np.ndarray
 
+    def _repr_html_(self) -> str:
+        from flexdyn_ros.robot.html import modes_html
+
+        return modes_html(self)
+
 
 class Equilibrium(NamedTuple):
     """A state of rest: q (nq,), tau (nu,), largest residual [N m, N], whether it is stable, iterations

@@ -105,6 +105,11 @@ class Robot:
     def __repr__(self) -> str:
         return f"<Robot {self.name!r} ({self.kind}): nq={self.nq}, nv={self.nv}>"
 
+    def _repr_html_(self) -> str:
+        from flexdyn_ros.robot.html import robot_html
+
+        return robot_html(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Robot, (self.functions,)
 

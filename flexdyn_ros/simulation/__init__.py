@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
+    from flexdyn_ros.simulation.comparison import Difference, compare
+    from flexdyn_ros.simulation.effort_table import EffortTable, read_efforts
     from flexdyn_ros.simulation.recordings.bag import Bag, records
     from flexdyn_ros.simulation.recordings.playback import recorded_robot
     from flexdyn_ros.simulation.simulate import ValveOpenings
@@ -17,10 +19,14 @@ __all__ = [
     "NOT_FINITE",
     "OK",
     "Bag",
+    "Difference",
+    "EffortTable",
     "FusedHydraulics",
     "Stepper",
     "ValveOpenings",
+    "compare",
     "modal_frequencies",
+    "read_efforts",
     "recorded_robot",
     "records",
     "tip_deflections",

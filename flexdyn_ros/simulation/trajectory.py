@@ -105,6 +105,11 @@ class Trajectory:
             f"<Trajectory of {self.robot_name!r}: {len(self)} samples, {span}, {self.method}, {self.message}>"
         )
 
+    def _repr_html_(self) -> str:
+        from flexdyn_ros.simulation.labelled import trajectory_html
+
+        return trajectory_html(self)
+
     # ---- columns ----
 
     @property
@@ -169,7 +174,7 @@ class Trajectory:
 
     @property
     def balance_error(self) -> float:
-        """Largest |energy.total - work + dissipated - its start| over the largest kinetic energy; 0 where
+        """Largest of `balance()`, without its sign, over the largest kinetic energy; 0 where
         nothing moves."""
         off = float(np.abs(self.balance()).max(initial=0.0))
         assert self.energy is not None
@@ -290,6 +295,31 @@ class Trajectory:
             lines = csv.writer(file, lineterminator="\n")
             lines.writerow(table)
             lines.writerows(np.column_stack(list(table.values())).tolist())
+
+    def to_dataframe(self) -> Any:
+        """pandas DataFrame of all columns over time, which is its index [s]; `attrs["units"]` maps columns to
+        their units (extra [data]).
+
+        Raises
+        ------
+        MissingExtraError
+            Without pandas.
+        """
+        from flexdyn_ros.simulation.labelled import dataframe
+
+        return dataframe(self)
+
+    def to_xarray(self) -> Any:
+        """`xarray.Dataset` of all columns along `time` [s], each with its `attrs["units"]` (extra [data]).
+
+        Raises
+        ------
+        MissingExtraError
+            Without xarray.
+        """
+        from flexdyn_ros.simulation.labelled import dataset
+
+        return dataset(self)
 
     def to_bag(self, path: str | PathLike, *, deflection_rate_hz: float = 30.0) -> None:
         """Write an MCAP recording that rosbag2 and Foxglove open; see

@@ -8,6 +8,8 @@ import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
+import yaml
+
 import flexdyn_ros
 
 ROOT = Path(__file__).parents[2]
@@ -57,6 +59,7 @@ def test_versions_agree():
     stated = {folder: manifest(folder).findtext("version") for folder in (".", "flexdyn_interfaces")}
     stated["pyproject.toml"] = PROJECT["version"]
     stated["flexdyn_ros"] = flexdyn_ros.__version__
+    stated["CITATION.cff"] = yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]
     assert len(set(stated.values())) == 1, stated
 
 

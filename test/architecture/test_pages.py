@@ -21,8 +21,12 @@ sys.path.insert(0, str(ROOT / "test" / "launch"))
 
 from launch_recorder import of_kind, recorded  # noqa: E402
 
+EXECUTED_FOLDERS = ("tutorials", "how-to", "coming_from")
 #: pages that are executed; on all others commands are parsed
-EXECUTED = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+EXECUTED = [
+    ROOT / "README.md",
+    *(page for folder in EXECUTED_FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md"))),
+]
 PAGES = sorted({*EXECUTED, *(ROOT / "docs").rglob("*.md"), *ROOT.glob("examples/*.md")})
 #: commands of others, of which nothing is known here
 FOREIGN = {
@@ -152,7 +156,7 @@ def judge_flexdyn(words: list[str], files: set[str], about: str) -> None:
     robot = words[1] if len(words) > 1 else ""
     if words[0] == "study":
         assert (ROOT / "config" / "studies" / f"{robot}.yaml").is_file(), f"{about}: no study {robot}"
-    elif robot and not robot.startswith("-"):
+    elif robot and not robot.startswith("-") and words[0] not in ("compare", "from-dh"):  # these take files
         judge_robot(robot, files, about)
     # files that a click option wants to exist are not there yet
     given = [word for word in words[1:] if word.startswith("--")]

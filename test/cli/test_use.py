@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import flexdyn_ros
 from flexdyn_ros.cli import app
-from flexdyn_ros.cli.call import shown
+from flexdyn_ros.cli.ros.call import shown
 from flexdyn_ros.description.reader import find_mistakes
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.simulation.plan import ADAPTIVE, FIXED

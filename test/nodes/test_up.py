@@ -240,7 +240,7 @@ def test_up_starts_the_controller_that_suits_the_robot(words, controller, parame
         found.update(commands=commands, given=given)
         return 0
 
-    monkeypatch.setattr("flexdyn_ros.cli.up._watch", watch)
+    monkeypatch.setattr("flexdyn_ros.cli.ros.up._watch", watch)
     outcome = CliRunner().invoke(app, ["up", *words, "--controller", "auto", "--no-server"])
     assert outcome.exit_code == 0, outcome.output
     assert f"flexdyn_ros.nodes.{controller}" in found["commands"][controller]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from flexdyn_ros.cli.call import fields_of
+from flexdyn_ros.cli.ros.call import fields_of
 from flexdyn_ros.cli.terminal import messages
 from flexdyn_ros.errors import needs
 

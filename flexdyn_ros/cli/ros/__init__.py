@@ -1,0 +1,1 @@
+"""Commands that talk to ROS 2: start nodes, call services, publish."""

@@ -1,0 +1,212 @@
+"""`simulate --control`, `compare`, `from-dh` and `doctor`: files in, files out, exit codes."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import flexdyn_ros
+from flexdyn_ros.cli.main import main
+from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.simulation import compare, read_efforts
+
+
+@pytest.fixture
+def flexdyn(monkeypatch, capsys):
+    """The command in this process: exit code, stdout, stderr."""
+
+    def run(*arguments):
+        monkeypatch.setenv("COLUMNS", "160")
+        monkeypatch.setattr(sys, "argv", ["flexdyn", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return ended.value.code or 0, said.out, said.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return flexdyn_ros.load("seven_joint_arm")
+
+
+@pytest.fixture(scope="module")
+def run(arm):
+    """A run under efforts that change every 10 ms."""
+
+    def law(t, q, v):
+        return arm.efforts({"elbow_pitch": 5.0 * np.sin(20.0 * t), "shoulder_yaw": 1.0})
+
+    return flexdyn_ros.simulate(arm, 0.2, control=law, sample=0.01, dt=1e-3)
+
+
+# ---- efforts from a file ----
+
+
+@pytest.mark.parametrize("ending", [".csv", ".npz"])
+def test_a_recorded_run_can_be_played(flexdyn, run, tmp_path, ending):
+    recorded = tmp_path / f"run{ending}"
+    (run.to_csv if ending == ".csv" else run.save)(recorded)
+    played = tmp_path / "played.npz"
+    options = ("--duration", 0.2, "--sample", 0.01, "--dt", 1e-3, "--quiet", "--save", played)
+    code, _, err = flexdyn("simulate", "seven_joint_arm", "--control", recorded, *options)
+    assert code == 0, err
+    found = flexdyn_ros.Trajectory.load(played)
+    assert np.abs(found.q - run.q).max() < 1e-12
+    assert np.abs(run.q[-1] - run.q[0]).max() > 1e-3
+
+
+def test_rows_hold_until_the_next(arm, tmp_path):
+    path = tmp_path / "steps.csv"
+    path.write_text("time, elbow_pitch\n0.1, 2\n0.2, -3\n\n0.5, 0.5\n")
+    efforts = read_efforts(path, arm)
+    i = arm.effort_names.index("elbow_pitch")
+    assert [efforts(t, None, None)[i] for t in (0.0, 0.1, 0.19, 0.2, 0.4999, 0.5, 9.0)] == [
+        2.0, 2.0, 2.0, -3.0, -3.0, 0.5, 0.5,
+    ]  # fmt: skip
+    assert np.count_nonzero(efforts(0.3, None, None)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("time,elbow_pitch\n0,1\n0,2\n", ["row 2", "rise"]),
+        ("time,elbow_pitch\n0,1\n1,sin(3)\n", ["table.csv:3", "sin(3)", "nothing is evaluated"]),
+        ("time,elbow_pitch\n0,1,3\n", ["table.csv:2", "3 numbers", "expected 2"]),
+        ("time,elbow_pitch\n0,inf\n", ["row 1", "elbow_pitch", "finite"]),
+        ("elbow_pitch\n1\n", ["`time`"]),
+        ("time,elbow_pitch,elbow_pitch\n0,1,1\n", ["each once"]),
+        ("time,elbow_pitch\n", ["empty"]),
+        ("", ["`time`"]),
+    ],
+)
+def test_a_wrong_table_is_refused(arm, tmp_path, text, words):
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    with pytest.raises(StateError) as caught:
+        read_efforts(path, arm)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_a_column_that_is_no_actuator_is_named(arm, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("time,elbow_pich\n0,1\n")
+    with pytest.raises(UnknownNameError, match="elbow_pitch"):
+        read_efforts(path, arm)
+
+
+def test_an_npz_that_holds_objects_is_refused_unread(arm, tmp_path):
+    path = tmp_path / "table.npz"
+    np.savez(path, time=np.array([0.0, 1.0]), elbow_pitch=np.array([{}, []], dtype=object))
+    with pytest.raises(StateError, match="expected numbers"):
+        read_efforts(path, arm)
+    np.savez(path, time=np.array([0.0, 1.0]), elbow_pitch=np.zeros(3))
+    with pytest.raises(StateError, match="elbow_pitch"):
+        read_efforts(path, arm)
+
+
+def test_a_table_and_constant_efforts_exclude_each_other(flexdyn, tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("time,elbow_pitch\n0,1\n")
+    code, _, err = flexdyn("simulate", "seven_joint_arm", "--control", path, "--tau", "elbow_pitch=1")
+    assert code == 2
+    assert "--control" in err
+
+
+# ---- compare ----
+
+
+def test_compare_finds_the_largest_difference(flexdyn, run, tmp_path):
+    """A disturbance of known size, in one number."""
+    run.save(tmp_path / "a.npz")
+    code, out, _ = flexdyn("compare", tmp_path / "a.npz", tmp_path / "a.npz", "--json")
+    assert (code, json.loads(out)["equal"]) == (0, True)
+    other = flexdyn_ros.Trajectory.load(tmp_path / "a.npz")
+    column = other.v_names.index("elbow_pitch")
+    other.v[7, column] += 0.25
+    other.save(tmp_path / "b.npz")
+    code, out, _ = flexdyn("compare", tmp_path / "a.npz", tmp_path / "b.npz", "--json")
+    found = {(d["quantity"], d["unit"]): d for d in json.loads(out)["differences"]}
+    wrong = found["velocity", "rad/s"]
+    assert code == 1
+    assert wrong["largest"] == pytest.approx(0.25)
+    assert (wrong["column"], wrong["time"]) == ("elbow_pitch.velocity", run.t[7])
+    assert wrong["relative"] == pytest.approx(0.25 / np.abs(run.v).max())
+    assert all(d["largest"] == 0.0 for key, d in found.items() if key[0] != "velocity")
+    assert flexdyn("compare", tmp_path / "a.npz", tmp_path / "b.npz", "--rtol", "10")[0] == 0
+
+
+def test_other_samples_of_one_motion_agree_to_the_interpolation(arm):
+    coarse = flexdyn_ros.simulate(arm, 0.2, sample=0.02, rtol=1e-9)
+    fine = flexdyn_ros.simulate(arm, 0.2, sample=0.001, rtol=1e-9)
+    assert max(d.relative for d in compare(coarse, fine)) < 1e-5
+    # the other way round, chords replace arcs: h^2 / 8 of the largest acceleration
+    position = next(d for d in compare(fine, coarse) if d.quantity == "position")
+    steepest = np.abs(np.diff(fine.v, axis=0)).max() / 0.001
+    assert 0.3 < position.largest / (0.02**2 / 8 * steepest) < 1.05
+
+
+def test_what_only_one_has_is_a_difference(flexdyn, run, tmp_path):
+    run.save(tmp_path / "a.npz")
+    for name, duration in (("seven_joint_arm", 0.1), ("canadarm2", 0.01)):
+        flexdyn_ros.simulate(flexdyn_ros.load(name), duration, sample=0.01).save(tmp_path / f"{name}.npz")
+    code, _, err = flexdyn("compare", tmp_path / "a.npz", tmp_path / "seven_joint_arm.npz", "--rtol", "1e9")
+    assert code == 1
+    assert "times differ" in err
+    code, _, err = flexdyn("compare", tmp_path / "a.npz", tmp_path / "canadarm2.npz", "--rtol", "1e9")
+    assert code == 1
+    assert "boom_1/bending_y/1" in err
+
+
+def test_robots_with_nothing_in_common_cannot_be_compared(run):
+    soft = flexdyn_ros.simulate(flexdyn_ros.load("soft_arm"), 0.01, sample=0.01)
+    with pytest.raises(DimensionError, match="in common"):
+        compare(run, soft)
+
+
+# ---- from-dh ----
+
+
+def test_a_table_becomes_a_robot(flexdyn, tmp_path):
+    table, urdf = tmp_path / "planar.csv", tmp_path / "made" / "planar.urdf"
+    table.write_text("joint, a, alpha, d, theta\nfirst, 0.4, 0, 0, 90\nsecond, 0.3, 0, 0, -90\n")
+    code, _, err = flexdyn("from-dh", table, "--convention", "standard", "--degrees", "-o", urdf)
+    assert code == 0, err
+    robot = flexdyn_ros.load(urdf)
+    assert robot.frames(np.zeros(2), "tool0")[:2, 3] == pytest.approx([0.3, 0.4])
+    assert flexdyn("from-dh", table)[0] == 3  # the convention is missing
+    assert "<robot" in flexdyn("from-dh", table, "--convention", "modified")[1]
+
+
+# ---- doctor ----
+
+
+def test_doctor_tells_what_is_there(flexdyn):
+    code, out, err = flexdyn("doctor", "--json")
+    told = json.loads(out)
+    found = {(one["topic"], one["name"]): one for one in told["findings"]}
+    assert code == (0 if told["healthy"] else 1), err
+    assert found["packages", "numpy"]["value"] == np.__version__
+    assert {one["topic"] for one in told["findings"]} == {
+        "python", "packages", "compiler", "caches", "ros", "pictures",
+    }  # fmt: skip
+    for one in told["findings"]:
+        assert one["state"] in ("found", "missing", "optional", "told")
+        # whatever is not there has a remedy
+        assert bool(one["remedy"]) == (one["state"] in ("missing", "optional")), one
+    assert "[jax]" in flexdyn("doctor")[1]
+
+
+def test_doctor_finds_what_is_broken(flexdyn, monkeypatch, tmp_path):
+    monkeypatch.setenv("ROS_DOMAIN_ID", "seven")
+    monkeypatch.setenv("FASTDDS_DEFAULT_PROFILES_FILE", str(tmp_path / "gone.xml"))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    code, out, _ = flexdyn("doctor", "--json")
+    states = {one["name"]: one["state"] for one in json.loads(out)["findings"]}
+    assert code == 1
+    assert states["domain"] == states["Fast DDS profiles"] == "missing"
+    assert states["kernels"] == "optional"  # writable and empty
