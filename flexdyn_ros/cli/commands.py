@@ -13,7 +13,20 @@ from flexdyn_ros import __version__
 __all__ = ["COMMANDS", "app"]
 
 #: each is a function of the module of its name
-COMMANDS = ("check", "simulate", "expand", "view", "derive", "schema", "up", "call", "pub", "warm", "study")
+COMMANDS = (
+    "check",
+    "simulate",
+    "expand",
+    "view",
+    "derive",
+    "schema",
+    "up",
+    "call",
+    "pub",
+    "warm",
+    "study",
+    "identify",
+)
 
 
 class _Commands(dict[str, Any]):

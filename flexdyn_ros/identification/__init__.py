@@ -1,0 +1,12 @@
+"""Identification: from measurements to a description, of robots that are rigid and of robots that bend."""
+
+from typing import TYPE_CHECKING
+
+from flexdyn_ros.faces import lazily
+
+if TYPE_CHECKING:
+    from flexdyn_ros.identification.base import BaseParameters, base_parameters
+
+__all__ = ["BaseParameters", "base_parameters"]
+
+__getattr__, __dir__ = lazily(__name__)
