@@ -6,7 +6,9 @@ from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
     from flexdyn_ros.identification.base import BaseParameters, base_parameters
+    from flexdyn_ros.identification.faults import Fault
+    from flexdyn_ros.identification.measurement import Measurement
 
-__all__ = ["BaseParameters", "base_parameters"]
+__all__ = ["BaseParameters", "Fault", "Measurement", "base_parameters"]
 
 __getattr__, __dir__ = lazily(__name__)
