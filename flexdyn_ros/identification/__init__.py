@@ -7,8 +7,24 @@ from flexdyn_ros.faces import lazily
 if TYPE_CHECKING:
     from flexdyn_ros.identification.base import BaseParameters, base_parameters
     from flexdyn_ros.identification.faults import Fault
+    from flexdyn_ros.identification.identified import Identified, Samples
+    from flexdyn_ros.identification.linear import fit_linear
     from flexdyn_ros.identification.measurement import Measurement
+    from flexdyn_ros.identification.residuals import Whiteness
+    from flexdyn_ros.identification.validation import HeldOut, cross_validation, predicted_efforts
 
-__all__ = ["BaseParameters", "Fault", "Measurement", "base_parameters"]
+__all__ = [
+    "BaseParameters",
+    "Fault",
+    "HeldOut",
+    "Identified",
+    "Measurement",
+    "Samples",
+    "Whiteness",
+    "base_parameters",
+    "cross_validation",
+    "fit_linear",
+    "predicted_efforts",
+]
 
 __getattr__, __dir__ = lazily(__name__)

@@ -51,7 +51,7 @@ class Measurement:
                 raise DimensionError(f"{self.name}: {name} has shape {values.shape}, expected {self.t.shape}")
 
     def __repr__(self) -> str:
-        return f"<Measurement {self.name!r}: {len(self)} samples of {', '.join(self.columns)}>"
+        return f"<Measurement {self.name!r}: {len(self)} samples of {len(self.columns)} columns>"
 
     def __len__(self) -> int:
         return self.t.size
