@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.identification.base import BaseParameters, base_parameters
     from flexdyn_ros.identification.faults import Fault
     from flexdyn_ros.identification.identified import Identified, Samples
-    from flexdyn_ros.identification.linear import fit_linear
+    from flexdyn_ros.identification.linear.fit import fit_linear
     from flexdyn_ros.identification.measurement import Measurement
     from flexdyn_ros.identification.residuals import Whiteness
     from flexdyn_ros.identification.validation import HeldOut, cross_validation, predicted_efforts

@@ -8,10 +8,10 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.identification.identified import Samples
-from flexdyn_ros.identification.linear import fit_linear
+from flexdyn_ros.identification.linear.fit import fit_linear
+from flexdyn_ros.identification.linear.motions import motion_of
+from flexdyn_ros.identification.linear.rows import efforts_of
 from flexdyn_ros.identification.measurement import measurements_of
-from flexdyn_ros.identification.motions import motion_of
-from flexdyn_ros.identification.rows import efforts_of
 from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["HeldOut", "cross_validation", "predicted_efforts"]

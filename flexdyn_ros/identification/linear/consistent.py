@@ -13,7 +13,7 @@ import numpy as np
 
 from flexdyn_ros.errors import ConvergenceError, needs
 from flexdyn_ros.identification.base import BaseParameters
-from flexdyn_ros.identification.bodies import Bodies
+from flexdyn_ros.identification.linear.bodies import Bodies
 
 __all__ = ["nearest_values", "physical_values"]
 

@@ -11,15 +11,15 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning
 from flexdyn_ros.identification.base import reduced
-from flexdyn_ros.identification.bodies import Bodies
 from flexdyn_ros.identification.chosen import chosen_parameters
-from flexdyn_ros.identification.consistent import nearest_values, physical_values
 from flexdyn_ros.identification.faults import refuse
 from flexdyn_ros.identification.identified import Identified, table_of
-from flexdyn_ros.identification.least_squares import covariance_of, estimate
+from flexdyn_ros.identification.linear.bodies import Bodies
+from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
+from flexdyn_ros.identification.linear.least_squares import covariance_of, estimate
+from flexdyn_ros.identification.linear.motions import motion_of
+from flexdyn_ros.identification.linear.rows import Rows
 from flexdyn_ros.identification.measurement import measurements_of
-from flexdyn_ros.identification.motions import motion_of
-from flexdyn_ros.identification.rows import Rows
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.identification.base import BaseParameters
-from flexdyn_ros.identification.rows import Rows
+from flexdyn_ros.identification.linear.rows import Rows
 
 __all__ = ["covariance_of", "estimate"]
 

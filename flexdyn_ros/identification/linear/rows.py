@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexdyn_ros.identification.identified import Samples
-from flexdyn_ros.identification.motions import Motion
+from flexdyn_ros.identification.linear.motions import Motion
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
