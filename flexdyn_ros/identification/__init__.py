@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from flexdyn_ros.identification.identified import Identified, Samples
     from flexdyn_ros.identification.linear.fit import fit_linear
     from flexdyn_ros.identification.measurement import Measurement
+    from flexdyn_ros.identification.output.fit import fit_output
+    from flexdyn_ros.identification.output.modal_table import ModalTable
     from flexdyn_ros.identification.residuals import Whiteness
     from flexdyn_ros.identification.validation import HeldOut, cross_validation, predicted_efforts
 
@@ -19,11 +21,13 @@ __all__ = [
     "HeldOut",
     "Identified",
     "Measurement",
+    "ModalTable",
     "Samples",
     "Whiteness",
     "base_parameters",
     "cross_validation",
     "fit_linear",
+    "fit_output",
     "predicted_efforts",
 ]
 

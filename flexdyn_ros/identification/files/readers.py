@@ -16,7 +16,7 @@ from flexdyn_ros.identification.files.simulated import columns_of
 from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["read_file"]
+__all__ = ["read_file", "read_table"]
 
 TIMES = ("time", "t", "timestamp", "stamp")
 #: what a file may hold in memory
@@ -48,6 +48,11 @@ def read_file(
     if not columns:
         raise StateError(f"{path} holds no columns of {t.size} samples beside the times")
     return t, columns
+
+
+def read_table(path: str | PathLike) -> Columns:
+    """Columns of a CSV by their names."""
+    return _csv(Path(path))
 
 
 def _in_order(path: str | PathLike, names: tuple[str, ...], found: Columns) -> dict[str, str]:
