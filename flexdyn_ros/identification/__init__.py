@@ -6,6 +6,7 @@ from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
     from flexdyn_ros.identification.base import BaseParameters, base_parameters
+    from flexdyn_ros.identification.excitation.design import excite, write_joint_trajectory
     from flexdyn_ros.identification.faults import Fault
     from flexdyn_ros.identification.identified import Identified, Samples
     from flexdyn_ros.identification.linear.fit import fit_linear
@@ -26,9 +27,11 @@ __all__ = [
     "Whiteness",
     "base_parameters",
     "cross_validation",
+    "excite",
     "fit_linear",
     "fit_output",
     "predicted_efforts",
+    "write_joint_trajectory",
 ]
 
 __getattr__, __dir__ = lazily(__name__)

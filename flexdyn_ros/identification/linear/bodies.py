@@ -14,8 +14,8 @@ from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["Bodies", "Body"]
 
-#: an eigenvalue of a scaled pseudo-inertia is negative below this
-NEGATIVE = -1e-12
+#: an eigenvalue of a scaled pseudo-inertia, a scaled number of a joint is negative below this
+NEGATIVE, NEGATIVE_OF_JOINT = -1e-12, -1e-9
 #: the scale of a joint's number is at least this share of the largest of its kind
 SMALL = 0.1
 #: radius of gyration of a body of which nothing is known [m], share of the mass of all that the lightest has
@@ -116,14 +116,10 @@ class Bodies:
         before, lower = (np.array([getattr(p, part) for p in chosen]) for part in ("value", "lower"))
         return cls(tuple(bodies), joint, scale, before, lower)
 
-    def least(self, values: np.ndarray) -> float:
-        """Least eigenvalue of the scaled pseudo-inertias, and least number of a joint by its scale."""
-        found = [float(np.linalg.eigvalsh(body.matrix(values))[0]) for body in self.bodies]
-        return min([*found, *(values[self.joint] / self.scale[self.joint]).tolist()], default=0.0)
-
     def are_physical(self, values: np.ndarray) -> bool:
         """Whether bodies can have these inertias, and joints these numbers."""
-        return self.least(values) >= NEGATIVE
+        of_joints = (values / self.scale)[self.joint]
+        return not self.unphysical(values) and bool(np.all(of_joints >= NEGATIVE_OF_JOINT))
 
     def unphysical(self, values: np.ndarray) -> tuple[str, ...]:
         """Sentences on bodies that cannot be."""

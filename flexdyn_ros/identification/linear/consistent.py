@@ -72,23 +72,32 @@ def _least_raised(
 ) -> np.ndarray:
     """Numbers with which the weighted residual is raised least, by a programme whose optimum is scaled to
     about 1, so that the tolerance of the solver means the same for all noise."""
-    matrix = information @ (base.matrix * bodies.scale)
-    aim = information @ beta
-    best, raised = None, float(np.linalg.norm(matrix @ (bodies.before / bodies.scale) - aim))
-    for margin in MARGINS:
-        for _ in range(MOST_ROUNDS):
-            found = _raised_by(bodies, matrix, aim, max(raised, 1.0), margin)
-            if found is None or not bodies.are_physical(found):
-                break
-            now = float(np.linalg.norm(matrix @ (found / bodies.scale) - aim))
-            settled = best is not None and now > SETTLED * raised
-            if best is None or now < raised:
-                best, raised = found, now
-            if settled:
-                break
-        if best is not None:
-            return best
+    # where there is next to no noise, weights leave the solver no digits: all base parameters alike then
+    alike = np.diag(1.0 / np.linalg.norm(base.matrix * bodies.scale, axis=1))
+    for weights in (information, alike):
+        matrix = weights @ (base.matrix * bodies.scale)
+        for margin in MARGINS:
+            found = _refined(bodies, matrix, weights @ beta, margin)
+            if found is not None:
+                return found
     raise ConvergenceError("no inertias that bodies can have were found near those of the data")
+
+
+def _refined(bodies: Bodies, matrix: np.ndarray, aim: np.ndarray, margin: float) -> np.ndarray | None:
+    """The programme, again with the residual that it left as the new scale, while that falls."""
+    best = None
+    raised = float(np.linalg.norm(matrix @ (bodies.before / bodies.scale) - aim))
+    for _ in range(MOST_ROUNDS):
+        found = _raised_by(bodies, matrix, aim, max(raised, 1.0), margin)
+        if found is None or not bodies.are_physical(found):
+            break
+        now = float(np.linalg.norm(matrix @ (found / bodies.scale) - aim))
+        settled = best is not None and now > SETTLED * raised
+        if best is None or now < raised:
+            best, raised = found, now
+        if settled:
+            break
+    return best
 
 
 def _raised_by(
@@ -98,7 +107,7 @@ def _raised_by(
     with needs("cvxpy", "identification"):
         import cvxpy as cp
     x = cp.Variable(bodies.scale.size)
-    misfit = cp.sum_squares((matrix @ x - aim) / size)
+    misfit = cp.sum_squares((matrix / size) @ x - aim / size)
     goal = misfit + NEAR * cp.sum_squares(x - bodies.before / bodies.scale)
     if not _solve(cp, cp.Problem(cp.Minimize(goal), _constraints(cp, bodies, x, margin))):
         return None
