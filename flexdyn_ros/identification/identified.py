@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,10 @@ from flexdyn_ros.errors import needs
 from flexdyn_ros.identification.base import BaseParameters
 from flexdyn_ros.identification.residuals import Whiteness, correlated_pairs, whiteness
 from flexdyn_ros.robot.verbs import Robot
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
 
 __all__ = ["Identified", "Samples", "table_of"]
 
@@ -105,6 +109,24 @@ class Identified:
     def correlated(self) -> tuple[str, ...]:
         """Sentences on numbers that the data cannot tell apart."""
         return correlated_pairs(self.covariance, list(self.table["parameter"]))
+
+    def write_urdf(self, path: str | PathLike) -> str:
+        """Write the user's own description with changed numbers only; returns what changed, as a diff.
+
+        Raises
+        ------
+        UnsupportedError
+            If a number has no place in the file.
+        """
+        from flexdyn_ros.identification.urdf.writing import write_urdf
+
+        return write_urdf(self, path)
+
+    def report(self, folder: str | PathLike, command: str = "") -> Path:
+        """Write report.md, table.csv and pictures to a folder, which is made; returns the report."""
+        from flexdyn_ros.identification.report import write_report
+
+        return write_report(self, folder, command)
 
 
 def table_of(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning
-from flexdyn_ros.identification.base import reduced
+from flexdyn_ros.identification.base import BaseParameters, reduced
 from flexdyn_ros.identification.chosen import chosen_parameters
 from flexdyn_ros.identification.faults import refuse
 from flexdyn_ros.identification.identified import Identified, table_of
@@ -24,6 +24,9 @@ from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["fit_linear", "with_warnings"]
+
+#: changes by less than this share come from the tolerance of a solver
+ROUNDED = 1e-6
 
 
 def fit_linear(
@@ -93,7 +96,7 @@ def fit_linear(
     found = before + gain @ (beta - base.of(before))
     if consistent:
         information = np.linalg.cholesky(np.linalg.pinv(covariance, hermitian=True)).T
-        found = physical_values(bodies, base, beta, information, found)
+        found = _without_rounding(bodies, base, physical_values(bodies, base, beta, information, found))
     names = [p.name for p in chosen]
     values = dict(zip(names, found.tolist(), strict=True))
     deviation = np.sqrt(np.einsum("ij,jk,ik->i", gain, covariance, gain).clip(0.0))
@@ -112,6 +115,13 @@ def fit_linear(
         warnings=doubtful,
     )
     return with_warnings(identified, () if consistent else bodies.unphysical(found))
+
+
+def _without_rounding(bodies: Bodies, base: BaseParameters, found: np.ndarray) -> np.ndarray:
+    """Numbers of which the data tell nothing are what they were where a solver only rounded them."""
+    silent = ~np.any(base.matrix != 0.0, axis=0) & (np.abs(found - bodies.before) < ROUNDED * bodies.scale)
+    kept = np.where(silent, bodies.before, found)
+    return kept if bodies.are_physical(kept) else found
 
 
 def with_warnings(identified: Identified, more: Sequence[str] = ()) -> Identified:
