@@ -130,6 +130,26 @@ def test_an_unmodelled_joint_spring_fails_the_whiteness_test(start, truth):
     )
 
 
+def test_positions_of_joints_are_inputs_where_efforts_are_not_known(start, truth):
+    """Data from joints that move as prescribed, with error control; the fit follows them by a servo."""
+
+    def shoulder(t):
+        w = 9.0
+        return 0.1 * (1.0 - np.cos(w * t)), 0.1 * w * np.sin(w * t), 0.1 * w**2 * np.cos(w * t)
+
+    run = simulate(
+        truth, 0.4, sample=STEP, prescribed={"shoulder": shoulder, "elbow": lambda t: (0.0, 0.0, 0.0)}
+    )
+    bent = run.deflections([0.1])
+    seen = {f"{link}@0.1.curvature_z": bent[link].curvature[:, 0, 2] for link in ("link_1", "link_2")}
+    data = Measurement.of(run.t, {"shoulder": run["shoulder"], **seen})
+    found = fitted(start, data, ["link_1/EIz", "link_2/EIz"], inputs="positions", dt=0.5 * STEP)
+    # the servo and the fixed steps follow the motion within some 1e-3
+    assert found.values["link_1/EIz"] == pytest.approx(31.0, rel=5e-3)
+    assert found.values["link_2/EIz"] == pytest.approx(2.1, rel=5e-3)
+    assert set(found.samples.channels) == set(seen)
+
+
 def test_a_prior_holds_what_the_data_hardly_tell(start, truth):
     data = record(truth, 0.1, noise=0.05)
     free = fitted(start, data, ["link_1/EIz"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +16,13 @@ from flexdyn_ros.errors import (
 )
 from flexdyn_ros.identification.measurement import Measurement
 from flexdyn_ros.identification.output.channels import Channel, predicted
+from flexdyn_ros.identification.output.inputs import INPUTS, Efforts, Gains, Positions, inputs_of
 from flexdyn_ros.identification.signals import filled_in
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import OK, Stepper
 
-__all__ = ["Experiment", "Gains", "fixed_method"]
+__all__ = ["Experiment", "fixed_method"]
 
-#: COLUMN: (factor, offset)
-Gains = Mapping[str, tuple[float, float]]
 STARTS = ("rest", "neutral")
 
 
@@ -38,10 +37,7 @@ class Experiment:
     channels : tuple of k Channel
     measured : (n, k) array
         NaN where nothing was measured.
-    tau : (n, nu) array
-        Efforts, each held for a step.
-    driven : tuple of str
-        Columns of efforts that were measured.
+    inputs : Efforts or Positions
     steps : int
         Fixed steps between two samples.
     method : str
@@ -54,8 +50,7 @@ class Experiment:
     measurement: Measurement
     channels: tuple[Channel, ...]
     measured: np.ndarray
-    tau: np.ndarray
-    driven: tuple[str, ...]
+    inputs: Efforts | Positions
     steps: int
     method: str
     initial: str
@@ -70,9 +65,11 @@ class Experiment:
         dt: float | None,
         method: str,
         initial: str,
+        inputs: str,
     ) -> Experiment:
         """Of a measurement; dt is the step [s], by default that between samples."""
         UnknownNameError.check("value of initial", initial, STARTS)
+        UnknownNameError.check("value of inputs", inputs, INPUTS)
         uniform = measurement if measurement.is_uniform else measurement.resampled()
         step = uniform.step
         steps = 1 if dt is None else round(step / dt)
@@ -82,15 +79,11 @@ class Experiment:
             )
         columns = uniform.columns
         measured = np.column_stack([columns.get(c.name, np.full(len(uniform), np.nan)) for c in channels])
-        tau = np.zeros((len(uniform), robot.nu))
-        driven = tuple(f"{n}.effort" for n in robot.effort_names if f"{n}.effort" in columns)
-        for i, name in enumerate(robot.effort_names):
-            if f"{name}.effort" in columns:
-                tau[:, i] = filled_in(uniform.t, columns[f"{name}.effort"])
+        given = inputs_of(robot, uniform, inputs, steps)
         known = tuple(
             (c.kind[0].replace("p", "q"), c.place) for c in channels if c.place >= 0 and c.name in columns
         )
-        return cls(uniform, tuple(channels), measured, tau, driven, steps, method, initial, known)
+        return cls(uniform, tuple(channels), measured, given, steps, method, initial, known)
 
     def start(self) -> np.ndarray:
         """What the measurement says of its start (len(known),)."""
@@ -105,12 +98,11 @@ class Experiment:
         stepper = Stepper(
             robot, self.measurement.step / self.steps, self.method, q0=q0, v0=v0, t0=float(t[0])
         )
-        tau = self._inputs(robot, gains)
+        rows = self.inputs.prepare(stepper, gains)
         q, v = np.empty((t.size, robot.nq)), np.empty((t.size, robot.nv))
         for i in range(t.size):
             q[i], v[i] = stepper.q, stepper.v
-            stepper.tau[:] = tau[i]
-            if i + 1 < t.size and stepper.advance(self.steps) != OK:
+            if i + 1 < t.size and self.inputs.advance(stepper, rows[i], i, self.steps) != OK:
                 return None
         values = predicted(robot, self.channels, q, v)
         for j, channel in enumerate(self.channels):
@@ -118,18 +110,9 @@ class Experiment:
             values[:, j] = factor * values[:, j] + offset
         return values
 
-    def _inputs(self, robot: Robot, gains: Gains) -> np.ndarray:
-        if not any(name in gains for name in self.driven):
-            return self.tau
-        tau = self.tau.copy()
-        for i, name in enumerate(robot.effort_names):
-            factor, offset = gains.get(f"{name}.effort", (1.0, 0.0))
-            tau[:, i] = factor * tau[:, i] + offset
-        return tau
-
     def _state(self, robot: Robot, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q (nq,), v (nv,) at the first sample."""
-        q, v = robot.neutral(), np.zeros(robot.nv)
+        q, v = self.inputs.start(robot)
         for (kind, index), value in zip(self.known, start.tolist(), strict=True):
             (q if kind == "q" else v)[index] = value
         held = {index for kind, index in self.known if kind == "q"}

@@ -50,6 +50,7 @@ def fit_output(
     dt: float | None = None,
     method: str = "auto",
     initial: str = "rest",
+    inputs: str = "efforts",
     seed: int = 0,
     progress: Callable[[str], object] | None = None,
 ) -> Identified:
@@ -86,6 +87,9 @@ def fit_output(
         Fixed steps of the simulation [s], as of `simulate`; default the step between samples, and "auto".
     initial : {"rest", "neutral"}
         What was not measured of the start: static equilibrium, or neutral.
+    inputs : {"efforts", "positions"}
+        What moves the robot: measured efforts; or the measured positions of its joints, which a stiff servo
+        makes it follow, where efforts are not known (joints that were not measured are held).
     seed : int
         Of the starts.
     progress : callable (text), optional
@@ -113,9 +117,13 @@ def fit_output(
     adjustable = Adjustable.of(robot, parameters, columns, start, bounds)
     experiments: list[Experiment] = []
     if measurements:
-        channels = channels_of(robot, columns, outputs)
+        followed = {c.name for c in robot.coordinates if c.kind == "joint"} if inputs == "positions" else ()
+        seen = [n for n in columns if n.removesuffix(".velocity") not in followed]
+        channels = channels_of(robot, seen, outputs)
+        # a stiff servo takes an implicit method
+        method = "rosenbrock" if inputs == "positions" and method == "auto" else method
         method = fixed_method(robot, dt or measurements[0].step, method)
-        experiments = [Experiment.of(robot, m, channels, dt, method, initial) for m in measurements]
+        experiments = [Experiment.of(robot, m, channels, dt, method, initial, inputs) for m in measurements]
     problem = _Problem(adjustable, tuple(experiments), tables, _priors(adjustable, priors))
     best = _best(problem, noise or {}, starts, seed, progress or (lambda text: None))
     return with_warnings(_result(problem, best, doubtful))
