@@ -15,8 +15,8 @@ __all__ = ["COMMANDS", "app"]
 #: each is a function, named like its module, of a folder of this package
 _PLACES = {
     "check": "", "simulate": "", "compare": "", "expand": "", "view": "", "derive": "", "schema": "",
-    "from-dh": "", "compile": "", "up": "ros.", "call": "ros.", "pub": "ros.", "warm": "", "study": "",
-    "doctor": "",
+    "from-dh": "", "compile": "", "identify": "", "up": "ros.", "call": "ros.", "pub": "ros.", "warm": "",
+    "study": "", "doctor": "",
 }  # fmt: skip
 COMMANDS = tuple(_PLACES)
 

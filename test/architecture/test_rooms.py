@@ -74,8 +74,9 @@ def test_only_nodes_import_ros():
     assert not offences(ROS, "nodes")
 
 
-def test_only_view_and_the_plots_of_trajectories_and_studies_import_plotting_libraries():
-    assert not offences(PICTURES, "view", "simulation/plots.py", "studies/pictures.py")
+def test_only_view_and_the_plots_of_trajectories_studies_and_fits_import_plotting_libraries():
+    files = ("simulation/plots.py", "studies/pictures.py", "identification/pictures.py")
+    assert not offences(PICTURES, "view", *files)
 
 
 def test_only_the_viewer_and_clusters_of_studies_listen_on_the_network():

@@ -32,6 +32,7 @@ __all__ = [
     "deflection_layout",
     "energy_layout",
     "note_robot",
+    "options_of",
     "record_trajectory",
     "state_layout",
 ]
@@ -251,10 +252,10 @@ def _robot_note(robot: Robot) -> dict[str, str]:
     note = _names_note(robot)
     note |= {"q_units": json.dumps(q_units), "v_units": json.dumps(v_units)}
     note |= {"effort_units": json.dumps(effort_units), "name": robot.name, "kind": robot.kind}
-    return note | {"options": json.dumps(_options(robot))}
+    return note | {"options": json.dumps(options_of(robot))}
 
 
-def _options(robot: Robot) -> dict[str, Any]:
+def options_of(robot: Robot) -> dict[str, Any]:
     """What was set beside the text of the description, as `load(options=...)` takes it."""
     options: dict[str, Any] = {}
     for override in robot.description.overrides:

@@ -1,0 +1,285 @@
+"""`flexdyn identify`: from measurements to a description with other numbers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from flexdyn_ros.cli.terminal import (
+    Config,
+    Json,
+    Rigid,
+    RobotName,
+    Settings,
+    load_robot,
+    messages,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from flexdyn_ros.identification import Identified, Measurement
+    from flexdyn_ros.robot.verbs import Robot
+
+__all__ = ["identify"]
+
+#: columns of what is printed, and of names in its tables
+COLUMNS, NAME = 80, 34
+METHODS = ("auto", "linear", "output")
+
+
+def identify(
+    robot: RobotName,
+    data: Annotated[
+        list[Path] | None, typer.Argument(metavar="DATA...", help="measurements: .csv, .npz, .mat, .mcap")
+    ] = None,
+    parameters: Annotated[
+        str | None,
+        typer.Option("--parameters", metavar="GLOBS", help="what to fit: names, patterns, commas between"),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="the description with the numbers found")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="DIR", help="report.md, table.csv and pictures")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="what can be identified: base parameters; needs no data")
+    ] = False,
+    method: Annotated[
+        str, typer.Option("--method", help="linear: from efforts; output: by simulation; auto")
+    ] = "auto",
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns", metavar="NAMES", help="of all columns of the files in order; '' leaves out"
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option("--column", metavar="FILE=NAME", help="rename a column; repeatable")
+    ] = None,
+    unit: Annotated[
+        list[str] | None, typer.Option("--unit", metavar="NAME=UNIT", help="deg, mm, ...; repeatable")
+    ] = None,
+    factor: Annotated[
+        list[str] | None,
+        typer.Option("--factor", metavar="NAME=NUMBER", help="motor constants, signs; repeatable"),
+    ] = None,
+    start: Annotated[
+        list[str] | None, typer.Option("--start", metavar="NAME=NUMBER", help="where to start; repeatable")
+    ] = None,
+    modes: Annotated[
+        Path | None, typer.Option("--modes", help="output: table of measured frequencies, CSV")
+    ] = None,
+    cutoff: Annotated[
+        float | None, typer.Option("--cutoff", help="linear: of the zero-phase filter [Hz]")
+    ] = None,
+    starts: Annotated[int, typer.Option("--starts", min=1, help="output: fits from so many starts")] = 1,
+    cross_validate: Annotated[
+        bool, typer.Option("--cross-validate", help="linear: hold each file out in turn")
+    ] = False,
+    config: Config = None,
+    settings: Settings = None,
+    rigid: Rigid = False,
+    as_json: Json = False,
+) -> None:
+    """Identify parameters of a robot from measurements; nothing is written without -o or --report."""
+    import warnings
+
+    from flexdyn_ros.errors import FlexdynWarning
+    from flexdyn_ros.identification import ModalTable
+
+    if method not in METHODS:
+        raise typer.BadParameter(f"{method!r} is none of {', '.join(METHODS)}", param_hint="--method")
+    loaded = load_robot(robot, config, settings, rigid)
+    patterns = [word.strip() for word in parameters.split(",")] if parameters else None
+    if explain:
+        _explain(loaded, patterns, as_json)
+        return
+    if not data and modes is None:
+        raise typer.BadParameter("missing: files with measurements, --modes, or --explain", param_hint="DATA")
+    measured = [_read(path, columns, column, unit, factor) for path in data or ()]
+    linear = method == "linear" or (method == "auto" and modes is None and _is_linear(loaded, patterns))
+    if not linear and patterns is None:
+        raise typer.BadParameter("needed for a fit by simulation", param_hint="--parameters")
+    with warnings.catch_warnings():
+        # the warnings are in the result
+        warnings.simplefilter("ignore", FlexdynWarning)
+        if linear:
+            found = _linear(loaded, measured, patterns, cutoff)
+        else:
+            table = () if modes is None else ModalTable.read(modes)
+            found = _output(loaded, measured, patterns or [], _numbers(start, "--start"), table, starts)
+    held_out = _held_out(loaded, measured, patterns, cutoff) if cross_validate and linear else []
+    diff = found.write_urdf(output) if output is not None else ""
+    written = [output] if output is not None else []
+    if report is not None:
+        written.append(found.report(report, _command(robot)))
+    if as_json:
+        print_json(_summary(found, held_out))
+    else:
+        _show(found, held_out, diff)
+    for path in written:
+        messages.print(f"wrote {escape(str(path))}", highlight=False)
+
+
+# ---- what is asked for ----
+
+
+def _read(
+    path: Path,
+    columns: str | None,
+    column: list[str] | None,
+    unit: list[str] | None,
+    factor: list[str] | None,
+) -> Measurement:
+    from flexdyn_ros.identification import Measurement
+
+    names: Any = _texts(column, "--column")
+    if columns is not None:
+        names = [word.strip().strip("'\"") for word in columns.split(",")]
+    return Measurement.read(
+        path, names=names or None, units=_texts(unit, "--unit"), factors=_numbers(factor, "--factor")
+    )
+
+
+def _texts(pairs: list[str] | None, option: str) -> dict[str, str]:
+    """NAME=TEXT pairs."""
+    found = {}
+    for pair in pairs or ():
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint=option)
+        found[name] = text
+    return found
+
+
+def _numbers(pairs: list[str] | None, option: str) -> dict[str, float]:
+    """NAME=NUMBER pairs."""
+    found = {}
+    for name, text in _texts(pairs, option).items():
+        try:
+            found[name] = float(text)
+        except ValueError:
+            raise typer.BadParameter(f"{name}={text} is not NAME=NUMBER", param_hint=option) from None
+    return found
+
+
+def _is_linear(robot: Robot, patterns: list[str] | None) -> bool:
+    """Whether all that is asked for are numbers that efforts are linear in, of a robot that does not bend."""
+    from fnmatch import fnmatchcase
+
+    from flexdyn_ros.errors import UnsupportedError
+
+    try:
+        known = [p.name for p in robot.parameters]
+    except UnsupportedError:
+        return False
+    if getattr(robot, "bends", False):
+        return False
+    return patterns is None or all(any(fnmatchcase(n, p) for n in known) for p in patterns)
+
+
+def _linear(
+    robot: Robot, data: list[Measurement], patterns: list[str] | None, cutoff: float | None
+) -> Identified:
+    from flexdyn_ros.identification import fit_linear
+
+    return fit_linear(robot, data, parameters=patterns, cutoff=cutoff)
+
+
+def _output(
+    robot: Robot,
+    data: list[Measurement],
+    patterns: list[str],
+    start: dict[str, float],
+    modes: Any,
+    starts: int,
+) -> Identified:
+    from flexdyn_ros.identification import fit_output
+
+    def tell(text: str) -> None:
+        messages.print(escape(text), highlight=False)
+
+    return fit_output(robot, data, patterns, start or None, modes=modes, starts=starts, progress=tell)
+
+
+def _held_out(
+    robot: Robot, data: list[Measurement], patterns: list[str] | None, cutoff: float | None
+) -> list[Any]:
+    import warnings
+
+    from flexdyn_ros.errors import FlexdynWarning
+    from flexdyn_ros.identification import cross_validation
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FlexdynWarning)
+        return list(cross_validation(robot, data, parameters=patterns, cutoff=cutoff))
+
+
+def _command(robot: str) -> str:
+    named = Path(sys.argv[0]).name == "flexdyn"
+    return " ".join(["flexdyn", *sys.argv[1:]]) if named else f"flexdyn identify {robot}"
+
+
+# ---- what is shown ----
+
+
+def _explain(robot: Robot, patterns: list[str] | None, as_json: bool) -> None:
+    """Print the base parameters."""
+    from flexdyn_ros.identification import base_parameters
+
+    base = base_parameters(robot, parameters=patterns)
+    if as_json:
+        print_json({
+            "rank": base.rank, "condition": base.condition, "parameters": [p.name for p in base.parameters],
+            "base": list(base.names), "matrix": base.matrix, "without_effect": list(base.without_effect),
+        })  # fmt: skip
+        return
+    count = len(base.parameters)
+    print(f"{robot.name}: {base.rank} base parameters of {count} parameters")
+    print(f"condition number at random states {base.condition:.3g}\n")
+    for number, (name, unit) in enumerate(zip(base.names, base.units, strict=True), 1):
+        print(_folded(f"{number:3d}  {name} [{unit}]", 7))
+    if base.without_effect:
+        print("\n" + _folded("without effect: " + ", ".join(base.without_effect), 2))
+
+
+def _show(found: Identified, held_out: list[Any], diff: str) -> None:
+    """Numbers, residuals, warnings and changes, in lines of 80 columns."""
+    print(f"{found.robot.name}: {len(found.table)} numbers from {len(found.samples.t)} samples\n")
+    print(f"{'parameter':{NAME}} {'value':>11} {'deviation':>10} {'before':>11}  unit")
+    for row in found.table.itertuples():
+        name = row.parameter if len(row.parameter) <= NAME else row.parameter[: NAME - 3] + "..."
+        numbers = f"{row.value:11.5g} {row.standard_deviation:10.2g} {row.start:11.5g}"
+        print(f"{name:{NAME}} {numbers}  {row.unit}")
+    if found.rms:
+        print(f"\n{'residual of':{NAME}} {'rms':>11} {'white':>10}")
+    for (name, rms), unit in zip(found.rms.items(), found.samples.units, strict=True):
+        white = "yes" if found.whiteness[name].is_white else "no"
+        print(f"{name[:NAME]:{NAME}} {rms:11.4g} {white:>10}  {unit}")
+    for one in held_out:
+        told = ", ".join(f"{name.removesuffix('.effort')} {rms:.4g}" for name, rms in one.rms.items())
+        print("\n" + _folded(f"held out: {Path(one.name).name}: {told}", 2))
+    for text in found.warnings:
+        print("\n" + _folded(f"warning: {text}", 2))
+    if diff:
+        print("\n" + diff, end="")
+
+
+def _folded(text: str, indent: int) -> str:
+    return fill(text, COLUMNS, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
+
+
+def _summary(found: Identified, held_out: list[Any]) -> dict[str, Any]:
+    return {
+        "table": found.table.to_dict("records"), "values": dict(found.values),
+        "deviations": dict(found.deviations), "rms": found.rms,
+        "white": {name: test.is_white for name, test in found.whiteness.items()},
+        "held_out": [{"name": one.name, "rms": one.rms} for one in held_out],
+        "warnings": list(found.warnings),
+    }  # fmt: skip

@@ -1,0 +1,37 @@
+"""Identification: from measurements to a description, of robots that are rigid and of robots that bend."""
+
+from typing import TYPE_CHECKING
+
+from flexdyn_ros.faces import lazily
+
+if TYPE_CHECKING:
+    from flexdyn_ros.identification.base import BaseParameters, base_parameters
+    from flexdyn_ros.identification.excitation.design import excite, write_joint_trajectory
+    from flexdyn_ros.identification.faults import Fault
+    from flexdyn_ros.identification.identified import Identified, Samples
+    from flexdyn_ros.identification.linear.fit import fit_linear
+    from flexdyn_ros.identification.measurement import Measurement
+    from flexdyn_ros.identification.output.fit import fit_output
+    from flexdyn_ros.identification.output.modal_table import ModalTable
+    from flexdyn_ros.identification.residuals import Whiteness
+    from flexdyn_ros.identification.validation import HeldOut, cross_validation, predicted_efforts
+
+__all__ = [
+    "BaseParameters",
+    "Fault",
+    "HeldOut",
+    "Identified",
+    "Measurement",
+    "ModalTable",
+    "Samples",
+    "Whiteness",
+    "base_parameters",
+    "cross_validation",
+    "excite",
+    "fit_linear",
+    "fit_output",
+    "predicted_efforts",
+    "write_joint_trajectory",
+]
+
+__getattr__, __dir__ = lazily(__name__)

@@ -1,0 +1,1 @@
+"""Motions that make data say most."""

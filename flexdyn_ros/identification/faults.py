@@ -1,0 +1,240 @@
+"""What is wrong with measurements, or doubtful, told by column."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from itertools import permutations
+from math import inf, pi
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.errors import FlexdynWarning, StateError
+from flexdyn_ros.identification.signals import filled_in
+from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.verbs import Robot
+
+if TYPE_CHECKING:
+    from flexdyn_ros.identification.measurement import Measurement
+
+__all__ = ["Fault", "faults_of", "refuse"]
+
+FEWEST = 20
+#: a gap is so many median steps long; more missing samples than this share cannot be filled
+GAP, MOST_MISSING = 10.0, 0.2
+#: a joint that moves less stands still [rad or m]
+STILL = 1e-6
+#: of a clipped signal this share of samples lies in runs of that length at an extreme
+CLIPPED, RUN = 0.02, 5
+#: how much better than its own another column fits, and how well it must
+BETTER, GOOD = 0.2, 0.8
+#: samples that are compared with the model
+COMPARED = 500
+RIGHT_ANGLE = 180.0 / pi
+
+
+class Fault(NamedTuple):
+    """What is wrong: column ("" for all), a sentence, and whether the data cannot be used so."""
+
+    column: str
+    text: str
+    fatal: bool
+
+
+def refuse(robot: Robot, measurements: Iterable[Measurement]) -> tuple[str, ...]:
+    """Sentences of doubtful measurements, which are warned of too.
+
+    Raises
+    ------
+    StateError
+        For measurements that cannot be used; names all that is wrong with them.
+    """
+    doubtful: list[str] = []
+    for measurement in measurements:
+        found = faults_of(measurement, robot)
+        fatal = [fault.text for fault in found if fault.fatal]
+        if fatal:
+            raise StateError(f"{measurement.name}: " + "; ".join(fatal))
+        doubtful += [f"{measurement.name}: {fault.text}" for fault in found]
+    for text in doubtful:
+        warnings.warn(text, FlexdynWarning, 3)
+    return tuple(doubtful)
+
+
+def faults_of(measurement: Measurement, robot: Robot) -> tuple[Fault, ...]:
+    """Faults of a measurement as data of a robot; see `Measurement.faults`."""
+    found = list(_of_times(measurement))
+    if any(fault.fatal for fault in found):
+        return tuple(found)
+    found += _of_columns(measurement)
+    joints = [c for c in robot.coordinates if c.kind == "joint" and c.name in measurement.columns]
+    if not joints and not any(name in measurement.columns for name in robot.q_names):
+        told = ", ".join(measurement.columns)
+        known = ", ".join(robot.q_names[:8])
+        found.append(Fault("", f"no column is a coordinate of {robot.name}: {told}; expected {known}", True))
+    if any(fault.fatal for fault in found):
+        return tuple(found)
+    degrees = [c for c in joints if _looks_like_degrees(measurement[c.name], c)]
+    for c in joints:
+        found += _of_joint(measurement, c, c in degrees)
+    if not degrees:
+        found += _of_rates(measurement, joints)
+        found += _of_efforts(measurement, robot)
+    return tuple(found)
+
+
+# ---- times ----
+
+
+def _of_times(measurement: Measurement) -> Iterator[Fault]:
+    t = measurement.t
+    if t.size < FEWEST:
+        yield Fault("", f"too short: {t.size} samples, expected at least {FEWEST}", True)
+        return
+    bad = np.flatnonzero(~np.isfinite(t))
+    if bad.size:
+        yield Fault("time", f"time of sample {bad[0]} is {t[bad[0]]}, expected a finite number", True)
+        return
+    steps = np.diff(t)
+    back = np.flatnonzero(steps <= 0.0)
+    if back.size:
+        i = int(back[0])
+        yield Fault("time", f"times do not rise: {t[i]:g} s, then {t[i + 1]:g} s at sample {i + 1}", True)
+        return
+    gaps = np.flatnonzero(steps > GAP * np.median(steps))
+    if gaps.size:
+        longest = int(np.argmax(steps))
+        yield Fault(
+            "time",
+            f"{gaps.size} gap(s), the longest {steps[longest]:.3g} s after t = {t[longest]:g} s "
+            f"(step {np.median(steps):.3g} s): cut it with `between` or files of their own",
+            bool(steps[longest] > 0.1 * (t[-1] - t[0])),
+        )
+
+
+# ---- columns by themselves ----
+
+
+def _of_columns(measurement: Measurement) -> Iterator[Fault]:
+    for name, values in measurement.columns.items():
+        missing = ~np.isfinite(values)
+        share = float(missing.mean())
+        if share:
+            first = measurement.t[int(np.argmax(missing))]
+            yield Fault(
+                name,
+                f"{name}: {100 * share:.2g} % of the samples are missing or NaN, from t = {first:g} s on",
+                share > MOST_MISSING,
+            )
+        elif _is_clipped(values):
+            yield Fault(
+                name, f"{name}: saturated, it stays at its largest value {np.abs(values).max():.6g}", False
+            )
+
+
+def _is_clipped(values: np.ndarray) -> bool:
+    """Whether runs of samples lie at the largest or smallest value, of a signal that moves otherwise."""
+    if np.ptp(values) == 0.0:
+        return False
+    for extreme in (values.max(), values.min()):
+        at = np.concatenate([[False], values == extreme, [False]])
+        edges = np.flatnonzero(np.diff(at.astype(int)))
+        runs = edges[1::2] - edges[::2]
+        inner = (edges[::2] > 0) & (edges[1::2] < values.size)  # what begins or ends there may rest there
+        long = runs[inner & (runs >= RUN)]
+        if long.sum() > CLIPPED * values.size and extreme != 0.0:
+            return True
+    return False
+
+
+def _looks_like_degrees(values: np.ndarray, c: Coordinate) -> bool:
+    """Whether positions lie far outside of what the joint reaches, and inside after conversion."""
+    if c.unit != "rad":
+        return False
+    seen = values[np.isfinite(values)]
+    reach = max(abs(c.lower), abs(c.upper)) if np.isfinite([c.lower, c.upper]).all() else inf
+    most = float(np.abs(seen).max(initial=0.0))
+    bound = min(1.5 * reach + 0.2, 4.0 * pi)
+    return most > bound and most / RIGHT_ANGLE < bound and float(np.ptp(seen)) > pi
+
+
+def _of_joint(measurement: Measurement, c: Coordinate, degrees: bool) -> Iterator[Fault]:
+    values = filled_in(measurement.t, measurement[c.name])
+    if float(np.ptp(values)) < STILL:
+        yield Fault(c.name, f"{c.name}: constant, the joint stands still and tells nothing of itself", False)
+    if degrees:
+        most = np.abs(values).max()
+        yield Fault(c.name, f"{c.name}: reaches {most:.4g} rad, likely degrees: give units as 'deg'", True)
+
+
+# ---- columns that belong to each other ----
+
+
+def _of_rates(measurement: Measurement, joints: list[Coordinate]) -> Iterator[Fault]:
+    """Velocities that are not the rates of their positions: units, columns that were swapped."""
+    known = [c.name for c in joints if f"{c.name}.velocity" in measurement.columns]
+    if not known or len(measurement) < 3:
+        return
+    t = measurement.t
+    rates = np.array([np.gradient(filled_in(t, measurement[name]), t) for name in known])
+    told = np.array([filled_in(t, measurement[f"{name}.velocity"]) for name in known])
+    yield from _swapped(known, _correlations(told, rates), "velocity", "the rate of")
+    for name, rate, value in zip(known, rates, told, strict=True):
+        if rate @ rate and value @ value and (rate @ value) ** 2 > GOOD**2 * (rate @ rate) * (value @ value):
+            factor = abs(float(rate @ value) / float(rate @ rate))
+            if 0.5 * RIGHT_ANGLE < factor < 2.0 * RIGHT_ANGLE or 0.5 < factor * RIGHT_ANGLE < 2.0:
+                yield Fault(
+                    f"{name}.velocity",
+                    f"{name}.velocity is {factor:.3g} times the rate of {name}: degrees beside radians",
+                    True,
+                )
+            elif rate @ value < 0.0:
+                yield Fault(
+                    f"{name}.velocity", f"{name}.velocity has the opposite sign of the rate of {name}", True
+                )
+
+
+def _of_efforts(measurement: Measurement, robot: Robot) -> Iterator[Fault]:
+    """Efforts that fit the model of another joint better than that of their own."""
+    known = [name for name in robot.effort_names if f"{name}.effort" in measurement.columns]
+    if len(known) < 2 or robot.nu != robot.nv or robot.nq != robot.nv:
+        return
+    if not all(name in measurement.columns for name in robot.q_names):
+        return
+    regular = measurement.resampled()
+    every = slice(None, None, max(1, len(regular) // COMPARED))
+    q = np.column_stack([regular[name] for name in robot.q_names])
+    v = np.gradient(q, regular.t, axis=0)
+    a = np.gradient(v, regular.t, axis=0)
+    model = robot.inverse_dynamics(q[every], v[every], a[every])
+    columns = [robot.effort_names.index(name) for name in known]
+    told = np.array([regular[f"{name}.effort"][every] for name in known])
+    yield from _swapped(known, _likenesses(told, model.T[columns]), "effort", "what moves")
+
+
+def _correlations(values: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """Of every row with every other, by size; 0 where one is constant."""
+    centred = [rows - rows.mean(axis=1, keepdims=True) for rows in (values, references)]
+    sizes = [np.linalg.norm(rows, axis=1) for rows in centred]
+    product = np.outer(*sizes)
+    return np.abs(centred[0] @ centred[1].T) / np.where(product > 0.0, product, inf)
+
+
+def _likenesses(values: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """Of every row with every other: 1 where they are the same, 0 where they have nothing in common."""
+    apart = np.linalg.norm(values[:, None] - references, axis=-1)
+    sizes = np.linalg.norm(values, axis=1)[:, None] + np.linalg.norm(references, axis=1)
+    return 1.0 - apart / np.where(sizes > 0.0, sizes, inf)
+
+
+def _swapped(names: list[str], scores: np.ndarray, part: str, what: str) -> Iterator[Fault]:
+    """Pairs of which each fits the other's place, and not its own."""
+    for i, j in permutations(range(len(names)), 2):
+        crossed = min(scores[i, j], scores[j, i])
+        if i < j and crossed > GOOD and crossed > max(scores[i, i], scores[j, j]) + BETTER:
+            yield Fault(
+                f"{names[i]}.{part}",
+                f"{names[i]}.{part} and {names[j]}.{part} are swapped, each is {what} the other joint",
+                True,
+            )

@@ -1,0 +1,1 @@
+"""Files of measurements, their columns and units."""

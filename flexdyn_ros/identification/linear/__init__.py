@@ -1,0 +1,1 @@
+"""Numbers that efforts are linear in: rows of the regressor, least squares, inertias that bodies can have."""

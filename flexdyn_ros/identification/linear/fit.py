@@ -1,0 +1,144 @@
+"""`fit_linear`: the numbers that efforts are linear in, by weighted least squares."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import FlexdynWarning
+from flexdyn_ros.identification.base import BaseParameters, reduced
+from flexdyn_ros.identification.chosen import chosen_parameters
+from flexdyn_ros.identification.faults import refuse
+from flexdyn_ros.identification.identified import Identified, table_of
+from flexdyn_ros.identification.linear.bodies import Bodies
+from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
+from flexdyn_ros.identification.linear.least_squares import covariance_of, estimate
+from flexdyn_ros.identification.linear.motions import motion_of
+from flexdyn_ros.identification.linear.rows import Rows
+from flexdyn_ros.identification.measurement import measurements_of
+from flexdyn_ros.robot.parameters import Parameter
+from flexdyn_ros.robot.verbs import Robot
+
+__all__ = ["fit_linear", "with_warnings"]
+
+#: changes by less than this share come from the tolerance of a solver
+ROUNDED = 1e-6
+
+
+def fit_linear(
+    robot: Robot,
+    data: Any,
+    consistent: bool = True,
+    *,
+    parameters: str | Sequence[str] | None = None,
+    cutoff: float | None = None,
+    robust: bool = False,
+) -> Identified:
+    """Inertias, friction and rotors from motions and efforts: tau = Y(q, v, a) p + tau0, by least squares
+    with the weights that the residuals of each effort ask for (Gautier & Khalil 1990; Swevers et al. 1997).
+
+    What is fitted are base parameters, combinations that the data tell. Of all the numbers that give these,
+    the robot gets those nearest to what it had, among the inertias that bodies can have.
+
+    Parameters
+    ----------
+    robot : Robot
+        Where to start: kinematics, and what the data do not tell.
+    data : Measurement, Trajectory, path, or several of them
+        Positions of all coordinates and efforts; rates and accelerations where they were measured, else
+        slopes of splines.
+    consistent : bool
+        Inertias of bodies are such that some distribution of mass has them: pseudo-inertia matrices are
+        positive semi-definite (Wensing, Kim & Slotine 2018); friction and rotors are not negative. Where base
+        parameters cannot be had so, those are taken that raise the weighted residual least.
+    parameters : names or patterns of `robot.parameters`, optional
+        Default: bodies, damping, friction, rotors; springs where there are any. Others are held.
+    cutoff : float, optional
+        Of a zero-phase filter on positions, efforts and regressor alike [Hz]; samples are then kept at 2.5
+        times the cut-off.
+    robust : bool
+        Residuals that are far out count less (Huber 1981).
+
+    Returns
+    -------
+    Identified
+        table and covariance are of the base parameters; `values` are all numbers of the robot that changed.
+
+    Raises
+    ------
+    StateError
+        For data that cannot be used; says what is wrong with them.
+    DimensionError, UnknownNameError, UnsupportedError
+    MissingExtraError
+        If cvxpy is needed and not installed.
+
+    Warns
+    -----
+    FlexdynWarning
+        Of data that are doubtful, numbers that the data cannot tell apart, residuals that are not white, and
+        without consistent of bodies that cannot be.
+    """
+    chosen = _chosen(robot, parameters)
+    measurements = measurements_of(robot, data)
+    doubtful = refuse(robot, measurements)
+    rows = Rows.of(robot, chosen, [motion_of(robot, m, cutoff) for m in measurements])
+    base = reduced(rows.triangle(), chosen)
+    beta, weights, sigma = estimate(rows, base, robust)
+    covariance = covariance_of(rows, base, weights, sigma)
+
+    before = np.array([p.value for p in chosen])
+    bodies = Bodies.of(robot, chosen)
+    gain = nearest_values(base.matrix, bodies.scale)
+    found = before + gain @ (beta - base.of(before))
+    if consistent:
+        information = np.linalg.cholesky(np.linalg.pinv(covariance, hermitian=True)).T
+        found = _without_rounding(bodies, base, physical_values(bodies, base, beta, information, found))
+    names = [p.name for p in chosen]
+    values = dict(zip(names, found.tolist(), strict=True))
+    deviation = np.sqrt(np.einsum("ij,jk,ik->i", gain, covariance, gain).clip(0.0))
+    samples = rows.samples(robot, found)
+    identified = Identified(
+        # what plain least squares find need not pass the checks of `with_parameters`
+        robot=robot.with_parameters(values) if consistent else Robot(robot.functions.with_parameters(values)),
+        table=table_of(base.names, base.of(found), covariance, base.of(before), base.units),
+        covariance=covariance,
+        residuals=samples.measured - samples.predicted,
+        values=values,
+        deviations=dict(zip(names, deviation.tolist(), strict=True)),
+        samples=samples,
+        start=robot,
+        base=base,
+        warnings=doubtful,
+    )
+    return with_warnings(identified, () if consistent else bodies.unphysical(found))
+
+
+def _without_rounding(bodies: Bodies, base: BaseParameters, found: np.ndarray) -> np.ndarray:
+    """Numbers of which the data tell nothing are what they were where a solver only rounded them."""
+    silent = ~np.any(base.matrix != 0.0, axis=0) & (np.abs(found - bodies.before) < ROUNDED * bodies.scale)
+    kept = np.where(silent, bodies.before, found)
+    return kept if bodies.are_physical(kept) else found
+
+
+def with_warnings(identified: Identified, more: Sequence[str] = ()) -> Identified:
+    """The result, with warnings of what makes it doubtful, which go to the caller of the fit too."""
+    told = [*more, *identified.correlated]
+    coloured = [name for name, test in identified.whiteness.items() if not test.is_white]
+    if coloured:
+        told.append(
+            f"residuals are not white ({', '.join(coloured)}): the model leaves something out, or the noise "
+            "is coloured; intervals are then too narrow"
+        )
+    for text in told:
+        warnings.warn(text, FlexdynWarning, 3)
+    return replace(identified, warnings=(*identified.warnings, *told))
+
+
+def _chosen(robot: Robot, patterns: str | Sequence[str] | None) -> tuple[Parameter, ...]:
+    if patterns is not None:
+        return chosen_parameters(robot, patterns)
+    return tuple(p for p in robot.parameters if not p.name.endswith("/stiffness") or p.value != 0.0)

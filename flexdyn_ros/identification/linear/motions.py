@@ -1,0 +1,128 @@
+"""Motions for the regressor: positions, rates, accelerations and efforts at samples of one measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexdyn_ros.errors import StateError, UnsupportedError
+from flexdyn_ros.identification.measurement import Measurement
+from flexdyn_ros.identification.signals import derivative, low_passed
+from flexdyn_ros.robot.verbs import Robot
+
+__all__ = ["Motion", "motion_of"]
+
+#: with a filter, samples are kept at so many times its cut-off: what lies between them is not new
+PER_CUTOFF = 2.5
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """n samples of a measurement, ready for the regressor.
+
+    Attributes
+    ----------
+    name : str
+    t : (n,) array
+    q, v, a : (n, nq), (n, nv), (n, nv) arrays
+    tau : (n, nu) array
+        0 where nothing drives and nothing was measured.
+    known : (n, nu) array of bool
+        Efforts that were measured, or are 0 because nothing drives there.
+    cutoff : float or None
+        Of the filter that positions went through, and that efforts and regressor have to go through [Hz].
+    """
+
+    name: str
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    tau: np.ndarray
+    known: np.ndarray
+    cutoff: float | None
+
+    def smoothed(self, values: np.ndarray) -> np.ndarray:
+        """Values (n, ...) as the filter leaves them, at the samples that are kept."""
+        if self.cutoff is None:
+            return values
+        return low_passed(values, self.cutoff, float(self.t[1] - self.t[0]))[self.kept]
+
+    @property
+    def kept(self) -> slice:
+        """Samples that are kept of those that are filtered."""
+        if self.cutoff is None:
+            return slice(None)
+        step = float(self.t[1] - self.t[0])
+        return slice(None, None, max(1, int(1.0 / (PER_CUTOFF * self.cutoff * step))))
+
+
+def motion_of(robot: Robot, measurement: Measurement, cutoff: float | None = None) -> Motion:
+    """The motion that a measurement tells: what of rates and accelerations was not measured is the slope of
+    splines through what was, positions filtered before if there is a cut-off [Hz].
+
+    Raises
+    ------
+    StateError
+        If positions or all efforts are missing.
+    UnsupportedError
+        If rates of a free base would have to be made of quaternions.
+    """
+    missing = [name for name in robot.q_names if name not in measurement.columns]
+    if missing:
+        raise StateError(f"{measurement.name}: no column for the position of {', '.join(missing)}")
+    columns = measurement.columns
+    tau, known = _efforts(robot, measurement)
+    if cutoff is not None or not _complete(measurement, robot):
+        measurement = measurement.resampled()
+        tau, filled = _efforts(robot, measurement)
+        known = np.broadcast_to(known.any(axis=0), filled.shape) if len(filled) != len(known) else known
+    t = measurement.t
+    q = np.column_stack([measurement[name] for name in robot.q_names])
+    rates = [f"{name}.velocity" for name in robot.v_names]
+    accelerations = [f"{name}.acceleration" for name in robot.v_names]
+    if cutoff is not None:
+        q = low_passed(q, cutoff, measurement.step)
+    if cutoff is None and all(name in columns for name in rates):
+        v = np.column_stack([measurement[name] for name in rates])
+    elif robot.nq != robot.nv:
+        raise UnsupportedError(
+            f"{measurement.name}: velocities of {robot.name} have to be measured: its base is free"
+        )
+    else:
+        v = derivative(t, q)
+    if cutoff is None and all(name in columns for name in accelerations):
+        a = np.column_stack([measurement[name] for name in accelerations])
+    else:
+        a = derivative(t, v)
+    return Motion(measurement.name, t, q, v, a, tau, known, cutoff)
+
+
+def _complete(measurement: Measurement, robot: Robot) -> bool:
+    """Whether positions, rates and accelerations were all measured at every sample."""
+    wanted: Sequence[str] = (
+        *robot.q_names, *(f"{name}.velocity" for name in robot.v_names),
+        *(f"{name}.acceleration" for name in robot.v_names),
+    )  # fmt: skip
+    return all(name in measurement.columns and np.isfinite(measurement[name]).all() for name in wanted)
+
+
+def _efforts(robot: Robot, measurement: Measurement) -> tuple[np.ndarray, np.ndarray]:
+    """Efforts (n, nu), and which of them are known."""
+    tau = np.zeros((len(measurement), robot.nu))
+    known = np.zeros(tau.shape, dtype=bool)
+    free = {c.name for c in robot.coordinates if not c.actuated and not c.prescribed}
+    for i, name in enumerate(robot.effort_names):
+        values = measurement.columns.get(f"{name}.effort")
+        if values is not None:
+            known[:, i] = np.isfinite(values)
+            tau[:, i] = np.where(known[:, i], values, 0.0)
+        elif name in free:
+            known[:, i] = True
+    driven = [i for i, name in enumerate(robot.effort_names) if name not in free]
+    if driven and not known[:, driven].any():
+        expected = ", ".join(f"{robot.effort_names[i]}.effort" for i in driven[:4])
+        raise StateError(f"{measurement.name}: no column with an effort, expected {expected}")
+    return tau, known

@@ -1,0 +1,1 @@
+"""Numbers that simulated outputs depend on: experiments, channels, what is adjusted."""

@@ -1,0 +1,252 @@
+"""What `fit_output` adjusts: parameters of a loaded robot, paths of the description, payloads, gains of
+columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.families.trees.flexible.beams.properties import beam_link
+from flexdyn_ros.loading import load
+from flexdyn_ros.robot.parameters import Parameter
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.recordings.topics import options_of
+
+__all__ = ["Adjustable", "path_of"]
+
+#: numbers of a beam, in the order of `BeamLink.stiffness`, and stations at which their mean is taken
+_STIFFNESS = ("GJ", "EIy", "EIz", "EA")
+STATIONS = 41
+_OF_BEAM = re.compile(r"(.+)/(GJ|EIy|EIz|EA|mass_per_length)")
+_OF_DAMPING = re.compile(r"(.+)/(?:damping_ratio|modal_damping)")
+_PAYLOAD = re.compile(r"payload\.(.+)\.mass")
+_GAIN = re.compile(r"(.+)\.(factor|offset)")
+_UNITS = {
+    "GJ": "N m2", "EIy": "N m2", "EIz": "N m2", "EA": "N", "mass_per_length": "kg/m", "ratio": "-",
+    "mass": "kg", "factor": "-", "inertia": "kg m2",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Adjustable:
+    """The numbers of a robot that are fitted.
+
+    Attributes
+    ----------
+    robot : Robot
+        Before the fit.
+    names : tuple of str
+        As they were asked for, patterns resolved.
+    start, lower, upper : (k,) arrays
+    units : tuple of str
+    own : frozenset of str
+        Those that are `robot.parameters`.
+    gains : frozenset of str
+        Those that are COLUMN.factor and COLUMN.offset.
+    """
+
+    robot: Robot
+    names: tuple[str, ...]
+    start: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    units: tuple[str, ...]
+    own: frozenset[str]
+    gains: frozenset[str]
+
+    @classmethod
+    def of(
+        cls,
+        robot: Robot,
+        parameters: str | Sequence[str],
+        columns: Iterable[str],
+        start: Mapping[str, float] | None,
+        bounds: Mapping[str, tuple[float, float]] | None,
+    ) -> Adjustable:
+        """Of names and patterns; see `fit_output`."""
+        known = _parameters(robot)
+        wanted = (parameters,) if isinstance(parameters, str) else tuple(parameters)
+        names = tuple(dict.fromkeys(name for each in wanted for name in _resolved(each, known)))
+        if not names:
+            raise StateError("parameters is empty, expected at least one name")
+        for given in (*(start or {}), *(bounds or {})):
+            UnknownNameError.check("parameter", given, names)
+        held = set(columns)
+        gains = frozenset(n for n in names if n not in known and (m := _GAIN.fullmatch(n)) and m[1] in held)
+        own = frozenset(n for n in names if n in known)
+        values = [_value(robot, n, known, gains, start or {}) for n in names]
+        limits = [(bounds or {}).get(n, _limits(n, known, gains)) for n in names]
+        for name, value, (low, high) in zip(names, values, limits, strict=True):
+            if not low <= value <= high:
+                raise StateError(f"the start of {name} is {value:g}, expected from {low:g} to {high:g}")
+        lower, upper = np.array(limits, dtype=float).T
+        units = tuple(known[n].unit if n in known else _unit(n) for n in names)
+        return cls(robot, names, np.array(values), lower, upper, units, own, gains)
+
+    @property
+    def scale(self) -> np.ndarray:
+        """How large a change of each is (k,)."""
+        return np.where(
+            self.start != 0.0, np.abs(self.start), np.where(np.isfinite(self.upper), self.upper, 0.1)
+        )
+
+    def robot_with(self, values: np.ndarray) -> Robot:
+        """The robot with other values (k,)."""
+        told = dict(zip(self.names, np.asarray(values, dtype=float).tolist(), strict=True))
+        own = {name: told[name] for name in self.own}
+        masses = {m[1]: told[n] for n in told if n not in self.own and (m := _PAYLOAD.fullmatch(n))}
+        paths = {
+            path_of(n): value
+            for n, value in told.items()
+            if n not in self.own and n not in self.gains and not _PAYLOAD.fullmatch(n)
+        }
+        robot = _reloaded(self.robot, paths) if paths else self.robot
+        for frame, mass in masses.items():
+            robot = _carrying(robot, frame, mass)
+        return robot.with_parameters(own) if own else robot
+
+    def gains_of(self, values: np.ndarray) -> dict[str, tuple[float, float]]:
+        """Factor and offset of columns that have any."""
+        found: dict[str, tuple[float, float]] = {}
+        for name, value in zip(self.names, np.asarray(values).tolist(), strict=True):
+            match = _GAIN.fullmatch(name) if name in self.gains else None
+            if match:
+                factor, offset = found.get(match[1], (1.0, 0.0))
+                found[match[1]] = (value, offset) if match[2] == "factor" else (factor, value)
+        return found
+
+
+def path_of(name: str) -> str:
+    """The path of the description that a name stands for: LINK/EIz, LINK/damping_ratio, or itself."""
+    beam, damping = _OF_BEAM.fullmatch(name), _OF_DAMPING.fullmatch(name)
+    if beam:
+        return f"links.{beam[1]}.beam.{beam[2]}"
+    if damping:
+        return f"links.{damping[1]}.damping.ratio"
+    return name
+
+
+def _parameters(robot: Robot) -> dict[str, Parameter]:
+    try:
+        return {p.name: p for p in robot.parameters}
+    except UnsupportedError:
+        return {}
+
+
+def _resolved(pattern: str, known: Mapping[str, Parameter]) -> tuple[str, ...]:
+    """The names that a pattern fits, else itself."""
+    if pattern in known:
+        return (pattern,)
+    return tuple(name for name in known if fnmatchcase(name, pattern)) or (pattern,)
+
+
+def _limits(name: str, known: Mapping[str, Parameter], gains: Iterable[str]) -> tuple[float, float]:
+    if name in known:
+        return known[name].lower, inf
+    if name in gains:
+        return -inf, inf
+    # stiffness, damping, masses, lengths: what the description takes is not negative
+    return (0.0, 0.999) if path_of(name).endswith(".ratio") else (0.0, inf)
+
+
+def _unit(name: str) -> str:
+    return _UNITS.get(path_of(name).rpartition(".")[2], "SI")
+
+
+# ---- values before the fit ----
+
+
+def _value(
+    robot: Robot, name: str, known: Mapping[str, Parameter], gains: Iterable[str], start: Mapping[str, float]
+) -> float:
+    """Where a number starts: what was told, else what the description says."""
+    value: Any = start.get(name)
+    if value is None and name in known:
+        value = known[name].value
+    elif value is None and name in gains:
+        value = 1.0 if name.endswith(".factor") else 0.0
+    elif value is None:
+        value = _described(robot, name)
+    if not isinstance(value, int | float) or not np.isfinite(value):
+        raise StateError(f"the start of {name} is {value!r}, expected a finite number")
+    return float(value)
+
+
+def _described(robot: Robot, name: str) -> float:
+    """A number of the description that a path leads to."""
+    path = path_of(name)
+    payload = _PAYLOAD.fullmatch(path)
+    if payload:
+        carried = (p.mass for p in robot.functions.payloads if p.frame == payload[1])
+        return float(next(carried, 0.0))
+    words = path.split(".")
+    if len(words) == 4 and words[0] == "links" and words[1] in robot.description.flexible_links:
+        found = _of_link(robot, *words[1:])
+        if found is not None:
+            return found
+    told = [o.new for o in robot.description.overrides if o.path == path]
+    if told and isinstance(told[-1], int | float):
+        return float(told[-1])
+    raise StateError(
+        f"{name} is neither a parameter of {robot.name} nor a number of its links: give its `start`, if it "
+        "is a path of the description"
+    )
+
+
+def _of_link(robot: Robot, link: str, element: str, attribute: str) -> float | None:
+    """A number of a flexible link: what the file says, else what follows from its section."""
+    record = robot.description.flexible_links[link]
+    held = getattr(record, element, None)
+    value = getattr(held, attribute, None)
+    if isinstance(value, tuple) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, int | float):
+        return float(value)
+    if element != "beam" or record.beam is None:
+        return None
+    stations = np.linspace(0.0, 1.0, STATIONS)
+    beam = beam_link(robot.description, record)
+    if attribute in _STIFFNESS:
+        return float(beam.stiffness(stations)[:, _STIFFNESS.index(attribute)].mean())
+    if attribute == "mass_per_length":
+        return float(np.mean(beam.beam.mu(stations)))
+    return None
+
+
+# ---- robots with other numbers ----
+
+
+def _reloaded(robot: Robot, paths: Mapping[str, float]) -> Robot:
+    """The robot, read again with other values of paths."""
+    description, functions = robot.description, robot.functions
+    options = {**options_of(robot), **paths}
+    source = description.file or description.text
+    try:
+        new = load(source, options=options, name=robot.name)
+    except DescriptionError as error:
+        told = ", ".join(f"{path} = {value:g}" for path, value in paths.items())
+        raise StateError(f"no robot has {told}: {error}") from None
+    changes = dict(getattr(functions, "changes", ()))
+    for payload in functions.payloads:
+        new = new.with_payload(payload.frame, payload.mass, payload.com, _tensor(payload.inertia))
+    return new.with_parameters(changes) if changes else new
+
+
+def _carrying(robot: Robot, frame: str, mass: float) -> Robot:
+    """The payload of a frame with another mass; its inertia grows with it."""
+    before = next((p for p in robot.functions.payloads if p.frame == frame), None)
+    if before is None or before.mass == 0.0:
+        return robot.with_payload(frame, mass)
+    return robot.with_payload(frame, mass, before.com, _tensor(before.inertia) * (mass / before.mass))
+
+
+def _tensor(entries: Sequence[float]) -> np.ndarray:
+    xx, xy, xz, yy, yz, zz = entries
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

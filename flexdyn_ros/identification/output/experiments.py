@@ -1,0 +1,135 @@
+"""Measurements as experiments: the same inputs to a robot that is simulated by compiled fixed steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexdyn_ros.errors import (
+    ConvergenceError,
+    DimensionError,
+    SingularityError,
+    StateError,
+    UnknownNameError,
+)
+from flexdyn_ros.identification.measurement import Measurement
+from flexdyn_ros.identification.output.channels import Channel, predicted
+from flexdyn_ros.identification.output.inputs import INPUTS, Efforts, Gains, Positions, inputs_of
+from flexdyn_ros.identification.signals import filled_in
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation import OK, Stepper
+
+__all__ = ["Experiment", "fixed_method"]
+
+STARTS = ("rest", "neutral")
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """One measurement, ready to be simulated.
+
+    Attributes
+    ----------
+    measurement : Measurement
+        On a uniform grid.
+    channels : tuple of k Channel
+    measured : (n, k) array
+        NaN where nothing was measured.
+    inputs : Efforts or Positions
+    steps : int
+        Fixed steps between two samples.
+    method : str
+    initial : str
+        "rest": what was not measured is in static equilibrium at the start; "neutral": at zero.
+    known : tuple of (kind, index)
+        Coordinates and rates whose start was measured, "q" or "v".
+    """
+
+    measurement: Measurement
+    channels: tuple[Channel, ...]
+    measured: np.ndarray
+    inputs: Efforts | Positions
+    steps: int
+    method: str
+    initial: str
+    known: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(
+        cls,
+        robot: Robot,
+        measurement: Measurement,
+        channels: Sequence[Channel],
+        dt: float | None,
+        method: str,
+        initial: str,
+        inputs: str,
+    ) -> Experiment:
+        """Of a measurement; dt is the step [s], by default that between samples."""
+        UnknownNameError.check("value of initial", initial, STARTS)
+        UnknownNameError.check("value of inputs", inputs, INPUTS)
+        uniform = measurement if measurement.is_uniform else measurement.resampled()
+        step = uniform.step
+        steps = 1 if dt is None else round(step / dt)
+        if dt is not None and (steps < 1 or abs(steps * dt - step) > 1e-6 * step):
+            raise StateError(
+                f"{measurement.name}: dt is {dt:g} s, expected the step {step:g} s or a whole part of it"
+            )
+        columns = uniform.columns
+        measured = np.column_stack([columns.get(c.name, np.full(len(uniform), np.nan)) for c in channels])
+        given = inputs_of(robot, uniform, inputs, steps)
+        known = tuple(
+            (c.kind[0].replace("p", "q"), c.place) for c in channels if c.place >= 0 and c.name in columns
+        )
+        return cls(uniform, tuple(channels), measured, given, steps, method, initial, known)
+
+    def start(self) -> np.ndarray:
+        """What the measurement says of its start (len(known),)."""
+        firsts = {(c.kind[0].replace("p", "q"), c.place): c.name for c in self.channels if c.place >= 0}
+        values = [filled_in(self.measurement.t, self.measurement[firsts[key]])[0] for key in self.known]
+        return np.array(values)
+
+    def predict(self, robot: Robot, start: np.ndarray, gains: Gains) -> np.ndarray | None:
+        """Values (n, k) of the channels, from a start (len(known),); None where the simulation fails."""
+        q0, v0 = self._state(robot, start)
+        t = self.measurement.t
+        stepper = Stepper(
+            robot, self.measurement.step / self.steps, self.method, q0=q0, v0=v0, t0=float(t[0])
+        )
+        rows = self.inputs.prepare(stepper, gains)
+        q, v = np.empty((t.size, robot.nq)), np.empty((t.size, robot.nv))
+        for i in range(t.size):
+            q[i], v[i] = stepper.q, stepper.v
+            if i + 1 < t.size and self.inputs.advance(stepper, rows[i], i, self.steps) != OK:
+                return None
+        values = predicted(robot, self.channels, q, v)
+        for j, channel in enumerate(self.channels):
+            factor, offset = gains.get(channel.name, (1.0, 0.0))
+            values[:, j] = factor * values[:, j] + offset
+        return values
+
+    def _state(self, robot: Robot, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q (nq,), v (nv,) at the first sample."""
+        q, v = self.inputs.start(robot)
+        for (kind, index), value in zip(self.known, start.tolist(), strict=True):
+            (q if kind == "q" else v)[index] = value
+        held = {index for kind, index in self.known if kind == "q"}
+        bent = [
+            c for c in robot.coordinates if c.kind != "joint" and c.q_index >= 0 and c.q_index not in held
+        ]
+        if self.initial == "rest" and bent:
+            locked = [c.name for c in robot.coordinates if c.kind == "joint" or c not in bent]
+            try:
+                q = robot.static_equilibrium(q, hold=locked).q
+            except (ConvergenceError, SingularityError):
+                return q, v
+        return q, v
+
+
+def fixed_method(robot: Robot, experiment_step: float, method: str) -> str:
+    """The method that all simulations of a fit take: what "auto" means for the robot at the start."""
+    if robot.motion is None:
+        raise DimensionError(f"{robot.name} has no compiled steps: fit_output cannot simulate it")
+    return Stepper(robot, experiment_step, method).method

@@ -1,0 +1,48 @@
+"""Pictures of fits: measured against predicted, residuals, deviations."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexdyn_ros.errors import needs
+
+if TYPE_CHECKING:
+    from flexdyn_ros.identification.identified import Identified
+
+__all__ = ["draw_fit"]
+
+#: channels in one picture
+MOST_CHANNELS = 8
+MEASURED, PREDICTED, RESIDUAL = "#4c78a8", "#e45756", "#54a24b"
+
+
+def draw_fit(identified: Identified, part: int, path: str | PathLike) -> Path:
+    """Draw measured and predicted values of one measurement over time, a row for each channel, residuals
+    below; returns the path."""
+    with needs("matplotlib", "identification"):
+        from matplotlib.figure import Figure
+    samples = identified.samples
+    rows = samples.parts[part]
+    channels = list(range(min(len(samples.channels), MOST_CHANNELS)))
+    figure: Any = Figure(figsize=(8.0, 0.8 + 1.7 * len(channels)), layout="constrained")
+    axes = figure.subplots(len(channels), 1, sharex=True, squeeze=False)[:, 0]
+    t = samples.t[rows]
+    for axis, i in zip(axes, channels, strict=True):
+        measured, predicted = samples.measured[rows, i], samples.predicted[rows, i]
+        axis.plot(t, measured, color=MEASURED, linewidth=1.4, label="measured")
+        axis.plot(t, predicted, color=PREDICTED, linewidth=0.9, label="predicted")
+        axis.plot(t, measured - predicted, color=RESIDUAL, linewidth=0.7, label="residual")
+        axis.set_ylabel(f"{samples.channels[i].removesuffix('.effort')}\n[{samples.units[i]}]", fontsize=8)
+        axis.tick_params(labelsize=8)
+        axis.grid(alpha=0.3)
+        axis.margins(x=0.0)
+        share = np.sqrt(np.nanmean((measured - predicted) ** 2)) / max(float(np.nanstd(measured)), 1e-300)
+        axis.set_title(f"residual {100.0 * share:.2g} % of the deviation", fontsize=8, loc="right")
+    axes[0].legend(fontsize=8, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+    axes[-1].set_xlabel("t [s]", fontsize=8)
+    figure.savefig(path, dpi=110)
+    return Path(path)

@@ -1,0 +1,77 @@
+"""Signals: uniform grids, zero-phase filters, derivatives, delays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexdyn_ros.errors import StateError
+
+__all__ = ["derivative", "filled_in", "lag_of", "low_passed", "on_grid"]
+
+#: degree of the splines whose slope is the derivative
+DEGREE = 5
+#: samples that are filtered at either end beside the data, in periods of the cut-off
+PADDING = 3.0
+
+
+def on_grid(t: np.ndarray, step: float) -> np.ndarray:
+    """Times from the first to the last, a step apart."""
+    if not step > 0.0:
+        raise StateError(f"the step of a grid is {step}, expected more than 0 s")
+    return t[0] + step * np.arange(int((t[-1] - t[0]) / step * (1.0 + 1e-12)) + 1)
+
+
+def filled_in(t: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Values with lines in place of what is missing."""
+    there = np.isfinite(values)
+    if there.all() or not there.any():
+        return values
+    return np.interp(t, t[there], values[there])
+
+
+def low_passed(values: np.ndarray, cutoff: float, step: float, order: int = 4) -> np.ndarray:
+    """Values (n, ...) on a uniform grid, through a Butterworth low pass of a cut-off [Hz] forward and
+    backward, continued oddly at both ends."""
+    from scipy.signal import butter, sosfiltfilt
+
+    if not 0.0 < cutoff < 0.5 / step:
+        raise StateError(f"the cut-off is {cutoff:g} Hz, expected between 0 and {0.5 / step:g} Hz")
+    sections = butter(order, cutoff, fs=1.0 / step, output="sos")
+    pad = min(len(values) - 1, int(PADDING / (cutoff * step)) + 1)
+    return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=pad))
+
+
+def derivative(t: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Rates of values (n, ...) at their times, from the slope of a spline of degree 5 through them."""
+    from scipy.interpolate import make_interp_spline
+
+    degree = min(DEGREE, (len(t) - 1) // 2 * 2 - 1)
+    if degree < 1:
+        raise StateError(f"{len(t)} samples, expected at least 3 for a derivative")
+    return np.asarray(make_interp_spline(t, values, k=degree).derivative()(t))
+
+
+def lag_of(t: np.ndarray, values: np.ndarray, reference: np.ndarray, longest: float) -> float:
+    """Time by which values follow the reference [s], at most `longest` either way."""
+    if values.shape != t.shape or reference.shape != t.shape:
+        raise StateError(f"columns of {values.shape} and {reference.shape} samples, expected {t.shape}")
+    step = float(np.median(np.diff(t)))
+    most = min(int(np.ceil(longest / step)) + 1, (t.size - 2) // 2)
+    x, y = (filled_in(t, signal) for signal in (values, reference))
+    scores = np.array([_correlation(x, y, k) for k in range(-most, most + 1)])
+    if not np.isfinite(scores).all():
+        raise StateError("a column is constant: its delay cannot be told")
+    best = int(np.argmax(scores))
+    part = 0.0
+    if 0 < best < scores.size - 1:
+        before, at, after = scores[best - 1 : best + 2]
+        part = 0.5 * (before - after) / (before - 2.0 * at + after)
+    return step * (best - most + part)
+
+
+def _correlation(x: np.ndarray, y: np.ndarray, lag: int) -> float:
+    """Of x(i + lag) with y(i)."""
+    a, b = (x[lag:], y[: y.size - lag]) if lag >= 0 else (x[:lag], y[-lag:])
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / size if size > 0.0 else np.nan

@@ -1,0 +1,1 @@
+"""Numbers written into the user's own description, and nothing else changed."""

@@ -1,0 +1,222 @@
+"""`Identified.write_urdf`: the user's description with the numbers that were identified."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Mapping
+from difflib import unified_diff
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexdyn_ros.description.elements.description import ZERO, Inertial
+from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
+from flexdyn_ros.identification.chosen import INERTIAL, is_inertial
+from flexdyn_ros.identification.output.adjustable import path_of
+from flexdyn_ros.identification.urdf.markup import Element, Markup
+from flexdyn_ros.loading import load
+from flexdyn_ros.numerics.algebra.placement import RigidInertia, rotation_of_rpy
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.recordings.topics import options_of
+
+if TYPE_CHECKING:
+    from flexdyn_ros.identification.identified import Identified
+
+__all__ = ["new_text", "write_urdf"]
+
+#: changes smaller than this share are none
+SAME = 1e-14
+#: how close the robot that is read back is to the identified one
+CLOSE = 1e-9
+_PATH = re.compile(r"(links|joints)\.(.+)\.(\w+)\.(\w+)")
+_SENSOR = re.compile(r".+\.(factor|offset)")
+
+
+def write_urdf(identified: Identified, path: str | PathLike) -> str:
+    """Write the description with changed numbers only, after it was read back; returns the changes as a
+    unified diff.
+
+    A description that is xacro is written expanded. Payloads and gains of sensors have no place in it; a
+    warning names them.
+
+    Raises
+    ------
+    UnsupportedError
+        If a number has no place in the file.
+    StateError
+        If the file that would be written does not give the identified robot.
+    """
+    old = source_of(identified.start)
+    new = new_text(identified, old)
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(new)
+        _check(identified, draft)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+    before, after = (text.decode(errors="replace").splitlines(keepends=True) for text in (old, new))
+    return "".join(unified_diff(before, after, identified.start.description.file or "robot", str(path)))
+
+
+def source_of(robot: Robot) -> bytes:
+    """Bytes of the user's file; of text, and of what xacro made, the text."""
+    file = robot.description.file
+    if file is not None and Path(file).is_file():
+        content = Path(file).read_bytes()
+        if b"xacro" not in content:
+            return content
+    return robot.description.text.encode()
+
+
+def new_text(identified: Identified, old: bytes) -> bytes:
+    """The description with other numbers."""
+    markup = Markup(old)
+    before = (
+        {p.name: p.value for p in identified.start.parameters} if _has_parameters(identified.start) else {}
+    )
+    changed = {
+        name: value
+        for name, value in identified.values.items()
+        if name not in before or abs(value - before[name]) > SAME * max(abs(before[name]), 1e-12)
+    }
+    bodies = dict.fromkeys(n.rpartition("/")[0] for n in changed if n in before and is_inertial(n))
+    for link in bodies:
+        _set_inertial(markup, identified, link, before)
+    left_out = []
+    for name, value in changed.items():
+        if name in before and is_inertial(name):
+            continue
+        if name in before:
+            joint, part = name.rsplit("/", 1)
+            _set_joint(markup, identified.start, joint, part, value)
+        elif name.startswith("payload.") or _SENSOR.fullmatch(name):
+            left_out.append(name)
+        else:
+            _set_path(markup, path_of(name), value)
+    if left_out:
+        text = f"the description has no place for {', '.join(left_out)}"
+        warnings.warn(text, FlexdynWarning, 4)
+    return markup.result()
+
+
+def _has_parameters(robot: Robot) -> bool:
+    try:
+        return bool(robot.parameters)
+    except UnsupportedError:
+        return False
+
+
+# ---- bodies ----
+
+
+def _set_inertial(markup: Markup, identified: Identified, link: str, before: Mapping[str, float]) -> None:
+    robot = identified.start
+    if link in robot.description.flexible_links:
+        raise UnsupportedError(
+            f"the inertia of the flexible link {link} has no place of its own in the file: its <inertial> is "
+            "the sum of beam and bodies"
+        )
+    record = robot.description.link(link).inertial
+    element = _named(markup, "link", link)
+    names = [f"{link}/{part}" for part in INERTIAL]
+    own = np.array([before[name] for name in names])
+    found = np.array([identified.values.get(name, before[name]) for name in names])
+    inertial = element.child("inertial") or markup.add(element, "inertial")
+    if record is None:
+        record = Inertial(0.0, ZERO, ZERO, (0.0,) * 6)
+    alone = RigidInertia.of(record.mass, record.xyz, record.inertia, record.rpy).flat()
+    numbers = alone + (found - own)
+    com, tensor = _about_com(numbers, record.rpy)
+    markup.put(inertial, "origin", xyz=_vector(com))
+    markup.put(inertial, "mass", value=_number(numbers[0]))
+    markup.put(inertial, "inertia", **dict(zip(INERTIAL[4:], map(_number, tensor), strict=True)))
+
+
+def _about_com(numbers: np.ndarray, rpy: tuple[float, float, float]) -> tuple[np.ndarray, list[float]]:
+    """Centre of mass (3,), and the six entries about it in axes of rpy, of ten numbers about the origin."""
+    m, h = float(numbers[0]), numbers[1:4]
+    com = h / m if m > 0.0 else np.zeros(3)
+    xx, xy, xz, yy, yz, zz = numbers[4:]
+    about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    about = about - m * (com @ com * np.eye(3) - np.outer(com, com))
+    R = rotation_of_rpy(rpy)
+    turned = R.T @ about @ R
+    return com, [float(turned[i, j]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))]
+
+
+# ---- joints and paths ----
+
+
+def _set_joint(markup: Markup, robot: Robot, joint: str, part: str, value: float) -> None:
+    record = robot.description.joint(joint)
+    if part in ("damping", "friction"):
+        element = _named(markup, "joint", joint)
+        markup.put(element, "dynamics", **{part: _number(value)})
+    elif part == "rotor":
+        ratio = record.rotor.gear_ratio if record.rotor is not None else 1.0
+        _set_flexdyn(markup, joint, "rotor", "inertia", value / ratio**2)
+    elif part == "stiffness":
+        _set_flexdyn(markup, joint, "joint_spring", "stiffness", value)
+    else:
+        _set_flexdyn(markup, joint, "friction", "static", value)
+
+
+def _set_path(markup: Markup, path: str, value: float) -> None:
+    match = _PATH.fullmatch(path)
+    if match is None:
+        raise UnsupportedError(
+            f"{path} has no place in the file: expected links.NAME.ELEMENT.ATTRIBUTE or joints..."
+        )
+    _set_flexdyn(markup, match[2], {"spring": "joint_spring"}.get(match[3], match[3]), match[4], value)
+
+
+def _set_flexdyn(markup: Markup, reference: str, tag: str, attribute: str, value: float) -> None:
+    """An attribute of an element of a link or joint in <flexdyn>."""
+    all_blocks = [b for b in markup.root.children if b.tag == "flexdyn"]
+    of_reference = [b for b in all_blocks if b.attributes.get("reference") == reference]
+    blocks = [b for b in of_reference if b.child(tag)] or of_reference
+    block = blocks[0] if blocks else markup.add(markup.root, "flexdyn", reference=reference)
+    markup.put(block, tag, **{attribute: _number(value)})
+
+
+def _named(markup: Markup, tag: str, name: str) -> Element:
+    for element in markup.root.children:
+        if element.tag == tag and element.attributes.get("name") == name:
+            return element
+    raise UnsupportedError(f"the file has no <{tag} name={name!r}>: its numbers cannot be changed there")
+
+
+def _number(value: float) -> str:
+    return repr(float(value))
+
+
+def _vector(values: np.ndarray) -> str:
+    return " ".join(map(_number, values))
+
+
+# ---- read back ----
+
+
+def _check(identified: Identified, path: Path) -> None:
+    """StateError unless the file gives the identified robot."""
+    start = identified.start
+    # what was told beside the file is in the file now, where it was identified
+    kept = {k: v for k, v in options_of(start).items() if k not in {path_of(n) for n in identified.values}}
+    read = load(path, options=kept or None, name=start.name)
+    q = start.neutral()
+    v = np.linspace(-1.0, 1.0, start.nv)
+    for payload in identified.robot.functions.payloads:
+        xx, xy, xz, yy, yz, zz = payload.inertia
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        read = read.with_payload(payload.frame, payload.mass, payload.com, tensor)
+    for state in (q, start.random(np.random.default_rng(0))):
+        expected, found = (robot.inverse_dynamics(state, v, v[::-1]) for robot in (identified.robot, read))
+        if np.abs(found - expected).max() > CLOSE * max(float(np.abs(expected).max()), 1e-9):
+            raise StateError("the description that would be written does not give the identified robot")

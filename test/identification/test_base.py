@@ -1,0 +1,108 @@
+"""Base parameters: rank by Pinocchio's regressor, textbook combinations, what their name promises."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flexdyn_ros import errors, load
+from flexdyn_ros.identification import base_parameters
+
+PENDULUM = """<robot name="pendulum">
+  <link name="world"/>
+  <link name="arm"><inertial><origin xyz="0.3 0.1 0.2"/><mass value="2"/>
+    <inertia ixx="0.02" ixy="0.001" ixz="0" iyy="0.03" iyz="0" izz="0.04"/></inertial></link>
+  <joint name="hinge" type="continuous"><parent link="world"/><child link="arm"/><axis xyz="0 1 0"/></joint>
+</robot>"""
+
+
+def example_robot(name):
+    pin = pytest.importorskip("pinocchio", reason="the test oracle Pinocchio (package pin) is not installed")
+    folder = Path(pin.__file__).parents[4] / "share" / "example-robot-data" / "robots"
+    if not folder.is_dir():
+        pytest.skip("example-robot-data is not installed")
+    return pin, (folder / name).read_text()
+
+
+def rank_by_pinocchio(pin, text):
+    """Rank of the stacked joint torque regressor at random states, by singular values."""
+    model = pin.buildModelFromXML(text)
+    data, rng = model.createData(), np.random.default_rng(3)
+    rows = []
+    for _ in range(60):
+        q, v, a = (rng.uniform(-2.0, 2.0, size) for size in (model.nq, model.nv, model.nv))
+        rows.append(pin.computeJointTorqueRegressor(model, data, q, v, a))
+    W = np.vstack(rows)
+    size = np.linalg.norm(W, axis=0)
+    # columns of nothing but rounding stay what they are
+    W /= np.where(size > 1e-9 * size.max(), size, 1.0)
+    sizes = np.linalg.svd(W, compute_uv=False)
+    return int((sizes > 1e-9 * sizes[0]).sum())
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["panda_description/urdf/panda.urdf", "ur_description/urdf/ur10_robot.urdf",
+     "ur_description/urdf/ur5_robot.urdf"],
+)  # fmt: skip
+def test_the_rank_is_that_of_pinocchios_regressor(name):
+    pin, text = example_robot(name)
+    # Pinocchio moves both fingers of the hand
+    text = re.sub(r"<mimic [^>]*/>", "", text)
+    base = base_parameters(load(text))
+    assert base.rank == rank_by_pinocchio(pin, text)
+    assert base.condition < 100.0
+
+
+def test_a_pendulum_tells_its_moments_and_its_inertia_about_the_axis():
+    base = base_parameters(load(PENDULUM))
+    assert base.names == ("arm/mx", "arm/mz", "arm/iyy")
+    assert base.units == ("kg m", "kg m", "kg m2")
+    assert base.single == base.names
+    # iyy about the hinge: 0.03 + 2 (0.3^2 + 0.2^2)
+    assert base.of(load(PENDULUM)) == pytest.approx([0.6, 0.4, 0.29], rel=1e-12)
+    assert set(base.without_effect) == {
+        "arm/mass", "arm/my", "arm/ixx", "arm/ixy", "arm/ixz", "arm/iyz", "arm/izz",
+    }  # fmt: skip
+
+
+def test_a_rotor_is_grouped_with_the_inertia_about_the_axis():
+    base = base_parameters(load(PENDULUM), parameters=["arm/*", "*/rotor"])
+    (row,) = [row for row in base.matrix if np.count_nonzero(row) > 1]
+    grouped = {base.parameters[i].name for i in np.flatnonzero(row)}
+    assert grouped == {"arm/iyy", "hinge/rotor"}
+    assert row[np.flatnonzero(row)] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["two_link", "seven_joint_arm", "flexible_two_link"])
+def test_efforts_depend_on_the_base_parameters_alone(name):
+    robot = load(name)
+    base = base_parameters(robot, parameters="*")
+    rng = np.random.default_rng(5)
+    q = np.array([robot.random(rng) for _ in range(20)])
+    v, a = rng.uniform(-2.0, 2.0, (2, 20, robot.nv))
+    Y, _ = robot.regressor(q, v, a)
+    # Y p = Y_lead b for every p
+    assert np.abs(Y - Y[..., base.leading] @ base.matrix).max() < 1e-8 * np.abs(Y).max()
+    assert base.rank < len(robot.parameters)
+    p = rng.standard_normal(len(robot.parameters))
+    assert base.of(p) == pytest.approx(base.matrix @ p)
+
+
+def test_other_states_give_the_same_combinations():
+    robot = load("seven_joint_arm")
+    one, other = base_parameters(robot), base_parameters(robot, seed=1)
+    # pivots may differ, the space may not
+    both = np.vstack([one.matrix, other.matrix])
+    assert one.rank == other.rank == np.linalg.matrix_rank(both, tol=1e-6)
+
+
+def test_wrong_patterns_and_robots_without_parameters_are_told():
+    with pytest.raises(errors.UnknownNameError, match="elbow/damp"):
+        base_parameters(load("two_link"), parameters="elbow/damp")
+    with pytest.raises(errors.UnsupportedError):
+        base_parameters(load("soft_arm"))
+    base = base_parameters(load("two_link"))
+    with pytest.raises(errors.DimensionError, match="expected"):
+        base.of(np.zeros(3))

@@ -1,0 +1,131 @@
+"""`excite`: motions keep their limits, begin and end at rest, and say more than others."""
+
+import numpy as np
+import pytest
+import yaml
+
+from flexdyn_ros import errors, load
+from flexdyn_ros.identification import (
+    Measurement,
+    base_parameters,
+    excite,
+    fit_linear,
+    write_joint_trajectory,
+)
+
+
+def information(robot, motion):
+    """Mean logarithm of the singular values of the regressor of the base parameters, efforts scaled."""
+    base = base_parameters(robot)
+    names = [p.name for p in robot.parameters]
+    columns = [names.index(base.parameters[i].name) for i in base.leading]
+    a = np.gradient(motion.v, motion.t, axis=0)
+    W = robot.regressor(motion.q, motion.v, a).Y[..., columns] / np.std(motion.tau, axis=0)[:, None]
+    return np.mean(np.log(np.linalg.svd(W.reshape(-1, len(columns)), compute_uv=False)))
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load("seven_joint_arm")
+
+
+LIMITS = {"position": 1.2, "velocity": {"elbow_pitch": 0.7}, "acceleration": 3.0}
+
+
+@pytest.fixture(scope="module")
+def motion(robot):
+    return excite(robot, 10.0, LIMITS, evaluations=100)
+
+
+def test_limits_are_kept_and_used(robot, motion):
+    a = np.gradient(motion.v, motion.t, axis=0)
+    assert np.abs(motion.q).max() <= 1.2
+    assert np.abs(motion["elbow_pitch", "velocity"]).max() <= 0.7 * (1 + 1e-3)
+    assert np.abs(a).max() <= 3.0 * 1.01
+    for c in robot.coordinates:
+        assert motion[c.name].min() >= c.lower
+        assert motion[c.name].max() <= c.upper
+        assert np.abs(motion[c.name, "effort"]).max() <= c.effort_limit
+        # some limit is reached: positions, rates or accelerations
+        shares = (np.ptp(motion[c.name]) / 2.4, np.abs(a[:, c.v_index]).max() / 3.0)
+        assert max(*shares, np.abs(motion[c.name, "velocity"]).max() / min(c.velocity_limit, 2.0)) > 0.5
+
+
+def test_it_begins_and_ends_at_rest_at_the_same_place(motion):
+    assert motion.t[[0, -1]] == pytest.approx([0.0, 10.0])
+    assert np.abs(motion.v[[0, -1]]).max() < 1e-9
+    assert motion.q[0] == pytest.approx(motion.q[-1], abs=1e-9)
+    assert np.abs(np.diff(motion.v[:3], axis=0) / 0.01).max() < 0.2  # no jump of the acceleration
+
+
+def test_positions_rates_and_efforts_belong_together(robot, motion):
+    rates = np.gradient(motion.q, motion.t, axis=0)[1:-1]
+    assert np.abs(rates - motion.v[1:-1]).max() < 1e-3
+    a = np.gradient(motion.v, motion.t, axis=0)[1:-1]
+    tau = robot.inverse_dynamics(motion.q[1:-1], motion.v[1:-1], a)
+    assert np.abs(tau - motion.tau[1:-1]).max() < 2e-2 * np.abs(motion.tau).max()
+
+
+def test_it_says_more_than_motions_that_were_drawn(robot, motion):
+    drawn = [information(robot, excite(robot, 10.0, LIMITS, evaluations=1, seed=seed)) for seed in range(3)]
+    assert information(robot, motion) > max(drawn)
+
+
+def test_the_condition_number_is_another_criterion():
+    robot = load("two_link")
+    limits = {"velocity": 2.0}
+    one = excite(robot, 6.0, limits, "condition", evaluations=150)
+    few = excite(robot, 6.0, limits, "condition", evaluations=1)
+
+    def condition(motion):
+        base = base_parameters(robot)
+        names = [p.name for p in robot.parameters]
+        a = np.gradient(motion.v, motion.t, axis=0)
+        Y = robot.regressor(motion.q, motion.v, a).Y
+        W = (
+            Y[..., [names.index(base.parameters[i].name) for i in base.leading]]
+            / np.std(motion.tau, axis=0)[:, None]
+        )
+        return np.linalg.cond(W.reshape(-1, base.rank))
+
+    assert condition(one) < condition(few)
+
+
+def test_links_that_bend_stay_within_the_deflection():
+    robot = load("flexible_two_link")
+    limits = {"deflection": 0.004, "velocity": 3.0, "acceleration": 20.0}
+    motion = excite(robot, 4.0, limits, evaluations=40)
+    far = max(np.linalg.norm(d.displacement[:, 0], axis=-1).max() for d in motion.deflections([1.0]).values())
+    assert 0.0005 < far <= 0.004
+    modal = [i for i, c in enumerate(robot.coordinates) if c.kind != "joint"]
+    assert np.abs(motion.q[:, modal]).max() > 0.0
+
+
+def test_a_fit_takes_it(robot, motion, tmp_path):
+    pytest.importorskip("pandas")
+    motion.to_csv(tmp_path / "motion.csv")
+    found = fit_linear(robot, Measurement.read(tmp_path / "motion.csv").between(0.2, 9.8))
+    for channel, rms in found.rms.items():
+        assert rms < 1e-3 * np.abs(found.samples.measured[:, found.samples.channels.index(channel)]).max()
+
+
+def test_it_is_written_as_a_joint_trajectory(motion, tmp_path):
+    write_joint_trajectory(motion, tmp_path / "motion.yaml")
+    read = yaml.safe_load((tmp_path / "motion.yaml").read_text())
+    assert read["joint_names"] == list(motion.q_names)
+    assert len(read["points"]) == len(motion)
+    assert read["points"][150]["time_from_start"] == {"sec": 1, "nanosec": 500_000_000}
+    assert read["points"][150]["positions"] == motion.q[150].tolist()
+
+
+def test_limits_that_cannot_be_kept_are_told(robot):
+    with pytest.raises(errors.StateError, match="no motion keeps the limits"):
+        excite(robot, 5.0, {"effort": 1e-3}, evaluations=5)
+    with pytest.raises(errors.UnknownNameError, match="'speed'"):
+        excite(robot, 5.0, {"speed": 1.0})
+    with pytest.raises(errors.StateError, match="no room"):
+        excite(robot, 5.0, {"position": (5.0, 6.0)})
+    with pytest.raises(errors.StateError, match="duration is 0"):
+        excite(robot, 0.0)
+    with pytest.raises(errors.UnknownNameError, match="a_optimal"):
+        excite(robot, 5.0, criterion="a_optimal")

@@ -1,0 +1,201 @@
+"""`fit_linear`: numbers come back, inertias are physical, intervals and warnings say what is known."""
+
+import warnings
+
+import numpy as np
+import pytest
+from identification.motions import measured, other_numbers, sums_of_sines
+
+from flexdyn_ros import errors, load
+from flexdyn_ros.identification import Measurement, cross_validation, fit_linear, predicted_efforts
+
+pytest.importorskip("pandas")
+
+POWERS = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+
+def fitted(*arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.FlexdynWarning)
+        return fit_linear(*arguments, **options)
+
+
+def least_of_pseudo_inertias(robot):
+    """Least eigenvalue over the largest of [[trace(I) / 2 - I, h], [h', m]], over all bodies."""
+    known = {p.name: p.value for p in robot.parameters}
+    found = []
+    for link in {name.rpartition("/")[0] for name in known if name.endswith("/mass")}:
+        m, hx, hy, hz, xx, xy, xz, yy, yz, zz = (known[f"{link}/{part}"] for part in POWERS)
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        J = np.zeros((4, 4))
+        J[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+        J[:3, 3] = J[3, :3] = hx, hy, hz
+        J[3, 3] = m
+        values = np.linalg.eigvalsh(J)
+        found.append(values[0] / values[-1])
+    return min(found)
+
+
+@pytest.mark.parametrize("name", ["two_link", "seven_joint_arm", "flexible_two_link"])
+def test_without_noise_every_base_parameter_comes_back(name):
+    start = load(name)
+    truth = other_numbers(start)
+    found = fitted(start, measured(truth))
+    expected = found.base.of(truth)
+    assert np.abs(found.base.of(found.robot) - expected).max() < 1e-8 * np.abs(expected).max()
+    # and so do the efforts of motions that were not fitted
+    _, q, v, a = sums_of_sines(start, 0.5, seed=9)
+    tau = truth.inverse_dynamics(q, v, a)
+    assert np.abs(found.robot.inverse_dynamics(q, v, a) - tau).max() < 1e-8 * np.abs(tau).max()
+    assert found.is_white
+
+
+def test_numbers_alone_in_their_base_parameter_come_back_by_name():
+    start = load("seven_joint_arm")
+    truth = other_numbers(start)
+    found = fitted(start, measured(truth))
+    expected = {p.name: p.value for p in truth.parameters}
+    assert len(found.base.single) > 20
+    for name in found.base.single:
+        assert found.values[name] == pytest.approx(expected[name], rel=1e-8, abs=1e-8)
+
+
+def test_inertias_are_physical_where_plain_least_squares_are_not():
+    start = load("seven_joint_arm")
+    data = measured(other_numbers(start), noise=0.3, duration=1.0)
+    with pytest.warns(errors.FlexdynWarning, match="no distribution of mass"):
+        plain = fit_linear(start, data, consistent=False)
+    assert least_of_pseudo_inertias(plain.robot) < -1e-3
+    found = fitted(start, data)
+    assert least_of_pseudo_inertias(found.robot) >= 0.0
+    assert (
+        min(found.values[f"{c.name}/{part}"] for c in start.coordinates for part in ("damping", "rotor"))
+        >= 0.0
+    )
+
+
+def test_physical_inertias_cost_little_of_the_residual():
+    start = load("seven_joint_arm")
+    data = measured(other_numbers(start), noise=0.02)
+    plain = fitted(start, data, consistent=False)
+    kept = fitted(start, data)
+    assert least_of_pseudo_inertias(kept.robot) >= 0.0
+    for channel, rms in plain.rms.items():
+        assert kept.rms[channel] <= 1.01 * rms
+
+
+def test_the_deviation_of_the_noise_is_found_and_the_interval_is_1_96_of_it_either_way():
+    start = load("two_link")
+    data = measured(other_numbers(start), noise=0.02, duration=20.0)
+    found = fitted(start, data)
+    for channel, rms in found.rms.items():
+        largest = np.abs(found.samples.predicted[:, found.samples.channels.index(channel)]).max()
+        assert rms == pytest.approx(0.02 * largest, rel=0.05)
+    table = found.table
+    assert np.sqrt(np.diag(found.covariance)) == pytest.approx(table.standard_deviation.to_numpy())
+    half = 0.5 * (table.upper - table.lower)
+    assert half.to_numpy() == pytest.approx(1.959964 * table.standard_deviation.to_numpy())
+    assert set(found.deviations) == set(found.values)
+    assert found.is_white
+
+
+def test_outliers_count_less_when_asked_for():
+    start = load("two_link")
+    truth = other_numbers(start)
+    data = measured(truth, noise=0.01, duration=10.0)
+    tau = data["elbow.effort"].copy()
+    tau[::25] += 5.0 * np.abs(tau).max()
+    spoilt = Measurement.of(data.t, {**data.columns, "elbow.effort": tau})
+    errors_of = {}
+    for robust in (False, True):
+        found = fitted(start, spoilt, robust=robust, parameters="lower/*")
+        reference = fitted(start, measured(truth), parameters="lower/*")
+        errors_of[robust] = np.abs(found.base.of(found.robot) - reference.base.of(reference.robot)).max()
+    assert errors_of[True] < 0.3 * errors_of[False]
+
+
+def test_positions_alone_do_with_a_filter():
+    start = load("two_link")
+    truth = other_numbers(start)
+    t, q, v, a = sums_of_sines(start, 20.0)
+    tau = truth.inverse_dynamics(q, v, a)
+    rng = np.random.default_rng(3)
+    noisy = Measurement.of_motion(
+        start, t, q + 1e-5 * rng.standard_normal(q.shape), tau=tau + 1e-2 * rng.standard_normal(tau.shape)
+    )
+    found = fitted(start, noisy, cutoff=10.0)
+    held = predicted_efforts(found.robot, measured(truth, seed=5))
+    off = np.abs(held.measured - held.predicted).max(axis=0)
+    assert (off < 0.02 * np.abs(held.measured).max(axis=0)).all()
+
+
+def test_missing_efforts_are_left_out():
+    start = load("two_link")
+    truth = other_numbers(start)
+    data = measured(truth)
+    holes = data["elbow.effort"].copy()
+    holes[200:300] = np.nan
+    found = fitted(start, Measurement.of(data.t, {**data.columns, "elbow.effort": holes}))
+    assert found.base.of(found.robot) == pytest.approx(found.base.of(truth), rel=1e-8, abs=1e-9)
+    assert np.isnan(found.residuals[200:300, 1]).all()
+
+
+def test_what_the_model_leaves_out_shows_in_the_residuals():
+    """A spring in the elbow that the model does not know."""
+    start = load("two_link")
+    sprung = start.with_parameters({"elbow/stiffness": 2.0})
+    data = measured(sprung, noise=0.005)
+    with pytest.warns(errors.FlexdynWarning, match="not white"):
+        found = fit_linear(start, data)
+    assert not found.whiteness["elbow.effort"].is_white
+    known = fitted(start, data, parameters=["*/[!s]*", "elbow/stiffness"])
+    assert known.is_white
+    assert known.values["elbow/stiffness"] == pytest.approx(2.0, abs=4 * known.deviations["elbow/stiffness"])
+
+
+def test_what_data_cannot_tell_apart_is_said():
+    start = load("two_link")
+    t, q, v, a = sums_of_sines(start, 6.0, harmonics=1)
+    tau = start.inverse_dynamics(q, v, a) + 1e-3 * np.random.default_rng(0).standard_normal(q.shape)
+    found = fitted(start, Measurement.of_motion(start, t, q, v, a, tau))
+    assert any("cannot tell" in text for text in found.warnings) == bool(found.correlated)
+    still = np.zeros((len(t), 1))
+    q, v, a = (np.hstack([x[:, :1], still]) for x in (q, v, a))
+    one = Measurement.of_motion(start, t, q, v, a, start.inverse_dynamics(q, v, a))
+    with pytest.warns(errors.FlexdynWarning, match="elbow: constant"):
+        alone = fit_linear(start, one)
+    assert alone.base.rank < found.base.rank
+
+
+def test_files_are_held_out_one_by_one():
+    start = load("two_link")
+    truth = other_numbers(start)
+    data = [measured(truth, noise=0.01, seed=seed, name=f"run {seed}") for seed in (0, 1, 2)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.FlexdynWarning)
+        found = cross_validation(start, data)
+    assert [one.name for one in found] == ["run 0", "run 1", "run 2"]
+    for one, own in zip(found, data, strict=True):
+        # the noise of each file is 1 % of its own largest effort
+        for channel, rms in one.rms.items():
+            assert rms == pytest.approx(0.01 * np.abs(own[channel]).max(), rel=0.15)
+    with pytest.raises(errors.StateError, match="at least two"):
+        cross_validation(start, data[0])
+
+
+def test_bad_data_end_the_fit_with_their_names():
+    start = load("two_link")
+    data = measured(start)
+    with pytest.raises(errors.StateError, match="no column for the position of elbow"):
+        fit_linear(start, Measurement.of(data.t, {k: x for k, x in data.columns.items() if k != "elbow"}))
+    with pytest.raises(errors.StateError, match="no column with an effort"):
+        fit_linear(
+            start, Measurement.of(data.t, {k: x for k, x in data.columns.items() if "effort" not in k})
+        )
+    wrong = {**data.columns, "elbow.velocity": np.rad2deg(data["elbow.velocity"])}
+    with pytest.raises(errors.StateError, match=r"data: elbow\.velocity is 57\.3 times"):
+        fit_linear(start, Measurement.of(data.t, wrong))
+    with pytest.raises(errors.StateError, match="empty"):
+        fit_linear(start, [])
+    with pytest.raises(errors.DimensionError, match="data is int"):
+        fit_linear(start, 3)

@@ -1,0 +1,221 @@
+"""`fit_output`: stiffness, damping, masses and gains come back from what a robot did."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from flexdyn_ros import errors, load, simulate
+from flexdyn_ros.identification import Measurement, ModalTable, fit_output
+
+pytest.importorskip("pandas")
+
+STEP = 1e-3
+TRUE = {"links.link_1.beam.EIz": 31.0, "links.link_2.beam.EIz": 2.1, "links.link_2.damping.ratio": 0.015}
+NAMES = ("link_1/EIz", "link_2/EIz", "link_2/damping_ratio", "elbow/damping")
+
+
+def effort(t, q, v):
+    """Of shoulder and elbow: sines that shake the links."""
+    return {
+        "shoulder": 0.6 * np.sin(6.9 * t) + 0.4 * np.sin(20.7 * t + 1.0),
+        "elbow": 0.15 * np.sin(10.7 * t) + 0.1 * np.cos(37.7 * t),
+    }
+
+
+def record(robot, duration, *, noise=0.0, seed=0, columns=(), name="run"):
+    """What sensors see of a simulation: joints, efforts and further columns, with noise on what is seen."""
+    run = simulate(robot, duration, dt=STEP, control=effort)
+    seen = {"shoulder": run["shoulder"], "elbow": run["elbow"]}
+    tip = run.frames("tool0")[:, :3, 3]
+    bent = run.deflections([0.1])
+    more = {
+        "tool0.x": tip[:, 0], "tool0.y": tip[:, 1],
+        "link_1@0.1.curvature_z": bent["link_1"].curvature[:, 0, 2],
+        "link_2@0.1.curvature_z": bent["link_2"].curvature[:, 0, 2],
+    }  # fmt: skip
+    seen |= {key: more[key] for key in columns}
+    rng = np.random.default_rng(seed)
+    seen = {key: x + noise * np.ptp(x) * rng.standard_normal(x.size) for key, x in seen.items()}
+    efforts = {f"{key}.effort": run[key, "effort"] for key in ("shoulder", "elbow")}
+    return Measurement.of(run.t, {**seen, **efforts}, name=name)
+
+
+def fitted(*arguments, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.FlexdynWarning)
+        return fit_output(*arguments, **options)
+
+
+@pytest.fixture(scope="module")
+def start():
+    return load("flexible_two_link")
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return load("flexible_two_link", options=TRUE).with_parameters({"elbow/damping": 0.013})
+
+
+def expected(name):
+    return {
+        "link_1/EIz": 31.0, "link_2/EIz": 2.1, "link_2/damping_ratio": 0.015, "elbow/damping": 0.013,
+    }[name]  # fmt: skip
+
+
+def test_without_noise_stiffness_and_damping_come_back(start, truth):
+    found = fitted(start, record(truth, 0.4), NAMES)
+    for name in NAMES:
+        assert found.values[name] == pytest.approx(expected(name), rel=1e-8)
+    assert found.is_white
+    assert found.robot.inverse_dynamics(*(np.full(10, 0.01),) * 3) == pytest.approx(
+        truth.inverse_dynamics(*(np.full(10, 0.01),) * 3), rel=1e-8
+    )
+
+
+def test_a_trajectory_is_data_with_its_modal_coordinates(start, truth):
+    run = simulate(truth, 0.2, dt=STEP, control=effort)
+    found = fitted(
+        start, run, ["link_2/EIz"], start={"link_2/EIz": 3.0}, outputs=["elbow", "link_2/bending_y/1"]
+    )
+    assert found.values["link_2/EIz"] != pytest.approx(2.1, rel=1e-3)  # link_1 is another too
+    both = fitted(start, run, NAMES, outputs=["elbow", "link_2/bending_y/1"])
+    assert both.values["link_2/EIz"] == pytest.approx(2.1, rel=1e-8)
+
+
+def test_tips_and_curvatures_tell_it_too_and_sensors_may_have_gains(start, truth):
+    data = record(truth, 0.4, columns=("tool0.x", "link_1@0.1.curvature_z"))
+    strain = {"link_1@0.1.curvature_z": 0.0015 * data["link_1@0.1.curvature_z"] + 2e-6}
+    data = Measurement.of(data.t, {**data.columns, **strain, "elbow.effort": data["elbow.effort"] / 0.7})
+    gains = ("link_1@0.1.curvature_z.factor", "link_1@0.1.curvature_z.offset", "elbow.effort.factor")
+    found = fitted(start, data, (*NAMES, *gains), start={gains[0]: 1e-3, gains[2]: 1.0})
+    assert found.values["link_1/EIz"] == pytest.approx(31.0, rel=1e-8)
+    assert [found.values[name] for name in gains] == pytest.approx([0.0015, 2e-6, 0.7], rel=1e-7)
+
+
+def test_a_payload_and_parameters_of_the_robot_come_back_from_two_files():
+    start = load("two_link")
+    truth = start.with_payload("tip", 0.7).with_parameters({"shoulder/damping": 0.4, "elbow/stiffness": 3.0})
+    data = []
+    for seed in (0, 1):
+        run = simulate(
+            truth, 0.5, np.array([0.3, 0.2 + seed]), dt=2e-3,
+            control=lambda t, q, v, k=seed: np.array([3.0 * np.sin(9.0 * t + k), np.cos(11.0 * t)]),
+        )  # fmt: skip
+        data.append(Measurement.of_trajectory(run, name=f"run {seed}"))
+    names = ["payload.tip.mass", "shoulder/damping", "elbow/stiffness"]
+    found = fitted(start, data, names, start={"payload.tip.mass": 0.2})
+    assert [found.values[name] for name in names] == pytest.approx([0.7, 0.4, 3.0], rel=1e-8)
+    assert found.samples.names == ("run 0", "run 1")
+
+
+def test_intervals_hold_what_is_true_and_residuals_are_white(start, truth):
+    found = fitted(start, record(truth, 0.6, noise=0.005, seed=4), NAMES)
+    assert found.is_white
+    for name in NAMES:
+        assert abs(found.values[name] - expected(name)) < 4.0 * found.deviations[name]
+        assert 0.0 < found.deviations[name] < 0.1 * expected(name)
+
+
+def test_an_unmodelled_joint_spring_fails_the_whiteness_test(start, truth):
+    sprung = truth.with_parameters({"elbow/stiffness": 0.5})
+    data = record(sprung, 0.3, noise=0.005)
+    with pytest.warns(errors.FlexdynWarning, match="residuals are not white"):
+        found = fit_output(start, data, NAMES)
+    assert not found.is_white
+    known = fitted(start, data, (*NAMES, "elbow/stiffness"), start={"elbow/stiffness": 0.2})
+    assert known.is_white
+    assert known.values["elbow/stiffness"] == pytest.approx(
+        0.5, abs=4.0 * known.deviations["elbow/stiffness"]
+    )
+
+
+def test_positions_of_joints_are_inputs_where_efforts_are_not_known(start, truth):
+    """Data from joints that move as prescribed, with error control; the fit follows them by a servo."""
+
+    def shoulder(t):
+        w = 9.0
+        return 0.1 * (1.0 - np.cos(w * t)), 0.1 * w * np.sin(w * t), 0.1 * w**2 * np.cos(w * t)
+
+    run = simulate(
+        truth, 0.4, sample=STEP, prescribed={"shoulder": shoulder, "elbow": lambda t: (0.0, 0.0, 0.0)}
+    )
+    bent = run.deflections([0.1])
+    seen = {f"{link}@0.1.curvature_z": bent[link].curvature[:, 0, 2] for link in ("link_1", "link_2")}
+    data = Measurement.of(run.t, {"shoulder": run["shoulder"], **seen})
+    found = fitted(start, data, ["link_1/EIz", "link_2/EIz"], inputs="positions", dt=0.5 * STEP)
+    # the servo and the fixed steps follow the motion within some 1e-3
+    assert found.values["link_1/EIz"] == pytest.approx(31.0, rel=5e-3)
+    assert found.values["link_2/EIz"] == pytest.approx(2.1, rel=5e-3)
+    assert set(found.samples.channels) == set(seen)
+
+
+def test_a_prior_holds_what_the_data_hardly_tell(start, truth):
+    data = record(truth, 0.1, noise=0.05)
+    free = fitted(start, data, ["link_1/EIz"])
+    held = fitted(start, data, ["link_1/EIz"], priors={"link_1/EIz": (31.0, 0.1)})
+    assert free.deviations["link_1/EIz"] > 0.3
+    assert held.deviations["link_1/EIz"] < 0.11
+    assert held.values["link_1/EIz"] == pytest.approx(31.0, abs=0.3)
+
+
+def test_more_starts_find_what_the_first_misses(start, truth):
+    data = record(truth, 0.3)
+    names = ["link_1/EIz", "link_2/EIz", "link_2/damping_ratio", "elbow/damping"]
+    bounds = {"link_2/EIz": (0.5, 10.0), "link_1/EIz": (5.0, 100.0)}
+    told = []
+    found = fitted(
+        start, data, names, start={"link_2/EIz": 2.4}, bounds=bounds, starts=2, progress=told.append
+    )
+    assert len(told) == 2
+    assert found.values["link_2/EIz"] == pytest.approx(2.1, rel=1e-8)
+
+
+def test_modal_tables_alone_tell_stiffness(start, truth):
+    q = truth.neutral()
+    modes = truth.modes(q, lock="joints")
+    table = ModalTable.of({
+        "mode": [1, 2, 3], "frequency": modes.frequency[:3], "damping_ratio": modes.damping_ratio[:3],
+        "elbow": np.zeros(3),
+    })  # fmt: skip
+    found = fitted(start, [], ["link_1/EIz", "link_2/EIz", "link_2/damping_ratio"], modes=table)
+    assert found.values["link_1/EIz"] == pytest.approx(31.0, rel=1e-6)
+    assert found.values["link_2/EIz"] == pytest.approx(2.1, rel=1e-6)
+    assert found.deviations["link_1/EIz"] > 0.0
+
+
+def test_modal_tables_are_read_from_files(tmp_path):
+    path = tmp_path / "modes.csv"
+    path.write_text("mode,frequency,elbow\n1,3.5,0\n2,11.2,0\n")
+    table = ModalTable.read(path)
+    assert table.frequency.tolist() == [3.5, 11.2]
+    assert table.frequency_deviation == pytest.approx([0.035, 0.112])
+    path.write_text("mode,frequency\n1.5,3.5\n")
+    with pytest.raises(errors.StateError, match="whole numbers"):
+        ModalTable.read(path)
+
+
+def test_soft_arms_give_their_stiffness_back():
+    start = load("soft_arm")
+    (name,) = {c.name.split("/")[0] for c in start.coordinates}
+    path = f"joints.{name}.section.damping"
+    truth = load("soft_arm", options={path: 60.0})
+    run = simulate(truth, 0.2, dt=5e-4, control=lambda t, q, v: 20.0 * np.sin([9.0 * t, 7.0 * t, 5.0 * t]))
+    found = fitted(start, run, [path], start={path: 45.0})
+    assert found.values[path] == pytest.approx(60.0, rel=1e-8)
+
+
+def test_what_cannot_be_fitted_is_told(start, truth):
+    data = record(truth, 0.1)
+    with pytest.raises(errors.StateError, match=r"links\.link_1\.beam\.EIx"):
+        fit_output(start, data, ["links.link_1.beam.EIx"])
+    with pytest.raises(errors.UnknownNameError, match="EIx"):
+        fit_output(start, data, ["link_1/EIz"], bounds={"link_1/EIx": (0.0, 1.0)})
+    with pytest.raises(errors.StateError, match="expected from 40 to 50"):
+        fit_output(start, data, ["link_1/EIz"], bounds={"link_1/EIz": (40.0, 50.0)})
+    with pytest.raises(errors.StateError, match="'tip' cannot be predicted"):
+        fit_output(start, data, ["link_1/EIz"], outputs=["tip"])
+    with pytest.raises(errors.StateError, match="no output depends on it"):
+        fitted(start, data, ["link_1/EIz", "payload.base_link.mass"])
+    with pytest.raises(errors.StateError, match=r"dt is 0\.0007 s"):
+        fit_output(start, data, ["link_1/EIz"], dt=7e-4)

@@ -1,0 +1,238 @@
+"""What a fit writes: the user's description with other numbers and nothing else, reports, the command."""
+
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from identification.motions import measured, other_numbers
+from identification.test_fit_output import record
+
+from flexdyn_ros import errors, load
+from flexdyn_ros.cli.main import main
+from flexdyn_ros.identification import fit_linear, fit_output
+
+pytest.importorskip("pandas")
+
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+#: what users write: other quotes, comments, an inertial with rpy, a link on a fixed joint
+ARM = """<?xml version='1.0'?>
+<!-- an arm, with a remark: mass value="7" -->
+<robot name="arm">
+  <link name="world"/>
+  <link   name="upper">
+    <inertial> <origin rpy='0 0 0.5' xyz="0.3 0 0.01"/> <mass value = "2.0"/>
+      <inertia ixx=".01" ixy="0" ixz="0" iyy="0.05" iyz="0" izz="0.05"/>   </inertial>
+    <visual><geometry><box size="1 0.04 0.04"/></geometry></visual>
+  </link>
+  <link name="lower">
+    <inertial><origin xyz="0.2 0.02 0"/><mass value="1.1"/>
+      <inertia ixx="0.004" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial>
+  </link>
+  <link name="tool"><inertial><mass value="0.4"/>
+      <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial></link>
+  <joint name="shoulder" type="continuous"><parent link="world"/><child link="upper"/><axis xyz="0 1 0"/>
+    <dynamics damping="0.1"/></joint>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0.6 0 0"/>
+    <axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="50" velocity="4"/></joint>
+  <joint name="mount" type="fixed"><parent link="lower"/><child link="tool"/><origin xyz="0.4 0 0"/></joint>
+  <flexdyn reference="elbow"><rotor inertia="1e-5" gear_ratio="100"/></flexdyn>
+</robot>
+"""
+
+
+@pytest.fixture
+def arm(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM)
+    return path
+
+
+def fitted(robot, data, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.FlexdynWarning)
+        return fit_linear(robot, data, **options)
+
+
+def without_numbers(text):
+    return NUMBER.sub("#", text)
+
+
+def efforts(robot):
+    rng = np.random.default_rng(0)
+    q, v, a = rng.uniform(-1.0, 1.0, (3, 50, robot.nv))
+    return robot.inverse_dynamics(q, v, a)
+
+
+def test_only_numbers_change_and_the_file_gives_the_identified_robot(arm, tmp_path):
+    start = load(arm)
+    truth = other_numbers(start)
+    found = fitted(
+        start, measured(truth, noise=1e-3), parameters=["*/[mi]*", "shoulder/damping", "elbow/rotor"]
+    )
+    diff = found.write_urdf(tmp_path / "identified.urdf")
+    new = (tmp_path / "identified.urdf").read_text()
+    assert arm.read_text() == ARM
+    # the tool's inertial has no origin, and is not identified
+    assert without_numbers(new).replace(" ", "") == without_numbers(ARM).replace(" ", "")
+    assert '<!-- an arm, with a remark: mass value="7" -->' in new
+    assert "rpy='0 0 0.5'" in new
+    read = load(tmp_path / "identified.urdf")
+    assert np.abs(efforts(read) - efforts(found.robot)).max() < 1e-9
+    assert diff.startswith(f"--- {arm}")
+    changed = [line for line in diff.splitlines() if line.startswith("-") and not line.startswith("---")]
+    assert all(line[1:] in ARM for line in changed)
+    assert not list(tmp_path.glob(".identified*"))
+
+
+def test_what_the_file_lacks_is_added_where_it_belongs(arm, tmp_path):
+    start = load(arm)
+    truth = start.with_parameters({"elbow/friction": 0.3, "elbow/damping": 0.2, "shoulder/rotor": 0.02})
+    found = fitted(start, measured(truth), parameters=["elbow/friction", "elbow/damping", "shoulder/rotor"])
+    found.write_urdf(tmp_path / "identified.urdf")
+    read = load(tmp_path / "identified.urdf")
+    assert np.abs(efforts(read) - efforts(truth)).max() < 1e-8
+    new = (tmp_path / "identified.urdf").read_text()
+    assert '<flexdyn reference="shoulder"><rotor inertia="0.0' in new
+    assert len(new.splitlines()) <= len(ARM.splitlines()) + 2
+
+
+def test_stiffness_and_damping_go_into_flexdyn(tmp_path):
+    start = load("flexible_two_link")
+    truth = load("flexible_two_link", options={"links.link_2.beam.EIz": 2.1})
+    names = ["link_2/EIz", "link_2/damping_ratio", "elbow/damping"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.FlexdynWarning)
+        found = fit_output(start, record(truth, 0.2), names)
+    diff = found.write_urdf(tmp_path / "identified.urdf")
+    read = load(tmp_path / "identified.urdf")
+    assert read.modes(read.neutral()).frequency == pytest.approx(
+        truth.modes(truth.neutral()).frequency, rel=1e-8
+    )
+    assert 'EIz="2.1' in diff or 'EIz="2.09999' in diff
+
+
+def test_what_has_no_place_in_the_file_is_told(tmp_path):
+    start = load("flexible_two_link")
+    found = fitted(start, measured(other_numbers(start)))
+    with pytest.raises(errors.UnsupportedError, match="flexible link link_"):
+        found.write_urdf(tmp_path / "identified.urdf")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_report_has_tables_and_pictures(arm, tmp_path):
+    pytest.importorskip("matplotlib")
+    start = load(arm)
+    data = [measured(other_numbers(start), noise=0.01, seed=seed, name=f"run_{seed}.csv") for seed in (0, 1)]
+    report = fitted(start, data).report(tmp_path / "report", "flexdyn identify arm.urdf")
+    text = report.read_text()
+    for word in (
+        "# arm: identification",
+        "flexdyn identify arm.urdf",
+        "run_0.csv, run_1.csv",
+        "## Residuals",
+    ):
+        assert word in text
+    for name in re.findall(r"\]\((\w+\.png)\)", text):
+        assert (report.parent / name).stat().st_size > 10_000
+    table = (report.parent / "table.csv").read_text().splitlines()
+    assert table[0] == "parameter,value,standard_deviation,lower,upper,start,unit"
+    assert len(table) > 5
+
+
+# ---- the command ----
+
+
+def flexdyn(monkeypatch, capsys, *words):
+    """Exit code and what was printed."""
+    monkeypatch.setattr(sys, "argv", ["flexdyn", "identify", *map(str, words)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    printed = capsys.readouterr()
+    return ended.value.code or 0, printed.out, printed.err
+
+
+def write(measurement, path):
+    table = np.column_stack([measurement.t, *measurement.columns.values()])
+    header = ",".join(["time", *measurement.columns])
+    np.savetxt(path, table, delimiter=",", header=header, comments="", fmt="%.17g")
+    return path
+
+
+def test_the_command_explains(monkeypatch, capsys):
+    code, out, _ = flexdyn(monkeypatch, capsys, "two_link", "--explain")
+    assert code == 0
+    assert "6 base parameters of 20" in out
+    assert "upper/izz + lower/mass [kg m2]" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_command_fits_shows_and_writes_only_when_asked(monkeypatch, capsys, arm, tmp_path):
+    start = load(arm)
+    runs = [
+        write(measured(other_numbers(start), noise=0.01, seed=seed), tmp_path / f"run_{seed}.csv")
+        for seed in (0, 1)
+    ]
+    before = sorted(tmp_path.iterdir())
+    code, out, _ = flexdyn(monkeypatch, capsys, arm, *runs, "--cross-validate")
+    assert code == 0
+    assert sorted(tmp_path.iterdir()) == before
+    assert max(map(len, out.splitlines())) <= 80
+    assert "elbow/friction" in out
+    assert "held out: run_0.csv" in out
+    code, out, err = flexdyn(
+        monkeypatch, capsys, arm, runs[0], "-o", tmp_path / "new.urdf", "--report", tmp_path / "report"
+    )
+    assert code == 0
+    assert "+++" in out
+    assert "wrote" in err
+    assert load(tmp_path / "new.urdf").nv == 2
+    assert (tmp_path / "report" / "report.md").is_file()
+    assert arm.read_text() == ARM
+
+
+def test_the_command_fits_by_simulation(monkeypatch, capsys, tmp_path):
+    truth = load("flexible_two_link", options={"links.link_2.beam.EIz": 2.1})
+    run = write(record(truth, 0.2, noise=1e-3), tmp_path / "run.csv")
+    code, out, _ = flexdyn(
+        monkeypatch,
+        capsys,
+        "flexible_two_link",
+        run,
+        "--parameters",
+        "link_2/EIz",
+        "--start",
+        "link_2/EIz=2.5",
+    )
+    assert code == 0
+    (line,) = [line for line in out.splitlines() if line.startswith("link_2/EIz")]
+    assert float(line.split()[1]) == pytest.approx(2.1, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ((), 2, "files with measurements"),
+        (("--method", "magic"), 2, "magic"),
+        (("run.csv", "--unit", "elbow"), 2, "NAME=VALUE"),
+        (("run.csv", "--parameters", "elbow/dampin", "--method", "linear"), 2, "elbow/damping"),
+        (("run.csv", "--column", "nothing=elbow"), 2, "nothing"),
+        (("bad.csv",), 1, "expected a number"),
+        (("short.csv",), 1, "too short"),
+        (("missing.csv",), 1, "missing.csv"),
+    ],
+)
+def test_mistakes_have_their_exit_code_and_name_the_culprit(
+    monkeypatch, capsys, arm, tmp_path, words, code, said
+):
+    start = load(arm)
+    write(measured(start), tmp_path / "run.csv")
+    write(measured(start).between(0.0, 0.02), tmp_path / "short.csv")
+    Path(tmp_path / "bad.csv").write_text("time,elbow\n0,1\n1,x\n")
+    monkeypatch.chdir(tmp_path)
+    found, out, err = flexdyn(monkeypatch, capsys, arm, *words)
+    assert found == code, err
+    assert said in out + err
