@@ -2,7 +2,7 @@
 
     python benchmarks/bench_targets.py
 
-Medians of seven runs, in one process. Library and native: one call from Python; C: one call in a loop of C (-O2).
+Medians of seven runs in one process. Library and native: one call from Python; C: one call in a loop of C.
 """
 
 from __future__ import annotations
