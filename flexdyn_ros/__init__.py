@@ -29,4 +29,6 @@ __all__ = [
 
 __version__ = "0.2.0"
 
-__getattr__, __dir__ = lazily(__name__, packages=("bridges", "control", "export", "identification", "studies"))
+__getattr__, __dir__ = lazily(
+    __name__, packages=("bridges", "control", "export", "identification", "studies")
+)

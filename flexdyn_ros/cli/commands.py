@@ -14,9 +14,9 @@ __all__ = ["COMMANDS", "app"]
 
 #: each is a function, named like its module, of a folder of this package
 _PLACES = {
-    "check": "", "simulate": "", "compare": "", "expand": "", "view": "", "derive": "", "schema": "",
-    "from-dh": "", "compile": "", "identify": "", "up": "ros.", "call": "ros.", "pub": "ros.", "warm": "",
-    "study": "", "doctor": "",
+    "check": "", "simulate": "", "compare": "", "expand": "convert.", "view": "", "derive": "", "schema": "",
+    "from-dh": "convert.", "compile": "convert.", "identify": "", "up": "ros.", "call": "ros.", "pub": "ros.",
+    "warm": "machine.", "study": "", "doctor": "machine.",
 }  # fmt: skip
 COMMANDS = tuple(_PLACES)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flexdyn_ros.export.c_code.package import Program, signature
+from flexdyn_ros.export.c_code.program import Program, signature
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.stepper import Stepper
 

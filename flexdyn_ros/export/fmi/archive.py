@@ -14,11 +14,12 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, needs
-from flexdyn_ros.export.c_code.package import Program, program, writing
+from flexdyn_ros.export.c_code.program import Program, program
 from flexdyn_ros.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE, model_description, token_of
 from flexdyn_ros.export.fmi.variables import Variable, tips_of, variables_of
 from flexdyn_ros.export.native.compiler import Compiler, find_compiler
 from flexdyn_ros.export.tracing.equations import Equations
+from flexdyn_ros.export.writing import writing
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 from flexdyn_ros.simulation.steps.workspace import free_bodies

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import ExportError, FlexdynWarning
-from flexdyn_ros.export.c_code.package import program
+from flexdyn_ros.export.c_code.program import program
 from flexdyn_ros.export.native.compiler import find_compiler
 from flexdyn_ros.export.native.kernels import entries as kernels
 from flexdyn_ros.export.native.library import library_of

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import typer
 
-from flexdyn_ros.cli.surroundings import Finding, findings
+from flexdyn_ros.cli.machine.surroundings import Finding, findings
 from flexdyn_ros.cli.terminal import Json, print_json, tables
 
 __all__ = ["doctor"]

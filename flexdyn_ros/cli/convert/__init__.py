@@ -1,0 +1,1 @@
+"""Commands that write a robot in another form."""

@@ -1,0 +1,1 @@
+"""Commands about this machine: what is installed, what is compiled."""
