@@ -75,7 +75,9 @@ def test_only_nodes_import_ros():
 
 
 def test_only_view_and_the_plots_of_trajectories_and_studies_import_plotting_libraries():
-    assert not offences(PICTURES, "view", "simulation/plots.py", "studies/pictures.py")
+    assert not offences(
+        PICTURES, "view", "simulation/plot_style.py", "simulation/plots.py", "studies/pictures.py"
+    )
 
 
 def test_only_the_viewer_and_clusters_of_studies_listen_on_the_network():
