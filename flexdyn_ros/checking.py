@@ -12,7 +12,7 @@ from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.coordinates import Coordinate
-from flexdyn_ros.robot.html import section, table
+from flexdyn_ros.robot.notebook import section, table
 from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:

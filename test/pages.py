@@ -18,7 +18,7 @@ SHELL = {"", "bash", "sh", "console"}
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: where it begins, its language and text."""
+    """A fenced block: where it begins, its language, or the directive that it is, and text."""
 
     page: Path
     line: int
@@ -39,8 +39,8 @@ class Block:
 def blocks(page: Path) -> list[Block]:
     """All fenced blocks of a page."""
     text = page.read_text(encoding="utf-8")
-    found = re.finditer(r"^```(\w*)\n(.*?)^```", text, flags=re.M | re.S)
-    return [Block(page, text[: m.start()].count("\n") + 1, m[1], m[2]) for m in found]
+    found = re.finditer(r"^```(\{[\w-]+\})? ?(\w*)\n(.*?)^```", text, flags=re.M | re.S)
+    return [Block(page, text[: m.start()].count("\n") + 1, m[2] or m[1] or "", m[3]) for m in found]
 
 
 def commands(block: Block) -> list[list[str]]:

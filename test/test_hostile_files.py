@@ -18,10 +18,11 @@ import pytest
 
 import flexdyn_ros
 from flexdyn_ros import Trajectory
+from flexdyn_ros.bridges import read_table
 from flexdyn_ros.description import read
 from flexdyn_ros.errors import DescriptionError, FlexdynError, StateError
 from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
-from flexdyn_ros.simulation import recorded_robot
+from flexdyn_ros.simulation import read_efforts, recorded_robot
 from flexdyn_ros.simulation.recordings import bag
 
 PENDULUM = (Path(__file__).parent / "description" / "pendulum.urdf").read_text()
@@ -450,3 +451,47 @@ def test_tables_are_bounded_and_checked_in_time(content: str, words: str, tmp_pa
         read(file)
     assert time.process_time() - begin < SECONDS
     assert len(str(caught.value)) < 2000
+
+
+# ---- tables: efforts over time, Denavit-Hartenberg ----
+
+
+def longer_than(path: Path, size: int) -> Path:
+    """A file that says to be so long and holds next to nothing."""
+    with path.open("wb") as file:
+        file.truncate(size + 1)
+    return path
+
+
+def test_tables_that_are_too_long_are_refused_unread(tmp_path):
+    robot = flexdyn_ros.load("seven_joint_arm")
+    begin = time.process_time()
+    with pytest.raises(StateError, match="at most"):
+        read_efforts(longer_than(tmp_path / "efforts.csv", 1 << 34), robot)
+    with pytest.raises(DescriptionError, match="too long"):
+        read_table(longer_than(tmp_path / "table.csv", 1 << 34), convention="standard")
+    assert time.process_time() - begin < SECONDS
+
+
+@pytest.mark.parametrize("column", ["joint", "type", "a", "mass"])
+def test_aliases_that_multiply_do_not_become_text(tmp_path, column):
+    """Ten lists of ten of the one before: ten thousand million words, if they were written out."""
+    lines = ["l0: &l0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"l{i}: &l{i} [{', '.join([f'*l{i - 1}'] * 10)}]" for i in range(1, 10)]
+    row = "{" + f"{column}: {{{', '.join(lines)}}}" + ", alpha: 0, d: 0, theta: 0}"
+    path = tmp_path / "table.yaml"
+    path.write_text(f"joints:\n  - {row}\n")
+    begin = time.process_time()
+    with pytest.raises(DescriptionError) as caught:
+        read_table(path, convention="standard")
+    assert len(str(caught.value)) < 5000
+    assert time.process_time() - begin < SECONDS
+
+
+def test_a_table_of_efforts_is_not_evaluated(tmp_path):
+    robot, mark = flexdyn_ros.load("seven_joint_arm"), tmp_path / "mark"
+    path = tmp_path / "efforts.csv"
+    path.write_text(f"time,elbow_pitch\n0,__import__('pathlib').Path({str(mark)!r}).touch()\n")
+    with pytest.raises(StateError, match="nothing is evaluated"):
+        read_efforts(path, robot)
+    assert not mark.exists()

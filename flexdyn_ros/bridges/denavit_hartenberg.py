@@ -27,8 +27,8 @@ INERTIA = ("mass", "x", "y", "z", "ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 COLUMNS = ("joint", "type", *GEOMETRY, *LIMITS, *INERTIA)
 #: keys of a YAML table
 _KEYS = ("name", "convention", "angles", "joints")
-#: letters that a table may have
-_MOST_LETTERS = 1_000_000
+#: length of a table
+_MOST_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,8 @@ def read_table(
     turn = pi / 180.0 if (facts.get("angles") == "degrees" if degrees is None else degrees) else 1.0
     judged = [_row(row, i, str(path), line, turn) for i, (row, line) in enumerate(zip(rows, lines), 1)]
     _refuse_repeated(judged, lines, str(path))
-    return DenavitHartenberg(str(name or facts.get("name") or path.stem), convention, tuple(judged))
+    robot = name or _word(facts.get("name", path.stem), "name", {"file": str(path)})
+    return DenavitHartenberg(robot, convention, tuple(judged))
 
 
 # ---- files ----
@@ -126,17 +127,15 @@ def _read(path: Path) -> tuple[list[Any], list[int | None], dict[str, Any]]:
     """Rows as they are written, the line of each, and what else the file says."""
     if path.suffix.lower() not in (".csv", ".yaml", ".yml"):
         raise DescriptionError("no table", file=str(path), value=path.suffix, expected=".csv, .yaml or .yml")
+    size = path.stat().st_size
+    if size > _MOST_BYTES:
+        raise DescriptionError(
+            "the table is too long", file=str(path), value=size, expected=f"at most {_MOST_BYTES} bytes"
+        )
     try:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise DescriptionError(f"no text in UTF-8: {error.reason}", file=str(path)) from None
-    if len(text) > _MOST_LETTERS:
-        raise DescriptionError(
-            "the table is too long",
-            file=str(path),
-            value=len(text),
-            expected=f"at most {_MOST_LETTERS} letters",
-        )
     return _from_csv(text, path) if path.suffix.lower() == ".csv" else _from_yaml(text, path)
 
 
@@ -187,8 +186,10 @@ def _row(row: Any, number: int, file: str, line: int | None, turn: float) -> dic
             raise DescriptionError(
                 "unknown column", **place, attribute=str(column), expected=f"one of {', '.join(COLUMNS)}"
             )
-    found: dict[str, Any] = {"joint": str(row.get("joint", f"joint_{number}")).strip()}
-    found["type"] = str(row.get("type", "revolute")).strip()
+    found: dict[str, Any] = {
+        "joint": _word(row.get("joint", f"joint_{number}"), "joint", place),
+        "type": _word(row.get("type", "revolute"), "type", place),
+    }
     if found["type"] not in TYPES:
         raise DescriptionError(
             "unknown type",
@@ -208,6 +209,12 @@ def _row(row: Any, number: int, file: str, line: int | None, turn: float) -> dic
             found[column] *= turn
     _check_limits(found, place)
     return found
+
+
+def _word(given: Any, column: str, place: Mapping[str, Any]) -> str:
+    if not isinstance(given, str | int) or isinstance(given, bool):
+        raise DescriptionError("no word", **place, attribute=column, value=given, expected="a name")
+    return str(given).strip()
 
 
 def _number(given: Any, column: str, place: Mapping[str, Any]) -> float:

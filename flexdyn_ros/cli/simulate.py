@@ -28,6 +28,7 @@ from flexdyn_ros.errors import SimulationError, UnknownNameError
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.effort_table import read_efforts
 from flexdyn_ros.simulation.plan import METHODS
+from flexdyn_ros.simulation.plot_style import SIZES
 from flexdyn_ros.simulation.simulate import simulate as run
 from flexdyn_ros.simulation.steps.valves import command_mode
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -102,6 +103,9 @@ def simulate(
         ),
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="write a picture")] = None,
+    plot_size: Annotated[
+        str, typer.Option("--plot-size", help=f"of the picture: {', '.join(SIZES)}")
+    ] = "screen",
     beside_rigid: Annotated[
         bool, typer.Option("--beside-rigid", help="the picture also shows the rigid twin, dashed")
     ] = False,
@@ -125,6 +129,7 @@ def simulate(
     files = {"plot": plot, "save": save, "to_csv": csv, "to_bag": bag}
     _check_files(files)
     UnknownNameError.check("method", method, METHODS)
+    UnknownNameError.check("size", plot_size, tuple(SIZES))
     loaded = load_robot(robot, config, settings, rigid)
     if control_file is not None and (tau or hold):
         raise typer.BadParameter("efforts come from --tau and --hold, or from a file", param_hint="--control")
@@ -148,11 +153,11 @@ def simulate(
         if error.trajectory is not None:
             _write(error.trajectory, files, quiet)
         raise
-    overlay = None
+    drawing: dict[str, Any] = {"size": plot_size}
     if beside_rigid and plot is not None:
         twin = load_robot(robot, config, settings, rigid=True)
-        overlay = {"rigid": _twin_run(twin, result, control_file or efforts, options)}
-    _write(result, files, quiet or as_json, overlay)
+        drawing["overlay"] = {"rigid": _twin_run(twin, result, control_file or efforts, options)}
+    _write(result, files, quiet or as_json, drawing)
     if as_json:
         print_json(_summary(result))
     elif not quiet:
@@ -204,9 +209,9 @@ def _twin_run(
 
 
 def _write(
-    result: Trajectory, files: dict[str, Path | None], quiet: bool, overlay: dict[str, Any] | None = None
+    result: Trajectory, files: dict[str, Path | None], quiet: bool, drawing: dict[str, Any] | None = None
 ) -> None:
-    options = {"plot": {"overlay": overlay}}
+    options = {"plot": drawing or {}}
     for method, path in files.items():
         if path is None:
             continue

@@ -60,7 +60,7 @@ class Modes(NamedTuple):
     unstable: np.ndarray
 
     def _repr_html_(self) -> str:
-        from flexdyn_ros.robot.html import modes_html
+        from flexdyn_ros.robot.notebook import modes_html
 
         return modes_html(self)
 

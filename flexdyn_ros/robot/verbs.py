@@ -106,7 +106,7 @@ class Robot:
         return f"<Robot {self.name!r} ({self.kind}): nq={self.nq}, nv={self.nv}>"
 
     def _repr_html_(self) -> str:
-        from flexdyn_ros.robot.html import robot_html
+        from flexdyn_ros.robot.notebook import robot_html
 
         return robot_html(self)
 

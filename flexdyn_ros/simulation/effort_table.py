@@ -14,8 +14,8 @@ from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["EffortTable", "read_efforts"]
 
-#: what a file may take in memory
-MOST_BYTES = 1 << 30
+#: what arrays may take in memory, and the length of a text
+MOST_BYTES, MOST_LETTERS = 1 << 30, 1 << 28
 
 
 class EffortTable:
@@ -81,6 +81,9 @@ def read_efforts(path: str | PathLike, robot: Robot) -> EffortTable:
 
 def _read_csv(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Times and columns."""
+    size = path.stat().st_size
+    if size > MOST_LETTERS:
+        raise StateError(f"{path}: {size} bytes; expected at most {MOST_LETTERS}")
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, skipinitialspace=True, strict=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.errors import needs
-from flexdyn_ros.robot.html import section, table
+from flexdyn_ros.robot.notebook import section, table
 
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.trajectory import Trajectory

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, needs
+from flexdyn_ros.simulation.plot_style import COLOURS, STYLES, Size, size_of, styled
 from flexdyn_ros.simulation.spectra import modal_frequencies, spectra, tip_deflections
 
 if TYPE_CHECKING:
@@ -19,14 +20,12 @@ __all__ = ["picture_formats", "plot_trajectory"]
 PANELS = ("position", "velocity", "deflection", "effort", "hydraulics", "energy", "balance", "spectrum")
 #: those that are drawn unless others are chosen; of robots that bend also deflection and spectrum
 USUAL = ("position", "velocity", "effort", "hydraulics", "energy", "balance")
-#: the qualitative palette of Okabe & Ito (2008), distinct with every kind of colour vision
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B2A800")
-#: dashed lines are those of other runs
-STYLES = ("-", ":", "-.")
 #: parts of the names of coordinates that deform a link
 MODAL = ("/axial/", "/bending_", "/torsion/", "/mode/")
 #: values that count as zero [SI], and the least height of an axes beside the values in it
 NOTHING, LEAST_HEIGHT = 1e-12, 1e-6
+#: what moves by less beside its largest value is constant
+CONSTANT = 1e-9
 #: least height of the energy balance beside the largest kinetic energy
 BALANCE_SCALE = 1e-9
 #: entries of a legend; more lines than that are drawn without a name each
@@ -48,6 +47,14 @@ class _Panel(NamedTuple):
         """Largest absolute value of all lines."""
         return max((float(np.abs(values).max(initial=0.0)) for _, values in self.lines), default=0.0)
 
+    @property
+    def is_constant(self) -> bool:
+        """No line moves, to rounding; a balance that would show it at its scale is drawn."""
+        if self.least > NOTHING:
+            return False
+        moved = max((float(np.ptp(values)) for _, values in self.lines if values.size), default=0.0)
+        return moved <= max(NOTHING, CONSTANT * self.largest)
+
 
 def plot_trajectory(
     trajectory: Trajectory,
@@ -57,27 +64,31 @@ def plot_trajectory(
     coordinates: Sequence[str] | None = None,
     overlay: Mapping[str, Trajectory] | None = None,
     title: str | None = None,
-    dpi: int = 130,
+    size: str = "screen",
+    dpi: int | None = None,
 ) -> Any:
-    """Draw a trajectory: one panel per quantity and unit, events as vertical lines.
+    """Draw a trajectory: one panel per quantity and unit, with a letter; events as vertical lines.
 
     Parameters
     ----------
     trajectory : Trajectory
     path : path, optional
-        File to write; its ending says what kind (png, svg, pdf).
+        File to write; its ending says what kind: svg and pdf keep lines and text, png has pixels.
     panels : sequence of {"position", "velocity", "deflection", "effort", "hydraulics", "energy", "balance",
             "spectrum"}
         balance is energy - work + dissipated less its first value; deflection and spectrum need the robot and
         the spectrum marks its frequencies of vibration with free joints. What was not recorded, or stays
-            zero to rounding, is left out. Default: all, but
-        deflection and spectrum only of robots that bend.
+        constant, is left out and named below. Default: all, but deflection and spectrum only of robots that
+        bend.
     coordinates : sequence of names, optional
         Only these, of q_names, v_names and effort_names.
     overlay : mapping from a word to a Trajectory, optional
         Others to compare with, such as that of the rigid twin: what has the same name is drawn dashed.
     title : str, optional
-    dpi : int
+    size : {"screen", "one-column", "two-column"}
+        The latter are 89 and 183 mm wide, with letters for print.
+    dpi : int, optional
+        Of pictures with pixels; default: 130.
 
     Returns
     -------
@@ -86,7 +97,7 @@ def plot_trajectory(
     Raises
     ------
     UnknownNameError
-        If there is no such panel or coordinate.
+        If there is no such panel, coordinate or size.
     MissingExtraError
         If matplotlib is not installed.
     """
@@ -95,39 +106,64 @@ def plot_trajectory(
     if panels is None:
         panels = PANELS if tip_deflections(trajectory) else USUAL
     drawn = [panel for name in panels for panel in _panels(trajectory, name, coordinates)]
-    # what stays zero, to rounding, is not drawn as if it moved
-    still = [panel for panel in drawn if max(panel.largest, panel.least) <= NOTHING]
+    # what stays constant is not drawn as if it moved
+    still = [panel for panel in drawn if panel.is_constant]
     drawn = [panel for panel in drawn if all(panel is not other for other in still)] or drawn[:1]
     others = {
         word: [panel for name in panels for panel in _panels(other, name, None)]
         for word, other in (overlay or {}).items()
     }
-    columns = 1 if len(drawn) <= 3 else 2
-    rows = max(1, -(-len(drawn) // columns))
-    figure = Figure(figsize=(8.0 * columns, 0.9 + 2.7 * rows), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False)
-    flat = axes.T.ravel()
-    for ax, panel in zip(flat, drawn, strict=False):
-        _draw(ax, panel, trajectory)
-        _overlay(ax, panel, others, overlay or {})
-        _add_legend(ax, panel)
-    for ax in flat[len(drawn) :]:
-        ax.set_axis_off()
+    chosen = size_of(size)
+    with styled(chosen):
+        columns = 1 if len(drawn) <= 3 or size == "one-column" else 2
+        rows = max(1, -(-len(drawn) // columns))
+        height = 0.09 * chosen.letters + chosen.row * rows
+        figure = Figure(figsize=(chosen.widths[columns - 1], height), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False).T.ravel()
+        for i, (ax, panel) in enumerate(zip(axes, drawn)):
+            _draw(ax, panel, trajectory, chosen)
+            _overlay(ax, panel, others, overlay or {})
+            _add_legend(ax, panel, chosen)
+            if len(drawn) > 1:
+                _add_letter(ax, i, chosen)
+        for ax in axes[len(drawn) :]:
+            ax.set_axis_off()
+        _label_times(axes, drawn, rows)
+        figure.suptitle(title or _title(trajectory), fontsize=chosen.letters + 3.0, fontweight="bold")
+        if still:
+            names = ", ".join(dict.fromkeys(panel.label for panel in still))
+            figure.supxlabel(
+                f"constant throughout: {names}", fontsize=chosen.letters - 1.0, x=0.01, ha="left"
+            )
+        if path is not None:
+            figure.savefig(path, dpi=dpi)
+    return figure
+
+
+def _label_times(axes: Any, drawn: list[_Panel], rows: int) -> None:
+    """Names and numbers of abscissas, at the lowest panel of each column and where they change."""
     for i, panel in enumerate(drawn):
         last = i == len(drawn) - 1 or (i + 1) % rows == 0
         if panel.frequency is not None:
-            flat[i].set_xlabel("frequency [Hz]; dashed: modes with free joints")
+            axes[i].set_xlabel("frequency [Hz]; dashed: modes with free joints")
         elif last or drawn[i + 1].frequency is not None:
-            flat[i].set_xlabel("time [s]")
+            axes[i].set_xlabel("time [s]")
         else:
-            flat[i].tick_params(labelbottom=False)
-    figure.suptitle(title or _title(trajectory), fontsize=13, fontweight="bold")
-    if still:
-        zero = ", ".join(dict.fromkeys(panel.label for panel in still))
-        figure.supxlabel(f"zero throughout: {zero}", fontsize=9, x=0.01, ha="left")
-    if path is not None:
-        figure.savefig(path, dpi=dpi)
-    return figure
+            axes[i].tick_params(labelbottom=False)
+
+
+def _add_letter(ax: Any, number: int, size: Size) -> None:
+    """(a), (b) ... above the ordinate, left of the title."""
+    ax.annotate(
+        f"({chr(ord('a') + number % 26)})",
+        (0.0, 1.0),
+        xycoords="axes fraction",
+        xytext=(-3.0 * size.letters, 0.6 * size.letters),
+        textcoords="offset points",
+        fontweight="bold",
+        fontsize=size.letters + 1.0,
+        annotation_clip=False,
+    ).set_in_layout(False)
 
 
 def picture_formats() -> tuple[str, ...]:
@@ -216,24 +252,26 @@ def _hydraulic_panels(t: Trajectory) -> list[_Panel]:
     ]
 
 
-def _draw(ax: Any, panel: _Panel, trajectory: Trajectory) -> None:
+def _draw(ax: Any, panel: _Panel, trajectory: Trajectory, size: Size) -> None:
     """Fill one axes."""
     x = trajectory.t if panel.frequency is None else panel.frequency
     for i, (name, values) in enumerate(panel.lines):
         style = STYLES[i // len(COLOURS) % len(STYLES)]
         label = name if i < LEGEND_ROWS else None
-        ax.plot(x, values, style, color=COLOURS[i % len(COLOURS)], lw=1.5, label=label)
+        ax.plot(x, values, style, color=COLOURS[i % len(COLOURS)], lw=size.line, label=label)
     if panel.frequency is None:
         for event in trajectory.events[:50]:
-            ax.axvline(event.time, color="0.35" if event.terminal else "0.7", lw=0.9, ls=":", zorder=0)
+            ax.axvline(
+                event.time, color="0.35" if event.terminal else "0.7", lw=0.6 * size.line, ls=":", zorder=0
+            )
     # above the frequencies that are marked
-    ax.set_title(panel.title, loc="left", fontsize=11, pad=6.0 if panel.frequency is None else 18.0)
+    ax.set_title(panel.title, loc="left", pad=(0.6 if panel.frequency is None else 1.8) * size.letters)
     ax.set_ylabel(panel.label)
     if panel.frequency is not None:
-        _mark_modes(ax, panel, modal_frequencies(trajectory))
+        _mark_modes(ax, panel, modal_frequencies(trajectory), size)
     elif trajectory.t.size > 1:
         ax.set_xlim(trajectory.t[0], trajectory.t[-1])
-    ax.grid(True, color="0.9", lw=0.8)
+    ax.grid(True, color="0.9", lw=0.5 * size.line)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
     if panel.frequency is None:
@@ -250,7 +288,7 @@ def _keep_height(ax: Any, panel: _Panel) -> None:
         ax.set_ylim(middle - 0.5 * height, middle + 0.5 * height)
 
 
-def _add_legend(ax: Any, panel: _Panel) -> None:
+def _add_legend(ax: Any, panel: _Panel, size: Size) -> None:
     """Beside the axes, never over the data."""
     if panel.lines:
         more = len(panel.lines) - LEGEND_ROWS
@@ -260,9 +298,10 @@ def _add_legend(ax: Any, panel: _Panel) -> None:
             bbox_to_anchor=(1.01, 1.02),
             borderaxespad=0.0,
             frameon=False,
-            fontsize=8 if len(panel.lines) > 8 else 9,
+            fontsize=size.letters - (2.0 if len(panel.lines) > 8 else 1.0),
             title=heading,
-            title_fontsize=8,
+            title_fontsize=size.letters - 2.0,
+            handlelength=1.4,
             ncols=2 if len(panel.lines) > 8 else 1,
         )
 
@@ -285,7 +324,7 @@ def _overlay(ax: Any, panel: _Panel, others: dict[str, list[_Panel]], runs: Mapp
                 ax.plot(x, values, "--", color=dark, lw=1.0, label=label)
 
 
-def _mark_modes(ax: Any, panel: _Panel, frequencies: np.ndarray) -> None:
+def _mark_modes(ax: Any, panel: _Panel, frequencies: np.ndarray, size: Size) -> None:
     """Vertical lines at the frequencies of vibration, with their values above the axes."""
     ax.set_yscale("log")
     top = max((float(values.max()) for _, values in panel.lines), default=1.0)
@@ -300,6 +339,12 @@ def _mark_modes(ax: Any, panel: _Panel, frequencies: np.ndarray) -> None:
         # figures of neighbours are not written over each other
         if f - shown > 0.08 * highest or not shown:
             ax.text(
-                f, 1.01, f"{f:.3g}", transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize=7
+                f,
+                1.01,
+                f"{f:.3g}",
+                transform=ax.get_xaxis_transform(),
+                ha="center",
+                va="bottom",
+                fontsize=size.letters - 2.5,
             )
             shown = float(f)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.errors import StateError, UnknownNameError, needs
-from flexdyn_ros.simulation.plots import COLOURS
+from flexdyn_ros.simulation.plot_style import COLOURS, SIZES, styled
 
 if TYPE_CHECKING:
     from flexdyn_ros.studies.result import StudyResult
@@ -46,7 +46,7 @@ def draw(
     ----------
     result : StudyResult
     path : path, optional
-        File to write; its ending says what kind (png, svg, pdf).
+        File to write; its ending says what kind: svg and pdf keep lines and text, png has pixels.
     kind : {"line", "heat_map", "contour", "parallel", "pareto", "scatter"}, optional
         Default: pareto for several objectives, else by the number of parameters: a line; a contour where the
         study says what is feasible, else a heat map, for grids of two; a scatter plot for other samples of
@@ -89,10 +89,11 @@ def draw(
         if name is not None and name not in result.table.columns:
             raise UnknownNameError("column", name, result.table.columns)
     names = _Names(result, labels or {}, limits, log)
-    figure = KINDS[kind](names, x, y, named, by)
-    figure.suptitle(title or result.study.title, fontsize=13, fontweight="bold")
-    if path is not None:
-        figure.savefig(path, dpi=dpi)
+    with styled(SIZES["screen"]):
+        figure = KINDS[kind](names, x, y, named, by)
+        figure.suptitle(title or result.study.title, fontsize=13, fontweight="bold")
+        if path is not None:
+            figure.savefig(path, dpi=dpi)
     return figure
 
 

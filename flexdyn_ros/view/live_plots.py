@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.simulation.plots import COLOURS
+from flexdyn_ros.simulation.plot_style import COLOURS
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.motion import DEFORMATION
 

@@ -75,7 +75,12 @@ def test_only_nodes_import_ros():
 
 
 def test_only_view_and_the_plots_of_trajectories_studies_and_fits_import_plotting_libraries():
-    files = ("simulation/plots.py", "studies/pictures.py", "identification/pictures.py")
+    files = (
+        "simulation/plot_style.py",
+        "simulation/plots.py",
+        "studies/pictures.py",
+        "identification/pictures.py",
+    )
     assert not offences(PICTURES, "view", *files)
 
 

@@ -117,6 +117,15 @@ def test_a_table_and_constant_efforts_exclude_each_other(flexdyn, tmp_path):
     assert "--control" in err
 
 
+def test_a_picture_for_print_has_its_size(flexdyn, tmp_path):
+    pytest.importorskip("matplotlib")
+    options = ("--duration", 0.05, "--quiet", "--plot", tmp_path / "run.svg")
+    code, _, err = flexdyn("simulate", "seven_joint_arm", *options, "--plot-size", "one-column")
+    assert code == 0, err
+    assert 'width="252pt"' in (tmp_path / "run.svg").read_text()  # 3.5 in
+    assert flexdyn("simulate", "seven_joint_arm", *options, "--plot-size", "huge")[0] == 2
+
+
 # ---- compare ----
 
 

@@ -20,7 +20,10 @@ def crossing(t, q, v):
 
 @pytest.fixture(scope="module")
 def run():
-    return flexdyn_ros.simulate(double_pendulum(), 0.2, [0.1, 1.0], control=[0.3, -0.1], events=crossing)
+    def law(t, q, v):
+        return [0.3 * np.cos(20.0 * t), -0.1]
+
+    return flexdyn_ros.simulate(double_pendulum(), 0.2, [0.1, 1.0], control=law, events=crossing)
 
 
 def test_a_picture_shows_what_happened(run, tmp_path):
@@ -67,6 +70,41 @@ def test_what_stays_zero_is_named_and_not_drawn_at_full_scale():
     noisy = dataclasses.replace(still, q=0.2 + 1e-17 * np.arange(still.q.size).reshape(still.q.shape))
     low, high = next(ax for ax in noisy.plot().axes if ax.get_title(loc="left") == "Position").get_ylim()
     assert high - low >= 1e-7
+
+
+def test_what_is_constant_is_named_and_left_out():
+    pushed = flexdyn_ros.simulate(double_pendulum(), 0.05, [0.1, 1.0], control=[0.3, -0.1])
+    figure = pushed.plot()
+    assert "Effort" not in [ax.get_title(loc="left") for ax in figure.axes]
+    assert "effort [N m]" in figure.get_supxlabel()
+
+
+@pytest.mark.parametrize(("size", "width"), [("one-column", 89.0), ("two-column", 183.0)])
+def test_pictures_for_print_have_the_width_of_columns_and_text_as_text(run, tmp_path, size, width):
+    figure = run.plot(tmp_path / "run.svg", size=size)
+    assert figure.get_figwidth() * 25.4 == pytest.approx(width, abs=0.5)
+    text = (tmp_path / "run.svg").read_text()
+    assert "velocity [rad/s]" in text
+    run.plot(tmp_path / "again.svg", size=size)
+    undated = [line for line in text.splitlines() if "<dc:date>" not in line]
+    again = (tmp_path / "again.svg").read_text().splitlines()
+    assert undated == [line for line in again if "<dc:date>" not in line]
+    figure.draw_without_rendering()
+    for ax in (ax for ax in figure.axes if ax.get_legend() is not None):
+        assert ax.get_window_extent().width > 0.4 * figure.bbox.width / (2 if size == "two-column" else 1)
+        assert not ax.get_legend().get_window_extent().overlaps(ax.get_window_extent())
+
+
+def test_panels_have_letters_and_settings_come_back(run):
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    letters = [ax.texts[0].get_text() for ax in run.plot().axes if ax.get_title(loc="left")]
+    assert sorted(letters) == [f"({letter})" for letter in "abcde"]  # down the columns
+    assert not run.plot(panels=("position",)).axes[0].texts
+    assert dict(matplotlib.rcParams) == before
+    with pytest.raises(UnknownNameError, match="two-column"):
+        run.plot(size="two-columns")
 
 
 def test_rates_of_bending_and_frequencies_of_free_joints_are_drawn():
