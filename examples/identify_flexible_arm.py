@@ -3,10 +3,10 @@
     python examples/identify_flexible_arm.py FOLDER [REPORT]
 
 FOLDER holds logs of the Quanser 2-DOF serial flexible link, as software/quanser_updated/lqg_data of
-https://github.com/basta/quanser-2-dof-serial-flexible-link does (MIT licence): hub angle theta11 and deflection
-angle theta12 of the first stage at 500 Hz. There are no currents: the joint's motion is the input. The gauge
-has a gain and a low pass, which are fitted too. Two runs are held out. Dimensions are those of the same
-repository's configuration; what they do not tell (where masses lie) is ASSUMED.
+https://github.com/basta/quanser-2-dof-serial-flexible-link does (MIT licence): hub angle theta11 and
+deflection angle theta12 of the first stage at 500 Hz. There are no currents: the joint's motion is the input.
+The gauge has a gain and a low pass, which are fitted too. Two runs are held out. Dimensions are those of the
+same repository's configuration; what they do not tell (where masses lie) is ASSUMED.
 """
 
 import sys
@@ -60,6 +60,8 @@ NAMES = (
     f"{GAUGE}.cutoff",
     f"{GAUGE}.ratio",
 )
+#: where the fit starts: the frequency that the gauge shows, the filter that the rig's configuration names
+FIRST = {f"{GAUGE}.factor": 0.1, f"{GAUGE}.cutoff": 2.0, "link_1/EIz": 1.9}
 #: of encoder and gauge alike, above what moves [Hz]
 CUTOFF = 25.0
 #: runs that are held out
@@ -88,10 +90,7 @@ def main(folder, report=None):
     start = load(ARM)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.FlexdynWarning)
-        found = fit_output(
-            start, runs[:-HELD_OUT], NAMES, start={f"{GAUGE}.factor": 0.1, f"{GAUGE}.cutoff": 2.0, "link_1/EIz": 1.9}, 
-            inputs="positions", progress=print,
-        )  # fmt: skip
+        found = fit_output(start, runs[:-HELD_OUT], NAMES, FIRST, inputs="positions", progress=print)
         # the numbers are held by priors: what is left to the data is the start of each run
         priors = {name: (value, 1e-9 * abs(value)) for name, value in found.values.items()}
         held = fit_output(

@@ -3,8 +3,8 @@
     python examples/identify_ur10e.py FOLDER [REPORT]
 
 FOLDER is a clone of https://github.com/shamilmamedov/dynamic_calibration (no licence is stated there: read
-its data, do not pass them on): dataset_ur10e/identification_data holds the logs, URe/urdf/ur10e.urdf the robot.
-The drive gains that turn currents into efforts are those that its main.m quotes.
+its data, do not pass them on): dataset_ur10e/identification_data holds the logs, URe/urdf/ur10e.urdf the
+robot. The drive gains that turn currents into efforts are those that its main.m quotes.
 """
 
 import sys
@@ -50,13 +50,12 @@ def main(folder, report=None):
         found = fit_linear(robot, logs, cutoff=CUTOFF)
         took = time.perf_counter() - began
         plain = fit_linear(robot, logs, consistent=False, cutoff=CUTOFF)
-    print(
-        f"{len(found.table)} base parameters, {len(found.samples.t)} samples of {len(logs)} logs: {took:.1f} s"
-    )
+    count = len(found.samples.t)
+    print(f"{len(found.table)} base parameters, {count} samples of {len(logs)} logs: {took:.1f} s")
     spread = np.nanstd(found.samples.measured, axis=0)
     for (name, rms), size in zip(found.rms.items(), spread, strict=True):
         told = f"{rms:6.3f} N m, {100 * rms / size:4.1f} % of the deviation"
-        print(f"{name.removesuffix('.effort'):20s} {told}, by plain least squares {plain.rms[name]:6.3f} N m")
+        print(f"{name.removesuffix('.effort'):20s} {told}, plain least squares {plain.rms[name]:6.3f} N m")
     cost = np.sqrt(np.nanmean(found.residuals**2) / np.nanmean(plain.residuals**2)) - 1.0
     print(f"physical inertias raise the residual by {100 * cost:.2f} %")
     if report:
