@@ -39,11 +39,14 @@ class Measurement:
         NaN where a sample is missing. Names as in the CSV of a `Trajectory`: JOINT is a position,
         JOINT.velocity, JOINT.acceleration and JOINT.effort belong to it; FRAME.x, FRAME.y, FRAME.z are the
         place of a frame in the world, LINK@STATION.strain is a strain, as of `Robot.deflections`.
+    held : bool
+        Whether each effort was held until the next sample, as fixed steps of `simulate` do.
     """
 
     name: str
     t: np.ndarray
     columns: Mapping[str, np.ndarray]
+    held: bool = False
 
     def __post_init__(self) -> None:
         for name, values in self.columns.items():
@@ -115,7 +118,7 @@ class Measurement:
     @classmethod
     def of_trajectory(cls, trajectory: Trajectory, *, name: str = "trajectory") -> Measurement:
         """Positions, velocities and efforts of a simulation."""
-        return cls(name, trajectory.t, columns_of(trajectory))
+        return cls(name, trajectory.t, columns_of(trajectory), trajectory.is_fixed)
 
     @classmethod
     def read(

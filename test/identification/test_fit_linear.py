@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from identification.motions import measured, other_numbers, sums_of_sines
 
-from flexdyn_ros import errors, load
+from flexdyn_ros import continuous, errors, load, simulate
 from flexdyn_ros.identification import Measurement, cross_validation, fit_linear, predicted_efforts
 
 pytest.importorskip("pandas")
@@ -127,6 +127,23 @@ def test_positions_alone_do_with_a_filter():
     held = predicted_efforts(found.robot, measured(truth, seed=5))
     off = np.abs(held.measured - held.predicted).max(axis=0)
     assert (off < 0.02 * np.abs(held.measured).max(axis=0)).all()
+
+
+@pytest.mark.parametrize(("held", "off"), [(False, 1e-8), (True, 2e-5)])
+def test_simulations_are_data_whether_efforts_are_held_or_not(held, off):
+    """Held efforts take the middle of each step, whose acceleration cubics tell to h^2 / 24 of its rate."""
+    start = load("two_link")
+    truth = start.with_parameters(
+        {"lower/mass": 1.4, "lower/mx": 1.3, "lower/izz": 1.35, "elbow/damping": 0.2}
+    )
+
+    def effort(t, q, v):
+        return np.array([8.0 * np.sin(2.0 * t) + 5.0 * np.cos(5.1 * t), 4.0 * np.sin(3.3 * t + 1.0)])
+
+    options = {"dt": 1e-3, "control": effort} if held else {"rtol": 1e-10, "control": continuous(effort)}
+    found = fitted(start, simulate(truth, 6.0, np.array([0.3, 0.5]), **options))
+    expected = found.base.of(truth)
+    assert np.abs(found.base.of(found.robot) - expected).max() < off * np.abs(expected).max()
 
 
 def test_missing_efforts_are_left_out():

@@ -1,5 +1,8 @@
 """Measurements: files and units, filters without a shift, delays, and bad data told by name."""
 
+import os
+import time
+
 import numpy as np
 import pytest
 from scipy.io import savemat
@@ -112,6 +115,40 @@ def test_files_that_are_none_are_refused(tmp_path):
             Measurement.read(path)
     with pytest.raises(errors.UnknownNameError, match=r"\.xls"):
         Measurement.read(tmp_path / "table.xls")
+
+
+class Command:
+    """Unpickled, it makes a file."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.marker}",)
+
+
+def test_nothing_in_a_file_is_executed(tmp_path):
+    objects = np.array([Command(tmp_path / "made")], dtype=object)
+    np.savez(tmp_path / "pickled.npz", t=np.arange(30.0), x=objects)
+    with pytest.raises(errors.StateError, match="x"):
+        Measurement.read(tmp_path / "pickled.npz")
+    (tmp_path / "eval.csv").write_text("t,x\n0,__import__('os').system('touch made')\n")
+    with pytest.raises(errors.StateError, match="expected a number"):
+        Measurement.read(tmp_path / "eval.csv")
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_mat_file_that_promises_too_much_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "large.mat"
+    savemat(path, {"x": np.arange(100.0)})
+    content = bytearray(path.read_bytes())
+    place = content.index(np.array([1, 100], "<i4").tobytes())
+    content[place : place + 8] = np.array([30_000, 30_000], "<i4").tobytes()
+    path.write_bytes(content)
+    began = time.process_time()
+    with pytest.raises(errors.StateError, match=r"large\.mat"):
+        Measurement.read(path)
+    assert time.process_time() - began < 2.0
 
 
 def test_unknown_columns_and_units_are_told(tmp_path):

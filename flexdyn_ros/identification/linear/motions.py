@@ -74,14 +74,16 @@ def motion_of(robot: Robot, measurement: Measurement, cutoff: float | None = Non
     if missing:
         raise StateError(f"{measurement.name}: no column for the position of {', '.join(missing)}")
     columns = measurement.columns
+    rates = [f"{name}.velocity" for name in robot.v_names]
     tau, known = _efforts(robot, measurement)
     if cutoff is not None or not _complete(measurement, robot):
         measurement = measurement.resampled()
         tau, filled = _efforts(robot, measurement)
         known = np.broadcast_to(known.any(axis=0), filled.shape) if len(filled) != len(known) else known
+    if measurement.held and cutoff is None and robot.nq == robot.nv and all(n in columns for n in rates):
+        return _between_samples(robot, measurement, tau, known)
     t = measurement.t
     q = np.column_stack([measurement[name] for name in robot.q_names])
-    rates = [f"{name}.velocity" for name in robot.v_names]
     accelerations = [f"{name}.acceleration" for name in robot.v_names]
     if cutoff is not None:
         q = low_passed(q, cutoff, measurement.step)
@@ -98,6 +100,18 @@ def motion_of(robot: Robot, measurement: Measurement, cutoff: float | None = Non
     else:
         a = derivative(t, v)
     return Motion(measurement.name, t, q, v, a, tau, known, cutoff)
+
+
+def _between_samples(robot: Robot, measurement: Measurement, tau: np.ndarray, known: np.ndarray) -> Motion:
+    """The motion in the middle of each step, during which efforts were held: that of cubics through positions
+    and rates of both ends."""
+    h = np.diff(measurement.t)[:, None]
+    q = np.column_stack([measurement[name] for name in robot.q_names])
+    v = np.column_stack([measurement[f"{name}.velocity"] for name in robot.v_names])
+    middle = 0.5 * (q[:-1] + q[1:]) - 0.125 * h * np.diff(v, axis=0)
+    rate = 1.5 * np.diff(q, axis=0) / h - 0.25 * (v[:-1] + v[1:])
+    t = measurement.t[:-1] + 0.5 * h[:, 0]
+    return Motion(measurement.name, t, middle, rate, np.diff(v, axis=0) / h, tau[:-1], known[:-1], None)
 
 
 def _complete(measurement: Measurement, robot: Robot) -> bool:

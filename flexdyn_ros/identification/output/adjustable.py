@@ -14,6 +14,7 @@ import numpy as np
 
 from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.families.trees.flexible.beams.properties import beam_link
+from flexdyn_ros.identification.output.sensors import SENSOR, START, Sensor, sensors_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
@@ -27,10 +28,9 @@ STATIONS = 41
 _OF_BEAM = re.compile(r"(.+)/(GJ|EIy|EIz|EA|mass_per_length)")
 _OF_DAMPING = re.compile(r"(.+)/(?:damping_ratio|modal_damping)")
 _PAYLOAD = re.compile(r"payload\.(.+)\.mass")
-_GAIN = re.compile(r"(.+)\.(factor|offset)")
 _UNITS = {
     "GJ": "N m2", "EIy": "N m2", "EIz": "N m2", "EA": "N", "mass_per_length": "kg/m", "ratio": "-",
-    "mass": "kg", "factor": "-", "inertia": "kg m2",
+    "mass": "kg", "factor": "-", "cutoff": "Hz", "inertia": "kg m2",
 }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ class Adjustable:
     own : frozenset of str
         Those that are `robot.parameters`.
     gains : frozenset of str
-        Those that are COLUMN.factor and COLUMN.offset.
+        Those of sensors and motors: COLUMN.factor and so on.
     """
 
     robot: Robot
@@ -79,7 +79,7 @@ class Adjustable:
         for given in (*(start or {}), *(bounds or {})):
             UnknownNameError.check("parameter", given, names)
         held = set(columns)
-        gains = frozenset(n for n in names if n not in known and (m := _GAIN.fullmatch(n)) and m[1] in held)
+        gains = frozenset(n for n in names if n not in known and (m := SENSOR.fullmatch(n)) and m[1] in held)
         own = frozenset(n for n in names if n in known)
         values = [_value(robot, n, known, gains, start or {}) for n in names]
         limits = [(bounds or {}).get(n, _limits(n, known, gains)) for n in names]
@@ -112,15 +112,10 @@ class Adjustable:
             robot = _carrying(robot, frame, mass)
         return robot.with_parameters(own) if own else robot
 
-    def gains_of(self, values: np.ndarray) -> dict[str, tuple[float, float]]:
-        """Factor and offset of columns that have any."""
-        found: dict[str, tuple[float, float]] = {}
-        for name, value in zip(self.names, np.asarray(values).tolist(), strict=True):
-            match = _GAIN.fullmatch(name) if name in self.gains else None
-            if match:
-                factor, offset = found.get(match[1], (1.0, 0.0))
-                found[match[1]] = (value, offset) if match[2] == "factor" else (factor, value)
-        return found
+    def sensors_with(self, values: np.ndarray) -> dict[str, Sensor]:
+        """Sensors and motors of columns that have any."""
+        told = dict(zip(self.names, np.asarray(values, dtype=float).tolist(), strict=True))
+        return sensors_of({name: told[name] for name in self.gains})
 
 
 def path_of(name: str) -> str:
@@ -151,7 +146,7 @@ def _limits(name: str, known: Mapping[str, Parameter], gains: Iterable[str]) -> 
     if name in known:
         return known[name].lower, inf
     if name in gains:
-        return -inf, inf
+        return (-inf if name.endswith((".factor", ".offset")) else 0.0), inf
     # stiffness, damping, masses, lengths: what the description takes is not negative
     return (0.0, 0.999) if path_of(name).endswith(".ratio") else (0.0, inf)
 
@@ -171,7 +166,7 @@ def _value(
     if value is None and name in known:
         value = known[name].value
     elif value is None and name in gains:
-        value = 1.0 if name.endswith(".factor") else 0.0
+        value = START.get(name.rpartition(".")[2])
     elif value is None:
         value = _described(robot, name)
     if not isinstance(value, int | float) or not np.isfinite(value):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,8 @@ from flexdyn_ros.errors import (
 )
 from flexdyn_ros.identification.measurement import Measurement
 from flexdyn_ros.identification.output.channels import Channel, predicted
-from flexdyn_ros.identification.output.inputs import INPUTS, Efforts, Gains, Positions, inputs_of
+from flexdyn_ros.identification.output.inputs import INPUTS, Efforts, Positions, inputs_of
+from flexdyn_ros.identification.output.sensors import Sensor
 from flexdyn_ros.identification.signals import filled_in
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import OK, Stepper
@@ -91,14 +92,14 @@ class Experiment:
         values = [filled_in(self.measurement.t, self.measurement[firsts[key]])[0] for key in self.known]
         return np.array(values)
 
-    def predict(self, robot: Robot, start: np.ndarray, gains: Gains) -> np.ndarray | None:
+    def predict(self, robot: Robot, start: np.ndarray, sensors: Mapping[str, Sensor]) -> np.ndarray | None:
         """Values (n, k) of the channels, from a start (len(known),); None where the simulation fails."""
         q0, v0 = self._state(robot, start)
         t = self.measurement.t
         stepper = Stepper(
             robot, self.measurement.step / self.steps, self.method, q0=q0, v0=v0, t0=float(t[0])
         )
-        rows = self.inputs.prepare(stepper, gains)
+        rows = self.inputs.prepare(stepper, sensors, self.measurement.step)
         q, v = np.empty((t.size, robot.nq)), np.empty((t.size, robot.nv))
         for i in range(t.size):
             q[i], v[i] = stepper.q, stepper.v
@@ -106,8 +107,8 @@ class Experiment:
                 return None
         values = predicted(robot, self.channels, q, v)
         for j, channel in enumerate(self.channels):
-            factor, offset = gains.get(channel.name, (1.0, 0.0))
-            values[:, j] = factor * values[:, j] + offset
+            if channel.name in sensors:
+                values[:, j] = sensors[channel.name].seen(values[:, j], self.measurement.step)
         return values
 
     def _state(self, robot: Robot, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -69,8 +69,9 @@ def fit_output(
         LINK@STATION.strain, .displacement_y, .rotation_z, .curvature_z.
     parameters : names or patterns
         Of `robot.parameters`; LINK/EIy, EIz, GJ, EA, mass_per_length, damping_ratio of flexible links;
-        payload.FRAME.mass; paths of the description (`links.boom.damping.ratio`); COLUMN.factor and
-        COLUMN.offset of sensors and motors.
+        payload.FRAME.mass; paths of the description (`links.boom.damping.ratio`). Of sensors and motors:
+        COLUMN.factor and .offset; .cutoff [Hz], the natural frequency of a low pass of second order, which
+        needs a `start`, and its damping .ratio.
     start : mapping from name to number, optional
         Default: what the robot has.
     outputs : columns, optional
@@ -180,9 +181,10 @@ class _Problem:
 
     def predict(self, x: np.ndarray, only: int | None = None) -> list[np.ndarray | None]:
         """Predictions of every experiment, or of one."""
-        robot, gains = self.adjustable.robot_with(self.values(x)), self.adjustable.gains_of(self.values(x))
+        values = self.values(x)
+        robot, sensors = self.adjustable.robot_with(values), self.adjustable.sensors_with(values)
         pairs = list(zip(self.experiments, self.starts_of(x), strict=True))
-        return [e.predict(robot, s, gains) for e, s in (pairs if only is None else [pairs[only]])]
+        return [e.predict(robot, s, sensors) for e, s in (pairs if only is None else [pairs[only]])]
 
     def rows(self, x: np.ndarray, sigma: np.ndarray) -> np.ndarray:
         """All residuals: of outputs over their deviations, of modes, of priors."""

@@ -9,14 +9,13 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.identification.measurement import Measurement
+from flexdyn_ros.identification.output.sensors import Sensor
 from flexdyn_ros.identification.signals import derivative, filled_in
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import Stepper
 
-__all__ = ["INPUTS", "Efforts", "Gains", "Positions", "inputs_of"]
+__all__ = ["INPUTS", "Efforts", "Positions", "inputs_of"]
 
-#: COLUMN: (factor, offset)
-Gains = Mapping[str, tuple[float, float]]
 INPUTS = ("efforts", "positions")
 #: natural frequency of the servo that makes joints follow, times the step, and its damping ratio
 RATE, RATIO = 0.25, 1.0
@@ -33,15 +32,13 @@ class Efforts:
         """q (nq,), v (nv,) as far as the inputs tell them."""
         return robot.neutral(), np.zeros(robot.nv)
 
-    def prepare(self, stepper: Stepper, gains: Gains) -> np.ndarray:
+    def prepare(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> np.ndarray:
         """Efforts as motors make them (n, nu)."""
-        if not any(name in gains for name in self.columns):
+        if not any(name in sensors for name in self.columns):
             return self.tau
-        tau = self.tau.copy()
-        for i, name in enumerate(stepper.robot.effort_names):
-            factor, offset = gains.get(f"{name}.effort", (1.0, 0.0))
-            tau[:, i] = factor * tau[:, i] + offset
-        return tau
+        names = stepper.robot.effort_names
+        columns = [sensors.get(f"{name}.effort", Sensor()) for name in names]
+        return np.column_stack([s.seen(self.tau[:, i], step) for i, s in enumerate(columns)])
 
     def advance(self, stepper: Stepper, row: np.ndarray, sample: int, steps: int) -> int:
         """From a sample to the next."""
@@ -66,7 +63,7 @@ class Positions:
                 q[c.q_index], v[c.v_index] = self.q[0, c.v_index], self.v[0, c.v_index]
         return q, v
 
-    def prepare(self, stepper: Stepper, gains: Gains) -> np.ndarray:
+    def prepare(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> np.ndarray:
         """Sets the gains of the servo; efforts are zero."""
         robot = stepper.robot
         inertia = np.diag(robot.mass_matrix(stepper.q))

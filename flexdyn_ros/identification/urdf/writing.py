@@ -17,6 +17,7 @@ from flexdyn_ros.description.elements.description import ZERO, Inertial
 from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
 from flexdyn_ros.identification.chosen import INERTIAL, is_inertial
 from flexdyn_ros.identification.output.adjustable import path_of
+from flexdyn_ros.identification.output.sensors import SENSOR
 from flexdyn_ros.identification.urdf.markup import Element, Markup
 from flexdyn_ros.loading import load
 from flexdyn_ros.numerics.algebra.placement import RigidInertia, rotation_of_rpy
@@ -33,7 +34,6 @@ SAME = 1e-14
 #: how close the robot that is read back is to the identified one
 CLOSE = 1e-9
 _PATH = re.compile(r"(links|joints)\.(.+)\.(\w+)\.(\w+)")
-_SENSOR = re.compile(r".+\.(factor|offset)")
 
 
 def write_urdf(identified: Identified, path: str | PathLike) -> str:
@@ -96,7 +96,7 @@ def new_text(identified: Identified, old: bytes) -> bytes:
         if name in before:
             joint, part = name.rsplit("/", 1)
             _set_joint(markup, identified.start, joint, part, value)
-        elif name.startswith("payload.") or _SENSOR.fullmatch(name):
+        elif name.startswith("payload.") or SENSOR.fullmatch(name):
             left_out.append(name)
         else:
             _set_path(markup, path_of(name), value)

@@ -1,0 +1,113 @@
+"""Stiffness and damping of a laboratory arm with two flexible links, from logs of its joint and strain gauge.
+
+    python examples/identify_flexible_arm.py FOLDER [REPORT]
+
+FOLDER holds logs of the Quanser 2-DOF serial flexible link, as software/quanser_updated/lqg_data of
+https://github.com/basta/quanser-2-dof-serial-flexible-link does (MIT licence): hub angle theta11 and
+deflection angle theta12 of the first stage at 500 Hz. There are no currents: the joint's motion is the input.
+The gauge has a gain and a low pass, which are fitted too. Two runs are held out. Dimensions are those of the
+same repository's configuration; what they do not tell (where masses lie) is ASSUMED.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from flexdyn_ros import errors, load
+from flexdyn_ros.identification import Measurement, fit_output
+
+ARM = """<robot name="two_flexible_links">
+  <link name="base"/>
+  <link name="link_1"/>
+  <link name="link_2"/>
+  <link name="tip"/>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="link_1"/><axis xyz="0 0 1"/>
+    <limit lower="-1.6" upper="1.6" effort="30" velocity="5"/></joint>
+  <joint name="elbow" type="revolute"><parent link="link_1"/><child link="link_2"/><origin xyz="0.202 0 0"/>
+    <axis xyz="0 0 1"/><limit lower="-1.6" upper="1.6" effort="10" velocity="15"/></joint>
+  <joint name="mount" type="fixed"><parent link="link_2"/><child link="tip"/><origin xyz="0.20185 0 0"/>
+  </joint>
+  <flexdyn version="1"><gravity>0 0 0</gravity></flexdyn>
+  <flexdyn reference="shoulder"><rotor inertia="6.28e-6" gear_ratio="100"/></flexdyn>
+  <flexdyn reference="elbow"><rotor inertia="1.03e-6" gear_ratio="50"/></flexdyn>
+  <flexdyn reference="link_1">
+    <beam><rectangle width="0.00127" height="0.0762"/>
+      <material E="2.068427e11" density="7850" poisson="0.3"/></beam>
+    <modes bending_y="1"/><damping ratio="0.02"/>
+    <body name="second_stage" station="tip"><origin xyz="0.079 0 0"/><mass value="1.578"/>
+      <inertia ixx="0.003" ixy="0" ixz="0" iyy="0.003" iyz="0" izz="0.003"/></body>
+  </flexdyn>
+  <flexdyn reference="link_2">
+    <beam><rectangle width="0.000889" height="0.0381"/>
+      <material E="2.068427e11" density="7850" poisson="0.3"/></beam>
+    <modes bending_y="1"/><damping ratio="0.02"/>
+    <body name="load" station="tip"><mass value="0.157"/>
+      <inertia ixx="5e-5" ixy="0" ixz="0" iyy="5e-5" iyz="0" izz="5e-5"/></body>
+  </flexdyn>
+</robot>"""
+
+#: what the gauge of the first link sees, as curvature at its root
+GAUGE = "link_1@0.05.curvature_z"
+NAMES = (
+    "link_1/EIz",
+    "link_2/EIz",
+    "link_1/damping_ratio",
+    "link_2/damping_ratio",
+    f"{GAUGE}.factor",
+    f"{GAUGE}.offset",
+    f"{GAUGE}.cutoff",
+    f"{GAUGE}.ratio",
+)
+#: where the fit starts: the frequency that the gauge shows, the filter that the rig's configuration names
+FIRST = {f"{GAUGE}.factor": 0.1, f"{GAUGE}.cutoff": 2.0, "link_1/EIz": 1.9}
+#: of encoder and gauge alike, above what moves [Hz]
+CUTOFF = 25.0
+#: runs that are held out
+HELD_OUT = 2
+
+
+def read(path):
+    """Hub angle and gauge of one log."""
+    log = Measurement.read(path, names={"theta11": "shoulder", "theta12": GAUGE})
+    kept = Measurement.of(log.t, {name: log[name] for name in ("shoulder", GAUGE)}, name=path.name)
+    return kept.filtered(CUTOFF)
+
+
+def spread(measured, predicted):
+    """Root of the mean square of the residual over the range of what was measured [%]."""
+    return 100.0 * np.sqrt(np.mean((measured - predicted) ** 2)) / np.ptp(measured)
+
+
+def main(folder, report=None):
+    """Fits and prints."""
+    # the first run of the logs does not move
+    files = [path for path in sorted(Path(folder).glob("*.mat")) if "_0deg_run01" not in path.name]
+    if len(files) <= HELD_OUT:
+        sys.exit(f"{folder} holds {len(files)} logs, expected more than {HELD_OUT}")
+    runs = [read(path) for path in files]
+    start = load(ARM)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.FlexdynWarning)
+        found = fit_output(start, runs[:-HELD_OUT], NAMES, FIRST, inputs="positions", progress=print)
+        # the numbers are held by priors: what is left to the data is the start of each run
+        priors = {name: (value, 1e-9 * abs(value)) for name, value in found.values.items()}
+        held = fit_output(
+            start, runs[-HELD_OUT:], NAMES, start=dict(found.values), priors=priors, inputs="positions"
+        )
+    print(found.table.to_string(index=False, float_format=lambda x: f"{x:.5g}"))
+    for label, fit in (("fitted", found), ("held out", held)):
+        for name, rows in zip(fit.samples.names, fit.samples.parts, strict=True):
+            off = spread(fit.samples.measured[rows, 0], fit.samples.predicted[rows, 0])
+            print(f"{label:9s} {name:28s} residual {off:5.1f} % of the range")
+    modes = found.robot.modes(found.robot.neutral(), lock="joints").frequency
+    print("frequencies with joints locked:", ", ".join(f"{f:.3f} Hz" for f in modes))
+    if report:
+        print("wrote", found.report(report, "examples/identify_flexible_arm.py"))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    main(*sys.argv[1:3])
