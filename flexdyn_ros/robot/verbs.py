@@ -228,8 +228,9 @@ class Robot:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Numbers that tau is linear in, of trees: ten of each rigid body, and those of the joints; see
-        `families/trees/rigid/parameters.py`. Those of beams are not among them.
+        """Numbers that tau is linear in, of trees: ten of each rigid body, those of the joints
+        (`families/trees/rigid/parameters.py`), rigidities and modal damping of beams
+        (`families/trees/flexible/parameters.py`). The mass of beams is not among them.
 
         Raises
         ------

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from flexible_robots import bent_state, cantilever
 from random_robots import random_robot
 
 import flexdyn_ros
@@ -114,3 +115,45 @@ def test_fixed_steps_know_changed_damping_friction_and_springs():
 
 def values_by_name(robot):
     return {p.name: p.value for p in robot.parameters}
+
+
+# ---- beams ----
+
+
+def test_rigidity_acts_on_efforts_and_bending_moments():
+    robot = flexdyn_ros.load("canadarm2")
+    values = {p.name: p.value for p in robot.parameters}
+    assert {"boom_1/EIy", "boom_1/EIz", "boom_1/GJ", "boom_1/bending_y/1/damping"} <= values.keys()
+    changed = robot.with_parameters({"boom_2/EIz": 0.5 * values["boom_2/EIz"]})
+    again = changed.with_parameters({"boom_2/EIz": values["boom_2/EIz"]})
+    q, v, a = motion(robot, 3)
+    tau = robot.inverse_dynamics(q, v, a)
+    assert np.abs(changed.inverse_dynamics(q, v, a) - tau).max() > 1e-6 * np.abs(tau).max()
+    close(again.inverse_dynamics(q, v, a), tau)
+    # half the rigidity, half the moment of the same deflection
+    moments = [r.deflections(q)["boom_2"].moment for r in (robot, changed)]
+    close(moments[1][..., 2], 0.5 * moments[0][..., 2])
+    close(moments[1][..., 1], moments[0][..., 1])
+
+
+def test_a_changed_beam_is_that_of_a_description_with_its_rigidity():
+    """The shapes of a uniform cantilever do not depend on its rigidity."""
+    modes = 'bending_y="2" bending_z="2" torsion="1"'
+    soft, stiff = (flexdyn_ros.load(cantilever(modes, EI=EI)) for EI in (1.4e4, 2.1e4))
+    changed = soft.with_parameters({"beam/EIy": 2.1e4, "beam/EIz": 2.1e4})
+    q, v, a = bent_state(soft)
+    close(changed.inverse_dynamics(q, v, a), stiff.inverse_dynamics(q, v, a))
+    found, expected = (flexdyn_ros.simulate(r, 0.02, q, v, dt=1e-4) for r in (changed, stiff))
+    close(found.q, expected.q, 1e-9)
+
+
+def test_damping_of_a_mode():
+    robot = flexdyn_ros.load("flexible_two_link")
+    name = "link_1/bending_y/1/damping"
+    value = {p.name: p.value for p in robot.parameters}[name]
+    q, v, a = motion(robot, 4)
+    v[:] = 0.0
+    v[robot.index("link_1/bending_y/1")] = 2.0
+    more = robot.with_parameters({name: value + 0.5}).inverse_dynamics(q, v, a)
+    difference = more - robot.inverse_dynamics(q, v, a)
+    assert difference[robot.index("link_1/bending_y/1")] == pytest.approx(1.0, rel=1e-9)

@@ -11,11 +11,11 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.families.trees.parameters import changed, parameters_of
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
 from flexdyn_ros.families.trees.rigid.kernels.coriolis import coriolis_many
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
-from flexdyn_ros.families.trees.rigid.parameters import changed, parameters_of
 from flexdyn_ros.families.trees.rigid.payload import carry
 from flexdyn_ros.robot.arguments import Rows, explain_status, refuse_nonfinite
 from flexdyn_ros.robot.entry_functions import EntryFunctions
@@ -145,17 +145,21 @@ class TreeFunctions(EntryFunctions):
         return type(self)(self.description, self.payloads, self.sections, changes, bare=bare)
 
     @cached_property
-    def _probes(self) -> tuple[Robot, ...]:
-        """Robots without payload: all parameters zero, and one of them 1."""
-        names = [p.name for p in self.parameters]
-        nothing = dict.fromkeys(names, 0.0)
-        trees = [changed(self.tree, {**nothing, **one}) for one in ({}, *({name: 1.0} for name in names))]
-        return tuple(Robot(type(self)(self.description, (), self.sections, bare=tree)) for tree in trees)
+    def _probes(self) -> tuple[np.ndarray, tuple[Robot, ...]]:
+        """Sizes of the parameters, at least 1, and robots without payload: all parameters zero, and one of
+        them of its size."""
+        sizes = np.array([max(1.0, abs(p.value)) for p in self.parameters])
+        nothing = dict.fromkeys((p.name for p in self.parameters), 0.0)
+        single = ({p.name: float(size)} for p, size in zip(self.parameters, sizes, strict=True))
+        trees = [changed(self.tree, {**nothing, **one}) for one in ({}, *single)]
+        robots = (Robot(type(self)(self.description, (), self.sections, bare=tree)) for tree in trees)
+        return sizes, tuple(robots)
 
     def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         q, v, a = (rows.take(name) for name in ("q", "v", "a"))
-        tau0, *columns = (probe.inverse_dynamics(q, v, a) for probe in self._probes)
-        return np.stack([column - tau0 for column in columns], axis=-1), tau0
+        sizes, probes = self._probes
+        tau0, *columns = (probe.inverse_dynamics(q, v, a) for probe in probes)
+        return np.stack([column - tau0 for column in columns], axis=-1) / sizes, tau0
 
     def neutral(self) -> np.ndarray:
         """Zero position (nq,), unit quaternions; may lie outside limits."""

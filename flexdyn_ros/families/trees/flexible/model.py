@@ -7,7 +7,7 @@ hang at its root, and bodies on its tip, sit on SECTION nodes (flexible/kernels/
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +48,9 @@ _STIFFENING = {"none": layout.NO_STIFFENING, "geometric": layout.GEOMETRIC, "ful
 @dataclass(frozen=True)
 class FlexibleLinkModel:
     """A flexible link with its modes; q, v: indices of its modal coordinates; beam_in_node: its beam frame
-    there; integrals: of the link without bodies; modal_mass: with the bodies it carries."""
+    there; integrals: of the link without bodies; modal_mass: with the bodies it carries; numbers_at: where
+    its constants begin in FlexibleTables.numbers; rigidity: by what GJ, EIy, EIz and EA of the beam are to be
+    multiplied."""
 
     name: str
     node: int
@@ -62,6 +64,8 @@ class FlexibleLinkModel:
     stiffness: np.ndarray
     damping: np.ndarray
     integrals: ModalIntegrals
+    numbers_at: int = 0
+    rigidity: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -305,7 +309,7 @@ class FlexibleLinks:
         """The tables of flexible/kernels/views.py for a finished draft."""
         nodes = np.full((node_count, layout.NODE_INTS), -1, dtype=np.int64)
         nodes[:, 1:] = 0
-        links, pairs, numbers = [], [], []
+        links, models, pairs, numbers = [], [], [], []
         size = blocks = pair_count = 0
         for index, seat in enumerate(self.seats.values()):
             constants, model = seat.constants, seat.model
@@ -323,6 +327,7 @@ class FlexibleLinks:
                 blocks,
             ]
             links.append([*head, constants.stiffening])
+            models.append(replace(model, numbers_at=size))
             flat = constants.flat()
             assert len(flat) == layout.link_floats(m, P, n)
             numbers.append(flat)
@@ -342,7 +347,7 @@ class FlexibleLinks:
             ints=np.concatenate(ints).astype(np.int64),
             numbers=np.concatenate(numbers),
             blocks=blocks,
-            links=tuple(seat.model for seat in self.seats.values()),
+            links=tuple(models),
             sections={
                 node: (index, station)
                 for index, seat in enumerate(self.seats.values())

@@ -168,7 +168,7 @@ def _deflection(
     if link.foreshortened:
         displacement[..., 0] -= 0.5 * np.einsum("...m,kmn,...n->...k", delta, S, delta)
     bent = np.einsum("...m,mki->...ki", delta, strain)
-    stiffness = link.beam.stiffness(s)
+    stiffness = link.beam.stiffness(s) * link.rigidity
     return Deflection(
         station=s.copy(),
         displacement=displacement,
