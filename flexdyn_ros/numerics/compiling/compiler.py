@@ -26,8 +26,21 @@ def kernel(function: Callable | None = None, **options):
     return register_jitable(error_model="numpy", cache=True, **options)(function)
 
 
+def apart(function: Callable, *names: str) -> Callable:
+    """Give a function that was made for something the names of that as a part of its own.
+
+    Symbols of compiled code have a function's name, the types of its arguments and a count that begins anew
+    in each process: two functions of one name, kept by two processes, may be taken for each other by a third.
+    """
+    function.__qualname__ = " of ".join((function.__qualname__, *names))
+    return function
+
+
 def inner(function: Callable):
-    """Decorate a kernel that is compiled anew with each of its callers, and not kept on disk by itself."""
+    """Decorate a kernel that is compiled anew with each of its callers, and not kept on disk by itself.
+
+    One that is made for a family is told `apart` from those of others.
+    """
     add_home(function.__module__)
     return register_jitable(error_model="numpy")(function)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from flexdyn_ros.numerics.compiling.compiler import leaf
+from flexdyn_ros.numerics.compiling.compiler import apart, leaf
 
 from . import vectors as of
 from .vectors import LANES, Lanes, Mask, Tangents
@@ -147,7 +147,7 @@ def _define(function, value, slope) -> None:
                 result = value(at)
                 return of.chained(x, result, slope(at, result))
 
-            return of_tangents
+            return apart(of_tangents, function.__name__)
         if isinstance(x, Lanes):
 
             def of_lanes(x):
@@ -156,7 +156,7 @@ def _define(function, value, slope) -> None:
                     result = of.with_element(result, k, value(of.element(x, k)))
                 return result
 
-            return of_lanes
+            return apart(of_lanes, function.__name__)
         return None
 
 

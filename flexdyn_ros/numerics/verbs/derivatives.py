@@ -13,7 +13,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.linalg import cholesky
 from flexdyn_ros.numerics.compiling import status as at
-from flexdyn_ros.numerics.compiling.compiler import Entry, inner
+from flexdyn_ros.numerics.compiling.compiler import Entry, apart, inner
 from flexdyn_ros.numerics.numbers.memory import tangents_of
 from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS
 
@@ -42,8 +42,8 @@ def derivatives_entries(
     linearize_one
         The same for one state, with the GIL.
     """
-    slopes = _slopes_of(displace, balance)
-    checked = _checked(status_of_q)
+    slopes = _slopes_of(module, displace, balance)
+    checked = _checked(module, status_of_q)
 
     def balance_slopes(address, work, q, v, a, tau, bodies, points, wrenches, out):
         prepare(address, tangents_of(work[_WIDTH * (2 * q.shape[1] + 3 * v.shape[1]) :]))
@@ -57,7 +57,7 @@ def derivatives_entries(
     places = f"int64[::1], {_M}, {_T}"
     made = {"balance_slopes": (f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {places}, {_T})", balance_slopes)}
     if mass is not None:
-        linearize = _linearization_of(prepare, slopes, balance, mass)
+        linearize = _linearization_of(module, prepare, slopes, balance, mass)
 
         def linearize_many(address, work, q, v, tau, given, twists, a, bodies, points, wrenches, A, B):
             for s in range(q.shape[0]):
@@ -94,7 +94,7 @@ def derivatives_entries(
     }
 
 
-def _checked(status_of_q: Callable) -> Callable:
+def _checked(module: str, status_of_q: Callable) -> Callable:
     def checked(address, q, v, a, tau):
         status = status_of_q(address, q)
         if status != at.OK:
@@ -103,10 +103,10 @@ def _checked(status_of_q: Callable) -> Callable:
             return at.OK
         return at.NOT_FINITE
 
-    return inner(checked)
+    return inner(apart(checked, module))
 
 
-def _slopes_of(displace: Callable, balance: Callable) -> Callable:
+def _slopes_of(module: str, displace: Callable, balance: Callable) -> Callable:
     """A kernel that writes the slopes (nv, 2 nv) of the balance at one state."""
 
     def slopes(address, work, q, v, a, tau, bodies, points, wrenches, out):
@@ -134,10 +134,12 @@ def _slopes_of(displace: Callable, balance: Callable) -> Callable:
                 for d in range(count):
                     out[j, first + d] = row[d]
 
-    return inner(slopes)
+    return inner(apart(slopes, module))
 
 
-def _linearization_of(prepare: Callable, slopes: Callable, balance: Callable, mass: Callable) -> Callable:
+def _linearization_of(
+    module: str, prepare: Callable, slopes: Callable, balance: Callable, mass: Callable
+) -> Callable:
     """`linearize` as a kernel."""
 
     def linearize(address, work, q, v, tau, given, twists, a, bodies, points, wrenches, A, B):
@@ -190,7 +192,7 @@ def _linearization_of(prepare: Callable, slopes: Callable, balance: Callable, ma
             A[i + 2, i], A[i + 2, i + 1] = -v[i + 1], v[i]
         return at.OK
 
-    return inner(linearize)
+    return inner(apart(linearize, module))
 
 
 @inner

@@ -14,7 +14,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling import status as at
-from flexdyn_ros.numerics.compiling.compiler import Entry, inner
+from flexdyn_ros.numerics.compiling.compiler import Entry, apart, inner
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
 
@@ -42,10 +42,10 @@ def verb_entries(module: str, kernels: FamilyKernels) -> SimpleNamespace:
     """Entries by their names, as if `module` had defined them, and `kernels`."""
     made = SimpleNamespace(kernels=kernels)
     for define in (_single, _batches, _loaded, _observers, _partial):
-        for signature, function, options in define(kernels):
+        for signature, function, options in define(module, kernels):
             name = function.__name__
             setattr(made, name, Entry(function, signature, module=module, **options))
-    balance = _balance(kernels)
+    balance = _balance(module, kernels)
     vars(made).update(
         derivatives_entries(
             module, kernels.prepare, kernels.status_of_q, kernels.displace, balance, kernels.mass
@@ -54,11 +54,10 @@ def verb_entries(module: str, kernels: FamilyKernels) -> SimpleNamespace:
     return made
 
 
-def _balance(of: FamilyKernels) -> Callable:
+def _balance(module: str, of: FamilyKernels) -> Callable:
     """M a + h - tau - sum J^T w as a kernel; tau may be left out (0,)."""
     inverse, load = of.inverse, of.load
 
-    @inner
     def balance(address, work, q, v, a, tau, bodies, points, wrenches, out):
         inverse(address, work, q, v, a, out)
         for i in range(tau.shape[0]):
@@ -70,14 +69,14 @@ def _balance(of: FamilyKernels) -> Callable:
             for i in range(out.shape[0]):
                 out[i] = -out[i]
 
-    return balance
+    return inner(apart(balance, module))
 
 
 _Defined = list[tuple[str, Callable, dict]]
 _FREE: dict = {"nogil": True}
 
 
-def _single(of: FamilyKernels) -> _Defined:
+def _single(module: str, of: FamilyKernels) -> _Defined:
     sizes, own_work, prepare, status_of_q = of.sizes, of.own_work, of.prepare, of.status_of_q
     inverse, forward, mass = of.inverse, of.forward, of.mass
 
@@ -123,7 +122,7 @@ def _single(of: FamilyKernels) -> _Defined:
     ]
 
 
-def _first_wrong(status_of_q: Callable) -> Callable:
+def _first_wrong(module: str, status_of_q: Callable) -> Callable:
     """The search for the first sample that is not finite or has a bad quaternion, as a kernel."""
 
     def first_wrong(address, q, v, third, result):
@@ -136,12 +135,12 @@ def _first_wrong(status_of_q: Callable) -> Callable:
                 return status + 8 * s
         return at.OK
 
-    return inner(first_wrong)
+    return inner(apart(first_wrong, module))
 
 
-def _batches(of: FamilyKernels) -> _Defined:
+def _batches(module: str, of: FamilyKernels) -> _Defined:
     prepare, inverse, forward = of.prepare, of.inverse, of.forward
-    first_wrong = _first_wrong(of.status_of_q)
+    first_wrong = _first_wrong(module, of.status_of_q)
 
     def inverse_dynamics_many(address, work, q, v, a, tau):
         nq, nv = q.shape[1], v.shape[1]
@@ -175,15 +174,15 @@ def _batches(of: FamilyKernels) -> _Defined:
 
     five = f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})"
     if not of.lanes:
-        return [(five, function, _FREE) for function in _one_by_one(of)]
+        return [(five, function, _FREE) for function in _one_by_one(module, of)]
     options = {"nogil": True, "fastmath": _FAST}
     return [(five, inverse_dynamics_many, options), (five, forward_dynamics_many, options)]
 
 
-def _one_by_one(of: FamilyKernels) -> tuple[Callable, Callable]:
+def _one_by_one(module: str, of: FamilyKernels) -> tuple[Callable, Callable]:
     """The batches of kernels that take no lanes."""
     prepare, inverse, forward = of.prepare, of.inverse, of.forward
-    first_wrong = _first_wrong(of.status_of_q)
+    first_wrong = _first_wrong(module, of.status_of_q)
 
     def inverse_dynamics_many(address, work, q, v, a, tau):
         prepare(address, work)
@@ -202,9 +201,9 @@ def _one_by_one(of: FamilyKernels) -> tuple[Callable, Callable]:
     return inverse_dynamics_many, forward_dynamics_many
 
 
-def _loaded(of: FamilyKernels) -> _Defined:
+def _loaded(module: str, of: FamilyKernels) -> _Defined:
     prepare, inverse, forward, load = of.prepare, of.inverse, of.forward, of.load
-    first_wrong = _first_wrong(of.status_of_q)
+    first_wrong = _first_wrong(module, of.status_of_q)
 
     def inverse_dynamics_loaded(address, work, q, v, a, bodies, points, wrenches, tau):
         nv = v.shape[1]
@@ -235,7 +234,7 @@ def _loaded(of: FamilyKernels) -> _Defined:
     return [(signature, inverse_dynamics_loaded, _FREE), (signature, forward_dynamics_loaded, _FREE)]
 
 
-def _observers(of: FamilyKernels) -> _Defined:
+def _observers(module: str, of: FamilyKernels) -> _Defined:
     """Entries of what is looked at: matrices, parts, energies, momenta, frames."""
     prepare, status_of_q = of.prepare, of.status_of_q
     mass, momenta, jacobian, frames = of.mass, of.momenta, of.jacobian, of.frames
@@ -295,11 +294,10 @@ def _observers(of: FamilyKernels) -> _Defined:
     return found
 
 
-def _partial(of: FamilyKernels) -> _Defined:
+def _partial(module: str, of: FamilyKernels) -> _Defined:
     prepare, inverse, mass, load = of.prepare, of.inverse, of.mass, of.load
-    first_wrong = _first_wrong(of.status_of_q)
+    first_wrong = _first_wrong(module, of.status_of_q)
 
-    @inner
     def solve(address, work, M, q, v, tau, given, a, bodies, points, wrenches):
         nv = v.shape[0]
         force, rest, memory = work[0:nv], work[nv : 2 * nv], work[2 * nv :]
@@ -336,6 +334,8 @@ def _partial(of: FamilyKernels) -> _Defined:
         for i in range(nv):
             if given[i]:
                 tau[i] = rest[i] - force[i]
+
+    solve = inner(apart(solve, module))
 
     def partial_dynamics_many(address, work, M, q, v, tau, given, a, bodies, points, wrenches):
         prepare(address, work[2 * v.shape[1] :])
