@@ -9,13 +9,14 @@ from tempfile import TemporaryDirectory
 
 from flexdyn_ros import __version__
 from flexdyn_ros.errors import ExportError
+from flexdyn_ros.export.native.calls import headers
 from flexdyn_ros.export.native.compiler import Compiler
 from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
 
 __all__ = ["FLAGS", "library_of"]
 
 #: no flag changes what numbers mean but the rounding of a b + c
-FLAGS = ("-O2", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
+FLAGS = ("-std=gnu11", "-O2", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 
 
 def library_of(texts: dict[str, str], compiler: Compiler, flags: tuple[str, ...] = FLAGS) -> Path:
@@ -47,7 +48,8 @@ def library_of(texts: dict[str, str], compiler: Compiler, flags: tuple[str, ...]
             for name, text in texts.items():
                 (Path(room) / name).write_text(text, encoding="utf-8")
             sources = [name for name in texts if name.endswith(".c")]
-            os.replace(compiler.shared_library(Path(room), sources, "robot.so", flags), found)
+            include = () if headers() is None else (f"-I{headers()}",)
+            os.replace(compiler.shared_library(Path(room), sources, "robot.so", (*flags, *include)), found)
     except OSError as error:
         raise ExportError(f"{folder} cannot be written to: {error.strerror or error}") from error
     return found

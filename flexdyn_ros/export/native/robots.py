@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.errors import ExportError, FlexdynWarning
 from flexdyn_ros.export.c_code.program import program
+from flexdyn_ros.export.native.calls import bound_calls, call_sources
 from flexdyn_ros.export.native.compiler import find_compiler
 from flexdyn_ros.export.native.kernels import entries as kernels
 from flexdyn_ros.export.native.library import library_of
@@ -59,9 +60,11 @@ class NativeFunctions:
     def __init__(self, general: Robot) -> None:
         made = program(general, _VERBS)
         texts = {f"{made.name}.h": made.header, f"{made.name}.c": made.source}
+        calls = call_sources(general, made)
         self.general, self._functions = general, general.functions
+        self._bound: dict[str, Any] = {}
         self._work_size = max(made.work, 1)
-        self._library = ctypes.CDLL(str(library_of(texts, find_compiler())))
+        self._library = ctypes.PyDLL(str(library_of(texts | calls, find_compiler())))
         self._own_work = np.zeros(self._work_size)
         self._quaternions = np.array(
             [i for i, name in enumerate(general.q_names) if name.endswith("/qx")], dtype=np.int64
@@ -82,10 +85,15 @@ class NativeFunctions:
             dtype=np.int64,
         )
         self.address = int(self._header.ctypes.data)
+        if calls:
+            self._bound = bound_calls(self, self._library, self._work_size)
+        self.offers = (*self._functions.offers, *self._bound)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_functions":
+        if name.startswith("__") or name in ("_functions", "_bound"):
             raise AttributeError(name)
+        if name in self._bound:
+            return self._bound[name]
         return getattr(self._functions, name)
 
     def __reduce__(self) -> tuple[Any, ...]:
