@@ -65,7 +65,7 @@ def expected(name):
 
 
 def test_without_noise_stiffness_and_damping_come_back(start, truth):
-    found = fitted(start, record(truth, 0.4), NAMES)
+    found = fitted(start, record(truth, 0.2), NAMES)
     for name in NAMES:
         assert found.values[name] == pytest.approx(expected(name), rel=1e-8)
     assert found.is_white
@@ -75,7 +75,7 @@ def test_without_noise_stiffness_and_damping_come_back(start, truth):
 
 
 def test_a_trajectory_is_data_with_its_modal_coordinates(start, truth):
-    run = simulate(truth, 0.2, dt=STEP, control=effort)
+    run = simulate(truth, 0.1, dt=STEP, control=effort)
     found = fitted(
         start, run, ["link_2/EIz"], start={"link_2/EIz": 3.0}, outputs=["elbow", "link_2/bending_y/1"]
     )
@@ -85,7 +85,7 @@ def test_a_trajectory_is_data_with_its_modal_coordinates(start, truth):
 
 
 def test_tips_and_curvatures_tell_it_too_and_sensors_may_have_gains(start, truth):
-    data = record(truth, 0.4, columns=("tool0.x", "link_1@0.1.curvature_z"))
+    data = record(truth, 0.2, columns=("tool0.x", "link_1@0.1.curvature_z"))
     strain = {"link_1@0.1.curvature_z": 0.0015 * data["link_1@0.1.curvature_z"] + 2e-6}
     data = Measurement.of(data.t, {**data.columns, **strain, "elbow.effort": data["elbow.effort"] / 0.7})
     gains = ("link_1@0.1.curvature_z.factor", "link_1@0.1.curvature_z.offset", "elbow.effort.factor")
@@ -171,7 +171,7 @@ def test_a_prior_holds_what_the_data_hardly_tell(start, truth):
 
 
 def test_more_starts_find_what_the_first_misses(start, truth):
-    data = record(truth, 0.3)
+    data = record(truth, 0.15)
     names = ["link_1/EIz", "link_2/EIz", "link_2/damping_ratio", "elbow/damping"]
     bounds = {"link_2/EIz": (0.5, 10.0), "link_1/EIz": (5.0, 100.0)}
     told = []
