@@ -93,7 +93,7 @@ def new_text(identified: Identified, old: bytes) -> bytes:
     for name, value in changed.items():
         if name in before and is_inertial(name):
             continue
-        if name in before:
+        if name in before and path_of(name) == name:
             joint, part = name.rsplit("/", 1)
             _set_joint(markup, identified.start, joint, part, value)
         elif name.startswith("payload.") or SENSOR.fullmatch(name):
