@@ -90,11 +90,17 @@ def main(folder, report=None):
     start = load(ARM)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.FlexdynWarning)
-        found = fit_output(start, runs[:-HELD_OUT], NAMES, FIRST, inputs="positions", progress=print)
+        found = fit_output(start, runs[:-HELD_OUT], NAMES, FIRST, inputs="positions", initial="free")
         # the numbers are held by priors: what is left to the data is the start of each run
         priors = {name: (value, 1e-9 * abs(value)) for name, value in found.values.items()}
         held = fit_output(
-            start, runs[-HELD_OUT:], NAMES, start=dict(found.values), priors=priors, inputs="positions"
+            start,
+            runs[-HELD_OUT:],
+            NAMES,
+            start=dict(found.values),
+            priors=priors,
+            inputs="positions",
+            initial="free",
         )
     print(found.table.to_string(index=False, float_format=lambda x: f"{x:.5g}"))
     for label, fit in (("fitted", found), ("held out", held)):

@@ -11,8 +11,9 @@ from flexdyn_ros.identification import Measurement, fit_linear, fit_output
 
 pytest.importorskip("pandas")
 
-#: of 2,000 independent intervals 95 % +- 0.5 % (one deviation) cover; each of a hundred by itself 95 +- 2.2 %
-POOLED, EACH = (0.93, 0.97), (0.88, 1.0)
+#: of 2,000 independent intervals 95 % +- 0.5 % (one deviation) cover; of a hundred fits the intervals of one
+#: number 95 % +- 2.2 %, and the fewest of 62 numbers some three deviations less
+POOLED, LEAST = (0.93, 0.97), 0.87
 
 
 def covered(table, truth):
@@ -23,8 +24,7 @@ def check(hits):
     """hits (fits, numbers): whether each interval held the true number."""
     assert hits.size >= 2000
     assert POOLED[0] <= hits.mean() <= POOLED[1]
-    each = hits.mean(axis=0)
-    assert EACH[0] <= each.min()
+    assert hits.mean(axis=0).min() >= LEAST
 
 
 @pytest.mark.slow

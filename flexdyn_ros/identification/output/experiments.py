@@ -24,7 +24,7 @@ from flexdyn_ros.simulation import OK, Stepper
 
 __all__ = ["Experiment", "fixed_method"]
 
-STARTS = ("rest", "neutral")
+STARTS = ("rest", "neutral", "free")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +43,11 @@ class Experiment:
         Fixed steps between two samples.
     method : str
     initial : str
-        "rest": what was not measured is in static equilibrium at the start; "neutral": at zero.
+        "rest": what was not measured is in static equilibrium at the start; "neutral": at zero; "free":
+        wherever the outputs say.
     known : tuple of (kind, index)
-        Coordinates and rates whose start was measured, "q" or "v".
+        Coordinates and rates whose start is fitted, "q" or "v".
+    rates : mapping from places in q to places in v
     """
 
     measurement: Measurement
@@ -56,6 +58,7 @@ class Experiment:
     method: str
     initial: str
     known: tuple[tuple[str, int], ...]
+    rates: Mapping[int, int]
 
     @classmethod
     def of(
@@ -84,13 +87,22 @@ class Experiment:
         known = tuple(
             (c.kind[0].replace("p", "q"), c.place) for c in channels if c.place >= 0 and c.name in columns
         )
-        return cls(uniform, tuple(channels), measured, given, steps, method, initial, known)
+        rates = {c.q_index: c.v_index for c in robot.coordinates if c.q_index >= 0}
+        if initial == "free":
+            known = tuple(dict.fromkeys((*known, *_unmeasured(robot, given))))
+        return cls(uniform, tuple(channels), measured, given, steps, method, initial, known, rates)
 
     def start(self) -> np.ndarray:
         """What the measurement says of its start (len(known),)."""
         firsts = {(c.kind[0].replace("p", "q"), c.place): c.name for c in self.channels if c.place >= 0}
-        values = [filled_in(self.measurement.t, self.measurement[firsts[key]])[0] for key in self.known]
-        return np.array(values)
+        t = self.measurement.t
+        seen = {}
+        for (kind, place), name in firsts.items():
+            values = filled_in(t, self.measurement[name])
+            seen[kind, place] = values[0]
+            if kind == "q":
+                seen.setdefault(("v", self.rates.get(place, -1)), (values[1] - values[0]) / (t[1] - t[0]))
+        return np.array([seen.get(key, 0.0) for key in self.known])
 
     def predict(self, robot: Robot, start: np.ndarray, sensors: Mapping[str, Sensor]) -> np.ndarray | None:
         """Values (n, k) of the channels, from a start (len(known),); None where the simulation fails."""
@@ -127,6 +139,13 @@ class Experiment:
             except (ConvergenceError, SingularityError):
                 return q, v
         return q, v
+
+
+def _unmeasured(robot: Robot, given: Efforts | Positions) -> list[tuple[str, int]]:
+    """Modal coordinates, and rates of all coordinates, that inputs do not give."""
+    driven = given.joints if isinstance(given, Positions) else ()
+    free = [c for c in robot.coordinates if c.q_index >= 0 and c.v_index not in driven]
+    return [*(("q", c.q_index) for c in free if c.kind != "joint"), *(("v", c.v_index) for c in free)]
 
 
 def fixed_method(robot: Robot, experiment_step: float, method: str) -> str:

@@ -86,8 +86,9 @@ def fit_output(
         Fits from so many starts, the others drawn at random; the best counts.
     dt, method
         Fixed steps of the simulation [s], as of `simulate`; default the step between samples, and "auto".
-    initial : {"rest", "neutral"}
-        What was not measured of the start: static equilibrium, or neutral.
+    initial : {"rest", "neutral", "free"}
+        What was not measured of the start: at rest in static equilibrium, neutral, or whatever fits best, for
+        runs that begin in motion.
     inputs : {"efforts", "positions"}
         What moves the robot: measured efforts; or the measured positions of its joints, which a stiff servo
         makes it follow, where efforts are not known (joints that were not measured are held).

@@ -16,7 +16,7 @@ import numpy as np
 from flexdyn_ros.description.elements.description import ZERO, Inertial
 from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
 from flexdyn_ros.identification.chosen import INERTIAL, is_inertial
-from flexdyn_ros.identification.output.adjustable import path_of
+from flexdyn_ros.identification.output.adjustable import path_of, tensor_of
 from flexdyn_ros.identification.output.sensors import SENSOR
 from flexdyn_ros.identification.urdf.markup import Element, Markup
 from flexdyn_ros.loading import load
@@ -93,7 +93,7 @@ def new_text(identified: Identified, old: bytes) -> bytes:
     for name, value in changed.items():
         if name in before and is_inertial(name):
             continue
-        if name in before:
+        if name in before and path_of(name) == name:
             joint, part = name.rsplit("/", 1)
             _set_joint(markup, identified.start, joint, part, value)
         elif name.startswith("payload.") or SENSOR.fullmatch(name):
@@ -143,9 +143,7 @@ def _about_com(numbers: np.ndarray, rpy: tuple[float, float, float]) -> tuple[np
     """Centre of mass (3,), and the six entries about it in axes of rpy, of ten numbers about the origin."""
     m, h = float(numbers[0]), numbers[1:4]
     com = h / m if m > 0.0 else np.zeros(3)
-    xx, xy, xz, yy, yz, zz = numbers[4:]
-    about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    about = about - m * (com @ com * np.eye(3) - np.outer(com, com))
+    about = tensor_of(numbers[4:].tolist()) - m * (com @ com * np.eye(3) - np.outer(com, com))
     R = rotation_of_rpy(rpy)
     turned = R.T @ about @ R
     return com, [float(turned[i, j]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))]
@@ -213,9 +211,7 @@ def _check(identified: Identified, path: Path) -> None:
     q = start.neutral()
     v = np.linspace(-1.0, 1.0, start.nv)
     for payload in identified.robot.functions.payloads:
-        xx, xy, xz, yy, yz, zz = payload.inertia
-        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        read = read.with_payload(payload.frame, payload.mass, payload.com, tensor)
+        read = read.with_payload(payload.frame, payload.mass, payload.com, tensor_of(payload.inertia))
     for state in (q, start.random(np.random.default_rng(0))):
         expected, found = (robot.inverse_dynamics(state, v, v[::-1]) for robot in (identified.robot, read))
         if np.abs(found - expected).max() > CLOSE * max(float(np.abs(expected).max()), 1e-9):
