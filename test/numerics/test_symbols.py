@@ -1,7 +1,7 @@
 """Compiled functions of different content have different names.
 
-Numba tells functions of one name apart by a count of the process that compiles them: two that were kept by two
-processes may have the same symbol in a third, which then runs one in place of the other.
+Numba tells functions of one name apart by a count of the process that compiles them: two that were kept by
+two processes may have the same symbol in a third, which then runs one in place of the other.
 """
 
 from flexdyn_ros.numerics.compiling.compiler import Entry
