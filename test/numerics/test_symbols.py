@@ -39,4 +39,3 @@ def test_functions_that_differ_have_names_that_differ():
         name = function.__module__, function.__qualname__
         contents.setdefault(name, set()).add(repr(content(function)))
     assert {name for name, different in contents.items() if len(different) > 1} == set()
-

@@ -11,7 +11,7 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning
 from flexdyn_ros.identification.base import BaseParameters, reduced
-from flexdyn_ros.identification.chosen import chosen_parameters
+from flexdyn_ros.identification.chosen import bodies_and_joints, chosen_parameters
 from flexdyn_ros.identification.faults import refuse
 from flexdyn_ros.identification.identified import Identified, table_of
 from flexdyn_ros.identification.linear.bodies import Bodies
@@ -141,4 +141,4 @@ def with_warnings(identified: Identified, more: Sequence[str] = ()) -> Identifie
 def _chosen(robot: Robot, patterns: str | Sequence[str] | None) -> tuple[Parameter, ...]:
     if patterns is not None:
         return chosen_parameters(robot, patterns)
-    return tuple(p for p in robot.parameters if not p.name.endswith("/stiffness") or p.value != 0.0)
+    return tuple(p for p in bodies_and_joints(robot) if not p.name.endswith("/stiffness") or p.value != 0.0)

@@ -14,6 +14,7 @@ import numpy as np
 
 from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.families.trees.flexible.beams.properties import beam_link
+from flexdyn_ros.identification.chosen import bodies_and_joints
 from flexdyn_ros.identification.output.sensors import SENSOR, START, Sensor, sensors_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.parameters import Parameter
@@ -130,7 +131,7 @@ def path_of(name: str) -> str:
 
 def _parameters(robot: Robot) -> dict[str, Parameter]:
     try:
-        return {p.name: p for p in robot.parameters}
+        return {p.name: p for p in bodies_and_joints(robot)}
     except UnsupportedError:
         return {}
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from flexdyn_ros.description.elements.description import ZERO, Inertial
 from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
-from flexdyn_ros.identification.chosen import INERTIAL, is_inertial
+from flexdyn_ros.identification.chosen import INERTIAL, bodies_and_joints, is_inertial
 from flexdyn_ros.identification.output.adjustable import path_of, tensor_of
 from flexdyn_ros.identification.output.sensors import SENSOR
 from flexdyn_ros.identification.urdf.markup import Element, Markup
@@ -79,7 +79,9 @@ def new_text(identified: Identified, old: bytes) -> bytes:
     """The description with other numbers."""
     markup = Markup(old)
     before = (
-        {p.name: p.value for p in identified.start.parameters} if _has_parameters(identified.start) else {}
+        {p.name: p.value for p in bodies_and_joints(identified.start)}
+        if _has_parameters(identified.start)
+        else {}
     )
     changed = {
         name: value
