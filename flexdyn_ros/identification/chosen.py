@@ -38,7 +38,7 @@ def chosen_parameters(robot: Robot, patterns: str | Sequence[str] | None) -> tup
     UnknownNameError
         For a pattern that fits none.
     """
-    known = bodies_and_joints(robot)
+    known = robot.parameters
     if patterns is None:
         return tuple(p for p in known if is_inertial(p.name))
     wanted = (patterns,) if isinstance(patterns, str) else tuple(patterns)

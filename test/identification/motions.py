@@ -37,7 +37,9 @@ def other_numbers(robot, seed=1, share=0.1):
     rng = np.random.default_rng(seed)
     new = {}
     for p in robot.parameters:
-        kind = p.name.rpartition("/")[2]
+        owner, _, kind = p.name.rpartition("/")
+        if "/" in owner:  # the damping of a mode
+            continue
         if kind in ("mass", "izz"):
             new[p.name] = p.value * (1.0 + share * rng.uniform(0.0, 1.0))
         elif kind in ("damping", "friction", "rotor"):
