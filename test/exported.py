@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from models import random_state
 
-__all__ = ["COMPILERS", "CLibrary", "at_random", "compiled", "residual", "run_example"]
+__all__ = ["COMPILERS", "STRICT", "CLibrary", "at_random", "compiled", "residual", "run_example"]
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")

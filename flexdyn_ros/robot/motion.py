@@ -67,6 +67,8 @@ class Motion:
         Whether "auto" is rosenbrock whatever those say.
     actuators : callable () -> float64 array, optional
         Fresh memory of the actuators, the first argument of the function ACTUATE.
+    losses_follow : bool
+        Whether LOSSES reads what ACCELERATE left in the work memory.
     lag : Lag, optional
         How forces lag behind commands, where that is all that the actuators do. A state that is set finds
         them fresh.
@@ -86,6 +88,7 @@ class Motion:
     modal: tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...] = ()
     stiff: bool = False
     actuators: Callable[[], np.ndarray] | None = None
+    losses_follow: bool = False
     lag: Lag | None = None
     keep: Any = field(default=None, repr=False)
 

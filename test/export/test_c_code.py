@@ -2,10 +2,13 @@
 
 import os
 import re
+import shutil
+import subprocess
+import time
 
 import numpy as np
 import pytest
-from exported import COMPILERS, at_random, compiled, residual, run_example
+from exported import COMPILERS, STRICT, at_random, compiled, residual, run_example
 
 import flexdyn_ros
 from flexdyn_ros import export
@@ -121,6 +124,52 @@ def test_no_undefined_behaviour(name, tmp_path):
     export.c(flexdyn_ros.load(name), tmp_path)
     done = run_example(tmp_path, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def tool(name):
+    """A program of cross compilers or emulators; skips the test where it is not installed."""
+    return shutil.which(name) or pytest.skip(f"{name} is not installed")
+
+
+def test_a_microcontroller_has_room_for_it(tmp_path):
+    compiler, size = tool("arm-none-eabi-gcc"), tool("arm-none-eabi-size")
+    export.c(flexdyn_ros.load("seven_joint_arm"), tmp_path)
+    flags = ["-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard", "-O2", "-c"]
+    subprocess.run([compiler, *STRICT, *flags, "seven_joint_arm.c"], cwd=tmp_path, check=True, timeout=120)
+    told = subprocess.run(
+        [size, "seven_joint_arm.o"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    code, data, zeros = map(int, told.stdout.splitlines()[1].split()[:3])
+    assert code + data + zeros <= 96 * 1024
+    assert data == zeros == 0
+
+
+def test_the_numbers_of_another_processor(tmp_path):
+    compiler, emulator = tool("aarch64-linux-gnu-gcc"), tool("qemu-aarch64")
+    export.c(flexdyn_ros.load("flexible_two_link"), tmp_path)
+    command = [compiler, *STRICT, "-O1", "-static", "flexible_two_link.c", "main.c", "-o", "try", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=120)
+    done = subprocess.run([emulator, "./try"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_forty_flexible_links(tmp_path):
+    parts = ['<robot name="chain"><link name="l0"/>']
+    for i in range(1, 41):
+        parts.append(
+            f'<link name="l{i}"/><joint name="j{i}" type="continuous"><parent link="l{i - 1}"/>'
+            f'<child link="l{i}"/><origin xyz="{0.3 * (i > 1)} 0 0"/>'
+            f'<axis xyz="0 {i % 2} {1 - i % 2}"/></joint>'
+            f'<flexdyn reference="l{i}"><beam length="0.3" mass_per_length="1" EIy="50" EIz="50" GJ="30" '
+            'polar_inertia="1e-4"/><modes bending_y="1" bending_z="1" torsion="1"/></flexdyn>'
+        )
+    robot = flexdyn_ros.load("".join([*parts, "</robot>"]))
+    assert robot.nv == 160
+    start = time.perf_counter()
+    export.c(robot, tmp_path)
+    assert time.perf_counter() - start < 60.0
+    assert run_example(tmp_path).returncode == 0
 
 
 def test_equal_robots_give_equal_bytes(tmp_path):

@@ -13,6 +13,7 @@ from exported import COMPILERS, at_random, residual
 import flexdyn_ros
 from flexdyn_ros import export
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, StateError
+from flexdyn_ros.simulation.steps.stepper import Stepper
 
 ROBOTS = ("two_link", "flexible_two_link", "mobile_arm", "soft_arm", "stewart_1t")
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
@@ -70,8 +71,37 @@ def test_it_pickles_and_simulates():
     native = pickle.loads(pickle.dumps(export.specialized(robot)))
     assert type(native.functions).__name__ == "NativeFunctions"
     found = flexdyn_ros.simulate(native, 0.1, dt=1e-3)
-    assert np.array_equal(found.q, flexdyn_ros.simulate(robot, 0.1, dt=1e-3).q)
+    assert found.q == pytest.approx(flexdyn_ros.simulate(robot, 0.1, dt=1e-3).q, rel=1e-9, abs=1e-12)
     assert export.specialized(native) is native
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["flexible_two_link", "soft_arm"])
+def test_steps_are_the_same(name):
+    robot = flexdyn_ros.load(name)
+    native = export.specialized(robot)
+    q, v, _, tau = at_random(robot)
+    plain, fast = (Stepper(r, 1e-3, q0=q, v0=v) for r in (robot, native))
+    for stepper in (plain, fast):
+        stepper.set_servo(5.0, 0.1)
+        assert stepper.advance(200, 0.1 * tau) == 0
+    assert fast.q == pytest.approx(plain.q, rel=1e-9, abs=1e-12)
+    assert fast.dissipated == pytest.approx(plain.dissipated, rel=1e-9)
+    # a wrench takes the general steps, and goes on from where they are
+    for stepper in (plain, fast):
+        stepper.set_wrenches({robot.frame_names[-1]: np.ones(6)})
+        assert stepper.advance(20) == 0
+        stepper.set_wrenches(None)
+        assert stepper.advance(20) == 0
+    assert fast.q == pytest.approx(plain.q, rel=1e-9, abs=1e-12)
+
+
+@needs_compiler
+def test_robots_made_from_it_are_ordinary_ones():
+    native = export.specialized(flexdyn_ros.load("two_link"))
+    loaded = native.with_payload("tool0" if "tool0" in native.frame_names else native.frame_names[-1], 1.0)
+    assert type(loaded.functions).__name__ != "NativeFunctions"
+    assert loaded.mass == pytest.approx(native.mass + 1.0)
 
 
 @needs_compiler

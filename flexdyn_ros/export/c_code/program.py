@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.export.c_code.text import Text, c_name, text_of
-from flexdyn_ros.export.tracing.equations import VERBS, Equations, Function
+from flexdyn_ros.export.tracing.equations import INNER, VERBS, Equations, Function
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, step_functions
 from flexdyn_ros.robot.verbs import Robot
 
@@ -50,7 +50,7 @@ def program(
     """The C source; see `flexdyn_ros.export.c`."""
     UnknownNameError.check("scalar", scalar, SCALARS)
     for verb in verbs:
-        UnknownNameError.check("verb", verb, C_VERBS)
+        UnknownNameError.check("verb", verb, (*C_VERBS, *INNER))
     equations, name = Equations(robot, parameters), c_name(robot.name)
     names = robot.frame_names if frames is None else tuple(frames)
     texts: list[Text] = []

@@ -15,8 +15,11 @@ from flexdyn_ros.export.native.calls import bound_calls, call_sources
 from flexdyn_ros.export.native.compiler import find_compiler
 from flexdyn_ros.export.native.kernels import entries as kernels
 from flexdyn_ros.export.native.library import library_of
+from flexdyn_ros.export.native.steps import native_motion, step_sources, takes_steps
+from flexdyn_ros.export.tracing.equations import INNER
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.functions import FamilyFunctions
+from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
 
@@ -26,7 +29,7 @@ _VERBS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 
 def specialized(robot: Robot) -> Robot:
-    """The same robot, whose inverse and forward dynamics and mass matrix are compiled for it alone.
+    """The same robot, whose inverse and forward dynamics, mass matrix and fixed steps are compiled for it.
 
     The C compiler of this machine does it, once: the library lies in the user's cache. All verbs are there;
     with wrenches or prescribed accelerations, and for whatever is not dynamics, they are those of the robot
@@ -58,8 +61,11 @@ class NativeFunctions:
     direct, by_mass_matrix = True, False
 
     def __init__(self, general: Robot) -> None:
-        made = program(general, _VERBS)
+        steps = takes_steps(general)
+        made = program(general, (*_VERBS, *INNER) if steps else _VERBS)
         texts = {f"{made.name}.h": made.header, f"{made.name}.c": made.source}
+        if steps:
+            texts |= step_sources(general, made)
         calls = call_sources(general, made)
         self.general, self._functions = general, general.functions
         self._bound: dict[str, Any] = {}
@@ -88,6 +94,15 @@ class NativeFunctions:
         if calls:
             self._bound = bound_calls(self, self._library, self._work_size)
         self.offers = (*self._functions.offers, *self._bound)
+
+    def motion(self) -> Motion | None:
+        """What compiled steps need, the library's dynamics where they may be."""
+        general = self.general.motion
+        function = getattr(self._library, "flexdyn_accelerate", None)
+        if general is None or function is None:
+            return general
+        address = ctypes.cast(function, ctypes.c_void_p).value or 0
+        return native_motion(general, address, self._work_size, self._library)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in ("_functions", "_bound"):

@@ -17,7 +17,7 @@ from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels, InterpretedKern
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["VERBS", "Equations", "Function", "accelerations", "function_of"]
+__all__ = ["INNER", "VERBS", "Equations", "Function", "accelerations", "function_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,11 @@ VERBS: dict[str, tuple[str, ...]] = {
     "frames": ("q",),
     "deflections": ("q",),
 }
+#: and of the two functions behind steps (ACCELERATE in numerics/stepping/table.py): with h = 0, and with any
+INNER: dict[str, tuple[str, ...]] = {
+    "accelerate": ("q", "v", "force", "extra", "given"),
+    "accelerate_implicitly": ("q", "v", "force", "extra", "h", "given"),
+}
 
 
 class Equations:
@@ -79,10 +84,12 @@ class Equations:
         ------
         UnknownNameError, UnsupportedError
         """
-        UnknownNameError.check("verb", verb, tuple(VERBS))
+        UnknownNameError.check("verb", verb, (*VERBS, *INNER))
         robot, graph = self.robot, Graph()
         sizes = {"q": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nu}
-        given = {name: graph.inputs(name, sizes[name]) for name in VERBS[verb]}
+        sizes |= {"force": robot.nv, "extra": robot.nu, "given": robot.nv, "h": 1}
+        names = (VERBS | INNER)[verb]
+        given = {name: graph.inputs(name, sizes[name], constant=name == "h") for name in names}
         memory = Memory()
         p = self.parameters.put(graph, memory)
         try:
@@ -104,6 +111,9 @@ class Equations:
                 self.motion, memory, given["q"], given["v"], force, np.zeros(robot.nu), 0.0, still
             )
             return {"acceleration": a}
+        if verb in INNER:
+            h = given["h"][0] if "h" in given else 0.0
+            return {"acceleration": accelerations(self.motion, memory, h=h, **_without(given, "h"))}
         if verb == "inverse_dynamics":
             return {"tau": self._inverse(memory, given["q"], given["v"], given["a"])}
         if verb == "bias_forces":
@@ -185,6 +195,10 @@ def function_of(
 
 def _called(motion: Motion, place: int) -> Callable[..., Any]:
     return motion.functions[place].function
+
+
+def _without(given: dict[str, np.ndarray], name: str) -> dict[str, np.ndarray]:
+    return {key: array for key, array in given.items() if key != name}
 
 
 def exerted(robot: Robot, memory: Memory, q: np.ndarray, tau: np.ndarray) -> np.ndarray:

@@ -33,6 +33,7 @@ def continuum_motion(
         stiffness=np.concatenate([section.stiffness for section in arm.sections]),
         damping=np.concatenate([section.damping for section in arm.sections]),
         stiff=True,
+        losses_follow=True,
         actuators=None if lag is None else lag.memory,
         lag=lag,
         keep=packed,

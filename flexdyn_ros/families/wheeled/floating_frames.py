@@ -75,11 +75,13 @@ class Rolling:
 
             self.packed.keep_table(general.table(), general.work_size)
             size = wheeled_steps_size(general.work_size, self._count, self._nv)
-            return replace(general, functions=WHEELED_MOTION, work_size=size, keep=self.packed)
+            return replace(
+                general, functions=WHEELED_MOTION, work_size=size, losses_follow=True, keep=self.packed
+            )
         from flexdyn_ros.families.wheeled.kernels.steps import MOBILE_MOTION
         from flexdyn_ros.numerics.stepping.table import LOAD
 
         functions = MOBILE_MOTION | {LOAD: general.functions[LOAD]}
         # the last number is the power that the road gives
         size = max(general.work_size, self.packed.numbers) + 1
-        return replace(general, functions=functions, work_size=size, keep=self.packed)
+        return replace(general, functions=functions, work_size=size, losses_follow=True, keep=self.packed)

@@ -6,6 +6,7 @@ import gc
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from math import inf
@@ -22,7 +23,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from flexdyn_interfaces import srv
-from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.errors import FlexdynError, UnsupportedError
 from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
 from flexdyn_ros.nodes.dynamics_server.requests import RequestError, efforts_of
 from flexdyn_ros.nodes.dynamics_server.states import check_state, read_payload, read_state
@@ -84,6 +85,20 @@ class Simulator(ManagedNode):
         self._has_lost_records = False
         self._platform: PlatformTopics | None = None
 
+    def _specialized(self, robot: Any) -> Any:
+        """The robot compiled for this machine, itself where that does not work; says why in the log."""
+        from flexdyn_ros.export import specialized
+
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            try:
+                robot = specialized(robot)
+            except UnsupportedError as error:
+                self.get_logger().warning(str(error))
+        for warning in found:
+            self.get_logger().warning(str(warning.message))
+        return robot
+
     # ---- life cycle ----
 
     def setup(self) -> None:
@@ -91,6 +106,8 @@ class Simulator(ManagedNode):
         robot = load_robot(self, settings)
         for warning in robot.warnings:
             self.get_logger().warning(warning)
+        if settings.specialized:
+            robot = self._specialized(robot)
         self._simulation = self._make_simulation(robot)
         self._telemetry = Telemetry(
             self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds

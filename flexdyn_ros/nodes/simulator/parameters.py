@@ -35,6 +35,10 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
     families: ClassVar[tuple[ParameterGroup, ...]] = (POSITIONS, VELOCITIES, STIFFNESS, DAMPING, CONSTRAINTS)
     step: float = number("s", "step of the integration", within=(1e-6, 0.1), default=0.001)
     method: str = choice("auto semi_implicit_euler rk4 scaled_rk4 rosenbrock", "integrator", default="auto")
+    specialized: bool = boolean(
+        "let the C compiler of this machine compile the robot's dynamics, once; without one a warning",
+        default=False,
+    )
     publish_rate_hz: float = number(
         "Hz",
         "rate in simulated time of joint_states, ~/state, odom, /tf and /clock",
