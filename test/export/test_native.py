@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,29 @@ from flexdyn_ros import export
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, StateError
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
+LANES_PROGRAM = """#include "lanes.h"
+#include <stdio.h>
+int main(void)
+{
+    double worst[4] = {0.0, 0.0, 0.0, 0.0};
+    int n, i;
+    for (n = -20000; n < 20000; n++) {
+        vec x, found[4];
+        for (i = 0; i < LANES; i++) {
+            x[i] = (n % 2 ? 1e-6 : 1e-3) * (n + 0.1 * i + 0.01);
+        }
+        found[0] = v_sin(x), found[1] = v_cos(x), found[2] = v_tanh(x), found[3] = v_expm1(x);
+        for (i = 0; i < LANES; i++) {
+            worst[0] = fmax(worst[0], fabs(found[0][i] - sin(x[i])));
+            worst[1] = fmax(worst[1], fabs(found[1][i] - cos(x[i])));
+            worst[2] = fmax(worst[2], fabs(found[2][i] / tanh(x[i]) - 1.0));
+            worst[3] = fmax(worst[3], fabs(found[3][i] / expm1(x[i]) - 1.0));
+        }
+    }
+    printf("%g %g %g %g\\n", worst[0], worst[1], worst[2], worst[3]);
+    return 0;
+}
+"""
 ROBOTS = ("two_link", "flexible_two_link", "mobile_arm", "soft_arm", "stewart_1t")
 needs_compiler = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
 
@@ -51,6 +75,51 @@ def test_verbs_are_the_same(name, cache):
     assert native.inverse_dynamics(q, v, a, wrench) == pytest.approx(robot.inverse_dynamics(q, v, a, wrench))
     assert native.energy(q, v) == pytest.approx(robot.energy(q, v))
     assert native.name == robot.name
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["seven_joint_arm", "flexible_two_link", "soft_arm", "stewart_1t"])
+def test_batches_of_any_length(name):
+    robot = flexdyn_ros.load(name)
+    native = export.specialized(robot)
+    for count in (1, 7, 8, 21):
+        q, v, a, tau = (
+            np.array(x) for x in zip(*(at_random(robot, seed) for seed in range(count)), strict=True)
+        )
+        near = {"rel": 1e-11, "abs": 1e-11}
+        assert native.inverse_dynamics(q, v, a) == pytest.approx(robot.inverse_dynamics(q, v, a), **near)
+        found, expected = native.forward_dynamics(q, v, tau), robot.forward_dynamics(q, v, tau)
+        for k in range(count):
+            assert residual(robot, q[k], v[k], tau[k], found[k], expected[k]) <= 1e-12
+    q[3, 0] = np.nan
+    with pytest.raises(StateError, match="finite"):
+        native.inverse_dynamics(q, v, a)
+
+
+@needs_compiler
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_functions_of_lanes(compiler, tmp_path):
+    """Sine, cosine, expm1 and tanh of eight numbers to the last digits."""
+    sources = Path(flexdyn_ros.__file__).parent / "export" / "native" / "sources"
+    (tmp_path / "try.c").write_text(LANES_PROGRAM)
+    command = [
+        compiler,
+        "-std=gnu11",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wno-psabi",
+        f"-I{sources}",
+        "try.c",
+        "-o",
+        "try",
+    ]
+    subprocess.run([*command, "-lm"], cwd=tmp_path, check=True, timeout=60)
+    told = subprocess.run(
+        ["./try"], cwd=tmp_path, check=True, capture_output=True, text=True, timeout=60
+    ).stdout
+    assert all(float(worst) < 1e-15 for worst in told.split())
 
 
 @needs_compiler

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.c_code.text import Text, c_name, text_of
 from flexdyn_ros.export.tracing.equations import INNER, VERBS, Equations, Function
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, step_functions
@@ -64,7 +65,7 @@ def program(
             functions[verb] = found[-1]
         else:
             functions[verb] = equations.function(verb, names)
-            text = text_of(functions[verb], name, scalar)
+            text = text_of(functions[verb], name, Scalars(scalar))
         texts.append(text)
         public.append(_public(functions[verb], text, name, scalar))
     work = max((text.work for text in texts), default=0)
@@ -86,7 +87,7 @@ def _with_inner(found: Sequence[Function], name: str, scalar: str) -> Text:
     """The text of the last function, and those that it calls as functions of their own."""
     pieces, inner = [], {}
     for function in found[:-1]:
-        text = text_of(function, name, scalar)
+        text = text_of(function, name, Scalars(scalar))
         p = any(key == "p" for key, _ in function.inputs)
         arguments = (
             f"const {scalar} *x, " + (f"const {scalar} *p, " if p else "") + f"{scalar} *a, {scalar} *work"
@@ -98,7 +99,7 @@ def _with_inner(found: Sequence[Function], name: str, scalar: str) -> Text:
         body = f"static void {name}_{function.name}({arguments})\n{{\n{unused}{calls}\n}}\n"
         pieces += [*text.pieces, body]
         inner[function.name] = ("p" if p else "", text.work)
-    text = text_of(found[-1], name, scalar, inner)
+    text = text_of(found[-1], name, Scalars(scalar), inner)
     return Text([*pieces, *text.pieces], text.calls, text.work)
 
 

@@ -10,25 +10,14 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.tracing.equations import Function
-from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, FUNCTIONS, INPUT, RESULT, Graph
+from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph
 
 __all__ = ["Text", "c_name", "text_of"]
 
 #: statements of a piece, and how deep expressions nest
 PIECE, DEPTH = 400, 4
-_SIGNS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "div": "/",
-    "lt": "<",
-    "le": "<=",
-    "eq": "==",
-    "and": "&&",
-    "or": "||",
-}
-_OF_TWO = {"pow": "pow", "atan2": "atan2", "copysign": "copysign"}
 _CONDITIONS = frozenset({"lt", "le", "eq", "and", "or", "not"})
 
 
@@ -51,24 +40,25 @@ def c_name(name: str) -> str:
 
 
 def text_of(
-    function: Function, prefix: str, scalar: str, inner: dict[str, tuple[str, int]] | None = None
+    function: Function, prefix: str, dialect: Scalars, inner: dict[str, tuple[str, int]] | None = None
 ) -> Text:
     """The definitions of a function's pieces, called PREFIX_NAME_0 and on.
 
     Parameters
     ----------
-    scalar : {"double", "float"}
+    dialect : Scalars
+        How numbers are written.
     inner : name of a function that is called -> its arguments behind x and the result, and its work memory
     """
-    return _Writer(function, prefix, scalar, inner or {}).text()
+    return _Writer(function, prefix, dialect, inner or {}).text()
 
 
 class _Writer:
     def __init__(
-        self, function: Function, prefix: str, scalar: str, inner: dict[str, tuple[str, int]]
+        self, function: Function, prefix: str, dialect: Scalars, inner: dict[str, tuple[str, int]]
     ) -> None:
-        self.function, self.graph, self.prefix, self.scalar = function, function.graph, prefix, scalar
-        self._suffix = "f" if scalar == "float" else ""
+        self.function, self.graph, self.prefix, self.dialect = function, function.graph, prefix, dialect
+        self.kind = dialect.kind
         self._inner = inner
         self._room = max((work for _, work in inner.values()), default=0)
         self._order = _with_results(self.graph, self.graph.needed(function.results))
@@ -169,7 +159,7 @@ class _Writer:
             name = f"{self.prefix}_{self.function.name}_{k}"
             used = [(kind, x) for kind, x in self._arguments() if re.search(rf"\b{x}(\[|, y| \+)", body)]
             if not used:
-                used = [("const " + self.scalar, self.function.inputs[0][0])]
+                used = [("const " + self.kind, self.function.inputs[0][0])]
                 body = f"    (void){used[0][1]};\n{body}"
             parameters = ", ".join(f"{kind} *{x}" for kind, x in used)
             definitions.append(f"static void {name}({parameters})\n{{\n{body}\n}}\n")
@@ -177,14 +167,14 @@ class _Writer:
         return Text(definitions, calls, self._size + self._room)
 
     def _arguments(self) -> list[tuple[str, str]]:
-        const = "const " + self.scalar
+        const = "const " + self.kind
         inputs = [(const, name) for name, _ in self.function.inputs]
-        return [*inputs, *((self.scalar, name) for name, _ in self.function.outputs), (self.scalar, "work")]
+        return [*inputs, *((self.kind, name) for name, _ in self.function.outputs), (self.kind, "work")]
 
     def _plain_outputs(self) -> list[str]:
         """Outputs that are inputs, constants, or parts of other expressions."""
         return [
-            f"    {place} = {self._value(i, self._pieces - 1)};"
+            f"    {place} = {self._whole(i, self._pieces - 1)};"
             for i, places in self._places.items()
             if i not in self._is_named
             for place in places
@@ -196,8 +186,8 @@ class _Writer:
         if operation == CALL:
             name, *arguments = rest
             n = sum(1 for j in self._order if self.graph.nodes[j][:2] == (RESULT, i))
-            lines = [f"    {self.scalar} x{i}[{len(arguments)}], y{i}[{n}];"]
-            lines += [f"    x{i}[{k}] = {self._value(j, piece)};" for k, j in enumerate(arguments)]
+            lines = [f"    {self.kind} x{i}[{len(arguments)}], y{i}[{n}];"]
+            lines += [f"    x{i}[{k}] = {self._whole(j, piece)};" for k, j in enumerate(arguments)]
             behind, _ = self._inner[name]
             p = ", p" if "p" in behind else ""
             return [*lines, f"    {self.prefix}_{name}(x{i}{p}, y{i}, work + {self._size});"]
@@ -205,18 +195,18 @@ class _Writer:
             text = f"y{rest[0]}[{rest[1]}]"
         else:
             text = self._expression(i, piece)
-        kind = "int" if operation in _CONDITIONS else self.scalar
-        name = f"c{i}" if operation in _CONDITIONS else f"t{i}"
-        lines = [f"    const {kind} {name} = {text};"]
+        decides = operation in _CONDITIONS
+        name = f"c{i}" if decides else f"t{i}"
+        lines = [f"    const {self.dialect.condition if decides else self.kind} {name} = {text};"]
         if i in self._slot:
-            lines.append(f"    work[{self._slot[i]}] = {name};")
+            lines.append(f"    work[{self._slot[i]}] = {self.dialect.kept(name) if decides else name};")
         return lines + [f"    {place} = {name};" for place in self._places.get(i, ())]
 
     def _value(self, i: int, piece: int) -> str:
         """A node as part of an expression."""
         operation, *rest = self.graph.nodes[i]
         if operation == CONSTANT:
-            return self._constant(float(rest[0]))
+            return self.dialect.constant(float(rest[0]))
         if operation == INPUT:
             return f"{rest[0]}[{rest[1]}]"
         if i not in self._is_named:
@@ -224,30 +214,17 @@ class _Writer:
         if self._piece_of[i] == piece:
             return f"c{i}" if operation in _CONDITIONS else f"t{i}"
         slot = f"work[{self._slot[i]}]"
-        return f"({slot} != {self._constant(0.0)})" if operation in _CONDITIONS else slot
+        return self.dialect.recalled(slot) if operation in _CONDITIONS else slot
+
+    def _whole(self, i: int, piece: int) -> str:
+        """A node where a number has to stand."""
+        return self.dialect.whole(self._value(i, piece), self.graph.nodes[i][0] == CONSTANT)
 
     def _expression(self, i: int, piece: int) -> str:
         operation, *arguments = self.graph.nodes[i]
         values = [self._value(j, piece) for j in arguments]
-        if operation in _SIGNS:
-            return f"{values[0]} {_SIGNS[operation]} {values[1]}"
-        if operation == "neg":
-            return f"-{values[0]}"
-        if operation == "not":
-            return f"!({values[0]})"
-        if operation == "select":
-            return f"{values[0]} ? {values[1]} : {values[2]}"
-        if operation in FUNCTIONS or operation in _OF_TWO:
-            return f"{operation}{self._suffix}({', '.join(values)})"
-        raise AssertionError(f"no C for {operation}")
-
-    def _constant(self, value: float) -> str:
-        if value != value:
-            return "NAN"
-        if value in (float("inf"), float("-inf")):
-            return "INFINITY" if value > 0.0 else "(-INFINITY)"
-        text = f"{value!r}{self._suffix}"
-        return f"({text})" if value < 0.0 else text
+        constants = [self.graph.nodes[j][0] == CONSTANT for j in arguments]
+        return self.dialect.operation(operation, values, constants)
 
 
 def _with_results(graph: Graph, needed: list[int]) -> list[int]:

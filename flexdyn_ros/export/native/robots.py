@@ -14,6 +14,7 @@ from flexdyn_ros.export.c_code.program import program
 from flexdyn_ros.export.native.calls import bound_calls, call_sources
 from flexdyn_ros.export.native.compiler import find_compiler
 from flexdyn_ros.export.native.kernels import entries as kernels
+from flexdyn_ros.export.native.lanes import lane_sources
 from flexdyn_ros.export.native.library import library_of
 from flexdyn_ros.export.native.steps import native_motion, step_sources, takes_steps
 from flexdyn_ros.export.tracing.equations import INNER
@@ -63,22 +64,21 @@ class NativeFunctions:
     def __init__(self, general: Robot) -> None:
         steps = takes_steps(general)
         made = program(general, (*_VERBS, *INNER) if steps else _VERBS)
-        texts = {f"{made.name}.h": made.header, f"{made.name}.c": made.source}
+        rows, for_rows = lane_sources(general)
+        texts = {f"{made.name}.h": made.header, f"{made.name}.c": made.source} | rows
         if steps:
             texts |= step_sources(general, made)
         calls = call_sources(general, made)
         self.general, self._functions = general, general.functions
         self._bound: dict[str, Any] = {}
-        self._work_size = max(made.work, 1)
+        self._work_size, self._work_of_rows = max(made.work, 1), max(made.work, for_rows, 1)
         self._library = ctypes.PyDLL(str(library_of(texts | calls, find_compiler())))
         self._own_work = np.zeros(self._work_size)
         self._quaternions = np.array(
             [i for i, name in enumerate(general.q_names) if name.endswith("/qx")], dtype=np.int64
         )
-        functions = [
-            ctypes.cast(getattr(self._library, f"{made.name}_{verb}"), ctypes.c_void_p).value
-            for verb in _VERBS
-        ]
+        names = [*(f"{made.name}_{verb}" for verb in _VERBS), "flexdyn_inverse_rows", "flexdyn_forward_rows"]
+        functions = [ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value for name in names]
         self._header = np.array(
             [
                 *functions,
@@ -133,7 +133,7 @@ class NativeFunctions:
         data, entry = {name: rows.take(name) for name in names}, getattr(self.entries, f"{verb}_many")
 
         def call(*arrays: np.ndarray) -> int:
-            return entry(self.address, np.empty(self._work_size), *arrays)
+            return entry(self.address, np.empty(self._work_of_rows), *arrays)
 
         if run_in_slices(call, [*data.values(), result]):
             # the general robot says what is wrong

@@ -11,15 +11,16 @@ from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import ints_at
 from flexdyn_ros.numerics.stepping.table import address_of, caller
+from flexdyn_ros.numerics.verbs.samples import finite
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"
 _T = "float64[:,:,::1]"
 
-#: words: addresses of the C functions, sizes, work memory of the calls that keep the GIL, and of the
-#: indices in q at which quaternions begin
-HEADER = 8
-INVERSE, FORWARD, MASS, NQ, NV, WORK, FREE, QUATERNIONS = range(HEADER)
+#: words: addresses of the C functions for one sample and for rows, sizes, work memory of the calls that keep
+#: the GIL, and of the indices in q at which quaternions begin
+HEADER = 10
+INVERSE, FORWARD, MASS, INVERSE_ROWS, FORWARD_ROWS, NQ, NV, WORK, FREE, QUATERNIONS = range(HEADER)
 
 _call_dynamics = caller("int32(int64, int64, int64, int64, int64, int64)")
 _call_mass = caller("int32(int64, int64, int64, int64)")
@@ -65,8 +66,12 @@ def dynamics_one(address, which, q, v, x, out):
 def dynamics_many(address, which, work, q, v, x, out):
     """One of the dynamics for rows."""
     head = ints_at(address, HEADER)
+    addresses = (address_of(q), address_of(v), address_of(x), address_of(out), address_of(work), q.shape[0])
+    _call_dynamics(head[which], addresses)
     for s in range(q.shape[0]):
-        status = call_one(head, head[which], q[s], v[s], x[s], out[s], address_of(work))
+        status = status_of_q(head, q[s])
+        if status == at.OK and not finite(out[s], out.shape[1]):
+            status = at.NOT_FINITE
         if status != at.OK:
             return status + 8 * s
     return at.OK
@@ -98,13 +103,13 @@ def mass_matrix_one(address, q, M):
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})", nogil=True)
 def inverse_dynamics_many(address, work, q, v, a, tau):
     """tau of rows of motions."""
-    return dynamics_many(address, INVERSE, work, q, v, a, tau)
+    return dynamics_many(address, INVERSE_ROWS, work, q, v, a, tau)
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})", nogil=True)
 def forward_dynamics_many(address, work, q, v, tau, a):
     """a of rows under efforts."""
-    return dynamics_many(address, FORWARD, work, q, v, tau, a)
+    return dynamics_many(address, FORWARD_ROWS, work, q, v, tau, a)
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_T})", nogil=True)
