@@ -4,8 +4,8 @@
 
 The first table is that of the README (--write puts it there): the Panda of example-robot-data, without mimic,
 damping and friction for both, one thread; all ways take turns, medians of fifteen turns. The second has the
-robots that are shipped: one call from Python of the library and of `export.specialized`, one call in a loop of
-C, medians of seven runs.
+robots that are shipped: one call from Python of the library and of `export.specialized`, one call in a loop
+of C, medians of seven runs.
 """
 
 from __future__ import annotations
