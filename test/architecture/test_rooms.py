@@ -80,6 +80,7 @@ def test_only_view_and_the_plots_of_trajectories_studies_and_fits_import_plottin
         "simulation/plots.py",
         "studies/pictures.py",
         "identification/pictures.py",
+        "export/fmi/icon.py",
     )
     assert not offences(PICTURES, "view", *files)
 

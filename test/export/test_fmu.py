@@ -1,6 +1,7 @@
 """FMUs of all families: valid, and the motion of `simulate`; by fmpy."""
 
 import zipfile
+from io import BytesIO
 
 import numpy as np
 import pytest
@@ -164,6 +165,21 @@ def test_a_controller_moves_the_arm_through_its_fmu(tmp_path):
     assert np.abs(np.array(arm.getFloat64(at_q)) - expected.q[-1]).max() <= 1e-10
     arm.terminate()
     arm.freeInstance()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_picture_shows_the_robot(name):
+    from matplotlib.image import imread
+
+    from flexdyn_ros.export.fmi.icon import icon_of
+
+    robot = flexdyn_ros.load(name)
+    picture = imread(BytesIO(icon_of(robot, robot.neutral())))
+    assert picture.shape[:2] == (256, 256)
+    drawn = (picture[..., :3] < 0.99).any(axis=2)
+    assert 0.01 < drawn.mean() < 0.9
+    # across most of the picture
+    assert max(np.ptp(np.flatnonzero(drawn.any(axis=k))) for k in (0, 1)) > 150
 
 
 def test_equal_robots_give_equal_archives(tmp_path):

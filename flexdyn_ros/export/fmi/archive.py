@@ -16,6 +16,7 @@ import numpy as np
 from flexdyn_ros.errors import UnknownNameError, needs
 from flexdyn_ros.export.c_code.program import Program, program
 from flexdyn_ros.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE, model_description, token_of
+from flexdyn_ros.export.fmi.icon import icon_of
 from flexdyn_ros.export.fmi.variables import Variable, tips_of, variables_of
 from flexdyn_ros.export.native.compiler import Compiler, find_compiler
 from flexdyn_ros.export.tracing.equations import Equations
@@ -116,6 +117,9 @@ def fmu(
     for name in platforms:
         place, binary = _binary(texts, made.name, fmi, name)
         contents[place] = binary
+    picture = icon_of(robot, q0)
+    if picture is not None:
+        contents["model.png" if fmi == "2.0" else "terminalsAndIcons/icon.png"] = picture
     contents |= {f"sources/{name}": text.encode() for name, text in texts.items()}
     return _write(Path(path), contents)
 
