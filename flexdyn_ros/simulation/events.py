@@ -274,5 +274,6 @@ def _root_between(g: Callable[[float], float], a: float, b: float, ga: float, gb
     from scipy.optimize import brentq
 
     known = {a: ga, b: gb}
-    found = brentq(lambda x: known[x] if x in known else g(x), a, b, xtol=TO_ROUNDING, rtol=4.0 * TO_ROUNDING)
-    return float(found)
+    # a value that jumps, or trembles by rounding, may take the square of the 50 halvings that lead to rounding
+    tolerances = {"xtol": TO_ROUNDING, "rtol": 4.0 * TO_ROUNDING, "maxiter": 3000}
+    return float(brentq(lambda x: known[x] if x in known else g(x), a, b, **tolerances))
