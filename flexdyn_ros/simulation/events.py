@@ -274,6 +274,9 @@ def _root_between(g: Callable[[float], float], a: float, b: float, ga: float, gb
     from scipy.optimize import brentq
 
     known = {a: ga, b: gb}
-    # a value that jumps, or trembles by rounding, may take the square of the 50 halvings that lead to rounding
-    tolerances = {"xtol": TO_ROUNDING, "rtol": 4.0 * TO_ROUNDING, "maxiter": 3000}
-    return float(brentq(lambda x: known[x] if x in known else g(x), a, b, **tolerances))
+
+    def value(x: float) -> float:
+        return known[x] if x in known else g(x)
+
+    # a value that jumps or trembles by rounding may take the square of the 50 halvings down to rounding
+    return float(brentq(value, a, b, xtol=TO_ROUNDING, rtol=4.0 * TO_ROUNDING, maxiter=3000))
