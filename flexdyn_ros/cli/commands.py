@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
@@ -42,11 +44,30 @@ class _Commands(dict[str, Any]):
 
 
 class _Lazy(TyperGroup):
-    """Commands whose modules are imported at their first use."""
+    """Commands whose modules are imported at their first use; a list of them imports none."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.commands = _Commands()
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        listed, self.commands = self.commands, {name: _described(name) for name in COMMANDS}
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self.commands = listed
+
+
+def _described(name: str) -> Any:
+    """A command that does nothing, with the help of one whose module is read and not imported."""
+    function = name.replace("-", "_")
+    module = f"flexdyn_ros.cli.{_PLACES[name]}{function}"
+    source = find_spec(module).loader.get_source(module)  # type: ignore[union-attr]
+    tree = ast.parse(source)
+    (found,) = (x for x in tree.body if isinstance(x, ast.FunctionDef) and x.name == function)
+    single = typer.Typer(add_completion=False)
+    single.command(name, help=ast.get_docstring(found))(lambda: None)
+    return typer.main.get_command(single)
 
 
 app = typer.Typer(
