@@ -1,14 +1,17 @@
 """C source: strict C99, the library's numbers, steps, float, parameters, files all or none."""
 
+import ctypes
 import os
 import re
 import shutil
 import subprocess
 import time
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import pytest
 from exported import COMPILERS, STRICT, at_random, compiled, residual, run_example
+from models import two_link_arm
 
 import flexdyn_ros
 from flexdyn_ros import export
@@ -179,6 +182,21 @@ def test_equal_robots_give_equal_bytes(tmp_path):
         texts.append([file.read_bytes() for file in files])
         assert str(tmp_path).encode() not in b"".join(texts[-1])
     assert texts[0] == texts[1]
+
+
+def test_names_are_data(tmp_path):
+    """What ends comments and strings in a description ends nothing in C."""
+    hostile = 'x */ int evil(void); /* "\\' + "\u00e9"
+    text = two_link_arm().replace('name="two_link"', f"name={quoteattr(hostile)}")
+    text = text.replace('"shoulder"', quoteattr('a"; int evil; "??/'))
+    robot = flexdyn_ros.load(text)
+    assert robot.name == hostile
+    name = export.c(robot, tmp_path)[0].stem
+    assert name.isidentifier()
+    assert run_example(tmp_path).returncode == 0
+    arm = compiled(tmp_path, name)
+    names = (ctypes.c_char_p * 2).in_dll(arm.library, f"{name}_v_names")
+    assert [x.decode() for x in names] == list(robot.v_names)
 
 
 def test_the_source_allocates_nothing_and_includes_math_only(tmp_path):

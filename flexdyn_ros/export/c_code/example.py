@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexdyn_ros.export.c_code.program import Program, signature
+from flexdyn_ros.export.c_code.text import c_comment
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
@@ -79,7 +80,7 @@ def example(robot: Robot, made: Program, scalar: str) -> str:
         tolerance=tolerance,
         tables="\n".join(lines),
         body="\n".join([*body, "    return failed;"]),
-        robot=robot.name,
+        robot=c_comment(robot.name),
     )
 
 

@@ -14,7 +14,7 @@ from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.tracing.equations import Function
 from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph
 
-__all__ = ["Text", "c_name", "text_of"]
+__all__ = ["Text", "c_comment", "c_name", "c_string", "text_of"]
 
 #: statements of a piece, and how deep expressions nest
 PIECE, DEPTH = 400, 4
@@ -37,6 +37,18 @@ def c_name(name: str) -> str:
     """A name as C can have it."""
     plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
     return plain if plain and not plain[0].isdigit() else f"robot_{plain}"
+
+
+def c_string(name: str) -> str:
+    """A name as a string of C: nothing in it ends the string or means something else."""
+    plain = (c if c.isascii() and (c.isalnum() or c in " _-+./:,()[]") else None for c in name)
+    parts = (c or "".join(f"\\{byte:03o}" for byte in d.encode()) for c, d in zip(plain, name, strict=True))
+    return f'"{"".join(parts)}"'
+
+
+def c_comment(name: str) -> str:
+    """A name within a comment of C: nothing in it ends the comment."""
+    return "".join(c if c.isprintable() and c not in "*/\\?" else "_" for c in name)
 
 
 def text_of(

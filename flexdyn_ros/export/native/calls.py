@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.export.c_code.program import Program
+from flexdyn_ros.export.c_code.text import c_comment
 from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["bound_calls", "call_sources", "headers"]
@@ -34,7 +35,7 @@ def call_sources(robot: Robot, made: Program) -> dict[str, str]:
     sizes = {"NQ": robot.nq, "NV": robot.nv, "NU": robot.nu, "FREE": len(quaternions)}
     functions = dict(zip(("INVERSE", "FORWARD", "MASS"), _VERBS, strict=True))
     lines = [
-        f"/* {robot.name}, for Python {sysconfig.get_config_var('SOABI')} */",
+        f"/* {c_comment(robot.name)}, for Python {sysconfig.get_config_var('SOABI')} */",
         f'#include <math.h>\n#include "{made.name}.h"',
         *(f"#define {key} {size}" for key, size in sizes.items()),
         *(f"#define {key} {made.name}_{verb}" for key, verb in functions.items()),
