@@ -450,12 +450,33 @@ class Robot:
         self.functions.frames_rows(rows, wanted, poses.reshape(rows.count, len(wanted), 4, 4))
         return poses
 
-    def jacobian(self, q: np.ndarray, frame: str, *, out: np.ndarray | None = None) -> np.ndarray:
-        """J (..., 6, nv): J v = (angular; linear) velocity of the frame's origin, world axes."""
+    def jacobian(
+        self, q: np.ndarray, frame: str | Sequence[str], *, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """J (..., 6, nv) of a frame, (..., k, 6, nv) of several: J v = (angular; linear) velocity of the
+        frame's origin, world axes."""
         rows = Rows({"q": (q, self.nq)})
-        J = check_out(out, (*rows.shape, 6, self.nv))
-        self.functions.jacobian_rows(rows, frame, J.reshape(rows.count, 6, self.nv))
+        if isinstance(frame, str):
+            J = check_out(out, (*rows.shape, 6, self.nv))
+            self.functions.jacobian_rows(rows, frame, J.reshape(rows.count, 6, self.nv))
+            return J
+        J = check_out(out, (*rows.shape, len(frame), 6, self.nv))
+        each, one = J.reshape(rows.count, len(frame), 6, self.nv), _empty((rows.count, 6, self.nv))
+        for k, name in enumerate(frame):
+            self.functions.jacobian_rows(rows, name, one)
+            each[:, k] = one
         return J
+
+    def frame_velocity(self, q: np.ndarray, v: np.ndarray, frame: str | Sequence[str]) -> np.ndarray:
+        """(angular; linear) velocity (..., 6) of a frame's origin, (..., k, 6) of several, world axes
+        [rad/s, m/s]."""
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        J = self.jacobian(q, frame)
+        speed = np.asarray(v, dtype=float)
+        if not isinstance(frame, str):
+            speed = speed[..., None, :]
+        tail = (6,) if isinstance(frame, str) else (len(frame), 6)
+        return np.broadcast_to((J @ speed[..., None])[..., 0], (*rows.shape, *tail)).copy()
 
     def integrate(
         self, q: np.ndarray, v: np.ndarray, dt: float, *, out: np.ndarray | None = None

@@ -145,6 +145,25 @@ def test_out_is_filled_by_every_verb_that_returns_an_array(case):
                 verb(wrong)
 
 
+def test_jacobians_of_several_frames_and_their_velocities(case):
+    robot, (q, v, *_) = case.robot, case.batch
+    names = robot.frame_names[-2:]
+    both = robot.jacobian(q, names)
+    assert both.shape == (2, 3, 2, 6, robot.nv)
+    for k, name in enumerate(names):
+        assert np.array_equal(both[..., k, :, :], robot.jacobian(q, name))
+    velocities = robot.frame_velocity(q, v, names)
+    assert velocities.shape == (2, 3, 2, 6)
+    assert np.array_equal(velocities[..., 0, :], robot.frame_velocity(q, v, names[0]))
+    # the linear part is the rate of the position
+    h = 1e-6
+    ahead, behind = (robot.frames(robot.integrate(q, v, s), names)[..., :3, 3] for s in (h, -h))
+    assert velocities[..., 3:] == pytest.approx((ahead - behind) / (2.0 * h), abs=1e-6)
+    # one state, a batch of velocities
+    one = robot.frame_velocity(q[0, 0], v, names[0])
+    assert one.shape == (2, 3, 6)
+
+
 def test_unknown_names_are_refused(case):
     r, (q, v, a, tau, _) = case.robot, case.state
     for call in (
