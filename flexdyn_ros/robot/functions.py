@@ -81,6 +81,11 @@ class FamilyFunctions(ABC):
         return type(self), self.recipe
 
     @property
+    def general(self) -> Robot:
+        """The robot by the kernels of its family, whatever else computes for this one."""
+        return self.robot
+
+    @property
     def kernels(self) -> FamilyKernels | InterpretedKernels | None:
         """The kernels of the verbs; None where the dynamics are computed in another way."""
         return getattr(self.entries, "kernels", None)

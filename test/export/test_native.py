@@ -166,6 +166,15 @@ def test_steps_are_the_same(name):
 
 
 @needs_compiler
+def test_it_is_exported_as_the_robot_that_it_was(tmp_path):
+    robot = flexdyn_ros.load("flexible_two_link")
+    for k, one in enumerate((robot, export.specialized(robot))):
+        export.c(one, tmp_path / str(k))
+    name = "flexible_two_link.c"
+    assert (tmp_path / "0" / name).read_bytes() == (tmp_path / "1" / name).read_bytes()
+
+
+@needs_compiler
 def test_robots_made_from_it_are_ordinary_ones():
     native = export.specialized(flexdyn_ros.load("two_link"))
     loaded = native.with_payload("tool0" if "tool0" in native.frame_names else native.frame_names[-1], 1.0)

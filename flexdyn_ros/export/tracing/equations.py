@@ -74,8 +74,8 @@ class Equations:
     """
 
     def __init__(self, robot: Robot, parameters: Sequence[str] = ()) -> None:
-        self.robot = robot
-        self.parameters = Parameters(robot, parameters)
+        self.robot = robot.functions.general
+        self.parameters = Parameters(self.robot, parameters)
 
     def function(self, verb: str, frames: Sequence[str] = ()) -> Function:
         """A verb as a graph; of `frames`, positions (k, 3) and rotation matrices (k, 3, 3) of those named.
