@@ -70,10 +70,14 @@ class Equations:
     UnknownNameError
         If no parameter has such a name.
     UnsupportedError
-        If the parameters of such robots are not computed.
+        If the parameters of such robots are not computed, or nothing moves.
     """
 
     def __init__(self, robot: Robot, parameters: Sequence[str] = ()) -> None:
+        if robot.nv == 0:
+            raise UnsupportedError(
+                f"robot {robot.name!r} has no joint that moves: there are no equations to export"
+            )
         self.robot = robot.functions.general
         self.parameters = Parameters(self.robot, parameters)
 
