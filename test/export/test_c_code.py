@@ -219,6 +219,11 @@ def test_what_is_not_finite_is_told(tmp_path):
 # ---- refusals ----
 
 
+def test_frames_have_to_be_named(tmp_path):
+    with pytest.raises(UnsupportedError, match="frame"):
+        export.c(flexdyn_ros.load("two_link"), tmp_path, ["frames"], frames=[])
+
+
 def test_unknown_verbs_scalars_and_methods_are_refused(tmp_path):
     robot = flexdyn_ros.load("two_link")
     with pytest.raises(UnknownNameError, match="verb"):

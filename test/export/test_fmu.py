@@ -6,10 +6,18 @@ from io import BytesIO
 import numpy as np
 import pytest
 from exported import COMPILERS, at_random
+from models import two_link_arm
 
 import flexdyn_ros
 from flexdyn_ros import export
-from flexdyn_ros.errors import ExportError, StateError, UnknownNameError
+from flexdyn_ros.errors import (
+    DimensionError,
+    ExportError,
+    FlexdynWarning,
+    StateError,
+    UnknownNameError,
+    UnsupportedError,
+)
 
 fmpy = pytest.importorskip("fmpy")
 
@@ -203,6 +211,11 @@ def test_windows_by_the_compiler_of_zig(tmp_path):
     assert b"fmi2DoStep" in library
 
 
+def test_a_platform_says_that_its_cylinders_are_not_part_of_it(tmp_path):
+    with pytest.warns(FlexdynWarning, match="cylinders"):
+        export.c(flexdyn_ros.load("stewart_1t"), tmp_path, ["step"])
+
+
 def test_refusals(tmp_path, monkeypatch):
     robot = flexdyn_ros.load("two_link")
     with pytest.raises(UnknownNameError, match="version"):
@@ -213,6 +226,14 @@ def test_refusals(tmp_path, monkeypatch):
         export.fmu(robot, tmp_path / "arm.fmu", platforms=["amiga"])
     with pytest.raises(StateError):
         export.fmu(robot, tmp_path / "arm.fmu", q0=np.array([np.nan, 0.0]))
+    for step in (0.0, -1e-3, np.nan, np.inf):
+        with pytest.raises(StateError, match="dt"):
+            export.fmu(robot, tmp_path / "arm.fmu", step=step)
+    with pytest.raises(DimensionError, match="q0"):
+        export.fmu(robot, tmp_path / "arm.fmu", q0=np.zeros((2, 2)))
+    twin = flexdyn_ros.load(two_link_arm().replace('"shoulder"', '"time"'))
+    with pytest.raises(UnsupportedError, match="'time'"):
+        export.fmu(twin, tmp_path / "arm.fmu")
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ExportError, match="cannot be written"):
         export.fmu(robot, tmp_path / "file" / "arm.fmu")

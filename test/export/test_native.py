@@ -189,7 +189,8 @@ def test_a_library_is_compiled_once(cache, monkeypatch):
         "flexdyn_ros.export.native.compiler.Compiler.shared_library",
         lambda *arguments: pytest.fail("compiled again"),
     )
-    export.specialized(flexdyn_ros.load("two_link"))
+    again = export.specialized(flexdyn_ros.load("two_link"))
+    assert type(again.functions).__name__ == "NativeFunctions"
 
 
 @needs_compiler

@@ -13,7 +13,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import numpy as np
 
-from flexdyn_ros.errors import UnknownNameError, needs
+from flexdyn_ros.errors import UnknownNameError, UnsupportedError, needs
 from flexdyn_ros.export.c_code.program import Program, program
 from flexdyn_ros.export.c_code.text import c_comment
 from flexdyn_ros.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE, model_description, token_of
@@ -24,6 +24,7 @@ from flexdyn_ros.export.tracing.equations import Equations
 from flexdyn_ros.export.writing import writing
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
+from flexdyn_ros.simulation.steps.stepper import finite_vector
 from flexdyn_ros.simulation.steps.workspace import free_bodies
 
 __all__ = ["fmu"]
@@ -98,15 +99,17 @@ def fmu(
         UnknownNameError.check("kind", name, KINDS)
     for name in platforms:
         UnknownNameError.check("platform", name, PLATFORMS)
-    names = tips_of(robot) if frames is None else tuple(frames)
+    names = tips_of(robot) if frames is None else tuple(dict.fromkeys(frames))
     q_start, v_start = initial_motion(robot, drive_of(robot, None), 0.0)
-    q0, v0 = q_start if q0 is None else np.asarray(q0), v_start if v0 is None else np.asarray(v0)
+    q0 = q_start if q0 is None else finite_vector(q0, "q0", robot.nq)
+    v0 = v_start if v0 is None else finite_vector(v0, "v0", robot.nv)
     robot.energy(q0, v0)  # refuses what is no state
     verbs = ["forward_dynamics", "energy", "step"]
     verbs += ["frames"] if names else []
     verbs += ["deflections"] if getattr(robot, "tips", ()) else []
     made = program(robot, verbs, parameters, frames=names, method=method, dt=step)
     variables = variables_of(Equations(robot, parameters), names, q0, v0)
+    _refuse_twins(robot, variables)
     texts = {f"{made.name}.h": made.header, f"{made.name}.c": made.source}
     for name in ("model.h", "model.c", "fmi2.c" if fmi == "2.0" else "fmi3.c"):
         texts[name] = (files("flexdyn_ros.export.fmi") / "sources" / name).read_text(encoding="utf-8")
@@ -123,6 +126,18 @@ def fmu(
         contents["model.png" if fmi == "2.0" else "terminalsAndIcons/icon.png"] = picture
     contents |= {f"sources/{name}": text.encode() for name, text in texts.items()}
     return _write(Path(path), contents)
+
+
+def _refuse_twins(robot: Robot, variables: Sequence[Variable]) -> None:
+    """UnsupportedError if two variables have one name: an actuator called time, say."""
+    seen: set[str] = set()
+    for x in variables:
+        if x.name in seen:
+            raise UnsupportedError(
+                f"robot {robot.name!r} cannot be an FMU: two of its variables have the name {x.name!r}; "
+                "expected other names of joints, links or frames"
+            )
+        seen.add(x.name)
 
 
 def _robot_header(robot: Robot, made: Program, variables: Sequence[Variable], step: float, token: str) -> str:

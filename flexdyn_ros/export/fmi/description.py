@@ -31,9 +31,17 @@ def model_description(
     step: float,
 ) -> str:
     """The text of the file."""
-    if fmi == "2.0":
-        return _second(name, identifier, token, kinds, variables, step)
-    return _third(name, identifier, token, kinds, variables, step)
+    root = _root(fmi, name, token)
+    state = "FMUstate" if fmi == "2.0" else "FMUState"
+    common = {"modelIdentifier": identifier, f"canGetAndSet{state}": "true", f"canSerialize{state}": "true"}
+    if MODEL_EXCHANGE in kinds:
+        ET.SubElement(root, "ModelExchange", common)
+    if CO_SIMULATION in kinds:
+        ET.SubElement(root, "CoSimulation", common | {"canHandleVariableCommunicationStepSize": "true"})
+    _units(root, variables)
+    _experiment(root, step)
+    (_list_second if fmi == "2.0" else _list_third)(root, variables)
+    return _text(root)
 
 
 def _text(root: ET.Element) -> str:
@@ -85,17 +93,8 @@ def _numbers(x: Variable) -> dict[str, str]:
     return found | ({"start": repr(x.start)} if x.start is not None else {})
 
 
-def _second(
-    name: str, identifier: str, token: str, kinds: Sequence[str], variables: Sequence[Variable], step: float
-) -> str:
-    root = _root("2.0", name, token)
-    common = {"modelIdentifier": identifier, "canGetAndSetFMUstate": "true", "canSerializeFMUstate": "true"}
-    if MODEL_EXCHANGE in kinds:
-        ET.SubElement(root, "ModelExchange", common)
-    if CO_SIMULATION in kinds:
-        ET.SubElement(root, "CoSimulation", common | {"canHandleVariableCommunicationStepSize": "true"})
-    _units(root, variables)
-    _experiment(root, step)
+def _list_second(root: ET.Element, variables: Sequence[Variable]) -> None:
+    """Variables and structure as version 2.0 has them."""
     listed = ET.SubElement(root, "ModelVariables")
     # time is not listed: index in the list, from 1, and value reference are the same
     for reference, x in enumerate(variables):
@@ -115,20 +114,10 @@ def _second(
         group = ET.SubElement(structure, key)
         for i in indices:
             ET.SubElement(group, "Unknown", index=str(i))
-    return _text(root)
 
 
-def _third(
-    name: str, identifier: str, token: str, kinds: Sequence[str], variables: Sequence[Variable], step: float
-) -> str:
-    root = _root("3.0", name, token)
-    common = {"modelIdentifier": identifier, "canGetAndSetFMUState": "true", "canSerializeFMUState": "true"}
-    if MODEL_EXCHANGE in kinds:
-        ET.SubElement(root, "ModelExchange", common)
-    if CO_SIMULATION in kinds:
-        ET.SubElement(root, "CoSimulation", common | {"canHandleVariableCommunicationStepSize": "true"})
-    _units(root, variables)
-    _experiment(root, step)
+def _list_third(root: ET.Element, variables: Sequence[Variable]) -> None:
+    """Variables and structure as version 3.0 has them."""
     listed = ET.SubElement(root, "ModelVariables")
     for reference, x in enumerate(variables):
         attributes = {"name": x.name, "valueReference": str(reference), "description": x.description}
@@ -148,4 +137,3 @@ def _third(
         for reference, x in enumerate(variables):
             if x.block in blocks:
                 ET.SubElement(structure, key, valueReference=str(reference))
-    return _text(root)

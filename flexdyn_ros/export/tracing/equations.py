@@ -178,6 +178,8 @@ class Equations:
         return np.array([q[tip.q] @ tip.displacement.astype(object) for tip in tips], dtype=object)
 
     def _frames(self, memory: Memory, q: np.ndarray, names: Sequence[str]) -> dict[str, np.ndarray]:
+        if not names:
+            raise UnsupportedError("no frame is named")
         seeing: Any = self.robot.functions
         seeing = seeing.seeing(names)
         bodies, placements = seeing.placements(tuple(names))

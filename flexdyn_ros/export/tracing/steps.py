@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import FlexdynWarning, UnknownNameError, UnsupportedError
 from flexdyn_ros.export.tracing.equations import Equations, Function, accelerations, function_of
 from flexdyn_ros.export.tracing.graph import Graph, Number, objects
 from flexdyn_ros.export.tracing.interpreting import Memory
@@ -29,6 +30,7 @@ def step_functions(
     """The method, and functions of which the last is the step: inputs q, v, tau, dt, outputs q1 and v1.
 
     Limits of efforts and positions do nothing, as in `simulate` by default. Energies are not accounted for.
+    Cylinders of platforms are left out, with a FlexdynWarning: efforts are the forces of the legs.
 
     Raises
     ------
@@ -46,6 +48,13 @@ def step_functions(
         raise UnsupportedError(
             f"the step of robot {robot.name!r} cannot be exported: its pressures lag behind their commands, "
             "and the step has no place for their state; expected <pressure> without time_constant"
+        )
+    if equations.motion.actuators is not None:
+        warnings.warn(
+            f"the step of robot {robot.name!r} has the forces of its legs as inputs: "
+            "its cylinders are not part of it",
+            FlexdynWarning,
+            stacklevel=4,
         )
     chosen = Stepper(robot, dt, method=method).method
     step = _Step(equations, chosen)

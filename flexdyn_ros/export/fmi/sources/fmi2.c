@@ -160,21 +160,12 @@ NO_VARIABLES(fmi2GetString, fmi2SetString, char *)
 
 EXPORT Status fmi2GetFMUstate(Component c, Saved *saved)
 {
-    if (*saved == NULL) {
-        *saved = malloc(sizeof(State));
-    }
-    if (*saved == NULL) {
-        return failed(c, "no memory");
-    }
-    memcpy(*saved, &((Instance *)c)->model.now, sizeof(State));
-    return OK;
+    return model_save(&((Instance *)c)->model, saved) == 0 ? OK : failed(c, "no memory");
 }
 
 EXPORT Status fmi2SetFMUstate(Component c, Saved saved)
 {
-    Instance *self = c;
-    memcpy(&self->model.now, saved, sizeof(State));
-    self->model.stale = 1;
+    model_restore(&((Instance *)c)->model, saved);
     return OK;
 }
 
@@ -204,15 +195,8 @@ EXPORT Status fmi2SerializeFMUstate(Component c, Saved saved, char *bytes, size_
 
 EXPORT Status fmi2DeSerializeFMUstate(Component c, const char *bytes, size_t size, Saved *saved)
 {
-    if (size != sizeof(State)) {
-        return failed(c, "these bytes are no state of this model");
-    }
-    *saved = malloc(sizeof(State));
-    if (*saved == NULL) {
-        return failed(c, "no memory");
-    }
-    memcpy(*saved, bytes, sizeof(State));
-    return OK;
+    *saved = NULL;
+    return model_unpack(bytes, size, saved) == 0 ? OK : failed(c, "these bytes are no state of this model");
 }
 
 EXPORT Status fmi2GetDirectionalDerivative(Component c, const Reference *unknown, size_t n, const Reference *known,
@@ -258,25 +242,14 @@ EXPORT Status fmi2SetTime(Component c, double time)
 
 EXPORT Status fmi2SetContinuousStates(Component c, const double *states, size_t n)
 {
-    Model *model = &((Instance *)c)->model;
-    if (n != NQ + NV) {
-        return failed(c, "another number of states");
-    }
-    memcpy(model->now.q, states, sizeof model->now.q);
-    memcpy(model->now.v, states + NQ, sizeof model->now.v);
-    model->stale = 1;
-    return OK;
+    const int wrong = model_set_states(&((Instance *)c)->model, states, n);
+    return wrong ? failed(c, "another number of states") : OK;
 }
 
 EXPORT Status fmi2GetContinuousStates(Component c, double *states, size_t n)
 {
-    const Model *model = &((Instance *)c)->model;
-    if (n != NQ + NV) {
-        return failed(c, "another number of states");
-    }
-    memcpy(states, model->now.q, sizeof model->now.q);
-    memcpy(states + NQ, model->now.v, sizeof model->now.v);
-    return OK;
+    const int wrong = model_get_states(&((Instance *)c)->model, states, n);
+    return wrong ? failed(c, "another number of states") : OK;
 }
 
 EXPORT Status fmi2GetDerivatives(Component c, double *derivatives, size_t n)

@@ -262,21 +262,12 @@ EXPORT Status fmi3GetOutputDerivatives(Component c, const Reference *references,
 
 EXPORT Status fmi3GetFMUState(Component c, Saved *saved)
 {
-    if (*saved == NULL) {
-        *saved = malloc(sizeof(State));
-    }
-    if (*saved == NULL) {
-        return failed(c, "no memory");
-    }
-    memcpy(*saved, &((Instance *)c)->model.now, sizeof(State));
-    return OK;
+    return model_save(&((Instance *)c)->model, saved) == 0 ? OK : failed(c, "no memory");
 }
 
 EXPORT Status fmi3SetFMUState(Component c, Saved saved)
 {
-    Instance *self = c;
-    memcpy(&self->model.now, saved, sizeof(State));
-    self->model.stale = 1;
+    model_restore(&((Instance *)c)->model, saved);
     return OK;
 }
 
@@ -306,15 +297,8 @@ EXPORT Status fmi3SerializeFMUState(Component c, Saved saved, uint8_t *bytes, si
 
 EXPORT Status fmi3DeserializeFMUState(Component c, const uint8_t *bytes, size_t size, Saved *saved)
 {
-    if (size != sizeof(State)) {
-        return failed(c, "these bytes are no state of this model");
-    }
-    *saved = malloc(sizeof(State));
-    if (*saved == NULL) {
-        return failed(c, "no memory");
-    }
-    memcpy(*saved, bytes, sizeof(State));
-    return OK;
+    *saved = NULL;
+    return model_unpack(bytes, size, saved) == 0 ? OK : failed(c, "these bytes are no state of this model");
 }
 
 /* ---- model exchange ---- */
@@ -343,25 +327,14 @@ EXPORT Status fmi3SetTime(Component c, double time)
 
 EXPORT Status fmi3SetContinuousStates(Component c, const double *states, size_t n)
 {
-    Model *model = &((Instance *)c)->model;
-    if (n != NQ + NV) {
-        return failed(c, "another number of states");
-    }
-    memcpy(model->now.q, states, sizeof model->now.q);
-    memcpy(model->now.v, states + NQ, sizeof model->now.v);
-    model->stale = 1;
-    return OK;
+    const int wrong = model_set_states(&((Instance *)c)->model, states, n);
+    return wrong ? failed(c, "another number of states") : OK;
 }
 
 EXPORT Status fmi3GetContinuousStates(Component c, double *states, size_t n)
 {
-    const Model *model = &((Instance *)c)->model;
-    if (n != NQ + NV) {
-        return failed(c, "another number of states");
-    }
-    memcpy(states, model->now.q, sizeof model->now.q);
-    memcpy(states + NQ, model->now.v, sizeof model->now.v);
-    return OK;
+    const int wrong = model_get_states(&((Instance *)c)->model, states, n);
+    return wrong ? failed(c, "another number of states") : OK;
 }
 
 EXPORT Status fmi3GetContinuousStateDerivatives(Component c, double *derivatives, size_t n)

@@ -2,6 +2,8 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 void model_reset(Model *model)
 {
@@ -156,5 +158,52 @@ int model_advance(Model *model, double seconds)
         model->now.time = start + (i + 1.0) * (seconds / count);
     }
     model->now.time = start + seconds;
+    return 0;
+}
+
+int model_set_states(Model *model, const double *states, size_t n)
+{
+    if (n != NQ + NV) {
+        return 1;
+    }
+    memcpy(model->now.q, states, sizeof model->now.q);
+    memcpy(model->now.v, states + NQ, sizeof model->now.v);
+    model->stale = 1;
+    return 0;
+}
+
+int model_get_states(const Model *model, double *states, size_t n)
+{
+    if (n != NQ + NV) {
+        return 1;
+    }
+    memcpy(states, model->now.q, sizeof model->now.q);
+    memcpy(states + NQ, model->now.v, sizeof model->now.v);
+    return 0;
+}
+
+int model_save(const Model *model, void **saved)
+{
+    return model_unpack(&model->now, sizeof(State), saved);
+}
+
+void model_restore(Model *model, const void *saved)
+{
+    memcpy(&model->now, saved, sizeof(State));
+    model->stale = 1;
+}
+
+int model_unpack(const void *bytes, size_t size, void **saved)
+{
+    if (size != sizeof(State)) {
+        return 1;
+    }
+    if (*saved == NULL) {
+        *saved = malloc(sizeof(State));
+    }
+    if (*saved == NULL) {
+        return 1;
+    }
+    memcpy(*saved, bytes, sizeof(State));
     return 0;
 }

@@ -5,6 +5,8 @@
 
 #include "robot.h"
 
+#include <stddef.h>
+
 /* lengths of arrays, which C wants to be at least 1 */
 #define ROOM(n) ((n) > 0 ? (n) : 1)
 
@@ -46,5 +48,15 @@ int model_derivatives(Model *model, double *derivatives);
 /* move on by so many seconds, in steps of at most STEP; not 0 if the state is no longer finite: it is then the last
    good one */
 int model_advance(Model *model, double seconds);
+
+/* positions and velocities as one array of NQ + NV states; not 0 for another length */
+int model_set_states(Model *model, const double *states, size_t n);
+int model_get_states(const Model *model, double *states, size_t n);
+
+/* copies of what a state keeps: into *saved, which is made if it is NULL; from it; from bytes. Not 0 without memory,
+   or if the bytes are none of a state */
+int model_save(const Model *model, void **saved);
+void model_restore(Model *model, const void *saved);
+int model_unpack(const void *bytes, size_t size, void **saved);
 
 #endif
