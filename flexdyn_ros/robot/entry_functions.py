@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any
 
 import numba
 import numpy as np
@@ -15,28 +13,15 @@ from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
 from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, warn_of_singular_rows
 from flexdyn_ros.robot.derivative_entries import DerivativeEntries
 from flexdyn_ros.robot.functions import DirectFunctions
+from flexdyn_ros.robot.observed_functions import ObservedFunctions
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 __all__ = ["EntryFunctions"]
 
 
-class EntryFunctions(DerivativeEntries, DirectFunctions):
+class EntryFunctions(DerivativeEntries, ObservedFunctions, DirectFunctions):
     """A family all of whose verbs are entries over one address."""
-
-    # ---- what every such family says ----
-
-    def seeing(self, names: Iterable[Any]) -> Self:
-        """These functions, or those of a robot like it for which `names` are frames too."""
-        return self
-
-    @abstractmethod
-    def points(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Bodies (k,) and points in them, rows, as the kernels take the origins of frames."""
-
-    @abstractmethod
-    def placements(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Bodies (k,) and placements in them, rows, as the kernels take frames."""
 
     # ---- rows of the verbs ----
 
@@ -48,51 +33,6 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
 
     def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
         self.call(self.entries.mass_matrix_many, rows, ("q",), M)
-
-    def bias_terms_rows(self, rows: Rows) -> np.ndarray:
-        return self.filled(self.entries.bias_terms_many, rows, ("q", "v"), 5, self.nv)
-
-    def energy_rows(self, rows: Rows) -> np.ndarray:
-        return self.filled(self.entries.energy_many, rows, ("q", "v"), 3)
-
-    def momenta_rows(self, rows: Rows) -> np.ndarray:
-        return self.filled(self.entries.momenta_many, rows, ("q", "v"), 10)
-
-    def frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
-        found = self._located.get(names := tuple(names))
-        if found is None:
-            seeing = self.seeing(names)
-            found = self._located[names] = seeing, *seeing.placements(names)
-        seeing, bodies, placements = found
-        seeing.place_frames(rows, bodies, placements, poses)
-
-    @cached_property
-    def _located(self) -> dict[Any, tuple[Any, Any, np.ndarray]]:
-        """What sees frames, their bodies and placements, by the names asked for; a single body and point by
-        one name."""
-        return {}
-
-    def place_frames(self, rows: Rows, bodies: np.ndarray, placements: np.ndarray, poses: np.ndarray) -> None:
-        """Poses (count, k, 4, 4) in the world of frames given by bodies and placements."""
-
-        def call(address: int, work: np.ndarray, q: np.ndarray, poses: np.ndarray) -> int:
-            return self.entries.frames_many(address, work, q, bodies, placements, poses)
-
-        self.call(call, rows, ("q",), poses)
-
-    def jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
-        found = self._located.get(frame) if isinstance(frame, str) else None
-        if found is None:
-            seeing = self.seeing((frame,))
-            (body,), (point,) = seeing.points((frame,))
-            self._located[frame] = seeing, int(body), point
-        else:
-            seeing, body, point = found
-
-        def call(address: int, work: np.ndarray, q: np.ndarray, J: np.ndarray) -> int:
-            return seeing.entries.jacobian_many(address, work, q, body, point, J)
-
-        seeing.call(call, rows, ("q",), J)
 
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())

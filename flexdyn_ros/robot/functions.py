@@ -48,6 +48,8 @@ class FamilyFunctions(ABC):
     entries: Any = None
     #: the dynamics are those of the entries: single states of the usual types go straight to `..._one`
     direct = True
+    #: `difference` is the difference of the numbers in q
+    flat = False
     #: forward dynamics goes through the mass matrix even if nothing is prescribed
     by_mass_matrix = False
     #: the numbers that kernels take, packed, which also has work memory, and its address
@@ -110,14 +112,6 @@ class FamilyFunctions(ABC):
             return kernel(self.address, self.work(), *arrays)
 
         explain_status(run_in_slices(call, [*data.values(), result]), data)
-
-    def filled(
-        self, kernel: Callable[..., int], rows: Rows, names: tuple[str, ...], *tail: int
-    ) -> np.ndarray:
-        """Results (count, *tail) of such an entry."""
-        result = np.empty((rows.count, *tail))
-        self.call(kernel, rows, names, result)
-        return result
 
     @cached_property
     def prescribed(self) -> np.ndarray:
@@ -228,6 +222,13 @@ class FamilyFunctions(ABC):
 
     @abstractmethod
     def jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None: ...
+
+    def jacobians_rows(self, rows: Rows, names: Sequence[str], J: np.ndarray) -> None:
+        """J (count, k, 6, nv) of several frames."""
+        one = np.empty((rows.count, 6, self.nv))
+        for k, name in enumerate(names):
+            self.jacobian_rows(rows, name, one)
+            J[:, k] = one
 
     @abstractmethod
     def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray: ...

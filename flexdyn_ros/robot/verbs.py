@@ -7,7 +7,7 @@ A verb makes rows (count, ...) of its arguments, lets the family compute rows of
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, final
 
@@ -15,7 +15,6 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import DimensionError, FlexdynWarning, SingularityError, StateError, UnknownNameError
-from flexdyn_ros.numerics.compiling.compiler import Entry
 from flexdyn_ros.robot.analysis.derivatives import (
     forward_derivatives_of,
     inverse_derivatives_of,
@@ -31,11 +30,10 @@ from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values
 from flexdyn_ros.robot.payload import check_payload
 from flexdyn_ros.robot.results import BiasTerms, Energy, Equilibrium, ForwardDerivatives, Linearization, Modes
+from flexdyn_ros.robot.short_ways import short_ways
 from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
 __all__ = ["Robot"]
-
-_empty = np.empty
 
 
 @final
@@ -63,9 +61,6 @@ class Robot:
     gravity: np.ndarray
     #: the functions of the family behind the verbs, and its data
     functions: FamilyFunctions
-    _inverse_dynamics: Callable[..., int]
-    _forward_dynamics: Callable[..., int]
-    _mass_matrix: Callable[..., int]
 
     if TYPE_CHECKING:
 
@@ -77,24 +72,12 @@ class Robot:
         for name in _REPEATED:
             facts[name] = getattr(functions, name)
         facts["name"] = functions.description.name
-        facts["functions"], facts["_address"] = functions, functions.address
+        facts["functions"] = functions
         facts["_by_mass_matrix"], facts["_prescribed"] = functions.by_mass_matrix, functions.prescribed
         functions.robot = self
-        for verb in ("inverse_dynamics", "forward_dynamics", "mass_matrix"):
-            entry = getattr(functions.entries, f"{verb}_one", None) if functions.direct else None
-            facts[f"_{verb}"] = _no_shortcut if entry is None else self._when_called(verb, entry)
+        facts.update(short_ways(self))
         for name in functions.offers:
             facts[name] = getattr(functions, name)
-
-    def _when_called(self, verb: str, entry: Entry) -> Callable[..., int]:
-        """The entry is loaded at its first call, and is then itself the attribute (a class with __getattr__
-        would slow every access)."""
-
-        def first_call(*arguments: Any) -> int:
-            bound = self.__dict__[f"_{verb}"] = entry.load()
-            return bound(*arguments)
-
-        return first_call
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"robots are immutable; {name!r} cannot be set, load another robot instead")
@@ -299,13 +282,6 @@ class Robot:
             Platforms: the smallest singular value of the homogeneous leg Jacobian, `.measure`, is below 1e-6;
             in a batch such rows are NaN and a FlexdynWarning says how many.
         """
-        if wrenches is None and unactuated == "given" and out is None:
-            try:
-                tau = _empty(self.nu)
-                if self._inverse_dynamics(self._address, q, v, a, tau) == 0:
-                    return tau
-            except TypeError:
-                pass
         if unactuated not in ("given", "free"):
             raise UnknownNameError("value of unactuated", unactuated, ("given", "free"))
         if unactuated == "free" and not self._driven.all():
@@ -352,13 +328,6 @@ class Robot:
         """
         if tau is None:
             tau = np.zeros(self.nu)
-        if wrenches is None and prescribed is None and out is None and not self._by_mass_matrix:
-            try:
-                a = _empty(self.nv)
-                if self._forward_dynamics(self._address, q, v, tau, a) == 0:
-                    return a
-            except TypeError:
-                pass
         chosen = by_name(prescribed, "prescribed", "accelerations (...,)")
         self.refuse_given_effort(tau)
         if chosen or self._by_mass_matrix:
@@ -371,13 +340,6 @@ class Robot:
 
     def mass_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """Mass matrix M(q) (..., nv, nv), rotors included, by composite bodies (Featherstone 2008)."""
-        if out is None:
-            try:
-                M = _empty((self.nv, self.nv))
-                if self._mass_matrix(self._address, q, M) == 0:
-                    return M
-            except TypeError:
-                pass
         rows = Rows({"q": (q, self.nq)})
         M = check_out(out, (*rows.shape, self.nv, self.nv))
         self.functions.mass_matrix_rows(rows, M.reshape(rows.count, self.nv, self.nv))
@@ -461,10 +423,7 @@ class Robot:
             self.functions.jacobian_rows(rows, frame, J.reshape(rows.count, 6, self.nv))
             return J
         J = check_out(out, (*rows.shape, len(frame), 6, self.nv))
-        each, one = J.reshape(rows.count, len(frame), 6, self.nv), _empty((rows.count, 6, self.nv))
-        for k, name in enumerate(frame):
-            self.functions.jacobian_rows(rows, name, one)
-            each[:, k] = one
+        self.functions.jacobians_rows(rows, frame, J.reshape(rows.count, len(frame), 6, self.nv))
         return J
 
     def frame_velocity(self, q: np.ndarray, v: np.ndarray, frame: str | Sequence[str]) -> np.ndarray:
@@ -674,8 +633,3 @@ _REPEATED = (
     "kind", "description", "coordinates", "q_names", "v_names", "effort_names", "nq", "nv", "nu",
     "frame_names", "gravity", "warnings",
 )  # fmt: skip
-
-
-def _no_shortcut(*arguments: Any) -> int:
-    """In place of a one-sample entry where there is none: sends the verb on to its general path."""
-    raise TypeError

@@ -71,7 +71,7 @@ def test_what_trees_need_to_move_is_compiled_at_the_start():
     start = short(["start"])
     for module in ("rigid", "flexible"):
         entries = f"{module}.kernels.entries"
-        assert {f"{entries}.{verb}" for verb in (*ONE_STATE, "frames_many", "energy_many")} <= start
+        assert {f"{entries}.{verb}" for verb in (*ONE_STATE, "frames", "energy")} <= start
         assert f"{module}.kernels.steps.accelerate" in start
 
 

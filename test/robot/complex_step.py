@@ -43,7 +43,7 @@ def balance_of(robot, wrenches):
 
 def balance_of_platform(robot, wrenches, tau):
     work = np.zeros(robot.functions.packed.numbers, dtype=complex)
-    bodies, points = robot.functions._points(wrenches)
+    bodies, points = robot.functions.points(wrenches)
     loads = np.array(list(wrenches.values())) if wrenches else np.zeros((0, 6))
 
     def balance(q, v, a):

@@ -47,6 +47,7 @@ class ContinuumFunctions(EntryFunctions):
     """
 
     kind = "continuum"
+    flat = True
     entries = verbs
     offers = (
         *EntryFunctions.offers, "section_names", "pressure_areas", "with_quadrature", "arc_parameters",

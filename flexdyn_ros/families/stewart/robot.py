@@ -27,6 +27,7 @@ from flexdyn_ros.robot.arguments import (
     warn_of_singular_rows,
 )
 from flexdyn_ros.robot.derivative_entries import DerivativeEntries
+from flexdyn_ros.robot.observed_functions import ObservedFunctions
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Equilibrium
 from flexdyn_ros.robot.threads import run_in_slices
@@ -45,7 +46,7 @@ FIRST_LEG_BODY, BODIES_OF_LEG = 2, 3
 SINGULAR_BELOW = 1e-6
 
 
-class PlatformFunctions(DerivativeEntries, LegFunctions):
+class PlatformFunctions(DerivativeEntries, ObservedFunctions, LegFunctions):
     """A rigid platform on six legs, each a universal joint, a slider and a spherical joint.
 
     q is the pose of the platform's frame in the world (position, quaternion x y z w), v its twist (angular;
@@ -55,6 +56,7 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
 
     kind = "platform"
     entries = kernels.verbs
+    observed = ObservedFunctions.observed | {"bias", "actuation"}
     #: the servo-hydraulic cylinders of the legs; None without `<hydraulics>`
     hydraulics: Hydraulics | None
 
@@ -134,7 +136,7 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         """Where wrenches on frames act, for the fixed steps."""
         motion = self.robot.motion
         assert motion is not None
-        return motion, *self._points(dict.fromkeys(wanted))
+        return motion, *self.points(dict.fromkeys(wanted))
 
     # ---- rows of the verbs ----
 
@@ -185,13 +187,7 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         self.call(kernels.mass_matrix_many, rows, ("q",), M)
 
     def bias_forces_rows(self, rows: Rows, h: np.ndarray) -> None:
-        self._required(rows, 1.0, rows.take("v"), h)
-
-    def bias_terms_rows(self, rows: Rows) -> np.ndarray:
-        terms = np.zeros((5, rows.count, 6))
-        self._required(rows, 0.0, rows.take("v"), terms[0])
-        self._required(rows, 1.0, np.zeros((rows.count, 6)), terms[1])
-        return terms.swapaxes(0, 1)
+        self.observer("bias").rows(rows, h)
 
     def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """B (..., 6, 6): the leg Jacobian transposed."""
@@ -199,22 +195,6 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         B = check_out(out, J.shape)
         B[...] = np.swapaxes(J, -1, -2)
         return B
-
-    def energy_rows(self, rows: Rows) -> np.ndarray:
-        return self.filled(kernels.energy_many, rows, ("q", "v"), 3)
-
-    def momenta_rows(self, rows: Rows) -> np.ndarray:
-        return self.filled(kernels.momenta_many, rows, ("q", "v"), 10)
-
-    def frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
-        bodies, placements = self.placements(names)
-        data = {"q": rows.take("q")}
-        explain_status(kernels.frames_many(self.address, data["q"], bodies, placements, poses), data)
-
-    def jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
-        body, placement = self._frame(frame)[1:]
-        data, point = {"q": rows.take("q")}, np.ascontiguousarray(placement.p)
-        explain_status(kernels.jacobian_many(self.address, data["q"], body, point, J), data)
 
     def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
         moved, data = _empty((rows.count, 7)), {name: rows.take(name) for name in ("q", "v")}
@@ -231,11 +211,11 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         return way
 
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        bodies, points = self._points(wrenches)
+        bodies, points = self.points(wrenches or ())
         return self.balance_slopes(rows, bodies, points, wrench_rows(rows, wrenches))
 
     def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        bodies, points = self._points(wrenches)
+        bodies, points = self.points(wrenches or ())
         return self.linearizations(rows, bodies, points, wrench_rows(rows, wrenches))
 
     def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
@@ -282,10 +262,6 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
 
     # ---- behind the verbs ----
 
-    def seeing(self, names: Iterable[Any]) -> PlatformFunctions:
-        """These functions: all frames are seen."""
-        return self
-
     def placements(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Bodies (k,) and placements in them (k, 12) of frames."""
         frames = [self._frame(name) for name in names]
@@ -296,25 +272,15 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         """sum J^T w (count, 6) of wrenches at poses q (count, 7)."""
         load = np.zeros((rows.count, 6))
         if wrenches:
-            bodies, points = self._points(wrenches)
+            bodies, points = self.points(wrenches or ())
             kernels.load_many(self.address, q, bodies, points, wrench_rows(rows, wrenches), load)
         return load
 
-    def _points(self, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        """Bodies (k,) and points (k, 3) in them at which the wrenches act."""
-        frames = [self._frame(name) for name in wrenches or {}]
+    def points(self, names: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Bodies (k,) and points (k, 3) in them of the origins of frames."""
+        frames = [self._frame(name) for name in names]
         bodies = np.array([f.body for f in frames], dtype=np.int64)
         return bodies, np.array([f.placement.p for f in frames]).reshape(len(frames), 3)
-
-    def _required(self, rows: Rows, weight: float, v: np.ndarray, out: np.ndarray) -> None:
-        """out (count, 6) = h with gravity times `weight`."""
-        q = rows.take("q")
-
-        def call(*arrays: np.ndarray) -> int:
-            return kernels.required_wrench_many(self.address, self.work(), weight, *arrays)
-
-        status = run_in_slices(call, [q, v, np.zeros((rows.count, 6)), out])
-        explain_status(status, {"q": q, "v": v})
 
     def check(self, data: Mapping[str, np.ndarray], shown: str = "q") -> None:
         """StateError if rows of q, v, ... hold NaN, infinity, or a quaternion that is not of unit length."""

@@ -275,6 +275,11 @@ class TreeFunctions(EntryFunctions):
         return way
 
     @cached_property
+    def flat(self) -> bool:  # type: ignore[override]
+        """True if `difference` is the difference of the numbers in q."""
+        return self.nq == self.nv and not self._wraps.any()
+
+    @cached_property
     def _wraps(self) -> np.ndarray:
         """Marks the coordinates of continuous joints."""
         kinds = {joint.name: joint.type for joint in self.description.joints}

@@ -6,7 +6,7 @@ the exact kinematics of their mounts.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,24 @@ from flexdyn_ros.families.wheeled.kernels.tree_wheels import slopes as wheels
 from flexdyn_ros.families.wheeled.packed_wheels import PackedWheels
 from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 
-__all__ = ["ArticulatedWheels"]
+__all__ = ["ArticulatedWheels", "WheelsAround"]
+
+#: entries and C functions of the tree that wheels leave as they are, or that the verbs add wheels to
+_OF_THE_TREE = (
+    "mass_matrix_many", "status", "frames", "jacobian", "momenta", "bias_terms", "energy", "moved",
+)  # fmt: skip
+
+
+class WheelsAround(NamedTuple):
+    """What wheels add to a tree, in rows of states.
+
+    numbers (N, wheels, 6): of `wheels_many`; force (N, 2, nv): generalized, of all wheels and of the hubs'
+    weight; energy (N, 2): of springs and tyres, and of that weight.
+    """
+
+    numbers: np.ndarray
+    force: np.ndarray
+    energy: np.ndarray
 
 
 class ArticulatedWheels:
@@ -32,25 +49,22 @@ class ArticulatedWheels:
     def __init__(self, tree: RigidTree, general: Any, packed: PackedWheels, wheels: int) -> None:
         self._general, self._packed, self._nv, self._count = general, packed, tree.model.nv, wheels
         self._given = np.array([c.prescribed for c in tree.coordinates], dtype=bool)
-        for name in ("frames_many", "jacobian_many", "momenta_many"):
+        for name in _OF_THE_TREE:
             setattr(self, name, getattr(general, name))
-        self.mass_matrix_many = general.mass_matrix_many
 
-    def wheels(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """In rows of q, v: the six numbers of `wheels_many` (N, wheels, 6), the generalized forces of all
-        wheels and of the hubs' weight (N, 2, nv), and the energies of springs and tyres and of that weight
-        (N, 2)."""
+    def wheels(self, q: np.ndarray, v: np.ndarray) -> WheelsAround:
+        """In rows of q, v."""
         out = np.empty((len(q), self._count, 6))
         force, energy = np.empty((len(q), 2, self._nv)), np.empty((len(q), 2))
         # entries take no read-only arrays
         tree_wheels_many(
             self._packed.address, np.zeros(self._packed.numbers), np.array(q), np.array(v), out, force, energy
         )
-        return out, force, energy
+        return WheelsAround(out, force, energy)
 
     def _push(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Generalized force (N, nv) of wheels and of the hubs' weight."""
-        return self.wheels(q, v)[1].sum(axis=1)
+        return self.wheels(q, v).force.sum(axis=1)
 
     @property
     def kernels(self) -> InterpretedKernels:
@@ -112,24 +126,6 @@ class ArticulatedWheels:
         tau += push
         status = self._general.partial_dynamics_many(address, work, M, q, v, tau, given, a, bodies, points, w)
         tau -= push
-        return status
-
-    def bias_terms_many(self, address: int, work: Any, q: Any, v: Any, terms: Any) -> int:
-        """Parts of h."""
-        status = self._general.bias_terms_many(address, work, q, v, terms)
-        if status == 0:
-            force = self.wheels(q, v)[1]
-            terms[:, 4] -= force[:, 0]
-            terms[:, 1] -= force[:, 1]
-        return status
-
-    def energy_many(self, address: int, work: Any, q: Any, v: Any, energy: Any) -> int:
-        """Kinetic, gravity and elastic energy."""
-        status = self._general.energy_many(address, work, q, v, energy)
-        if status == 0:
-            springs = self.wheels(q, v)[2]
-            energy[:, 2] += springs[:, 0]
-            energy[:, 1] += springs[:, 1]
         return status
 
     def balance_slopes(

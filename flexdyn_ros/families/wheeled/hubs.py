@@ -6,13 +6,16 @@ inertia counts in that coordinate; sideways it goes with the mount.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.packed_wheels import level_turns
+from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.observed_functions import ObservedFunctions
+from flexdyn_ros.robot.observer import Observer
 
 __all__ = ["Hubs"]
 
@@ -52,17 +55,17 @@ class Hubs:
         """Of all hubs [kg]."""
         return float(sum(hub.mass for hub in self._hubs))
 
-    def add_momenta(
-        self, entries: Any, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray
-    ) -> None:
-        """out (N, 10), as `momenta_many` writes it for rows of q, v, += what the hubs have."""
+    def add_momenta(self, functions: ObservedFunctions, rows: Rows, out: np.ndarray) -> None:
+        """out (N, 10), as `momenta_rows` answers it for rows of q, v, += what the hubs have."""
+        q, v = rows.take("q"), rows.take("v")
         frame, J = np.empty((len(q), 1, 4, 4)), np.empty((len(q), 6, self._nv))
         placement = np.zeros((1, 12))
         placement[0, [0, 4, 8]] = 1.0
         for hub in self._hubs:
             placement[0, 9:] = hub.point
-            entries.frames_many(address, work, q, np.array([hub.body]), placement, frame)
-            entries.jacobian_many(address, work, q, hub.body, hub.point, J)
+            body = np.array([hub.body])
+            functions.place_frames(rows, body, placement, frame)
+            Observer(functions, "jacobian", 6 * self._nv, body, hub.point[None]).rows(rows, J, ("q",))
             place = frame[:, 0, :3, 3] + hub.shift
             speed = np.einsum("nij,nj->ni", J[:, 3:], v)
             place[:, 2], speed[:, 2] = q[:, hub.q_index], v[:, hub.v_index]

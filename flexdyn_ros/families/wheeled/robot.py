@@ -65,6 +65,7 @@ class MobileFunctions(TreeFunctions):
         self.rolling = rolling = Rolling(self.description, self.tree, self.entries, self.packed)
         self.entries, self.packed = rolling.entries, rolling.packed
         self.address, self.direct = self.packed.address, rolling.tables is not None
+        self.observed = self.observed - rolling.adds
 
     @property
     def mass(self) -> float:
@@ -187,9 +188,20 @@ class MobileFunctions(TreeFunctions):
 
     def momenta_rows(self, rows: Rows) -> np.ndarray:
         found = super().momenta_rows(rows)
-        work, q, v = self.work(), np.array(rows.take("q")), np.array(rows.take("v"))
-        self.rolling.hubs.add_momenta(self.entries, self.address, work, q, v, found)
+        self.rolling.hubs.add_momenta(self, rows, found)
         return found
+
+    def bias_terms_rows(self, rows: Rows) -> np.ndarray:
+        terms, around = super().bias_terms_rows(rows), self.rolling.around(rows)
+        if around is not None:
+            terms[:, [4, 1]] -= around.force
+        return terms
+
+    def energy_rows(self, rows: Rows) -> np.ndarray:
+        energy, around = super().energy_rows(rows), self.rolling.around(rows)
+        if around is not None:
+            energy[:, [2, 1]] += around.energy
+        return energy
 
     def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
         if wrenches and self.prescribed.any() and self.direct:

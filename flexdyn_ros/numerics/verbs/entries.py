@@ -1,5 +1,7 @@
 """The entries of a family, made from its kernels: one sample with the robot's own memory, or many.
 
+What is looked at is in observers.py.
+
 The `_one` entries use the robot's own work memory and keep the GIL, so that no two threads meet there; the
 others get work memory of their own and release it. They return status + 8 i with the index i of the first
 sample that is wrong, 0 if none is. Batches without wrenches go LANES samples at a time.
@@ -20,6 +22,7 @@ from flexdyn_ros.numerics.numbers.vectors import LANES
 
 from .derivatives import derivatives_entries
 from .kernels_of import FamilyKernels
+from .observers import observers
 from .samples import finite, gather, scatter
 
 __all__ = ["verb_entries", "work_numbers"]
@@ -41,10 +44,11 @@ def work_numbers(numbers: int, nq: int, nv: int, per_number: int) -> int:
 def verb_entries(module: str, kernels: FamilyKernels) -> SimpleNamespace:
     """Entries by their names, as if `module` had defined them, and `kernels`."""
     made = SimpleNamespace(kernels=kernels)
-    for define in (_single, _batches, _loaded, _observers, _partial):
+    for define in (_single, _batches, _loaded, _masses, _partial):
         for signature, function, options in define(module, kernels):
             name = function.__name__
             setattr(made, name, Entry(function, signature, module=module, **options))
+    vars(made).update(observers(module, kernels))
     balance = _balance(module, kernels)
     vars(made).update(
         derivatives_entries(
@@ -234,10 +238,8 @@ def _loaded(module: str, of: FamilyKernels) -> _Defined:
     return [(signature, inverse_dynamics_loaded, _FREE), (signature, forward_dynamics_loaded, _FREE)]
 
 
-def _observers(module: str, of: FamilyKernels) -> _Defined:
-    """Entries of what is looked at: matrices, parts, energies, momenta, frames."""
-    prepare, status_of_q = of.prepare, of.status_of_q
-    mass, momenta, jacobian, frames = of.mass, of.momenta, of.jacobian, of.frames
+def _masses(module: str, of: FamilyKernels) -> _Defined:
+    prepare, status_of_q, mass = of.prepare, of.status_of_q, of.mass
 
     def mass_matrix_many(address, work, q, M):
         prepare(address, work)
@@ -248,50 +250,7 @@ def _observers(module: str, of: FamilyKernels) -> _Defined:
             mass(address, work, q[s], M[s])
         return at.OK
 
-    def frames_many(address, work, q, bodies, placements, poses):
-        for s in range(q.shape[0]):
-            status = status_of_q(address, q[s])
-            if status != at.OK:
-                return status + 8 * s
-            frames(address, work, q[s], bodies, placements, poses[s])
-        return at.OK
-
-    def jacobian_many(address, work, q, body, point, J):
-        for s in range(q.shape[0]):
-            status = status_of_q(address, q[s])
-            if status != at.OK:
-                return status + 8 * s
-            jacobian(address, work, q[s], body, point, J[s])
-        return at.OK
-
-    def of_state(name: str, write: Callable) -> Callable:
-        def many(address, work, q, v, out):
-            prepare(address, work)
-            for s in range(q.shape[0]):
-                status = status_of_q(address, q[s])
-                if status == at.OK and not finite(v[s], v.shape[1]):
-                    status = at.NOT_FINITE
-                if status != at.OK:
-                    return status + 8 * s
-                write(address, work, q[s], v[s], out[s])
-            return at.OK
-
-        many.__name__ = name
-        return many
-
-    state = f"int64(int64, {_V}, {_M}, {_M}, "
-    found = [
-        (f"int64(int64, {_V}, {_M}, {_T})", mass_matrix_many, _FREE),
-        (f"{state}{_T})", of_state("bias_terms_many", of.terms), _FREE),
-        (f"{state}{_M})", of_state("energy_many", of.energies), _FREE),
-    ]
-    if momenta is not None:
-        found.append((f"{state}{_M})", of_state("momenta_many", momenta), _FREE))
-    if frames is not None:
-        found.append((f"int64(int64, {_V}, {_M}, int64[::1], {_M}, float64[:,:,:,::1])", frames_many, _FREE))
-    if jacobian is not None:
-        found.append((f"int64(int64, {_V}, {_M}, int64, {_V}, {_T})", jacobian_many, _FREE))
-    return found
+    return [(f"int64(int64, {_V}, {_M}, {_T})", mass_matrix_many, _FREE)]
 
 
 def _partial(module: str, of: FamilyKernels) -> _Defined:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-__all__ = ["FamilyKernels", "InterpretedKernels"]
+__all__ = ["FamilyKernels", "InterpretedKernels", "ObservedKernels"]
 
 
 class FamilyKernels(NamedTuple):
@@ -59,6 +59,20 @@ class FamilyKernels(NamedTuple):
     load: Callable
     displace: Callable
     lanes: bool = True
+
+
+class ObservedKernels(NamedTuple):
+    """The kernels of a family that only look at a state; see `FamilyKernels`, which has them all."""
+
+    sizes: Callable
+    prepare: Callable
+    status_of_q: Callable
+    terms: Callable
+    energies: Callable
+    momenta: Callable | None
+    frames: Callable | None
+    jacobian: Callable | None
+    displace: Callable
 
 
 class InterpretedKernels(NamedTuple):

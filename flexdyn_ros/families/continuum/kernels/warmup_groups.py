@@ -4,5 +4,5 @@
 RARE = (
     "entries.balance_slopes",
     "*.linearize_*",
-    "*.momenta_many",
+    "entries.momenta",
 )

@@ -15,11 +15,14 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.manifold import turn_quaternion
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
+from flexdyn_ros.numerics.stepping.table import callback
 from flexdyn_ros.numerics.verbs.derivatives import derivatives_entries
-from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
+from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels, ObservedKernels
+from flexdyn_ros.numerics.verbs.observers import HEAD_WORDS, OBSERVE_SIGNATURE, ROBOT, SIZE, observers
 from flexdyn_ros.numerics.verbs.samples import gather, scatter
 
 from .dynamics import drive_forces, inertia_matrix, leg_rows, pose_acceleration, required_wrench
@@ -184,48 +187,6 @@ def mass_matrix_many(address, work, q, M):
     return at.OK
 
 
-@entry(f"int64(int64, {_V}, float64, {_M}, {_M}, {_M}, {_M})", nogil=True)
-def required_wrench_many(address, work, weight, q, v, a, W):
-    """W (N, 6) = M a + velocity products + weight times gravity's part, for rows."""
-    model, data = open_platform(address), carve_platform(work)
-    for s in range(q.shape[0]):
-        required_wrench(model, q[s], v[s], a[s], weight, data.J, W[s])
-        status = status_of_pose(q[s])
-        if status == at.OK and not is_finite6(W[s]):
-            status = at.NOT_FINITE
-        if status != at.OK:
-            return status + 8 * s
-    return at.OK
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M})", nogil=True)
-def energy_many(address, work, q, v, energy):
-    """Kinetic, gravity and elastic energy (N, 3) for rows of q, v."""
-    model, data = open_platform(address), carve_platform(work)
-    for s in range(q.shape[0]):
-        status = status_of_pose(q[s])
-        if status == at.OK and not is_finite6(v[s]):
-            status = at.NOT_FINITE
-        if status != at.OK:
-            return status + 8 * s
-        energies(model, data, q[s], v[s], energy[s])
-    return at.OK
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M})", nogil=True)
-def momenta_many(address, work, q, v, out):
-    """Angular and linear momentum, first moment of mass, mass (N, 10) for rows of q, v."""
-    model = open_platform(address)
-    for s in range(q.shape[0]):
-        status = status_of_pose(q[s])
-        if status == at.OK and not is_finite6(v[s]):
-            status = at.NOT_FINITE
-        if status != at.OK:
-            return status + 8 * s
-        add_momenta(model, q[s], v[s], out[s])
-    return at.OK
-
-
 # ---- legs and frames ----
 
 
@@ -261,31 +222,6 @@ def reactions_many(address, q, v, a, tau, table):
     model = open_platform(address)
     for s in range(q.shape[0]):
         reaction_table(model, q[s], v[s], a[s], tau[s], table[s])
-    return at.OK
-
-
-@entry(f"int64(int64, {_M}, int64[::1], {_M}, float64[:,:,:,::1])", nogil=True)
-def frames_many(address, q, bodies, placements, poses):
-    """Poses (N, k, 4, 4) of frames given by body and placement (k, 12) for rows of q."""
-    model = open_platform(address)
-    for s in range(q.shape[0]):
-        status = status_of_pose(q[s])
-        if status != at.OK:
-            return status + 8 * s
-        for i in range(bodies.shape[0]):
-            pose_of_frame(model, q[s], bodies[i], placements[i], poses[s, i])
-    return at.OK
-
-
-@entry(f"int64(int64, {_M}, int64, {_V}, {_T})", nogil=True)
-def jacobian_many(address, q, body, point, J):
-    """Jacobians (N, 6, 6) of a point (3,) of a body, world axes, for rows of q."""
-    model = open_platform(address)
-    for s in range(q.shape[0]):
-        status = status_of_pose(q[s])
-        if status != at.OK:
-            return status + 8 * s
-        jacobian_of_point(model, q[s], body, point[0], point[1], point[2], J[s])
     return at.OK
 
 
@@ -379,8 +315,73 @@ def frames(address, work, q, bodies, placements, poses):
         pose_of_frame(open_platform(address), q, bodies[i], placements[i], poses[i])
 
 
+@kernel
+def jacobian(address, work, q, body, point, J):
+    """J (6, 6) of a point (3,) of a body, world axes."""
+    jacobian_of_point(open_platform(address), q, body, point[0], point[1], point[2], J)
+
+
+@kernel
+def terms(address, work, q, v, terms):
+    """Parts (5, 6) of h: velocity, gravity, elastic, damping, external."""
+    model, data = open_platform(address), carve_platform(work)
+    still = data.x[0:6]
+    terms[:] = 0.0
+    still[:] = 0.0
+    required_wrench(model, q, v, still, 0.0, data.J, terms[0])
+    required_wrench(model, q, still, still, 1.0, data.J, terms[1])
+
+
+@kernel
+def energies_of(address, work, q, v, out):
+    """Kinetic, gravity and elastic energy (3,)."""
+    energies(open_platform(address), carve_platform(work), q, v, out)
+
+
+@kernel
+def momenta_of(address, work, q, v, out):
+    """Angular and linear momentum, first moment of mass, mass (10,)."""
+    add_momenta(open_platform(address), q, v, out)
+
+
+@kernel
+def sizes(address):
+    """nq, nv."""
+    return 7, 6
+
+
+@callback(OBSERVE_SIGNATURE)
+def bias(head, work, q, v, out):
+    """h (6,)."""
+    words = ints_at(head, HEAD_WORDS)
+    data = carve_platform(floats_at(work, words[SIZE]))
+    data.x[0:6] = 0.0
+    model = open_platform(words[ROBOT])
+    required_wrench(model, floats_at(q, 7), floats_at(v, 6), data.x[0:6], 1.0, data.J, floats_at(out, 6))
+    return 0
+
+
+@callback(OBSERVE_SIGNATURE)
+def actuation(head, work, q, v, out):
+    """B (6, 6), the leg Jacobian transposed."""
+    words = ints_at(head, HEAD_WORDS)
+    data, B = carve_platform(floats_at(work, words[SIZE])), floats_at(out, 36).reshape(6, 6)
+    leg_rows(open_platform(words[ROBOT]), floats_at(q, 7), data.J, data.x)
+    for i in range(6):
+        for k in range(6):
+            B[i, k] = data.J[6 * k + i]
+    return 0
+
+
+_looked_at = ObservedKernels(
+    sizes, ready, state_of_pose, terms, energies_of, momenta_of, frames, jacobian, displace
+)
+
 verbs = SimpleNamespace(
     kernels=InterpretedKernels(ready, inverse, mass, frames),
+    bias=bias,
+    actuation=actuation,
+    **observers(__name__, _looked_at),
     inverse_dynamics_one=inverse_dynamics_one,
     forward_dynamics_one=forward_dynamics_one,
     mass_matrix_one=mass_matrix_one,

@@ -5,5 +5,5 @@ RARE = (
     "entries.balance_slopes",
     "*.linearize_*",
     "entries.reactions_many",
-    "*.momenta_many",
+    "entries.momenta",
 )

@@ -15,6 +15,7 @@ from flexdyn_ros.families.trees.reactions import JointReactions
 from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, warn_of_singular_rows
+from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
@@ -26,6 +27,7 @@ class LagrangianTreeFunctions(TreeFunctions):
     """Dynamics by Lagrange's equations; geometry and energies are those of the recursions."""
 
     direct = False
+    observed = TreeFunctions.observed - {"bias_terms"}
 
     def _build(self) -> None:
         bends = self.bending
@@ -70,6 +72,8 @@ class LagrangianTreeFunctions(TreeFunctions):
 
 class AffineTreeFunctions(LagrangianTreeFunctions):
     """Section frames are affine: they stretch what hangs on them. All verbs follow Lagrange's equations."""
+
+    observed = frozenset(("moved",))
 
     def _build(self) -> None:
         super()._build()
@@ -125,6 +129,8 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         seeing = self.seeing((frame,))
         self.check({"q": rows.take("q")})
         J[...] = seeing._frames.jacobian(rows.take("q"), seeing.frame(frame))
+
+    jacobians_rows = DirectFunctions.jacobians_rows
 
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         data = {name: rows.take(name) for name in ("q", "v", "a")}

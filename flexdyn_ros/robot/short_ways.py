@@ -1,0 +1,371 @@
+"""The short way of verbs: a single state of the usual types goes to one entry, whose result is the answer.
+
+Arguments are looked at only when the entry objects: then, and for whatever else a verb can do, its general
+way in verbs.py answers, or says what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from flexdyn_ros.numerics.verbs import observers
+from flexdyn_ros.robot.observed_functions import MOST_OBSERVERS, ObservedFunctions
+from flexdyn_ros.robot.observer import Observer
+from flexdyn_ros.robot.results import BiasTerms, Energy
+
+if TYPE_CHECKING:
+    from flexdyn_ros.numerics.compiling.compiler import Entry
+    from flexdyn_ros.robot.verbs import Robot
+
+__all__ = ["short_ways"]
+
+_empty = np.empty
+_Way = Callable[..., Any]
+#: what frames take that were asked for before: entry, head, shape of the result, and who keeps the head
+_Known = tuple[Callable[..., int], int, tuple[int, ...], Observer]
+
+
+def short_ways(robot: Robot) -> dict[str, _Way]:
+    """The verbs of a robot that have a short way, by their names."""
+    made = {}
+    for verb, make in _MAKERS.items():
+        general = getattr(robot, verb)
+        way = make(robot, general)
+        if way is not None:
+            made[verb] = update_wrapper(way, general)
+    return made
+
+
+def _entry(robot: Robot, verb: str) -> Any:
+    """The entry of a single state; None where the dynamics are not those of the entries."""
+    functions = robot.functions
+    return getattr(functions.entries, f"{verb}_one", None) if functions.direct else None
+
+
+def _observed(robot: Robot, name: str) -> bool:
+    """True if a C function of the family is all there is to a verb."""
+    return name in getattr(robot.functions, "observed", ())
+
+
+# ---- dynamics ----
+
+
+def _inverse_dynamics(robot: Robot, general: _Way) -> _Way | None:
+    if (entry := _entry(robot, "inverse_dynamics")) is None:
+        return None
+    address, nu, call = robot.functions.address, robot.nu, None
+
+    def inverse_dynamics(q, v, a, wrenches=None, *, unactuated="given", out=None):  # type: ignore[no-untyped-def]
+        nonlocal call
+        if wrenches is None and unactuated == "given" and out is None:
+            try:
+                tau = _empty(nu)
+                if call(address, q, v, a, tau) == 0:
+                    return tau
+            except TypeError:
+                if call is None:
+                    call = entry.load()
+                    return inverse_dynamics(q, v, a)
+        return general(q, v, a, wrenches, unactuated=unactuated, out=out)
+
+    return inverse_dynamics
+
+
+def _forward_dynamics(robot: Robot, general: _Way) -> _Way | None:
+    if robot.functions.by_mass_matrix or (entry := _entry(robot, "forward_dynamics")) is None:
+        return None
+    address, nv, call, none = robot.functions.address, robot.nv, None, np.zeros(robot.nu)
+
+    def forward_dynamics(q, v, tau=None, wrenches=None, *, prescribed=None, out=None):  # type: ignore[no-untyped-def]
+        nonlocal call
+        if wrenches is None and prescribed is None and out is None:
+            try:
+                a = _empty(nv)
+                if call(address, q, v, none if tau is None else tau, a) == 0:
+                    return a
+            except TypeError:
+                if call is None:
+                    call = entry.load()
+                    return forward_dynamics(q, v, tau)
+        return general(q, v, tau, wrenches, prescribed=prescribed, out=out)
+
+    return forward_dynamics
+
+
+def _mass_matrix(robot: Robot, general: _Way) -> _Way | None:
+    if (entry := _entry(robot, "mass_matrix")) is None:
+        return None
+    address, shape, call = robot.functions.address, (robot.nv, robot.nv), None
+
+    def mass_matrix(q, *, out=None):  # type: ignore[no-untyped-def]
+        nonlocal call
+        if out is None:
+            try:
+                M = _empty(shape)
+                if call(address, q, M) == 0:
+                    return M
+            except TypeError:
+                if call is None:
+                    call = entry.load()
+                    return mass_matrix(q)
+        return general(q, out=out)
+
+    return mass_matrix
+
+
+def _bias_forces(robot: Robot, general: _Way) -> _Way | None:
+    if robot.nu != robot.nv or robot.effort_names != robot.v_names:
+        return _of_state(robot, general, "bias") if _observed(robot, "bias") else None
+    if (entry := _entry(robot, "inverse_dynamics")) is None:
+        return None
+    address, nv, call, still = robot.functions.address, robot.nv, None, np.zeros(robot.nv)
+
+    def bias_forces(q, v, *, out=None):  # type: ignore[no-untyped-def]
+        nonlocal call
+        if out is None:
+            try:
+                h = _empty(nv)
+                if call(address, q, v, still, h) == 0:
+                    return h
+            except TypeError:
+                if call is None:
+                    call = entry.load()
+                    return bias_forces(q, v)
+        return general(q, v, out=out)
+
+    return bias_forces
+
+
+# ---- what is looked at ----
+
+
+def _of_state(
+    robot: Robot, general: _Way, name: str, answer: Callable[[np.ndarray], Any] | None = None
+) -> _Way | None:
+    """A verb of q and v by the C function `name`."""
+    functions = robot.functions
+    if not _observed(robot, name):
+        return None
+    assert isinstance(functions, ObservedFunctions)
+    head, size, call = 0, 0, None
+
+    def way(q, v, *, out=None):  # type: ignore[no-untyped-def]
+        nonlocal head, size, call
+        if out is None:
+            try:
+                result = _empty(size)
+                if call(head, q, v, result) == 0:
+                    return result if answer is None else answer(result)
+            except TypeError:
+                if call is None:
+                    observer = functions.observer(name)
+                    head, size, call = observer.head, observer.results, observers.observe_one.load()
+                    return way(q, v)
+        return general(q, v) if out is None else general(q, v, out=out)
+
+    return way
+
+
+def _bias_terms(robot: Robot, general: _Way) -> _Way | None:
+    nv = robot.nv
+    return _of_state(robot, general, "bias_terms", lambda terms: BiasTerms(*terms.reshape(5, nv)))
+
+
+def _energy(robot: Robot, general: _Way) -> _Way | None:
+    return _of_state(robot, general, "energy", lambda found: Energy(found[0], found[1], found[2]))
+
+
+def _momentum(robot: Robot, general: _Way) -> _Way | None:
+    return _of_state(robot, general, "momenta", lambda found: found[:6])
+
+
+def _center_of_mass(robot: Robot, general: _Way) -> _Way | None:
+    return _of_place(robot, general, "momenta", (3,), observers.center_one)
+
+
+def _actuation_matrix(robot: Robot, general: _Way) -> _Way | None:
+    if robot.effort_names != robot.v_names:
+        return _of_place(robot, general, "actuation", (robot.nv, robot.nu), observers.place_one)
+    return _of_place(robot, general, "moved", (robot.nv, robot.nv), observers.identity_one)
+
+
+def _of_place(robot: Robot, general: _Way, name: str, shape: tuple[int, ...], entry: Entry) -> _Way | None:
+    """A verb of q by an entry that calls the C function `name`."""
+    functions = robot.functions
+    if not _observed(robot, name):
+        return None
+    assert isinstance(functions, ObservedFunctions)
+    head, call = 0, None
+
+    def way(q, *, out=None):  # type: ignore[no-untyped-def]
+        nonlocal head, call
+        if out is None:
+            try:
+                result = _empty(shape)
+                if call(head, q, result) == 0:
+                    return result
+            except TypeError:
+                if call is None:
+                    head, call = functions.observer(name).head, entry.load()
+                    return way(q)
+        return general(q, out=out)
+
+    return way
+
+
+# ---- geometry ----
+
+
+def _frames(robot: Robot, general: _Way) -> _Way | None:
+    functions = robot.functions
+    if not _observed(robot, "frames"):
+        return None
+    assert isinstance(functions, ObservedFunctions)
+    known: dict[Any, _Known] = {}
+
+    def frames(q, names=None, *, out=None):  # type: ignore[no-untyped-def]
+        if out is None:
+            try:
+                call, head, shape, _ = known[names if type(names) is not list else tuple(names)]
+                poses = _empty(shape)
+                if call(head, q, poses) == 0:
+                    return poses
+            except (TypeError, KeyError):
+                pass
+        poses = general(q, names, out=out)
+        if out is None:
+            _remember(known, names, poses, functions.poses_of, functions.frame_names)
+        return poses
+
+    return frames
+
+
+def _jacobian(robot: Robot, general: _Way) -> _Way | None:
+    functions = robot.functions
+    if not _observed(robot, "jacobian"):
+        return None
+    assert isinstance(functions, ObservedFunctions)
+    known: dict[Any, _Known] = {}
+
+    def jacobian(q, frame, *, out=None):  # type: ignore[no-untyped-def]
+        if out is None:
+            try:
+                call, head, shape, _ = known[frame if type(frame) is not list else tuple(frame)]
+                J = _empty(shape)
+                if call(head, q, J) == 0:
+                    return J
+            except (TypeError, KeyError):
+                pass
+        J = general(q, frame, out=out)
+        if out is None:
+            _remember(known, frame, J, functions.jacobians_of, ())
+        return J
+
+    return jacobian
+
+
+def _remember(
+    known: dict[Any, _Known],
+    names: Any,
+    result: np.ndarray,
+    observer_of: Callable[[tuple[str, ...]], Observer],
+    every: tuple[str, ...],
+) -> None:
+    """Keep what it takes to be asked for the same frames again; names are good."""
+    one = isinstance(names, str)
+    if result.ndim != (2 if one else 3) or len(known) >= MOST_OBSERVERS:
+        return
+    wanted = (names,) if one else every if names is None else tuple(names)
+    entry = observers.place_one if one else observers.place_several
+    observer = observer_of(wanted)
+    known[names if one or names is None else wanted] = entry.load(), observer.head, result.shape, observer
+
+
+def _frame_velocity(robot: Robot, general: _Way) -> _Way | None:
+    functions = robot.functions
+    if not _observed(robot, "jacobian"):
+        return None
+    assert isinstance(functions, ObservedFunctions)
+    known: dict[str, Observer] = {}
+    call = None
+
+    def frame_velocity(q, v, frame):  # type: ignore[no-untyped-def]
+        nonlocal call
+        try:
+            velocity = _empty(6)
+            if call(known[frame].head, q, v, velocity) == 0:
+                return velocity
+        except (TypeError, KeyError):
+            call = observers.velocity_one.load()
+        velocity = general(q, v, frame)
+        if isinstance(frame, str) and len(known) < MOST_OBSERVERS:
+            known[frame] = functions.jacobians_of((frame,))
+        return velocity
+
+    return frame_velocity
+
+
+def _integrate(robot: Robot, general: _Way) -> _Way | None:
+    functions = robot.functions
+    if not _observed(robot, "moved"):
+        return None
+    assert isinstance(functions, ObservedFunctions)
+    head, nq, call = 0, robot.nq, None
+
+    def integrate(q, v, dt, *, out=None):  # type: ignore[no-untyped-def]
+        nonlocal head, call
+        if out is None:
+            try:
+                moved = _empty(nq)
+                if call(head, q, v, dt, moved) == 0:
+                    return moved
+            except TypeError:
+                if call is None:
+                    head, call = functions.observer("moved").head, observers.move_one.load()
+                    return integrate(q, v, dt)
+        return general(q, v, dt, out=out)
+
+    return integrate
+
+
+def _difference(robot: Robot, general: _Way) -> _Way | None:
+    if not robot.functions.flat:
+        return None
+    nq, call = robot.nq, None
+
+    def difference(q0, q1, *, out=None):  # type: ignore[no-untyped-def]
+        nonlocal call
+        if out is None:
+            try:
+                way = _empty(nq)
+                if call(nq, q0, q1, way) == 0:
+                    return way
+            except TypeError:
+                if call is None:
+                    call = observers.subtract_one.load()
+                    return difference(q0, q1)
+        return general(q0, q1, out=out)
+
+    return difference
+
+
+_MAKERS: dict[str, Callable[[Robot, _Way], _Way | None]] = {
+    "inverse_dynamics": _inverse_dynamics,
+    "forward_dynamics": _forward_dynamics,
+    "mass_matrix": _mass_matrix,
+    "bias_forces": _bias_forces,
+    "bias_terms": _bias_terms,
+    "energy": _energy,
+    "momentum": _momentum,
+    "center_of_mass": _center_of_mass,
+    "actuation_matrix": _actuation_matrix,
+    "frames": _frames,
+    "jacobian": _jacobian,
+    "frame_velocity": _frame_velocity,
+    "integrate": _integrate,
+    "difference": _difference,
+}
