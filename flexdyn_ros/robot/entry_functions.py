@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numba
 import numpy as np
 
 from flexdyn_ros.numerics.numbers.memory import PER_LANES
+from flexdyn_ros.numerics.verbs import derivatives, partial
 from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
 from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, warn_of_singular_rows
 from flexdyn_ros.robot.derivative_entries import DerivativeEntries
 from flexdyn_ros.robot.functions import DirectFunctions
-from flexdyn_ros.robot.observed_functions import ObservedFunctions
+from flexdyn_ros.robot.head import Head
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 __all__ = ["EntryFunctions"]
 
+Points = tuple[np.ndarray, np.ndarray]
 
-class EntryFunctions(DerivativeEntries, ObservedFunctions, DirectFunctions):
+
+class EntryFunctions(DerivativeEntries, DirectFunctions):
     """A family all of whose verbs are entries over one address."""
 
     # ---- rows of the verbs ----
@@ -31,18 +35,15 @@ class EntryFunctions(DerivativeEntries, ObservedFunctions, DirectFunctions):
     def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
         self._dynamics("forward_dynamics", rows, ("q", "v", "tau"), a, wrenches)
 
-    def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
-        self.call(self.entries.mass_matrix_many, rows, ("q",), M)
-
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
-        return seeing.balance_slopes(rows, *seeing.points(names), wrench_rows(rows, wrenches))
+        return seeing.balance_slopes(rows, seeing.points(names), wrench_rows(rows, wrenches))
 
     def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         if not self.direct:
             return linearized_by_parts(self, rows, wrenches)
         seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
-        return seeing.linearizations(rows, *seeing.points(names), wrench_rows(rows, wrenches))
+        return seeing.linearizations(rows, seeing.points(names), wrench_rows(rows, wrenches))
 
     def _dynamics(
         self,
@@ -64,17 +65,44 @@ class EntryFunctions(DerivativeEntries, ObservedFunctions, DirectFunctions):
 
             status = run_in_slices(call, [*data.values(), result])
         else:
-            loaded = getattr(seeing.entries, f"{verb}_loaded")
+            run = seeing.balances if verb == "inverse_dynamics" else seeing.accelerations
             points = seeing.points(tuple(wrenches or ()))
-
-            def call(*arrays: np.ndarray) -> int:
-                q, v, x, w, y = arrays
-                return loaded(seeing.address, seeing.work(), q, v, x, *points, w, y)
-
-            status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches), result])
+            status = run(data, points, wrench_rows(rows, wrenches), result)
         if status:
             explain_status(status, data)
             warn_of_singular_rows(result, data, "the mass matrix", rows.shape)
+
+    def balances(
+        self, data: Mapping[str, np.ndarray], points: Points, wrenches: np.ndarray, tau: np.ndarray
+    ) -> int:
+        """tau (N, nv) = M a + h - sum J^T w at rows of q, v, a, one by one."""
+        head = Head(self, "balance", frames=points)
+
+        def call(q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray, tau: np.ndarray) -> int:
+            return derivatives.balance_many(head.address, self.work(), q, v, a, tau[:, :0], w, tau)
+
+        return run_in_slices(call, [*data.values(), wrenches, tau])
+
+    def accelerations(
+        self, data: Mapping[str, np.ndarray], points: Points, wrenches: np.ndarray, a: np.ndarray
+    ) -> int:
+        """a (N, nv) under efforts and wrenches at rows of q, v, tau, one by one."""
+
+        def call(q: np.ndarray, v: np.ndarray, tau: np.ndarray, w: np.ndarray, a: np.ndarray) -> int:
+            loaded = self.entries.forward_dynamics_loaded
+            return loaded(self.address, self.work(), q, v, tau, *points, w, a)
+
+        return run_in_slices(call, [*data.values(), wrenches, a])
+
+    @cached_property
+    def solving(self) -> Head:
+        """For forward dynamics of single states through the mass matrix."""
+        return Head(self, "mass", "balance", efforts=self.nv)
+
+    @cached_property
+    def freeing(self) -> Head:
+        """For inverse dynamics of single states in which nothing drives some coordinates."""
+        return Head(self, "mass", "balance", efforts=self.nv, given=self.robot.driven)
 
     def partial(
         self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
@@ -88,14 +116,13 @@ class EntryFunctions(DerivativeEntries, ObservedFunctions, DirectFunctions):
         as_given = {name: array.copy() if name in ("tau", "a") else array for name, array in data.items()}
         data["tau"], data["a"] = data["tau"].copy(), data["a"].copy()
         data["tau"][:, given] = 0.0
-        points = seeing.points(tuple(wrenches or ()))
+        head = Head(seeing, "mass", "balance", efforts=nv, frames=seeing.points(tuple(wrenches or ())))
+        marks = given.astype(np.int64)
 
         def call(*arrays: np.ndarray) -> int:
             q, v, tau, a, w = arrays
-            work, M = seeing.work(), np.empty((nv, nv))
-            return seeing.entries.partial_dynamics_many(
-                seeing.address, work, M, q, v, tau, given, a, *points, w
-            )
+            memory = np.empty(seeing.memory.spare.size), seeing.work()
+            return partial.partial_many(head.address, *memory, q, v, tau, marks, a, w)
 
         status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches)])
         if status:

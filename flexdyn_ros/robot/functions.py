@@ -21,7 +21,7 @@ from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, refuse_
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.payload import Payload
-from flexdyn_ros.robot.results import Equilibrium, Linearization
+from flexdyn_ros.robot.results import Equilibrium
 from flexdyn_ros.robot.threads import run_in_slices
 
 if TYPE_CHECKING:
@@ -230,6 +230,10 @@ class FamilyFunctions(ABC):
             self.jacobian_rows(rows, name, one)
             J[:, k] = one
 
+    def jacobian_rates_rows(self, rows: Rows, names: Sequence[str]) -> np.ndarray:
+        """dJ/dt v (count, k, 6) of frames; `rows` hold q and v."""
+        raise UnsupportedError(f"accelerations of frames of robot '{self.description.name}' are not computed")
+
     @abstractmethod
     def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray: ...
 
@@ -243,10 +247,6 @@ class FamilyFunctions(ABC):
     def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         """A (count, 2 nv, 2 nv) and B (count, 2 nv, nu) of `linearize`; `rows` hold q, v, tau."""
         return linearized_by_parts(self, rows, wrenches)
-
-    def linearize_state(self, q: Any, v: Any, tau: Any) -> Linearization | None:
-        """`linearize` of a single state of the usual types, the fast way; None if that has to look closer."""
-        return None
 
     @abstractmethod
     def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:

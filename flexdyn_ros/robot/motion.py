@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.numerics.stepping.table import EXERT, Callback, motion_table
+from flexdyn_ros.numerics.compiling.callbacks import Callback
+from flexdyn_ros.numerics.stepping.table import EXERT, motion_table
 from flexdyn_ros.robot.coordinates import Coordinate
 
 __all__ = ["Lag", "Motion", "actuator_limits"]

@@ -1,4 +1,4 @@
-"""Functions of the verbs that look at a state: parts of h, energies, momenta, frames, Jacobians."""
+"""Functions of the verbs that look at a state: parts of h, energies, momenta, M, frames, Jacobians."""
 
 from __future__ import annotations
 
@@ -9,18 +9,37 @@ from typing import Any, Self
 
 import numpy as np
 
-from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS
+from flexdyn_ros.numerics.verbs import observers
+from flexdyn_ros.robot.arguments import Rows, explain_status
 from flexdyn_ros.robot.functions import FamilyFunctions
-from flexdyn_ros.robot.observer import Observer
+from flexdyn_ros.robot.head import Head
+from flexdyn_ros.robot.threads import run_in_slices
 
-__all__ = ["ObservedFunctions"]
+__all__ = ["MOST_HEADS", "ObservedFunctions"]
 
-#: how many of a robot's observers are kept: frames LINK@station have no end
-MOST_OBSERVERS = 256
+#: how many of a robot's heads are kept: frames LINK@station have no end
+MOST_HEADS = 256
+
+
+class OwnMemory:
+    """What entries write to that keep the GIL, and marks of coordinates, of one robot."""
+
+    def __init__(self, functions: FamilyFunctions) -> None:
+        self._functions, nv = functions, functions.nv
+        self.floats = functions.work()
+        self.spare = np.zeros(2 * nv * nv + 8 * nv + 10)
+        self.given = functions.prescribed.astype(np.int64)
+        self.twists = np.array(functions.free_twists, dtype=np.int64)
+
+    @cached_property
+    def tangents(self) -> np.ndarray:
+        """Memory of tangents."""
+        return self._functions.work(PER_TANGENTS)
 
 
 class ObservedFunctions(FamilyFunctions):
-    """A family whose entries have the C functions of numerics/verbs/observers.py."""
+    """A family whose entries have the C functions of numerics/verbs/functions_of.py that look at states."""
 
     #: names of C functions that are all there is to a verb: single states go straight to them
     observed: frozenset[str] = frozenset(("bias_terms", "energy", "momenta", "frames", "jacobian", "moved"))
@@ -37,74 +56,110 @@ class ObservedFunctions(FamilyFunctions):
     def placements(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Bodies (k,) and placements in them, rows, as the kernels take frames."""
 
-    def observer(self, name: str) -> Observer:
-        """The C function `name` of states."""
-        sizes = {"bias_terms": 5 * self.nv, "energy": 3, "momenta": 10, "moved": self.nq}
-        sizes["actuation"] = self.nv * self.nu
-        return self._kept((name, ()), lambda: Observer(self, name, sizes.get(name, self.nv)))
-
-    def poses_of(self, names: tuple[str, ...]) -> Observer:
-        """The C function of the poses (k, 4, 4) of frames."""
-
-        def make() -> Observer:
-            seeing = self.seeing(names)
-            return Observer(seeing, "frames", 16 * len(names), *seeing.placements(names))
-
-        return self._kept(("frames", names), make)
-
-    def jacobians_of(self, names: tuple[str, ...]) -> Observer:
-        """The C function of the Jacobians (k, 6, nv) of frames."""
-
-        def make() -> Observer:
-            seeing = self.seeing(names)
-            return Observer(seeing, "jacobian", 6 * self.nv * len(names), *seeing.points(names))
-
-        return self._kept(("jacobian", names), make)
-
     @cached_property
-    def _observers(self) -> dict[Any, Observer]:
-        return {}
+    def memory(self) -> OwnMemory:
+        """Of the entries that keep the GIL."""
+        return OwnMemory(self)
 
-    def _kept(self, key: tuple[str, tuple[str, ...]], make: Callable[[], Observer]) -> Observer:
-        """The observer of that key; the last ones are kept."""
-        found = self._observers.get(key)
+    def head(self, key: Any, make: Callable[[], Head]) -> Head:
+        """The head of that key; the last ones are kept."""
+        found = self._heads.get(key)
         if found is None:
             found = make()
-            if len(self._observers) >= MOST_OBSERVERS:
-                self._observers.pop(next(iter(self._observers)), None)
-            self._observers[key] = found
+            if len(self._heads) >= MOST_HEADS:
+                self._heads.pop(next(iter(self._heads)), None)
+            self._heads[key] = found
         return found
 
     @cached_property
-    def looking_work(self) -> np.ndarray:
-        """Work memory of entries that keep the GIL."""
-        return self.work()
+    def _heads(self) -> dict[Any, Head]:
+        return {}
 
-    @cached_property
-    def looking_spare(self) -> np.ndarray:
-        """Numbers that such entries write to."""
-        return np.zeros(6 * self.nv + 10)
+    def looking(self, name: str) -> Head:
+        """For the C function `name` of states."""
+        nv = self.nv
+        sizes = {"bias_terms": 5 * nv, "energy": 3, "momenta": 10, "moved": self.nq, "mass": nv * nv}
+        sizes["actuation"] = nv * self.nu
+        return self.head(name, lambda: Head(self, looking=name, results=sizes.get(name, nv)))
+
+    def poses_of(self, names: tuple[str, ...]) -> Head:
+        """For the poses (k, 4, 4) of frames."""
+
+        def make() -> Head:
+            seeing = self.seeing(names)
+            return seeing._posing(seeing.placements(names))
+
+        return self.head(("frames", names), make)
+
+    def _posing(self, placements: tuple[np.ndarray, np.ndarray]) -> Head:
+        return Head(self, looking="frames", results=16 * len(placements[0]), frames=placements)
+
+    def jacobians_of(self, names: tuple[str, ...]) -> Head:
+        """For the Jacobians (k, 6, nv) of frames."""
+
+        def make() -> Head:
+            seeing = self.seeing(names)
+            return seeing.pointing(seeing.points(names))
+
+        return self.head(("jacobian", names), make)
+
+    def pointing(self, points: tuple[np.ndarray, np.ndarray]) -> Head:
+        """For the Jacobians of points."""
+        return Head(self, looking="jacobian", results=6 * self.nv * len(points[0]), frames=points)
 
     # ---- rows of the verbs ----
 
+    def look(
+        self, head: Head, rows: Rows, out: np.ndarray | None = None, names: tuple[str, ...] = ("q", "v")
+    ) -> np.ndarray:
+        """Results (count, results) at rows of q and, where the function takes it, v; written to `out`
+        (count, ...) if it is there."""
+        shape = rows.count, head.results
+        result = np.empty(shape) if out is None else out.reshape(shape)
+        data = {name: rows.take(name) for name in names}
+        speed = data.get("v", np.empty((rows.count, 0)))
+
+        def call(q: np.ndarray, v: np.ndarray, out: np.ndarray) -> int:
+            work = self.work(PER_TANGENTS) if head.on_tangents else self.work()
+            return observers.observe_many(head.address, work, q, v, out)
+
+        explain_status(run_in_slices(call, [data["q"], speed, result]), data)
+        return result
+
+    def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
+        self.look(self.looking("mass"), rows, M, ("q",))
+
     def bias_terms_rows(self, rows: Rows) -> np.ndarray:
-        return self.observer("bias_terms").rows(rows).reshape(rows.count, 5, self.nv)
+        return self.look(self.looking("bias_terms"), rows).reshape(rows.count, 5, self.nv)
 
     def energy_rows(self, rows: Rows) -> np.ndarray:
-        return self.observer("energy").rows(rows)
+        return self.look(self.looking("energy"), rows)
 
     def momenta_rows(self, rows: Rows) -> np.ndarray:
-        return self.observer("momenta").rows(rows)
+        return self.look(self.looking("momenta"), rows)
 
     def frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
-        self.poses_of(tuple(names)).rows(rows, poses, ("q",))
+        self.look(self.poses_of(tuple(names)), rows, poses, ("q",))
 
     def place_frames(self, rows: Rows, bodies: np.ndarray, placements: np.ndarray, poses: np.ndarray) -> None:
         """Poses (count, k, 4, 4) in the world of frames given by bodies and placements."""
-        Observer(self, "frames", 16 * len(bodies), bodies, placements).rows(rows, poses, ("q",))
+        self.look(self._posing((bodies, placements)), rows, poses, ("q",))
 
     def jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
         self.jacobians_rows(rows, (frame,), J)
 
     def jacobians_rows(self, rows: Rows, names: Sequence[str], J: np.ndarray) -> None:
-        self.jacobians_of(tuple(names)).rows(rows, J, ("q",))
+        self.look(self.jacobians_of(tuple(names)), rows, J, ("q",))
+
+    def rates_of(self, names: tuple[str, ...]) -> Head:
+        """For dJ/dt v (k, 6) of frames."""
+
+        def make() -> Head:
+            seeing = self.seeing(names)
+            points = seeing.points(names)
+            return Head(seeing, looking="jacobian_rate", results=6 * len(names), frames=points)
+
+        return self.head(("jacobian_rate", names), make)
+
+    def jacobian_rates_rows(self, rows: Rows, names: Sequence[str]) -> np.ndarray:
+        return self.look(self.rates_of(tuple(names)), rows).reshape(rows.count, len(names), 6)

@@ -7,31 +7,39 @@ way in verbs.py answers, or says what is wrong.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexdyn_ros.numerics.verbs import observers
-from flexdyn_ros.robot.observed_functions import MOST_OBSERVERS, ObservedFunctions
-from flexdyn_ros.robot.observer import Observer
-from flexdyn_ros.robot.results import BiasTerms, Energy
+from flexdyn_ros.numerics.verbs import derivatives, observers
+from flexdyn_ros.numerics.verbs import partial as given
+from flexdyn_ros.robot.derivative_entries import DerivativeEntries
+from flexdyn_ros.robot.entry_functions import EntryFunctions
+from flexdyn_ros.robot.head import Head
+from flexdyn_ros.robot.observed_functions import MOST_HEADS, ObservedFunctions
+from flexdyn_ros.robot.results import BiasTerms, Energy, Linearization
 
 if TYPE_CHECKING:
     from flexdyn_ros.numerics.compiling.compiler import Entry
+    from flexdyn_ros.robot.functions import FamilyFunctions
     from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["short_ways"]
 
 _empty = np.empty
+#: what entries raise at arguments of other types
+_OBJECTIONS = TypeError, ValueError
+#: an entry before its first call, which raises TypeError
+_UNLOADED: Any = None
 _Way = Callable[..., Any]
 #: what frames take that were asked for before: entry, head, shape of the result, and who keeps the head
-_Known = tuple[Callable[..., int], int, tuple[int, ...], Observer]
+_Known = tuple[Callable[..., int], int, tuple[int, ...], Head]
 
 
 def short_ways(robot: Robot) -> dict[str, _Way]:
     """The verbs of a robot that have a short way, by their names."""
-    made = {}
+    made: dict[str, _Way] = {}
     for verb, make in _MAKERS.items():
         general = getattr(robot, verb)
         way = make(robot, general)
@@ -46,9 +54,16 @@ def _entry(robot: Robot, verb: str) -> Any:
     return getattr(functions.entries, f"{verb}_one", None) if functions.direct else None
 
 
-def _observed(robot: Robot, name: str) -> bool:
-    """True if a C function of the family is all there is to a verb."""
-    return name in getattr(robot.functions, "observed", ())
+def _of_family(robot: Robot) -> FamilyFunctions:
+    """The functions of the family, whatever else computes for this robot."""
+    return robot.functions.general.functions
+
+
+def _observed(robot: Robot, name: str) -> ObservedFunctions | None:
+    """The functions of the family, if its C function `name` is all there is to a verb."""
+    functions = _of_family(robot)
+    found = isinstance(functions, ObservedFunctions) and name in functions.observed
+    return functions if found else None  # type: ignore[return-value]
 
 
 # ---- dynamics ----
@@ -57,39 +72,71 @@ def _observed(robot: Robot, name: str) -> bool:
 def _inverse_dynamics(robot: Robot, general: _Way) -> _Way | None:
     if (entry := _entry(robot, "inverse_dynamics")) is None:
         return None
-    address, nu, call = robot.functions.address, robot.nu, None
+    address, nu, call = robot.functions.address, robot.nu, _UNLOADED
+    free = _with_free_coordinates(robot, general)
 
     def inverse_dynamics(q, v, a, wrenches=None, *, unactuated="given", out=None):  # type: ignore[no-untyped-def]
         nonlocal call
-        if wrenches is None and unactuated == "given" and out is None:
-            try:
-                tau = _empty(nu)
-                if call(address, q, v, a, tau) == 0:
-                    return tau
-            except TypeError:
-                if call is None:
-                    call = entry.load()
-                    return inverse_dynamics(q, v, a)
+        if wrenches is None and out is None:
+            if unactuated == "given":
+                try:
+                    tau = _empty(nu)
+                    if call(address, q, v, a, tau) == 0:
+                        return tau
+                except _OBJECTIONS:
+                    if call is None:
+                        call = entry.load()
+                        return inverse_dynamics(q, v, a)
+            elif unactuated == "free":
+                return free(q, v, a)
         return general(q, v, a, wrenches, unactuated=unactuated, out=out)
 
     return inverse_dynamics
 
 
+def _with_free_coordinates(robot: Robot, general: _Way) -> _Way:
+    """Inverse dynamics that solves the accelerations of what nothing drives."""
+    functions, nv, call, head = _of_family(robot), robot.nv, _UNLOADED, 0
+    if robot.driven.all() or not isinstance(functions, EntryFunctions):
+        return partial(general, unactuated="free")
+
+    def inverse_dynamics(q, v, a):  # type: ignore[no-untyped-def]
+        nonlocal call, head
+        try:
+            tau = _empty(nv)
+            if call(head, q, v, a, tau) == 0:
+                return tau
+        except _OBJECTIONS:
+            if call is None:
+                call, head = given.inverse_dynamics_one.load(), functions.freeing.address
+                return inverse_dynamics(q, v, a)
+        return general(q, v, a, unactuated="free")
+
+    return inverse_dynamics
+
+
 def _forward_dynamics(robot: Robot, general: _Way) -> _Way | None:
-    if robot.functions.by_mass_matrix or (entry := _entry(robot, "forward_dynamics")) is None:
+    if (entry := _entry(robot, "forward_dynamics")) is None:
         return None
-    address, nv, call, none = robot.functions.address, robot.nv, None, np.zeros(robot.nu)
+    address, nv, call, none = robot.functions.address, robot.nv, _UNLOADED, np.zeros(robot.nu)
+    functions = robot.functions
+    by_mass = functions if isinstance(functions, EntryFunctions) and functions.by_mass_matrix else None
+    if functions.by_mass_matrix and by_mass is None:
+        return None
 
     def forward_dynamics(q, v, tau=None, wrenches=None, *, prescribed=None, out=None):  # type: ignore[no-untyped-def]
-        nonlocal call
+        nonlocal call, address
         if wrenches is None and prescribed is None and out is None:
             try:
                 a = _empty(nv)
                 if call(address, q, v, none if tau is None else tau, a) == 0:
                     return a
-            except TypeError:
+            except _OBJECTIONS:
                 if call is None:
-                    call = entry.load()
+                    if by_mass is not None:
+                        address, call = by_mass.solving.address, given.forward_dynamics_one.load()
+                    else:
+                        call = entry.load()
                     return forward_dynamics(q, v, tau)
         return general(q, v, tau, wrenches, prescribed=prescribed, out=out)
 
@@ -99,7 +146,7 @@ def _forward_dynamics(robot: Robot, general: _Way) -> _Way | None:
 def _mass_matrix(robot: Robot, general: _Way) -> _Way | None:
     if (entry := _entry(robot, "mass_matrix")) is None:
         return None
-    address, shape, call = robot.functions.address, (robot.nv, robot.nv), None
+    address, shape, call = robot.functions.address, (robot.nv, robot.nv), _UNLOADED
 
     def mass_matrix(q, *, out=None):  # type: ignore[no-untyped-def]
         nonlocal call
@@ -108,7 +155,7 @@ def _mass_matrix(robot: Robot, general: _Way) -> _Way | None:
                 M = _empty(shape)
                 if call(address, q, M) == 0:
                     return M
-            except TypeError:
+            except _OBJECTIONS:
                 if call is None:
                     call = entry.load()
                     return mass_matrix(q)
@@ -122,7 +169,7 @@ def _bias_forces(robot: Robot, general: _Way) -> _Way | None:
         return _of_state(robot, general, "bias") if _observed(robot, "bias") else None
     if (entry := _entry(robot, "inverse_dynamics")) is None:
         return None
-    address, nv, call, still = robot.functions.address, robot.nv, None, np.zeros(robot.nv)
+    address, nv, call, still = robot.functions.address, robot.nv, _UNLOADED, np.zeros(robot.nv)
 
     def bias_forces(q, v, *, out=None):  # type: ignore[no-untyped-def]
         nonlocal call
@@ -131,7 +178,7 @@ def _bias_forces(robot: Robot, general: _Way) -> _Way | None:
                 h = _empty(nv)
                 if call(address, q, v, still, h) == 0:
                     return h
-            except TypeError:
+            except _OBJECTIONS:
                 if call is None:
                     call = entry.load()
                     return bias_forces(q, v)
@@ -147,11 +194,9 @@ def _of_state(
     robot: Robot, general: _Way, name: str, answer: Callable[[np.ndarray], Any] | None = None
 ) -> _Way | None:
     """A verb of q and v by the C function `name`."""
-    functions = robot.functions
-    if not _observed(robot, name):
+    if (functions := _observed(robot, name)) is None:
         return None
-    assert isinstance(functions, ObservedFunctions)
-    head, size, call = 0, 0, None
+    head, size, call = 0, 0, _UNLOADED
 
     def way(q, v, *, out=None):  # type: ignore[no-untyped-def]
         nonlocal head, size, call
@@ -160,10 +205,10 @@ def _of_state(
                 result = _empty(size)
                 if call(head, q, v, result) == 0:
                     return result if answer is None else answer(result)
-            except TypeError:
+            except _OBJECTIONS:
                 if call is None:
-                    observer = functions.observer(name)
-                    head, size, call = observer.head, observer.results, observers.observe_one.load()
+                    looking = functions.looking(name)
+                    head, size, call = looking.address, looking.results, observers.observe_one.load()
                     return way(q, v)
         return general(q, v) if out is None else general(q, v, out=out)
 
@@ -195,11 +240,9 @@ def _actuation_matrix(robot: Robot, general: _Way) -> _Way | None:
 
 def _of_place(robot: Robot, general: _Way, name: str, shape: tuple[int, ...], entry: Entry) -> _Way | None:
     """A verb of q by an entry that calls the C function `name`."""
-    functions = robot.functions
-    if not _observed(robot, name):
+    if (functions := _observed(robot, name)) is None:
         return None
-    assert isinstance(functions, ObservedFunctions)
-    head, call = 0, None
+    head, call = 0, _UNLOADED
 
     def way(q, *, out=None):  # type: ignore[no-untyped-def]
         nonlocal head, call
@@ -208,9 +251,9 @@ def _of_place(robot: Robot, general: _Way, name: str, shape: tuple[int, ...], en
                 result = _empty(shape)
                 if call(head, q, result) == 0:
                     return result
-            except TypeError:
+            except _OBJECTIONS:
                 if call is None:
-                    head, call = functions.observer(name).head, entry.load()
+                    head, call = functions.looking(name).address, entry.load()
                     return way(q)
         return general(q, out=out)
 
@@ -221,10 +264,8 @@ def _of_place(robot: Robot, general: _Way, name: str, shape: tuple[int, ...], en
 
 
 def _frames(robot: Robot, general: _Way) -> _Way | None:
-    functions = robot.functions
-    if not _observed(robot, "frames"):
+    if (functions := _observed(robot, "frames")) is None:
         return None
-    assert isinstance(functions, ObservedFunctions)
     known: dict[Any, _Known] = {}
 
     def frames(q, names=None, *, out=None):  # type: ignore[no-untyped-def]
@@ -234,7 +275,7 @@ def _frames(robot: Robot, general: _Way) -> _Way | None:
                 poses = _empty(shape)
                 if call(head, q, poses) == 0:
                     return poses
-            except (TypeError, KeyError):
+            except (*_OBJECTIONS, KeyError):
                 pass
         poses = general(q, names, out=out)
         if out is None:
@@ -245,10 +286,8 @@ def _frames(robot: Robot, general: _Way) -> _Way | None:
 
 
 def _jacobian(robot: Robot, general: _Way) -> _Way | None:
-    functions = robot.functions
-    if not _observed(robot, "jacobian"):
+    if (functions := _observed(robot, "jacobian")) is None:
         return None
-    assert isinstance(functions, ObservedFunctions)
     known: dict[Any, _Known] = {}
 
     def jacobian(q, frame, *, out=None):  # type: ignore[no-untyped-def]
@@ -258,7 +297,7 @@ def _jacobian(robot: Robot, general: _Way) -> _Way | None:
                 J = _empty(shape)
                 if call(head, q, J) == 0:
                     return J
-            except (TypeError, KeyError):
+            except (*_OBJECTIONS, KeyError):
                 pass
         J = general(q, frame, out=out)
         if out is None:
@@ -272,37 +311,35 @@ def _remember(
     known: dict[Any, _Known],
     names: Any,
     result: np.ndarray,
-    observer_of: Callable[[tuple[str, ...]], Observer],
+    head_of: Callable[[tuple[str, ...]], Head],
     every: tuple[str, ...],
 ) -> None:
     """Keep what it takes to be asked for the same frames again; names are good."""
     one = isinstance(names, str)
-    if result.ndim != (2 if one else 3) or len(known) >= MOST_OBSERVERS:
+    if result.ndim != (2 if one else 3) or len(known) >= MOST_HEADS:
         return
     wanted = (names,) if one else every if names is None else tuple(names)
     entry = observers.place_one if one else observers.place_several
-    observer = observer_of(wanted)
-    known[names if one or names is None else wanted] = entry.load(), observer.head, result.shape, observer
+    head = head_of(wanted)
+    known[names if one or names is None else wanted] = entry.load(), head.address, result.shape, head
 
 
 def _frame_velocity(robot: Robot, general: _Way) -> _Way | None:
-    functions = robot.functions
-    if not _observed(robot, "jacobian"):
+    if (functions := _observed(robot, "jacobian")) is None:
         return None
-    assert isinstance(functions, ObservedFunctions)
-    known: dict[str, Observer] = {}
-    call = None
+    known: dict[str, Head] = {}
+    call = _UNLOADED
 
     def frame_velocity(q, v, frame):  # type: ignore[no-untyped-def]
         nonlocal call
         try:
             velocity = _empty(6)
-            if call(known[frame].head, q, v, velocity) == 0:
+            if call(known[frame].address, q, v, velocity) == 0:
                 return velocity
-        except (TypeError, KeyError):
+        except (*_OBJECTIONS, KeyError):
             call = observers.velocity_one.load()
         velocity = general(q, v, frame)
-        if isinstance(frame, str) and len(known) < MOST_OBSERVERS:
+        if isinstance(frame, str) and len(known) < MOST_HEADS:
             known[frame] = functions.jacobians_of((frame,))
         return velocity
 
@@ -310,11 +347,9 @@ def _frame_velocity(robot: Robot, general: _Way) -> _Way | None:
 
 
 def _integrate(robot: Robot, general: _Way) -> _Way | None:
-    functions = robot.functions
-    if not _observed(robot, "moved"):
+    if (functions := _observed(robot, "moved")) is None:
         return None
-    assert isinstance(functions, ObservedFunctions)
-    head, nq, call = 0, robot.nq, None
+    head, nq, call = 0, robot.nq, _UNLOADED
 
     def integrate(q, v, dt, *, out=None):  # type: ignore[no-untyped-def]
         nonlocal head, call
@@ -323,9 +358,9 @@ def _integrate(robot: Robot, general: _Way) -> _Way | None:
                 moved = _empty(nq)
                 if call(head, q, v, dt, moved) == 0:
                     return moved
-            except TypeError:
+            except _OBJECTIONS:
                 if call is None:
-                    head, call = functions.observer("moved").head, observers.move_one.load()
+                    head, call = functions.looking("moved").address, observers.move_one.load()
                     return integrate(q, v, dt)
         return general(q, v, dt, out=out)
 
@@ -335,7 +370,7 @@ def _integrate(robot: Robot, general: _Way) -> _Way | None:
 def _difference(robot: Robot, general: _Way) -> _Way | None:
     if not robot.functions.flat:
         return None
-    nq, call = robot.nq, None
+    nq, call = robot.nq, _UNLOADED
 
     def difference(q0, q1, *, out=None):  # type: ignore[no-untyped-def]
         nonlocal call
@@ -344,13 +379,63 @@ def _difference(robot: Robot, general: _Way) -> _Way | None:
                 way = _empty(nq)
                 if call(nq, q0, q1, way) == 0:
                     return way
-            except TypeError:
+            except _OBJECTIONS:
                 if call is None:
                     call = observers.subtract_one.load()
                     return difference(q0, q1)
         return general(q0, q1, out=out)
 
     return difference
+
+
+# ---- derivatives ----
+
+
+def _linearize(robot: Robot, general: _Way) -> _Way | None:
+    functions = _of_family(robot)
+    if not (isinstance(functions, DerivativeEntries) and functions.direct):
+        return None
+    nv, call, head, none = robot.nv, _UNLOADED, 0, np.zeros(robot.nu)
+    direct = robot.effort_names == robot.v_names
+
+    def linearize(q, v, tau=None, wrenches=None):  # type: ignore[no-untyped-def]
+        nonlocal call, head
+        if not wrenches:
+            try:
+                A, B = _empty((2 * nv, 2 * nv)), _empty((2 * nv, nv))
+                if call(head, q, v, none if tau is None else tau, A, B) == 0:
+                    return Linearization(A, B if direct else functions.by_efforts(B, q))
+            except _OBJECTIONS:
+                if call is None:
+                    call, head = derivatives.linearize_one.load(), functions.linearizing.address
+                    return linearize(q, v, tau)
+        return general(q, v, tau, wrenches)
+
+    return linearize
+
+
+def _inverse_dynamics_derivatives(robot: Robot, general: _Way) -> _Way | None:
+    functions = _of_family(robot)
+    direct = robot.effort_names == robot.v_names
+    if not (direct and isinstance(functions, DerivativeEntries) and functions.direct):
+        return None
+    shape, call, head = (robot.nv, robot.nv), _UNLOADED, 0
+
+    def inverse_dynamics_derivatives(q, v, a, wrenches=None):  # type: ignore[no-untyped-def]
+        nonlocal call, head
+        if not wrenches:
+            try:
+                dq, dv, M = _empty(shape), _empty(shape), _empty(shape)
+                if call(head, q, v, a, dq, dv, M) == 0:
+                    return dq, dv, M
+            except _OBJECTIONS:
+                if call is None:
+                    call = derivatives.inverse_derivatives_one.load()
+                    head = functions.differentiating.address
+                    return inverse_dynamics_derivatives(q, v, a)
+        return general(q, v, a, wrenches)
+
+    return inverse_dynamics_derivatives
 
 
 _MAKERS: dict[str, Callable[[Robot, _Way], _Way | None]] = {
@@ -368,4 +453,6 @@ _MAKERS: dict[str, Callable[[Robot, _Way], _Way | None]] = {
     "frame_velocity": _frame_velocity,
     "integrate": _integrate,
     "difference": _difference,
+    "linearize": _linearize,
+    "inverse_dynamics_derivatives": _inverse_dynamics_derivatives,
 }

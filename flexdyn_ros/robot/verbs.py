@@ -73,8 +73,8 @@ class Robot:
             facts[name] = getattr(functions, name)
         facts["name"] = functions.description.name
         facts["functions"] = functions
-        facts["_by_mass_matrix"], facts["_prescribed"] = functions.by_mass_matrix, functions.prescribed
         functions.robot = self
+        facts["_by_mass_matrix"], facts["_prescribed"] = functions.by_mass_matrix, functions.prescribed
         facts.update(short_ways(self))
         for name in functions.offers:
             facts[name] = getattr(functions, name)
@@ -162,7 +162,7 @@ class Robot:
         return {name: i for i, name in enumerate(self.v_names)}
 
     @cached_property
-    def _driven(self) -> np.ndarray:
+    def driven(self) -> np.ndarray:
         """Marks (nv,) the coordinates that something drives, be it through legs."""
         through = self.effort_names != self.v_names
         return np.array([through or c.actuated or c.prescribed for c in self.coordinates], dtype=bool)
@@ -284,8 +284,8 @@ class Robot:
         """
         if unactuated not in ("given", "free"):
             raise UnknownNameError("value of unactuated", unactuated, ("given", "free"))
-        if unactuated == "free" and not self._driven.all():
-            return _write(out, self.functions.partial(q, v, None, a, self._driven, wrenches)[0])
+        if unactuated == "free" and not self.driven.all():
+            return _write(out, self.functions.partial(q, v, None, a, self.driven, wrenches)[0])
         rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
         tau = check_out(out, (*rows.shape, self.nu))
         self.functions.inverse_dynamics_rows(rows, wrenches, tau.reshape(rows.count, self.nu))
@@ -436,6 +436,29 @@ class Robot:
             speed = speed[..., None, :]
         tail = (6,) if isinstance(frame, str) else (len(frame), 6)
         return np.broadcast_to((J @ speed[..., None])[..., 0], (*rows.shape, *tail)).copy()
+
+    def frame_acceleration(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, frame: str | Sequence[str]
+    ) -> np.ndarray:
+        """(angular; linear) acceleration J a + dJ/dt v (..., 6) of a frame's origin, (..., k, 6) of several,
+        world axes [rad/s2, m/s2]; gravity is no part of it.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError
+        UnsupportedError
+            With affine section frames.
+        """
+        one = isinstance(frame, str)
+        names = (frame,) if isinstance(frame, str) else tuple(frame)
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv), "a": (a, self.nv)})
+        self.functions.check({name: rows.take(name) for name in ("q", "v", "a")})
+        J = np.empty((rows.count, len(names), 6, self.nv))
+        self.functions.jacobians_rows(rows, names, J)
+        motion = Rows({name: (rows.take(name), size) for name, size in (("q", self.nq), ("v", self.nv))})
+        found = np.einsum("nkij,nj->nki", J, rows.take("a"))
+        found += self.functions.jacobian_rates_rows(motion, names)
+        return found.reshape(*rows.shape, *((6,) if one else (len(names), 6)))
 
     def integrate(
         self, q: np.ndarray, v: np.ndarray, dt: float, *, out: np.ndarray | None = None

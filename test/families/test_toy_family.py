@@ -25,6 +25,7 @@ from math import cos, sin
 
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.stepping.table import (
     ACCELERATE,
     ACCELERATE_SIGNATURE,
@@ -36,7 +37,6 @@ from flexdyn_ros.numerics.stepping.table import (
     LOSSES_SIGNATURE,
     PREPARE,
     PREPARE_SIGNATURE,
-    callback,
 )
 
 _M = "float64[:,::1]"

@@ -46,7 +46,7 @@ FIRST_LEG_BODY, BODIES_OF_LEG = 2, 3
 SINGULAR_BELOW = 1e-6
 
 
-class PlatformFunctions(DerivativeEntries, ObservedFunctions, LegFunctions):
+class PlatformFunctions(DerivativeEntries, LegFunctions):
     """A rigid platform on six legs, each a universal joint, a slider and a spherical joint.
 
     q is the pose of the platform's frame in the world (position, quaternion x y z w), v its twist (angular;
@@ -136,7 +136,7 @@ class PlatformFunctions(DerivativeEntries, ObservedFunctions, LegFunctions):
         """Where wrenches on frames act, for the fixed steps."""
         motion = self.robot.motion
         assert motion is not None
-        return motion, *self.points(dict.fromkeys(wanted))
+        return motion, *self.points(tuple(dict.fromkeys(wanted)))
 
     # ---- rows of the verbs ----
 
@@ -183,11 +183,8 @@ class PlatformFunctions(DerivativeEntries, ObservedFunctions, LegFunctions):
             explain_status(status, data)
             warn_of_singular_rows(a, data, "the mass matrix", rows.shape)
 
-    def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
-        self.call(kernels.mass_matrix_many, rows, ("q",), M)
-
     def bias_forces_rows(self, rows: Rows, h: np.ndarray) -> None:
-        self.observer("bias").rows(rows, h)
+        self.look(self.looking("bias"), rows, h)
 
     def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """B (..., 6, 6): the leg Jacobian transposed."""
@@ -211,12 +208,12 @@ class PlatformFunctions(DerivativeEntries, ObservedFunctions, LegFunctions):
         return way
 
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        bodies, points = self.points(wrenches or ())
-        return self.balance_slopes(rows, bodies, points, wrench_rows(rows, wrenches))
+        points = self.points(tuple(wrenches or ()))
+        return self.balance_slopes(rows, points, wrench_rows(rows, wrenches))
 
     def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        bodies, points = self.points(wrenches or ())
-        return self.linearizations(rows, bodies, points, wrench_rows(rows, wrenches))
+        points = self.points(tuple(wrenches or ()))
+        return self.linearizations(rows, points, wrench_rows(rows, wrenches))
 
     def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         if self.hydraulics is None:
@@ -272,11 +269,11 @@ class PlatformFunctions(DerivativeEntries, ObservedFunctions, LegFunctions):
         """sum J^T w (count, 6) of wrenches at poses q (count, 7)."""
         load = np.zeros((rows.count, 6))
         if wrenches:
-            bodies, points = self.points(wrenches or ())
+            bodies, points = self.points(tuple(wrenches or ()))
             kernels.load_many(self.address, q, bodies, points, wrench_rows(rows, wrenches), load)
         return load
 
-    def points(self, names: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+    def points(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Bodies (k,) and points (k, 3) in them of the origins of frames."""
         frames = [self._frame(name) for name in names]
         bodies = np.array([f.body for f in frames], dtype=np.int64)

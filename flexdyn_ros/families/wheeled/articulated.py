@@ -6,29 +6,26 @@ the exact kinematics of their mounts.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
-from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.kernels.tree_wheels import (
     WHEEL_ROWS,
+    pushing,
     tree_wheels_many,
     weigh_hubs,
     wheeled_header,
     wheels_push,
 )
-from flexdyn_ros.families.wheeled.kernels.tree_wheels import slopes as wheels
-from flexdyn_ros.families.wheeled.packed_wheels import PackedWheels
+from flexdyn_ros.families.wheeled.robot import MobileFunctions
 from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
+from flexdyn_ros.robot.arguments import Rows, numbers
+from flexdyn_ros.robot.wrenches import flat_wrenches
 
-__all__ = ["ArticulatedWheels", "WheelsAround"]
-
-#: entries and C functions of the tree that wheels leave as they are, or that the verbs add wheels to
-_OF_THE_TREE = (
-    "mass_matrix_many", "status", "frames", "jacobian", "momenta", "bias_terms", "energy", "moved",
-)  # fmt: skip
+__all__ = ["ArticulatedMobileFunctions"]
 
 
 class WheelsAround(NamedTuple):
@@ -43,33 +40,37 @@ class WheelsAround(NamedTuple):
     energy: np.ndarray
 
 
-class ArticulatedWheels:
-    """Entries by the names of trees/flexible/kernels/entries.py, with the forces of the wheels; immutable."""
+class ArticulatedMobileFunctions(MobileFunctions):
+    """A `MobileFunctions` whose recursions are those of the tree, which know no wheels."""
 
-    def __init__(self, tree: RigidTree, general: Any, packed: PackedWheels, wheels: int) -> None:
-        self._general, self._packed, self._nv, self._count = general, packed, tree.model.nv, wheels
-        self._given = np.array([c.prescribed for c in tree.coordinates], dtype=bool)
-        for name in _OF_THE_TREE:
-            setattr(self, name, getattr(general, name))
+    direct = False
 
-    def wheels(self, q: np.ndarray, v: np.ndarray) -> WheelsAround:
+    def _wheels_many(
+        self, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray
+    ) -> int:
+        out[...] = self._around(q, v).numbers
+        return 0
+
+    def _around(self, q: np.ndarray, v: np.ndarray) -> WheelsAround:
         """In rows of q, v."""
-        out = np.empty((len(q), self._count, 6))
-        force, energy = np.empty((len(q), 2, self._nv)), np.empty((len(q), 2))
+        out = np.empty((len(q), len(self.wheel_names), 6))
+        force, energy = np.empty((len(q), 2, self.nv)), np.empty((len(q), 2))
         # entries take no read-only arrays
-        tree_wheels_many(
-            self._packed.address, np.zeros(self._packed.numbers), np.array(q), np.array(v), out, force, energy
-        )
+        work = np.zeros(self.packed.numbers)
+        tree_wheels_many(self.address, work, np.array(q), np.array(v), out, force, energy)
         return WheelsAround(out, force, energy)
 
     def _push(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Generalized force (N, nv) of wheels and of the hubs' weight."""
-        return self.wheels(q, v).force.sum(axis=1)
+        """Generalized force (N, nv) of wheels and of the hubs' weight at rows of q, v; 0 if one is not
+        finite."""
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            return np.zeros((len(q), self.nv))
+        return self._around(q, v).force.sum(axis=1)
 
     @property
     def kernels(self) -> InterpretedKernels:
         """The tree's kernels with the forces of the wheels."""
-        tree, nv, count = self._general.kernels, self._nv, self._count
+        tree, nv, count = self.entries.kernels, self.nv, len(self.wheel_names)
 
         def inverse(address: int, work: Any, q: Any, v: Any, a: Any, tau: Any) -> None:
             size = wheeled_header(address)[WORK_SIZE]
@@ -83,68 +84,37 @@ class ArticulatedWheels:
 
         return InterpretedKernels(tree.prepare, inverse, tree.mass, tree.frames)
 
-    # ---- entries ----
+    # ---- rows of the verbs ----
 
-    def inverse_dynamics_many(self, address: int, work: Any, q: Any, v: Any, a: Any, tau: Any) -> int:
-        """tau = M a + h."""
-        status = self._general.inverse_dynamics_many(address, work, q, v, a, tau)
-        if status == 0:
-            tau -= self._push(q, v)
-        return status
+    def inverse_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, tau: np.ndarray) -> None:
+        super().inverse_dynamics_rows(rows, wrenches, tau)
+        tau -= self._push(rows.take("q"), rows.take("v"))
 
-    def inverse_dynamics_loaded(
-        self, address: int, work: Any, q: Any, v: Any, a: Any, bodies: Any, points: Any, w: Any, tau: Any
-    ) -> int:
-        """tau = M a + h - sum J' w."""
-        status = self._general.inverse_dynamics_loaded(address, work, q, v, a, bodies, points, w, tau)
-        if status == 0:
-            tau -= self._push(q, v)
-        return status
+    def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
+        q, v, tau = (rows.take(name) for name in ("q", "v", "tau"))
+        a[...] = self.partial(q, v, tau, np.zeros_like(v), self.prescribed, flat_wrenches(rows, wrenches))[1]
 
-    def forward_dynamics_many(self, address: int, work: Any, q: Any, v: Any, tau: Any, a: Any) -> int:
-        """a = M^-1 (tau - h), of prescribed coordinates 0."""
-        none = np.zeros((0, 3)), np.zeros((len(q), 0, 6))
-        return self.forward_dynamics_loaded(address, work, q, v, tau, np.zeros(0, dtype=np.int64), *none, a)
+    def partial(
+        self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        push = self._push(rows.take("q"), rows.take("v")).reshape(*rows.shape, self.nv)
+        tau = push if tau is None else numbers(tau, "tau", self.nv) + push
+        tau, a = super().partial(q, v, tau, a, given, wrenches)
+        return tau - push, a
 
-    def forward_dynamics_loaded(
-        self, address: int, work: Any, q: Any, v: Any, tau: Any, bodies: Any, points: Any, w: Any, a: Any
-    ) -> int:
-        """a = M^-1 (tau - h + sum J' w), of prescribed coordinates 0."""
-        a[...] = 0.0
-        M = np.empty((self._nv, self._nv))
-        return self.partial_dynamics_many(
-            address, work, M, q, v, tau.copy(), self._given, a, bodies, points, w
-        )
+    def bias_terms_rows(self, rows: Rows) -> np.ndarray:
+        terms = super().bias_terms_rows(rows)
+        terms[:, [4, 1]] -= self._around(rows.take("q"), rows.take("v")).force
+        return terms
 
-    def partial_dynamics_many(
-        self, address: int, work: Any, M: Any, q: Any, v: Any, tau: Any, given: Any, a: Any, bodies: Any,
-        points: Any, w: Any,
-    ) -> int:  # fmt: skip
-        """Motion with some accelerations given."""
-        bad = ~(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1))
-        push = np.zeros_like(tau) if bad.any() else self._push(q, v)
-        tau += push
-        status = self._general.partial_dynamics_many(address, work, M, q, v, tau, given, a, bodies, points, w)
-        tau -= push
-        return status
+    def energy_rows(self, rows: Rows) -> np.ndarray:
+        energy = super().energy_rows(rows)
+        energy[:, [2, 1]] += self._around(rows.take("q"), rows.take("v")).energy
+        return energy
 
-    def balance_slopes(
-        self,
-        address: int,
-        work: Any,
-        q: Any,
-        v: Any,
-        a: Any,
-        tau: Any,
-        bodies: Any,
-        points: Any,
-        w: Any,
-        slopes: Any,
-    ) -> int:
-        """Derivatives of the balance of forces by q and v."""
-        status = self._general.balance_slopes(address, work, q, v, a, tau, bodies, points, w, slopes)
-        if status == 0:
-            of_wheels = np.empty_like(slopes)
-            wheels.balance_slopes(address, work, q, v, a, tau, bodies, points, w, of_wheels)
-            slopes += of_wheels
-        return status
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        dq, dv = super().slopes_rows(rows, wrenches)
+        none = (np.zeros(0, dtype=np.int64), np.zeros((0, 3))), np.zeros((rows.count, 0, 6))
+        of_wheels = self.balance_slopes(rows, *none, entries=pushing)
+        return dq + of_wheels[0], dv + of_wheels[1]

@@ -17,9 +17,13 @@ __all__ = ["WHEELED"]
 
 
 def _functions(description: RobotDescription) -> FamilyFunctions:
-    from flexdyn_ros.families.wheeled.robot import MobileFunctions
+    if description.formulation.method == "floating_frame":
+        from flexdyn_ros.families.wheeled.robot import MobileFunctions
 
-    return MobileFunctions(description)
+        return MobileFunctions(description)
+    from flexdyn_ros.families.wheeled.articulated import ArticulatedMobileFunctions
+
+    return ArticulatedMobileFunctions(description)
 
 
 def _check(robot: Robot) -> Findings:

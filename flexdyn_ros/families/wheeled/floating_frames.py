@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,7 @@ from flexdyn_ros.families.wheeled.hubs import Hubs
 from flexdyn_ros.families.wheeled.kernels import entries as mobile
 from flexdyn_ros.families.wheeled.model import MobileTables, build_mobile
 from flexdyn_ros.families.wheeled.packed import PackedMobile
-from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.motion import Motion
-
-if TYPE_CHECKING:
-    from flexdyn_ros.families.wheeled.articulated import WheelsAround
 
 __all__ = ["Rolling"]
 
@@ -40,7 +36,6 @@ class Rolling:
 
     def __init__(self, description: RobotDescription, tree: RigidTree, entries: Any, packed: Any) -> None:
         self.tables: MobileTables | None = None
-        self._articulated: Any = None
         floating = description.formulation.method == "floating_frame"
         kinds = [c.kind for c in tree.coordinates]
         self.eliminated = np.array([floating and kind not in ("base", "joint") for kind in kinds], dtype=bool)
@@ -53,31 +48,12 @@ class Rolling:
             geometry["kernels"] = mobile.verbs.kernels._replace(frames=entries.kernels.frames)
             self.entries: Any = SimpleNamespace(**{**vars(mobile.verbs), **geometry})
         else:
-            from flexdyn_ros.families.wheeled.articulated import ArticulatedWheels
             from flexdyn_ros.families.wheeled.packed_wheels import PackedWheels
 
             self.packed = PackedWheels(packed, description, tree)
-            count = len(description.wheels)
-            self.entries = self._articulated = ArticulatedWheels(tree, entries, self.packed, count)
+            self.entries = entries
         self.hubs = Hubs(description, tree)
         self._count, self._nv = len(description.wheels), tree.model.nv
-
-    @property
-    def adds(self) -> frozenset[str]:
-        """Names of the tree's C functions that say less than the verbs."""
-        hubs = {"momenta"} if self.hubs.mass > 0.0 else set()
-        return frozenset(hubs if self._articulated is None else {*hubs, "bias_terms", "energy"})
-
-    def around(self, rows: Rows) -> WheelsAround | None:
-        """What the wheels add to a tree whose recursions know none, at rows of q, v."""
-        return None if self._articulated is None else self._articulated.wheels(rows.take("q"), rows.take("v"))
-
-    def wheels(self, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray) -> int:
-        """The entry `wheels_many`, for either method."""
-        if self._articulated is None:
-            return mobile.wheels_many(address, work, q, v, out)
-        out[...] = self._articulated.wheels(q, v).numbers
-        return 0
 
     def motion(self, general: Motion) -> Motion:
         """Fixed steps on wheels, from those of the general tree."""

@@ -15,7 +15,6 @@ from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.packed_wheels import level_turns
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.observed_functions import ObservedFunctions
-from flexdyn_ros.robot.observer import Observer
 
 __all__ = ["Hubs"]
 
@@ -65,7 +64,7 @@ class Hubs:
             placement[0, 9:] = hub.point
             body = np.array([hub.body])
             functions.place_frames(rows, body, placement, frame)
-            Observer(functions, "jacobian", 6 * self._nv, body, hub.point[None]).rows(rows, J, ("q",))
+            functions.look(functions.pointing((body, hub.point[None])), rows, J, ("q",))
             place = frame[:, 0, :3, 3] + hub.shift
             speed = np.einsum("nij,nj->ni", J[:, 3:], v)
             place[:, 2], speed[:, 2] = q[:, hub.q_index], v[:, hub.v_index]

@@ -13,7 +13,7 @@ from flexdyn_ros.families.trees.reactions import JointReactions
 from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.families.wheeled.checks import Softening
 from flexdyn_ros.families.wheeled.floating_frames import Rolling
-from flexdyn_ros.families.wheeled.kernels.entries import WHEEL_RESULTS, joint_forces_many
+from flexdyn_ros.families.wheeled.kernels.entries import WHEEL_RESULTS, joint_forces_many, wheels_many
 from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, explain_status
 from flexdyn_ros.robot.motion import Motion
@@ -64,8 +64,9 @@ class MobileFunctions(TreeFunctions):
     def _build(self) -> None:
         self.rolling = rolling = Rolling(self.description, self.tree, self.entries, self.packed)
         self.entries, self.packed = rolling.entries, rolling.packed
-        self.address, self.direct = self.packed.address, rolling.tables is not None
-        self.observed = self.observed - rolling.adds
+        self.address = self.packed.address
+        if rolling.hubs.mass > 0.0:
+            self.observed = self.observed - {"momenta"}
 
     @property
     def mass(self) -> float:
@@ -191,20 +192,8 @@ class MobileFunctions(TreeFunctions):
         self.rolling.hubs.add_momenta(self, rows, found)
         return found
 
-    def bias_terms_rows(self, rows: Rows) -> np.ndarray:
-        terms, around = super().bias_terms_rows(rows), self.rolling.around(rows)
-        if around is not None:
-            terms[:, [4, 1]] -= around.force
-        return terms
-
-    def energy_rows(self, rows: Rows) -> np.ndarray:
-        energy, around = super().energy_rows(rows), self.rolling.around(rows)
-        if around is not None:
-            energy[:, [2, 1]] += around.energy
-        return energy
-
     def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
-        if wrenches and self.prescribed.any() and self.direct:
+        if wrenches and self.prescribed.any():
             # the recursion takes no effort on a prescribed coordinate, and wrenches have one there
             q, v, tau = (rows.take(name) for name in ("q", "v", "tau"))
             flat = flat_wrenches(rows, wrenches)
@@ -220,6 +209,12 @@ class MobileFunctions(TreeFunctions):
         return super().partial(q, v, tau, a, given, wrenches)
 
     # ---- behind the extras ----
+
+    def _wheels_many(
+        self, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray
+    ) -> int:
+        """The entry `wheels_many`."""
+        return wheels_many(address, work, q, v, out)
 
     def _drive_index(self) -> int:
         if not self.prescribed.any():
@@ -243,5 +238,5 @@ class MobileFunctions(TreeFunctions):
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         out = np.empty((rows.count, len(self.wheel_names), WHEEL_RESULTS))
         self.check({"q": rows.take("q"), "v": rows.take("v")})
-        self.call(self.rolling.wheels, rows, ("q", "v"), out)
+        self.call(self._wheels_many, rows, ("q", "v"), out)
         return rows, out

@@ -67,8 +67,7 @@ def entries() -> Iterator[tuple[str, object]]:
 
 def entries_of(module: ModuleType) -> dict[str, Any]:
     """The Entries and Callbacks that a module defines, or had made for it, by their names."""
-    from flexdyn_ros.numerics.stepping.table import Callback
-
+    from .callbacks import Callback
     from .compiler import Entry
 
     found = {}

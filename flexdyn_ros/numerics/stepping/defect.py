@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import move
+from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from .memory import (
@@ -28,7 +29,11 @@ from .memory import (
     open_chart,
     open_steps,
 )
-from .table import ENERGIES, address_of, call_energies, table_at
+from .table import (
+    ENERGIES,
+    call_energies,
+    table_at,
+)
 
 #: b_i a_ij + b_j a_ji - b_i b_j of the classical Runge-Kutta method
 _A = np.array([[0.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.0], [0.0, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import table
@@ -24,7 +25,6 @@ from .memory import (
     open_steps,
 )
 from .table import (
-    address_of,
     call_accelerate,
     call_actuate,
     call_exert,

@@ -1,201 +1,197 @@
-"""Entries of derivatives: a family's balance of forces runs on tangents, DIRECTIONS of them a pass.
+"""Entries of the balance of forces and its derivatives, compiled once for all families (head.py).
 
-balance : (address, work, q, v, a, tau, bodies, points, wrenches, out)
-    A kernel that writes M a + h - B tau - sum J^T w (nv,); q, v, out and work in one number type, the others
-    float64.
+Derivatives are exact to rounding. Work memory is TANGENTS float64 numbers, as the family's `slopes` take it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import numpy as np
-
 from flexdyn_ros.numerics.algebra.linalg import cholesky
 from flexdyn_ros.numerics.compiling import status as at
-from flexdyn_ros.numerics.compiling.compiler import Entry, apart, inner
-from flexdyn_ros.numerics.numbers.memory import tangents_of
-from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS
+from flexdyn_ros.numerics.compiling.callbacks import address_of
+from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 
+from .head import (
+    BALANCE,
+    COUNT,
+    EFFORTS,
+    GIVEN,
+    HEAD_WORDS,
+    MASS,
+    NQ,
+    NV,
+    ROBOT,
+    SLOPES,
+    SPARE,
+    STATUS,
+    TURNS,
+    TWISTS,
+    WORK,
+    call_balance,
+    call_observe,
+    call_status,
+)
 from .samples import finite
 
-__all__ = ["derivatives_entries"]
-
 _V, _M, _T = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
-_WIDTH = 1 + DIRECTIONS
 
 
-def derivatives_entries(
-    module: str,
-    prepare: Callable,
-    status_of_q: Callable,
-    displace: Callable,
-    balance: Callable,
-    mass: Callable | None,
-) -> dict[str, Entry]:
-    """Entries of `module` by their names, exact to rounding.
+@kernel(forceinline=True)
+def status_of(words, q, v, a, tau):
+    """OK, NOT_FINITE or BAD_QUATERNION."""
+    status = call_status(words[STATUS], (words[ROBOT], address_of(q)))
+    if status != at.OK:
+        return status
+    if finite(v, v.shape[0]) and finite(a, a.shape[0]) and finite(tau, tau.shape[0]):
+        return at.OK
+    return at.NOT_FINITE
 
-    balance_slopes (address, work, q, v, a, tau, bodies, points, wrenches, out)
-        Derivatives out (N, nv, 2 nv) of the balance by q (in its tangent space) and by v, for rows.
-    linearize_many (address, work, q, v, tau, given, twists, a, bodies, points, wrenches, A, B)
-        d(q, v)/dt around rows of motions, see `linearize` below; where mass is given.
-    linearize_one
-        The same for one state, with the GIL.
+
+@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_T}, {_M})", nogil=True)
+def balance_many(head, work, q, v, a, tau, wrenches, out):
+    """The balance (N, nv) for rows of q, v, a, tau (N, EFFORTS), wrenches (N, k, 6).
+
+    The status is that of the first row that is wrong.
     """
-    slopes = _slopes_of(module, displace, balance)
-    checked = _checked(module, status_of_q)
-
-    def balance_slopes(address, work, q, v, a, tau, bodies, points, wrenches, out):
-        prepare(address, tangents_of(work[_WIDTH * (2 * q.shape[1] + 3 * v.shape[1]) :]))
-        for s in range(q.shape[0]):
-            status = checked(address, q[s], v[s], a[s], tau[s])
-            if status != at.OK:
-                return status + 8 * s
-            slopes(address, work, q[s], v[s], a[s], tau[s], bodies, points, wrenches[s], out[s])
-        return at.OK
-
-    places = f"int64[::1], {_M}, {_T}"
-    made = {"balance_slopes": (f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {places}, {_T})", balance_slopes)}
-    if mass is not None:
-        linearize = _linearization_of(module, prepare, slopes, balance, mass)
-
-        def linearize_many(address, work, q, v, tau, given, twists, a, bodies, points, wrenches, A, B):
-            for s in range(q.shape[0]):
-                status = checked(address, q[s], v[s], a[s], tau[s])
-                if status == at.OK:
-                    status = linearize(
-                        address, work, q[s], v[s], tau[s], given, twists, a[s], bodies, points, wrenches[s],
-                        A[s], B[s],
-                    )  # fmt: skip
-                if status == at.SINGULAR:
-                    A[s, v.shape[1] :], B[s], a[s], status = np.nan, np.nan, np.nan, at.OK
-                if status != at.OK:
-                    return status + 8 * s
-            return at.OK
-
-        def linearize_one(address, work, q, v, tau, given, twists, a, bodies, points, wrenches, A, B):
-            status = checked(address, q, v, a, tau)
-            if status != at.OK:
-                return status
-            return linearize(address, work, q, v, tau, given, twists, a, bodies, points, wrenches, A, B)
-
-        marks = "boolean[::1], int64[::1]"
-        made["linearize_many"] = (
-            f"int64(int64, {_V}, {_M}, {_M}, {_M}, {marks}, {_M}, {places}, {_T}, {_T})",
-            linearize_many,
-        )
-        made["linearize_one"] = (
-            f"int64(int64, {_V}, {_V}, {_V}, {_V}, {marks}, {_V}, int64[::1], {_M}, {_M}, {_M}, {_M})",
-            linearize_one,
-        )
-    return {
-        name: Entry(function, signature, module=module, nogil=name != "linearize_one")
-        for name, (signature, function) in made.items()
-    }
+    words, found = ints_at(head, HEAD_WORDS), at.OK
+    for s in range(q.shape[0]):
+        status = status_of(words, q[s], v[s], a[s], tau[s])
+        if status == at.OK:
+            arrays = address_of(q[s]), address_of(v[s]), address_of(a[s]), address_of(tau[s])
+            loads = address_of(wrenches[s])
+            call_balance(words[BALANCE], (head, address_of(work), *arrays, loads, address_of(out[s])))
+            status = at.OK if finite(out[s], out.shape[1]) else at.NOT_FINITE
+        if found == at.OK and status != at.OK:
+            found = status + 8 * s
+    return found
 
 
-def _checked(module: str, status_of_q: Callable) -> Callable:
-    def checked(address, q, v, a, tau):
-        status = status_of_q(address, q)
+@entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_T}, {_T})", nogil=True)
+def slopes_many(head, work, q, v, a, tau, wrenches, out):
+    """Derivatives (N, nv, 2 nv) of the balance for rows of q, v, a, tau, wrenches (N, k, 6)."""
+    words = ints_at(head, HEAD_WORDS)
+    for s in range(q.shape[0]):
+        status = status_of(words, q[s], v[s], a[s], tau[s])
         if status != at.OK:
-            return status
-        if finite(v, v.shape[0]) and finite(a, a.shape[0]) and finite(tau, tau.shape[0]):
-            return at.OK
-        return at.NOT_FINITE
+            return status + 8 * s
+        arrays = address_of(q[s]), address_of(v[s]), address_of(a[s]), address_of(tau[s])
+        loads = address_of(wrenches[s])
+        call_balance(words[SLOPES], (head, address_of(work), *arrays, loads, address_of(out[s])))
+    return at.OK
 
-    return inner(apart(checked, module))
+
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M}, {_M})")
+def inverse_derivatives_one(head, q, v, a, dq, dv, M):
+    """Derivatives of tau = M a + h by q and v, and M, (nv, nv) each, of one state."""
+    words = ints_at(head, HEAD_WORDS)
+    nv = words[NV]
+    if q.shape[0] != words[NQ] or v.shape[0] != nv or a.shape[0] != nv:
+        return at.BAD_SHAPE
+    status = status_of(words, q, v, a, v[0:0])
+    if status != at.OK:
+        return status
+    spare = floats_at(words[SPARE], 2 * nv * nv).reshape(nv, 2 * nv)
+    none = address_of(v)
+    arrays = address_of(q), address_of(v), address_of(a), none, none, address_of(spare)
+    call_balance(words[SLOPES], (head, words[WORK], *arrays))
+    for i in range(nv):
+        for j in range(nv):
+            dq[i, j], dv[i, j] = spare[i, j], spare[i, nv + j]
+    call_observe(words[MASS], (head, words[WORK], address_of(q), none, address_of(M)))
+    return at.OK
 
 
-def _slopes_of(module: str, displace: Callable, balance: Callable) -> Callable:
-    """A kernel that writes the slopes (nv, 2 nv) of the balance at one state."""
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M})")
+def linearize_one(head, q, v, tau, A, B):
+    """`linearize` of one state without wrenches."""
+    words = ints_at(head, HEAD_WORDS)
+    nv = words[NV]
+    if q.shape[0] != words[NQ] or v.shape[0] != nv or tau.shape[0] != words[EFFORTS] or words[COUNT] != 0:
+        return at.BAD_SHAPE
+    a = floats_at(words[SPARE] + 16 * nv * nv, nv)
+    for i in range(nv):
+        a[i] = 0.0
+    status = status_of(words, q, v, a, tau)
+    if status != at.OK:
+        return status
+    return linearize(head, words[SPARE], words[WORK], q, v, tau, a, address_of(v), A, B)
 
-    def slopes(address, work, q, v, a, tau, bodies, points, wrenches, out):
-        nq, nv = q.shape[0], v.shape[0]
-        n = 2 * nq + 3 * nv
-        floats = work[0 : _WIDTH * n]
-        block, memory = tangents_of(floats), tangents_of(work[_WIDTH * n :])
-        still, turn = block[0:nq], block[nq : nq + nv]
-        x, xd, result = block[nq + nv : n - 2 * nv], block[n - 2 * nv : n - nv], block[n - nv : n]
-        for i in range(nq):
-            still[i] = q[i]
-        for first in range(0, 2 * nv, DIRECTIONS):
-            count = min(DIRECTIONS, 2 * nv - first)
+
+@entry(f"int64(int64, {_V}, {_V}, {_M}, {_M}, {_M}, {_M}, {_T}, {_T}, {_T})", nogil=True)
+def linearize_many(head, spare, work, q, v, tau, a, wrenches, A, B):
+    """d(q, v)/dt around rows of motions; NaN where M is singular."""
+    words = ints_at(head, HEAD_WORDS)
+    nv = words[NV]
+    for s in range(q.shape[0]):
+        status = status_of(words, q[s], v[s], a[s], tau[s])
+        if status == at.OK:
+            loads = address_of(wrenches[s])
+            memory = address_of(spare), address_of(work)
+            status = linearize(head, *memory, q[s], v[s], tau[s], a[s], loads, A[s], B[s])
+        if status == at.SINGULAR:
             for i in range(nv):
-                turn[i] = 0.0
-                xd[i] = v[i]
-            for d in range(count):
-                i = first + d
-                place = nq + i if i < nv else n - 3 * nv + i
-                floats[_WIDTH * place + 1 + d] = 1.0
-            displace(address, still, turn, x)
-            balance(address, memory, x, xd, a, tau, bodies, points, wrenches, result)
-            for j in range(nv):
-                row = floats[_WIDTH * (n - nv + j) + 1 :]
-                for d in range(count):
-                    out[j, first + d] = row[d]
-
-    return inner(apart(slopes, module))
-
-
-def _linearization_of(
-    module: str, prepare: Callable, slopes: Callable, balance: Callable, mass: Callable
-) -> Callable:
-    """`linearize` as a kernel."""
-
-    def linearize(address, work, q, v, tau, given, twists, a, bodies, points, wrenches, A, B):
-        """A (2 nv, 2 nv) and B (2 nv, nv) of d(dq, dv)/dt = A (dq, dv) + B df for forces f along v.
-
-        given (nv,) marks coordinates whose acceleration is that of a; the others are written there. twists
-        (k,): where the turns of free bodies begin in v. SINGULAR where M is.
-        """
-        nv = v.shape[0]
-        M, rest, memory = (
-            work[0 : nv * nv].reshape(nv, nv),
-            work[nv * nv : nv * (nv + 1)],
-            work[nv * (nv + 1) :],
-        )
-        prepare(address, memory)
-        mass(address, memory, q, M)
-        for i in range(nv):
-            if not given[i]:
-                a[i] = 0.0
-        balance(address, memory, q, v, a, tau, bodies, points, wrenches, rest)
-        A[:] = 0.0
-        B[:] = 0.0
-        for i in range(nv):
-            A[i, nv + i] = 1.0
-            if given[i]:
+                a[s, i] = float("nan")
                 for j in range(nv):
-                    M[i, j], M[j, i] = 0.0, 0.0
-                M[i, i], rest[i] = 1.0, 0.0
-            else:
-                B[nv + i, i] = -1.0
-        if not cholesky(M, nv):
-            return at.SINGULAR
-        # -M^-1, column by column as rows: it is symmetric
-        solve_rows(M, nv, B[nv:])
-        for i in range(nv):
-            if not given[i]:
-                for j in range(nv):
-                    a[i] += B[nv + i, j] * rest[j]
-        prepare(address, tangents_of(work[_WIDTH * (2 * q.shape[0] + 3 * nv) :]))
-        lower = A[nv:]
-        slopes(address, work, q, v, a, tau, bodies, points, wrenches, lower)
-        multiply_rows(B[nv:], lower, work)
-        for i in range(nv):
+                    B[s, nv + i, j] = float("nan")
+                for j in range(2 * nv):
+                    A[s, nv + i, j] = float("nan")
+            status = at.OK
+        if status != at.OK:
+            return status + 8 * s
+    return at.OK
+
+
+@kernel
+def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
+    """A (2 nv, 2 nv) and B (2 nv, nv) of d(dq, dv)/dt = A (dq, dv) + B df for forces f along v.
+
+    Accelerations a (nv,) that are given stay; the others are written there. spare: 2 nv^2 numbers. SINGULAR
+    where M is.
+    """
+    words = ints_at(head, HEAD_WORDS)
+    nv = words[NV]
+    given, twists = ints_at(words[GIVEN], nv), ints_at(words[TWISTS], words[TURNS])
+    M = floats_at(spare, nv * nv).reshape(nv, nv)
+    rest = floats_at(spare + 8 * nv * nv, nv)
+    call_observe(words[MASS], (head, work, address_of(q), address_of(v), address_of(M)))
+    for i in range(nv):
+        if given[i] == 0:
+            a[i] = 0.0
+    motion = address_of(q), address_of(v), address_of(a), address_of(tau), wrenches
+    call_balance(words[BALANCE], (head, work, *motion, address_of(rest)))
+    A[:] = 0.0
+    B[:] = 0.0
+    for i in range(nv):
+        A[i, nv + i] = 1.0
+        if given[i] != 0:
             for j in range(nv):
-                B[nv + i, j] = -B[nv + i, j]
-        for k in range(twists.shape[0]):
-            i = twists[k]
-            A[i, i + 1], A[i, i + 2] = -v[i + 2], v[i + 1]
-            A[i + 1, i], A[i + 1, i + 2] = v[i + 2], -v[i]
-            A[i + 2, i], A[i + 2, i + 1] = -v[i + 1], v[i]
-        return at.OK
+                M[i, j], M[j, i] = 0.0, 0.0
+            M[i, i], rest[i] = 1.0, 0.0
+        else:
+            B[nv + i, i] = -1.0
+    if not cholesky(M, nv):
+        return at.SINGULAR
+    # -M^-1, column by column as rows: it is symmetric
+    solve_rows(M, nv, B[nv:])
+    for i in range(nv):
+        if given[i] == 0:
+            for j in range(nv):
+                a[i] += B[nv + i, j] * rest[j]
+    lower = A[nv:]
+    call_balance(words[SLOPES], (head, work, *motion, address_of(lower)))
+    multiply_rows(B[nv:], lower, floats_at(spare, 2 * nv * nv))
+    for i in range(nv):
+        for j in range(nv):
+            B[nv + i, j] = -B[nv + i, j]
+    for k in range(twists.shape[0]):
+        i = twists[k]
+        A[i, i + 1], A[i, i + 2] = -v[i + 2], v[i + 1]
+        A[i + 1, i], A[i + 1, i + 2] = v[i + 2], -v[i]
+        A[i + 2, i], A[i + 2, i + 1] = -v[i + 1], v[i]
+    return at.OK
 
-    return inner(apart(linearize, module))
 
-
-@inner
+@kernel
 def solve_rows(L, n, X):
     """X (n, k) <- (L L^T)^-1 X, rows at a time."""
     for i in range(n):
@@ -211,25 +207,25 @@ def solve_rows(L, n, X):
         scale_row(X[i], 1.0 / L[i, i])
 
 
-@inner
+@kernel
 def add_row(x, factor, y):
     """x += factor y."""
     for j in range(x.shape[0]):
         x[j] += factor * y[j]
 
 
-@inner
+@kernel
 def scale_row(x, factor):
     """x *= factor."""
     for j in range(x.shape[0]):
         x[j] *= factor
 
 
-@inner
+@kernel
 def multiply_rows(C, X, spare):
     """X (n, k) <- C X, with n k spare numbers."""
     n, k = X.shape
-    copy = spare[0 : n * k].reshape(n, k)
+    copy = spare.reshape(n, k)
     copy[:] = X
     X[:] = 0.0
     for i in range(n):

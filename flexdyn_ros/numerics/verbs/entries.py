@@ -1,6 +1,7 @@
 """The entries of a family, made from its kernels: one sample with the robot's own memory, or many.
 
-What is looked at is in observers.py.
+What is looked at, derivatives, and motions some of whose accelerations are given, are entries of their own
+over the family's C functions (observers.py, derivatives.py, partial.py).
 
 The `_one` entries use the robot's own work memory and keep the GIL, so that no two threads meet there; the
 others get work memory of their own and release it. They return status + 8 i with the index i of the first
@@ -12,17 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import SimpleNamespace
 
-import numpy as np
-
-from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import Entry, apart, inner
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
 
-from .derivatives import derivatives_entries
+from .functions_of import family_functions
 from .kernels_of import FamilyKernels
-from .observers import observers
 from .samples import finite, gather, scatter
 
 __all__ = ["verb_entries", "work_numbers"]
@@ -38,42 +35,17 @@ _FAST = {"contract", "nsz", "arcp"}
 def work_numbers(numbers: int, nq: int, nv: int, per_number: int) -> int:
     """float64 numbers of the work memory of an entry: the kernels' `numbers` and one sample, of a number type
     with so many float64 each."""
-    return per_number * (numbers + 2 * nq + 3 * nv)
+    return per_number * (numbers + 2 * nq + 7 * nv)
 
 
 def verb_entries(module: str, kernels: FamilyKernels) -> SimpleNamespace:
     """Entries by their names, as if `module` had defined them, and `kernels`."""
-    made = SimpleNamespace(kernels=kernels)
-    for define in (_single, _batches, _loaded, _masses, _partial):
+    made = SimpleNamespace(kernels=kernels, **family_functions(module, kernels))
+    for define in (_single, _batches, _loaded):
         for signature, function, options in define(module, kernels):
             name = function.__name__
             setattr(made, name, Entry(function, signature, module=module, **options))
-    vars(made).update(observers(module, kernels))
-    balance = _balance(module, kernels)
-    vars(made).update(
-        derivatives_entries(
-            module, kernels.prepare, kernels.status_of_q, kernels.displace, balance, kernels.mass
-        )
-    )
     return made
-
-
-def _balance(module: str, of: FamilyKernels) -> Callable:
-    """M a + h - tau - sum J^T w as a kernel; tau may be left out (0,)."""
-    inverse, load = of.inverse, of.load
-
-    def balance(address, work, q, v, a, tau, bodies, points, wrenches, out):
-        inverse(address, work, q, v, a, out)
-        for i in range(tau.shape[0]):
-            out[i] -= tau[i]
-        if bodies.shape[0] > 0:
-            for i in range(out.shape[0]):
-                out[i] = -out[i]
-            load(address, work, q, bodies, points, wrenches, out)
-            for i in range(out.shape[0]):
-                out[i] = -out[i]
-
-    return inner(apart(balance, module))
 
 
 _Defined = list[tuple[str, Callable, dict]]
@@ -206,20 +178,8 @@ def _one_by_one(module: str, of: FamilyKernels) -> tuple[Callable, Callable]:
 
 
 def _loaded(module: str, of: FamilyKernels) -> _Defined:
-    prepare, inverse, forward, load = of.prepare, of.inverse, of.forward, of.load
+    prepare, forward, load = of.prepare, of.forward, of.load
     first_wrong = _first_wrong(module, of.status_of_q)
-
-    def inverse_dynamics_loaded(address, work, q, v, a, bodies, points, wrenches, tau):
-        nv = v.shape[1]
-        force, memory = work[0:nv], work[nv:]
-        prepare(address, memory)
-        for s in range(q.shape[0]):
-            force[:] = 0.0
-            load(address, memory, q[s], bodies, points, wrenches[s], force)
-            inverse(address, memory, q[s], v[s], a[s], tau[s])
-            for i in range(nv):
-                tau[s, i] -= force[i]
-        return first_wrong(address, q, v, a, tau)
 
     def forward_dynamics_loaded(address, work, q, v, tau, bodies, points, wrenches, a):
         nv = v.shape[1]
@@ -235,72 +195,4 @@ def _loaded(module: str, of: FamilyKernels) -> _Defined:
         return first_wrong(address, q, v, tau, a)
 
     signature = f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_WRENCHES}, {_M})"
-    return [(signature, inverse_dynamics_loaded, _FREE), (signature, forward_dynamics_loaded, _FREE)]
-
-
-def _masses(module: str, of: FamilyKernels) -> _Defined:
-    prepare, status_of_q, mass = of.prepare, of.status_of_q, of.mass
-
-    def mass_matrix_many(address, work, q, M):
-        prepare(address, work)
-        for s in range(q.shape[0]):
-            status = status_of_q(address, q[s])
-            if status != at.OK:
-                return status + 8 * s
-            mass(address, work, q[s], M[s])
-        return at.OK
-
-    return [(f"int64(int64, {_V}, {_M}, {_T})", mass_matrix_many, _FREE)]
-
-
-def _partial(module: str, of: FamilyKernels) -> _Defined:
-    prepare, inverse, mass, load = of.prepare, of.inverse, of.mass, of.load
-    first_wrong = _first_wrong(module, of.status_of_q)
-
-    def solve(address, work, M, q, v, tau, given, a, bodies, points, wrenches):
-        nv = v.shape[0]
-        force, rest, memory = work[0:nv], work[nv : 2 * nv], work[2 * nv :]
-        if not finite(q, q.shape[0]):
-            return
-        for i in range(nv):
-            force[i] = 0.0
-            if not given[i]:
-                a[i] = 0.0
-        load(address, memory, q, bodies, points, wrenches, force)
-        mass(address, memory, q, M)
-        inverse(address, memory, q, v, a, rest)
-        # the free rows and columns of M move to the front
-        n = 0
-        for i in range(nv):
-            if not given[i]:
-                rest[n] = tau[i] + force[i] - rest[i]
-                m = 0
-                for j in range(i + 1):
-                    if not given[j]:
-                        M[n, m] = M[i, j]
-                        m += 1
-                n += 1
-        if not cholesky(M, n):
-            a[:] = np.nan
-            return
-        cholesky_solve(M, n, rest)
-        n = 0
-        for i in range(nv):
-            if not given[i]:
-                a[i] = rest[n]
-                n += 1
-        inverse(address, memory, q, v, a, rest)
-        for i in range(nv):
-            if given[i]:
-                tau[i] = rest[i] - force[i]
-
-    solve = inner(apart(solve, module))
-
-    def partial_dynamics_many(address, work, M, q, v, tau, given, a, bodies, points, wrenches):
-        prepare(address, work[2 * v.shape[1] :])
-        for s in range(q.shape[0]):
-            solve(address, work, M, q[s], v[s], tau[s], given, a[s], bodies, points, wrenches[s])
-        return first_wrong(address, q, v, tau, a)
-
-    signature = f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, boolean[::1], {_M}, {_WRENCHES})"
-    return [(signature, partial_dynamics_many, _FREE)]
+    return [(signature, forward_dynamics_loaded, _FREE)]

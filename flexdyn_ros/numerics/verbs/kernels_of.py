@@ -67,6 +67,7 @@ class ObservedKernels(NamedTuple):
     sizes: Callable
     prepare: Callable
     status_of_q: Callable
+    mass: Callable
     terms: Callable
     energies: Callable
     momenta: Callable | None

@@ -1,138 +1,45 @@
-"""What is looked at - parts of h, energies, momenta, frames, Jacobians: C functions of the family.
+"""Entries that look at a state, compiled once for all families: parts of h, energies, momenta, M, frames,
+Jacobians, by the C functions of a family (head.py).
 
-The entries below are compiled once for all families and call such a function through its address, which they
-find with all else that it takes at one robot in HEAD words. `_one` entries keep the GIL, so that no two
-threads meet in the work memory that the words name; `observe_many` gets work memory of its own. They return
-status + 8 i as those of entries.py do.
+`_one` entries keep the GIL, so that no two threads meet in the work memory of the head; `observe_many` gets
+work memory of its own. They return status + 8 i as those of entries.py do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from flexdyn_ros.numerics.compiling import status as at
+from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.stepping.table import Callback, address_of, caller
 
-from .kernels_of import FamilyKernels, ObservedKernels
+from .head import (
+    COUNT,
+    HEAD_WORDS,
+    NQ,
+    NV,
+    OBSERVE,
+    RESULTS,
+    ROBOT,
+    SPARE,
+    STATUS,
+    WORK,
+    call_observe,
+    call_status,
+)
 from .samples import finite
 
-__all__ = ["HEAD_WORDS", "observers"]
-
 _V, _M, _T = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
-
-#: words: address of the robot, its sizes, work memory and how much of it, memory of the entries, the
-#: functions, numbers of a result; of frames how many, bodies (k,), rows of numbers (k, width)
-HEAD_WORDS = 13
-(
-    ROBOT, NQ, NV, WORK, SIZE, SPARE, STATUS, FUNCTION, RESULTS, COUNT, BODIES, POINTS, WIDTH,
-) = range(HEAD_WORDS)  # fmt: skip
-
-#: (robot, q): OK, NOT_FINITE or BAD_QUATERNION
-STATUS_SIGNATURE = "int64(int64, int64)"
-#: (head, work, q, v, out): write the result of one state; frames do without v
-OBSERVE_SIGNATURE = "int64(int64, int64, int64, int64, int64)"
-
-_call_status = caller(STATUS_SIGNATURE)
-_call_observe = caller(OBSERVE_SIGNATURE)
-
-
-def observers(module: str, of: FamilyKernels | ObservedKernels) -> dict[str, Callback]:
-    """The C functions of a family by their names, as if `module` had defined them."""
-    found = [_status(of.sizes, of.status_of_q)]
-    found += [_of_state(of, *named) for named in (("bias_terms", of.terms), ("energy", of.energies))]
-    if of.momenta is not None:
-        found.append(_of_state(of, "momenta", of.momenta))
-    if of.frames is not None:
-        found.append(_frames(of.frames))
-    if of.jacobian is not None:
-        found.append(_jacobian(of.jacobian))
-    found.append(_moved(of.displace))
-    for function, _ in found:
-        function.__module__, function.__qualname__ = module, function.__name__
-    return {function.__name__: Callback(function, signature) for function, signature in found}
-
-
-_Made = tuple[Callable, str]
-
-
-def _status(sizes: Callable, status_of_q: Callable) -> _Made:
-    def status(robot, q):
-        return status_of_q(robot, floats_at(q, sizes(robot)[0]))
-
-    return status, STATUS_SIGNATURE
-
-
-def _of_state(of: FamilyKernels | ObservedKernels, name: str, write: Callable) -> _Made:
-    """bias_terms (5, nv), energy (3,) or momenta (10,)."""
-    prepare, parts = of.prepare, name == "bias_terms"
-
-    def observe(head, work, q, v, out):
-        words = ints_at(head, HEAD_WORDS)
-        robot, nq, nv, memory = words[ROBOT], words[NQ], words[NV], floats_at(work, words[SIZE])
-        prepare(robot, memory)
-        result = floats_at(out, words[RESULTS])
-        write(robot, memory, floats_at(q, nq), floats_at(v, nv), result.reshape(5, nv) if parts else result)
-        return 0
-
-    observe.__name__ = name
-    return observe, OBSERVE_SIGNATURE
-
-
-def _frames(write: Callable) -> _Made:
-    def frames(head, work, q, v, out):
-        words = ints_at(head, HEAD_WORDS)
-        k, width = words[COUNT], words[WIDTH]
-        write(
-            words[ROBOT],
-            floats_at(work, words[SIZE]),
-            floats_at(q, words[NQ]),
-            ints_at(words[BODIES], k),
-            floats_at(words[POINTS], k * width).reshape(k, width),
-            floats_at(out, 16 * k).reshape(k, 4, 4),
-        )
-        return 0
-
-    return frames, OBSERVE_SIGNATURE
-
-
-def _jacobian(write: Callable) -> _Made:
-    def jacobian(head, work, q, v, out):
-        words = ints_at(head, HEAD_WORDS)
-        k, width, nv = words[COUNT], words[WIDTH], words[NV]
-        bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], k * width)
-        result = floats_at(out, 6 * nv * k)
-        memory, place = floats_at(work, words[SIZE]), floats_at(q, words[NQ])
-        for f in range(k):
-            point, J = points[width * f : width * (f + 1)], result[6 * nv * f : 6 * nv * (f + 1)]
-            write(words[ROBOT], memory, place, bodies[f], point, J.reshape(6, nv))
-        return 0
-
-    return jacobian, OBSERVE_SIGNATURE
-
-
-def _moved(displace: Callable) -> _Made:
-    def moved(head, work, q, v, out):
-        words = ints_at(head, HEAD_WORDS)
-        displace(words[ROBOT], floats_at(q, words[NQ]), floats_at(v, words[NV]), floats_at(out, words[NQ]))
-        return 0
-
-    return moved, OBSERVE_SIGNATURE
-
-
-# ---- entries ----
 
 
 @kernel(forceinline=True)
 def observe(head, work, q, v, out):
     """One state, if it is finite and its quaternions are of unit length."""
     words = ints_at(head, HEAD_WORDS)
-    status = _call_status(words[STATUS], (words[ROBOT], address_of(q)))
+    status = call_status(words[STATUS], (words[ROBOT], address_of(q)))
     if status == at.OK and not finite(v, v.shape[0]):
         status = at.NOT_FINITE
     if status == at.OK:
-        _call_observe(words[FUNCTION], (head, work, address_of(q), address_of(v), address_of(out)))
+        call_observe(words[OBSERVE], (head, work, address_of(q), address_of(v), address_of(out)))
     return status
 
 
@@ -229,7 +136,7 @@ def identity_one(head, q, out):
     for i in range(n):
         for j in range(n):
             out[i, j] = 1.0 if i == j else 0.0
-    return _call_status(words[STATUS], (words[ROBOT], address_of(q)))
+    return call_status(words[STATUS], (words[ROBOT], address_of(q)))
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M})", nogil=True)

@@ -28,7 +28,8 @@ def inverse_derivatives_of(
         motion["tau"] = (robot.inverse_dynamics(q, v, a, wrenches), functions.nu)
     rows = rows_with_wrenches(wrenches, **motion)
     dq, dv = functions.slopes_rows(rows, wrenches)
-    da = robot.mass_matrix(rows.take("q"))
+    da = np.empty((rows.count, nv, nv))
+    functions.mass_matrix_rows(rows, da)
     if not direct:
         B = robot.actuation_matrix(rows.take("q"))
         dq, dv, da = (np.linalg.solve(B, x) for x in (dq, dv, da))
@@ -40,7 +41,7 @@ def forward_derivatives_of(
     functions: FamilyFunctions, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None
 ) -> ForwardDerivatives:
     """`Robot.forward_dynamics_derivatives`."""
-    nv, (A, B) = functions.nv, linearization_of(functions, q, v, tau, wrenches)
+    nv, (A, B) = functions.nv, functions.robot.linearize(q, v, tau, wrenches)
     lower = A[..., nv:, :]
     return ForwardDerivatives(lower[..., :nv].copy(), lower[..., nv:].copy(), B[..., nv:, :].copy())
 
@@ -49,8 +50,6 @@ def linearization_of(
     functions: FamilyFunctions, q: Any, v: Any, tau: Any, wrenches: Mapping[str, Any] | None
 ) -> Linearization:
     """`Robot.linearize`."""
-    if not wrenches and (found := functions.linearize_state(q, v, tau)) is not None:
-        return found
     nv, nu = functions.nv, functions.nu
     tau = np.zeros(nu) if tau is None else tau
     rows = rows_with_wrenches(wrenches, q=(q, functions.nq), v=(v, nv), tau=(tau, nu))

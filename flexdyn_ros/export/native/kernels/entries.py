@@ -8,9 +8,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from flexdyn_ros.numerics.compiling import status as at
+from flexdyn_ros.numerics.compiling.callbacks import address_of, caller
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import ints_at
-from flexdyn_ros.numerics.stepping.table import address_of, caller
 from flexdyn_ros.numerics.verbs.samples import finite
 
 _V = "float64[::1]"

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import inner
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.stepping import table
-from flexdyn_ros.numerics.stepping.table import callback
 
 from .kinematics import add_load, arm_energies, place_sections
 from .recursions import forward_recursion, load_states, spread_nan

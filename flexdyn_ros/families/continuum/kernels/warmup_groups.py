@@ -2,7 +2,6 @@
 
 #: what few people call and what takes long
 RARE = (
-    "entries.balance_slopes",
-    "*.linearize_*",
+    "entries.slopes",
     "entries.momenta",
 )

@@ -14,15 +14,15 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import turn_quaternion
 from flexdyn_ros.numerics.compiling import status as at
+from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
-from flexdyn_ros.numerics.stepping.table import callback
-from flexdyn_ros.numerics.verbs.derivatives import derivatives_entries
+from flexdyn_ros.numerics.verbs.functions_of import dynamics, observers
+from flexdyn_ros.numerics.verbs.head import HEAD_WORDS, OBSERVE_SIGNATURE, ROBOT, SIZE
 from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels, ObservedKernels
-from flexdyn_ros.numerics.verbs.observers import HEAD_WORDS, OBSERVE_SIGNATURE, ROBOT, SIZE, observers
 from flexdyn_ros.numerics.verbs.samples import gather, scatter
 
 from .dynamics import drive_forces, inertia_matrix, leg_rows, pose_acceleration, required_wrench
@@ -173,18 +173,6 @@ def forward_dynamics_many(address, work, q, v, tau, load, a):
         pose_acceleration(model, data, block[0:7], block[7:13], block[13:19], block[19:25], block[25:31])
         scatter(floats[25 * LANES :], a, first, 6)
     return first_wrong(q, a)
-
-
-@entry(f"int64(int64, {_V}, {_M}, {_T})", nogil=True)
-def mass_matrix_many(address, work, q, M):
-    """M(q) for rows of q."""
-    model = open_platform(address)
-    for s in range(q.shape[0]):
-        status = status_of_pose(q[s])
-        if status != at.OK:
-            return status + 8 * s
-        inertia_matrix(model, q[s], M[s].reshape(36))
-    return at.OK
 
 
 # ---- legs and frames ----
@@ -374,7 +362,7 @@ def actuation(head, work, q, v, out):
 
 
 _looked_at = ObservedKernels(
-    sizes, ready, state_of_pose, terms, energies_of, momenta_of, frames, jacobian, displace
+    sizes, ready, state_of_pose, mass, terms, energies_of, momenta_of, frames, jacobian, displace
 )
 
 verbs = SimpleNamespace(
@@ -385,5 +373,5 @@ verbs = SimpleNamespace(
     inverse_dynamics_one=inverse_dynamics_one,
     forward_dynamics_one=forward_dynamics_one,
     mass_matrix_one=mass_matrix_one,
-    **derivatives_entries(__name__, ready, state_of_pose, displace, balance, mass),
+    **dynamics(__name__, ready, displace, balance),
 )

@@ -21,10 +21,10 @@ from flexdyn_ros.families.actuators.kernels.memory import (
     VALVE,
 )
 from flexdyn_ros.numerics.algebra.rotations import matrix_of_quaternion
+from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.stepping import table
-from flexdyn_ros.numerics.stepping.table import callback
 
 from .dynamics import inertia_matrix, leg_rows, required_wrench, solve_definite
 from .kinematics import energies as write_energies

@@ -2,8 +2,7 @@
 
 #: what few people call and what takes long
 RARE = (
-    "entries.balance_slopes",
-    "*.linearize_*",
+    "entries.slopes",
     "entries.reactions_many",
     "entries.momenta",
 )

@@ -227,6 +227,9 @@ class ElasticTreeFunctions(DirectFunctions):
         J[...] = 0.0
         J[..., : self.tree.nv] = self.tree.robot.jacobian(self._inner(rows, "q").take("q"), frame)
 
+    def jacobian_rates_rows(self, rows: Rows, names: Sequence[str]) -> np.ndarray:
+        return self.tree.jacobian_rates_rows(self._inner(rows, "q", "v"), names)
+
     def integrate_rows(self, rows: Rows, dt: float) -> np.ndarray:
         data = self._checked(rows, "q", "v")
         moved = self.tree.integrate_rows(self._inner(rows, "q", "v"), dt)

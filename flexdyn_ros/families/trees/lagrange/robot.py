@@ -131,6 +131,7 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         J[...] = seeing._frames.jacobian(rows.take("q"), seeing.frame(frame))
 
     jacobians_rows = DirectFunctions.jacobians_rows
+    jacobian_rates_rows = DirectFunctions.jacobian_rates_rows
 
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         data = {name: rows.take(name) for name in ("q", "v", "a")}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, joint_losses
 from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV, open_tree
+from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.stepping.table import (
@@ -21,8 +22,6 @@ from flexdyn_ros.numerics.stepping.table import (
     PREPARE_SIGNATURE,
     SUPPLY,
     SUPPLY_SIGNATURE,
-    address_of,
-    callback,
 )
 
 from . import views as at

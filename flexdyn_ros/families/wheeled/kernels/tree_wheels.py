@@ -15,13 +15,13 @@ import numpy as np
 from flexdyn_ros.families.trees.flexible.kernels.kinematics import carry_wrench, move_flexible, place_flexible
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE, carve_flexible
 from flexdyn_ros.families.trees.rigid.kernels import views
-from flexdyn_ros.families.trees.rigid.kernels.entries import displace, state_of_q
+from flexdyn_ros.families.trees.rigid.kernels.entries import displace
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
 from flexdyn_ros.numerics.numbers.functions import less, select
-from flexdyn_ros.numerics.verbs.derivatives import derivatives_entries
+from flexdyn_ros.numerics.verbs.functions_of import dynamics
 
 from .ground_contact import stored_length, taken_power
 from .road import road_under
@@ -283,4 +283,4 @@ def ready(address, work):
         work[i] = 0.0
 
 
-slopes = SimpleNamespace(**derivatives_entries(__name__, ready, state_of_q, displace, push_back, None))
+pushing = SimpleNamespace(**dynamics(__name__, ready, displace, push_back))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.flexible.kernels.views import WORK_SIZE
 from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
+from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.numbers.functions import absolute, less, select
@@ -25,13 +26,11 @@ from flexdyn_ros.numerics.stepping.table import (
     PREPARE_SIGNATURE,
     SUPPLY,
     SUPPLY_SIGNATURE,
-    address_of,
     call_accelerate,
     call_energies,
     call_load,
     call_losses,
     call_prepare,
-    callback,
     table_at,
 )
 

@@ -3,8 +3,6 @@
 #: what few people call and what takes long
 RARE = (
     "tree_wheels*",
-    "entries.balance_slopes",
-    "*.linearize_*",
+    "entries.slopes",
     "entries.joint_forces_many",
-    "*.partial_dynamics_many",
 )

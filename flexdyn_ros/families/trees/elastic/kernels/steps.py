@@ -15,6 +15,7 @@ numbers, then the tree's.
 
 from __future__ import annotations
 
+from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.stepping import table as at
@@ -24,7 +25,6 @@ from flexdyn_ros.numerics.stepping.table import (
     call_load,
     call_losses,
     call_prepare,
-    callback,
     table_at,
 )
 

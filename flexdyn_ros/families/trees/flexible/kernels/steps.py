@@ -12,10 +12,10 @@ from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joi
 from flexdyn_ros.families.trees.rigid.kernels.views import open_tree
 from flexdyn_ros.families.trees.rigid.kernels.views import prepare as prepare_data
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
+from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.stepping import table as at
-from flexdyn_ros.numerics.stepping.table import callback
 
 from . import views
 from .aba import flexible_articulated_body

@@ -7,12 +7,12 @@ DEMO = (
     "entries.inverse_dynamics_one",
     "entries.forward_dynamics_one",
     "entries.mass_matrix_one",
-    "entries.mass_matrix_many",
+    "entries.mass",
     "entries.status",
     "entries.bias_terms",
     "entries.energy",
-    "entries.balance_slopes",
-    "entries.linearize_one",
+    "entries.slopes",
+    "entries.balance",
 )
 
 #: what everybody waits for beside it: with it at most five minutes of processor time
@@ -23,9 +23,7 @@ START = (
 
 #: what few people call and what takes long
 RARE = (
-    "*.linearize_many",
     "*.accelerate_densely",
-    "*.partial_dynamics_many",
     "entries.momenta",
 )
 

@@ -15,10 +15,10 @@ from flexdyn_ros.families.trees.flexible.kernels.views import open_flexible, ope
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, joint_losses
 from flexdyn_ros.families.trees.rigid.kernels.views import ARMATURE, DOF_NUMBERS, open_tree
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
+from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.stepping import table as at
-from flexdyn_ros.numerics.stepping.table import callback
 
 from .equations import lagrange_equations
 

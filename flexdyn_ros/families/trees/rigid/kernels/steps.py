@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
+from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.stepping import table as at
-from flexdyn_ros.numerics.stepping.table import callback
 
 from .aba import articulated_body
 from .crba import crba

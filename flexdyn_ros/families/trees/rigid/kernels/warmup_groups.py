@@ -7,12 +7,12 @@ DEMO = (
     "entries.inverse_dynamics_one",
     "entries.forward_dynamics_one",
     "entries.mass_matrix_one",
-    "entries.mass_matrix_many",
+    "entries.mass",
     "entries.status",
     "entries.bias_terms",
     "entries.energy",
-    "entries.balance_slopes",
-    "entries.linearize_one",
+    "entries.slopes",
+    "entries.balance",
     "entries.difference_many",
     "entries.integrate_many",
 )
@@ -25,9 +25,7 @@ START = (
 
 #: what few people call and what takes long
 RARE = (
-    "*.linearize_many",
     "coriolis.*",
     "*.accelerate_densely",
-    "*.partial_dynamics_many",
     "entries.momenta",
 )

@@ -1,0 +1,258 @@
+"""The C functions of a family, made from its kernels; see head.py for what they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from flexdyn_ros.numerics.compiling.callbacks import Callback
+from flexdyn_ros.numerics.compiling.compiler import apart, inner
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.numbers.memory import tangents_of
+from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS
+
+from .head import (
+    BALANCE_SIGNATURE,
+    BODIES,
+    COUNT,
+    EFFORTS,
+    HEAD_WORDS,
+    NQ,
+    NV,
+    OBSERVE_SIGNATURE,
+    POINTS,
+    RESULTS,
+    ROBOT,
+    SIZE,
+    STATUS_SIGNATURE,
+    TANGENTS,
+    WIDTH,
+)
+from .kernels_of import FamilyKernels, ObservedKernels
+
+__all__ = ["family_functions", "observers"]
+
+_Made = tuple[Callable, str]
+_WIDTH = 1 + DIRECTIONS
+
+
+def family_functions(module: str, of: FamilyKernels) -> dict[str, Callback]:
+    """All C functions of a family by their names, as if `module` had defined them."""
+    return observers(module, of) | dynamics(
+        module, of.prepare, of.displace, balance_of(module, of.inverse, of.load)
+    )
+
+
+def observers(module: str, of: FamilyKernels | ObservedKernels) -> dict[str, Callback]:
+    """Those that look at a state."""
+    found = [_status(of.sizes, of.status_of_q), _mass(of.prepare, of.mass)]
+    found += [_of_state(of, *named) for named in (("bias_terms", of.terms), ("energy", of.energies))]
+    if of.momenta is not None:
+        found.append(_of_state(of, "momenta", of.momenta))
+    if of.frames is not None:
+        found.append(_frames(of.frames))
+    if of.jacobian is not None:
+        found += [_jacobian(of.jacobian), _jacobian_rate(of.displace, of.jacobian)]
+    return _named(module, [*found, _moved(of.displace)])
+
+
+def dynamics(module: str, prepare: Callable, displace: Callable, balance: Callable) -> dict[str, Callback]:
+    """`balance`, a kernel of (address, work, q, v, a, tau, bodies, points, wrenches, out) in any number type,
+    and its derivatives `slopes`."""
+    slopes = _named(module, [_slopes(prepare, displace, balance)], fastmath={"contract"})
+    return _named(module, [_balance(prepare, balance)]) | slopes
+
+
+def balance_of(module: str, inverse: Callable, load: Callable) -> Callable:
+    """M a + h - tau - sum J^T w as a kernel, tau (0,) where there is none."""
+
+    def balance(address, work, q, v, a, tau, bodies, points, wrenches, out):
+        inverse(address, work, q, v, a, out)
+        for i in range(tau.shape[0]):
+            out[i] -= tau[i]
+        if bodies.shape[0] > 0:
+            for i in range(out.shape[0]):
+                out[i] = -out[i]
+            load(address, work, q, bodies, points, wrenches, out)
+            for i in range(out.shape[0]):
+                out[i] = -out[i]
+
+    return inner(apart(balance, module))
+
+
+def _named(module: str, made: list[_Made], **options: set[str]) -> dict[str, Callback]:
+    for function, _ in made:
+        function.__module__, function.__qualname__ = module, function.__name__
+    return {function.__name__: Callback(function, signature, **options) for function, signature in made}
+
+
+# ---- functions that look at a state ----
+
+
+def _status(sizes: Callable, status_of_q: Callable) -> _Made:
+    def status(robot, q):
+        return status_of_q(robot, floats_at(q, sizes(robot)[0]))
+
+    return status, STATUS_SIGNATURE
+
+
+def _mass(prepare: Callable, write: Callable) -> _Made:
+    def mass(head, work, q, v, out):
+        words = ints_at(head, HEAD_WORDS)
+        robot, nv, memory = words[ROBOT], words[NV], floats_at(work, words[SIZE])
+        prepare(robot, memory)
+        write(robot, memory, floats_at(q, words[NQ]), floats_at(out, nv * nv).reshape(nv, nv))
+        return 0
+
+    return mass, OBSERVE_SIGNATURE
+
+
+def _of_state(of: FamilyKernels | ObservedKernels, name: str, write: Callable) -> _Made:
+    """bias_terms (5, nv), energy (3,) or momenta (10,)."""
+    prepare, parts = of.prepare, name == "bias_terms"
+
+    def observe(head, work, q, v, out):
+        words = ints_at(head, HEAD_WORDS)
+        robot, nq, nv, memory = words[ROBOT], words[NQ], words[NV], floats_at(work, words[SIZE])
+        prepare(robot, memory)
+        result = floats_at(out, words[RESULTS])
+        write(robot, memory, floats_at(q, nq), floats_at(v, nv), result.reshape(5, nv) if parts else result)
+        return 0
+
+    observe.__name__ = name
+    return observe, OBSERVE_SIGNATURE
+
+
+def _frames(write: Callable) -> _Made:
+    def frames(head, work, q, v, out):
+        words = ints_at(head, HEAD_WORDS)
+        k, width = words[COUNT], words[WIDTH]
+        write(
+            words[ROBOT],
+            floats_at(work, words[SIZE]),
+            floats_at(q, words[NQ]),
+            ints_at(words[BODIES], k),
+            floats_at(words[POINTS], k * width).reshape(k, width),
+            floats_at(out, 16 * k).reshape(k, 4, 4),
+        )
+        return 0
+
+    return frames, OBSERVE_SIGNATURE
+
+
+def _jacobian(write: Callable) -> _Made:
+    def jacobian(head, work, q, v, out):
+        words = ints_at(head, HEAD_WORDS)
+        k, width, nv = words[COUNT], words[WIDTH], words[NV]
+        bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], k * width)
+        result = floats_at(out, 6 * nv * k)
+        memory, place = floats_at(work, words[SIZE]), floats_at(q, words[NQ])
+        for f in range(k):
+            point, J = points[width * f : width * (f + 1)], result[6 * nv * f : 6 * nv * (f + 1)]
+            write(words[ROBOT], memory, place, bodies[f], point, J.reshape(6, nv))
+        return 0
+
+    return jacobian, OBSERVE_SIGNATURE
+
+
+def _jacobian_rate(displace: Callable, write: Callable) -> _Made:
+    """dJ/dt v (k, 6) of points of frames: their Jacobians on tangents, q moved along v."""
+
+    def jacobian_rate(head, work, q, v, out):
+        words = ints_at(head, HEAD_WORDS)
+        robot, nq, nv, k, width = words[ROBOT], words[NQ], words[NV], words[COUNT], words[WIDTH]
+        bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], k * width)
+        place, speed, result = floats_at(q, nq), floats_at(v, nv), floats_at(out, 6 * k)
+        n, numbers = 2 * nq + 7 * nv, floats_at(work, words[TANGENTS])
+        floats = numbers[0 : _WIDTH * n]
+        block, memory = tangents_of(floats), tangents_of(numbers[_WIDTH * n :])
+        first = n - 6 * nv
+        still, turn, x, J = block[0:nq], block[nq : nq + nv], block[nq + nv : first], block[first:n]
+        for i in range(nq):
+            still[i] = place[i]
+        for i in range(nv):
+            turn[i] = 0.0
+            floats[_WIDTH * (nq + i) + 1] = speed[i]
+        displace(robot, still, turn, x)
+        for f in range(k):
+            write(robot, memory, x, bodies[f], points[width * f : width * (f + 1)], J.reshape(6, nv))
+            for i in range(6):
+                s = 0.0
+                for j in range(nv):
+                    s += floats[_WIDTH * (first + nv * i + j) + 1] * speed[j]
+                result[6 * f + i] = s
+        return 0
+
+    return jacobian_rate, OBSERVE_SIGNATURE
+
+
+def _moved(displace: Callable) -> _Made:
+    def moved(head, work, q, v, out):
+        words = ints_at(head, HEAD_WORDS)
+        displace(words[ROBOT], floats_at(q, words[NQ]), floats_at(v, words[NV]), floats_at(out, words[NQ]))
+        return 0
+
+    return moved, OBSERVE_SIGNATURE
+
+
+# ---- balance of forces ----
+
+
+def _balance(prepare: Callable, write: Callable) -> _Made:
+    def balance(head, work, q, v, a, tau, wrenches, out):
+        words = ints_at(head, HEAD_WORDS)
+        robot, nv, k, width = words[ROBOT], words[NV], words[COUNT], words[WIDTH]
+        memory = floats_at(work, words[SIZE])
+        prepare(robot, memory)
+        write(
+            robot,
+            memory,
+            floats_at(q, words[NQ]),
+            floats_at(v, nv),
+            floats_at(a, nv),
+            floats_at(tau, words[EFFORTS]),
+            ints_at(words[BODIES], k),
+            floats_at(words[POINTS], k * width).reshape(k, width),
+            floats_at(wrenches, 6 * k).reshape(k, 6),
+            floats_at(out, nv),
+        )
+        return 0
+
+    return balance, BALANCE_SIGNATURE
+
+
+def _slopes(prepare: Callable, displace: Callable, balance: Callable) -> _Made:
+    """The balance on tangents, DIRECTIONS of them a pass (Griewank & Walther 2008, section 3.1)."""
+
+    def slopes(head, work, q, v, a, tau, wrenches, out):
+        words = ints_at(head, HEAD_WORDS)
+        address, nq, nv, k, width = words[ROBOT], words[NQ], words[NV], words[COUNT], words[WIDTH]
+        place, speed, rate = floats_at(q, nq), floats_at(v, nv), floats_at(a, nv)
+        efforts, loads = floats_at(tau, words[EFFORTS]), floats_at(wrenches, 6 * k).reshape(k, 6)
+        bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], k * width).reshape(k, width)
+        table = floats_at(out, 2 * nv * nv).reshape(nv, 2 * nv)
+        n, numbers = 2 * nq + 3 * nv, floats_at(work, words[TANGENTS])
+        floats = numbers[0 : _WIDTH * n]
+        block, memory = tangents_of(floats), tangents_of(numbers[_WIDTH * n :])
+        prepare(address, memory)
+        still, turn = block[0:nq], block[nq : nq + nv]
+        x, xd, result = block[nq + nv : n - 2 * nv], block[n - 2 * nv : n - nv], block[n - nv : n]
+        for i in range(nq):
+            still[i] = place[i]
+        for first in range(0, 2 * nv, DIRECTIONS):
+            count = min(DIRECTIONS, 2 * nv - first)
+            for i in range(nv):
+                turn[i] = 0.0
+                xd[i] = speed[i]
+            for d in range(count):
+                i = first + d
+                row = nq + i if i < nv else n - 3 * nv + i
+                floats[_WIDTH * row + 1 + d] = 1.0
+            displace(address, still, turn, x)
+            balance(address, memory, x, xd, rate, efforts, bodies, points, loads, result)
+            for j in range(nv):
+                found = floats[_WIDTH * (n - nv + j) + 1 :]
+                for d in range(count):
+                    table[j, first + d] = found[d]
+        return 0
+
+    return slopes, BALANCE_SIGNATURE

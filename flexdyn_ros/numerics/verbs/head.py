@@ -1,0 +1,31 @@
+"""What the entries that are compiled once for all families find at one robot: HEAD words behind an address.
+
+Among them are addresses of the family's C functions (functions_of.py); those of a head that does without a
+function are 0. Arrays cross as addresses (numerics/compiling/memory.py).
+"""
+
+from __future__ import annotations
+
+from flexdyn_ros.numerics.compiling.callbacks import caller
+
+#: words: address of the robot, its sizes, number of efforts that the balance takes; work memory of calls that
+#: keep the GIL, how much of it functions take, and on tangents, numbers that such calls write to; how many
+#: numbers a result has; of frames how many, bodies (k,), rows of numbers (k, width); marks (nv,) of
+#: coordinates whose acceleration is given; where the turns of free bodies begin in v, and how many; functions
+HEAD_WORDS = 21
+(
+    ROBOT, NQ, NV, EFFORTS, WORK, SIZE, TANGENTS, SPARE, RESULTS, COUNT, BODIES, POINTS, WIDTH, GIVEN,
+    TWISTS, TURNS, STATUS, OBSERVE, MASS, BALANCE, SLOPES,
+) = range(HEAD_WORDS)  # fmt: skip
+
+#: (robot, q): OK, NOT_FINITE or BAD_QUATERNION
+STATUS_SIGNATURE = "int64(int64, int64)"
+#: (head, work, q, v, out): write the result of one state; frames and M do without v
+OBSERVE_SIGNATURE = "int64(int64, int64, int64, int64, int64)"
+#: (head, work, q, v, a, tau, wrenches, out): M a + h - B tau - sum J^T w (nv,), tau (EFFORTS,) and wrenches
+#: (COUNT, 6); or its derivatives (nv, 2 nv) by q, in its tangent space, and by v
+BALANCE_SIGNATURE = "int64(int64, int64, int64, int64, int64, int64, int64, int64)"
+
+call_status = caller(STATUS_SIGNATURE)
+call_observe = caller(OBSERVE_SIGNATURE)
+call_balance = caller(BALANCE_SIGNATURE)
