@@ -1,11 +1,11 @@
-"""Speed of rigid dynamics beside Pinocchio's, in one run on the same robots: per call from Python, and in
-batches.
+"""Speed of every verb: of rigid robots beside Pinocchio and MuJoCo in one run, of one robot of each family.
 
     python benchmarks/bench_dynamics.py [--json] [--repeats 15] [--urdf FILE] [--quick]
 
-Robots: the Panda of example-robot-data (without mimic, damping and friction, for both) and a generated
-tree of 32 joints. The two sides take turns; each figure is the median over the turns, each ratio (theirs /
-ours: above 1, ours is faster) the median of the ratios of one turn. Batches of 4096 run on one thread; the
+Robots: the Panda of example-robot-data (without mimic, damping and friction, for all; and with its mimicking
+finger, for us) and a generated tree of 32 joints. The sides take turns; each figure is the median over the
+turns, each ratio (theirs / ours: above 1, ours is faster) the median of the ratios of one turn. Families:
+the verbs of shipped robots per call, and per state of a batch. Batches of 4096 run on one thread; the
 peers are a Python loop over Pinocchio's calls and its own batch functions with one thread, which a build
 without OpenMP does not have. Without Pinocchio our times stand alone.
 """
@@ -30,10 +30,13 @@ from flexdyn_ros.robot import set_batch_threads
 
 BATCH = 4096
 pin = program.peer("pinocchio", "pin")
+mujoco = program.peer("mujoco", "mujoco")
+#: a robot of each family
+FAMILIES = ("seven_joint_arm", "canadarm2", "mobile_arm", "soft_arm_3", "stewart_1t")
 
 
 def panda() -> str | None:
-    """Text of the Panda's URDF without what only one side would compute; None if it is not installed."""
+    """Text of the Panda's URDF; None if it is not installed."""
     for key in ("purelib", "platlib"):
         share = Path(sysconfig.get_path(key)) / "cmeel.prefix/share/example-robot-data/robots"
         if share.is_dir():
@@ -41,11 +44,11 @@ def panda() -> str | None:
     else:
         print("example-robot-data is not installed: no Panda; another robot: --urdf FILE", file=sys.stderr)
         return None
-    return plain((share / "panda_description/urdf/panda.urdf").read_text())
+    return (share / "panda_description/urdf/panda.urdf").read_text()
 
 
 def plain(text: str) -> str:
-    """URDF text without mimic and dynamics elements."""
+    """URDF text without what only one side would compute: mimic and dynamics elements."""
     root = etree.fromstring(text.encode())
     for element in [*root.iter("mimic"), *root.iter("dynamics")]:
         element.getparent().remove(element)
@@ -107,28 +110,152 @@ def both(text: str):
     return robot, model, np.array(order)
 
 
+def verbs_of(robot, q, v, a) -> dict[str, Callable]:
+    """Every verb at one state."""
+    tau, frame = np.zeros(robot.nu), robot.frame_names[-1]
+    return {
+        "inverse dynamics": lambda: robot.inverse_dynamics(q, v, a),
+        "forward dynamics": lambda: robot.forward_dynamics(q, v, tau),
+        "mass matrix": lambda: robot.mass_matrix(q),
+        "bias forces": lambda: robot.bias_forces(q, v),
+        "bias terms": lambda: robot.bias_terms(q, v),
+        "energy": lambda: robot.energy(q, v),
+        "momentum": lambda: robot.momentum(q, v),
+        "centre of mass": lambda: robot.center_of_mass(q),
+        "one frame": lambda: robot.frames(q, frame),
+        "all frames": lambda: robot.frames(q),
+        "jacobian": lambda: robot.jacobian(q, frame),
+        "frame velocity": lambda: robot.frame_velocity(q, v, frame),
+        "frame acceleration": lambda: robot.frame_acceleration(q, v, a, frame),
+        "integrate": lambda: robot.integrate(q, v, 0.1),
+        "difference": lambda: robot.difference(q, q),
+        "actuation matrix": lambda: robot.actuation_matrix(q),
+        "deflections": lambda: robot.deflections(q),
+        "linearize": lambda: robot.linearize(q, v, tau),
+        "inverse dynamics derivatives": lambda: robot.inverse_dynamics_derivatives(q, v, a),
+        "forward dynamics derivatives": lambda: robot.forward_dynamics_derivatives(q, v, tau),
+    }
+
+
+def pinocchio_verbs(model, q, v, a, frame: str) -> dict[str, Callable]:
+    """What Pinocchio has for the same purposes."""
+    data, at = model.createData(), model.getFrameId(frame)
+    tau, axes = np.zeros(model.nv), pin.LOCAL_WORLD_ALIGNED
+
+    def energy():
+        return pin.computeKineticEnergy(model, data, q, v), pin.computePotentialEnergy(model, data, q)
+
+    def one_frame():
+        pin.forwardKinematics(model, data, q)
+        return pin.updateFramePlacement(model, data, at).homogeneous
+
+    def all_frames():
+        pin.framesForwardKinematics(model, data, q)
+        return [pose.homogeneous for pose in data.oMf]
+
+    def velocity():
+        pin.forwardKinematics(model, data, q, v)
+        return pin.getFrameVelocity(model, data, at, axes).vector
+
+    def acceleration():
+        pin.forwardKinematics(model, data, q, v, a)
+        return pin.getFrameClassicalAcceleration(model, data, at, axes).vector
+
+    return {
+        "inverse dynamics": lambda: pin.rnea(model, data, q, v, a),
+        "forward dynamics": lambda: pin.aba(model, data, q, v, tau),
+        "mass matrix": lambda: pin.crba(model, data, q),
+        "bias forces": lambda: pin.nonLinearEffects(model, data, q, v),
+        "energy": energy,
+        "momentum": lambda: pin.computeCentroidalMomentum(model, data, q, v),
+        "centre of mass": lambda: pin.centerOfMass(model, data, q),
+        "one frame": one_frame,
+        "all frames": all_frames,
+        "jacobian": lambda: pin.computeFrameJacobian(model, data, q, at, axes),
+        "frame velocity": velocity,
+        "frame acceleration": acceleration,
+        "integrate": lambda: pin.integrate(model, q, v),
+        "difference": lambda: pin.difference(model, q, q),
+        "linearize": lambda: pin.computeABADerivatives(model, data, q, v, tau),
+        "inverse dynamics derivatives": lambda: pin.computeRNEADerivatives(model, data, q, v, a),
+    }
+
+
+def mujoco_verbs(text: str) -> dict[str, Callable]:
+    """What MuJoCo has: its pipelines, without contacts."""
+    root = etree.fromstring(text.encode())
+    for element in [*root.iter("visual"), *root.iter("collision")]:
+        element.getparent().remove(element)
+    model = mujoco.MjModel.from_xml_string(etree.tostring(root, encoding="unicode"))
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    data = mujoco.MjData(model)
+    return {
+        "inverse dynamics": lambda: mujoco.mj_inverse(model, data),
+        "forward dynamics": lambda: mujoco.mj_forward(model, data),
+    }
+
+
 def per_call(text: str, calls: int, repeats: int) -> list[dict]:
     """One state per call."""
     robot, model, order = both(text)
     rng = np.random.default_rng(1)
     q, v, a = robot.random(rng), rng.uniform(-1, 1, robot.nv), rng.uniform(-1, 1, robot.nv)
-    ours = {
-        "inverse dynamics": lambda: robot.inverse_dynamics(q, v, a),
-        "forward dynamics": lambda: robot.forward_dynamics(q, v, a),
-        "mass matrix": lambda: robot.mass_matrix(q),
-    }
+    ours = verbs_of(robot, q, v, a)
+    rows = []
     if model is None:
-        return [compare(name, call, None, calls, repeats) for name, call in ours.items()]
-    data = model.createData()
-    qp, vp, ap = q[order], v[order], a[order]
-    same = np.abs(robot.inverse_dynamics(q, v, a)[order] - pin.rnea(model, data, qp, vp, ap)).max()
-    assert same < 1e-9, "the two sides do not compute the same"
-    theirs = {
-        "inverse dynamics": lambda: pin.rnea(model, data, qp, vp, ap),
-        "forward dynamics": lambda: pin.aba(model, data, qp, vp, ap),
-        "mass matrix": lambda: pin.crba(model, data, qp),
+        rows = [compare(name, call, None, calls, repeats) for name, call in ours.items()]
+    else:
+        qp, vp, ap = q[order], v[order], a[order]
+        theirs = pinocchio_verbs(model, qp, vp, ap, robot.frame_names[-1])
+        same = np.abs(ours["inverse dynamics"]()[order] - theirs["inverse dynamics"]()).max()
+        assert same < 1e-9, "the two sides do not compute the same"
+        rows = [compare(name, call, theirs.get(name), calls, repeats) for name, call in ours.items()]
+    if mujoco is not None:
+        peers = mujoco_verbs(text)
+        rows += [
+            compare(f"{name}, MuJoCo beside", ours[name], peer, calls, repeats)
+            for name, peer in peers.items()
+        ]
+    return rows
+
+
+def with_mimic(text: str, calls: int, repeats: int) -> list[dict]:
+    """Our forward dynamics of the Panda as it is distributed beside Pinocchio's without mimic joints."""
+    robot, model, _ = flexdyn_ros.load(text), *both(plain(text))[1:]
+    rng = np.random.default_rng(1)
+    q, v, tau = robot.random(rng), rng.uniform(-1, 1, robot.nv), np.zeros(robot.nv)
+    theirs = None
+    if model is not None:
+        data, qp, vp = model.createData(), np.zeros(model.nq), np.zeros(model.nv)
+        theirs = partial(pin.aba, model, data, qp, vp, vp)
+    ours = partial(robot.forward_dynamics, q, v, tau)
+    return [compare("forward dynamics with a mimic joint", ours, theirs, calls, repeats)]
+
+
+def of_family(name: str, calls: int, batch: int, repeats: int) -> list[dict]:
+    """Every verb of a shipped robot per call, and the batches beside our own single calls."""
+    robot = flexdyn_ros.load(name)
+    rng = np.random.default_rng(1)
+    q, v, a = robot.neutral(), 0.1 * rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+    ours = verbs_of(robot, q, v, a)
+    rows = [compare(verb, call, None, calls, repeats) for verb, call in ours.items()]
+    for row in rows:
+        row["theirs"], row["ratio"] = None, None
+    Q, V, A = (np.tile(x, (batch, 1)) for x in (q, v, a))
+    T, few = np.zeros((batch, robot.nu)), slice(0, max(1, batch // 16))
+    batches = {
+        "inverse dynamics": (partial(robot.inverse_dynamics, Q, V, A), batch),
+        "forward dynamics": (partial(robot.forward_dynamics, Q, V, T), batch),
+        "linearize": (partial(robot.linearize, Q[few], V[few], T[few]), len(Q[few])),
     }
-    return [compare(name, call, theirs[name], calls, repeats) for name, call in ours.items()]
+    set_batch_threads(1)
+    single = {row["what"]: row["ours"] for row in rows}
+    for verb, (call, count) in batches.items():
+        row = compare(f"{verb}, a state of {count} (ratio: single call / it)", call, None, 1, repeats)
+        row["ours"] /= count
+        rows.append(row | {"theirs": single[verb], "ratio": single[verb] / row["ours"]})
+    set_batch_threads(None)
+    return rows
 
 
 def batched(text: str, batch: int, repeats: int) -> list[dict]:
@@ -180,11 +307,15 @@ def batched_peers(model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[st
     return ways
 
 
-def measure(robots: dict[str, str], calls: int, batch: int, repeats: int) -> dict:
+def measure(robots: dict[str, str], mimic: str | None, calls: int, batch: int, repeats: int) -> dict:
     """All figures."""
     results = {}
     for name, text in robots.items():
         results[name] = per_call(text, calls, 10 * repeats) + batched(text, batch, repeats)
+    if mimic is not None:
+        results["panda, as distributed"] = with_mimic(mimic, calls, 10 * repeats)
+    for name in FAMILIES:
+        results[name] = of_family(name, calls, batch, repeats)
     return {"robots": results}
 
 
@@ -195,7 +326,8 @@ def show(figures: dict) -> None:
 
     console = Console()
     for name, rows in figures["robots"].items():
-        beside = "" if pin is None else f", Pinocchio {pin.__version__} beside flexdyn_ros"
+        peer = pin is not None and name not in FAMILIES
+        beside = f", Pinocchio {pin.__version__} beside flexdyn_ros" if peer else ""
         table = Table(title=f"{name}: time per sample{beside}")
         for heading in ("what", "ours [us]", "theirs [us]", "theirs / ours"):
             table.add_column(heading, justify="left" if heading == "what" else "right")
@@ -213,11 +345,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--urdf", help="another robot in place of the Panda")
     options = parser.parse_args()
-    arm = plain(Path(options.urdf).read_text()) if options.urdf else panda()
+    given = Path(options.urdf).read_text() if options.urdf else panda()
+    arm = None if given is None else plain(given)
     name = Path(options.urdf).stem if options.urdf else "panda"
     robots = ({} if arm is None else {name: arm}) | {"tree of 32 joints": tree_of_32()}
     sizes = (2, 8, 1) if options.quick else (200, BATCH, options.repeats)
-    figures = measure(robots, *sizes)
+    figures = measure(robots, None if options.urdf else given, *sizes)
     if options.json:
         print(json.dumps(figures, indent=1))
     else:

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import program
-from bench_dynamics import both, panda, pin, seconds_per_call
+from bench_dynamics import both, panda, pin, plain, seconds_per_call
 
 import flexdyn_ros
 from flexdyn_ros import export
@@ -57,7 +57,7 @@ def in_turn(ways: dict[str, Callable[[], object]], calls: int, turns: int) -> di
 
 def beside_pinocchio(quick: bool) -> list[str]:
     """Lines of the table of the README."""
-    text = panda()
+    text = None if (given := panda()) is None else plain(given)
     if text is None or pin is None:
         return []
     robot, model, order = both(text)

@@ -28,6 +28,7 @@ from flexdyn_ros.robot.verbs import Robot
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.robot import Bending, LinkIntegrals
     from flexdyn_ros.families.trees.reactions import JointReactions
+    from flexdyn_ros.families.trees.regressor import TreeRegressor
     from flexdyn_ros.robot.analysis.small_deflections import Tip
     from flexdyn_ros.robot.parameters import Parameter
 
@@ -144,22 +145,16 @@ class TreeFunctions(EntryFunctions):
         changes = tuple({**dict(self.changes), **new}.items())
         return type(self)(self.description, self.payloads, self.sections, changes, bare=bare)
 
-    @cached_property
-    def _probes(self) -> tuple[np.ndarray, tuple[Robot, ...]]:
-        """Sizes of the parameters, at least 1, and robots without payload: all parameters zero, and one of
-        them of its size."""
-        sizes = np.array([max(1.0, abs(p.value)) for p in self.parameters])
-        nothing = dict.fromkeys((p.name for p in self.parameters), 0.0)
-        single = ({p.name: float(size)} for p, size in zip(self.parameters, sizes, strict=True))
-        trees = [changed(self.tree, {**nothing, **one}) for one in ({}, *single)]
-        robots = (Robot(type(self)(self.description, (), self.sections, bare=tree)) for tree in trees)
-        return sizes, tuple(robots)
-
     def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-        q, v, a = (rows.take(name) for name in ("q", "v", "a"))
-        sizes, probes = self._probes
-        tau0, *columns = (probe.inverse_dynamics(q, v, a) for probe in probes)
-        return np.stack([column - tau0 for column in columns], axis=-1) / sizes, tau0
+        if self.kind != "tree":
+            return super().regressor_rows(rows)
+        return self._regressor.rows(*(rows.take(name) for name in ("q", "v", "a")))
+
+    @cached_property
+    def _regressor(self) -> TreeRegressor:
+        from flexdyn_ros.families.trees.regressor import TreeRegressor
+
+        return TreeRegressor(self)
 
     def neutral(self) -> np.ndarray:
         """Zero position (nq,), unit quaternions; may lie outside limits."""

@@ -44,6 +44,7 @@ class ArticulatedMobileFunctions(MobileFunctions):
     """A `MobileFunctions` whose recursions are those of the tree, which know no wheels."""
 
     direct = False
+    observed = MobileFunctions.observed - {"bias_terms", "energy"}
 
     def _wheels_many(
         self, address: int, work: np.ndarray, q: np.ndarray, v: np.ndarray, out: np.ndarray

@@ -26,7 +26,7 @@ from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
 from flexdyn_ros.robot.parameters import Parameter
 
-__all__ = ["changed", "parameters_of"]
+__all__ = ["body_links_of", "changed", "joint_numbers_of", "parameters_of"]
 
 _INERTIAL = {
     "mass": "kg", "mx": "kg m", "my": "kg m", "mz": "kg m",
@@ -44,7 +44,7 @@ _OF_JOINTS = {
 def parameters_of(tree: RigidTree) -> tuple[Parameter, ...]:
     """The parameters, bodies first."""
     found = []
-    for body, link in _bodies(tree):
+    for body, link in body_links_of(tree):
         for (name, unit), value in zip(_INERTIAL.items(), _of_link(tree, body, link), strict=True):
             found.append(Parameter(f"{link}/{name}", float(value), unit, _lower(name)))
     for name, columns, unit in _joint_numbers(tree):
@@ -55,7 +55,7 @@ def parameters_of(tree: RigidTree) -> tuple[Parameter, ...]:
 def changed(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
     """The tree with other values of these parameters."""
     inertia, dof = tree.model.inertia.copy(), tree.model.dof.copy()
-    for body, link in _bodies(tree):
+    for body, link in body_links_of(tree):
         numbers = _of_link(tree, body, link)
         new = [values.get(f"{link}/{name}", old) for name, old in zip(_INERTIAL, numbers, strict=True)]
         if new != list(numbers):
@@ -68,7 +68,7 @@ def changed(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
     return replace(tree, model=tree.model._replace(inertia=inertia, dof=dof))
 
 
-def _bodies(tree: RigidTree) -> Iterator[tuple[int, str]]:
+def body_links_of(tree: RigidTree) -> Iterator[tuple[int, str]]:
     """Bodies that move, and the links that name them."""
     for body, link in enumerate(tree.body_links):
         if body > 0 and link in tree.frames and tree.frames[link].body == body:
@@ -85,6 +85,12 @@ def _of_link(tree: RigidTree, body: int, link: str) -> np.ndarray:
 def _inertia(x: list[float] | np.ndarray) -> RigidInertia:
     tensor = np.array([[x[4], x[5], x[6]], [x[5], x[7], x[8]], [x[6], x[8], x[9]]])
     return RigidInertia(float(x[0]), np.array(x[1:4]), tensor)
+
+
+def joint_numbers_of(tree: RigidTree) -> Iterator[tuple[str, int]]:
+    """Names of the parameters of joints, and the index in v of the coordinate that each acts on."""
+    for name, columns, _ in _joint_numbers(tree):
+        yield name, columns[0] // DOF_NUMBERS
 
 
 def _joint_numbers(tree: RigidTree) -> Iterator[tuple[str, tuple[int, ...], str]]:
