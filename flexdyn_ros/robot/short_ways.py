@@ -346,6 +346,29 @@ def _frame_velocity(robot: Robot, general: _Way) -> _Way | None:
     return frame_velocity
 
 
+def _frame_acceleration(robot: Robot, general: _Way) -> _Way | None:
+    if (functions := _observed(robot, "jacobian")) is None:
+        return None
+    known: dict[str, tuple[Head, Head]] = {}
+    turned = moved = _UNLOADED
+
+    def frame_acceleration(q, v, a, frame):  # type: ignore[no-untyped-def]
+        nonlocal turned, moved
+        try:
+            J, rate = known[frame]
+            by_a, by_v = _empty(6), _empty(6)
+            if turned(J.address, q, a, by_a) == 0 and moved(rate.address, q, v, by_v) == 0:
+                return by_a + by_v
+        except (*_OBJECTIONS, KeyError):
+            turned, moved = observers.velocity_one.load(), observers.observe_one.load()
+        found = general(q, v, a, frame)
+        if isinstance(frame, str) and len(known) < MOST_HEADS:
+            known[frame] = functions.jacobians_of((frame,)), functions.rates_of((frame,))
+        return found
+
+    return frame_acceleration
+
+
 def _integrate(robot: Robot, general: _Way) -> _Way | None:
     if (functions := _observed(robot, "moved")) is None:
         return None
@@ -451,6 +474,7 @@ _MAKERS: dict[str, Callable[[Robot, _Way], _Way | None]] = {
     "frames": _frames,
     "jacobian": _jacobian,
     "frame_velocity": _frame_velocity,
+    "frame_acceleration": _frame_acceleration,
     "integrate": _integrate,
     "difference": _difference,
     "linearize": _linearize,

@@ -54,15 +54,15 @@ class TreeRegressor:
 
     def rows(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Y (N, nv, np) and tau0 (N, nv) at rows of q, v, a."""
-        tau0 = self._nothing.inverse_dynamics(q, v, a)
+        tau0 = _efforts(self._nothing, q, v, a)
         Y = np.zeros((*tau0.shape, len(self._place)))
         for b, (J, wrenches) in enumerate(self._wrenches(q, v, a)):
             Y[:, :, 10 * b : 10 * b + 10] = np.swapaxes(J, 1, 2) @ wrenches
         for probe, columns, coordinates in self._joints:
-            effort = probe.inverse_dynamics(q, v, a) - tau0
+            effort = _efforts(probe, q, v, a) - tau0
             Y[:, coordinates, columns] = effort[:, coordinates]
         for name, probe, size in self._beams:
-            Y[:, :, self._place[name]] = (probe.inverse_dynamics(q, v, a) - tau0) / size
+            Y[:, :, self._place[name]] = (_efforts(probe, q, v, a) - tau0) / size
         return Y, tau0
 
     def _wrenches(
@@ -83,6 +83,13 @@ class TreeRegressor:
             R = poses[:, b, :3, :3]
             parts = (speed[:, b, :3], rate[:, b, :3], rate[:, b, 3:])
             yield J[:, b], _turned(R, _unit_wrenches(*(np.einsum("nij,ni->nj", R, x) for x in parts)))
+
+
+def _efforts(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """tau (N, nv) at rows; the short way for one."""
+    if len(q) == 1:
+        return robot.inverse_dynamics(q[0], v[0], a[0])[None]
+    return robot.inverse_dynamics(q, v, a)
 
 
 def _unit_wrenches(w: np.ndarray, alpha: np.ndarray, a: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from flexdyn_ros.robot.motion import Motion
 __all__ = ["Rolling"]
 
 #: entries of the general tree that wheels leave as they are
-_GEOMETRY = ("frames", "jacobian", "momenta")
+_GEOMETRY = ("frames", "jacobian", "jacobian_rate", "momenta")
 
 
 class Rolling:
