@@ -31,13 +31,13 @@ _FAILURES = FAILURES | {
 CHUNK = 200
 #: how many times as large an error of a speed may be by default where links bend: their fast modes hold next
 #: to nothing of what moves, but all speeds tremble with them
-OF_SPEEDS = 5.0
+OF_SPEEDS = 20.0
 #: steps in a row that stability bounds, after which the method for stiff robots is tried; share of the steps
 #: by which it is tried; share of the evaluations that it must do with
 STIFF, TRIED, WORTH_IT = 15.0, 0.1, 0.5
 #: step times rate of a vibration beyond which dop853 is not taken: it is stable up to 5.9, and rates change
 #: with the posture
-STABLE = 4.5
+STABLE = 5.0
 #: stops are as stiff as steps of this length could follow: the steps here are as short as they need [s]
 _STOPS_STEP = 1e-5
 #: period of the force control of cylinders, as of the nodes' steps [s]
