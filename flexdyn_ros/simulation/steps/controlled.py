@@ -19,7 +19,7 @@ from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 from flexdyn_ros.simulation.steps.rates import HeldCommand
 from flexdyn_ros.simulation.steps.stepper import FAILURES, Stepper
-from flexdyn_ros.simulation.steps.stiffness import allowed_errors, highest_rate
+from flexdyn_ros.simulation.steps.stiffness import allowed_errors, energy_scale, highest_rate
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 __all__ = ["run_controlled"]
@@ -143,6 +143,9 @@ class _Run:
         self._control[[kernels.RTOL, kernels.LARGEST]] = plan.rtol, largest
         self._control[kernels.PREVIOUS] = kernels.LEAST
         self._control[kernels.OF_SPEEDS] = OF_SPEEDS if self.stepper.has_modes and plan.atol is None else 1.0
+        self._control[kernels.OF_ENERGIES] = plan.rtol * energy_scale(
+            robot, plan.v0, robot.mass_matrix(plan.q0)
+        )
         self._scale = allowed_errors(robot, plan.q0, plan.atol)
         self._width = 2 * robot.nv + 2
         self._more: tuple[np.ndarray, ...] = ()
