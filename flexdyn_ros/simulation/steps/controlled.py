@@ -31,7 +31,7 @@ _FAILURES = FAILURES | {
 CHUNK = 200
 #: how many times as large an error of a speed may be by default where links bend: their fast modes hold next
 #: to nothing of what moves, but all speeds tremble with them
-OF_SPEEDS = 20.0
+OF_SPEEDS = 10.0
 #: steps in a row that stability bounds, after which the method for stiff robots is tried; share of the steps
 #: by which it is tried; share of the evaluations that it must do with
 STIFF, TRIED, WORTH_IT = 15.0, 0.1, 0.5
