@@ -111,7 +111,7 @@ def read_serial(data: Mapping[str, Any], **options: Any) -> SerialModel:
         gravity=data.get("gravity", _GRAVITY),
         dof=resistance(nv, armature=armature),
         affine=chosen["frame"] == "affine",
-        stiffening="full" if chosen["foreshortening"] else "none",
+        foreshortened=chosen["foreshortening"],
     )
     return SerialModel(model, tuple(joint_v), tuple(mode_v), tuple(frames), tuple(tips))
 

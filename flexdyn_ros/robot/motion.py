@@ -73,6 +73,8 @@ class Motion:
     lag : Lag, optional
         How forces lag behind commands, where that is all that the actuators do. A state that is set finds
         them fresh.
+    no_moments : str
+        Why wrenches on frames may hold no moment; empty where they may.
     keep : object
         What has to live as long as the addresses.
     """
@@ -91,6 +93,7 @@ class Motion:
     actuators: Callable[[], np.ndarray] | None = None
     losses_follow: bool = False
     lag: Lag | None = None
+    no_moments: str = ""
     keep: Any = field(default=None, repr=False)
 
     @property

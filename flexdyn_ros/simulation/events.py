@@ -61,12 +61,12 @@ class Watch:
             raise StateError(f"event {self.name(q)!r} is {g} at t = {t:g} s, expected a finite number")
         return g
 
-    def crossed(self, before: float, after: float) -> bool:
-        """Whether g passed zero in its direction; a zero belongs to the interval that ends in
-        it.
+    def crossed(self, before: Any, after: Any) -> Any:
+        """Whether g passed zero in its direction, for numbers or arrays; a zero belongs to the interval that
+        ends in it.
         """
-        up, down = before < 0.0 <= after, before > 0.0 >= after
-        return (up and self.direction >= 0.0) or (down and self.direction <= 0.0)
+        up, down = (before < 0.0) & (after >= 0.0), (before > 0.0) & (after <= 0.0)
+        return (up & (self.direction >= 0.0)) | (down & (self.direction <= 0.0))
 
 
 def watches(events: Any) -> list[Watch]:

@@ -89,7 +89,7 @@ def simulate(
     rtol, atol : float
         Tolerances of the methods with error control. atol holds for positions [m, rad], and for speeds times
         the rate at which a coordinate would oscillate by itself (at least 1/s); None: 1e-9 of the
-        displacement that each coordinate makes, and errors of speeds five times as large where links bend
+        displacement that each coordinate makes, and errors of speeds ten times as large where links bend
         (docs/simulation.md says why).
     control : (nu,) or (na,) array, mapping from name to number, or callable (t, q, v) -> any, optional
         Efforts [N m, N]: of all `effort_names`, of the `actuators` in their order, or of those named; a

@@ -24,8 +24,9 @@ _M = "float64[:,::1]"
 #: places in the numbers of a run: relative tolerance; the step to begin with (0: found by the run), the
 #: largest one; time reached; accepted and rejected steps, evaluations, steps in a row that stability bounds;
 #: the column that an extrapolation aims at; how many times as large an error of a speed may be; error of the
-#: last step
-CONTROL = 11
+#: last step; error [J] that work and dissipated energy may have, whose rates have kinks where the motion has
+#: none
+CONTROL = 12
 (
     RTOL,
     STEP,
@@ -38,6 +39,7 @@ CONTROL = 11
     COLUMN,
     OF_SPEEDS,
     PREVIOUS,
+    OF_ENERGIES,
 ) = range(CONTROL)
 
 #: how a call ends, beside numerics/stepping/fixed.py: the step became too small; a step is made, as asked for
@@ -113,7 +115,7 @@ def error_of(steps, h, control, scale, work):
     nv = memory.nv
     fifth, third = 0.0, 0.0
     y = work[NEW]
-    for i in range(2 * nv):
+    for i in range(2 * nv + 2):
         e5, e3 = 0.0, 0.0
         for j in range(STAGES):
             e5 += ERROR_5[j] * work[j, i]
@@ -121,11 +123,12 @@ def error_of(steps, h, control, scale, work):
         if i < nv:
             at = memory.q_of_v[i]
             size = max(abs(memory.q0[at]), abs(memory.q0[at] + y[i])) if at >= 0 else 1.0
-        else:
+            allowed = scale[i] + control[RTOL] * size
+        elif i < 2 * nv:
             size = max(abs(memory.v0[i - nv]), abs(y[i]))
-        allowed = scale[i] + control[RTOL] * size
-        if i >= nv:
-            allowed *= control[OF_SPEEDS]
+            allowed = (scale[i] + control[RTOL] * size) * control[OF_SPEEDS]
+        else:
+            allowed = control[OF_ENERGIES]
         fifth += (e5 / allowed) ** 2
         third += (e3 / allowed) ** 2
     if fifth == 0.0 and third == 0.0:

@@ -19,7 +19,7 @@ from flexdyn_ros.simulation.record import Record
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 from flexdyn_ros.simulation.steps.rates import HeldCommand
 from flexdyn_ros.simulation.steps.stepper import FAILURES, Stepper
-from flexdyn_ros.simulation.steps.stiffness import allowed_errors, highest_rate
+from flexdyn_ros.simulation.steps.stiffness import allowed_errors, energy_scale, highest_rate
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 __all__ = ["run_controlled"]
@@ -31,13 +31,15 @@ _FAILURES = FAILURES | {
 CHUNK = 200
 #: how many times as large an error of a speed may be by default where links bend: their fast modes hold next
 #: to nothing of what moves, but all speeds tremble with them
-OF_SPEEDS = 5.0
+OF_SPEEDS = 10.0
 #: steps in a row that stability bounds, after which the method for stiff robots is tried; share of the steps
 #: by which it is tried; share of the evaluations that it must do with
 STIFF, TRIED, WORTH_IT = 15.0, 0.1, 0.5
+#: steps of that trial between two looks at what they cost, and the share at which it is given up
+FIRST_STEPS, HOPELESS = 20, 0.75
 #: step times rate of a vibration beyond which dop853 is not taken: it is stable up to 5.9, and rates change
 #: with the posture
-STABLE = 4.5
+STABLE = 5.0
 #: stops are as stiff as steps of this length could follow: the steps here are as short as they need [s]
 _STOPS_STEP = 1e-5
 #: period of the force control of cylinders, as of the nodes' steps [s]
@@ -143,6 +145,9 @@ class _Run:
         self._control[[kernels.RTOL, kernels.LARGEST]] = plan.rtol, largest
         self._control[kernels.PREVIOUS] = kernels.LEAST
         self._control[kernels.OF_SPEEDS] = OF_SPEEDS if self.stepper.has_modes and plan.atol is None else 1.0
+        self._control[kernels.OF_ENERGIES] = plan.rtol * energy_scale(
+            robot, plan.v0, robot.mass_matrix(plan.q0)
+        )
         self._scale = allowed_errors(robot, plan.q0, plan.atol)
         self._width = 2 * robot.nv + 2
         self._more: tuple[np.ndarray, ...] = ()
@@ -250,9 +255,13 @@ class _Run:
         until = min(end, self.t + max(TRIED * seconds, 5.0 * self.plan.dt))
         self._use(_KINDS["extrapolated"])
         control[[kernels.STEP, kernels.LARGEST]] = 0.0, np.inf
-        self._run(until, np.zeros(0), int(max(20.0, TRIED * steps)))
-        spent = control[kernels.EVALUATIONS] - now[1][kernels.EVALUATIONS]
-        implicit = spent / max(self.t - now[2], 1e-12)
+        implicit = 0.0
+        most = control[kernels.ACCEPTED] + max(FIRST_STEPS, TRIED * steps)
+        # the first steps tell what is hopeless
+        while self.t < until and implicit < HOPELESS * explicit and control[kernels.ACCEPTED] < most:
+            self._run(until, np.zeros(0), FIRST_STEPS)
+            spent = control[kernels.EVALUATIONS] - now[1][kernels.EVALUATIONS]
+            implicit = spent / max(self.t - now[2], 1e-12)
         reached = self.t > now[2]
         h = control[kernels.STEP]
         self._go_back(now)
@@ -307,7 +316,7 @@ class _Run:
         for watch, g0 in zip(self.plan.watches, self._values, strict=True):
             assert watch.many is not None
             g = np.concatenate([[g0], watch.many(q, v)])
-            found += [i for i in range(n) if watch.crossed(g[i], g[i + 1])][:1]
+            found += np.flatnonzero(watch.crossed(g[:-1], g[1:]))[:1].tolist()
             values.append(float(g[-1]))
         if found:
             self._go_back(before)

@@ -309,6 +309,8 @@ class Stepper:
         """
         wrenches = wrenches or {}
         loads = [finite_vector(w, f"wrenches[{name!r}]", 6) for name, w in wrenches.items()]
+        if self._motion.no_moments and any(load[:3].any() for load in loads):
+            raise UnsupportedError(self._motion.no_moments)
         motion, bodies, points = self._motion.place(wrenches)
         if motion is not self._workspace.motion:
             self._workspace.set_motion(motion)

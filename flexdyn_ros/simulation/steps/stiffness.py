@@ -13,6 +13,7 @@ from flexdyn_ros.robot.verbs import Robot
 __all__ = [
     "allowed_errors",
     "displacements",
+    "energy_scale",
     "fastest_rate",
     "highest_rate",
     "own_rates",
@@ -100,12 +101,15 @@ def stops_at(
 def speed_bounds(robot: Robot, q: np.ndarray, v: np.ndarray, M: np.ndarray) -> np.ndarray:
     """Speeds (nv,) at which the kinetic energy of a coordinate alone is DIVERGENCE times the scale.
 
-    The scale is the largest of 1 J, the kinetic energy at (q, v), and the weight times 1 m; M: mass matrix
-    at q.
+    M: mass matrix at q.
     """
-    scale = max(1.0, float(0.5 * v @ M @ v), robot.mass * float(np.linalg.norm(robot.gravity)))
     inertia = np.maximum(np.diagonal(M), 1e-12)
-    return np.sqrt(2.0 * DIVERGENCE * scale / inertia)
+    return np.sqrt(2.0 * DIVERGENCE * energy_scale(robot, v, M) / inertia)
+
+
+def energy_scale(robot: Robot, v: np.ndarray, M: np.ndarray) -> float:
+    """The largest of 1 J, the kinetic energy at v with mass matrix M, and the weight times 1 m [J]."""
+    return max(1.0, float(0.5 * v @ M @ v), robot.mass * float(np.linalg.norm(robot.gravity)))
 
 
 def allowed_errors(robot: Robot, q: np.ndarray, atol: float | None) -> np.ndarray:

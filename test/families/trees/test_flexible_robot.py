@@ -643,5 +643,33 @@ def test_preset_paper_moves_in_compiled_steps():
     assert run.dissipated[-1] == pytest.approx(exact.dissipated[-1], rel=0.02)
     balance = run.energy.total - run.work + run.dissipated
     assert largest(balance - balance[0]) < 1e-3 * largest(run.energy.kinetic)
-    with pytest.raises(UnsupportedError, match="affine"):
+    with pytest.raises(UnsupportedError, match="moments on affine"):
         flexdyn_ros.simulate(robot, end, q, dt=1e-3, method="rosenbrock", wrenches={"two/tip": np.ones(6)})
+
+
+def test_forces_on_affine_frames_act_in_compiled_runs():
+    """Work is force times way; the motion is that of the verbs."""
+    robot = flexdyn_ros.load(WORKED_EXAMPLE, options={"formulation.preset": "paper"})
+    q, end = WORKED_STATE[0], 0.04
+    forces = {"two/tip": [0, 0, 0, 1.0, -2.0, 0.5], "one@0.4": [0, 0, 0, 3.0, 0.0, -1.0]}
+    run = flexdyn_ros.simulate(robot, end, q, wrenches=forces, sample=end)
+    way = {name: np.diff(robot.frames(run.q, name)[:, :3, 3], axis=0)[0] for name in forces}
+    assert run.work[-1] == pytest.approx(sum(way[name] @ forces[name][3:] for name in forces), rel=1e-6)
+    assert run.balance_error < 1e-6
+    verbs = flexdyn_ros.simulate(robot, end, q, wrenches=forces, sample=end, method="lsoda", rtol=1e-9)
+    assert run.q[-1] == pytest.approx(verbs.q[-1], abs=1e-7)
+
+
+def test_slopes_of_affine_frames_know_the_forces_on_them():
+    robot = flexdyn_ros.load(WORKED_EXAMPLE, options={"formulation.preset": "paper"})
+    q, v = WORKED_STATE
+    forces = {"two/tip": [0, 0, 0, 40.0, -20.0, 5.0], "one@0.4": [0, 0, 0, 3.0, 0.0, -10.0]}
+    A, _ = robot.linearize(q, v, wrenches=forces)
+    plain, _ = robot.linearize(q, v)
+    h, nv = 1e-6, robot.nv
+    assert largest(A - plain) > 1.0
+    for i, e in enumerate(np.eye(nv)):
+        ends = [robot.forward_dynamics(q + s * e, v, None, forces) for s in (h, -h)]
+        assert A[nv:, i] == pytest.approx((ends[0] - ends[1]) / (2 * h), abs=1e-6 * largest(A))
+    with pytest.raises(UnsupportedError, match="moments on affine"):
+        robot.linearize(q, v, wrenches={"two/tip": np.ones(6)})

@@ -39,7 +39,7 @@ class LinkConstants:
     pairs: np.ndarray
     first_slope: int
     slopes: int
-    stiffening: int
+    foreshortened: int
 
     def flat(self) -> np.ndarray:
         """All numbers in the order in which `open_link` slices them."""
@@ -69,7 +69,7 @@ class LinkConstants:
 
 
 def link_constants(
-    integrals: ModalIntegrals, beam_in_node: Placement, damping: np.ndarray, stiffening: int
+    integrals: ModalIntegrals, beam_in_node: Placement, damping: np.ndarray, foreshortened: bool
 ) -> LinkConstants:
     """Constants of a link whose beam frame lies at `beam_in_node`; its bodies are carried by its sections."""
     T = np.eye(4)
@@ -96,7 +96,7 @@ def link_constants(
         pairs=pairs,
         first_slope=first,
         slopes=n,
-        stiffening=stiffening if len(pairs) else 0,
+        foreshortened=int(foreshortened and len(pairs) > 0),
     )
 
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FlexibleLinkModel", "FlexibleLinks", "FlexibleTables", "settled_link"]
 
-_STIFFENING = {"none": layout.NO_STIFFENING, "geometric": layout.GEOMETRIC, "full": layout.FULL}
-
 
 @dataclass(frozen=True)
 class FlexibleLinkModel:
@@ -246,7 +244,7 @@ class FlexibleLinks:
     ) -> tuple[FlexibleLinkModel, LinkConstants]:
         beam = self.beams[link]
         rotary = self.formulation.rotary_inertia or "consistent"
-        stiffening = _STIFFENING[self.formulation.stiffening or "full"]
+        foreshortened = self.formulation.stiffening != "none"
         integrals = beam.integrals(modes, rotary)
         at = {b.station: beam.fields(modes, b.station) for b in beam.bodies if b.station > 0.0}
         whole = integrals
@@ -270,13 +268,13 @@ class FlexibleLinks:
             modes=modes,
             q=np.arange(first_q, first_q + len(modes)),
             v=np.arange(first_v, first_v + len(modes)),
-            foreshortened=stiffening != layout.NO_STIFFENING,
+            foreshortened=foreshortened,
             modal_mass=mass,
             stiffness=integrals.K,
             damping=self._damping(link, whole),
             integrals=integrals,
         )
-        constants = link_constants(integrals, beam_in_node, model.damping, stiffening)
+        constants = link_constants(integrals, beam_in_node, model.damping, foreshortened)
         return model, constants
 
     def _damping(self, link: str, whole: Any) -> np.ndarray:
@@ -326,7 +324,7 @@ class FlexibleLinks:
                 size,
                 blocks,
             ]
-            links.append([*head, constants.stiffening])
+            links.append([*head, constants.foreshortened])
             models.append(replace(model, numbers_at=size))
             flat = constants.flat()
             assert len(flat) == layout.link_floats(m, P, n)

@@ -78,7 +78,7 @@ class Bending:
         return build_flexible_lagrange(
             self._tree,
             affine=formulation.frame == "affine",
-            stiffening=formulation.stiffening,
+            foreshortened=formulation.stiffening != "none",
         )
 
     @cached_property

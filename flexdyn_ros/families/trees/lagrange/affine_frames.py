@@ -46,12 +46,24 @@ class AffineFrames:
         return out
 
     def jacobian(self, q: np.ndarray, frame: Frame) -> np.ndarray:
-        """J (N, 6, nv): the angular part is the skew part of dR R^T."""
+        """J (N, 6, nv), real or complex as q is: the angular part is the skew part of dR R^T."""
         body, offset = self._place(frame)
-        model = self._model
-        J, q, still = np.empty((len(q), 6, model.nv)), np.array(q), np.zeros(model.nv)
-        jacobians_of_lagrange(model.ints, model.floats, q, still, model.work(), body, offset, J)
+        model, q = self._model, np.array(q)
+        J, still = np.empty((len(q), 6, model.nv), q.dtype), np.zeros(model.nv, q.dtype)
+        work, offset = model.work(q.dtype), offset.astype(q.dtype)
+        jacobians_of_lagrange(model.ints, model.floats, q, still, work, body, offset, J)
         return J
+
+    def force_slopes(self, q: np.ndarray, frame: Frame, force: np.ndarray) -> np.ndarray:
+        """d(J^T f)/dq (N, nv, nv) of held forces f (N, 3) at a frame's origin, by the complex step."""
+        nv = self._model.nv
+        steps = (q[:, None] + 1e-30j * np.eye(nv)).reshape(-1, nv)
+        J = self.jacobian(steps, frame)[:, 3:].reshape(len(q), nv, 3, nv)
+        return np.einsum("nkcj,nc->njk", J.imag / 1e-30, force)
+
+    def point(self, frame: Frame) -> tuple[int, np.ndarray]:
+        """Node of a frame, and its origin (3,) in the body frame that the Lagrangian path has there."""
+        return frame.body, self._place(frame)[1][1:, 0]
 
     def _place(self, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
         """(body, station) of the Lagrangian path, and the pose in it."""

@@ -19,7 +19,7 @@ __all__ = ["build_flexible_lagrange"]
 
 
 def build_flexible_lagrange(
-    built: RigidTree, *, affine: bool = False, stiffening: str = "full"
+    built: RigidTree, *, affine: bool = False, foreshortened: bool = True
 ) -> LagrangeModel:
     """The Lagrangian model with the nodes, coordinates and resistances of the articulated one.
 
@@ -60,7 +60,7 @@ def build_flexible_lagrange(
                 body,
                 post=transform(R, p),
                 second_moments=back[b] @ body.second_moments @ back[b].T,
-                link=_link(link, stations, stiffening != "none"),
+                link=_link(link, stations, foreshortened),
             )
         bodies.append(body)
     return assemble(
@@ -70,7 +70,7 @@ def build_flexible_lagrange(
         gravity=model.gravity,
         dof=np.asarray(model.dof).reshape(model.nv, tree.DOF_NUMBERS),
         affine=affine,
-        stiffening=stiffening,
+        foreshortened=foreshortened,
     )
 
 

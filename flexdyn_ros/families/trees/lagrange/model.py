@@ -32,8 +32,6 @@ __all__ = [
     "transform",
 ]
 
-STIFFENING = {"none": layout.NONE, "geometric": layout.GEOMETRIC, "full": layout.FULL}
-
 
 class LagrangeModel(NamedTuple):
     """Packed model of the Lagrangian kernels, shared by threads.
@@ -136,13 +134,13 @@ def assemble(
     gravity: ArrayLike,
     dof: np.ndarray | None = None,
     affine: bool = False,
-    stiffening: str = "none",
+    foreshortened: bool = False,
 ) -> LagrangeModel:
     """Pack bodies for the kernels.
 
     dof: (nv, DOF_NUMBERS) as in the tree model: rotor inertia, damping, friction, parallel spring; default
     none. affine: section frames linear in the modal coordinates (Zhang 2009) instead of true rotations.
-    stiffening: "none", "geometric" or "full" foreshortening.
+    foreshortened: links that bend become shorter.
     """
     ints, floats = _Packer(), _Packer()
     columns = _columns(bodies)
@@ -151,8 +149,8 @@ def assemble(
     stations = [(row, s) for row, s in columns.stations]
     head = np.zeros(layout.HEAD, dtype=np.int64)
     head[:8] = [len(bodies), nv, nq, columns.rows, columns.modes, columns.pairs, len(stations), columns.edges]
-    head[8:] = [affine, STIFFENING[stiffening]]
-    for array in _float_fields(bodies, joint_bodies, links, columns, nv, gravity, dof, stiffening != "none"):
+    head[8:] = [affine, foreshortened]
+    for array in _float_fields(bodies, joint_bodies, links, columns, nv, gravity, dof, foreshortened):
         floats.add(array)
     ints.add(head)
     ints.add(floats.offsets)

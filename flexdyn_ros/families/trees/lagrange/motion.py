@@ -17,8 +17,8 @@ from flexdyn_ros.robot.motion import Motion
 __all__ = ["lagrange_motion"]
 
 
-def lagrange_motion(tree: Motion, model: LagrangeModel) -> Motion:
-    """Motion by the Lagrangian model in place of the recursions of the same tree; it has no LOAD."""
+def lagrange_motion(tree: Motion, model: LagrangeModel, no_moments: str) -> Motion:
+    """Motion by the Lagrangian model in place of the recursions of the same tree."""
     header = np.zeros(LAGRANGE_HEADER, dtype=np.int64)
     header[:] = (
         tree.robot,
@@ -34,4 +34,5 @@ def lagrange_motion(tree: Motion, model: LagrangeModel) -> Motion:
         functions=LAGRANGE_MOTION,
         work_size=lagrange_steps_size(model.work_size, model.nv),
         keep=(tree, model, header),
+        no_moments=no_moments,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,11 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 __all__ = ["AffineTreeFunctions", "LagrangianTreeFunctions"]
+
+_NO_MOMENTS = (
+    "moments on affine section frames (preset 'paper'): these are no rotations, only forces act on them; "
+    "load with frame 'so3'"
+)
 
 
 class LagrangianTreeFunctions(TreeFunctions):
@@ -80,14 +85,13 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         self._frames = AffineFrames(self.tree, self.path.model)
 
     def motion(self) -> Motion:
-        """What fixed compiled steps need."""
-        return lagrange_motion(super().motion(), self.path.model)
+        """What compiled steps need."""
+        return lagrange_motion(super().motion(), self.path.model, no_moments=_NO_MOMENTS)
 
-    def place(self, names: Iterable[str]) -> tuple[Motion, np.ndarray, np.ndarray]:
-        wanted = tuple(names)
-        if wanted:
-            self._need_rotations("wrenches")
-        return super().place(wanted)
+    def points(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        found = [self._frames.point(self.frame(name)) for name in names]
+        bodies = np.array([body for body, _ in found], dtype=np.int64)
+        return bodies, np.array([point for _, point in found]).reshape(len(found), 3)
 
     def joint_reactions(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None
@@ -135,10 +139,14 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
 
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         data = {name: rows.take(name) for name in ("q", "v", "a")}
-        if wrenches:
-            self._need_rotations("wrenches")
         self.check(data)
-        return self.path.derivatives(**data)
+        by_q, by_v = self.path.derivatives(**data)
+        loads = wrench_rows(rows, wrenches)
+        self._refuse_moments(loads)
+        for i, name in enumerate(wrenches or {}):
+            seeing = self.seeing((name,))
+            by_q -= seeing._frames.force_slopes(data["q"], seeing.frame(name), loads[:, i, 3:])
+        return by_q, by_v
 
     def partial(
         self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
@@ -152,10 +160,7 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
 
     def _refuse_moments(self, wrenches: np.ndarray) -> None:
         if wrenches[..., :3].any():
-            raise UnsupportedError(
-                "moments on affine section frames (preset 'paper'): these are no rotations, only forces act "
-                "on them; load with frame 'so3'"
-            )
+            raise UnsupportedError(_NO_MOMENTS)
 
     def _need_rotations(self, what: str) -> None:
         raise UnsupportedError(

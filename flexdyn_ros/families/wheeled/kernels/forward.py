@@ -112,7 +112,10 @@ def hand_down(up, own):
 
 @kernel(forceinline=True)
 def eliminate_modes(row, x, own, modal, tau, extra, h, v):
-    """Cholesky of the modal block, and the Schur complement in BODY and FORCE; NaN if not positive."""
+    """Cholesky of the modal block, and the Schur complement in BODY and FORCE; NaN if not positive.
+
+    The diagonal of the block then holds the inverses of that of the factor.
+    """
     m = row[views.MODES]
     K, D = x[views.NODE_HEAD + 4 * m + 3 * m * m :], x[views.NODE_HEAD + 4 * m + 4 * m * m :]
     block, force = modal[3 * m :], modal[3 * m + m * m :]
@@ -127,14 +130,14 @@ def eliminate_modes(row, x, own, modal, tau, extra, h, v):
             for l in range(j):
                 s -= block[i * m + l] * block[j * m + l]
             if i == j:
-                block[i * m + i] = np.sqrt(select(less(0.0, s), s, np.nan))
+                block[i * m + i] = 1.0 / np.sqrt(select(less(0.0, s), s, np.nan))
             else:
-                block[i * m + j] = s / block[j * m + j]
+                block[i * m + j] = s * block[j * m + j]
         for j in range(i):
             r -= block[i * m + j] * force[j]
             for l in range(3):
                 modal[3 * i + l] -= block[i * m + j] * modal[3 * j + l]
-        pivot = 1.0 / block[i * m + i]
+        pivot = block[i * m + i]
         force[i] = r * pivot
         bx, by, bt = modal[3 * i] * pivot, modal[3 * i + 1] * pivot, modal[3 * i + 2] * pivot
         modal[3 * i], modal[3 * i + 1], modal[3 * i + 2] = bx, by, bt
@@ -153,7 +156,7 @@ def eliminate_modes(row, x, own, modal, tau, extra, h, v):
 def eliminate_joint(row, own, tau, extra, given, a):
     """What is left of BODY and FORCE for the parent; NaN if the joint moves nothing.
 
-    REACH, PIVOT and PUSH keep what `finish_joint` needs.
+    REACH and PUSH keep what `finish_joint` needs; where the acceleration is given PIVOT does too.
     """
     bx, by, bt = times_body(own, own[views.BIAS], own[views.BIAS + 1], own[views.BIAS + 2])
     own[views.FORCE] += bx
@@ -163,26 +166,27 @@ def eliminate_joint(row, own, tau, extra, given, a):
         return
     sx, sy, st = own[views.AXIS], own[views.AXIS + 1], own[views.AXIS + 2]
     ux, uy, ut = times_body(own, sx, sy, st)
-    own[views.REACH], own[views.REACH + 1], own[views.REACH + 2] = ux, uy, ut
     at = row[views.V]
     pivot = sx * ux + sy * uy + st * ut + extra[at]
     left = sx * own[views.FORCE] + sy * own[views.FORCE + 1] + st * own[views.FORCE + 2]
-    own[views.PIVOT] = pivot
     if not holds(equal(given[at], 0.0)):
-        own[views.PUSH] = left
+        own[views.REACH], own[views.REACH + 1], own[views.REACH + 2] = ux, uy, ut
+        own[views.PIVOT], own[views.PUSH] = pivot, left
         own[views.FORCE] += ux * a[at]
         own[views.FORCE + 1] += uy * a[at]
         own[views.FORCE + 2] += ut * a[at]
         return
-    own[views.PUSH] = tau[at] - left
     p = 1.0 / select(less(0.0, pivot), pivot, np.nan)
-    own[views.BODY] -= ux * ux * p
-    own[views.BODY + 1] -= ux * uy * p
-    own[views.BODY + 2] -= uy * uy * p
-    own[views.BODY + 3] -= ux * ut * p
-    own[views.BODY + 4] -= uy * ut * p
-    own[views.BODY + 5] -= ut * ut * p
-    push = own[views.PUSH] * p
+    px, py, pt = p * ux, p * uy, p * ut
+    push = p * (tau[at] - left)
+    own[views.REACH], own[views.REACH + 1], own[views.REACH + 2] = px, py, pt
+    own[views.PUSH] = push
+    own[views.BODY] -= ux * px
+    own[views.BODY + 1] -= ux * py
+    own[views.BODY + 2] -= uy * py
+    own[views.BODY + 3] -= ux * pt
+    own[views.BODY + 4] -= uy * pt
+    own[views.BODY + 5] -= ut * pt
     own[views.FORCE] += ux * push
     own[views.FORCE + 1] += uy * push
     own[views.FORCE + 2] += ut * push
@@ -202,7 +206,7 @@ def finish_joint(row, own, tau, given, a):
     if not holds(equal(given[at], 0.0)):
         tau[at] = own[views.PUSH] + reach + own[views.PIVOT] * a[at]
     else:
-        a[at] = (own[views.PUSH] - reach) / own[views.PIVOT]
+        a[at] = own[views.PUSH] - reach
     for i in range(3):
         own[views.ACCEL + i] += own[views.AXIS + i] * a[at]
 
@@ -218,4 +222,4 @@ def finish_modes(row, own, modal, a):
             r -= modal[3 * i + j] * own[views.ACCEL + j]
         for j in range(i + 1, m):
             r -= block[j * m + i] * a[row[views.MODE_V] + j]
-        a[row[views.MODE_V] + i] = r / block[i * m + i]
+        a[row[views.MODE_V] + i] = r * block[i * m + i]

@@ -55,8 +55,8 @@ BIAS = 13  # (3) its velocity part, given the parent's
 AXIS = 16  # (3) motion per unit of the joint coordinate
 FORCE = 19  # (3) force and moment about the origin; what is left to the parent
 BODY = 22  # (6) inertia xx xy yy xt yt tt, own or articulated
-REACH = 28  # (3) inertia times AXIS
-PIVOT, PUSH = 31, 32  # AXIS . REACH, and what is left of the effort
+REACH = 28  # (3) inertia times AXIS; over its product with AXIS where the joint is free
+PIVOT, PUSH = 31, 32  # AXIS . REACH, and what is left of the effort; or the acceleration that this makes
 NODE_ROWS = 33
 
 # columns of a wheel in WHEEL_TABLE and its numbers

@@ -6,9 +6,7 @@ are u_k - e sigma_k, sigma_k = sum_l S_kl delta_l. With the constants
 
     N_k = int h u_k^T,  H_p = int h S_p,  W_lk = int sigma_l u_k,  V_pk = int S_p sigma_k
 
-all integrals over the deformed link are sums over modes and pairs: no quadrature point is visited. GEOMETRIC
-stiffening leaves out W and V, which are of second and third order in the deflection: the Lagrangian is then
-that of the linear geometric stiffness, and still an exact one, so that energy is conserved.
+all integrals over the deformed link are sums over modes and pairs: no quadrature point is visited.
 """
 
 from __future__ import annotations
@@ -16,8 +14,6 @@ from __future__ import annotations
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.numerics.algebra.rotations import cross
 from flexdyn_ros.numerics.compiling.compiler import kernel
-
-from .views import FULL
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -57,7 +53,7 @@ def deform(link, state, q):
         yy += d * (N[4] + N0[4])
         yz += d * (N[5] + N0[7])
         zz += d * (N[8] + N0[8])
-    if link.stiffening != 0:
+    if link.foreshortened:
         gx, gy, gz, along = shorten(link, state, q)
         ex, ey, ez = link.e[0], link.e[1], link.e[2]
         # int h h^T loses e g^T + g e^T and gains along e e^T
@@ -98,7 +94,6 @@ def shorten(link, state, q):
     m, P, n = link.m, link.P, link.n
     ex, ey, ez = link.e[0], link.e[1], link.e[2]
     first = link.first_slope
-    full = link.stiffening == FULL
     zero = 0.0 * q[0]
     for i in range(3 * P):
         state.H[i] = link.H[i] + zero
@@ -106,10 +101,9 @@ def shorten(link, state, q):
         state.W[i] = zero
     for i in range(P * n):
         state.V[i] = zero
-    if full:
-        add_rows(link.U, q, link.q, m, 3 * P, state.H)
-        add_rows(link.Q, q, link.q + first, n, P * n, state.V)
-        sigma_fields(link, state, q)
+    add_rows(link.U, q, link.q, m, 3 * P, state.H)
+    add_rows(link.Q, q, link.q + first, n, P * n, state.V)
+    sigma_fields(link, state, q)
     gx, gy, gz, along = zero, zero, zero, zero
     for p in range(P):
         k, l = link.pairs[2 * p], link.pairs[2 * p + 1]
@@ -128,37 +122,36 @@ def shorten(link, state, q):
         subtract_shortening(state, k, dl, hx - r * ex, hy - r * ey, hz - r * ez, ex, ey, ez)
         if k != l:
             subtract_shortening(state, l, dk, hx - r * ex, hy - r * ey, hz - r * ez, ex, ey, ez)
-    if full:
-        # N_k -= e (int sigma u_k)^T, M_kl += int sigma_k sigma_l - e . (int sigma_k u_l + int sigma_l u_k)
-        for k in range(m):
-            wx, wy, wz = zero, zero, zero
-            for i in range(n):
-                d = 0.5 * q[link.q + first + i]
-                W = state.W[3 * (i * m + k) : 3 * (i * m + k) + 3]
-                wx += d * W[0]
-                wy += d * W[1]
-                wz += d * W[2]
-                lost = ex * W[0] + ey * W[1] + ez * W[2]
-                state.M[k * m + first + i] -= lost
-                state.M[(first + i) * m + k] -= lost
-            N = state.N[9 * k : 9 * k + 9]
-            N[0] -= ex * wx
-            N[1] -= ex * wy
-            N[2] -= ex * wz
-            N[3] -= ey * wx
-            N[4] -= ey * wy
-            N[5] -= ey * wz
-            N[6] -= ez * wx
-            N[7] -= ez * wy
-            N[8] -= ez * wz
-        for p in range(P):
-            k, l = link.pairs[2 * p], link.pairs[2 * p + 1]
-            dk, dl = q[link.q + k], q[link.q + l]
-            for i in range(n):
-                V = state.V[p * n + i]
-                state.M[k * m + first + i] += dl * V
-                if k != l:
-                    state.M[l * m + first + i] += dk * V
+    # N_k -= e (int sigma u_k)^T, M_kl += int sigma_k sigma_l - e . (int sigma_k u_l + int sigma_l u_k)
+    for k in range(m):
+        wx, wy, wz = zero, zero, zero
+        for i in range(n):
+            d = 0.5 * q[link.q + first + i]
+            W = state.W[3 * (i * m + k) : 3 * (i * m + k) + 3]
+            wx += d * W[0]
+            wy += d * W[1]
+            wz += d * W[2]
+            lost = ex * W[0] + ey * W[1] + ez * W[2]
+            state.M[k * m + first + i] -= lost
+            state.M[(first + i) * m + k] -= lost
+        N = state.N[9 * k : 9 * k + 9]
+        N[0] -= ex * wx
+        N[1] -= ex * wy
+        N[2] -= ex * wz
+        N[3] -= ey * wx
+        N[4] -= ey * wy
+        N[5] -= ey * wz
+        N[6] -= ez * wx
+        N[7] -= ez * wy
+        N[8] -= ez * wz
+    for p in range(P):
+        k, l = link.pairs[2 * p], link.pairs[2 * p + 1]
+        dk, dl = q[link.q + k], q[link.q + l]
+        for i in range(n):
+            V = state.V[p * n + i]
+            state.M[k * m + first + i] += dl * V
+            if k != l:
+                state.M[l * m + first + i] += dk * V
     return gx, gy, gz, along
 
 
@@ -249,7 +242,7 @@ def velocity_forces(link, state, v, wx, wy, wz):
         X = link.X[3 * m * l : 3 * m * (l + 1)]
         for k in range(m):
             state.h[k] += tx * X[3 * k] + ty * X[3 * k + 1] + tz * X[3 * k + 2]
-    if link.stiffening != 0:
+    if link.foreshortened:
         ax, ay, az, b = velocity_forces_of_shortening(link, state, v, wx, wy, wz)
         mx, my, mz = mx + ax, my + ay, mz + az
         fx, fy, fz = fx - b * link.e[0], fy - b * link.e[1], fz - b * link.e[2]
@@ -277,21 +270,19 @@ def velocity_forces_of_shortening(link, state, v, wx, wy, wz):
         hx += c * state.H[3 * p]
         hy += c * state.H[3 * p + 1]
         hz += c * state.H[3 * p + 2]
-        if link.stiffening == FULL:
-            for i in range(n):
-                state.h[first + i] += c * state.V[p * n + i]
-            for i in range(m):
-                U = link.U[3 * (P * i + p) : 3 * (P * i + p) + 3]
-                state.h[i] -= c * (ex * U[0] + ey * U[1] + ez * U[2])
-    if link.stiffening == FULL:
-        # 2 w . sum_l ddelta_l (e x int u_l sigma_k - e x int sigma_l u_k), (w x e) . u
-        tx, ty, tz = cross(wx, wy, wz, ex, ey, ez)
         for i in range(n):
-            d = 2.0 * v[link.v + first + i]
-            for k in range(m):
-                W = state.W[3 * (i * m + k) : 3 * (i * m + k) + 3]
-                along = tx * W[0] + ty * W[1] + tz * W[2]
-                state.h[k] -= d * along
-                state.h[first + i] += 2.0 * v[link.v + k] * along
+            state.h[first + i] += c * state.V[p * n + i]
+        for i in range(m):
+            U = link.U[3 * (P * i + p) : 3 * (P * i + p) + 3]
+            state.h[i] -= c * (ex * U[0] + ey * U[1] + ez * U[2])
+    # 2 w . sum_l ddelta_l (e x int u_l sigma_k - e x int sigma_l u_k), (w x e) . u
+    tx, ty, tz = cross(wx, wy, wz, ex, ey, ez)
+    for i in range(n):
+        d = 2.0 * v[link.v + first + i]
+        for k in range(m):
+            W = state.W[3 * (i * m + k) : 3 * (i * m + k) + 3]
+            along = tx * W[0] + ty * W[1] + tz * W[2]
+            state.h[k] -= d * along
+            state.h[first + i] += 2.0 * v[link.v + k] * along
     ax, ay, az = cross(ex, ey, ez, hx, hy, hz)
     return ax, ay, az, b

@@ -87,7 +87,7 @@ def place_section(model, data, node, q):
         columns[6 * k + 3] = ux
         columns[6 * k + 4] = uy
         columns[6 * k + 5] = uz
-    if link.stiffening != 0:
+    if link.foreshortened:
         ex, ey, ez = link.e[0], link.e[1], link.e[2]
         for i in range(link.n):
             k = link.first_slope + i
@@ -162,7 +162,7 @@ def section_rates(model, data, node, q, v):
     columns[6 * m], columns[6 * m + 1], columns[6 * m + 2] = wx, wy, wz
     columns[6 * m + 3], columns[6 * m + 4], columns[6 * m + 5] = ux, uy, uz
     short = zero
-    if link.stiffening != 0:
+    if link.foreshortened:
         for i in range(link.n):
             k = link.first_slope + i
             for j in range(link.n):

@@ -20,9 +20,6 @@ from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 
 SECTION, FIXED = 3, 4
 
-#: stiffening of a link
-NO_STIFFENING, GEOMETRIC, FULL = 0, 1, 2
-
 #: int64 words of the header of a flexible tree: those of the rigid one, then these
 FLEXIBLE_HEADER = at.HEADER + 4
 N_LINKS, LINK_INTS, LINK_FLOATS, WORK_SIZE = range(at.HEADER, FLEXIBLE_HEADER)
@@ -86,7 +83,7 @@ class Link(NamedTuple):
     first_slope: int
     q: int
     v: int
-    stiffening: int
+    foreshortened: int
     pairs: object
     rigid: object
     s: object

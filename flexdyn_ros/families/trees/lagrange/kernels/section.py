@@ -8,7 +8,7 @@ Zhang 2009 (Appl. Math. Mech. 30(10)), eqs. (2)-(3), (15)-(16), (25)-(27), (71)-
 from flexdyn_ros.numerics.compiling.compiler import inner
 
 from .affine import add_scaled, clear, exponential_coefficients, set_skew
-from .views import FULL, MODE, MODES, NONE, PAIR, POINT, POINT_MODE, POINT_PAIR, POINTS
+from .views import MODE, MODES, PAIR, POINT, POINT_MODE, POINT_PAIR, POINTS
 
 
 @inner
@@ -36,7 +36,7 @@ def section_frame(m, body, station, q, v, E, dE, Ev, K, dK):
             dE[1 + i, 0] += u[i] * r
         set_skew_add(th, d, K)
         set_skew_add(th, r, dK)
-    if m.stiffening != NONE:
+    if m.is_foreshortened:
         for k in range(count):
             for l in range(count):
                 S = m.F[m.station_S + pair + k * count + l]
@@ -116,7 +116,7 @@ def section_derivative(m, body, station, k, q, K, out):
         rotation_derivative(K, th, out)
     for i in range(3):
         out[1 + i, 0] = u[i]
-    if m.stiffening != NONE:
+    if m.is_foreshortened:
         for l in range(count):
             out[1, 0] -= m.F[m.station_S + pair + k * count + l] * q[m.I[m.mode_q + first + l]]
 
@@ -148,9 +148,9 @@ def rotation_derivative(K, th, out):
 def mass_of_deformed_body(m, d, body, q, v):
     """Write G, D_k, C_kl, sum_l rate_l C_kl and the foreshortening's own acceleration terms of one body.
 
-    Zhang 2009, eqs. (25), (71), (72) with the double sum. With stiffening the line mass is integrated over
-    the quadrature points (positions are quadratic in the modal coordinates there), and C, C1, C2 hold the
-    rest.
+    Zhang 2009, eqs. (25), (71), (72) with the double sum. With foreshortening the line mass is integrated
+    over the quadrature points (positions are quadratic in the modal coordinates there), and C, C1, C2 hold
+    the rest.
     """
     first, count, pair = m.body_int[body, MODE], m.body_int[body, MODES], m.body_int[body, PAIR]
     G = d.blocks[d.G + body]
@@ -171,7 +171,7 @@ def mass_of_deformed_body(m, d, body, q, v):
         for i in range(4):
             for j in range(4):
                 G[i, j] += dk * (D[i, j] + C1[j, i])
-    if m.stiffening != NONE:
+    if m.is_foreshortened:
         for point in range(m.body_int[body, POINTS]):
             add_material_point(m, d, body, point, q, v)
     for k in range(count):
@@ -189,19 +189,16 @@ def add_material_point(m, d, body, point, q, v):
     """Add one point of the foreshortened link to G, D_k, C_kl, a and the second rows of U.
 
     Its position is h + w e_x, h = h0 + sum delta_k u_k, w = -1/2 delta^T S delta; tangent fields are
-    u_k - sigma_k e_x, sigma_k = sum_l S_kl delta_l; own acceleration a e_x. FULL takes them as they are.
-    GEOMETRIC keeps of their products what the kinetic energy needs to second order in the modal coordinates:
-    w, sigma_k and a meet h0 alone.
+    u_k - sigma_k e_x, sigma_k = sum_l S_kl delta_l; own acceleration a e_x.
     """
     first, count, pair = m.body_int[body, MODE], m.body_int[body, MODES], m.body_int[body, PAIR]
     g = m.body_int[body, POINT] + point
     row = m.body_int[body, POINT_MODE] + point * count
     squares = m.body_int[body, POINT_PAIR] + point * count * count
-    half, full = 0.5 * m.F[m.point_weight + g], m.stiffening == FULL
-    # u_k in row 0 of U, sigma_k in row 2
+    half = 0.5 * m.F[m.point_weight + g]
+    # tangent fields in row 0 of U
     a, w = q[0] * 0.0, q[0] * 0.0
-    x, y, z = a + m.F[m.point_x + 3 * g], a + m.F[m.point_x + 3 * g + 1], a + m.F[m.point_x + 3 * g + 2]
-    hx, hy, hz = x, y, z
+    hx, hy, hz = a + m.F[m.point_x + 3 * g], a + m.F[m.point_x + 3 * g + 1], a + m.F[m.point_x + 3 * g + 2]
     for k in range(count):
         dk, rk = q[m.I[m.mode_q + first + k]], v[m.I[m.mode_v + first + k]]
         u, U = vector(m, m.point_u, row + k), d.blocks[d.U + first + k]
@@ -215,39 +212,21 @@ def add_material_point(m, d, body, point, q, v):
         hz += dk * u[2]
         w -= 0.5 * dk * Sd
         a -= rk * Sr
-        U[2, 1] = Sd
-        U[0, 1] = u[0] - Sd if full else u[0] + 0.0 * Sd
+        U[0, 1] = u[0] - Sd
         U[0, 2] = u[1]
         U[0, 3] = u[2]
-    if full:
-        hx += w
-        x, y, z = hx, hy, hz
+    hx += w
     G, A = d.blocks[d.G + body], d.blocks[d.a + body]
     add_outer(half, 1.0, hx, hy, hz, 1.0, hx, hy, hz, G)
-    add_row(half * a, x, y, z, A[0])
-    if not full:
-        add_column(half * w, x, y, z, G)
-        add_row(half * w, x, y, z, G[1])
+    add_row(half * a, hx, hy, hz, A[0])
     for k in range(count):
         U, D = d.blocks[d.U + first + k], d.blocks[d.Dk + first + k]
         add_outer(half, 1.0, hx, hy, hz, 0.0, U[0, 1], U[0, 2], U[0, 3], D)
-        if full:
-            for i in range(1, 4):
-                U[1, i] += half * a * U[0, i]
-        else:
-            add_column(-half * U[2, 1], x, y, z, D)
+        for i in range(1, 4):
+            U[1, i] += half * a * U[0, i]
         for l in range(count):
             Ul, C = d.blocks[d.U + first + l], d.blocks[d.Ckl + pair + k * count + l]
             add_outer(half, 0.0, U[0, 1], U[0, 2], U[0, 3], 0.0, Ul[0, 1], Ul[0, 2], Ul[0, 3], C)
-
-
-@inner
-def add_column(factor, x, y, z, out):
-    """Add factor * (1, x, y, z) e_x^T to out (4, 4)."""
-    out[0, 1] += factor
-    out[1, 1] += factor * x
-    out[2, 1] += factor * y
-    out[3, 1] += factor * z
 
 
 @inner

@@ -3,7 +3,8 @@ numerics/stepping/table.py.
 
 For section frames that are no rotations (preset `paper`), which no recursion over rigid sections takes. The
 robot is a header of LAGRANGE_HEADER addresses and sizes; work memory: the blocks of
-views.py, then M (nv, nv), h (4, nv), the energies (3) and a diagonal (nv).
+views.py, then M (nv, nv), h (4, nv), the energies (3) and a diagonal (nv); for forces a Jacobian (6, nv),
+zeros (nv) and the pose (4, 4) of a point.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.stepping import table as at
 
-from .equations import lagrange_equations
+from .equations import lagrange_equations, lagrange_jacobian
 
 # the packed flexible tree; integers and floats of the Lagrangian model, with their numbers; blocks of work
 TREE, INTS, INT_COUNT, FLOATS, FLOAT_COUNT, BLOCKS = range(6)
@@ -29,7 +30,7 @@ LAGRANGE_HEADER = 6
 
 def lagrange_steps_size(blocks: int, nv: int) -> int:
     """Numbers of work memory of a model that needs so many blocks."""
-    return 16 * blocks + nv * nv + 5 * nv + 3
+    return 16 * blocks + nv * nv + 5 * nv + 3 + 7 * nv + 16
 
 
 @kernel
@@ -117,4 +118,49 @@ def energies(robot, work, t, q, v, out):
     return 0
 
 
-LAGRANGE_MOTION = {at.PREPARE: prepare, at.ACCELERATE: accelerate, at.LOSSES: losses, at.ENERGIES: energies}
+@callback(at.LOAD_SIGNATURE)
+def load(robot, work, q, k, bodies, points, wrenches, force):
+    """See numerics/stepping/table.py; points are in the body frames of the Lagrangian path, moments are
+    zero."""
+    header = ints_at(robot, LAGRANGE_HEADER)
+    tree = open_tree(header[TREE])
+    nv, blocks = tree.nv, header[BLOCKS]
+    o = 16 * blocks + nv * nv + 5 * nv + 3
+    memory = floats_at(work, o + 7 * nv + 16)
+    J, still = memory[o : o + 6 * nv].reshape((6, nv)), memory[o + 6 * nv : o + 7 * nv]
+    pose = memory[o + 7 * nv : o + 7 * nv + 16].reshape((4, 4))
+    q, force = floats_at(q, tree.nq), floats_at(force, nv)
+    bodies, points, wrenches = ints_at(bodies, k), floats_at(points, 3 * k), floats_at(wrenches, 6 * k)
+    still[:] = 0.0
+    pose[:] = 0.0
+    for i in range(4):
+        pose[i, i] = 1.0
+    for i in range(k):
+        # nothing moves the root
+        if bodies[i] == 0:
+            continue
+        for j in range(3):
+            pose[1 + j, 0] = points[3 * i + j]
+        lagrange_jacobian(
+            ints_at(header[INTS], header[INT_COUNT]),
+            floats_at(header[FLOATS], header[FLOAT_COUNT]),
+            q,
+            still,
+            memory[0 : 16 * blocks].reshape((blocks, 4, 4)),
+            (bodies[i] - 1, -1),
+            pose,
+            J,
+        )
+        for j in range(nv):
+            for c in range(3, 6):
+                force[j] += J[c, j] * wrenches[6 * i + c]
+    return 0
+
+
+LAGRANGE_MOTION = {
+    at.PREPARE: prepare,
+    at.ACCELERATE: accelerate,
+    at.LOSSES: losses,
+    at.ENERGIES: energies,
+    at.LOAD: load,
+}

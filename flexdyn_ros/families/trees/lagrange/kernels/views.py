@@ -12,11 +12,10 @@ from flexdyn_ros.numerics.compiling.compiler import inner
 # joint types of the tree model, and one of our own
 FIXED = 3
 
-# stiffening: positions linear in the modal coordinates, linear geometric stiffness, full foreshortening
-NONE, GEOMETRIC, FULL = 0, 1, 2
-
 # counts at the head of the integer array; offsets of the float blocks follow them
-HEAD = 10  # nb, nv, nq, njc (joint coordinates), nm (modes), npair, nstation, nedge, is_affine, stiffening
+HEAD = (
+    10  # nb, nv, nq, njc (joint coordinates), nm (modes), npair, nstation, nedge, is_affine, is_foreshortened
+)
 
 # columns of body_int
 (
@@ -75,7 +74,7 @@ INT_FIELDS = ("station_int", "row_v", "q_of_v", "mode_q", "mode_v")
 ModelViews = namedtuple(
     "ModelViews",
     (
-        *("I", "F", "blocks", "body_int", "nb", "nv", "nm", "is_affine", "stiffening"),
+        *("I", "F", "blocks", "body_int", "nb", "nv", "nm", "is_affine", "is_foreshortened"),
         *INT_FIELDS,
         *FLOAT_FIELDS,
     ),
