@@ -173,14 +173,11 @@ def _is_linear(robot: Robot, patterns: list[str] | None) -> bool:
     """Whether all that is asked for are numbers that efforts are linear in, of a robot that does not bend."""
     from fnmatch import fnmatchcase
 
-    from flexdyn_ros.errors import UnsupportedError
+    from flexdyn_ros.identification.linear.models import linear_model
 
-    try:
-        known = [p.name for p in robot.parameters]
-    except UnsupportedError:
-        return False
     if getattr(robot, "bends", False):
         return False
+    known = [p.name for p in linear_model(robot).parameters]
     return patterns is None or all(any(fnmatchcase(n, p) for n in known) for p in patterns)
 
 

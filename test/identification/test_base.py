@@ -98,11 +98,11 @@ def test_other_states_give_the_same_combinations():
     assert one.rank == other.rank == np.linalg.matrix_rank(both, tol=1e-6)
 
 
-def test_wrong_patterns_and_robots_without_parameters_are_told():
+def test_wrong_patterns_and_values_are_told():
     with pytest.raises(errors.UnknownNameError, match="elbow/damp"):
         base_parameters(load("two_link"), parameters="elbow/damp")
-    with pytest.raises(errors.UnsupportedError):
-        base_parameters(load("soft_arm"))
+    with pytest.raises(errors.UnknownNameError, match="section_1/mas"):
+        base_parameters(load("soft_arm"), parameters="section_1/mas")
     base = base_parameters(load("two_link"))
     with pytest.raises(errors.DimensionError, match="expected"):
         base.of(np.zeros(3))

@@ -17,6 +17,7 @@ from flexdyn_ros.identification.identified import Identified, table_of
 from flexdyn_ros.identification.linear.bodies import Bodies
 from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
 from flexdyn_ros.identification.linear.least_squares import covariance_of, estimate
+from flexdyn_ros.identification.linear.models import LinearModel, linear_model
 from flexdyn_ros.identification.linear.motions import motion_of
 from flexdyn_ros.identification.linear.rows import Rows
 from flexdyn_ros.identification.measurement import measurements_of
@@ -55,7 +56,7 @@ def fit_linear(
         Inertias of bodies are such that some distribution of mass has them: pseudo-inertia matrices are
         positive semi-definite (Wensing, Kim & Slotine 2018); friction and rotors are not negative. Where base
         parameters cannot be had so, those are taken that raise the weighted residual least.
-    parameters : names or patterns of `robot.parameters`, optional
+    parameters : names or patterns of those that `base_parameters` knows, optional
         Default: bodies, damping, friction, rotors; springs where there are any. Others are held.
     cutoff : float, optional
         Of a zero-phase filter on positions, efforts and regressor alike [Hz]; samples are then kept at 2.5
@@ -82,28 +83,29 @@ def fit_linear(
         Of data that are doubtful, numbers that the data cannot tell apart, residuals that are not white, and
         without consistent of bodies that cannot be.
     """
-    chosen = _chosen(robot, parameters)
+    model = linear_model(robot)
+    chosen = _chosen(robot, model, parameters)
     measurements = measurements_of(robot, data)
     doubtful = refuse(robot, measurements)
-    rows = Rows.of(robot, chosen, [motion_of(robot, m, cutoff) for m in measurements])
+    rows = Rows.of(model, chosen, [motion_of(robot, m, cutoff) for m in measurements])
     base = reduced(rows.triangle(), chosen)
     beta, weights, sigma = estimate(rows, base, robust)
     covariance = covariance_of(rows, base, weights, sigma)
 
     before = np.array([p.value for p in chosen])
-    bodies = Bodies.of(robot, chosen)
+    bodies = Bodies.of(robot, model, chosen)
     gain = nearest_values(base.matrix, bodies.scale)
     found = before + gain @ (beta - base.of(before))
     if consistent:
-        information = np.linalg.cholesky(np.linalg.pinv(covariance, hermitian=True)).T
-        found = _without_rounding(bodies, base, physical_values(bodies, base, beta, information, found))
+        root = _root_of_information(covariance)
+        found = _without_rounding(bodies, base, physical_values(bodies, base, beta, root, found))
     names = [p.name for p in chosen]
     values = dict(zip(names, found.tolist(), strict=True))
     deviation = np.sqrt(np.einsum("ij,jk,ik->i", gain, covariance, gain).clip(0.0))
     samples = rows.samples(robot, found)
     identified = Identified(
         # what plain least squares find need not pass the checks of `with_parameters`
-        robot=robot.with_parameters(values) if consistent else Robot(robot.functions.with_parameters(values)),
+        robot=model.robot_with(values, checked=consistent),
         table=table_of(base.names, base.of(found), covariance, base.of(before), base.units),
         covariance=covariance,
         residuals=samples.measured - samples.predicted,
@@ -115,6 +117,13 @@ def fit_linear(
         warnings=doubtful,
     )
     return with_warnings(identified, () if consistent else bodies.unphysical(found))
+
+
+def _root_of_information(covariance: np.ndarray) -> np.ndarray:
+    """R (nb, nb) with R^T R the inverse of a covariance, of numbers that may be of very different sizes."""
+    size = np.sqrt(np.diag(covariance))
+    inverse = np.linalg.pinv(covariance / np.outer(size, size), hermitian=True)
+    return np.asarray(np.linalg.cholesky(inverse).T / size)
 
 
 def _without_rounding(bodies: Bodies, base: BaseParameters, found: np.ndarray) -> np.ndarray:
@@ -138,7 +147,9 @@ def with_warnings(identified: Identified, more: Sequence[str] = ()) -> Identifie
     return replace(identified, warnings=(*identified.warnings, *told))
 
 
-def _chosen(robot: Robot, patterns: str | Sequence[str] | None) -> tuple[Parameter, ...]:
+def _chosen(robot: Robot, model: LinearModel, patterns: str | Sequence[str] | None) -> tuple[Parameter, ...]:
     if patterns is not None:
-        return chosen_parameters(robot, patterns)
-    return tuple(p for p in bodies_and_joints(robot) if not p.name.endswith("/stiffness") or p.value != 0.0)
+        return chosen_parameters(model, patterns)
+    return tuple(
+        p for p in bodies_and_joints(robot, model) if not p.name.endswith("/stiffness") or p.value != 0.0
+    )

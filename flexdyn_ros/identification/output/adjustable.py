@@ -12,16 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError
 from flexdyn_ros.families.trees.flexible.beams.properties import beam_link
 from flexdyn_ros.identification.chosen import bodies_and_joints
+from flexdyn_ros.identification.inertial import tensor_of, with_payloads
+from flexdyn_ros.identification.linear.models import linear_model
 from flexdyn_ros.identification.output.sensors import SENSOR, START, Sensor, sensors_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.topics import options_of
 
-__all__ = ["Adjustable", "path_of", "tensor_of"]
+__all__ = ["Adjustable", "path_of"]
 
 #: numbers of a beam, in the order of `BeamLink.stiffness`, and stations at which their mean is taken
 _STIFFNESS = ("GJ", "EIy", "EIz", "EA")
@@ -48,7 +50,7 @@ class Adjustable:
     start, lower, upper : (k,) arrays
     units : tuple of str
     own : frozenset of str
-        Those that are `robot.parameters`.
+        Those that are numbers of its linear model.
     gains : frozenset of str
         Those of sensors and motors: COLUMN.factor and so on.
     """
@@ -111,7 +113,7 @@ class Adjustable:
         robot = _reloaded(self.robot, paths) if paths else self.robot
         for frame, mass in masses.items():
             robot = _carrying(robot, frame, mass)
-        return robot.with_parameters(own) if own else robot
+        return linear_model(robot).robot_with(own) if own else robot
 
     def sensors_with(self, values: np.ndarray) -> dict[str, Sensor]:
         """Sensors and motors of columns that have any."""
@@ -130,10 +132,7 @@ def path_of(name: str) -> str:
 
 
 def _parameters(robot: Robot) -> dict[str, Parameter]:
-    try:
-        return {p.name: p for p in bodies_and_joints(robot)}
-    except UnsupportedError:
-        return {}
+    return {p.name: p for p in bodies_and_joints(robot, linear_model(robot))}
 
 
 def _resolved(pattern: str, known: Mapping[str, Parameter]) -> tuple[str, ...]:
@@ -230,8 +229,7 @@ def _reloaded(robot: Robot, paths: Mapping[str, float]) -> Robot:
         told = ", ".join(f"{path} = {value:g}" for path, value in paths.items())
         raise StateError(f"no robot has {told}: {error}") from None
     changes = dict(getattr(functions, "changes", ()))
-    for payload in functions.payloads:
-        new = new.with_payload(payload.frame, payload.mass, payload.com, tensor_of(payload.inertia))
+    new = with_payloads(new, functions.payloads)
     return new.with_parameters(changes) if changes else new
 
 
@@ -241,9 +239,3 @@ def _carrying(robot: Robot, frame: str, mass: float) -> Robot:
     if before is None or before.mass == 0.0:
         return robot.with_payload(frame, mass)
     return robot.with_payload(frame, mass, before.com, tensor_of(before.inertia) * (mass / before.mass))
-
-
-def tensor_of(entries: Sequence[float]) -> np.ndarray:
-    """The matrix (3, 3) of the entries (xx, xy, xz, yy, yz, zz)."""
-    xx, xy, xz, yy, yz, zz = entries
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
