@@ -31,6 +31,8 @@ CLIPPED, RUN = 0.02, 5
 BETTER, GOOD = 0.2, 0.8
 #: samples that are compared with the model
 COMPARED = 500
+#: what is measured of actuators instead of coordinates
+_OF_LEGS = ("stroke", "pressure", "pressure_bore", "pressure_rod")
 RIGHT_ANGLE = 180.0 / pi
 
 
@@ -69,7 +71,12 @@ def faults_of(measurement: Measurement, robot: Robot) -> tuple[Fault, ...]:
         return tuple(found)
     found += _of_columns(measurement)
     joints = [c for c in robot.coordinates if c.kind == "joint" and c.name in measurement.columns]
-    if not joints and not any(name in measurement.columns for name in robot.q_names):
+    legs = {f"{name}.{part}" for name in robot.effort_names for part in _OF_LEGS}
+    if (
+        not joints
+        and legs.isdisjoint(measurement.columns)
+        and not any(name in measurement.columns for name in robot.q_names)
+    ):
         told = ", ".join(measurement.columns)
         known = ", ".join(robot.q_names[:8])
         found.append(Fault("", f"no column is a coordinate of {robot.name}: {told}; expected {known}", True))
