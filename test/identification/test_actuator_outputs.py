@@ -4,28 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
+from identification.cylinders import CYLINDERS, LEGS, STEP, SUPPLY, openings, soft_arm, supplied
 
 from flexdyn_ros import errors, load, simulate
 from flexdyn_ros.identification import Measurement, fit_output
 from flexdyn_ros.simulation import ValveOpenings
 
 pytest.importorskip("pandas")
-
-STEP = 1e-3
-#: numbers of the cylinders: bulk modulus, leakage, gain of the valves, friction of the seals
-CYLINDERS = {
-    "platform.hydraulics.fluid.bulk_modulus": 1.2e9,
-    "platform.hydraulics.leakage.internal": 8e-13,
-    "platform.hydraulics.valve.rated_flow": 6e-4,
-    "platform.hydraulics.friction.viscous": 750.0,
-}
-RATES = 2.0 * np.pi * np.array([3.0, 4.0, 5.0, 3.5, 4.5, 5.5])
-LEGS = tuple(f"leg_{n}" for n in range(1, 7))
-SUPPLY = {"area": 8e-4, "time_constant": 0.02}
-
-
-def openings(t, q, v):
-    return 0.15 * np.sin(RATES * t + np.arange(6))
 
 
 def fitted(*arguments, **options):
@@ -85,42 +70,14 @@ def test_the_pose_at_the_start_is_found_from_strokes(platform):
     assert dict(found.values) == pytest.approx(CYLINDERS, rel=1e-6)
 
 
-def soft_arm(**section):
-    pressure = " ".join(f'{key}="{value}"' for key, value in SUPPLY.items())
-    given = " ".join(f'{key}="{value}"' for key, value in section.items())
-    return load(f"""<robot name="soft">
-      <link name="base_link"/><link name="tip"><inertial><origin xyz="0 0 0.01"/><mass value="0.05"/>
-        <inertia ixx="1e-5" ixy="0" ixz="0" iyy="1e-5" iyz="0" izz="1e-5"/></inertial></link>
-      <joint name="section_1" type="fixed"><parent link="base_link"/><child link="tip"/>
-        <origin xyz="0 0 0.15"/></joint>
-      <flexdyn reference="section_1"><section preset="bai2022" {given}><pressure {pressure}/></section>
-      </flexdyn></robot>""")
-
-
 def test_soft_sections_and_their_supplies_come_back_from_pressures_and_the_tip():
-    truth, start = soft_arm(stiffness=1850.0, damping=18.0), soft_arm()
-    run = simulated(
-        truth, 0.3, dt=STEP, control=lambda t, q, v: 15.0 + 12.0 * np.sin([19.0 * t, 23.0 * t, 29.0 * t])
-    )
-    # T f' = c - f from zero: the exact answer to commands that are held
-    force = np.zeros((run.t.size, 3))
-    command = 15.0 + 12.0 * np.sin(np.outer(run.t, [19.0, 23.0, 29.0]))
-    for i in range(run.t.size - 1):
-        force[i + 1] = command[i] + (force[i] - command[i]) * np.exp(-STEP / SUPPLY["time_constant"])
-    names = [f"section_1/actuator_{n}" for n in (1, 2, 3)]
-    tip = run.frames("tip")[:, :3, 3]
-    data = Measurement.of(
-        run.t,
-        {f"{name}.pressure": 101325.0 + force[:, i] / SUPPLY["area"] for i, name in enumerate(names)}
-        | {f"{name}.effort": command[:, i] for i, name in enumerate(names)}
-        | {"tip.x": tip[:, 0], "tip.y": tip[:, 1], "tip.z": tip[:, 2]},
-    )
+    data = supplied(soft_arm(stiffness=1850.0, damping=18.0), 0.3)
     path = "joints.section_1.section.pressure"
     wanted = {"section_1/stiffness": 1850.0, "section_1/damping": 18.0} | {
         f"{path}.{key}": value for key, value in SUPPLY.items()
     }
     first = {f"{path}.area": 9e-4, f"{path}.time_constant": 0.03}
-    found = fitted(start, data, list(wanted), start=first, initial="neutral")
+    found = fitted(soft_arm(), data, list(wanted), start=first, initial="neutral")
     assert dict(found.values) == pytest.approx(wanted, rel=1e-7)
 
 
