@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.identification.inertial import is_inertial
-from flexdyn_ros.identification.linear.models import LinearModel, OwnModel
+from flexdyn_ros.identification.linear.models import LinearModel
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 
@@ -20,7 +20,7 @@ def bodies_and_joints(robot: Robot, model: LinearModel) -> tuple[Parameter, ...]
     Those of beams hold the mode shapes, which a description with another stiffness chooses anew: they are
     fitted as numbers of the description.
     """
-    if not isinstance(model, OwnModel):
+    if not model.of_parameters:
         return model.parameters
     joints = {joint.name for joint in robot.description.joints}
     return tuple(p for p in model.parameters if is_inertial(p.name) or p.name.rpartition("/")[0] in joints)
@@ -37,7 +37,7 @@ def chosen_parameters(model: LinearModel, patterns: str | Sequence[str] | None) 
     """
     known = model.parameters
     if patterns is None:
-        return tuple(p for p in known if is_inertial(p.name)) if isinstance(model, OwnModel) else known
+        return tuple(p for p in known if is_inertial(p.name)) if model.of_parameters else known
     wanted = (patterns,) if isinstance(patterns, str) else tuple(patterns)
     for pattern in wanted:
         if not any(fnmatchcase(p.name, pattern) for p in known):

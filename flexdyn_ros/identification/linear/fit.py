@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from flexdyn_ros.identification.linear.bodies import Bodies
 from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
 from flexdyn_ros.identification.linear.least_squares import covariance_of, estimate
 from flexdyn_ros.identification.linear.models import LinearModel, linear_model
-from flexdyn_ros.identification.linear.motions import motion_of
+from flexdyn_ros.identification.linear.motions import Motion, motion_of
 from flexdyn_ros.identification.linear.rows import Rows
+from flexdyn_ros.identification.linear.stribeck import stribeck_joints, stribeck_model, without_peak
 from flexdyn_ros.identification.measurement import measurements_of
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
@@ -38,6 +40,7 @@ def fit_linear(
     parameters: str | Sequence[str] | None = None,
     cutoff: float | None = None,
     robust: bool = False,
+    stribeck: str | Sequence[str] = (),
 ) -> Identified:
     """Inertias, friction and rotors from motions and efforts: tau = Y(q, v, a) p + tau0, by least squares
     with the weights that the residuals of each effort ask for (Gautier & Khalil 1990; Swevers et al. 1997).
@@ -63,6 +66,9 @@ def fit_linear(
         times the cut-off.
     robust : bool
         Residuals that are far out count less (Huber 1981).
+    stribeck : names or patterns of joints
+        Whose dry friction falls from a static level as exp(-(v / stribeck velocity)^2): both are fitted too,
+        of trees, the velocities by a nonlinear stage around the linear one.
 
     Returns
     -------
@@ -83,11 +89,15 @@ def fit_linear(
         Of data that are doubtful, numbers that the data cannot tell apart, residuals that are not white, and
         without consistent of bodies that cannot be.
     """
-    model = linear_model(robot)
-    chosen = _chosen(robot, model, parameters)
     measurements = measurements_of(robot, data)
     doubtful = refuse(robot, measurements)
-    rows = Rows.of(model, chosen, [motion_of(robot, m, cutoff) for m in measurements])
+    motions = [motion_of(robot, m, cutoff) for m in measurements]
+    model = linear_model(robot)
+    joints = stribeck_joints(robot, stribeck) if stribeck else ()
+    if joints:
+        model = stribeck_model(robot, joints, motions, partial(_of_model, robot, parameters, motions, robust))
+    chosen = _chosen(robot, model, parameters)
+    rows = Rows.of(model, chosen, motions)
     base = reduced(rows.triangle(), chosen)
     beta, weights, sigma = estimate(rows, base, robust)
     covariance = covariance_of(rows, base, weights, sigma)
@@ -116,7 +126,26 @@ def fit_linear(
         base=base,
         warnings=doubtful,
     )
-    return with_warnings(identified, () if consistent else bodies.unphysical(found))
+    doubts = (*without_peak(joints, values), *(() if consistent else bodies.unphysical(found)))
+    return with_warnings(identified, doubts)
+
+
+def _of_model(
+    robot: Robot,
+    parameters: str | Sequence[str] | None,
+    motions: Sequence[Motion],
+    robust: bool,
+    model: LinearModel,
+) -> tuple[dict[str, float], float]:
+    """Numbers that plain least squares find, and the mean logarithm of the deviations of the noise."""
+    chosen = _chosen(robot, model, parameters)
+    rows = Rows.of(model, chosen, motions)
+    base = reduced(rows.triangle(), chosen)
+    beta, _, sigma = estimate(rows, base, robust)
+    before = np.array([p.value for p in chosen])
+    gain = nearest_values(base.matrix, Bodies.of(robot, model, chosen).scale)
+    found = before + gain @ (beta - base.of(before))
+    return dict(zip([p.name for p in chosen], found.tolist(), strict=True)), float(np.log(sigma).mean())
 
 
 def _root_of_information(covariance: np.ndarray) -> np.ndarray:

@@ -27,6 +27,9 @@ LINEAR, SILENT = 1e-7, 1e-12
 class LinearModel(ABC):
     """tau = Y(q, v, a) p + tau0 of one robot."""
 
+    #: whether its numbers are `robot.parameters`, of which not all are asked for by default
+    of_parameters = True
+
     @property
     @abstractmethod
     def parameters(self) -> tuple[Parameter, ...]:
@@ -72,6 +75,8 @@ class OwnModel(LinearModel):
 class DescribedModel(LinearModel):
     """Of all others: ten numbers of every body that can carry a payload, and numbers of the description that
     efforts turn out to be linear in. tau0 is what these do not account for."""
+
+    of_parameters = False
 
     def __init__(self, robot: Robot) -> None:
         self._robot = robot

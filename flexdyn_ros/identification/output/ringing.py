@@ -29,8 +29,8 @@ class Vibration(NamedTuple):
 
 
 def vibrations(values: np.ndarray, step: float, count: int, highest: float) -> tuple[Vibration, ...]:
-    """The strongest weakly damped vibrations in values (n,), at most `count`, by rising frequency: ESPRIT (Roy
-    & Kailath 1989) after a low pass at twice the highest frequency [Hz] that is looked for.
+    """The strongest weakly damped vibrations in values (n,), at most `count`, by rising frequency: ESPRIT
+    (Roy & Kailath 1989) after a low pass at twice the highest frequency [Hz] that is looked for.
 
     Raises
     ------

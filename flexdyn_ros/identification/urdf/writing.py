@@ -37,7 +37,8 @@ SAME = 1e-14
 #: how close the robot that is read back is to the identified one
 CLOSE = 1e-9
 #: numbers of a joint that moves
-_OF_JOINTS = ("damping", "friction", "static", "rotor", "stiffness")
+_OF_JOINTS = ("damping", "friction", "rotor", "stiffness")
+_OF_FRICTION = ("static", "stribeck_velocity")
 _PATH = re.compile(r"(links|joints)\.(.+)\.(\w+)\.(\w+)")
 
 
@@ -100,7 +101,7 @@ def new_text(identified: Identified, old: bytes) -> bytes:
         if name in before and is_inertial(name):
             continue
         owner, _, part = name.rpartition("/")
-        if name in before and owner in movable and part in _OF_JOINTS:
+        if owner in movable and (part in _OF_FRICTION or (name in before and part in _OF_JOINTS)):
             _set_joint(markup, start, owner, part, value)
         elif name.startswith("payload.") or SENSOR.fullmatch(name):
             left_out.append(name)
@@ -152,7 +153,7 @@ def _set_joint(markup: Markup, robot: Robot, joint: str, part: str, value: float
     elif part == "stiffness":
         _set_flexdyn(markup, joint, "joint_spring", "stiffness", value)
     else:
-        _set_flexdyn(markup, joint, "friction", "static", value)
+        _set_flexdyn(markup, joint, "friction", part, value)
 
 
 def _set_path(markup: Markup, path: str, value: float) -> None:
