@@ -61,11 +61,13 @@ NAMES = (
     f"{GAUGE}.ratio",
 )
 #: where the fit starts: the frequency that the gauge shows, the filter that the rig's configuration names
-FIRST = {f"{GAUGE}.factor": 0.1, f"{GAUGE}.cutoff": 2.0, "link_1/EIz": 1.9}
+FIRST = {f"{GAUGE}.factor": 0.06, f"{GAUGE}.cutoff": 2.0, "link_1/EIz": 1.8}
 #: of encoder and gauge alike, above what moves [Hz]
 CUTOFF = 25.0
 #: what lies between such samples is not new [Hz], and steps of the simulation [s]
-RATE, STEP = 100.0, 5e-3
+RATE, STEP = 250.0, 4e-3
+#: of the gauge [rad]: what is left hangs together for some forty samples, each of which tells less than one
+NOISE = 0.01
 #: from when on the hub stands still and the links ring [s], and up to which frequency [Hz]
 RINGING, HIGHEST = 2.0, 10.0
 #: runs that are held out
@@ -96,7 +98,7 @@ def main(folder, report=None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", errors.FlexdynWarning)
         modes = ModalTable.of_ringing(fitting, GAUGE, after=RINGING, highest=HIGHEST, modes=2)
-        how = {"inputs": "positions", "initial": "free", "dt": STEP}
+        how = {"inputs": "positions", "initial": "free", "dt": STEP, "noise": {GAUGE: NOISE}}
         found = fit_output(start, fitting, NAMES, FIRST, modes=modes, **how)
         # the numbers are held by priors: what is left to the data is the start of each run
         priors = {name: (value, 1e-9 * abs(value)) for name, value in found.values.items()}

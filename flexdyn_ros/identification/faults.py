@@ -31,8 +31,10 @@ CLIPPED, RUN = 0.02, 5
 BETTER, GOOD = 0.2, 0.8
 #: samples that are compared with the model
 COMPARED = 500
-#: what is measured of actuators instead of coordinates
-_OF_LEGS = ("stroke", "pressure", "pressure_bore", "pressure_rod")
+#: absolute pressures, which reach more than this [Pa], and what else is measured of actuators
+_PRESSURES = ("pressure", "pressure_bore", "pressure_rod")
+LEAST_PRESSURE = 2e4
+_OF_LEGS = ("stroke", *_PRESSURES)
 RIGHT_ANGLE = 180.0 / pi
 
 
@@ -134,6 +136,13 @@ def _of_columns(measurement: Measurement) -> Iterator[Fault]:
                 f"{name}: {100 * share:.2g} % of the samples are missing or NaN, from t = {first:g} s on",
                 share > MOST_MISSING,
             )
+        elif name.rpartition(".")[2] in _PRESSURES and np.abs(values).max() < LEAST_PRESSURE:
+            most = np.abs(values).max()
+            yield Fault(
+                name,
+                f"{name}: reaches {most:.4g} Pa, likely bar or kPa: give units, absolute pressures",
+                True,
+            )
         elif _is_clipped(values):
             yield Fault(
                 name, f"{name}: saturated, it stays at its largest value {np.abs(values).max():.6g}", False
@@ -196,6 +205,12 @@ def _of_rates(measurement: Measurement, joints: list[Coordinate]) -> Iterator[Fa
                     f"{name}.velocity is {factor:.3g} times the rate of {name}: degrees beside radians",
                     True,
                 )
+            elif _is_thousand(factor):
+                yield Fault(
+                    "time",
+                    f"{name}.velocity is {factor:.3g} times the rate of {name}: times in ms, not s",
+                    True,
+                )
             elif rate @ value < 0.0:
                 yield Fault(
                     f"{name}.velocity", f"{name}.velocity has the opposite sign of the rate of {name}", True
@@ -218,6 +233,17 @@ def _of_efforts(measurement: Measurement, robot: Robot) -> Iterator[Fault]:
     columns = [robot.effort_names.index(name) for name in known]
     told = np.array([regular[f"{name}.effort"][every] for name in known])
     yield from _swapped(known, _likenesses(told, model.T[columns]), "effort", "what moves")
+    for name, value, needed in zip(known, told, model.T[columns], strict=True):
+        square = float(needed @ needed)
+        if square and (needed @ value) ** 2 > GOOD**2 * square * (value @ value):
+            factor = abs(float(needed @ value)) / square
+            if _is_thousand(factor) or _is_thousand(1.0 / factor):
+                text = f"{name}.effort is {factor:.3g} times what {robot.name} needs: likely mN m or kN m"
+                yield Fault(f"{name}.effort", text, True)
+
+
+def _is_thousand(factor: float) -> bool:
+    return 500.0 < factor < 2000.0
 
 
 def _correlations(values: np.ndarray, references: np.ndarray) -> np.ndarray:

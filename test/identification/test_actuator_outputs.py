@@ -44,6 +44,7 @@ def test_cylinders_come_back_from_pressures_or_strokes(platform, run_of_platform
     outputs = [f"{leg}.{part}" for leg in LEGS for part in shown]
     found = fitted(platform, Measurement.of_trajectory(run_of_platform), list(CYLINDERS), outputs=outputs)
     assert dict(found.values) == pytest.approx(CYLINDERS, rel=1e-8)
+    assert found.table["unit"].tolist()[:2] == ["Pa", "m3/(s Pa)"]
     assert found.table["start"].tolist() == [1.4e9, 5e-13, pytest.approx(2e-3 / 3.0), 600.0]
 
 

@@ -111,11 +111,12 @@ def test_a_recording_of_the_node_tells_masses_and_friction(tmp_path):
     # a fit takes some of a delay for friction: the one that leaves least is the delay
     late = minimize_scalar(lambda late: left(fitted(robot, put_back(sensed, late))), bounds=(0.0, 0.02)).x
     found = fitted(robot, put_back(sensed, late))
-    assert late == pytest.approx(LATE, abs=0.001)
+    # within a sample: friction takes its part of it
+    assert late == pytest.approx(LATE, abs=run.step)
     built = {p.name: p.value for p in load(BUILT).parameters}
     for joint in ("shoulder", "elbow"):
         assert found.values[f"{joint}/friction"] == pytest.approx(built[f"{joint}/friction"], abs=0.06)
-        # half a millisecond of delay that is left is damping of inertia times rate: some 0.05
+        # a millisecond of delay that is left is a thousandth of the slope of gravity as damping, and more
         assert found.values[f"{joint}/damping"] == pytest.approx(built[f"{joint}/damping"], abs=0.1)
     base = found.base.of(load(BUILT))
     leading = [found.base.parameters[i].name for i in found.base.leading]

@@ -103,7 +103,7 @@ class StribeckModel(LinearModel):
 def without_peak(joints: Sequence[str], values: Mapping[str, float]) -> tuple[str, ...]:
     """Sentences on joints whose friction does not fall."""
     return tuple(
-        f"{joint}/static is below {joint}/friction: friction rises from rest, these data show no Stribeck peak"
+        f"{joint}/static is below {joint}/friction: friction rises from rest, there is no Stribeck peak"
         for joint in joints
         if values[f"{joint}/static"] < values[f"{joint}/friction"]
     )

@@ -17,7 +17,7 @@ from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError
 from flexdyn_ros.identification.chosen import bodies_and_joints
 from flexdyn_ros.identification.inertial import tensor_of, with_payloads
 from flexdyn_ros.identification.linear.models import linear_model
-from flexdyn_ros.identification.output.described import described
+from flexdyn_ros.identification.output.described import described, unit_of
 from flexdyn_ros.identification.output.sensors import SENSOR, START, Sensor, sensors_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.parameters import Parameter
@@ -90,7 +90,7 @@ class Adjustable:
             if not low <= value <= high:
                 raise StateError(f"the start of {name} is {value:g}, expected from {low:g} to {high:g}")
         lower, upper = np.array(limits, dtype=float).T
-        units = tuple(known[n].unit if n in known else _unit(n) for n in names)
+        units = tuple(known[n].unit if n in known else _unit(robot, n) for n in names)
         return cls(robot, names, np.array(values), lower, upper, units, own, gains)
 
     @property
@@ -164,8 +164,9 @@ def _limits(name: str, known: Mapping[str, Parameter], gains: Iterable[str]) -> 
     return (0.0, 0.999) if path_of(name).endswith(".ratio") else (0.0, inf)
 
 
-def _unit(name: str) -> str:
-    return _UNITS.get(path_of(name).rpartition(".")[2], "SI")
+def _unit(robot: Robot, name: str) -> str:
+    path = path_of(name)
+    return _UNITS.get(path.rpartition(".")[2]) or unit_of(robot, path)
 
 
 # ---- values before the fit ----

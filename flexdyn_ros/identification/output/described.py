@@ -11,7 +11,7 @@ from flexdyn_ros.errors import StateError
 from flexdyn_ros.families.trees.flexible.beams.properties import beam_link
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["described"]
+__all__ = ["described", "unit_of"]
 
 #: numbers of a beam, in the order of `BeamLink.stiffness`, and stations at which their mean is taken
 _STIFFNESS = ("GJ", "EIy", "EIz", "EA")
@@ -41,9 +41,18 @@ def described(robot: Robot, path: str) -> float:
     )
 
 
+def unit_of(robot: Robot, path: str) -> str:
+    """The unit that the schema gives a path; "SI" where it knows none."""
+    *above, word = path.split(".")
+    record = _of_records(robot.description, above)
+    about = getattr(type(record), "__element__", None)
+    attributes = about.attributes if about is not None else ()
+    return next((a.unit for a in attributes if a.name == word and a.unit), "SI")
+
+
 def _of_records(description: RobotDescription, words: list[str]) -> Any:
     """What links.NAME..., joints.NAME..., platform.hydraulics... leads to, else None."""
-    room, name, *rest = (*words, "", "")
+    room, name, *rest = (*words, "", "", "")
     found: Any = None
     if room == "links":
         found = description.flexible_links.get(name)
