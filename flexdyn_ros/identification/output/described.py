@@ -52,7 +52,8 @@ def unit_of(robot: Robot, path: str) -> str:
 
 def _of_records(description: RobotDescription, words: list[str]) -> Any:
     """What links.NAME..., joints.NAME..., platform.hydraulics... leads to, else None."""
-    room, name, *rest = (*words, "", "", "")
+    padded = [*words, "", "", ""]
+    room, name, rest = padded[0], padded[1], padded[2:]
     found: Any = None
     if room == "links":
         found = description.flexible_links.get(name)
