@@ -78,6 +78,10 @@ def identify(
     cutoff: Annotated[
         float | None, typer.Option("--cutoff", help="linear: of the zero-phase filter [Hz]")
     ] = None,
+    stribeck: Annotated[
+        str | None,
+        typer.Option("--stribeck", metavar="JOINTS", help="linear: fit Stribeck friction; names, patterns"),
+    ] = None,
     starts: Annotated[int, typer.Option("--starts", min=1, help="output: fits from so many starts")] = 1,
     cross_validate: Annotated[
         bool, typer.Option("--cross-validate", help="linear: hold each file out in turn")
@@ -91,12 +95,13 @@ def identify(
     import warnings
 
     from flexdyn_ros.errors import FlexdynWarning
-    from flexdyn_ros.identification import ModalTable
+    from flexdyn_ros.identification import ModalTable, fit_linear
 
     if method not in METHODS:
         raise typer.BadParameter(f"{method!r} is none of {', '.join(METHODS)}", param_hint="--method")
     loaded = load_robot(robot, config, settings, rigid)
-    patterns = [word.strip() for word in parameters.split(",")] if parameters else None
+    patterns = _words(parameters)
+    options: dict[str, Any] = {"parameters": patterns, "cutoff": cutoff, "stribeck": _words(stribeck) or ()}
     if explain:
         _explain(loaded, patterns, as_json)
         return
@@ -110,11 +115,11 @@ def identify(
         # the warnings are in the result
         warnings.simplefilter("ignore", FlexdynWarning)
         if linear:
-            found = _linear(loaded, measured, patterns, cutoff)
+            found = fit_linear(loaded, measured, **options)
         else:
             table = () if modes is None else ModalTable.read(modes)
             found = _output(loaded, measured, patterns or [], _numbers(start, "--start"), table, starts)
-    held_out = _held_out(loaded, measured, patterns, cutoff) if cross_validate and linear else []
+    held_out = _held_out(loaded, measured, options) if cross_validate and linear else []
     diff = found.write_urdf(output) if output is not None else ""
     written = [output] if output is not None else []
     if report is not None:
@@ -128,6 +133,11 @@ def identify(
 
 
 # ---- what is asked for ----
+
+
+def _words(text: str | None) -> list[str] | None:
+    """Words between commas."""
+    return [word.strip() for word in text.split(",")] if text else None
 
 
 def _read(
@@ -173,23 +183,12 @@ def _is_linear(robot: Robot, patterns: list[str] | None) -> bool:
     """Whether all that is asked for are numbers that efforts are linear in, of a robot that does not bend."""
     from fnmatch import fnmatchcase
 
-    from flexdyn_ros.errors import UnsupportedError
+    from flexdyn_ros.identification.linear.models import linear_model
 
-    try:
-        known = [p.name for p in robot.parameters]
-    except UnsupportedError:
-        return False
     if getattr(robot, "bends", False):
         return False
+    known = [p.name for p in linear_model(robot).parameters]
     return patterns is None or all(any(fnmatchcase(n, p) for n in known) for p in patterns)
-
-
-def _linear(
-    robot: Robot, data: list[Measurement], patterns: list[str] | None, cutoff: float | None
-) -> Identified:
-    from flexdyn_ros.identification import fit_linear
-
-    return fit_linear(robot, data, parameters=patterns, cutoff=cutoff)
 
 
 def _output(
@@ -208,9 +207,7 @@ def _output(
     return fit_output(robot, data, patterns, start or None, modes=modes, starts=starts, progress=tell)
 
 
-def _held_out(
-    robot: Robot, data: list[Measurement], patterns: list[str] | None, cutoff: float | None
-) -> list[Any]:
+def _held_out(robot: Robot, data: list[Measurement], options: dict[str, Any]) -> list[Any]:
     import warnings
 
     from flexdyn_ros.errors import FlexdynWarning
@@ -218,7 +215,7 @@ def _held_out(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FlexdynWarning)
-        return list(cross_validation(robot, data, parameters=patterns, cutoff=cutoff))
+        return list(cross_validation(robot, data, **options))
 
 
 def _command(robot: str) -> str:

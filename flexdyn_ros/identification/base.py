@@ -10,6 +10,7 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError
 from flexdyn_ros.identification.chosen import chosen_parameters
+from flexdyn_ros.identification.linear.models import linear_model
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 
@@ -78,7 +79,7 @@ class BaseParameters:
         """Base parameters (..., nb) of a robot with these parameters, or of values (..., np) in their
         order."""
         if isinstance(values, Robot):
-            known = {p.name: p.value for p in values.parameters}
+            known = {p.name: p.value for p in linear_model(values).parameters}
             values = np.array([known[p.name] for p in self.parameters])
         if np.shape(values)[-1:] != (len(self.parameters),):
             raise DimensionError(
@@ -97,12 +98,18 @@ def base_parameters(
     coordinates makes no difference, since the motion of all of them is known. The rank is where the pivots
     fall by most.
 
+    Robots without `parameters` (platforms, soft arms, on wheels, with elastic joints) have the ten numbers
+    of every rigid body that moves, links on fixed joints lumped, and those of the description that efforts
+    are linear in: JOINT/damping, /friction, /rotor, /stiffness, /elasticity_stiffness, /elasticity_damping;
+    SECTION/section_mass, /stiffness, /damping, /bending_stiffness of soft sections;
+    WHEEL/suspension_stiffness and so on.
+
     Parameters
     ----------
     robot : Robot
-    parameters : names or patterns of `robot.parameters`, optional
-        Default: the ten inertial numbers of every body. "*" takes damping, friction, rotors and springs of
-        joints in.
+    parameters : names or patterns of `robot.parameters`, or of those above, optional
+        Default: the ten inertial numbers of every body; of robots without `parameters` all. "*" takes
+        damping, friction, rotors and springs of joints in.
     samples : int, optional
         Random states; default four times as many as parameters.
     seed : int
@@ -112,22 +119,21 @@ def base_parameters(
     ------
     UnknownNameError
         For a pattern that fits no parameter.
-    UnsupportedError
-        For robots without `parameters`: on wheels, with elastic joints, soft arms, platforms.
     """
-    chosen = chosen_parameters(robot, parameters)
+    model = linear_model(robot)
+    chosen = chosen_parameters(model, parameters)
     count = SAMPLES * len(chosen) if samples is None else int(samples)
     if count < 1:
         raise StateError(f"samples is {samples}, expected at least 1")
     rng = np.random.default_rng(seed)
-    names = [p.name for p in robot.parameters]
+    names = [p.name for p in model.parameters]
     columns = [names.index(p.name) for p in chosen]
     R = np.zeros((0, len(chosen)))
     for first in range(0, count, BLOCK):
         size = min(BLOCK, count - first)
         q = np.array([robot.random(rng) for _ in range(size)])
         v, a = rng.uniform(-1.0, 1.0, (2, size, robot.nv))
-        Y = robot.regressor(q, SPEED * v, ACCELERATION * a).Y[..., columns]
+        Y = model.regressor(q, SPEED * v, ACCELERATION * a).Y[..., columns]
         R = np.asarray(np.linalg.qr(np.vstack([R, Y.reshape(-1, len(chosen))]), mode="r"))
     return reduced(R, chosen)
 

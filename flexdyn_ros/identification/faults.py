@@ -31,6 +31,10 @@ CLIPPED, RUN = 0.02, 5
 BETTER, GOOD = 0.2, 0.8
 #: samples that are compared with the model
 COMPARED = 500
+#: absolute pressures, which reach more than this [Pa], and what else is measured of actuators
+_PRESSURES = ("pressure", "pressure_bore", "pressure_rod")
+LEAST_PRESSURE = 2e4
+_OF_LEGS = ("stroke", *_PRESSURES)
 RIGHT_ANGLE = 180.0 / pi
 
 
@@ -69,7 +73,12 @@ def faults_of(measurement: Measurement, robot: Robot) -> tuple[Fault, ...]:
         return tuple(found)
     found += _of_columns(measurement)
     joints = [c for c in robot.coordinates if c.kind == "joint" and c.name in measurement.columns]
-    if not joints and not any(name in measurement.columns for name in robot.q_names):
+    legs = {f"{name}.{part}" for name in robot.effort_names for part in _OF_LEGS}
+    if (
+        not joints
+        and legs.isdisjoint(measurement.columns)
+        and not any(name in measurement.columns for name in robot.q_names)
+    ):
         told = ", ".join(measurement.columns)
         known = ", ".join(robot.q_names[:8])
         found.append(Fault("", f"no column is a coordinate of {robot.name}: {told}; expected {known}", True))
@@ -126,6 +135,13 @@ def _of_columns(measurement: Measurement) -> Iterator[Fault]:
                 name,
                 f"{name}: {100 * share:.2g} % of the samples are missing or NaN, from t = {first:g} s on",
                 share > MOST_MISSING,
+            )
+        elif name.rpartition(".")[2] in _PRESSURES and np.abs(values).max() < LEAST_PRESSURE:
+            most = np.abs(values).max()
+            yield Fault(
+                name,
+                f"{name}: reaches {most:.4g} Pa, likely bar or kPa: give units, absolute pressures",
+                True,
             )
         elif _is_clipped(values):
             yield Fault(
@@ -189,6 +205,12 @@ def _of_rates(measurement: Measurement, joints: list[Coordinate]) -> Iterator[Fa
                     f"{name}.velocity is {factor:.3g} times the rate of {name}: degrees beside radians",
                     True,
                 )
+            elif _is_thousand(factor):
+                yield Fault(
+                    "time",
+                    f"{name}.velocity is {factor:.3g} times the rate of {name}: times in ms, not s",
+                    True,
+                )
             elif rate @ value < 0.0:
                 yield Fault(
                     f"{name}.velocity", f"{name}.velocity has the opposite sign of the rate of {name}", True
@@ -211,6 +233,17 @@ def _of_efforts(measurement: Measurement, robot: Robot) -> Iterator[Fault]:
     columns = [robot.effort_names.index(name) for name in known]
     told = np.array([regular[f"{name}.effort"][every] for name in known])
     yield from _swapped(known, _likenesses(told, model.T[columns]), "effort", "what moves")
+    for name, value, needed in zip(known, told, model.T[columns], strict=True):
+        square = float(needed @ needed)
+        if square and (needed @ value) ** 2 > GOOD**2 * square * (value @ value):
+            factor = abs(float(needed @ value)) / square
+            if _is_thousand(factor) or _is_thousand(1.0 / factor):
+                text = f"{name}.effort is {factor:.3g} times what {robot.name} needs: likely mN m or kN m"
+                yield Fault(f"{name}.effort", text, True)
+
+
+def _is_thousand(factor: float) -> bool:
+    return 500.0 < factor < 2000.0
 
 
 def _correlations(values: np.ndarray, references: np.ndarray) -> np.ndarray:

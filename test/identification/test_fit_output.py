@@ -195,6 +195,33 @@ def test_modal_tables_alone_tell_stiffness(start, truth):
     assert found.deviations["link_1/EIz"] > 0.0
 
 
+def ringing(frequencies, ratios, amplitudes, *, noise=0.0, seed=0):
+    """A measurement in which vibrations die away, beside an offset."""
+    t = np.arange(0.0, 3.0, 0.002)
+    w = 2.0 * np.pi * np.array(frequencies)
+    decay = np.exp(-np.outer(t, w * ratios)) * np.cos(np.outer(t, w * np.sqrt(1.0 - np.square(ratios))) + 0.3)
+    values = 0.01 + decay @ np.array(amplitudes)
+    values += noise * np.random.default_rng(seed).standard_normal(t.size)
+    return Measurement.of(t, {"gauge": values}, name=f"run {seed}")
+
+
+def test_modal_tables_are_found_in_what_rings():
+    two = ([1.82, 5.6], [0.01, 0.03], [1.0, 0.05])
+    table = ModalTable.of_ringing(ringing(*two), "gauge", after=0.5, highest=10.0, modes=2)
+    # the ends of the low pass leave 1e-5
+    assert table.frequency == pytest.approx([1.82, 5.6], rel=1e-4)
+    assert table.damping_ratio == pytest.approx([0.01, 0.03], rel=1e-3)
+    runs = [ringing(*two, noise=0.005, seed=seed) for seed in range(5)]
+    noisy = ModalTable.of_ringing(runs, "gauge", after=0.5, highest=10.0, modes=2)
+    assert noisy.mode.tolist() == [1, 2]
+    assert np.abs(noisy.frequency - [1.82, 5.6]) == pytest.approx([0.0, 0.0], abs=0.05)
+    assert np.all(np.abs(noisy.frequency - [1.82, 5.6]) < 5.0 * noisy.frequency_deviation)
+    with pytest.raises(errors.StateError, match="no measurement shows 2 vibrations of gauge below 3 Hz"):
+        ModalTable.of_ringing(runs, "gauge", after=0.5, highest=3.0, modes=2)
+    with pytest.raises(errors.StateError, match="expected at least 32"):
+        ModalTable.of_ringing(runs, "gauge", after=2.9, highest=10.0, modes=2)
+
+
 def test_modal_tables_are_read_from_files(tmp_path):
     path = tmp_path / "modes.csv"
     path.write_text("mode,frequency,elbow\n1,3.5,0\n2,11.2,0\n")

@@ -228,6 +228,22 @@ def test_degrees_are_told_wherever_they_stand(good, robot):
     assert "elbow.velocity has the opposite sign" in told(changed(good, **signs), robot)
 
 
+def test_other_units_are_told(good, robot):
+    late = Measurement.of(1e3 * good.t, dict(good.columns))
+    assert "velocity is 1e+03 times the rate of shoulder: times in ms" in told(late, robot)
+    small = {"elbow.effort": 1e3 * good["elbow.effort"]}
+    assert "elbow.effort is 1e+03 times what two_link needs: likely mN m" in told(
+        changed(good, **small), robot
+    )
+    platform = load("stewart_1t")
+    bars = Measurement.of(good.t, {"leg_1.pressure_bore": 80.0 + 10.0 * np.sin(good.t)})
+    assert "leg_1.pressure_bore: reaches 90 Pa, likely bar or kPa" in told(bars, platform)
+    assert (
+        told(Measurement.of(good.t, {"leg_1.pressure_bore": 1e5 * bars["leg_1.pressure_bore"]}), platform)
+        == ""
+    )
+
+
 def test_swapped_columns_are_told(good, robot):
     for part in ("velocity", "effort"):
         swapped = {

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexdyn_ros.identification.chosen import INERTIAL, is_inertial
+from flexdyn_ros.identification.inertial import INERTIAL, is_inertial
+from flexdyn_ros.identification.linear.models import LinearModel
 from flexdyn_ros.numerics.algebra.placement import RigidInertia
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
@@ -86,12 +87,12 @@ class Bodies:
     lower: np.ndarray
 
     @classmethod
-    def of(cls, robot: Robot, chosen: Sequence[Parameter]) -> Bodies:
-        """Of a robot's parameters."""
-        known = {p.name: p.value for p in robot.parameters}
+    def of(cls, robot: Robot, model: LinearModel, chosen: Sequence[Parameter]) -> Bodies:
+        """Of the parameters of a robot's model."""
+        known = {p.name: p.value for p in model.parameters}
         place = {p.name: i for i, p in enumerate(chosen)}
         links = list(
-            dict.fromkeys(p.name.rpartition("/")[0] for p in robot.parameters if is_inertial(p.name))
+            dict.fromkeys(p.name.rpartition("/")[0] for p in model.parameters if is_inertial(p.name))
         )
         numbers = {link: np.array([known[f"{link}/{part}"] for part in INERTIAL]) for link in links}
         total = sum(abs(x[0]) for x in numbers.values()) or 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from flexdyn_ros.identification.identified import Identified, table_of
 from flexdyn_ros.identification.linear.bodies import Bodies
 from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
 from flexdyn_ros.identification.linear.least_squares import covariance_of, estimate
-from flexdyn_ros.identification.linear.motions import motion_of
+from flexdyn_ros.identification.linear.models import LinearModel, linear_model
+from flexdyn_ros.identification.linear.motions import Motion, motion_of
 from flexdyn_ros.identification.linear.rows import Rows
+from flexdyn_ros.identification.linear.stribeck import stribeck_joints, stribeck_model, without_peak
 from flexdyn_ros.identification.measurement import measurements_of
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
@@ -37,6 +40,7 @@ def fit_linear(
     parameters: str | Sequence[str] | None = None,
     cutoff: float | None = None,
     robust: bool = False,
+    stribeck: str | Sequence[str] = (),
 ) -> Identified:
     """Inertias, friction and rotors from motions and efforts: tau = Y(q, v, a) p + tau0, by least squares
     with the weights that the residuals of each effort ask for (Gautier & Khalil 1990; Swevers et al. 1997).
@@ -55,13 +59,16 @@ def fit_linear(
         Inertias of bodies are such that some distribution of mass has them: pseudo-inertia matrices are
         positive semi-definite (Wensing, Kim & Slotine 2018); friction and rotors are not negative. Where base
         parameters cannot be had so, those are taken that raise the weighted residual least.
-    parameters : names or patterns of `robot.parameters`, optional
+    parameters : names or patterns of those that `base_parameters` knows, optional
         Default: bodies, damping, friction, rotors; springs where there are any. Others are held.
     cutoff : float, optional
         Of a zero-phase filter on positions, efforts and regressor alike [Hz]; samples are then kept at 2.5
         times the cut-off.
     robust : bool
         Residuals that are far out count less (Huber 1981).
+    stribeck : names or patterns of joints
+        Whose dry friction falls from a static level as exp(-(v / stribeck velocity)^2): both are fitted too,
+        of trees, the velocities by a nonlinear stage around the linear one.
 
     Returns
     -------
@@ -82,28 +89,33 @@ def fit_linear(
         Of data that are doubtful, numbers that the data cannot tell apart, residuals that are not white, and
         without consistent of bodies that cannot be.
     """
-    chosen = _chosen(robot, parameters)
     measurements = measurements_of(robot, data)
     doubtful = refuse(robot, measurements)
-    rows = Rows.of(robot, chosen, [motion_of(robot, m, cutoff) for m in measurements])
+    motions = [motion_of(robot, m, cutoff) for m in measurements]
+    model = linear_model(robot)
+    joints = stribeck_joints(robot, stribeck) if stribeck else ()
+    if joints:
+        model = stribeck_model(robot, joints, motions, partial(_of_model, robot, parameters, motions, robust))
+    chosen = _chosen(robot, model, parameters)
+    rows = Rows.of(model, chosen, motions)
     base = reduced(rows.triangle(), chosen)
     beta, weights, sigma = estimate(rows, base, robust)
     covariance = covariance_of(rows, base, weights, sigma)
 
     before = np.array([p.value for p in chosen])
-    bodies = Bodies.of(robot, chosen)
+    bodies = Bodies.of(robot, model, chosen)
     gain = nearest_values(base.matrix, bodies.scale)
     found = before + gain @ (beta - base.of(before))
     if consistent:
-        information = np.linalg.cholesky(np.linalg.pinv(covariance, hermitian=True)).T
-        found = _without_rounding(bodies, base, physical_values(bodies, base, beta, information, found))
+        root = _root_of_information(covariance)
+        found = _without_rounding(bodies, base, physical_values(bodies, base, beta, root, found))
     names = [p.name for p in chosen]
     values = dict(zip(names, found.tolist(), strict=True))
     deviation = np.sqrt(np.einsum("ij,jk,ik->i", gain, covariance, gain).clip(0.0))
     samples = rows.samples(robot, found)
     identified = Identified(
         # what plain least squares find need not pass the checks of `with_parameters`
-        robot=robot.with_parameters(values) if consistent else Robot(robot.functions.with_parameters(values)),
+        robot=model.robot_with(values, checked=consistent),
         table=table_of(base.names, base.of(found), covariance, base.of(before), base.units),
         covariance=covariance,
         residuals=samples.measured - samples.predicted,
@@ -114,7 +126,33 @@ def fit_linear(
         base=base,
         warnings=doubtful,
     )
-    return with_warnings(identified, () if consistent else bodies.unphysical(found))
+    doubts = (*without_peak(joints, values), *(() if consistent else bodies.unphysical(found)))
+    return with_warnings(identified, doubts)
+
+
+def _of_model(
+    robot: Robot,
+    parameters: str | Sequence[str] | None,
+    motions: Sequence[Motion],
+    robust: bool,
+    model: LinearModel,
+) -> tuple[dict[str, float], float]:
+    """Numbers that plain least squares find, and the mean logarithm of the deviations of the noise."""
+    chosen = _chosen(robot, model, parameters)
+    rows = Rows.of(model, chosen, motions)
+    base = reduced(rows.triangle(), chosen)
+    beta, _, sigma = estimate(rows, base, robust)
+    before = np.array([p.value for p in chosen])
+    gain = nearest_values(base.matrix, Bodies.of(robot, model, chosen).scale)
+    found = before + gain @ (beta - base.of(before))
+    return dict(zip([p.name for p in chosen], found.tolist(), strict=True)), float(np.log(sigma).mean())
+
+
+def _root_of_information(covariance: np.ndarray) -> np.ndarray:
+    """R (nb, nb) with R^T R the inverse of a covariance, of numbers that may be of very different sizes."""
+    size = np.sqrt(np.diag(covariance))
+    inverse = np.linalg.pinv(covariance / np.outer(size, size), hermitian=True)
+    return np.asarray(np.linalg.cholesky(inverse).T / size)
 
 
 def _without_rounding(bodies: Bodies, base: BaseParameters, found: np.ndarray) -> np.ndarray:
@@ -138,7 +176,9 @@ def with_warnings(identified: Identified, more: Sequence[str] = ()) -> Identifie
     return replace(identified, warnings=(*identified.warnings, *told))
 
 
-def _chosen(robot: Robot, patterns: str | Sequence[str] | None) -> tuple[Parameter, ...]:
+def _chosen(robot: Robot, model: LinearModel, patterns: str | Sequence[str] | None) -> tuple[Parameter, ...]:
     if patterns is not None:
-        return chosen_parameters(robot, patterns)
-    return tuple(p for p in bodies_and_joints(robot) if not p.name.endswith("/stiffness") or p.value != 0.0)
+        return chosen_parameters(model, patterns)
+    return tuple(
+        p for p in bodies_and_joints(robot, model) if not p.name.endswith("/stiffness") or p.value != 0.0
+    )

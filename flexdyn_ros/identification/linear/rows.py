@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexdyn_ros.identification.identified import Samples
+from flexdyn_ros.identification.linear.models import LinearModel
 from flexdyn_ros.identification.linear.motions import Motion
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.parameters import Parameter
@@ -27,15 +28,15 @@ class Rows:
     held: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, robot: Robot, chosen: Sequence[Parameter], motions: Sequence[Motion]) -> Rows:
-        known = robot.parameters
+    def of(cls, model: LinearModel, chosen: Sequence[Parameter], motions: Sequence[Motion]) -> Rows:
+        known = model.parameters
         names = [p.name for p in known]
         columns = [names.index(p.name) for p in chosen]
         rest = np.array([p.value for p in known])
         rest[columns] = 0.0
         regressors, efforts, held = [], [], []
         for motion in motions:
-            Y, tau0 = robot.regressor(motion.q, motion.v, motion.a)
+            Y, tau0 = model.regressor(motion.q, motion.v, motion.a)
             offset = tau0 + Y @ rest
             regressors.append(motion.smoothed(Y[..., columns]))
             held.append(motion.smoothed(offset))

@@ -4,28 +4,30 @@ columns."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property, lru_cache
 from math import inf
 from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.families.trees.flexible.beams.properties import beam_link
+from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError
 from flexdyn_ros.identification.chosen import bodies_and_joints
+from flexdyn_ros.identification.inertial import tensor_of, with_payloads
+from flexdyn_ros.identification.linear.models import linear_model
+from flexdyn_ros.identification.output.described import described, unit_of
 from flexdyn_ros.identification.output.sensors import SENSOR, START, Sensor, sensors_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.topics import options_of
 
-__all__ = ["Adjustable", "path_of", "tensor_of"]
+__all__ = ["Adjustable", "path_of"]
 
-#: numbers of a beam, in the order of `BeamLink.stiffness`, and stations at which their mean is taken
-_STIFFNESS = ("GJ", "EIy", "EIz", "EA")
-STATIONS = 41
+#: robots that are kept
+KEPT = 8
 _OF_BEAM = re.compile(r"(.+)/(GJ|EIy|EIz|EA|mass_per_length)")
 _OF_DAMPING = re.compile(r"(.+)/(?:damping_ratio|modal_damping)")
 _PAYLOAD = re.compile(r"payload\.(.+)\.mass")
@@ -48,7 +50,7 @@ class Adjustable:
     start, lower, upper : (k,) arrays
     units : tuple of str
     own : frozenset of str
-        Those that are `robot.parameters`.
+        Those that are numbers of its linear model.
     gains : frozenset of str
         Those of sensors and motors: COLUMN.factor and so on.
     """
@@ -88,7 +90,7 @@ class Adjustable:
             if not low <= value <= high:
                 raise StateError(f"the start of {name} is {value:g}, expected from {low:g} to {high:g}")
         lower, upper = np.array(limits, dtype=float).T
-        units = tuple(known[n].unit if n in known else _unit(n) for n in names)
+        units = tuple(known[n].unit if n in known else _unit(robot, n) for n in names)
         return cls(robot, names, np.array(values), lower, upper, units, own, gains)
 
     @property
@@ -100,7 +102,20 @@ class Adjustable:
 
     def robot_with(self, values: np.ndarray) -> Robot:
         """The robot with other values (k,)."""
-        told = dict(zip(self.names, np.asarray(values, dtype=float).tolist(), strict=True))
+        return self._robots(tuple(np.asarray(values, dtype=float).tolist()))
+
+    @cached_property
+    def _robots(self) -> Callable[[tuple[float, ...]], Robot]:
+        """Robots by values: a fit asks for each again with other starts."""
+        return lru_cache(KEPT)(self._made)
+
+    @cached_property
+    def _described(self) -> Callable[[tuple[tuple[str, float], ...]], Robot]:
+        """Robots by numbers of their descriptions: making one takes most of the time of a short fit."""
+        return lru_cache(KEPT)(lambda paths: _reloaded(self.robot, dict(paths)))
+
+    def _made(self, values: tuple[float, ...]) -> Robot:
+        told = dict(zip(self.names, values, strict=True))
         own = {name: told[name] for name in self.own}
         masses = {m[1]: told[n] for n in told if n not in self.own and (m := _PAYLOAD.fullmatch(n))}
         paths = {
@@ -108,10 +123,10 @@ class Adjustable:
             for n, value in told.items()
             if n not in self.own and n not in self.gains and not _PAYLOAD.fullmatch(n)
         }
-        robot = _reloaded(self.robot, paths) if paths else self.robot
+        robot = self._described(tuple(paths.items())) if paths else self.robot
         for frame, mass in masses.items():
             robot = _carrying(robot, frame, mass)
-        return robot.with_parameters(own) if own else robot
+        return linear_model(robot).robot_with(own) if own else robot
 
     def sensors_with(self, values: np.ndarray) -> dict[str, Sensor]:
         """Sensors and motors of columns that have any."""
@@ -130,10 +145,7 @@ def path_of(name: str) -> str:
 
 
 def _parameters(robot: Robot) -> dict[str, Parameter]:
-    try:
-        return {p.name: p for p in bodies_and_joints(robot)}
-    except UnsupportedError:
-        return {}
+    return {p.name: p for p in bodies_and_joints(robot, linear_model(robot))}
 
 
 def _resolved(pattern: str, known: Mapping[str, Parameter]) -> tuple[str, ...]:
@@ -152,8 +164,9 @@ def _limits(name: str, known: Mapping[str, Parameter], gains: Iterable[str]) -> 
     return (0.0, 0.999) if path_of(name).endswith(".ratio") else (0.0, inf)
 
 
-def _unit(name: str) -> str:
-    return _UNITS.get(path_of(name).rpartition(".")[2], "SI")
+def _unit(robot: Robot, name: str) -> str:
+    path = path_of(name)
+    return _UNITS.get(path.rpartition(".")[2]) or unit_of(robot, path)
 
 
 # ---- values before the fit ----
@@ -168,52 +181,13 @@ def _value(
         value = known[name].value
     elif value is None and name in gains:
         value = START.get(name.rpartition(".")[2])
+    elif value is None and (payload := _PAYLOAD.fullmatch(name)):
+        value = next((p.mass for p in robot.functions.payloads if p.frame == payload[1]), 0.0)
     elif value is None:
-        value = _described(robot, name)
+        value = described(robot, path_of(name))
     if not isinstance(value, int | float) or not np.isfinite(value):
         raise StateError(f"the start of {name} is {value!r}, expected a finite number")
     return float(value)
-
-
-def _described(robot: Robot, name: str) -> float:
-    """A number of the description that a path leads to."""
-    path = path_of(name)
-    payload = _PAYLOAD.fullmatch(path)
-    if payload:
-        carried = (p.mass for p in robot.functions.payloads if p.frame == payload[1])
-        return float(next(carried, 0.0))
-    words = path.split(".")
-    if len(words) == 4 and words[0] == "links" and words[1] in robot.description.flexible_links:
-        found = _of_link(robot, *words[1:])
-        if found is not None:
-            return found
-    told = [o.new for o in robot.description.overrides if o.path == path]
-    if told and isinstance(told[-1], int | float):
-        return float(told[-1])
-    raise StateError(
-        f"{name} is neither a parameter of {robot.name} nor a number of its links: give its `start`, if it "
-        "is a path of the description"
-    )
-
-
-def _of_link(robot: Robot, link: str, element: str, attribute: str) -> float | None:
-    """A number of a flexible link: what the file says, else what follows from its section."""
-    record = robot.description.flexible_links[link]
-    held = getattr(record, element, None)
-    value = getattr(held, attribute, None)
-    if isinstance(value, tuple) and len(value) == 1:
-        value = value[0]
-    if isinstance(value, int | float):
-        return float(value)
-    if element != "beam" or record.beam is None:
-        return None
-    stations = np.linspace(0.0, 1.0, STATIONS)
-    beam = beam_link(robot.description, record)
-    if attribute in _STIFFNESS:
-        return float(beam.stiffness(stations)[:, _STIFFNESS.index(attribute)].mean())
-    if attribute == "mass_per_length":
-        return float(np.mean(beam.beam.mu(stations)))
-    return None
 
 
 # ---- robots with other numbers ----
@@ -230,8 +204,7 @@ def _reloaded(robot: Robot, paths: Mapping[str, float]) -> Robot:
         told = ", ".join(f"{path} = {value:g}" for path, value in paths.items())
         raise StateError(f"no robot has {told}: {error}") from None
     changes = dict(getattr(functions, "changes", ()))
-    for payload in functions.payloads:
-        new = new.with_payload(payload.frame, payload.mass, payload.com, tensor_of(payload.inertia))
+    new = with_payloads(new, functions.payloads)
     return new.with_parameters(changes) if changes else new
 
 
@@ -241,9 +214,3 @@ def _carrying(robot: Robot, frame: str, mass: float) -> Robot:
     if before is None or before.mass == 0.0:
         return robot.with_payload(frame, mass)
     return robot.with_payload(frame, mass, before.com, tensor_of(before.inertia) * (mass / before.mass))
-
-
-def tensor_of(entries: Sequence[float]) -> np.ndarray:
-    """The matrix (3, 3) of the entries (xx, xy, xz, yy, yz, zz)."""
-    xx, xy, xz, yy, yz, zz = entries
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

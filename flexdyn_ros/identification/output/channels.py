@@ -1,9 +1,9 @@
-"""Columns that a simulation predicts: coordinates, rates, places of frames, bending of links."""
+"""Columns that a simulation predicts: coordinates, rates, frames, bending of links, what actuators show."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,16 +12,22 @@ from flexdyn_ros.errors import StateError
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Channel", "channels_of", "predicted"]
+__all__ = ["Channel", "Simulated", "channels_of", "predicted"]
 
 _OF_FRAME = re.compile(r"(.+)\.([xyz])")
+_OF_IMU = re.compile(r"(.+)\.(angular_velocity|linear_acceleration)\.([xyz])")
+_IMU = {"angular_velocity": "rad/s", "linear_acceleration": "m/s2"}
 _OF_LINK = re.compile(r"([^@]+)@([0-9.eE+-]+)\.(strain|(?:displacement|rotation|curvature)_[xyz])")
 _BENT = {"strain": "-", "displacement": "m", "rotation": "rad", "curvature": "1/m"}
 
 
+#: units of what actuators show, by how its column ends
+_SHOWN = {"pressure": "Pa", "pressure_bore": "Pa", "pressure_rod": "Pa", "stroke": "m", "force": "N"}
+
+
 class Channel(NamedTuple):
-    """A column that is predicted: its name, kind (position, velocity, frame, link), unit, and of coordinates
-    their place in q or v."""
+    """A column that is predicted: its name, kind (position, velocity, frame, imu, link, actuator), unit, and
+    of coordinates their place in q or v."""
 
     name: str
     kind: str
@@ -45,7 +51,9 @@ def channels_of(robot: Robot, columns: Iterable[str], wanted: Sequence[str] | No
         if unknown:
             raise StateError(
                 f"{unknown[0]!r} cannot be predicted: expected a coordinate, its .velocity, FRAME.x, "
-                "LINK@STATION.strain, .displacement_y, .rotation_z or .curvature_z"
+                "FRAME.angular_velocity.x, FRAME.linear_acceleration.x, LINK@STATION.strain, "
+                ".displacement_y, .rotation_z or .curvature_z, ACTUATOR.pressure, LEG.pressure_bore, "
+                ".pressure_rod, .stroke or .force"
             )
         found = [channel for channel in maybe.values() if channel is not None]
     if not found:
@@ -64,29 +72,68 @@ def _channel(robot: Robot, name: str) -> Channel | None:
     link = _OF_LINK.fullmatch(name)
     if link and link[1] in robot.description.flexible_links:
         return Channel(name, "link", _BENT[link[3].partition("_")[0]])
+    actuator, _, part = name.rpartition(".")
+    if actuator in robot.effort_names and part in _SHOWN:
+        return Channel(name, "actuator", _SHOWN[part])
+    imu = _OF_IMU.fullmatch(name)
+    if imu and imu[1] in robot.frame_names:
+        return Channel(name, "imu", _IMU[imu[2]])
     frame = _OF_FRAME.fullmatch(name)
     if frame and frame[1] in robot.frame_names:
         return Channel(name, "frame", "m")
     return None
 
 
-def predicted(robot: Robot, channels: Sequence[Channel], q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Values (n, k) of k channels in states q (n, nq), v (n, nv)."""
-    columns = []
+class Simulated(NamedTuple):
+    """Times (n,), states q (n, nq) and v (n, nv), and what actuators showed (n, m), by columns `shown`."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    actuators: np.ndarray
+    shown: tuple[str, ...]
+
+
+def predicted(robot: Robot, channels: Sequence[Channel], run: Simulated) -> np.ndarray:
+    """Values (n, k) of k channels."""
     poses: dict[str, np.ndarray] = {}
-    for channel in channels:
+
+    def pose(frame: str) -> np.ndarray:
+        if frame not in poses:
+            poses[frame] = robot.frames(run.q, frame)
+        return poses[frame]
+
+    def column(channel: Channel) -> np.ndarray:
         if channel.kind == "position":
-            columns.append(q[:, channel.place])
-        elif channel.kind == "velocity":
-            columns.append(v[:, channel.place])
-        elif channel.kind == "frame":
+            return run.q[:, channel.place]
+        if channel.kind == "velocity":
+            return run.v[:, channel.place]
+        if channel.kind == "actuator":
+            return run.actuators[:, run.shown.index(channel.name)]
+        if channel.kind == "frame":
             frame, axis = channel.name.rsplit(".", 1)
-            if frame not in poses:
-                poses[frame] = robot.frames(q, frame)
-            columns.append(poses[frame][:, "xyz".index(axis), 3])
-        else:
-            columns.append(_bent(robot, channel.name, q))
-    return np.column_stack(columns)
+            return pose(frame)[:, "xyz".index(axis), 3]
+        return (
+            _felt(robot, channel.name, run, pose)
+            if channel.kind == "imu"
+            else _bent(robot, channel.name, run.q)
+        )
+
+    return np.column_stack([column(channel) for channel in channels])
+
+
+def _felt(robot: Robot, name: str, run: Simulated, pose: Callable[[str], np.ndarray]) -> np.ndarray:
+    """What an IMU at a frame shows along one of its axes: angular velocity, or acceleration less gravity, the
+    slope of the frame's velocity over the samples."""
+    match = _OF_IMU.fullmatch(name)
+    assert match is not None, name
+    frame, part, axis = match.groups()
+    twist = robot.frame_velocity(run.q, run.v, frame)
+    if part == "angular_velocity":
+        values = twist[:, :3]
+    else:
+        values = np.gradient(twist[:, 3:], run.t, axis=0, edge_order=2) - robot.gravity
+    return np.einsum("nj,nj->n", pose(frame)[:, :3, "xyz".index(axis)], values)
 
 
 def _bent(robot: Robot, name: str, q: np.ndarray) -> np.ndarray:

@@ -15,9 +15,11 @@ from flexdyn_ros.errors import (
     UnknownNameError,
 )
 from flexdyn_ros.identification.measurement import Measurement
-from flexdyn_ros.identification.output.channels import Channel, predicted
-from flexdyn_ros.identification.output.inputs import INPUTS, Efforts, Positions, inputs_of
+from flexdyn_ros.identification.output.channels import Channel, Simulated, predicted
+from flexdyn_ros.identification.output.inputs import INPUTS, Inputs
+from flexdyn_ros.identification.output.poses import first_pose, free_positions, pose_steps
 from flexdyn_ros.identification.output.sensors import Sensor
+from flexdyn_ros.identification.output.valves import METHOD, has_valves, inputs_of
 from flexdyn_ros.identification.signals import filled_in
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import OK, Stepper
@@ -38,7 +40,7 @@ class Experiment:
     channels : tuple of k Channel
     measured : (n, k) array
         NaN where nothing was measured.
-    inputs : Efforts or Positions
+    inputs : Inputs
     steps : int
         Fixed steps between two samples.
     method : str
@@ -46,19 +48,23 @@ class Experiment:
         "rest": what was not measured is in static equilibrium at the start; "neutral": at zero; "free":
         wherever the outputs say.
     known : tuple of (kind, index)
-        Coordinates and rates whose start is fitted, "q" or "v".
+        Coordinates and rates whose start is fitted, "q" or "v"; "d": steps of free bodies and platforms from
+        the pose `pose`, by places in v.
+    pose : (nq,) array or None
+        Where free bodies and platforms are at the first sample, as far as that was measured.
     rates : mapping from places in q to places in v
     """
 
     measurement: Measurement
     channels: tuple[Channel, ...]
     measured: np.ndarray
-    inputs: Efforts | Positions
+    inputs: Inputs
     steps: int
     method: str
     initial: str
     known: tuple[tuple[str, int], ...]
     rates: Mapping[int, int]
+    pose: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -84,17 +90,20 @@ class Experiment:
         columns = uniform.columns
         measured = np.column_stack([columns.get(c.name, np.full(len(uniform), np.nan)) for c in channels])
         given = inputs_of(robot, uniform, inputs, steps)
-        known = tuple(
-            (c.kind[0].replace("p", "q"), c.place) for c in channels if c.place >= 0 and c.name in columns
-        )
         rates = {c.q_index: c.v_index for c in robot.coordinates if c.q_index >= 0}
-        if initial == "free":
-            known = tuple(dict.fromkeys((*known, *_unmeasured(robot, given))))
-        return cls(uniform, tuple(channels), measured, given, steps, method, initial, known, rates)
+        pose = first_pose(robot, uniform) if robot.functions.free_twists else None
+        seen = [_key(c) for c in channels if c.place >= 0 and c.name in columns]
+        steps_of_pose = pose_steps(robot) if pose is not None and initial != "neutral" else ()
+        more = _unmeasured(robot, given) if initial == "free" else ()
+        turned = free_positions(robot)
+        known = tuple(key for key in dict.fromkeys((*seen, *steps_of_pose, *more)) if key not in turned)
+        return cls(uniform, tuple(channels), measured, given, steps, method, initial, known, rates, pose)
 
     def start(self) -> np.ndarray:
         """What the measurement says of its start (len(known),)."""
-        firsts = {(c.kind[0].replace("p", "q"), c.place): c.name for c in self.channels if c.place >= 0}
+        firsts = {
+            _key(c): c.name for c in self.channels if c.place >= 0 and c.name in self.measurement.columns
+        }
         t = self.measurement.t
         seen = {}
         for (kind, place), name in firsts.items():
@@ -111,13 +120,14 @@ class Experiment:
         stepper = Stepper(
             robot, self.measurement.step / self.steps, self.method, q0=q0, v0=v0, t0=float(t[0])
         )
-        rows = self.inputs.prepare(stepper, sensors, self.measurement.step)
+        driver = self.inputs.driver(stepper, sensors, self.measurement.step)
         q, v = np.empty((t.size, robot.nq)), np.empty((t.size, robot.nv))
+        shown = np.empty((t.size, len(self.inputs.shown)))
         for i in range(t.size):
-            q[i], v[i] = stepper.q, stepper.v
-            if i + 1 < t.size and self.inputs.advance(stepper, rows[i], i, self.steps) != OK:
+            q[i], v[i], shown[i] = stepper.q, stepper.v, driver.observed()
+            if i + 1 < t.size and driver.advance(i, self.steps) != OK:
                 return None
-        values = predicted(robot, self.channels, q, v)
+        values = predicted(robot, self.channels, Simulated(t, q, v, shown, self.inputs.shown))
         for j, channel in enumerate(self.channels):
             if channel.name in sensors:
                 values[:, j] = sensors[channel.name].seen(values[:, j], self.measurement.step)
@@ -126,11 +136,18 @@ class Experiment:
     def _state(self, robot: Robot, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """q (nq,), v (nv,) at the first sample."""
         q, v = self.inputs.start(robot)
+        step = np.zeros(robot.nv)
+        if self.pose is not None:
+            q[:] = self.pose
         for (kind, index), value in zip(self.known, start.tolist(), strict=True):
-            (q if kind == "q" else v)[index] = value
-        held = {index for kind, index in self.known if kind == "q"}
+            {"q": q, "v": v, "d": step}[kind][index] = value
+        if step.any():
+            q = robot.integrate(q, step, 1.0)
+        held = {key for key in self.known if key[0] == "q"} | free_positions(robot)
         bent = [
-            c for c in robot.coordinates if c.kind != "joint" and c.q_index >= 0 and c.q_index not in held
+            c
+            for c in robot.coordinates
+            if c.kind != "joint" and c.q_index >= 0 and ("q", c.q_index) not in held
         ]
         if self.initial == "rest" and bent:
             locked = [c.name for c in robot.coordinates if c.kind == "joint" or c not in bent]
@@ -141,15 +158,22 @@ class Experiment:
         return q, v
 
 
-def _unmeasured(robot: Robot, given: Efforts | Positions) -> list[tuple[str, int]]:
+def _key(channel: Channel) -> tuple[str, int]:
+    """Kind and place of what a channel tells of a state."""
+    return ("q" if channel.kind == "position" else "v"), channel.place
+
+
+def _unmeasured(robot: Robot, given: Inputs) -> list[tuple[str, int]]:
     """Modal coordinates, and rates of all coordinates, that inputs do not give."""
-    driven = given.joints if isinstance(given, Positions) else ()
-    free = [c for c in robot.coordinates if c.q_index >= 0 and c.v_index not in driven]
-    return [*(("q", c.q_index) for c in free if c.kind != "joint"), *(("v", c.v_index) for c in free)]
+    free = [c for c in robot.coordinates if c.v_index not in given.joints]
+    bent = (("q", c.q_index) for c in free if c.kind != "joint" and c.q_index >= 0)
+    return [*bent, *(("v", c.v_index) for c in free)]
 
 
-def fixed_method(robot: Robot, experiment_step: float, method: str) -> str:
+def fixed_method(robot: Robot, measurement: Measurement, step: float, method: str) -> str:
     """The method that all simulations of a fit take: what "auto" means for the robot at the start."""
     if robot.motion is None:
         raise DimensionError(f"{robot.name} has no compiled steps: fit_output cannot simulate it")
-    return Stepper(robot, experiment_step, method).method
+    if method == "auto" and has_valves(robot, measurement.columns):
+        return METHOD
+    return Stepper(robot, step, method).method

@@ -124,7 +124,7 @@ def fit_output(
         channels = channels_of(robot, seen, outputs)
         # a stiff servo takes an implicit method
         method = "rosenbrock" if inputs == "positions" and method == "auto" else method
-        method = fixed_method(robot, dt or measurements[0].step, method)
+        method = fixed_method(robot, measurements[0], dt or measurements[0].step, method)
         experiments = [Experiment.of(robot, m, channels, dt, method, initial, inputs) for m in measurements]
     problem = _Problem(adjustable, tuple(experiments), tables, _priors(adjustable, priors))
     best = _best(problem, noise or {}, starts, seed, progress or (lambda text: None))

@@ -1,7 +1,9 @@
-"""What moves a robot in a simulated experiment: the efforts that were measured, or its joints' positions."""
+"""What moves a robot in a simulated experiment: the efforts that were measured, or its joints' positions;
+openings of valves are in valves.py."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,95 +16,169 @@ from flexdyn_ros.identification.signals import derivative, filled_in
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import Stepper
 
-__all__ = ["INPUTS", "Efforts", "Positions", "inputs_of"]
+__all__ = ["INPUTS", "PRESSURE", "Driver", "Efforts", "Inputs", "Positions", "held_columns"]
 
 INPUTS = ("efforts", "positions")
+#: what follows the name of an actuator that is driven by pressure
+PRESSURE = ".pressure"
 #: natural frequency of the servo that makes joints follow, times the step, and its damping ratio
 RATE, RATIO = 0.25, 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class Efforts:
-    """Efforts tau (n, nu), each held until the next sample; columns: those that were measured."""
+class Driver(ABC):
+    """Inputs at work on a stepper."""
 
-    tau: np.ndarray
-    columns: tuple[str, ...]
+    @abstractmethod
+    def advance(self, sample: int, steps: int) -> int:
+        """From a sample to the next."""
+
+    def observed(self) -> np.ndarray:
+        """What actuators show now, in the order of `Inputs.shown`."""
+        return np.zeros(0)
+
+
+class Inputs(ABC):
+    """What moves the robot."""
+
+    #: coordinates whose motion is given, as places in v
+    joints: tuple[int, ...] = ()
+    #: columns that its actuators show
+    shown: tuple[str, ...] = ()
 
     def start(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
         """q (nq,), v (nv,) as far as the inputs tell them."""
         return robot.neutral(), np.zeros(robot.nv)
 
-    def prepare(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> np.ndarray:
-        """Efforts as motors make them (n, nu)."""
-        if not any(name in sensors for name in self.columns):
-            return self.tau
-        names = stepper.robot.effort_names
-        columns = [sensors.get(f"{name}.effort", Sensor()) for name in names]
-        return np.column_stack([s.seen(self.tau[:, i], step) for i, s in enumerate(columns)])
+    @abstractmethod
+    def driver(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> Driver:
+        """At work on a stepper that is at the start."""
 
-    def advance(self, stepper: Stepper, row: np.ndarray, sample: int, steps: int) -> int:
-        """From a sample to the next."""
-        stepper.tau[:] = row
-        return stepper.advance(steps)
+
+def held_columns(
+    measurement: Measurement, names: tuple[str, ...], ending: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Inputs (n, k), each held until the next sample, of NAME + ending; 0 where there is no column."""
+    values = np.zeros((len(measurement), len(names)))
+    found = []
+    for i, name in enumerate(names):
+        if name + ending in measurement.columns:
+            values[:, i] = filled_in(measurement.t, measurement[name + ending])
+            found.append(name + ending)
+    return values, tuple(found)
+
+
+def as_made(
+    values: np.ndarray, names: tuple[str, ...], sensors: Mapping[str, Sensor], step: float
+) -> np.ndarray:
+    """Inputs (n, k) of columns as motors and valves make them."""
+    if not any(name in sensors for name in names):
+        return values
+    columns = [sensors.get(name, Sensor()) for name in names]
+    return np.column_stack([s.seen(values[:, i], step) for i, s in enumerate(columns)])
+
+
+# ---- efforts ----
 
 
 @dataclass(frozen=True, eq=False)
-class Positions:
+class Efforts(Inputs):
+    """Efforts tau (n, nu), each held until the next sample; areas (nu,) of actuators that show pressures."""
+
+    tau: np.ndarray
+    areas: np.ndarray | None = None
+    shown: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, robot: Robot, measurement: Measurement) -> Efforts:
+        tau, _ = held_columns(measurement, robot.effort_names, ".effort")
+        areas = getattr(robot, "pressure_areas", None)
+        shown = () if areas is None else tuple(f"{name}{PRESSURE}" for name in robot.effort_names)
+        return cls(tau, areas, shown)
+
+    def driver(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> Driver:
+        names = tuple(f"{name}.effort" for name in stepper.robot.effort_names)
+        # of areas that are fitted, those of this robot
+        areas = None if self.areas is None else stepper.robot.pressure_areas
+        return _EffortDriver(stepper, as_made(self.tau, names, sensors, step), areas)
+
+
+@dataclass(frozen=True, eq=False)
+class _EffortDriver(Driver):
+    stepper: Stepper
+    tau: np.ndarray
+    areas: np.ndarray | None
+
+    def advance(self, sample: int, steps: int) -> int:
+        self.stepper.tau[:] = self.tau[sample]
+        return self.stepper.advance(steps)
+
+    def observed(self) -> np.ndarray:
+        if self.areas is None:
+            return np.zeros(0)
+        return np.asarray(self.stepper.robot.pressures(self.stepper.q.copy(), self._forces()))
+
+    def _forces(self) -> np.ndarray:
+        """Of the actuators: commands, where they do not lag."""
+        nu = self.stepper.robot.nu
+        return self.stepper.actuators[-nu:].copy() if self.stepper.actuators.size else self.stepper.tau.copy()
+
+
+# ---- positions ----
+
+
+@dataclass(frozen=True, eq=False)
+class Positions(Inputs):
     """Joints that a stiff servo, integrated implicitly, makes follow q (m + 1, nu) with rates v (m + 1, nu),
     at the start and at the ends of all m steps; those that were not measured are held."""
 
     q: np.ndarray
     v: np.ndarray
-    joints: tuple[int, ...]
+    joints: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, robot: Robot, measurement: Measurement, steps: int) -> Positions:
+        """With so many steps between two samples."""
+        joints = [c for c in robot.coordinates if c.kind == "joint"]
+        if robot.nu != robot.nv or not any(c.name in measurement.columns for c in joints):
+            raise StateError(f"{measurement.name}: no position of a joint was measured, which is the input")
+        t = measurement.t
+        times = t[0] + measurement.step / steps * np.arange(steps * (t.size - 1) + 1)
+        q, v = np.zeros((times.size, robot.nu)), np.zeros((times.size, robot.nu))
+        q[:] = [robot.neutral()[c.q_index] if c.q_index >= 0 else 0.0 for c in robot.coordinates]
+        for c in (c for c in joints if c.name in measurement.columns):
+            q[:, c.v_index], v[:, c.v_index] = _followed(measurement, c.name, times)
+        return cls(q, v, tuple(c.v_index for c in joints))
 
     def start(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-        """q (nq,), v (nv,) as far as the inputs tell them."""
         q, v = robot.neutral(), np.zeros(robot.nv)
         for c in robot.coordinates:
             if c.v_index in self.joints:
                 q[c.q_index], v[c.v_index] = self.q[0, c.v_index], self.v[0, c.v_index]
         return q, v
 
-    def prepare(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> np.ndarray:
-        """Sets the gains of the servo; efforts are zero."""
+    def driver(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> Driver:
         robot = stepper.robot
         inertia = np.diag(robot.mass_matrix(stepper.q))
         rate = 2.0 * np.pi * RATE / stepper.dt
         mask = np.zeros(robot.nu)
         mask[list(self.joints)] = 1.0
         stepper.set_servo(mask * inertia * rate**2, mask * inertia * 2.0 * RATIO * rate)
-        return np.zeros((len(self.q), robot.nu))
+        return _PositionDriver(stepper, self)
 
-    def advance(self, stepper: Stepper, row: np.ndarray, sample: int, steps: int) -> int:
-        """From a sample to the next."""
+
+@dataclass(frozen=True, eq=False)
+class _PositionDriver(Driver):
+    stepper: Stepper
+    inputs: Positions
+
+    def advance(self, sample: int, steps: int) -> int:
+        stepper = self.stepper
         for step in range(sample * steps + 1, (sample + 1) * steps + 1):
-            stepper.target_q[:], stepper.target_v[:] = self.q[step], self.v[step]
+            stepper.target_q[:], stepper.target_v[:] = self.inputs.q[step], self.inputs.v[step]
             status = stepper.advance(1)
             if status:
                 return status
         return 0
-
-
-def inputs_of(robot: Robot, measurement: Measurement, kind: str, steps: int) -> Efforts | Positions:
-    """The inputs of a measurement on a uniform grid, with so many steps between two samples."""
-    if kind == "efforts":
-        tau = np.zeros((len(measurement), robot.nu))
-        for i, name in enumerate(robot.effort_names):
-            if f"{name}.effort" in measurement.columns:
-                tau[:, i] = filled_in(measurement.t, measurement[f"{name}.effort"])
-        return Efforts(
-            tau, tuple(f"{n}.effort" for n in robot.effort_names if f"{n}.effort" in measurement.columns)
-        )
-    joints = [c for c in robot.coordinates if c.kind == "joint"]
-    if robot.nu != robot.nv or not any(c.name in measurement.columns for c in joints):
-        raise StateError(f"{measurement.name}: no position of a joint was measured, which is the input")
-    t = measurement.t
-    times = t[0] + measurement.step / steps * np.arange(steps * (t.size - 1) + 1)
-    q, v = np.zeros((times.size, robot.nu)), np.zeros((times.size, robot.nu))
-    q[:] = [robot.neutral()[c.q_index] if c.q_index >= 0 else 0.0 for c in robot.coordinates]
-    for c in (c for c in joints if c.name in measurement.columns):
-        q[:, c.v_index], v[:, c.v_index] = _followed(measurement, c.name, times)
-    return Positions(q, v, tuple(c.v_index for c in joints))
 
 
 def _followed(measurement: Measurement, name: str, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

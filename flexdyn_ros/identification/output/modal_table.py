@@ -11,6 +11,8 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.identification.files.readers import read_table
+from flexdyn_ros.identification.measurement import Measurement
+from flexdyn_ros.identification.output.ringing import vibrations
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.verbs import Robot
 
@@ -80,6 +82,50 @@ class ModalTable:
     def read(cls, path: str | PathLike, *, lock: Sequence[str] | str = "joints") -> ModalTable:
         """From a CSV with those columns."""
         return cls.of(read_table(path), lock=lock)
+
+    @classmethod
+    def of_ringing(
+        cls,
+        measurements: Measurement | Sequence[Measurement],
+        column: str,
+        *,
+        after: float,
+        highest: float,
+        modes: int = 1,
+        lock: Sequence[str] | str = "joints",
+    ) -> ModalTable:
+        """From vibrations that die away while what drives stands still.
+
+        Means over the measurements that show so many vibrations, and standard deviations of the means, at
+        least as large as where nothing is told of them for a single measurement.
+
+        Parameters
+        ----------
+        measurements : Measurement, or several
+        column : what rings
+        after : from when on [s]
+        highest : frequency below which they are looked for [Hz]
+        modes : how many, numbered from 1 by rising frequency
+        lock : what stands still, as of `Robot.modes`
+
+        Raises
+        ------
+        StateError
+            If no measurement shows so many.
+        """
+        every = (measurements,) if isinstance(measurements, Measurement) else tuple(measurements)
+        runs = [m.resampled().between(after, np.inf) for m in every]
+        found = [vibrations(m[column], m.step, modes, highest) for m in runs]
+        told = np.array([[(x.frequency, x.ratio) for x in own] for own in found if len(own) == modes])
+        if not told.size:
+            raise StateError(f"no measurement shows {modes} vibrations of {column} below {highest:g} Hz")
+        frequency, ratio = told.mean(axis=0).T
+        if len(told) > 1:
+            deviation = told.std(axis=0, ddof=1).T / np.sqrt(len(told))
+        else:
+            deviation = np.array([FREQUENCY_DEVIATION * frequency, RATIO_DEVIATION * np.abs(ratio)])
+        values = (np.arange(1, modes + 1), frequency, np.maximum(ratio, 0.0), *deviation)
+        return cls.of(dict(zip(_COLUMNS, values, strict=True)), lock=lock)
 
     def residuals(self, robot: Robot) -> np.ndarray:
         """Frequencies, then damping ratios that were measured, less those of a robot, over their

@@ -15,12 +15,15 @@ import numpy as np
 
 from flexdyn_ros.description.elements.description import ZERO, Inertial
 from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
-from flexdyn_ros.identification.chosen import INERTIAL, bodies_and_joints, is_inertial
-from flexdyn_ros.identification.output.adjustable import path_of, tensor_of
+from flexdyn_ros.identification.chosen import bodies_and_joints
+from flexdyn_ros.identification.inertial import INERTIAL, about_com, is_inertial, with_payloads
+from flexdyn_ros.identification.linear.models import linear_model
+from flexdyn_ros.identification.linear.unit_records import record_numbers
+from flexdyn_ros.identification.output.adjustable import path_of
 from flexdyn_ros.identification.output.sensors import SENSOR
 from flexdyn_ros.identification.urdf.markup import Element, Markup
 from flexdyn_ros.loading import load
-from flexdyn_ros.numerics.algebra.placement import RigidInertia, rotation_of_rpy
+from flexdyn_ros.numerics.algebra.placement import RigidInertia
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.topics import options_of
 
@@ -33,6 +36,9 @@ __all__ = ["new_text", "write_urdf"]
 SAME = 1e-14
 #: how close the robot that is read back is to the identified one
 CLOSE = 1e-9
+#: numbers of a joint that moves
+_OF_JOINTS = ("damping", "friction", "rotor", "stiffness")
+_OF_FRICTION = ("static", "stribeck_velocity")
 _PATH = re.compile(r"(links|joints)\.(.+)\.(\w+)\.(\w+)")
 
 
@@ -78,11 +84,10 @@ def source_of(robot: Robot) -> bytes:
 def new_text(identified: Identified, old: bytes) -> bytes:
     """The description with other numbers."""
     markup = Markup(old)
-    before = (
-        {p.name: p.value for p in bodies_and_joints(identified.start)}
-        if _has_parameters(identified.start)
-        else {}
-    )
+    start = identified.start
+    before = {p.name: p.value for p in bodies_and_joints(start, linear_model(start))}
+    places = {n.parameter.name: n.path for n in record_numbers(start.description)}
+    movable = {joint.name for joint in start.description.joints if joint.axis is not None}
     changed = {
         name: value
         for name, value in identified.values.items()
@@ -95,24 +100,17 @@ def new_text(identified: Identified, old: bytes) -> bytes:
     for name, value in changed.items():
         if name in before and is_inertial(name):
             continue
-        if name in before and path_of(name) == name:
-            joint, part = name.rsplit("/", 1)
-            _set_joint(markup, identified.start, joint, part, value)
+        owner, _, part = name.rpartition("/")
+        if owner in movable and (part in _OF_FRICTION or (name in before and part in _OF_JOINTS)):
+            _set_joint(markup, start, owner, part, value)
         elif name.startswith("payload.") or SENSOR.fullmatch(name):
             left_out.append(name)
         else:
-            _set_path(markup, path_of(name), value)
+            _set_path(markup, places.get(name) or path_of(name), value)
     if left_out:
         text = f"the description has no place for {', '.join(left_out)}"
         warnings.warn(text, FlexdynWarning, 4)
     return markup.result()
-
-
-def _has_parameters(robot: Robot) -> bool:
-    try:
-        return bool(robot.parameters)
-    except UnsupportedError:
-        return False
 
 
 # ---- bodies ----
@@ -135,20 +133,10 @@ def _set_inertial(markup: Markup, identified: Identified, link: str, before: Map
         record = Inertial(0.0, ZERO, ZERO, (0.0,) * 6)
     alone = RigidInertia.of(record.mass, record.xyz, record.inertia, record.rpy).flat()
     numbers = alone + (found - own)
-    com, tensor = _about_com(numbers, record.rpy)
+    com, tensor = about_com(numbers, record.rpy)
     markup.put(inertial, "origin", xyz=_vector(com))
     markup.put(inertial, "mass", value=_number(numbers[0]))
     markup.put(inertial, "inertia", **dict(zip(INERTIAL[4:], map(_number, tensor), strict=True)))
-
-
-def _about_com(numbers: np.ndarray, rpy: tuple[float, float, float]) -> tuple[np.ndarray, list[float]]:
-    """Centre of mass (3,), and the six entries about it in axes of rpy, of ten numbers about the origin."""
-    m, h = float(numbers[0]), numbers[1:4]
-    com = h / m if m > 0.0 else np.zeros(3)
-    about = tensor_of(numbers[4:].tolist()) - m * (com @ com * np.eye(3) - np.outer(com, com))
-    R = rotation_of_rpy(rpy)
-    turned = R.T @ about @ R
-    return com, [float(turned[i, j]) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))]
 
 
 # ---- joints and paths ----
@@ -165,7 +153,7 @@ def _set_joint(markup: Markup, robot: Robot, joint: str, part: str, value: float
     elif part == "stiffness":
         _set_flexdyn(markup, joint, "joint_spring", "stiffness", value)
     else:
-        _set_flexdyn(markup, joint, "friction", "static", value)
+        _set_flexdyn(markup, joint, "friction", part, value)
 
 
 def _set_path(markup: Markup, path: str, value: float) -> None:
@@ -212,8 +200,7 @@ def _check(identified: Identified, path: Path) -> None:
     read = load(path, options=kept or None, name=start.name)
     q = start.neutral()
     v = np.linspace(-1.0, 1.0, start.nv)
-    for payload in identified.robot.functions.payloads:
-        read = read.with_payload(payload.frame, payload.mass, payload.com, tensor_of(payload.inertia))
+    read = with_payloads(read, identified.robot.functions.payloads)
     for state in (q, start.random(np.random.default_rng(0))):
         expected, found = (robot.inverse_dynamics(state, v, v[::-1]) for robot in (identified.robot, read))
         if np.abs(found - expected).max() > CLOSE * max(float(np.abs(expected).max()), 1e-9):
