@@ -44,7 +44,7 @@ def main() -> None:
     size = 1280, 720
     if arguments.quick:
         arguments.seconds, size = 0.2, (400, 300)
-    viewer = Viewer(flexdyn_ros.load(arguments.robot), port=8600)
+    viewer = Viewer(flexdyn_ros.load(arguments.robot), port=8600, quality=arguments.quality)
     if viewer.bends:
         viewer.play_mode(0)
         spent = drawing_time(viewer, 5 if arguments.quick else 100)

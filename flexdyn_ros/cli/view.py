@@ -95,12 +95,16 @@ def _robot_and_run(
 
 
 def _begin(viewer: Any) -> None:
-    """Something that moves: the first mode of a robot that bends, what gravity does with a rigid arm, and one
-    coordinate after the other of everything else."""
+    """Something worth seeing: a robot as gravity bends it; the first mode of one that it does not bend, what
+    gravity does with a rigid arm, and one coordinate after the other of everything else."""
+    description = viewer.robot.description
     try:
+        if viewer.bends and viewer.rest():
+            return
         if viewer.bends:
+            viewer.panels.highlight("moment", magnification=1.0)
             viewer.play_mode()
-        elif not (has_legs(viewer.robot) or viewer.robot.description.wheels):
+        elif not (has_legs(viewer.robot) or description.wheels or description.sections):
             viewer.play(simulate(viewer.robot, 4.0, sample=2e-3))
         else:
             viewer.tour()

@@ -53,9 +53,10 @@ class Panels:
         self._moments_left = threading.BoundedSemaphore(MOMENTS)
         self._long_jobs_left = threading.BoundedSemaphore(LONG_JOBS)
         gui = self._gui
-        gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
+        self._paint(dark=False)
         gui.set_panel_label(viewer.robot.name)
         self._status = gui.add_markdown(_summary(viewer.robot))
+        self._legend = gui.add_html("")
         tabs = gui.add_tab_group()
         with tabs.add_tab("Pose"):
             self._make_pose()
@@ -109,6 +110,16 @@ class Panels:
     def legend(self, html: str) -> None:
         """What the colours mean."""
         self._legend.content = html
+
+    def highlight(self, colouring: str, *, magnification: float) -> None:
+        """Colour by a quantity, magnify deformations, show what is undeformed."""
+        self._colouring.value = colouring
+        if self._magnification is not None:
+            self._magnification.value = min(magnification, MAGNIFICATION)
+        if self._ghost is not None:
+            self._ghost.value = True
+            self._show_ghost(True)
+        self._viewer.restart_colours()
 
     def list_modes(self, labels: list[str]) -> None:
         """Offer modes."""
@@ -279,16 +290,25 @@ class Panels:
         options = COLOURINGS if viewer.shown.tubes else COLOURINGS[:1]
         self._colouring = gui.add_dropdown("Colour by", options, initial_value="none")
         self._colouring.on_update(lambda _: viewer.restart_colours())
-        self._legend = gui.add_html("")
+        self._ghost: Any = None
         if viewer.shown.tubes:
-            ghost = gui.add_checkbox("Undeformed centre lines", False)
-            ghost.on_update(lambda _: self._show_ghost(bool(ghost.value)))
+            self._ghost = gui.add_checkbox("Undeformed shape", False)
+            self._ghost.on_update(lambda _: self._show_ghost(bool(self._ghost.value)))
+        night = gui.add_checkbox("Dark", False)
+        night.on_update(lambda _: self._paint(dark=bool(night.value)))
         views = gui.add_button_group("View", tuple(PRESETS))
         views.on_click(lambda _: viewer.look_from(_choice(views, next(iter(PRESETS)))))
         gui.add_button("Screenshot").on_click(
             lambda event: self._shortly(lambda: self._screenshot(event.client))
         )
         gui.add_button("Film").on_click(lambda event: self._in_background(lambda: self._film(event.client)))
+
+    def _paint(self, *, dark: bool) -> None:
+        """By day or by night, the page and what is around the robot."""
+        self._gui.configure_theme(
+            show_logo=False, show_share_button=False, control_width="medium", dark_mode=dark
+        )
+        self._viewer.stage.paint(dark=dark)
 
     def _show_ghost(self, visible: bool) -> None:
         self._viewer.ghost.visible = visible

@@ -1,20 +1,34 @@
-"""A robot as nodes of a viser scene: made once, moved at every frame."""
+"""A robot as nodes of a viser scene: made once, moved at every frame.
+
+viser's page moves nodes by two ways: their poses at once, their meshes a picture later. So that no picture shows parts of
+two instants, everything that moves is a mesh here, and what changes goes out together (`at_once`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.expanded.colour_scale import colours_of
-from flexdyn_ros.view.shown_robot import ShownRobot, Tube, TubeState
+from flexdyn_ros.view.generated_shapes import Shape
+from flexdyn_ros.view.page import EXACT
+from flexdyn_ros.view.shown_robot import ShownRobot
+from flexdyn_ros.view.tubes import Tube, TubeState, prism
 
-__all__ = ["Ghost", "RobotScene"]
+__all__ = ["Assignments", "Ghost", "RobotScene", "at_once", "one_colour", "wxyz_of"]
 
 #: colour of tubes that are not coloured by a quantity, and of the ghost
-PLAIN, GHOST = (205, 133, 63), (160, 170, 180)
-#: neighbouring pieces of a tube reach into each other by this share of their length where nothing bends
-OVERLAP = 0.004
+PLAIN, GHOST = (205, 133, 63), (150, 160, 172)
+GHOST_OPACITY = 0.3
+#: faces that meet at a larger angle have an edge [rad]
+EDGE = 0.6
+#: seconds that the loop of a server gets to take a picture of the robot
+PATIENCE = 30.0
+
+Assignments = list[Callable[[], None]]
 
 
 class RobotScene:
@@ -29,38 +43,27 @@ class RobotScene:
     """
 
     def __init__(self, server: Any, shown: ShownRobot, name: str = "/robot") -> None:
-        self._server, self._shown = server, shown
-        poses = shown.link_poses(shown.robot.neutral())
-        self._links = {}
-        for number, link in enumerate(poses):
-            path = f"{name}/{number}"
-            self._links[link] = server.scene.add_frame(path, show_axes=False)
-            for k, shape in enumerate(shape for shape in shown.shapes if shape.link == link):
-                server.scene.add_mesh_simple(
-                    f"{path}/{k}",
-                    shape.vertices,
-                    shape.faces,
-                    color=shape.colour,
-                    opacity=shape.opacity,
-                    flat_shading=True,
-                    cast_shadow=False,
-                    receive_shadow=False,
-                )
-        states = shown.tube_states(shown.robot.neutral())
+        self._shown = shown
+        scene, q = server.scene, shown.robot.neutral()
+        poses = shown.link_poses(q)
+        self._solids = [
+            (shapes[0].link, _add_solid(scene, f"{name}/{k}", shapes, poses[shapes[0].link]))
+            for k, shapes in enumerate(_alike(shown.shapes))
+        ]
+        states = shown.tube_states(q)
         self._tubes = [
-            _add_tube(server, f"{name}/tube/{tube.name}", tube, state)
+            _ShownTube(scene, f"{name}/tube/{tube.name}", tube, state)
             for tube, state in zip(shown.tubes, states, strict=True)
         ]
-        self._coloured = "none"
 
-    def show(
+    def moved(
         self,
         q: np.ndarray,
         colour: str = "none",
         top: float = 0.0,
         coloured_at: tuple[np.ndarray, np.ndarray] | None = None,
-    ) -> float:
-        """Move everything to the configuration q (nq,).
+    ) -> tuple[Assignments, float]:
+        """What to do to show the configuration q (nq,), all at once.
 
         Parameters
         ----------
@@ -74,6 +77,7 @@ class RobotScene:
 
         Returns
         -------
+        list of functions
         float
             The value of the last colour.
         """
@@ -81,38 +85,108 @@ class RobotScene:
         states = self._shown.tube_states(q, colour, coloured_at)
         if colour != "none" and states:
             top = max(top, *(float(np.max(state.value)) for state in states))
-        with self._server.atomic():
-            for link, T in poses.items():
-                node = self._links[link]
-                node.position, node.wxyz = T[:3, 3], wxyz_of(T[:3, :3])
-            for handle, tube, state in zip(self._tubes, self._shown.tubes, states, strict=True):
-                handle.batched_positions = state.position.astype(np.float32)
-                handle.batched_wxyzs = wxyz_of(state.rotation).astype(np.float32)
-                handle.batched_scales = _scales(tube, state)
-                if colour != "none":
-                    handle.batched_colors = colours_of(state.value / top if top > 0.0 else state.value)
-                elif self._coloured != "none":
-                    handle.batched_colors = np.tile(np.array(PLAIN, np.uint8), (len(state.length), 1))
-        self._coloured = colour
-        return top
+        changes: Assignments = []
+        for link, node in self._solids:
+            changes += _placing(node, poses[link][None])
+        for tube, state in zip(self._tubes, states, strict=True):
+            changes += tube.plain(state) if colour == "none" else tube.coloured(state, top)
+        return changes, top
+
+
+class _ShownTube:
+    """A tube: a smooth surface in the light, or pieces in exact colours without."""
+
+    def __init__(self, scene: Any, name: str, tube: Tube, state: TubeState) -> None:
+        self._tube = tube
+        self._surface = scene.add_mesh_simple(
+            f"{name}/surface", tube.surface(state.frames), tube.surface_faces(), color=PLAIN,
+            cast_shadow=False, receive_shadow=False,
+        )  # fmt: skip
+        vertices, faces = prism(tube)
+        self._pieces = scene.add_batched_meshes_simple(
+            f"{name}/pieces", vertices, faces, batched_wxyzs=wxyz_of(state.rotation),
+            batched_positions=state.position, batched_scales=tube.scales(state),
+            batched_colors=np.zeros((len(state.length), 3), np.uint8), lod="off", material=EXACT,
+            cast_shadow=False, receive_shadow=False, visible=False,
+        )  # fmt: skip
+
+    def plain(self, state: TubeState) -> Assignments:
+        surface = self._tube.surface(state.frames).astype(np.float32)
+
+        def assign() -> None:
+            self._surface.vertices = surface
+            self._show(coloured=False)
+
+        return [assign]
+
+    def coloured(self, state: TubeState, top: float) -> Assignments:
+        turned = wxyz_of(state.rotation).astype(np.float32)
+        scales = self._tube.scales(state)
+        colours = colours_of(state.value / top if top > 0.0 else state.value)
+
+        def assign() -> None:
+            self._pieces.batched_positions = state.position.astype(np.float32)
+            self._pieces.batched_wxyzs = turned
+            self._pieces.batched_scales = scales
+            self._pieces.batched_colors = colours
+            self._show(coloured=True)
+
+        return [assign]
+
+    def _show(self, *, coloured: bool) -> None:
+        if self._pieces.visible != coloured:
+            self._pieces.visible, self._surface.visible = coloured, not coloured
+
+
+def at_once(server: Any, action: Callable[[], None]) -> None:
+    """Do it so that every browser gets all that it sends together, or nothing yet.
+
+    The loop that collects messages for browsers does the work itself: between two collections, never within one.
+    """
+    done: Future[None] = Future()
+
+    def act() -> None:
+        try:
+            with server.atomic():
+                action()
+            done.set_result(None)
+        except BaseException as error:  # noqa: BLE001  told to whoever waits
+            done.set_exception(error)
+
+    server.get_event_loop().call_soon_threadsafe(act)
+    done.result(PATIENCE)
 
 
 class Ghost:
-    """The centre lines of the undeformed tubes, where the joints are now."""
+    """The undeformed tubes, where the joints are now."""
 
-    def __init__(self, server: Any, shown: ShownRobot, name: str = "/ghost") -> None:
+    def __init__(self, scene: Any, shown: ShownRobot, name: str = "/ghost") -> None:
         self._shown = shown
-        points = _lines(shown, shown.robot.neutral())
-        self._node = server.scene.add_line_segments(
-            name, points=points, colors=GHOST, thickness=2.0, thickness_units="screen", visible=False
-        )
+        self._nodes = [
+            scene.add_mesh_simple(
+                f"{name}/{tube.name}", tube.surface(state.frames), tube.surface_faces(), color=GHOST,
+                opacity=GHOST_OPACITY, cast_shadow=False, receive_shadow=False, visible=False,
+            )
+            for tube, state in zip(shown.tubes, shown.tube_states(shown.robot.neutral()), strict=True)
+        ]  # fmt: skip
+        self._at = np.full(shown.robot.nq, np.nan)
         self.visible = False
 
-    def show(self, q_straight: np.ndarray) -> None:
-        """Move it; q_straight (nq,) has no deformation."""
-        if self.visible:
-            self._node.points = _lines(self._shown, q_straight)
-        self._node.visible = self.visible
+    def moved(self, q_straight: np.ndarray) -> Assignments:
+        """What to do to move it; q_straight (nq,) has no deformation."""
+        changes: Assignments = [self._switch]
+        if self.visible and not np.array_equal(q_straight, self._at):
+            self._at = q_straight.copy()
+            states = self._shown.tube_states(q_straight)
+            for node, tube, state in zip(self._nodes, self._shown.tubes, states, strict=True):
+                surface = tube.surface(state.frames).astype(np.float32)
+                changes.append(lambda node=node, surface=surface: setattr(node, "vertices", surface))
+        return changes
+
+    def _switch(self) -> None:
+        for node in self._nodes:
+            if node.visible != self.visible:
+                node.visible = self.visible
 
 
 def wxyz_of(R: np.ndarray) -> np.ndarray:
@@ -122,35 +196,48 @@ def wxyz_of(R: np.ndarray) -> np.ndarray:
     return np.roll(Rotation.from_matrix(R).as_quat(), 1, axis=-1)
 
 
-def _add_tube(server: Any, name: str, tube: Tube, state: TubeState) -> Any:
-    return server.scene.add_batched_meshes_simple(
-        name,
-        tube.vertices,
-        tube.faces,
-        batched_wxyzs=wxyz_of(state.rotation),
-        batched_positions=state.position,
-        batched_scales=_scales(tube, state),
-        batched_colors=np.tile(np.array(PLAIN, np.uint8), (len(state.length), 1)),
-        lod="off",
-        cast_shadow=False,
-        receive_shadow=False,
-    )
+def one_colour(colour: Sequence[int], count: int = 1) -> np.ndarray:
+    """Colours (count, 3) that make instances in the light look like meshes of a colour (3,), which are taken to
+    be encoded for screens; those of instances are not."""
+    share = np.asarray(colour, dtype=float) / 255.0
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    return np.tile(np.rint(255.0 * linear).astype(np.uint8), (count, 1))
 
 
-def _scales(tube: Tube, state: TubeState) -> np.ndarray:
-    """Pieces have unit length; where the tube bends they are longer by what opens between their edges."""
-    a, b = state.rotation[:-1, :, tube.along], state.rotation[1:, :, tube.along]
-    turn = np.linalg.norm(b - a, axis=-1)
-    gap = np.maximum(np.append(turn, 0.0), np.append(0.0, turn))
-    scales = np.ones((len(state.length), 3), dtype=np.float32)
-    scales[:, tube.along] = state.length * (1.0 + OVERLAP) + 1.1 * tube.radius * gap
-    return scales
+def _alike(shapes: Sequence[Shape]) -> list[list[Shape]]:
+    """Shapes of one link, colour and opacity, which move as one mesh."""
+    groups: dict[Any, list[Shape]] = {}
+    for shape in shapes:
+        groups.setdefault((shape.link, shape.colour, shape.opacity), []).append(shape)
+    return list(groups.values())
 
 
-def _lines(shown: ShownRobot, q: np.ndarray) -> np.ndarray:
-    """Segments (k, 2, 3) along the centre lines of all tubes."""
-    lines = [np.zeros((0, 2, 3))]
-    for state in shown.tube_states(q):
-        lines.append(np.stack((state.position[:-1], state.position[1:]), axis=1))
-    points = np.concatenate(lines)
-    return points if len(points) else np.zeros((1, 2, 3))
+def _add_solid(scene: Any, name: str, shapes: Sequence[Shape], T: np.ndarray) -> Any:
+    """One mesh of shapes that are alike, with edges where faces meet at an angle."""
+    before = np.cumsum([0, *(len(shape.vertices) for shape in shapes)])
+    vertices = np.concatenate([shape.vertices for shape in shapes])
+    faces = np.concatenate([shape.faces + start for shape, start in zip(shapes, before, strict=False)])
+    vertices, faces = _with_edges(vertices, faces)
+    return scene.add_batched_meshes_simple(
+        name, vertices, faces, batched_wxyzs=wxyz_of(T[None, :3, :3]), batched_positions=T[None, :3, 3],
+        batched_colors=one_colour(shapes[0].colour), opacity=shapes[0].opacity, lod="off",
+        cast_shadow=False, receive_shadow=False,
+    )  # fmt: skip
+
+
+def _with_edges(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same surface, whose faces share no vertices where they meet at an angle: light shows an edge there."""
+    import trimesh
+
+    mesh = trimesh.graph.smooth_shade(trimesh.Trimesh(vertices, faces), angle=EDGE, facet_minarea=None)
+    return np.asarray(mesh.vertices), np.asarray(mesh.faces)
+
+
+def _placing(node: Any, T: np.ndarray) -> Assignments:
+    """Put instances at poses T (k, 4, 4)."""
+    position, turned = T[:, :3, 3].astype(np.float32), wxyz_of(T[:, :3, :3]).astype(np.float32)
+
+    def assign() -> None:
+        node.batched_positions, node.batched_wxyzs = position, turned
+
+    return [assign]

@@ -14,19 +14,21 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.camera import aim, room_of
 from flexdyn_ros.view.colours import legend
-from flexdyn_ros.view.ground import Road, add_floor
 from flexdyn_ros.view.live_plots import History, LivePlot, samples_of
 from flexdyn_ros.view.motion import DEFORMATION, ModeMotion, Playback, Reach, magnified
 from flexdyn_ros.view.panels import Panels
-from flexdyn_ros.view.scene import Ghost, RobotScene
+from flexdyn_ros.view.scene import Ghost, RobotScene, at_once
 from flexdyn_ros.view.shown_robot import ShownRobot
+from flexdyn_ros.view.stage import Stage
 
 __all__ = ["QUALITIES", "Viewer"]
 
 #: pictures and plots per second
 FRAME_RATE, PLOT_RATE = 30.0, 4.0
-#: light from above, and from all sides
-SUN, SKY = 3.0, 1.1
+#: the deformation that is shown at the start is magnified to about this share of the robot's size
+SHOWN = 0.04
+#: smaller moments are none [N m]
+NOTHING = 1e-9
 #: what addresses ask of the page: low quality is half as many pixels across and down
 QUALITIES = {"high": "", "low": "/?fixedDpr=0.5"}
 #: seconds that the animation of a mode takes for one swing at speed 1
@@ -44,8 +46,8 @@ class Viewer:
     host, port : str, int
         Where to serve; the next free port if this one is taken (see `port`).
     quality : {"high", "low"}
-        Low: the browser draws a quarter of the pixels and stretches them, for machines that render in
-        software (see `address`).
+        Low: no shadow, ground and sky, and the browser draws a quarter of the pixels and stretches them, for
+        machines that render in software (see `address`).
     allow_hosts : iterable of str
         Further names, `NAME` or `NAME:PORT`, by which browsers reach the page, through a tunnel or a proxy.
         Requests for other hosts than these, `host` and this machine, and web sockets of pages of other
@@ -57,7 +59,7 @@ class Viewer:
         That it has.
     address : str
         Of the page, as a browser on this machine opens it.
-    source : {"pose", "tour", "mode", "run", "live"}
+    source : {"pose", "rest", "tour", "mode", "run", "live"}
         What moves the robot.
     q : (nq,) array
         Configuration that is shown, before magnification.
@@ -101,7 +103,7 @@ class Viewer:
         self.port: int = self.server.get_port()
         name = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::1", "::") else host
         self.address = f"http://{name}:{self.port}{QUALITIES[quality]}"
-        self._make_scene()
+        self._make_scene(quality)
         self.panels = Panels(self)
         visitors.report = self.panels.tell
         self.plots = [
@@ -117,6 +119,26 @@ class Viewer:
         with self._lock:
             self.source, self.q, self.v = "pose", np.array(q, dtype=float), np.zeros(self.robot.nv)
             self._dirty = True
+
+    def rest(self) -> bool:
+        """Show the robot as gravity bends it while its joints are held, in colours of its bending moment, beside
+        its undeformed shape; False, and nothing happens, where gravity does not bend it.
+
+        Raises
+        ------
+        FlexdynError
+            If there is no state of rest near the present configuration.
+        """
+        q = self.robot.static_equilibrium(self.q, hold="joints").q
+        bent = self.robot.deflections(q)
+        if not any(np.max(np.abs(d.moment)) > NOTHING for d in bent.values()):
+            return False
+        far = max(float(np.max(np.linalg.norm(d.displacement, axis=-1))) for d in bent.values())
+        self.panels.highlight("moment", magnification=_round(SHOWN * self.shown.size / far))
+        with self._lock:
+            self.pose(q)
+            self.source = "rest"
+        return True
 
     def play_mode(self, number: int = 0) -> None:
         """Animate a mode of vibration about the present configuration; find the modes first if need be.
@@ -197,27 +219,14 @@ class Viewer:
 
     # ---- drawing ----
 
-    def _make_scene(self) -> None:
+    def _make_scene(self, quality: str) -> None:
         scene = self.server.scene
-        scene.set_up_direction("+z")
-        # the sun and the sky in place of two suns and an environment to mirror: each costs every pixel much
-        # where pictures are rendered in software
-        scene.configure_environment_map(hdri=None)
-        scene.configure_default_lights(enabled=False)
-        scene.add_light_directional("/sun", intensity=SUN, position=(-0.2, -0.25, 1.0))
-        scene.add_light_hemisphere("/sky", ground_color=(196, 190, 182), intensity=SKY)
         low, high = room_of(self.shown, self.reach)
-        size = float(np.max(high - low))
-        self.road: Road | None = None
-        if self.robot.description.wheels:
-            self.road = Road(scene, self.robot, size)
-        else:
-            add_floor(scene, low, high)
-        scene.add_frame("/world", axes_length=0.06 * size, axes_radius=0.003 * size)
+        self.stage = Stage(scene, self.shown, low, high, rich=quality == "high")
         self.scene = RobotScene(self.server, self.shown)
-        self.ghost = Ghost(self.server, self.shown)
-        self._label = scene.add_label("/mode", "", position=(*(0.5 * (low + high))[:2], high[2] + 0.1 * size))
-        self._label.visible = False
+        self.ghost = Ghost(scene, self.shown)
+        above = high[2] + 0.1 * float(np.max(high - low))
+        self._label = scene.add_label("/label", "", position=(*(0.5 * (low + high))[:2], above), visible=False)
         aim(self.server.initial_camera, "corner", low, high)
 
     def _loop(self) -> None:
@@ -289,19 +298,29 @@ class Viewer:
         panels = self.panels
         factor = panels.magnification if self.source != "mode" else 1.0
         q = magnified(self.robot, self.q, factor)
-        top = self.scene.show(q, panels.colouring, self._top, (self.q, self.v))
+        changes, top = self.scene.moved(q, panels.colouring, self._top, (self.q, self.v))
+        changes += self.ghost.moved(magnified(self.robot, self.q, 0.0))
+        changes += self.stage.moved(q)
+        text = self._caption(factor)
+        at_once(self.server, lambda: self._assign(changes, text))
         if top != self._top or self._dirty:
             self._top = top
             panels.legend(legend(panels.colouring, top))
-        self.ghost.show(magnified(self.robot, self.q, 0.0))
-        if self.road is not None:
-            self.road.show(q)
-        self._label.visible = self.source == "mode"
-        if self.source == "mode" and self.mode is not None:
-            text = "mode " + self.mode.labels()[panels.mode_number]
-            if self._label.text != text:
-                self._label.text = text
         self._dirty = False
+
+    def _assign(self, changes: list[Callable[[], None]], text: str) -> None:
+        for change in changes:
+            change()
+        if self._label.text != text:
+            self._label.text, self._label.visible = text, bool(text)
+
+    def _caption(self, factor: float) -> str:
+        """What is said above the robot."""
+        if self.source == "mode" and self.mode is not None:
+            return "mode " + self.mode.labels()[self.panels.mode_number]
+        if self.source == "rest":
+            return "at rest under gravity" + (f", deformation x {factor:g}" if factor != 1.0 else "")
+        return ""
 
     def _plot(self) -> None:
         if self.source == "run" and self.playback is not None:
@@ -313,3 +332,11 @@ class Viewer:
         for plot in self.plots:
             plot.show(samples, now, fresh=self._fresh)
         self._fresh = False
+
+
+def _round(factor: float) -> float:
+    """A factor of 1, 2, 5, 10 ... that is not larger; at least 1."""
+    if factor < 2.0:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(factor))
+    return float(power * max(step for step in (1.0, 2.0, 5.0) if step * power <= factor))

@@ -15,10 +15,9 @@ from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.view import ShownRobot, aim
 from flexdyn_ros.view.camera import PRESETS, room_of
 from flexdyn_ros.view.colours import legend
-from flexdyn_ros.view.generated_shapes import tube_profile
 from flexdyn_ros.view.live_plots import QUANTITIES, History, samples_of, series_of
 from flexdyn_ros.view.motion import AMPLITUDE, DEFORMATION, ModeMotion, Playback, Reach, magnified
-from flexdyn_ros.view.shown_robot import PIECES
+from flexdyn_ros.view.tubes import PIECES, prism
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")
@@ -61,13 +60,11 @@ def test_tubes_follow_the_sections_of_the_beam(arm, shown):
 
 
 def test_pieces_of_a_tube_leave_no_gap_where_it_bends():
-    from flexdyn_ros.view.scene import _scales
-
     arm = flexdyn_ros.load("soft_arm_3")
     shown = ShownRobot(arm)
     bent = shown.tube_states(np.array([0.0, 0.024, 0.024] * 3))
     for tube, state in zip(shown.tubes, bent, strict=True):
-        reach = 0.5 * _scales(tube, state)[:, tube.along]
+        reach = 0.5 * tube.scales(state)[:, tube.along]
         ends = (
             state.position[:, None]
             + reach[:, None, None] * np.array([-1.0, 1.0])[:, None] * (state.rotation[:, None, :, tube.along])
@@ -85,19 +82,19 @@ def test_the_road_is_a_ribbon_under_the_wheels():
 
     viewer = Viewer(flexdyn_ros.load("mobile_arm"), port=8295)
     try:
-        points = viewer.road.points(1.0)
+        points = viewer.stage.road.points(1.0)
         # the description's own formula: 0.03 + 0.03 sin(2 pi (x + 0.35) / 0.4 + pi)
         expected = 0.03 + 0.03 * np.sin(2 * np.pi * (points[:, 0] + 0.35) / 0.4 + np.pi)
         np.testing.assert_allclose(points[:, 2], expected, atol=1e-12)
         assert points[0, 0] < 0.0
         assert points[-1, 0] > 2.0
-        before = viewer.road._nodes
+        before = viewer.stage.road._nodes
         q = viewer.robot.neutral()
-        viewer.road.show(q)
-        assert viewer.road._nodes is before
+        viewer.stage.road.show(q)
+        assert viewer.stage.road._nodes is before
         q[viewer.robot.q_names.index("base/x")] = 3.0
-        viewer.road.show(q)
-        assert viewer.road._nodes is not before
+        viewer.stage.road.show(q)
+        assert viewer.stage.road._nodes is not before
     finally:
         viewer.close()
     vertices, faces = ribbon(points, 0.5)
@@ -177,7 +174,8 @@ def test_the_whole_robot_is_in_the_picture(name, preset):
 def test_tubes_are_closed_and_look_outwards(arm, axis):
     import trimesh
 
-    mesh = trimesh.Trimesh(*tube_profile(arm, "boom_1", axis, 7.11))
+    tube = ShownRobot(arm).tubes[0]._replace(along=axis)
+    mesh = trimesh.Trimesh(*prism(tube))
     assert mesh.is_watertight
     assert mesh.volume == pytest.approx(np.pi * (0.022 * 7.11) ** 2, rel=0.02)
 
@@ -311,9 +309,9 @@ def until(condition, seconds=20.0):
 def test_what_moves_the_robot_can_be_changed(viewer, arm):
     q = arm.random(np.random.default_rng(8))
     viewer.pose(q)
-    tube = viewer.scene._tubes[0]
-    expected = viewer.shown.tube_states(q)[0].position
-    until(lambda: np.allclose(tube.batched_positions, expected, atol=1e-4))
+    tube, state = viewer.scene._tubes[0], viewer.shown.tube_states(q)[0]
+    expected = tube._tube.surface(state.frames)
+    until(lambda: np.allclose(tube._surface.vertices, expected, atol=1e-4))
     viewer.play_mode(1)
     assert viewer.source == "mode"
     assert viewer._label.text != "" or not viewer._label.visible
