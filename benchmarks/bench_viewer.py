@@ -27,10 +27,10 @@ from flexdyn_ros.view.viewer import QUALITIES  # noqa: E402
 
 def drawing_time(viewer: Viewer, frames: int = 100) -> float:
     """Processor time [s] of one frame: configuration, frames, tubes, colours, messages."""
-    began = time.thread_time()
+    began = time.process_time()
     for phase in np.linspace(0.0, 6.28, frames):
         viewer.show_moment(lambda phase=phase: viewer.show_mode_at(phase))
-    return (time.thread_time() - began) / frames
+    return (time.process_time() - began) / frames
 
 
 def main() -> None:

@@ -15,8 +15,8 @@ __all__ = ["DEEP", "Floor", "Road"]
 CELL, SURFACE = (214, 218, 224), (140, 143, 150)
 #: the floor is so far below the robot, the shadow and the ground each so far below it [sizes of the robot]
 DEEP = 3e-3
-#: cells of the floor between heavier lines
-EVERY = 5
+#: cells of the floor between heavier lines, and cuts of each line
+EVERY, CUTS = 5, 9
 #: of a road: behind and before the robot, to both sides, between points [shares of the robot's size]
 BEHIND, BEFORE, WIDE, FINE = 1.5, 2.5, 0.25, 0.008
 
@@ -59,9 +59,11 @@ class Floor:
 
 
 def _crossing(middle: np.ndarray, at: np.ndarray, reach: float) -> np.ndarray:
-    """Lines (k, 2, 3) along x and along y at distances (n,) from a middle (3,), so long to both sides."""
-    ends = np.stack((np.full(len(at), -reach), np.full(len(at), reach)), axis=-1)
-    both = np.repeat(at[:, None], 2, axis=1)
+    """Lines (k, 2, 3) along x and along y at distances (n,) from a middle (3,), so long to both sides, in pieces:
+    the page draws lines that begin behind the camera in front of all else."""
+    cuts = np.linspace(-reach, reach, CUTS)
+    ends = np.tile(np.stack((cuts[:-1], cuts[1:]), axis=-1), (len(at), 1))
+    both = np.repeat(at, CUTS - 1)[:, None].repeat(2, axis=1)
     flat = np.concatenate((np.stack((ends, both), -1), np.stack((both, ends), -1)))
     return middle + np.concatenate((flat, np.zeros((*flat.shape[:2], 1))), axis=-1)
 

@@ -1,8 +1,8 @@
 """The page that viser serves, with one addition: toon materials show exactly the colours that they are given.
 
 viser has no material without light, and its renderer maps tones, so that a colour on a robot would be another one than
-in its legend. Materials of the kinds toon3 and toon5 are used for nothing else here: the addition ends their shaders with
-the plain colour. Instances have theirs as the page shows it, other meshes in linear light.
+in its legend. Materials of the kinds toon3 and toon5 are used for nothing else here: the addition puts the plain colour in
+place of their shaders. Instances have theirs as the page shows it, other meshes in linear light.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ EXACT = "toon3"
 _SCRIPT = """<script>
 {
   const exact = `
+    void main() {
     #ifdef USE_INSTANCING_COLOR_INDIRECT
-      gl_FragColor = diffuseColor;
+      gl_FragColor = vec4( diffuse, opacity ) * vColor;
     #else
-      gl_FragColor = linearToOutputTexel( diffuseColor );
+      gl_FragColor = linearToOutputTexel( vec4( diffuse, opacity ) );
     #endif
     }`;
   const original = WebGL2RenderingContext.prototype.shaderSource;
   WebGL2RenderingContext.prototype.shaderSource = function (shader, source) {
     const colours = this.getShaderParameter(shader, this.SHADER_TYPE) === this.FRAGMENT_SHADER;
     const isToon = colours && source.includes('#define TOON');
-    original.call(this, shader, isToon ? source.replace(/}\\s*$/, exact) : source);
+    original.call(this, shader, isToon ? source.split('void main()')[0] + exact : source);
   };
 }
 </script>"""

@@ -53,7 +53,7 @@ class Panels:
         self._moments_left = threading.BoundedSemaphore(MOMENTS)
         self._long_jobs_left = threading.BoundedSemaphore(LONG_JOBS)
         gui = self._gui
-        self._paint(dark=False)
+        self.paint(dark=False)
         gui.set_panel_label(viewer.robot.name)
         self._status = gui.add_markdown(_summary(viewer.robot))
         self._legend = gui.add_html("")
@@ -295,7 +295,7 @@ class Panels:
             self._ghost = gui.add_checkbox("Undeformed shape", False)
             self._ghost.on_update(lambda _: self._show_ghost(bool(self._ghost.value)))
         night = gui.add_checkbox("Dark", False)
-        night.on_update(lambda _: self._paint(dark=bool(night.value)))
+        night.on_update(lambda _: self.paint(dark=bool(night.value)))
         views = gui.add_button_group("View", tuple(PRESETS))
         views.on_click(lambda _: viewer.look_from(_choice(views, next(iter(PRESETS)))))
         gui.add_button("Screenshot").on_click(
@@ -303,7 +303,7 @@ class Panels:
         )
         gui.add_button("Film").on_click(lambda event: self._in_background(lambda: self._film(event.client)))
 
-    def _paint(self, *, dark: bool) -> None:
+    def paint(self, *, dark: bool) -> None:
         """By day or by night, the page and what is around the robot."""
         self._gui.configure_theme(
             show_logo=False, show_share_button=False, control_width="medium", dark_mode=dark
