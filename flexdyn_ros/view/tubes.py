@@ -90,9 +90,7 @@ def tube_of(robot: Robot, name: str, frames: Sequence[str], T: np.ndarray) -> Tu
     """The tube of a bending link or soft section with section frames T (k, 4, 4) at rest."""
     along = T[0, :3, :3].T @ (T[1, :3, 3] - T[0, :3, 3])
     length = float(np.sum(np.linalg.norm(np.diff(T[:, :3, 3], axis=0), axis=1)))
-    return Tube(
-        name, tuple(frames), outline(robot.description, name, length), int(np.argmax(np.abs(along)))
-    )
+    return Tube(name, tuple(frames), outline(robot.description, name, length), int(np.argmax(np.abs(along))))
 
 
 def state_of(T: np.ndarray, value: np.ndarray) -> TubeState:

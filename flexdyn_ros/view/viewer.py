@@ -226,7 +226,9 @@ class Viewer:
         self.scene = RobotScene(self.server, self.shown)
         self.ghost = Ghost(scene, self.shown)
         above = high[2] + 0.1 * float(np.max(high - low))
-        self._label = scene.add_label("/label", "", position=(*(0.5 * (low + high))[:2], above), visible=False)
+        self._label = scene.add_label(
+            "/label", "", position=(*(0.5 * (low + high))[:2], above), visible=False
+        )
         aim(self.server.initial_camera, "corner", low, high)
 
     def _loop(self) -> None:
