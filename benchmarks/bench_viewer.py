@@ -68,7 +68,7 @@ def main() -> None:
         else:
             viewer.pose(viewer.q)
         if arguments.picture:
-            viewer.panels._colouring.value = "moment" if viewer.bends else "none"
+            viewer.panels.look.colouring.value = "moment" if viewer.bends else "none"
             viewer.restart_colours()
         page.page.wait_for_timeout(0 if arguments.quick else 1500)
         if arguments.picture:

@@ -136,6 +136,7 @@ class Playback:
     time: float = field(init=False)
     playing: bool = True
     speed: float = 1.0
+    loop: bool = True
 
     def __post_init__(self) -> None:
         self.time = self.start
@@ -156,13 +157,13 @@ class Playback:
         return max(int(np.searchsorted(self.trajectory.t, self.time + 1e-12, side="right")) - 1, 0)
 
     def advance(self, seconds: float) -> None:
-        """Go on by wall seconds; begins anew at the end."""
+        """Go on by wall seconds; begins anew at the end, or stays there."""
         if self.playing:
             self.time += seconds * self.speed
             if self.time > self.end:
-                self.time = self.start
+                self.time, self.playing = (self.start, True) if self.loop else (self.end, False)
 
-    def state(self) -> tuple[np.ndarray, np.ndarray]:
-        """q (nq,), v (nv,) at the present time."""
+    def state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q (nq,), v (nv,), tau (nu,) at the present time."""
         i = self.index
-        return self.trajectory.q[i], self.trajectory.v[i]
+        return self.trajectory.q[i], self.trajectory.v[i], self.trajectory.tau[i]

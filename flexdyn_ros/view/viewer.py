@@ -5,21 +5,25 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, needs
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
-from flexdyn_ros.view.camera import aim, room_of
-from flexdyn_ros.view.colours import legend
-from flexdyn_ros.view.live_plots import History, LivePlot, samples_of
+from flexdyn_ros.view.around.camera import aim, room_of
+from flexdyn_ros.view.around.stage import Stage
+from flexdyn_ros.view.drawing.colours import legend
+from flexdyn_ros.view.drawing.loads import Moment
+from flexdyn_ros.view.drawing.overlays import Overlays
+from flexdyn_ros.view.drawing.scene import Ghost, RobotScene, at_once
+from flexdyn_ros.view.drawing.shown_robot import ShownRobot
+from flexdyn_ros.view.drive import Drive
 from flexdyn_ros.view.motion import DEFORMATION, ModeMotion, Playback, Reach, magnified
-from flexdyn_ros.view.panels import Panels
-from flexdyn_ros.view.scene import Ghost, RobotScene, at_once
-from flexdyn_ros.view.shown_robot import ShownRobot
-from flexdyn_ros.view.stage import Stage
+from flexdyn_ros.view.panels.live_plots import History, LivePlot, samples_of
+from flexdyn_ros.view.panels.panels import Panels
 
 __all__ = ["QUALITIES", "Viewer"]
 
@@ -59,7 +63,7 @@ class Viewer:
         That it has.
     address : str
         Of the page, as a browser on this machine opens it.
-    source : {"pose", "rest", "tour", "mode", "run", "live"}
+    source : {"pose", "rest", "tour", "mode", "run", "drive", "live"}
         What moves the robot.
     q : (nq,) array
         Configuration that is shown, before magnification.
@@ -82,8 +86,8 @@ class Viewer:
         allow_hosts: Iterable[str] = (),
     ) -> None:
         with needs("viser", "view"):
-            from flexdyn_ros.view.guarded_server import guarded_server
-            from flexdyn_ros.view.visitors import Visitors
+            from flexdyn_ros.view.server.guard import guarded_server
+            from flexdyn_ros.view.server.visitors import Visitors
         visitors = Visitors(host, allow_hosts)
         self.robot = robot
         self.shown = ShownRobot(robot)
@@ -93,6 +97,7 @@ class Viewer:
         self.source = "pose"
         self.mode: ModeMotion | None = None
         self.playback: Playback | None = None
+        self.drive: Drive | None = None
         self.history = History()
         self.message = ""
         self._top, self._phase, self._began = 0.0, 0.0, time.monotonic()
@@ -152,7 +157,7 @@ class Viewer:
             self.find_modes()
         with self._lock:
             if self.mode is not None and self.mode.modes.frequency.size:
-                self.panels.choose_mode(number)
+                self.panels.modes.choose(number)
                 self.source, self._phase = "mode", 0.0
 
     def find_modes(self) -> None:
@@ -163,7 +168,7 @@ class Viewer:
         found = ModeMotion.about(self.robot, q, self.shown.size, self.shown.points, locked=locked)
         with self._lock:
             self.mode = found
-        self.panels.list_modes(found.labels())
+        self.panels.modes.offer(found.labels())
 
     def tour(self) -> None:
         """Move one coordinate after the other."""
@@ -175,6 +180,18 @@ class Viewer:
         with self._lock:
             self.playback, self.source, self._fresh = Playback(trajectory), "run", True
         self.panels.adopt(self.playback)
+
+    def go(self, drive: Drive) -> None:
+        """Let the robot move by itself, as `Drive` moves it."""
+        with self._lock:
+            self.history.clear()
+            self.drive, self.source, self._fresh = drive, "drive", True
+
+    def turn_knob(self, turn: Callable[[Drive], None]) -> None:
+        """Change what the robot that moves by itself is asked for; nothing while none does."""
+        with self._lock:
+            if self.drive is not None:
+                turn(self.drive)
 
     def follow(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
         """Show a state that comes from elsewhere, at a time t [s]."""
@@ -195,10 +212,33 @@ class Viewer:
     def restart_colours(self) -> None:
         """Let the scale of colours grow from nothing."""
         self._top, self._dirty = 0.0, True
+        self.overlays.restart()
 
     def redraw(self) -> None:
         """Draw again although nothing moved."""
         self._dirty = True
+
+    def redraw_now(self) -> None:
+        """Draw at once, in the caller's thread."""
+        self.show_moment(lambda: None)
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """While others show single moments."""
+        source, self.source = self.source, "still"
+        try:
+            yield
+        finally:
+            self.source = source
+
+    @property
+    def length(self) -> float:
+        """Seconds that what moves the robot takes once, at its speed; 0 where nothing does."""
+        if self.source == "run" and self.playback is not None:
+            return (self.playback.end - self.playback.start) / self.playback.speed
+        if self.source == "mode":
+            return SWING
+        return SWING * self.robot.nv if self.source == "tour" else 0.0
 
     def show_moment(self, move: Callable[[], None]) -> None:
         """Move, and draw at once, in the caller's thread."""
@@ -225,6 +265,7 @@ class Viewer:
         self.stage = Stage(scene, self.shown, low, high, rich=quality == "high")
         self.scene = RobotScene(self.server, self.shown)
         self.ghost = Ghost(scene, self.shown)
+        self.overlays = Overlays(scene, self.robot, self.shown.size)
         above = high[2] + 0.1 * float(np.max(high - low))
         self._label = scene.add_label(
             "/label", "", position=(*(0.5 * (low + high))[:2], above), visible=False
@@ -239,7 +280,7 @@ class Viewer:
             try:
                 with self._lock:
                     self._advance(elapsed)
-                    if self._dirty or self.source in ("tour", "mode", "run"):
+                    if self._dirty or self.source in ("tour", "mode", "run", "drive"):
                         self._draw()
                 if now - plotted > 1.0 / PLOT_RATE and self.server.get_clients():
                     plotted = now
@@ -259,27 +300,32 @@ class Viewer:
     def _advance(self, elapsed: float) -> None:
         """Go on by wall seconds."""
         if self.source == "run" and self.playback is not None:
+            was_playing = self.playback.playing
             self.playback.advance(elapsed)
             self._show_playback()
+            if was_playing:
+                # the slider of a run that is paused belongs to whoever moves it
+                self.panels.run.follow(self.playback)
+        elif self.source == "drive" and self.drive is not None:
+            self.q, self.v, self.tau = self.drive.advance(elapsed)
+            self.history.add(self.drive.t, self.q, self.v, self.tau)
         elif self.source == "tour":
             self._phase += 2.0 * np.pi * elapsed / SWING
             self.q, self.v = self.reach.in_turn(self._phase), np.zeros(self.robot.nv)
         elif self.source == "mode" and self.mode is not None:
-            self._phase += 2.0 * np.pi * elapsed / SWING * self.panels.mode_speed
+            self._phase += 2.0 * np.pi * elapsed / SWING * self.panels.modes.speed_now()
             self.show_mode_at(self._phase)
 
     def show_mode_at(self, phase: float) -> None:
         """Take the state of the chosen mode at a phase [rad], as it is at its own frequency."""
         assert self.mode is not None
-        number, amplitude = self.panels.mode_number, self.panels.mode_amplitude
+        modes = self.panels.modes
+        number, amplitude = modes.number, modes.amplitude_now()
         self.q, self.v = self.mode.at(number, phase, amplitude), self.mode.rate(number, phase, amplitude)
 
     def _show_playback(self) -> None:
         assert self.playback is not None
-        self.q, self.v = self.playback.state()
-        if self.playback.playing:
-            # the slider of a run that is paused belongs to whoever moves it
-            self.panels.follow_time(self.playback.time)
+        self.q, self.v, self.tau = self.playback.state()
 
     def show_time(self, seconds: float) -> None:
         """Take the state of the trajectory at a time [s]."""
@@ -294,7 +340,7 @@ class Viewer:
         assert self.playback is not None
         t = self.playback.trajectory
         i = int(np.clip(np.searchsorted(t.t, seconds), 0, len(t) - 1))
-        self.q, self.v = t.q[i], t.v[i]
+        self.q, self.v, self.tau = t.q[i], t.v[i], t.tau[i]
 
     def _draw(self) -> None:
         panels = self.panels
@@ -303,12 +349,19 @@ class Viewer:
         changes, top = self.scene.moved(q, panels.colouring, self._top, (self.q, self.v))
         changes += self.ghost.moved(magnified(self.robot, self.q, 0.0))
         changes += self.stage.moved(q)
+        chosen = panels.look.chosen_overlays()
+        changes += self.overlays.moved(chosen, self._moment(q))
         text = self._caption(factor)
         at_once(self.server, lambda: self._assign(changes, text))
         if top != self._top or self._dirty:
             self._top = top
-            panels.legend(legend(panels.colouring, top))
+            panels.legend(legend(panels.colouring, top) + self.overlays.legend(chosen))
         self._dirty = False
+
+    def _moment(self, q: np.ndarray) -> Moment:
+        """What overlays are drawn of, where the robot is drawn."""
+        held = self.source not in ("run", "live", "drive", "still")
+        return Moment(q, self.v if not held else np.zeros(self.robot.nv), self.tau, held)
 
     def _assign(self, changes: list[Callable[[], None]], text: str) -> None:
         for change in changes:
@@ -319,7 +372,7 @@ class Viewer:
     def _caption(self, factor: float) -> str:
         """What is said above the robot."""
         if self.source == "mode" and self.mode is not None:
-            return "mode " + self.mode.labels()[self.panels.mode_number]
+            return "mode " + self.mode.labels()[self.panels.modes.number]
         if self.source == "rest":
             return "at rest under gravity" + (f", deformation x {factor:g}" if factor != 1.0 else "")
         return ""
@@ -327,7 +380,7 @@ class Viewer:
     def _plot(self) -> None:
         if self.source == "run" and self.playback is not None:
             samples, now = samples_of(self.playback.trajectory), self.playback.time
-        elif self.source == "live" and len(self.history) > 1:
+        elif self.source in ("live", "drive") and len(self.history) > 1:
             samples, now, self._fresh = self.history.arrays(), None, True
         else:
             return

@@ -169,7 +169,7 @@ def lift():
 def test_no_picture_has_parts_of_two_instants(chrome, colour, pictures):
     """A marker in every part: the first pixel of it from above. All parts ride on one slider, far at each step."""
     viewer = Viewer(lift(), port=8360)
-    viewer.panels._colouring.value = colour
+    viewer.panels.look.colouring.value = colour
     slide = viewer.robot.q_names.index("slide")
 
     def put(height):

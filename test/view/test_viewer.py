@@ -13,11 +13,11 @@ from pendulums import double_pendulum, tumbler
 import flexdyn_ros
 from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.view import ShownRobot, aim
-from flexdyn_ros.view.camera import PRESETS, room_of
-from flexdyn_ros.view.colours import legend
-from flexdyn_ros.view.live_plots import QUANTITIES, History, samples_of, series_of
+from flexdyn_ros.view.around.camera import PRESETS, room_of
+from flexdyn_ros.view.drawing.colours import legend
+from flexdyn_ros.view.drawing.tubes import PIECES, prism
 from flexdyn_ros.view.motion import AMPLITUDE, DEFORMATION, ModeMotion, Playback, Reach, magnified
-from flexdyn_ros.view.tubes import PIECES, prism
+from flexdyn_ros.view.panels.live_plots import QUANTITIES, History, samples_of, series_of
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")
@@ -78,7 +78,7 @@ def test_pieces_of_a_tube_leave_no_gap_where_it_bends():
 
 def test_the_road_is_a_ribbon_under_the_wheels():
     from flexdyn_ros.view import Viewer
-    from flexdyn_ros.view.ground import ribbon
+    from flexdyn_ros.view.around.ground import ribbon
 
     viewer = Viewer(flexdyn_ros.load("mobile_arm"), port=8295)
     try:
@@ -208,7 +208,7 @@ def test_links_that_only_the_expanded_description_has_are_placed_by_its_joints()
     shown = ShownRobot(robot)
     q = robot.random(np.random.default_rng(5))
     expected = shown.link_poses(q)
-    from flexdyn_ros.view.shown_robot import _chain
+    from flexdyn_ros.view.drawing.shown_robot import _chain
 
     shown._chain, shown._direct = _chain(shown._urdf, set(expected)), (robot.description.root,)
     found = shown.link_poses(q)
@@ -331,7 +331,7 @@ def test_what_moves_the_robot_can_be_changed(viewer, arm):
 
 
 def test_a_pose_without_modes_is_told_and_not_fatal(viewer):
-    viewer.panels.list_modes([])
+    viewer.panels.modes.offer([])
     assert "no modes" in viewer.message
     assert viewer._thread.is_alive()
 

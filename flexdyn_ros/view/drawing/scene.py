@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.expanded.colour_scale import colours_of
-from flexdyn_ros.view.generated_shapes import Shape
-from flexdyn_ros.view.page import EXACT
-from flexdyn_ros.view.shown_robot import ShownRobot
-from flexdyn_ros.view.tubes import Tube, TubeState, prism
+from flexdyn_ros.view.drawing.generated_shapes import Shape
+from flexdyn_ros.view.drawing.shown_robot import ShownRobot
+from flexdyn_ros.view.drawing.tubes import Tube, TubeState, prism
+from flexdyn_ros.view.server.page import EXACT
 
 __all__ = ["Assignments", "Ghost", "RobotScene", "at_once", "one_colour", "wxyz_of"]
 

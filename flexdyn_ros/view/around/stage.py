@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.view.ground import DEEP, Floor, Road
-from flexdyn_ros.view.shadow import Shadow
-from flexdyn_ros.view.shown_robot import ShownRobot
-from flexdyn_ros.view.surroundings import DARK, LIGHT, Surroundings
+from flexdyn_ros.view.around.ground import DEEP, Floor, Road
+from flexdyn_ros.view.around.shadow import Shadow
+from flexdyn_ros.view.around.surroundings import DARK, LIGHT, Surroundings
+from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 
 __all__ = ["Stage"]
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.view.page import EXACT
+from flexdyn_ros.view.server.page import EXACT
 
 __all__ = ["DARK", "LIGHT", "Palette", "Surroundings"]
 

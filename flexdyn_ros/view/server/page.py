@@ -8,8 +8,7 @@ place of their shaders. Instances have theirs as the page shows it, other meshes
 from __future__ import annotations
 
 import gzip
-
-from websockets.http11 import Response
+from typing import Any
 
 __all__ = ["EXACT", "completed", "with_exact_colours"]
 
@@ -42,7 +41,7 @@ def with_exact_colours(html: str) -> str:
     return head + tag + _SCRIPT + rest
 
 
-def completed(response: Response) -> Response:
+def completed(response: Any) -> Any:
     """The answer to a request, with the addition where it is the page."""
     headers = response.headers
     if not headers.get("Content-Type", "").startswith("text/html") or not response.body:

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.view.page import EXACT
-from flexdyn_ros.view.shown_robot import ShownRobot
-from flexdyn_ros.view.tubes import PIECES
+from flexdyn_ros.view.drawing.shown_robot import ShownRobot
+from flexdyn_ros.view.drawing.tubes import PIECES
+from flexdyn_ros.view.server.page import EXACT
 
 __all__ = ["Shadow"]
 

@@ -15,8 +15,8 @@ from flexdyn_ros.description.urdf.geometry import as_urchin
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
 from flexdyn_ros.expanding import Expanded, expand
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.view.generated_shapes import generated_shapes, shapes_of_visuals
-from flexdyn_ros.view.tubes import PIECES, Tube, TubeState, state_of, tube_of
+from flexdyn_ros.view.drawing.generated_shapes import generated_shapes, shapes_of_visuals
+from flexdyn_ros.view.drawing.tubes import PIECES, Tube, TubeState, state_of, tube_of
 
 __all__ = ["COLOURINGS", "ShownRobot"]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.motion import DEFORMATION, Reach
-from flexdyn_ros.view.shown_robot import ShownRobot
 
 __all__ = ["PRESETS", "aim", "room_of"]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexdyn_ros.families.wheeled.kernels.road import road_at
 from flexdyn_ros.families.wheeled.roads import PackedRoad
-from flexdyn_ros.view.surroundings import Palette
+from flexdyn_ros.view.around.surroundings import Palette
 
 __all__ = ["DEEP", "Floor", "Road"]
 
