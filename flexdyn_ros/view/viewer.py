@@ -99,7 +99,7 @@ class Viewer:
         self.playback: Playback | None = None
         self.drive: Drive | None = None
         self.history = History()
-        self.message = ""
+        self.message, self.legend, self._still_of = "", "", ""
         self._top, self._phase, self._began = 0.0, 0.0, time.monotonic()
         self._lock = threading.RLock()
         self._ending = threading.Event()
@@ -209,6 +209,12 @@ class Viewer:
         for client in self.server.get_clients().values():
             aim(client.camera, preset, low, high)
 
+    def begin_at(self, preset: str) -> None:
+        """Let pages that are opened from now on look from one of camera.PRESETS, without a place for panels."""
+        low, high = self.shown.bounds(self.q)
+        low, high = np.minimum(low, self._room[0]), np.maximum(high, self._room[1])
+        aim(self.server.initial_camera, preset, low, high, beside_panel=False)
+
     def restart_colours(self) -> None:
         """Let the scale of colours grow from nothing."""
         self._top, self._dirty = 0.0, True
@@ -225,11 +231,16 @@ class Viewer:
     @contextmanager
     def standing_still(self) -> Iterator[None]:
         """While others show single moments."""
-        source, self.source = self.source, "still"
+        source, self._still_of, self.source = self.source, self.source, "still"
         try:
             yield
         finally:
-            self.source = source
+            self.source, self._still_of = source, ""
+
+    @property
+    def _story(self) -> str:
+        """What moves the robot, or would if it did not stand still for a film."""
+        return self._still_of or self.source
 
     @property
     def length(self) -> float:
@@ -261,7 +272,7 @@ class Viewer:
 
     def _make_scene(self, quality: str) -> None:
         scene = self.server.scene
-        low, high = room_of(self.shown, self.reach)
+        low, high = self._room = room_of(self.shown, self.reach)
         self.stage = Stage(scene, self.shown, low, high, rich=quality == "high")
         self.scene = RobotScene(self.server, self.shown)
         self.ghost = Ghost(scene, self.shown)
@@ -344,7 +355,7 @@ class Viewer:
 
     def _draw(self) -> None:
         panels = self.panels
-        factor = panels.magnification if self.source != "mode" else 1.0
+        factor = panels.magnification if self._story != "mode" else 1.0
         q = magnified(self.robot, self.q, factor)
         changes, top = self.scene.moved(q, panels.colouring, self._top, (self.q, self.v))
         changes += self.ghost.moved(magnified(self.robot, self.q, 0.0))
@@ -360,7 +371,7 @@ class Viewer:
 
     def _moment(self, q: np.ndarray) -> Moment:
         """What overlays are drawn of, where the robot is drawn."""
-        held = self.source not in ("run", "live", "drive", "still")
+        held = self._story not in ("run", "live", "drive")
         return Moment(q, self.v if not held else np.zeros(self.robot.nv), self.tau, held)
 
     def _assign(self, changes: list[Callable[[], None]], text: str) -> None:
@@ -371,9 +382,9 @@ class Viewer:
 
     def _caption(self, factor: float) -> str:
         """What is said above the robot."""
-        if self.source == "mode" and self.mode is not None:
+        if self._story == "mode" and self.mode is not None:
             return "mode " + self.mode.labels()[self.panels.modes.number]
-        if self.source == "rest":
+        if self._story == "rest":
             return "at rest under gravity" + (f", deformation x {factor:g}" if factor != 1.0 else "")
         return ""
 

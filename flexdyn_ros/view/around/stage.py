@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.view.around.ground import DEEP, Floor, Road
 from flexdyn_ros.view.around.shadow import Shadow
-from flexdyn_ros.view.around.surroundings import DARK, LIGHT, Surroundings
+from flexdyn_ros.view.around.surroundings import DARK, LIGHT, Palette, Surroundings
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 
 __all__ = ["Stage"]
@@ -46,7 +46,8 @@ class Stage:
             middle = 0.5 * (low + high)
             middle[2] = self._level = self.floor.height if self.floor else low[2] - ABYSS * size
             self._around = Surroundings(scene, middle - [0.0, 0.0, 2.0 * DEEP * size], size, LIGHT)
-            self.shadow = Shadow(scene, shown, self._ground, LIGHT.shadow)
+            if shown.shapes or shown.tubes:
+                self.shadow = Shadow(scene, shown, self._ground, self._shade(LIGHT))
         scene.add_frame("/world", axes_length=0.06 * size, axes_radius=0.003 * size)
 
     def moved(self, q: np.ndarray) -> list[Callable[[], None]]:
@@ -69,6 +70,9 @@ class Stage:
         floor, around, by = self.floor, self._around, self._level - self.floor.height
         return [lambda: floor.sink(by), lambda: around.sink(by)]
 
+    def _shade(self, palette: Palette) -> tuple[int, int, int]:
+        return palette.shadow if self.road is None else palette.on_road
+
     def _ground(self, x: np.ndarray) -> np.ndarray:
         """Heights at abscissas x (n,) that shadows fall on [m]."""
         if self.road is not None:
@@ -83,7 +87,7 @@ class Stage:
         if self._around is not None:
             self._around.paint(palette)
         if self.shadow is not None:
-            self.shadow.recolour(palette.shadow)
+            self.shadow.recolour(self._shade(palette))
 
 
 def _add_light(scene: Any) -> None:

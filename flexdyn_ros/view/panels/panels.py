@@ -74,8 +74,8 @@ class Panels:
         self.status.content = _summary(self._viewer.robot) + f"\n\n*{literal(text.strip())}*"
 
     def legend(self, html: str) -> None:
-        """What the colours mean."""
-        self._legend.content = html
+        """What colours and arrows mean."""
+        self._viewer.legend = self._legend.content = html
 
     def highlight(self, colouring: str, *, magnification: float) -> None:
         """Colour by a quantity, magnify deformations, show what is undeformed."""
@@ -91,6 +91,7 @@ class Panels:
             show_logo=False, show_share_button=False, control_width="medium", dark_mode=dark
         )
         self._viewer.stage.paint(dark=dark)
+        self.is_dark = dark
 
     # ---- keys ----
 
