@@ -108,6 +108,14 @@ class Drive:
         """Time [s]."""
         return self._stepper.t
 
+    @property
+    def cylinders(self) -> np.ndarray | None:
+        """Absolute pressures (6, 2) in bore and rod chambers [Pa]; None without cylinders."""
+        if self._cylinders is None:
+            return None
+        state = self._cylinders.state()
+        return np.stack((state.pressure_bore, state.pressure_rod), axis=-1)
+
     # ---- making ----
 
     def _rigidities(self) -> dict[str, float]:

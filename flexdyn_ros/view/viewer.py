@@ -372,7 +372,9 @@ class Viewer:
     def _moment(self, q: np.ndarray) -> Moment:
         """What overlays are drawn of, where the robot is drawn."""
         held = self._story not in ("run", "live", "drive")
-        return Moment(q, self.v if not held else np.zeros(self.robot.nv), self.tau, held)
+        driven = self._story == "drive" and self.drive is not None
+        v = np.zeros(self.robot.nv) if held else self.v
+        return Moment(self.q, v, self.tau, q, held, self.drive.cylinders if driven else None)
 
     def _assign(self, changes: list[Callable[[], None]], text: str) -> None:
         for change in changes:

@@ -75,6 +75,7 @@ def test_a_film_of_another_format_is_refused_before_anything_is_drawn(viewer, tm
 
 
 def test_a_page_is_opened_from_disk_and_plays(viewer, tmp_path):
+    viewer.play(flexdyn_ros.simulate(viewer.robot, 1.0, [0.9, 0.0]))
     page_file = write_page(viewer, tmp_path / "scene.html")
     assert page_file.stat().st_size < 2e6
     assert [path.name for path in tmp_path.iterdir()] == ["scene.html"]
@@ -95,7 +96,8 @@ def test_a_page_is_opened_from_disk_and_plays(viewer, tmp_path):
             shots.append(imageio.imread(page.screenshot())[:260, :, :3].astype(int))
             page.wait_for_timeout(60)
         moved = max(np.mean(np.abs(shot - shots[0]).max(axis=-1) > 40) for shot in shots)
-        assert moved > 0.002
+        # two thin rods
+        assert moved > 0.0005
         assert not errors
         assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.view.drawing.loads import LOADS, Moment, Vectors, offered, pressures_of
+from flexdyn_ros.view.drawing.loads import LOADS, Moment, Vectors, offered, pressures_of, rest_of
 
 __all__ = ["Overlays", "names_of"]
 
@@ -26,7 +26,7 @@ BAR = 1e5
 def names_of(robot: Robot) -> dict[str, str]:
     """Overlays that a robot has, and what they are called."""
     found = {name: LOADS[name][0] for name in offered(robot)}
-    if getattr(robot, "pressure_areas", None) is not None:
+    if pressures_of(robot, rest_of(robot)):
         found["pressures"] = "Pressures"
     return found
 
@@ -51,8 +51,7 @@ class Overlays:
         )  # fmt: skip
         self._labels: dict[str, Any] = {}
         if "pressures" in self._names:
-            rest = Moment(robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nu), held=True)
-            for frame in pressures_of(robot, rest):
+            for frame in pressures_of(robot, rest_of(robot)):
                 self._labels[frame] = scene.add_label(f"/overlay/{frame}", "", visible=False)
         self._top = dict.fromkeys(self._arrows, 0.0)
 
@@ -95,7 +94,7 @@ class Overlays:
 
     def _ball_moved(self, chosen: set[str], now: Moment) -> list[Callable[[], None]]:
         shown = "weight" in chosen
-        at = self._robot.center_of_mass(now.q) if shown else np.zeros(3)
+        at = self._robot.center_of_mass(now.shown) if shown else np.zeros(3)
 
         def put() -> None:
             self._ball.position, self._ball.visible = at, shown
@@ -108,7 +107,7 @@ class Overlays:
         changes: list[Callable[[], None]] = []
         for frame, label in self._labels.items():
             text = " ".join(f"{p / BAR:.2f}" for p in found[frame]) + " bar" if shown else ""
-            at = self._robot.frames(now.q, frame)[:3, 3]
+            at = self._robot.frames(now.shown, frame)[:3, 3]
             changes.append(lambda label=label, text=text, at=at: _write(label, text, at))
         return changes
 
