@@ -44,6 +44,9 @@ class Drive:
         self.valves = getattr(robot, "hydraulics", None) is not None
         self._targets = np.zeros(6 if self.valves else robot.nu)
         self._gains = np.zeros((2, robot.nu)) if self.valves else _servo(robot, q)
+        # what holds the robot where it begins; the servo does the rest
+        rest = np.zeros(robot.nv)
+        self._feed = np.where(self._gains[0] > 0.0, robot.inverse_dynamics(q, rest, rest), 0.0)
         self._begin(q, np.zeros(robot.nv), 0.0)
         if not self.valves:
             self._targets = self._measured()
@@ -146,6 +149,7 @@ class Drive:
                 self._cylinders.set_state(state)
         else:
             self._stepper.set_servo(*self._gains)
+            self._stepper.tau[:] = self._feed
 
     def _measured(self) -> np.ndarray:
         """Positions (nu,) that the servo compares with its targets."""

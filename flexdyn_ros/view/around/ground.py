@@ -17,8 +17,8 @@ CELL, SURFACE = (214, 218, 224), (140, 143, 150)
 DEEP = 3e-3
 #: cells of the floor between heavier lines, and cuts of each line
 EVERY, CUTS = 5, 9
-#: of a road: behind and before the robot, to both sides, between points [shares of the robot's size]
-BEHIND, BEFORE, WIDE, FINE = 1.5, 2.5, 0.25, 0.008
+#: of a road: behind and before the robot, beside its wheels, between points [shares of the robot's size]
+BEHIND, BEFORE, WIDE, FINE = 1.5, 2.5, 0.2, 0.008
 
 
 class Floor:
@@ -83,6 +83,8 @@ class Road:
     def __init__(self, scene: Any, robot: Any, size: float) -> None:
         self._scene, self._robot, self._size = scene, robot, size
         self._road = PackedRoad(robot.description.road)
+        #: to both sides [m]
+        self._wide = WIDE * size + max(abs(wheel.xyz[1]) for wheel in robot.description.wheels)
         self._at = np.nan
         self._nodes: list[Any] = []
         self.show(robot.neutral())
@@ -96,14 +98,14 @@ class Road:
         for node in self._nodes:
             node.remove()
         points = self._profile = self.points(x)
-        vertices, faces = ribbon(points, WIDE * self._size)
+        vertices, faces = ribbon(points, self._wide)
         surface = self._scene.add_mesh_simple(
             "/road/surface", vertices, faces, color=SURFACE, side="double", cast_shadow=False,
             receive_shadow=False,
         )  # fmt: skip
         # lines across tell that the ribbon moves past
         marks = points[:: len(points) // 40]
-        across = np.array([0.0, WIDE * self._size, 0.0])
+        across = np.array([0.0, self._wide, 0.0])
         lift = np.array([0.0, 0.0, 2e-3 * self._size])
         lines = np.stack((marks + lift - across, marks + lift + across), axis=1)
         edges = self._scene.add_line_segments(
