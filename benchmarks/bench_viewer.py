@@ -33,12 +33,31 @@ def drawing_time(viewer: Viewer, frames: int = 100) -> float:
     return (time.process_time() - began) / frames
 
 
+def watch_memory(page: Page, minutes: float) -> None:
+    """Print what server and page hold, every half minute: resident memory, and the heap of the page's program after
+    its garbage is collected [MB]."""
+    heap = page.page.context.new_cdp_session(page.page)
+    ending = time.monotonic() + 60.0 * minutes
+    while time.monotonic() < ending:
+        page.page.wait_for_timeout(30_000)
+        heap.send("HeapProfiler.collectGarbage")
+        used = page.page.evaluate("performance.memory.usedJSHeapSize") / 1e6
+        print(f"{(time.monotonic() - ending) / 60 + minutes:5.1f} min: server {resident():.1f}, page {used:.1f} MB", flush=True)
+
+
+def resident() -> float:
+    """Memory of this process [MB]."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
 def main() -> None:
     parser = program.parser(__doc__)
     parser.add_argument("--robot", default="canadarm2")
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--random", type=int, help="seed of a configuration to show instead of the mode")
+    parser.add_argument("--minutes", type=float, default=0.0, help="watch the memory for so long")
     parser.add_argument("--quality", choices=tuple(QUALITIES), default="high")
     arguments = parser.parse_args()
     size = 1280, 720
@@ -63,6 +82,7 @@ def main() -> None:
             f"{arguments.robot}: {rate:.1f} frames/s at {size[0]} x {size[1]}, quality {arguments.quality}, "
             f"load of the machine {load:.1f}"
         )
+        watch_memory(page, arguments.minutes)
         if arguments.random is not None:
             viewer.pose(viewer.robot.random(np.random.default_rng(arguments.random)))
         else:

@@ -17,7 +17,7 @@ from flexdyn_ros.view.around.camera import PRESETS, room_of
 from flexdyn_ros.view.drawing.colours import legend
 from flexdyn_ros.view.drawing.tubes import PIECES, prism
 from flexdyn_ros.view.motion import AMPLITUDE, DEFORMATION, ModeMotion, Playback, Reach, magnified
-from flexdyn_ros.view.panels.live_plots import QUANTITIES, History, samples_of, series_of
+from flexdyn_ros.view.panels.live_plots import QUANTITIES, History, Series, readable, samples_of, series_of
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")
@@ -288,6 +288,24 @@ def test_plots_are_drawn_from_the_numbers(arm, quantity):
         assert len(series.names) == 8  # those that move most
     history.add(0.0, q[0], v[0], np.zeros(23))
     assert len(history) == 1
+
+
+@pytest.mark.parametrize(
+    ("top", "unit", "shown", "named"),
+    [(0.0, "m", 0.0, "m"), (2.5e-4, "m", 250.0, "\N{MICRO SIGN}m"), (0.03, "rad/s, m/s", 30.0, "mrad/s, mm/s"),
+     (7.0, "J", 7.0, "J"), (4e5, "N m, N", 400.0, "kN m, kN")],
+)  # fmt: skip
+def test_numbers_at_the_ticks_of_plots_are_short(top, unit, shown, named):
+    found = readable(Series(np.arange(2.0), ("a",), np.array([[0.0, -top]]), unit))
+    np.testing.assert_allclose(found.values, [[0.0, -shown]], rtol=1e-12)
+    assert found.unit == named
+
+
+def test_a_run_that_is_not_looped_stays_at_its_end():
+    playback = Playback(flexdyn_ros.simulate(double_pendulum(), 0.2, [0.3, 0.0]), loop=False)
+    playback.advance(1.0)
+    assert not playback.playing
+    assert playback.time == playback.end
 
 
 def test_long_trajectories_are_thinned_for_plots():
