@@ -34,15 +34,16 @@ def drawing_time(viewer: Viewer, frames: int = 100) -> float:
 
 
 def watch_memory(page: Page, minutes: float) -> None:
-    """Print what server and page hold, every half minute: resident memory, and the heap of the page's program after
-    its garbage is collected [MB]."""
+    """Print what server and page hold, every half minute: resident memory, and the heap of the page's program
+    after its garbage is collected [MB]."""
     heap = page.page.context.new_cdp_session(page.page)
     ending = time.monotonic() + 60.0 * minutes
     while time.monotonic() < ending:
         page.page.wait_for_timeout(30_000)
         heap.send("HeapProfiler.collectGarbage")
         used = page.page.evaluate("performance.memory.usedJSHeapSize") / 1e6
-        print(f"{(time.monotonic() - ending) / 60 + minutes:5.1f} min: server {resident():.1f}, page {used:.1f} MB", flush=True)
+        at = minutes - (ending - time.monotonic()) / 60.0
+        print(f"{at:5.1f} min: server {resident():.1f}, page {used:.1f} MB", flush=True)
 
 
 def resident() -> float:

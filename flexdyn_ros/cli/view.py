@@ -78,10 +78,12 @@ def view(
         ),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", help="write a page that plays the motion without a server, and end")
+        Path | None, typer.Option("--html", help="write a page that plays without a server, and end")
     ] = None,
     size: Annotated[str, typer.Option("--size", metavar="WxH", help="of the film [pixels]")] = "1280x720",
-    rate: Annotated[float, typer.Option("--rate", min=1.0, max=120.0, help="pictures per second of it")] = 25.0,
+    rate: Annotated[
+        float, typer.Option("--rate", min=1.0, max=120.0, help="pictures per second of it")
+    ] = 25.0,
     look: Annotated[Look, typer.Option("--look", help="from where a film or page is seen")] = Look.corner,
     dark: Annotated[bool, typer.Option("--dark", help="light on dark")] = False,
     colour: Annotated[
@@ -132,7 +134,7 @@ def _pixels(text: str) -> tuple[int, int]:
     """Width and height of WxH."""
     found = re.fullmatch(r"([0-9]{2,4})x([0-9]{2,4})", text)
     if found is None:
-        raise typer.BadParameter(f"{text!r} is no size; expected WIDTHxHEIGHT, as 1280x720", param_hint="--size")
+        raise typer.BadParameter(f"{text!r}; expected WIDTHxHEIGHT, as 1280x720", param_hint="--size")
     return int(found[1]), int(found[2])
 
 

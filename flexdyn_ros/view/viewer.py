@@ -126,8 +126,8 @@ class Viewer:
             self._dirty = True
 
     def rest(self) -> bool:
-        """Show the robot as gravity bends it while its joints are held, in colours of its bending moment, beside
-        its undeformed shape; False, and nothing happens, where gravity does not bend it.
+        """Show the robot as gravity bends it while its joints are held, in colours of its bending moment,
+        beside its undeformed shape; False, and nothing happens, where gravity does not bend it.
 
         Raises
         ------
@@ -210,7 +210,8 @@ class Viewer:
             aim(client.camera, preset, low, high)
 
     def begin_at(self, preset: str) -> None:
-        """Let pages that are opened from now on look from one of camera.PRESETS, without a place for panels."""
+        """Let pages that are opened from now on look from one of camera.PRESETS, without a place for
+        panels."""
         low, high = self.shown.bounds(self.q)
         low, high = np.minimum(low, self._room[0]), np.maximum(high, self._room[1])
         aim(self.server.initial_camera, preset, low, high, beside_panel=False)
@@ -372,9 +373,9 @@ class Viewer:
     def _moment(self, q: np.ndarray) -> Moment:
         """What overlays are drawn of, where the robot is drawn."""
         held = self._story not in ("run", "live", "drive")
-        driven = self._story == "drive" and self.drive is not None
+        drive = self.drive if self._story == "drive" else None
         v = np.zeros(self.robot.nv) if held else self.v
-        return Moment(self.q, v, self.tau, q, held, self.drive.cylinders if driven else None)
+        return Moment(self.q, v, self.tau, q, held, None if drive is None else drive.cylinders)
 
     def _assign(self, changes: list[Callable[[], None]], text: str) -> None:
         for change in changes:

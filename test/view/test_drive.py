@@ -1,4 +1,5 @@
-"""A robot that moves while knobs are turned: it goes where it is told, with the load and stiffness that are set."""
+"""A robot that moves while knobs are turned: it goes where it is told, with the load and stiffness that are
+set."""
 
 import numpy as np
 import pytest

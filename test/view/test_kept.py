@@ -1,4 +1,5 @@
-"""Films and pages as files: of every format, whole or not at all, and a page that a browser opens from disk."""
+"""Films and pages as files: of every format, whole or not at all, and a page that a browser opens from
+disk."""
 
 import numpy as np
 import pytest

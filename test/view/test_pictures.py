@@ -1,4 +1,5 @@
-"""What a browser draws, pixel by pixel: colours are those of the scale, and no picture has parts of two instants."""
+"""What a browser draws, pixel by pixel: colours are those of the scale, and no picture has parts of two
+instants."""
 
 from contextlib import contextmanager
 
@@ -12,7 +13,7 @@ from flexdyn_ros.expanded.colour_scale import STOPS, colours_of
 
 pytest.importorskip("viser")
 
-from flexdyn_ros.view import Viewer  # noqa: E402
+from flexdyn_ros.view import Viewer
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -167,7 +168,8 @@ def lift():
 @pytest.mark.parametrize("colour", ["none", "moment"])
 @pytest.mark.parametrize("pictures", [60, pytest.param(500, marks=pytest.mark.slow)])
 def test_no_picture_has_parts_of_two_instants(chrome, colour, pictures):
-    """A marker in every part: the first pixel of it from above. All parts ride on one slider, far at each step."""
+    """A marker in every part: the first pixel of it from above. All parts ride on one slider, far at each
+    step."""
     viewer = Viewer(lift(), port=8360)
     viewer.panels.look.colouring.value = colour
     slide = viewer.robot.q_names.index("slide")

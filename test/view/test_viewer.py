@@ -292,8 +292,8 @@ def test_plots_are_drawn_from_the_numbers(arm, quantity):
 
 @pytest.mark.parametrize(
     ("top", "unit", "shown", "named"),
-    [(0.0, "m", 0.0, "m"), (2.5e-4, "m", 250.0, "\N{MICRO SIGN}m"), (0.03, "rad/s, m/s", 30.0, "mrad/s, mm/s"),
-     (7.0, "J", 7.0, "J"), (4e5, "N m, N", 400.0, "kN m, kN")],
+    [(0.0, "m", 0.0, "m"), (2.5e-4, "m", 250.0, "\N{MICRO SIGN}m"),
+     (0.03, "rad/s, m/s", 30.0, "mrad/s, mm/s"), (7.0, "J", 7.0, "J"), (4e5, "N m, N", 400.0, "kN m, kN")],
 )  # fmt: skip
 def test_numbers_at_the_ticks_of_plots_are_short(top, unit, shown, named):
     found = readable(Series(np.arange(2.0), ("a",), np.array([[0.0, -top]]), unit))

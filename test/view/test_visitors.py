@@ -299,8 +299,8 @@ def test_values_that_no_control_offers_do_no_harm(viewer):
     viewer.play_mode(0)
     with visit(viewer) as wire:
         for handle, value in (
-            (panels.pose.sliders[0], 1e308), (panels.pose.sliders[1], "nan"), (panels.look.colouring, "__class__"),
-            (panels.modes.list, "99: nothing"), (panels.modes.amplitude, 1e300), (panels.modes.speed, -1e300),
+            (panels.pose.sliders[0], 1e308), (panels.pose.sliders[1], "nan"),
+            (panels.look.colouring, "__class__"), (panels.modes.list, "99: nothing"), (panels.modes.amplitude, 1e300), (panels.modes.speed, -1e300),
             (panels.run.speed, "1e999"), (panels.run.time, "-inf"), (panels.run.duration, 1e12),
         ):  # fmt: skip
             wire.send(update(handle, value))
@@ -393,7 +393,9 @@ def test_a_recording_can_be_sent_and_anything_else_cannot(viewer, tmp_path):
     viewer.pose(viewer.robot.neutral())
     for name, text in (("/etc/passwd", b"x"), ("x.npz", b"PK\x03\x04 no"), ("x.mcap", b"\x89MCAP0\r\nno")):
         viewer.message = ""
-        viewer.panels.jobs.attempt(lambda n=name, t=text: viewer.panels.run.open(SimpleNamespace(name=n, content=t)))
+        viewer.panels.jobs.attempt(
+            lambda n=name, t=text: viewer.panels.run.open(SimpleNamespace(name=n, content=t))
+        )
         assert viewer.message
         assert viewer.source == "pose"
     assert is_answering(viewer)

@@ -59,8 +59,8 @@ class Floor:
 
 
 def _crossing(middle: np.ndarray, at: np.ndarray, reach: float) -> np.ndarray:
-    """Lines (k, 2, 3) along x and along y at distances (n,) from a middle (3,), so long to both sides, in pieces:
-    the page draws lines that begin behind the camera in front of all else."""
+    """Lines (k, 2, 3) along x and along y at distances (n,) from a middle (3,), so long to both sides, in
+    pieces: the page draws lines that begin behind the camera in front of all else."""
     cuts = np.linspace(-reach, reach, CUTS)
     ends = np.tile(np.stack((cuts[:-1], cuts[1:]), axis=-1), (len(at), 1))
     both = np.repeat(at, CUTS - 1)[:, None].repeat(2, axis=1)

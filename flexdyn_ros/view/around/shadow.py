@@ -6,6 +6,7 @@ viser's own shadows reach 20 m and cost every pixel.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class Shadow:
     def moved(self, points: np.ndarray) -> list[Callable[[], None]]:
         """What to do to show that of points (n, 3)."""
         flat = self._cast(points).astype(np.float32)
-        return [lambda: setattr(self._node, "vertices", flat)]
+        return [partial(setattr, self._node, "vertices", flat)]
 
     def recolour(self, colour: tuple[int, int, int]) -> None:
         """Another colour, of another ground."""

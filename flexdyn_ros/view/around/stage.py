@@ -91,8 +91,8 @@ class Stage:
 
 
 def _add_light(scene: Any) -> None:
-    """The sun and the sky, in place of two suns and an environment to mirror: each costs every pixel much where
-    pictures are rendered in software."""
+    """The sun and the sky, in place of two suns and an environment to mirror: each costs every pixel much
+    where pictures are rendered in software."""
     scene.set_up_direction("+z")
     scene.configure_environment_map(hdri=None)
     scene.configure_default_lights(enabled=False)

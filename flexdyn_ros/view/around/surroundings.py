@@ -1,4 +1,5 @@
-"""Ground and sky around a robot, without light and textures: cheap where pictures are rendered in software."""
+"""Ground and sky around a robot, without light and textures: cheap where pictures are rendered in
+software."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ Colour = tuple[int, int, int]
 
 
 class Palette(NamedTuple):
-    """Colours of the ground near and far, of the sky low and high, of a shadow on the ground and on a road, of
-    lines."""
+    """Colours of the ground near and far, of the sky low and high, of a shadow on the ground and on a road,
+    of lines."""
 
     near: Colour
     far: Colour
@@ -28,11 +29,18 @@ class Palette(NamedTuple):
 
 
 LIGHT = Palette(
-    (233, 235, 238), (206, 213, 222), (236, 241, 247), (180, 204, 230), (200, 204, 211), (92, 94, 100), (216, 219, 224),
-    (190, 195, 204),
+    (233, 235, 238), (206, 213, 222), (236, 241, 247), (180, 204, 230), (200, 204, 211), (92, 94, 100),
+    (216, 219, 224), (190, 195, 204),
 )  # fmt: skip
 DARK = Palette(
-    (52, 55, 61), (38, 42, 49), (64, 74, 88), (18, 22, 30), (36, 38, 43), (70, 72, 78), (64, 68, 75), (84, 89, 98)
+    (52, 55, 61),
+    (38, 42, 49),
+    (64, 74, 88),
+    (18, 22, 30),
+    (36, 38, 43),
+    (70, 72, 78),
+    (64, 68, 75),
+    (84, 89, 98),
 )
 #: the ground: radius of the disc in the middle [sizes of the robot], growth and number of rings around it
 DISC, GROWTH, RINGS = 2.0, 1.2, 17

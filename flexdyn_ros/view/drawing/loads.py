@@ -1,4 +1,5 @@
-"""What acts on a robot, as arrows and numbers in the world: weight, contact, forces and moments in joints, pressures."""
+"""What acts on a robot, as arrows and numbers in the world: weight, contact, forces and moments in joints,
+pressures."""
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ __all__ = ["LOADS", "Moment", "Vectors", "offered", "pressures_of", "rest_of"]
 class Moment(NamedTuple):
     """What overlays are drawn of.
 
-    q (nq,), v (nv,), tau (nu,): the state; shown (nq,): where the robot is drawn, which may be magnified; held:
-    whether efforts are those that hold the robot where it is, else tau moves it; cylinders: absolute pressures
-    (6, 2) [Pa] in bore and rod chambers, where they are known.
+    q (nq,), v (nv,), tau (nu,): the state. shown (nq,): where the robot is drawn, which may be magnified.
+    held: whether efforts are those that hold the robot where it is; else tau moves it. cylinders: absolute
+    pressures (6, 2) [Pa] in bore and rod chambers, where they are known.
     """
 
     q: np.ndarray
@@ -115,8 +116,8 @@ def rest_of(robot: Robot) -> Moment:
 
 
 def pressures_of(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
-    """Absolute pressures [Pa] in the chambers of soft sections and cylinders, by the frame that they are written
-    at; {} where there are none."""
+    """Absolute pressures [Pa] in the chambers of soft sections and cylinders, by the frame that they are
+    written at; {} where there are none."""
     if getattr(robot, "hydraulics", None) is not None:
         return _of_cylinders(robot, now)
     if getattr(robot, "pressure_areas", None) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,9 +63,9 @@ class Overlays:
             shown = name in chosen
             if shown:
                 points = self._points(name, LOADS[name][2](self._robot, now))
-                changes.append(lambda node=node, points=points: setattr(node, "points", points))
+                changes.append(partial(setattr, node, "points", points))
             if shown != node.visible:
-                changes.append(lambda node=node, shown=shown: setattr(node, "visible", shown))
+                changes.append(partial(setattr, node, "visible", shown))
         return [*changes, *self._ball_moved(chosen, now), *self._written(chosen, now)]
 
     def legend(self, chosen: set[str]) -> str:
@@ -108,7 +109,7 @@ class Overlays:
         for frame, label in self._labels.items():
             text = " ".join(f"{p / BAR:.2f}" for p in found[frame]) + " bar" if shown else ""
             at = self._robot.frames(now.shown, frame)[:3, 3]
-            changes.append(lambda label=label, text=text, at=at: _write(label, text, at))
+            changes.append(partial(_write, label, text, at))
         return changes
 
 

@@ -1,13 +1,15 @@
 """A robot as nodes of a viser scene: made once, moved at every frame.
 
-viser's page moves nodes by two ways: their poses at once, their meshes a picture later. So that no picture shows parts of
-two instants, everything that moves is a mesh here, and what changes goes out together (`at_once`).
+viser's page moves nodes by two ways: their poses at once, their meshes a picture later. So that no picture
+shows parts of two instants, everything that moves is a mesh here, and what changes goes out together
+(`at_once`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -141,7 +143,8 @@ class _ShownTube:
 def at_once(server: Any, action: Callable[[], None]) -> None:
     """Do it so that every browser gets all that it sends together, or nothing yet.
 
-    The loop that collects messages for browsers does the work itself: between two collections, never within one.
+    The loop that collects messages for browsers does the work itself: between two collections, never within
+    one.
     """
     done: Future[None] = Future()
 
@@ -180,7 +183,7 @@ class Ghost:
             states = self._shown.tube_states(q_straight)
             for node, tube, state in zip(self._nodes, self._shown.tubes, states, strict=True):
                 surface = tube.surface(state.frames).astype(np.float32)
-                changes.append(lambda node=node, surface=surface: setattr(node, "vertices", surface))
+                changes.append(partial(setattr, node, "vertices", surface))
         return changes
 
     def _switch(self) -> None:
@@ -197,8 +200,8 @@ def wxyz_of(R: np.ndarray) -> np.ndarray:
 
 
 def one_colour(colour: Sequence[int], count: int = 1) -> np.ndarray:
-    """Colours (count, 3) that make instances in the light look like meshes of a colour (3,), which are taken to
-    be encoded for screens; those of instances are not."""
+    """Colours (count, 3) that make instances in the light look like meshes of a colour (3,), which are taken
+    to be encoded for screens; those of instances are not."""
     share = np.asarray(colour, dtype=float) / 255.0
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
     return np.tile(np.rint(255.0 * linear).astype(np.uint8), (count, 1))
@@ -226,7 +229,8 @@ def _add_solid(scene: Any, name: str, shapes: Sequence[Shape], T: np.ndarray) ->
 
 
 def _with_edges(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same surface, whose faces share no vertices where they meet at an angle: light shows an edge there."""
+    """The same surface, whose faces share no vertices where they meet at an angle: light shows an edge
+    there."""
     import trimesh
 
     mesh = trimesh.graph.smooth_shade(trimesh.Trimesh(vertices, faces), angle=EDGE, facet_minarea=None)

@@ -1,4 +1,5 @@
-"""What bends, as a tube along its section frames: a smooth surface, and short pieces that have a colour each."""
+"""What bends, as a tube along its section frames: a smooth surface, and short pieces that have a colour
+each."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ CORNERS = 8
 
 
 class Tube(NamedTuple):
-    """A bending link or soft section: its name, the names of its section frames, its outline (n, 2) [m] across
-    the axis `along` of these frames."""
+    """A bending link or soft section: its name, the names of its section frames, its outline (n, 2) [m]
+    across the axis `along` of these frames."""
 
     name: str
     frames: tuple[str, ...]
@@ -102,7 +103,8 @@ def state_of(T: np.ndarray, value: np.ndarray) -> TubeState:
 
 
 def prism(tube: Tube) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices (n, 3) and faces (m, 3) of a closed piece of unit length about the origin, looking outwards."""
+    """Vertices (n, 3) and faces (m, 3) of a closed piece of unit length about the origin, looking
+    outwards."""
     T = np.tile(np.eye(4), (2, 1, 1))
     T[:, tube.along, 3] = -0.5, 0.5
     return tube.surface(T), tube.surface_faces(2)

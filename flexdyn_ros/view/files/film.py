@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def encoded(frames: Sequence[np.ndarray], suffix: str, rate: float) -> bytes:
     file = io.BytesIO()
     if suffix == ".mp4":
         with needs("imageio_ffmpeg", "film"):
-            import imageio_ffmpeg  # noqa: F401
+            import_module("imageio_ffmpeg")
         even = [image[: len(image) // 2 * 2, : image.shape[1] // 2 * 2] for image in frames]
         imageio.imwrite(file, even, extension=".mp4", fps=rate, plugin="FFMPEG", macro_block_size=2)
     elif suffix == ".gif":

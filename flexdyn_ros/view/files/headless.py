@@ -47,13 +47,13 @@ def headless(viewer: Any) -> Iterator[Any]:
                 browser.terminate()
 
 
-def _visitor(viewer: Any, browser: subprocess.Popen[bytes]) -> Any:
+def _visitor(viewer: Any, browser: Any) -> Any:
     """The client that comes, when it has drawn."""
     before = set(viewer.server.get_clients())
     deadline = time.monotonic() + PATIENCE
     while not (new := set(viewer.server.get_clients()) - before):
         if browser.poll() is not None or time.monotonic() > deadline:
-            raise FlexdynError(f"{browser.args[0]} does not open the page of the viewer")  # type: ignore[index]
+            raise FlexdynError(f"{browser.args[0]} does not open the page of the viewer")
         time.sleep(0.1)
     client = viewer.server.get_clients()[new.pop()]
     time.sleep(SETTLE)

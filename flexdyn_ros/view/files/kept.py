@@ -51,7 +51,9 @@ def write_film(
     """
     path = Path(path)
     if path.suffix.lower() not in ("", *FORMATS):
-        raise FlexdynError(f"{path}: a film {path.suffix!r}; expected one of {', '.join(FORMATS)}, or a folder")
+        raise FlexdynError(
+            f"{path}: a film {path.suffix!r}; expected one of {', '.join(FORMATS)}, or a folder"
+        )
     if not path.suffix and path.exists():
         raise FlexdynError(f"{path} is there already; expected the name of a new folder")
     moments, rate = moments_of(viewer, rate, FILM_FRAMES)
@@ -92,14 +94,15 @@ def _completed(viewer: Any, html: str) -> str:
     from html import escape
 
     name = escape(viewer.robot.name)
-    note = f"<!-- {name}: made by flexdyn_ros; the player is that of viser {version('viser')} (Apache License 2.0) -->"
+    player = f"viser {version('viser')} (Apache License 2.0)"
+    note = f"<!-- {name}: made by flexdyn_ros; the player is that of {player} -->"
     html = html.replace("<head>", f"<head>\n    {note}", 1)
     html = html.replace("<title>Viser</title>", f"<title>{name}</title>", 1)
     style = "position:fixed;left:1em;bottom:4em;width:14em;z-index:5;font-family:sans-serif;color:{}".format(
         "#ddd" if viewer.panels.is_dark else "#222"
     )
     box = f'<div style="{style}"><b style="margin:0.7em">{name}</b>{viewer.legend}</div>'
-    return with_exact_colours(html.replace("<div id=\"root\">", f"{box}\n    <div id=\"root\">", 1))
+    return with_exact_colours(html.replace('<div id="root">', f'{box}\n    <div id="root">', 1))
 
 
 def _put(path: Path, content: bytes) -> Path:

@@ -74,14 +74,16 @@ class KnobsTab:
 
 
 def _ranges(drive: Drive) -> list[tuple[str, float, float, str]]:
-    """Name, lowest, highest and unit of what is asked of each actuator; the same twice where it has no target."""
+    """Name, lowest, highest and unit of what is asked of each actuator; the same twice where it has no
+    target."""
     robot = drive.robot
     if drive.valves:
         return [(f"valve of {name}", -1.0, 1.0, "opening") for name in robot.effort_names]
     if robot.description.platform is not None:
         lengths = drive.targets
         return [
-            (name, x - STROKE * x, x + STROKE * x, "m") for name, x in zip(robot.effort_names, lengths, strict=True)
+            (name, x - STROKE * x, x + STROKE * x, "m")
+            for name, x in zip(robot.effort_names, lengths, strict=True)
         ]
     found = []
     for c in robot.coordinates:

@@ -39,9 +39,7 @@ class RunTab:
         upload.on_upload(lambda event: jobs.shortly(lambda: self.open(event.target.value)))
         self._play = gui.add_button("Play", disabled=True)
         self._play.on_click(lambda _: self.toggle())
-        self.time = gui.add_slider(
-            "Time [s]", min=0.0, max=1.0, step=0.001, initial_value=0.0, disabled=True
-        )
+        self.time = gui.add_slider("Time [s]", min=0.0, max=1.0, step=0.001, initial_value=0.0, disabled=True)
         self.time.on_update(self._scrub)
         self.speed = gui.add_dropdown("Speed", SPEEDS, initial_value="1")
         self.speed.on_update(self._change)

@@ -1,8 +1,9 @@
 """The page that viser serves, with one addition: toon materials show exactly the colours that they are given.
 
-viser has no material without light, and its renderer maps tones, so that a colour on a robot would be another one than
-in its legend. Materials of the kinds toon3 and toon5 are used for nothing else here: the addition puts the plain colour in
-place of their shaders. Instances have theirs as the page shows it, other meshes in linear light.
+viser has no material without light, and its renderer maps tones, so that a colour on a robot would be another
+one than in its legend. Materials of the kinds toon3 and toon5 are used for nothing else here: the addition
+puts the plain colour in place of their shaders. Instances have theirs as the page shows it, other meshes in
+linear light.
 """
 
 from __future__ import annotations
