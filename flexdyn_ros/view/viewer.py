@@ -21,7 +21,7 @@ from flexdyn_ros.view.drawing.overlays import Overlays
 from flexdyn_ros.view.drawing.scene import Ghost, RobotScene, at_once
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drive import Drive
-from flexdyn_ros.view.motion import DEFORMATION, ModeMotion, Playback, Reach, magnified
+from flexdyn_ros.view.motion import DEFORMATION, ModeMotion, Playback, Reach, magnified, rest_of
 from flexdyn_ros.view.panels.live_plots import History, LivePlot, samples_of
 from flexdyn_ros.view.panels.panels import Panels
 
@@ -29,10 +29,6 @@ __all__ = ["QUALITIES", "Viewer"]
 
 #: pictures and plots per second
 FRAME_RATE, PLOT_RATE = 30.0, 4.0
-#: the deformation that is shown at the start is magnified to about this share of the robot's size
-SHOWN = 0.04
-#: smaller moments are none [N m]
-NOTHING = 1e-9
 #: what addresses ask of the page: low quality is half as many pixels across and down
 QUALITIES = {"high": "", "low": "/?fixedDpr=0.5"}
 #: seconds that the animation of a mode takes for one swing at speed 1
@@ -134,12 +130,11 @@ class Viewer:
         FlexdynError
             If there is no state of rest near the present configuration.
         """
-        q = self.robot.static_equilibrium(self.q, hold="joints").q
-        bent = self.robot.deflections(q)
-        if not any(np.max(np.abs(d.moment)) > NOTHING for d in bent.values()):
+        found = rest_of(self.robot, self.q, self.shown.size)
+        if found is None:
             return False
-        far = max(float(np.max(np.linalg.norm(d.displacement, axis=-1))) for d in bent.values())
-        self.panels.highlight("moment", magnification=_round(SHOWN * self.shown.size / far))
+        q, factor = found
+        self.panels.highlight("moment", magnification=factor)
         with self._lock:
             self.pose(q)
             self.source = "rest"
@@ -401,11 +396,3 @@ class Viewer:
         for plot in self.plots:
             plot.show(samples, now, fresh=self._fresh)
         self._fresh = False
-
-
-def _round(factor: float) -> float:
-    """A factor of 1, 2, 5, 10 ... that is not larger; at least 1."""
-    if factor < 2.0:
-        return 1.0
-    power = 10.0 ** np.floor(np.log10(factor))
-    return float(power * max(step for step in (1.0, 2.0, 5.0) if step * power <= factor))

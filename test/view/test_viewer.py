@@ -16,7 +16,7 @@ from flexdyn_ros.view import ShownRobot, aim
 from flexdyn_ros.view.around.camera import PRESETS, room_of
 from flexdyn_ros.view.drawing.colours import legend
 from flexdyn_ros.view.drawing.tubes import PIECES, prism
-from flexdyn_ros.view.motion import AMPLITUDE, DEFORMATION, ModeMotion, Playback, Reach, magnified
+from flexdyn_ros.view.motion import AMPLITUDE, DEFORMATION, ModeMotion, Playback, Reach, magnified, rest_of
 from flexdyn_ros.view.panels.live_plots import QUANTITIES, History, Series, readable, samples_of, series_of
 
 pytest.importorskip("viser")
@@ -230,6 +230,18 @@ def test_sliders_go_there_and_back(make):
     x = 0.4 * np.maximum(reach.lower, -1.0) + 0.1 * np.minimum(reach.upper, 1.0)
     np.testing.assert_allclose(reach.values(reach.configuration(x)), x, rtol=0, atol=1e-12)
     assert np.all(reach.lower < reach.upper)
+
+
+def test_a_robot_at_rest_bends_as_statics_says_and_shows_it(arm):
+    q, factor = rest_of(arm, arm.neutral(), 16.0)
+    np.testing.assert_allclose(q, arm.static_equilibrium(arm.neutral(), hold="joints").q, atol=1e-12)
+    assert factor == 1.0
+    # 0.02 m of 1.9 m: twice is no more than 4 %
+    mobile = flexdyn_ros.load("mobile_arm")
+    assert rest_of(mobile, mobile.neutral(), 1.9)[1] == 2.0
+    # gravity is across the strips, along what bends
+    flat = flexdyn_ros.load("flexible_two_link")
+    assert rest_of(flat, flat.neutral(), 1.0) is None
 
 
 def test_magnification_changes_deformations_only(arm):

@@ -300,7 +300,8 @@ def test_values_that_no_control_offers_do_no_harm(viewer):
     with visit(viewer) as wire:
         for handle, value in (
             (panels.pose.sliders[0], 1e308), (panels.pose.sliders[1], "nan"),
-            (panels.look.colouring, "__class__"), (panels.modes.list, "99: nothing"), (panels.modes.amplitude, 1e300), (panels.modes.speed, -1e300),
+            (panels.look.colouring, "__class__"),
+            (panels.modes.list, "99: nothing"), (panels.modes.amplitude, 1e300), (panels.modes.speed, -1e300),
             (panels.run.speed, "1e999"), (panels.run.time, "-inf"), (panels.run.duration, 1e12),
         ):  # fmt: skip
             wire.send(update(handle, value))
