@@ -27,10 +27,29 @@ from flexdyn_ros.view.viewer import QUALITIES  # noqa: E402
 
 def drawing_time(viewer: Viewer, frames: int = 100) -> float:
     """Processor time [s] of one frame: configuration, frames, tubes, colours, messages."""
-    began = time.thread_time()
+    began = time.process_time()
     for phase in np.linspace(0.0, 6.28, frames):
         viewer.show_moment(lambda phase=phase: viewer.show_mode_at(phase))
-    return (time.thread_time() - began) / frames
+    return (time.process_time() - began) / frames
+
+
+def watch_memory(page: Page, minutes: float) -> None:
+    """Print what server and page hold, every half minute: resident memory, and the heap of the page's program
+    after its garbage is collected [MB]."""
+    heap = page.page.context.new_cdp_session(page.page)
+    ending = time.monotonic() + 60.0 * minutes
+    while time.monotonic() < ending:
+        page.page.wait_for_timeout(30_000)
+        heap.send("HeapProfiler.collectGarbage")
+        used = page.page.evaluate("performance.memory.usedJSHeapSize") / 1e6
+        at = minutes - (ending - time.monotonic()) / 60.0
+        print(f"{at:5.1f} min: server {resident():.1f}, page {used:.1f} MB", flush=True)
+
+
+def resident() -> float:
+    """Memory of this process [MB]."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def main() -> None:
@@ -39,12 +58,13 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--random", type=int, help="seed of a configuration to show instead of the mode")
+    parser.add_argument("--minutes", type=float, default=0.0, help="watch the memory for so long")
     parser.add_argument("--quality", choices=tuple(QUALITIES), default="high")
     arguments = parser.parse_args()
     size = 1280, 720
     if arguments.quick:
         arguments.seconds, size = 0.2, (400, 300)
-    viewer = Viewer(flexdyn_ros.load(arguments.robot), port=8600)
+    viewer = Viewer(flexdyn_ros.load(arguments.robot), port=8600, quality=arguments.quality)
     if viewer.bends:
         viewer.play_mode(0)
         spent = drawing_time(viewer, 5 if arguments.quick else 100)
@@ -63,12 +83,13 @@ def main() -> None:
             f"{arguments.robot}: {rate:.1f} frames/s at {size[0]} x {size[1]}, quality {arguments.quality}, "
             f"load of the machine {load:.1f}"
         )
+        watch_memory(page, arguments.minutes)
         if arguments.random is not None:
             viewer.pose(viewer.robot.random(np.random.default_rng(arguments.random)))
         else:
             viewer.pose(viewer.q)
         if arguments.picture:
-            viewer.panels._colouring.value = "moment" if viewer.bends else "none"
+            viewer.panels.look.colouring.value = "moment" if viewer.bends else "none"
             viewer.restart_colours()
         page.page.wait_for_timeout(0 if arguments.quick else 1500)
         if arguments.picture:

@@ -153,7 +153,7 @@ def taken(chrome: Any, scene: Scene, port: int) -> np.ndarray:
     viewer = Viewer(robot, port=port)
     try:
         page = Page(chrome, viewer.port, WIDTH, HEIGHT)
-        viewer.panels._colouring.value = scene.colour
+        viewer.panels.look.colouring.value = scene.colour
         viewer.restart_colours()
         viewer.pose(scene.pose(robot))
         (client,) = viewer.server.get_clients().values()
@@ -172,7 +172,7 @@ def filmed(chrome: Any, take: Take, port: int) -> list[np.ndarray]:
     viewer = Viewer(robot, port=port)
     try:
         page = Page(chrome, viewer.port, WIDTH, HEIGHT)
-        viewer.panels._colouring.value = take.colour
+        viewer.panels.look.colouring.value = take.colour
         viewer.restart_colours()
         viewer.pose(poses(0.0))
         (client,) = viewer.server.get_clients().values()

@@ -66,7 +66,7 @@ class Page:
     """One page of the viewer; keeps the errors of its console."""
 
     def __init__(
-        self, chrome: Any, port: int, width: int = 960, height: int = 540, *, path: str = ""
+        self, chrome: Any, port: int, width: int = 960, height: int = 540, *, path: str = "", script: str = ""
     ) -> None:
         self.errors: list[str] = []
         self.page = chrome.new_page(viewport={"width": width, "height": height})
@@ -74,6 +74,8 @@ class Page:
         self.page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.add_init_script(COUNTER)
+        if script:
+            self.page.add_init_script(script)
         self.page.goto(f"http://127.0.0.1:{port}{path}", wait_until="commit")
         self.page.get_by_role("tab", name="Look").wait_for()
         self.until(lambda: self.page.evaluate("window.drawn") > 2, "nothing was drawn")
@@ -88,10 +90,13 @@ class Page:
 
     def picture(self) -> Any:
         """Pixels (height, width, 3) of the canvas, without the panel."""
+        return self.screenshot()[:, : self.page.viewport_size["width"] - 330].astype(int)
+
+    def screenshot(self) -> Any:
+        """Pixels (height, width, 3) of the whole page."""
         import imageio.v3 as imageio
 
-        shot = imageio.imread(self.page.screenshot(animations="disabled"))
-        return shot[:, : self.page.viewport_size["width"] - 330, :3].astype(int)
+        return imageio.imread(self.page.screenshot(animations="disabled"))[..., :3]
 
     def fill(self, label: str, value: float) -> None:
         """Type a number into the field of a slider."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import webbrowser
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.progress import Progress
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
 from flexdyn_ros.errors import FlexdynError, needs
@@ -19,6 +21,25 @@ from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.trajectory import Trajectory
 
 __all__ = ["view"]
+
+
+class Look(StrEnum):
+    """Where one looks from."""
+
+    corner = "corner"
+    front = "front"
+    side = "side"
+    top = "top"
+
+
+class Colour(StrEnum):
+    """What bending links are coloured by."""
+
+    none = "none"
+    strain = "strain"
+    displacement = "displacement"
+    moment = "moment"
+    velocity = "velocity"
 
 
 class Quality(StrEnum):
@@ -50,6 +71,24 @@ def view(
     quality: Annotated[
         Quality, typer.Option("--quality", help="low: fewer pixels, where the browser renders in software")
     ] = Quality.high,
+    film: Annotated[
+        Path | None,
+        typer.Option(
+            "--film", help="write a film and end: .mp4, .gif, .apng, or a new folder of PNG pictures"
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="write a page that plays without a server, and end")
+    ] = None,
+    size: Annotated[str, typer.Option("--size", metavar="WxH", help="of the film [pixels]")] = "1280x720",
+    rate: Annotated[
+        float, typer.Option("--rate", min=1.0, max=120.0, help="pictures per second of it")
+    ] = 25.0,
+    look: Annotated[Look, typer.Option("--look", help="from where a film or page is seen")] = Look.corner,
+    dark: Annotated[bool, typer.Option("--dark", help="light on dark")] = False,
+    colour: Annotated[
+        Colour | None, typer.Option("--colour", help="what bending links are coloured by")
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser", help="open the page in the browser")] = False,
     config: Config = None,
     settings: Settings = None,
@@ -59,13 +98,17 @@ def view(
     an .mcap recording, which holds its robot."""
     from flexdyn_ros.view.viewer import Viewer
 
+    pixels = _pixels(size)
     loaded, run = _robot_and_run(robot, recording, config, settings, rigid)
     viewer = Viewer(loaded, host=host, port=port, quality=quality.value, allow_hosts=allow_host or ())
     follower: Any = None
     try:
-        messages.print(f"{loaded.name} at {viewer.address}; Ctrl-C ends", highlight=False)
+        if film is None and html is None:
+            messages.print(f"{loaded.name} at {viewer.address}; Ctrl-C ends", highlight=False)
         if browser:
             webbrowser.open(viewer.address)
+        if dark:
+            viewer.panels.paint(dark=True)
         if ros:
             follower = _follower()(viewer.robot, viewer.follow, namespace)
         elif run is not None:
@@ -74,11 +117,45 @@ def view(
             viewer.play(simulate(loaded, duration, sample=2e-3))
         elif not still:
             _begin(viewer)
-        _wait()
+        if colour is not None:
+            viewer.panels.look.highlight(colour.value, viewer.panels.magnification)
+        if film is None and html is None:
+            _wait()
+        else:
+            viewer.begin_at(look.value)
+            _write(viewer, film, html, rate, pixels)
     finally:
         if follower is not None:
             follower.close()
         viewer.close()
+
+
+def _pixels(text: str) -> tuple[int, int]:
+    """Width and height of WxH."""
+    found = re.fullmatch(r"([0-9]{2,4})x([0-9]{2,4})", text)
+    if found is None:
+        raise typer.BadParameter(f"{text!r}; expected WIDTHxHEIGHT, as 1280x720", param_hint="--size")
+    return int(found[1]), int(found[2])
+
+
+def _write(viewer: Any, film: Path | None, html: Path | None, rate: float, size: tuple[int, int]) -> None:
+    """The film and the page that were asked for, with progress."""
+    from flexdyn_ros.view.files.kept import write_film, write_page
+
+    for path, write in (
+        (film, lambda path, report: write_film(viewer, path, rate=rate, size=size, report=report)),
+        (html, lambda path, report: write_page(viewer, path, report=report)),
+    ):
+        if path is not None:
+            with Progress(console=messages, transient=True) as bar:
+                task = bar.add_task(str(path), total=None)
+                written = write(path, lambda n, of, task=task: bar.update(task, completed=n, total=of))
+            messages.print(f"{written}: {_megabytes(written):.2g} MB", highlight=False)
+
+
+def _megabytes(path: Path) -> float:
+    files = path.iterdir() if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files) / 1e6
 
 
 def _robot_and_run(
@@ -95,12 +172,16 @@ def _robot_and_run(
 
 
 def _begin(viewer: Any) -> None:
-    """Something that moves: the first mode of a robot that bends, what gravity does with a rigid arm, and one
-    coordinate after the other of everything else."""
+    """Something worth seeing: a robot as gravity bends it; the first mode of one that it does not bend, what
+    gravity does with a rigid arm, and one coordinate after the other of everything else."""
+    description = viewer.robot.description
     try:
+        if viewer.bends and viewer.rest():
+            return
         if viewer.bends:
+            viewer.panels.highlight("moment", magnification=1.0)
             viewer.play_mode()
-        elif not (has_legs(viewer.robot) or viewer.robot.description.wheels):
+        elif not (has_legs(viewer.robot) or description.wheels or description.sections):
             viewer.play(simulate(viewer.robot, 4.0, sample=2e-3))
         else:
             viewer.tour()

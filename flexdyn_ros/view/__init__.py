@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
-    from flexdyn_ros.view.camera import aim
-    from flexdyn_ros.view.capture import picture
-    from flexdyn_ros.view.shown_robot import ShownRobot
+    from flexdyn_ros.view.around.camera import aim
+    from flexdyn_ros.view.drawing.shown_robot import ShownRobot
+    from flexdyn_ros.view.files.film import picture
     from flexdyn_ros.view.viewer import Viewer
 
 __all__ = ["ShownRobot", "Viewer", "aim", "picture"]

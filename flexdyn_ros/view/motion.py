@@ -10,7 +10,7 @@ from flexdyn_ros.robot.results import Modes
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["DEFORMATION", "ModeMotion", "Playback", "Reach", "magnified"]
+__all__ = ["DEFORMATION", "ModeMotion", "Playback", "Reach", "magnified", "rest_of"]
 
 #: kinds of coordinates that deform a link and are magnified
 DEFORMATION = ("axial", "bending_y", "bending_z", "torsion", "mode")
@@ -18,6 +18,8 @@ DEFORMATION = ("axial", "bending_y", "bending_z", "torsion", "mode")
 BEYOND_RANDOM = 5.0
 #: share of the size of the robot that a mode moves it at amplitude 1
 AMPLITUDE = 0.06
+#: deflections at rest are magnified to about this share of it; smaller moments are none [N m]
+SHOWN, NOTHING = 0.04, 1e-9
 
 
 class Reach:
@@ -74,6 +76,31 @@ def magnified(robot: Robot, q: np.ndarray, factor: float) -> np.ndarray:
         if c.kind in DEFORMATION:
             shown[c.q_index] *= factor
     return shown
+
+
+def rest_of(robot: Robot, q: np.ndarray, size: float) -> tuple[np.ndarray, float] | None:
+    """How gravity bends a robot of a size [m] whose joints are held at q (nq,): the configuration (nq,), and a
+    round factor that makes its deflection plain to see; None where nothing bends.
+
+    Raises
+    ------
+    FlexdynError
+        If there is no state of rest near q.
+    """
+    bent = robot.static_equilibrium(q, hold="joints").q
+    found = robot.deflections(bent).values()
+    if not any(np.max(np.abs(d.moment)) > NOTHING for d in found):
+        return None
+    far = max(float(np.max(np.linalg.norm(d.displacement, axis=-1))) for d in found)
+    return bent, _round(SHOWN * size / far)
+
+
+def _round(factor: float) -> float:
+    """A factor of 1, 2, 5, 10 ... that is not larger; at least 1."""
+    if factor < 2.0:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(factor))
+    return float(power * max(step for step in (1.0, 2.0, 5.0) if step * power <= factor))
 
 
 @dataclass
@@ -136,6 +163,7 @@ class Playback:
     time: float = field(init=False)
     playing: bool = True
     speed: float = 1.0
+    loop: bool = True
 
     def __post_init__(self) -> None:
         self.time = self.start
@@ -156,13 +184,13 @@ class Playback:
         return max(int(np.searchsorted(self.trajectory.t, self.time + 1e-12, side="right")) - 1, 0)
 
     def advance(self, seconds: float) -> None:
-        """Go on by wall seconds; begins anew at the end."""
+        """Go on by wall seconds; begins anew at the end, or stays there."""
         if self.playing:
             self.time += seconds * self.speed
             if self.time > self.end:
-                self.time = self.start
+                self.time, self.playing = (self.start, True) if self.loop else (self.end, False)
 
-    def state(self) -> tuple[np.ndarray, np.ndarray]:
-        """q (nq,), v (nv,) at the present time."""
+    def state(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q (nq,), v (nv,), tau (nu,) at the present time."""
         i = self.index
-        return self.trajectory.q[i], self.trajectory.v[i]
+        return self.trajectory.q[i], self.trajectory.v[i], self.trajectory.tau[i]

@@ -5,28 +5,30 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, needs
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
-from flexdyn_ros.view.camera import aim, room_of
-from flexdyn_ros.view.colours import legend
-from flexdyn_ros.view.ground import Road, add_floor
-from flexdyn_ros.view.live_plots import History, LivePlot, samples_of
-from flexdyn_ros.view.motion import DEFORMATION, ModeMotion, Playback, Reach, magnified
-from flexdyn_ros.view.panels import Panels
-from flexdyn_ros.view.scene import Ghost, RobotScene
-from flexdyn_ros.view.shown_robot import ShownRobot
+from flexdyn_ros.view.around.camera import aim, room_of
+from flexdyn_ros.view.around.stage import Stage
+from flexdyn_ros.view.drawing.colours import legend
+from flexdyn_ros.view.drawing.loads import Moment
+from flexdyn_ros.view.drawing.overlays import Overlays
+from flexdyn_ros.view.drawing.scene import Ghost, RobotScene, at_once
+from flexdyn_ros.view.drawing.shown_robot import ShownRobot
+from flexdyn_ros.view.drive import Drive
+from flexdyn_ros.view.motion import DEFORMATION, ModeMotion, Playback, Reach, magnified, rest_of
+from flexdyn_ros.view.panels.live_plots import History, LivePlot, samples_of
+from flexdyn_ros.view.panels.panels import Panels
 
 __all__ = ["QUALITIES", "Viewer"]
 
 #: pictures and plots per second
 FRAME_RATE, PLOT_RATE = 30.0, 4.0
-#: light from above, and from all sides
-SUN, SKY = 3.0, 1.1
 #: what addresses ask of the page: low quality is half as many pixels across and down
 QUALITIES = {"high": "", "low": "/?fixedDpr=0.5"}
 #: seconds that the animation of a mode takes for one swing at speed 1
@@ -44,8 +46,8 @@ class Viewer:
     host, port : str, int
         Where to serve; the next free port if this one is taken (see `port`).
     quality : {"high", "low"}
-        Low: the browser draws a quarter of the pixels and stretches them, for machines that render in
-        software (see `address`).
+        Low: no shadow, ground and sky, and the browser draws a quarter of the pixels and stretches them, for
+        machines that render in software (see `address`).
     allow_hosts : iterable of str
         Further names, `NAME` or `NAME:PORT`, by which browsers reach the page, through a tunnel or a proxy.
         Requests for other hosts than these, `host` and this machine, and web sockets of pages of other
@@ -57,7 +59,7 @@ class Viewer:
         That it has.
     address : str
         Of the page, as a browser on this machine opens it.
-    source : {"pose", "tour", "mode", "run", "live"}
+    source : {"pose", "rest", "tour", "mode", "run", "drive", "live"}
         What moves the robot.
     q : (nq,) array
         Configuration that is shown, before magnification.
@@ -80,8 +82,8 @@ class Viewer:
         allow_hosts: Iterable[str] = (),
     ) -> None:
         with needs("viser", "view"):
-            from flexdyn_ros.view.guarded_server import guarded_server
-            from flexdyn_ros.view.visitors import Visitors
+            from flexdyn_ros.view.server.guard import guarded_server
+            from flexdyn_ros.view.server.visitors import Visitors
         visitors = Visitors(host, allow_hosts)
         self.robot = robot
         self.shown = ShownRobot(robot)
@@ -91,8 +93,9 @@ class Viewer:
         self.source = "pose"
         self.mode: ModeMotion | None = None
         self.playback: Playback | None = None
+        self.drive: Drive | None = None
         self.history = History()
-        self.message = ""
+        self.message, self.legend, self._still_of = "", "", ""
         self._top, self._phase, self._began = 0.0, 0.0, time.monotonic()
         self._lock = threading.RLock()
         self._ending = threading.Event()
@@ -101,7 +104,7 @@ class Viewer:
         self.port: int = self.server.get_port()
         name = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::1", "::") else host
         self.address = f"http://{name}:{self.port}{QUALITIES[quality]}"
-        self._make_scene()
+        self._make_scene(quality)
         self.panels = Panels(self)
         visitors.report = self.panels.tell
         self.plots = [
@@ -118,6 +121,25 @@ class Viewer:
             self.source, self.q, self.v = "pose", np.array(q, dtype=float), np.zeros(self.robot.nv)
             self._dirty = True
 
+    def rest(self) -> bool:
+        """Show the robot as gravity bends it while its joints are held, in colours of its bending moment,
+        beside its undeformed shape; False, and nothing happens, where gravity does not bend it.
+
+        Raises
+        ------
+        FlexdynError
+            If there is no state of rest near the present configuration.
+        """
+        found = rest_of(self.robot, self.q, self.shown.size)
+        if found is None:
+            return False
+        q, factor = found
+        self.panels.highlight("moment", magnification=factor)
+        with self._lock:
+            self.pose(q)
+            self.source = "rest"
+        return True
+
     def play_mode(self, number: int = 0) -> None:
         """Animate a mode of vibration about the present configuration; find the modes first if need be.
 
@@ -130,7 +152,7 @@ class Viewer:
             self.find_modes()
         with self._lock:
             if self.mode is not None and self.mode.modes.frequency.size:
-                self.panels.choose_mode(number)
+                self.panels.modes.choose(number)
                 self.source, self._phase = "mode", 0.0
 
     def find_modes(self) -> None:
@@ -141,7 +163,7 @@ class Viewer:
         found = ModeMotion.about(self.robot, q, self.shown.size, self.shown.points, locked=locked)
         with self._lock:
             self.mode = found
-        self.panels.list_modes(found.labels())
+        self.panels.modes.offer(found.labels())
 
     def tour(self) -> None:
         """Move one coordinate after the other."""
@@ -153,6 +175,18 @@ class Viewer:
         with self._lock:
             self.playback, self.source, self._fresh = Playback(trajectory), "run", True
         self.panels.adopt(self.playback)
+
+    def go(self, drive: Drive) -> None:
+        """Let the robot move by itself, as `Drive` moves it."""
+        with self._lock:
+            self.history.clear()
+            self.drive, self.source, self._fresh = drive, "drive", True
+
+    def turn_knob(self, turn: Callable[[Drive], None]) -> None:
+        """Change what the robot that moves by itself is asked for; nothing while none does."""
+        with self._lock:
+            if self.drive is not None:
+                turn(self.drive)
 
     def follow(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
         """Show a state that comes from elsewhere, at a time t [s]."""
@@ -170,13 +204,48 @@ class Viewer:
         for client in self.server.get_clients().values():
             aim(client.camera, preset, low, high)
 
+    def begin_at(self, preset: str) -> None:
+        """Let pages that are opened from now on look from one of camera.PRESETS, without a place for
+        panels."""
+        low, high = self.shown.bounds(self.q)
+        low, high = np.minimum(low, self._room[0]), np.maximum(high, self._room[1])
+        aim(self.server.initial_camera, preset, low, high, beside_panel=False)
+
     def restart_colours(self) -> None:
         """Let the scale of colours grow from nothing."""
         self._top, self._dirty = 0.0, True
+        self.overlays.restart()
 
     def redraw(self) -> None:
         """Draw again although nothing moved."""
         self._dirty = True
+
+    def redraw_now(self) -> None:
+        """Draw at once, in the caller's thread."""
+        self.show_moment(lambda: None)
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """While others show single moments."""
+        source, self._still_of, self.source = self.source, self.source, "still"
+        try:
+            yield
+        finally:
+            self.source, self._still_of = source, ""
+
+    @property
+    def _story(self) -> str:
+        """What moves the robot, or would if it did not stand still for a film."""
+        return self._still_of or self.source
+
+    @property
+    def length(self) -> float:
+        """Seconds that what moves the robot takes once, at its speed; 0 where nothing does."""
+        if self.source == "run" and self.playback is not None:
+            return (self.playback.end - self.playback.start) / self.playback.speed
+        if self.source == "mode":
+            return SWING
+        return SWING * self.robot.nv if self.source == "tour" else 0.0
 
     def show_moment(self, move: Callable[[], None]) -> None:
         """Move, and draw at once, in the caller's thread."""
@@ -197,27 +266,17 @@ class Viewer:
 
     # ---- drawing ----
 
-    def _make_scene(self) -> None:
+    def _make_scene(self, quality: str) -> None:
         scene = self.server.scene
-        scene.set_up_direction("+z")
-        # the sun and the sky in place of two suns and an environment to mirror: each costs every pixel much
-        # where pictures are rendered in software
-        scene.configure_environment_map(hdri=None)
-        scene.configure_default_lights(enabled=False)
-        scene.add_light_directional("/sun", intensity=SUN, position=(-0.2, -0.25, 1.0))
-        scene.add_light_hemisphere("/sky", ground_color=(196, 190, 182), intensity=SKY)
-        low, high = room_of(self.shown, self.reach)
-        size = float(np.max(high - low))
-        self.road: Road | None = None
-        if self.robot.description.wheels:
-            self.road = Road(scene, self.robot, size)
-        else:
-            add_floor(scene, low, high)
-        scene.add_frame("/world", axes_length=0.06 * size, axes_radius=0.003 * size)
+        low, high = self._room = room_of(self.shown, self.reach)
+        self.stage = Stage(scene, self.shown, low, high, rich=quality == "high")
         self.scene = RobotScene(self.server, self.shown)
-        self.ghost = Ghost(self.server, self.shown)
-        self._label = scene.add_label("/mode", "", position=(*(0.5 * (low + high))[:2], high[2] + 0.1 * size))
-        self._label.visible = False
+        self.ghost = Ghost(scene, self.shown)
+        self.overlays = Overlays(scene, self.robot, self.shown.size)
+        above = high[2] + 0.1 * float(np.max(high - low))
+        self._label = scene.add_label(
+            "/label", "", position=(*(0.5 * (low + high))[:2], above), visible=False
+        )
         aim(self.server.initial_camera, "corner", low, high)
 
     def _loop(self) -> None:
@@ -228,7 +287,7 @@ class Viewer:
             try:
                 with self._lock:
                     self._advance(elapsed)
-                    if self._dirty or self.source in ("tour", "mode", "run"):
+                    if self._dirty or self.source in ("tour", "mode", "run", "drive"):
                         self._draw()
                 if now - plotted > 1.0 / PLOT_RATE and self.server.get_clients():
                     plotted = now
@@ -248,27 +307,32 @@ class Viewer:
     def _advance(self, elapsed: float) -> None:
         """Go on by wall seconds."""
         if self.source == "run" and self.playback is not None:
+            was_playing = self.playback.playing
             self.playback.advance(elapsed)
             self._show_playback()
+            if was_playing:
+                # the slider of a run that is paused belongs to whoever moves it
+                self.panels.run.follow(self.playback)
+        elif self.source == "drive" and self.drive is not None:
+            self.q, self.v, self.tau = self.drive.advance(elapsed)
+            self.history.add(self.drive.t, self.q, self.v, self.tau)
         elif self.source == "tour":
             self._phase += 2.0 * np.pi * elapsed / SWING
             self.q, self.v = self.reach.in_turn(self._phase), np.zeros(self.robot.nv)
         elif self.source == "mode" and self.mode is not None:
-            self._phase += 2.0 * np.pi * elapsed / SWING * self.panels.mode_speed
+            self._phase += 2.0 * np.pi * elapsed / SWING * self.panels.modes.speed_now()
             self.show_mode_at(self._phase)
 
     def show_mode_at(self, phase: float) -> None:
         """Take the state of the chosen mode at a phase [rad], as it is at its own frequency."""
         assert self.mode is not None
-        number, amplitude = self.panels.mode_number, self.panels.mode_amplitude
+        modes = self.panels.modes
+        number, amplitude = modes.number, modes.amplitude_now()
         self.q, self.v = self.mode.at(number, phase, amplitude), self.mode.rate(number, phase, amplitude)
 
     def _show_playback(self) -> None:
         assert self.playback is not None
-        self.q, self.v = self.playback.state()
-        if self.playback.playing:
-            # the slider of a run that is paused belongs to whoever moves it
-            self.panels.follow_time(self.playback.time)
+        self.q, self.v, self.tau = self.playback.state()
 
     def show_time(self, seconds: float) -> None:
         """Take the state of the trajectory at a time [s]."""
@@ -283,30 +347,49 @@ class Viewer:
         assert self.playback is not None
         t = self.playback.trajectory
         i = int(np.clip(np.searchsorted(t.t, seconds), 0, len(t) - 1))
-        self.q, self.v = t.q[i], t.v[i]
+        self.q, self.v, self.tau = t.q[i], t.v[i], t.tau[i]
 
     def _draw(self) -> None:
         panels = self.panels
-        factor = panels.magnification if self.source != "mode" else 1.0
+        factor = panels.magnification if self._story != "mode" else 1.0
         q = magnified(self.robot, self.q, factor)
-        top = self.scene.show(q, panels.colouring, self._top, (self.q, self.v))
+        changes, top = self.scene.moved(q, panels.colouring, self._top, (self.q, self.v))
+        changes += self.ghost.moved(magnified(self.robot, self.q, 0.0))
+        changes += self.stage.moved(q)
+        chosen = panels.look.chosen_overlays()
+        changes += self.overlays.moved(chosen, self._moment(q))
+        text = self._caption(factor)
+        at_once(self.server, lambda: self._assign(changes, text))
         if top != self._top or self._dirty:
             self._top = top
-            panels.legend(legend(panels.colouring, top))
-        self.ghost.show(magnified(self.robot, self.q, 0.0))
-        if self.road is not None:
-            self.road.show(q)
-        self._label.visible = self.source == "mode"
-        if self.source == "mode" and self.mode is not None:
-            text = "mode " + self.mode.labels()[panels.mode_number]
-            if self._label.text != text:
-                self._label.text = text
+            panels.legend(legend(panels.colouring, top) + self.overlays.legend(chosen))
         self._dirty = False
+
+    def _moment(self, q: np.ndarray) -> Moment:
+        """What overlays are drawn of, where the robot is drawn."""
+        held = self._story not in ("run", "live", "drive")
+        drive = self.drive if self._story == "drive" else None
+        v = np.zeros(self.robot.nv) if held else self.v
+        return Moment(self.q, v, self.tau, q, held, None if drive is None else drive.cylinders)
+
+    def _assign(self, changes: list[Callable[[], None]], text: str) -> None:
+        for change in changes:
+            change()
+        if self._label.text != text:
+            self._label.text, self._label.visible = text, bool(text)
+
+    def _caption(self, factor: float) -> str:
+        """What is said above the robot."""
+        if self._story == "mode" and self.mode is not None:
+            return "mode " + self.mode.labels()[self.panels.modes.number]
+        if self._story == "rest":
+            return "at rest under gravity" + (f", deformation x {factor:g}" if factor != 1.0 else "")
+        return ""
 
     def _plot(self) -> None:
         if self.source == "run" and self.playback is not None:
             samples, now = samples_of(self.playback.trajectory), self.playback.time
-        elif self.source == "live" and len(self.history) > 1:
+        elif self.source in ("live", "drive") and len(self.history) > 1:
             samples, now, self._fresh = self.history.arrays(), None, True
         else:
             return

@@ -27,7 +27,7 @@ LISTENERS = {
 }  # fmt: skip
 #: the cluster of a study, on loopback, too
 LISTENING = {
-    "view/guarded_server.py", "view/visitors.py", "nodes/ros/managed.py", "studies/engine.py",
+    "view/server/guard.py", "view/server/visitors.py", "nodes/ros/managed.py", "studies/engine.py",
 }  # fmt: skip
 
 

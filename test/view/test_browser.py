@@ -114,12 +114,12 @@ def test_a_run_is_played_scrubbed_and_plotted(page, viewer):
 def test_tubes_take_the_colours_of_a_quantity(page, viewer):
     viewer.pose(viewer.robot.random(np.random.default_rng(0)))
     before = page.picture()
-    viewer.panels._colouring.value = "moment"
+    viewer.panels.look.colouring.value = "moment"
     viewer.restart_colours()
     page.until(lambda: changed(before, page.picture()) > 0.001, "the colours stayed")
     page.tab("Look")
     page.page.get_by_text("moment [N m]").wait_for()
-    viewer.panels._colouring.value = "none"
+    viewer.panels.look.colouring.value = "none"
     viewer.pose(viewer.robot.neutral())
 
 

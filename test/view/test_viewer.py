@@ -13,12 +13,11 @@ from pendulums import double_pendulum, tumbler
 import flexdyn_ros
 from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.view import ShownRobot, aim
-from flexdyn_ros.view.camera import PRESETS, room_of
-from flexdyn_ros.view.colours import legend
-from flexdyn_ros.view.generated_shapes import tube_profile
-from flexdyn_ros.view.live_plots import QUANTITIES, History, samples_of, series_of
-from flexdyn_ros.view.motion import AMPLITUDE, DEFORMATION, ModeMotion, Playback, Reach, magnified
-from flexdyn_ros.view.shown_robot import PIECES
+from flexdyn_ros.view.around.camera import PRESETS, room_of
+from flexdyn_ros.view.drawing.colours import legend
+from flexdyn_ros.view.drawing.tubes import PIECES, prism
+from flexdyn_ros.view.motion import AMPLITUDE, DEFORMATION, ModeMotion, Playback, Reach, magnified, rest_of
+from flexdyn_ros.view.panels.live_plots import QUANTITIES, History, Series, readable, samples_of, series_of
 
 pytest.importorskip("viser")
 pytest.importorskip("trimesh")
@@ -61,13 +60,11 @@ def test_tubes_follow_the_sections_of_the_beam(arm, shown):
 
 
 def test_pieces_of_a_tube_leave_no_gap_where_it_bends():
-    from flexdyn_ros.view.scene import _scales
-
     arm = flexdyn_ros.load("soft_arm_3")
     shown = ShownRobot(arm)
     bent = shown.tube_states(np.array([0.0, 0.024, 0.024] * 3))
     for tube, state in zip(shown.tubes, bent, strict=True):
-        reach = 0.5 * _scales(tube, state)[:, tube.along]
+        reach = 0.5 * tube.scales(state)[:, tube.along]
         ends = (
             state.position[:, None]
             + reach[:, None, None] * np.array([-1.0, 1.0])[:, None] * (state.rotation[:, None, :, tube.along])
@@ -81,23 +78,23 @@ def test_pieces_of_a_tube_leave_no_gap_where_it_bends():
 
 def test_the_road_is_a_ribbon_under_the_wheels():
     from flexdyn_ros.view import Viewer
-    from flexdyn_ros.view.ground import ribbon
+    from flexdyn_ros.view.around.ground import ribbon
 
     viewer = Viewer(flexdyn_ros.load("mobile_arm"), port=8295)
     try:
-        points = viewer.road.points(1.0)
+        points = viewer.stage.road.points(1.0)
         # the description's own formula: 0.03 + 0.03 sin(2 pi (x + 0.35) / 0.4 + pi)
         expected = 0.03 + 0.03 * np.sin(2 * np.pi * (points[:, 0] + 0.35) / 0.4 + np.pi)
         np.testing.assert_allclose(points[:, 2], expected, atol=1e-12)
         assert points[0, 0] < 0.0
         assert points[-1, 0] > 2.0
-        before = viewer.road._nodes
+        before = viewer.stage.road._nodes
         q = viewer.robot.neutral()
-        viewer.road.show(q)
-        assert viewer.road._nodes is before
+        viewer.stage.road.show(q)
+        assert viewer.stage.road._nodes is before
         q[viewer.robot.q_names.index("base/x")] = 3.0
-        viewer.road.show(q)
-        assert viewer.road._nodes is not before
+        viewer.stage.road.show(q)
+        assert viewer.stage.road._nodes is not before
     finally:
         viewer.close()
     vertices, faces = ribbon(points, 0.5)
@@ -177,7 +174,8 @@ def test_the_whole_robot_is_in_the_picture(name, preset):
 def test_tubes_are_closed_and_look_outwards(arm, axis):
     import trimesh
 
-    mesh = trimesh.Trimesh(*tube_profile(arm, "boom_1", axis, 7.11))
+    tube = ShownRobot(arm).tubes[0]._replace(along=axis)
+    mesh = trimesh.Trimesh(*prism(tube))
     assert mesh.is_watertight
     assert mesh.volume == pytest.approx(np.pi * (0.022 * 7.11) ** 2, rel=0.02)
 
@@ -210,7 +208,7 @@ def test_links_that_only_the_expanded_description_has_are_placed_by_its_joints()
     shown = ShownRobot(robot)
     q = robot.random(np.random.default_rng(5))
     expected = shown.link_poses(q)
-    from flexdyn_ros.view.shown_robot import _chain
+    from flexdyn_ros.view.drawing.shown_robot import _chain
 
     shown._chain, shown._direct = _chain(shown._urdf, set(expected)), (robot.description.root,)
     found = shown.link_poses(q)
@@ -232,6 +230,18 @@ def test_sliders_go_there_and_back(make):
     x = 0.4 * np.maximum(reach.lower, -1.0) + 0.1 * np.minimum(reach.upper, 1.0)
     np.testing.assert_allclose(reach.values(reach.configuration(x)), x, rtol=0, atol=1e-12)
     assert np.all(reach.lower < reach.upper)
+
+
+def test_a_robot_at_rest_bends_as_statics_says_and_shows_it(arm):
+    q, factor = rest_of(arm, arm.neutral(), 16.0)
+    np.testing.assert_allclose(q, arm.static_equilibrium(arm.neutral(), hold="joints").q, atol=1e-12)
+    assert factor == 1.0
+    # 0.02 m of 1.9 m: twice is no more than 4 %
+    mobile = flexdyn_ros.load("mobile_arm")
+    assert rest_of(mobile, mobile.neutral(), 1.9)[1] == 2.0
+    # gravity is across the strips, along what bends
+    flat = flexdyn_ros.load("flexible_two_link")
+    assert rest_of(flat, flat.neutral(), 1.0) is None
 
 
 def test_magnification_changes_deformations_only(arm):
@@ -292,6 +302,24 @@ def test_plots_are_drawn_from_the_numbers(arm, quantity):
     assert len(history) == 1
 
 
+@pytest.mark.parametrize(
+    ("top", "unit", "shown", "named"),
+    [(0.0, "m", 0.0, "m"), (2.5e-4, "m", 250.0, "\N{MICRO SIGN}m"),
+     (0.03, "rad/s, m/s", 30.0, "mrad/s, mm/s"), (7.0, "J", 7.0, "J"), (4e5, "N m, N", 400.0, "kN m, kN")],
+)  # fmt: skip
+def test_numbers_at_the_ticks_of_plots_are_short(top, unit, shown, named):
+    found = readable(Series(np.arange(2.0), ("a",), np.array([[0.0, -top]]), unit))
+    np.testing.assert_allclose(found.values, [[0.0, -shown]], rtol=1e-12)
+    assert found.unit == named
+
+
+def test_a_run_that_is_not_looped_stays_at_its_end():
+    playback = Playback(flexdyn_ros.simulate(double_pendulum(), 0.2, [0.3, 0.0]), loop=False)
+    playback.advance(1.0)
+    assert not playback.playing
+    assert playback.time == playback.end
+
+
 def test_long_trajectories_are_thinned_for_plots():
     run = flexdyn_ros.simulate(double_pendulum(), 1.0, [0.3, 0.0])
     t, q, _, _ = samples_of(run)
@@ -311,9 +339,9 @@ def until(condition, seconds=20.0):
 def test_what_moves_the_robot_can_be_changed(viewer, arm):
     q = arm.random(np.random.default_rng(8))
     viewer.pose(q)
-    tube = viewer.scene._tubes[0]
-    expected = viewer.shown.tube_states(q)[0].position
-    until(lambda: np.allclose(tube.batched_positions, expected, atol=1e-4))
+    tube, state = viewer.scene._tubes[0], viewer.shown.tube_states(q)[0]
+    expected = tube._tube.surface(state.frames)
+    until(lambda: np.allclose(tube._surface.vertices, expected, atol=1e-4))
     viewer.play_mode(1)
     assert viewer.source == "mode"
     assert viewer._label.text != "" or not viewer._label.visible
@@ -333,7 +361,7 @@ def test_what_moves_the_robot_can_be_changed(viewer, arm):
 
 
 def test_a_pose_without_modes_is_told_and_not_fatal(viewer):
-    viewer.panels.list_modes([])
+    viewer.panels.modes.offer([])
     assert "no modes" in viewer.message
     assert viewer._thread.is_alive()
 

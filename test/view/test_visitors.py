@@ -22,9 +22,9 @@ msgspec = pytest.importorskip("msgspec")
 client_of_sockets = pytest.importorskip("websockets.sync.client")
 
 from flexdyn_ros.view import Viewer  # noqa: E402
-from flexdyn_ros.view import guarded_server as guard  # noqa: E402
-from flexdyn_ros.view.panels import literal  # noqa: E402
-from flexdyn_ros.view.visitors import (  # noqa: E402
+from flexdyn_ros.view.panels.controls import literal  # noqa: E402
+from flexdyn_ros.view.server import guard  # noqa: E402
+from flexdyn_ros.view.server.visitors import (  # noqa: E402
     LARGEST_MESSAGE,
     LARGEST_OTHER,
     LARGEST_UPLOAD,
@@ -210,7 +210,7 @@ def is_answering(viewer):
     """Whether somebody else can still move the robot, and the picture is drawn."""
     viewer.pose(np.array([0.7, 0.0]))
     until(lambda: not viewer._dirty)
-    slider = viewer.panels._sliders[0]
+    slider = viewer.panels.pose.sliders[0]
     with visit(viewer) as wire:
         for value in (0.25, 0.5):
             wire.send(update(slider, value))
@@ -273,14 +273,14 @@ def test_a_visitor_cannot_open_the_viewer_to_the_internet(viewer, monkeypatch):
     monkeypatch.setattr(viewer.server, "request_share_url", lambda: asked.append("to be shared"))
     with visit(viewer) as wire:
         wire.send(encoded("ShareUrlRequest"))
-        wire.send(update(viewer.panels._sliders[1], 0.3))
+        wire.send(update(viewer.panels.pose.sliders[1], 0.3))
         until(lambda: abs(viewer.q[1] - 0.3) < 1e-12)
     time.sleep(0.2)
     assert not asked
 
 
 def test_a_visitor_sets_values_and_no_other_attribute_of_a_control(viewer):
-    slider = viewer.panels._sliders[0]
+    slider = viewer.panels.pose.sliders[0]
     before = {name: getattr(slider._impl, name) for name in ("update_cb", "sync_cb", "removed", "props")}
     with visit(viewer) as wire:
         for updates in (
@@ -299,22 +299,23 @@ def test_values_that_no_control_offers_do_no_harm(viewer):
     viewer.play_mode(0)
     with visit(viewer) as wire:
         for handle, value in (
-            (panels._sliders[0], 1e308), (panels._sliders[1], "nan"), (panels._colouring, "__class__"),
-            (panels._mode_list, "99: nothing"), (panels._amplitude, 1e300), (panels._mode_speed, -1e300),
-            (panels._speed, "1e999"), (panels._time, "-inf"), (panels._duration, 1e12),
+            (panels.pose.sliders[0], 1e308), (panels.pose.sliders[1], "nan"),
+            (panels.look.colouring, "__class__"),
+            (panels.modes.list, "99: nothing"), (panels.modes.amplitude, 1e300), (panels.modes.speed, -1e300),
+            (panels.run.speed, "1e999"), (panels.run.time, "-inf"), (panels.run.duration, 1e12),
         ):  # fmt: skip
             wire.send(update(handle, value))
-        until(lambda: panels._duration.value == 1e12)
+        until(lambda: panels.run.duration.value == 1e12)
         until(lambda: np.all(np.isfinite(viewer.q)))
         reach = viewer.reach
         assert np.all(np.abs(viewer.q) <= np.abs(reach.upper) + 1e-9)
         assert panels.colouring == "none"
-        assert panels.mode_number == 0
-        assert panels.mode_amplitude == 3.0
-        assert panels.mode_speed == 0.1
-        assert panels._chosen_speed == 1.0
+        assert panels.modes.number == 0
+        assert panels.modes.amplitude_now() == 3.0
+        assert panels.modes.speed_now() == 0.1
+        assert panels.run.chosen_speed == 1.0
         viewer.play_mode(0)
-    panels._duration.value = 4.0
+    panels.run.duration.value = 4.0
     assert is_answering(viewer)
 
 
@@ -326,13 +327,13 @@ def test_one_run_at_a_time_is_simulated_however_often_the_button_is_pressed(view
         go_on.wait(20.0)
 
     for _ in range(50):
-        viewer.panels._in_background(work)
+        viewer.panels.jobs.in_background(work)
     until(lambda: viewer.message.startswith("busy"))
     before = threading.active_count()
     assert len(begun) == 1
     go_on.set()
     until(lambda: threading.active_count() < before)
-    viewer.panels._in_background(work)
+    viewer.panels.jobs.in_background(work)
     until(lambda: len(begun) == 2)
 
 
@@ -393,7 +394,9 @@ def test_a_recording_can_be_sent_and_anything_else_cannot(viewer, tmp_path):
     viewer.pose(viewer.robot.neutral())
     for name, text in (("/etc/passwd", b"x"), ("x.npz", b"PK\x03\x04 no"), ("x.mcap", b"\x89MCAP0\r\nno")):
         viewer.message = ""
-        viewer.panels._attempt(lambda n=name, t=text: viewer.panels._open(SimpleNamespace(name=n, content=t)))
+        viewer.panels.jobs.attempt(
+            lambda n=name, t=text: viewer.panels.run.open(SimpleNamespace(name=n, content=t))
+        )
         assert viewer.message
         assert viewer.source == "pose"
     assert is_answering(viewer)
@@ -472,7 +475,7 @@ def test_no_more_than_some_visitors_come_in_and_a_place_becomes_free(viewer):
 def test_names_of_robots_and_errors_are_text_on_the_page_and_no_html(viewer):
     script = "<img src=x onerror=alert(1)> [a](javascript:b) `c` & {d}\n# e"
     viewer.panels.tell(script)
-    shown = viewer.panels._status.content
+    shown = viewer.panels.status.content
     assert not re.search(r"(?<!\\)[<>&`\[\]{}]", shown)
     assert literal(script) in shown
     assert literal("a_b") == r"a\_b"
@@ -483,7 +486,7 @@ def test_names_of_robots_and_errors_are_text_on_the_page_and_no_html(viewer):
 
 
 def test_the_guard_holds_for_every_server_of_the_viewer_and_for_no_other(viewer):
-    """Fails when viser no longer begins its server as the guard expects: see view/guarded_server.py."""
+    """Fails when viser no longer begins its server as the guard expects: see view/server/guard.py."""
     import websockets
     from viser.infra import _infra
 
@@ -514,7 +517,7 @@ def test_messages_that_the_guard_knows_are_messages_of_the_library():
     """Field by field, so that a new version of viser is noticed here and not by a page that stands still."""
     from viser import _messages
 
-    from flexdyn_ros.view.visitors import _DECODERS
+    from flexdyn_ros.view.server.visitors import _DECODERS
 
     for kind, decoder in _DECODERS.items():
         theirs = {f for f in getattr(_messages, kind).__dataclass_fields__ if f != "excluded_self_client"}

@@ -25,12 +25,15 @@ from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.view.visitors import LARGEST_MESSAGE, MOST_VISITORS, Pace, Visitors
+from flexdyn_ros.view.server.page import completed
+from flexdyn_ros.view.server.visitors import LARGEST_MESSAGE, MOST_VISITORS, Pace, Visitors
 
 __all__ = ["guarded_server"]
 
 #: frames of one visitor that wait to be read
 MOST_FRAMES = 4
+#: messages that go to a browser at once: a picture of the robot must fit, else it is shown in halves
+WINDOW = 1 << 14
 
 _logger = logging.getLogger(__name__)
 # whoever knocks without speaking the protocol would fill the terminal
@@ -70,6 +73,7 @@ def guarded_server(visitors: Visitors, host: str, port: int, label: str) -> Any:
     if not called:
         server.stop()
         raise FlexdynError(_unguarded())
+    server._websock_server._broadcast_buffer.max_window_size = WINDOW
     return server
 
 
@@ -95,7 +99,7 @@ def _guarded(
         if refusal is not None:
             return connection.respond(*refusal)
         response: Response | None = None if answer is None else answer(connection, request)
-        return response
+        return None if response is None else completed(response)
 
     async def receive(connection: _Visit) -> None:
         try:

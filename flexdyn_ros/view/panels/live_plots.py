@@ -13,11 +13,13 @@ from flexdyn_ros.simulation.plot_style import COLOURS
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.motion import DEFORMATION
 
-__all__ = ["QUANTITIES", "History", "LivePlot", "Series", "series_of"]
+__all__ = ["QUANTITIES", "History", "LivePlot", "Series", "readable", "series_of"]
 
 QUANTITIES = ("rates", "positions", "tip deflections", "modal coordinates", "energies", "forces")
 #: points and lines of a plot
 POINTS, LINES = 400, 8
+#: of units, by powers of ten
+PREFIXES = {-12: "p", -9: "n", -6: "\N{MICRO SIGN}", -3: "m", 0: "", 3: "k", 6: "M", 9: "G"}
 #: samples that a history holds
 MEMORY = 600
 
@@ -105,6 +107,16 @@ def _some(series: Series) -> Series:
     return series._replace(names=tuple(series.names[i] for i in chosen), values=series.values[chosen])
 
 
+def readable(series: Series) -> Series:
+    """The same lines in a unit with a prefix, so that the numbers at the ticks are short."""
+    top = float(np.nanmax(np.abs(series.values), initial=0.0))
+    if not 0.0 < top < np.inf or 0.1 <= top < 1e4:
+        return series
+    power = int(np.clip(np.floor(np.log10(top * 1.0001) / 3.0) * 3.0, min(PREFIXES), max(PREFIXES)))
+    units = [PREFIXES[power] + unit for unit in series.unit.split(", ")]
+    return series._replace(values=series.values / 10.0**power, unit=", ".join(units))
+
+
 class LivePlot:
     """One plot in the page, and the choice of what it shows."""
 
@@ -140,11 +152,12 @@ class LivePlot:
     def _draw(self, series: Series, now: float | None, quantity: str) -> None:
         if not series.names or series.t.size < 2:
             return
+        series = readable(series)
         values = series.values
         if now is not None:
             values = np.where(series.t <= now + 1e-9, values, np.nan)
         data = (series.t, *values)
-        if self._handle is not None and self._drawn == (quantity, *series.names):
+        if self._handle is not None and self._drawn == (quantity, series.unit, *series.names):
             self._handle.data = tuple(np.asarray(line, dtype=np.float64) for line in data)
             return
         if self._handle is not None:
@@ -161,7 +174,7 @@ class LivePlot:
                 axes=({"label": "time [s]"}, {"size": 62}),
                 height=230,
             )
-        self._drawn = (quantity, *series.names)
+        self._drawn = (quantity, series.unit, *series.names)
 
     def _folder_label(self) -> None:
         self._folder.label = f"Plot of {self._choice.value}"

@@ -281,6 +281,10 @@ class _Update(_Message):
         return isinstance(value, (bool, int, float)) and math.isfinite(value)
 
 
+class _Command(_Message):
+    uuid: _Name
+
+
 class _Start(_Message):
     source_component_uuid: _Name
     transfer_uuid: _Name
@@ -319,6 +323,7 @@ _ENVELOPE = msgspec.msgpack.Decoder(_Envelope)
 _DECODERS: dict[str, msgspec.msgpack.Decoder[Any]] = {
     "ViewerCameraMessage": msgspec.msgpack.Decoder(_Camera),
     "GuiUpdateMessage": msgspec.msgpack.Decoder(_Update),
+    "CommandTriggerMessage": msgspec.msgpack.Decoder(_Command),
     "FileTransferStartUpload": msgspec.msgpack.Decoder(_Start),
     "FileTransferPart": msgspec.msgpack.Decoder(_Part),
     "GetRenderResponseMessage": msgspec.msgpack.Decoder(_Render),

@@ -7,7 +7,7 @@ description, so that no family is drawn by code of its own.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,44 +15,15 @@ from flexdyn_ros.description.urdf.geometry import as_urchin
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
 from flexdyn_ros.expanding import Expanded, expand
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.view.generated_shapes import generated_shapes, shapes_of_visuals, tube_profile
+from flexdyn_ros.view.drawing.generated_shapes import generated_shapes, shapes_of_visuals
+from flexdyn_ros.view.drawing.tubes import PIECES, Tube, TubeState, state_of, tube_of
 
-__all__ = ["ShownRobot", "Tube", "TubeState"]
+__all__ = ["COLOURINGS", "ShownRobot"]
 
-#: pieces of a tube; sections at both ends of each
-PIECES = 24
 #: step of the difference that gives velocities [s]
 STEP = 1e-5
 #: what tubes can be coloured by
 COLOURINGS = ("none", "strain", "displacement", "moment", "velocity")
-
-
-class Tube(NamedTuple):
-    """A bending link or soft section: its name, the names of its section frames, and the shape of one piece.
-
-    vertices (n, 3), faces (m, 3): a piece of unit length along the axis `along` of the section frames;
-    radius: its largest extent across [m].
-    """
-
-    name: str
-    frames: tuple[str, ...]
-    vertices: np.ndarray
-    faces: np.ndarray
-    along: int
-
-    @property
-    def radius(self) -> float:
-        return float(np.max(np.abs(np.delete(self.vertices, self.along, axis=1))))
-
-
-class TubeState(NamedTuple):
-    """Where the pieces of a tube are: positions (k, 3), rotations (k, 3, 3), lengths (k,) [m], and what they
-    are coloured by (k,)."""
-
-    position: np.ndarray
-    rotation: np.ndarray
-    length: np.ndarray
-    value: np.ndarray
 
 
 class ShownRobot:
@@ -125,7 +96,7 @@ class ShownRobot:
         at, rate = state or (q, np.zeros(self.robot.nv))
         values = self._values(at, rate, colour)
         return [
-            _pieces(T, values.get(tube.name, np.zeros(PIECES)))
+            state_of(T, values.get(tube.name, np.zeros(PIECES)))
             for tube, T in zip(self.tubes, poses, strict=True)
         ]
 
@@ -193,15 +164,8 @@ def _tubes(robot: Robot) -> tuple[Tube, ...]:
             poses = robot.frames(q, frames)
         except FlexdynError:
             continue
-        along = poses[0, :3, :3].T @ (poses[1, :3, 3] - poses[0, :3, 3])
-        axis = int(np.argmax(np.abs(along)))
-        vertices, faces = tube_profile(robot, name, axis, _length(poses))
-        tubes.append(Tube(name, frames, vertices, faces, axis))
+        tubes.append(tube_of(robot, name, frames, poses))
     return tuple(tubes)
-
-
-def _length(poses: np.ndarray) -> float:
-    return float(np.sum(np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1)))
 
 
 def _is_segment(link: str, bending: set[str]) -> bool:
@@ -222,13 +186,3 @@ def _chain(urdf: Any, links: set[str]) -> tuple[Any, ...]:
         for joint in reversed(path):
             wanted[joint.name] = joint
     return tuple(wanted.values())
-
-
-def _pieces(T: np.ndarray, value: np.ndarray) -> TubeState:
-    """Pieces between the section frames T (k + 1, 4, 4)."""
-    p = T[:, :3, 3]
-    step = np.diff(p, axis=0)
-    length = np.linalg.norm(step, axis=1)
-    middle = T[:-1, :3, :3] + T[1:, :3, :3]
-    u, _, vt = np.linalg.svd(middle)
-    return TubeState(0.5 * (p[:-1] + p[1:]), u @ vt, length, value)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.motion import DEFORMATION, Reach
-from flexdyn_ros.view.shown_robot import ShownRobot
 
 __all__ = ["PRESETS", "aim", "room_of"]
 
@@ -20,6 +20,8 @@ PRESETS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]
 }
 #: angle of view of the page's camera, from top to bottom [rad], and the share of it that the robot may fill
 ANGLE, SHARE = 0.7, 0.9
+#: the horizon is nearer than so many half diagonals of the robot
+FAR = 300.0
 #: the robot stands so far left of the middle, in half diagonals of it
 BESIDE_PANEL = 0.35
 
@@ -66,4 +68,4 @@ def aim(
         camera.up = up
     camera.fov = ANGLE
     camera.position, camera.look_at = eye, middle
-    camera.near, camera.far = reach * 0.01, reach * 50.0
+    camera.near, camera.far = reach * 0.01, reach * FAR

@@ -8,40 +8,64 @@ import numpy as np
 
 from flexdyn_ros.families.wheeled.kernels.road import road_at
 from flexdyn_ros.families.wheeled.roads import PackedRoad
+from flexdyn_ros.view.around.surroundings import Palette
 
-__all__ = ["Road", "add_floor"]
+__all__ = ["DEEP", "Floor", "Road"]
 
-CELL, SECTION, SURFACE = (214, 218, 224), (178, 184, 194), (140, 143, 150)
-#: cells of the floor between heavier lines
-EVERY = 5
-#: of a road: behind and before the robot, to both sides, between points [shares of the robot's size]
-BEHIND, BEFORE, WIDE, FINE = 1.5, 2.5, 0.25, 0.008
+CELL, SURFACE = (214, 218, 224), (140, 143, 150)
+#: the floor is so far below the robot, the shadow and the ground each so far below it [sizes of the robot]
+DEEP = 3e-3
+#: cells of the floor between heavier lines, and cuts of each line
+EVERY, CUTS = 5, 9
+#: of a road: behind and before the robot, beside its wheels, between points [shares of the robot's size]
+BEHIND, BEFORE, WIDE, FINE = 1.5, 2.5, 0.2, 0.008
 
 
-def add_floor(scene: Any, low: np.ndarray, high: np.ndarray) -> None:
+class Floor:
     """Lines below a box from low (3,) to high (3,) [m], at round distances.
 
     Lines instead of viser's own grid: its shader costs every pixel of the floor, which counts where the
     picture is rendered in software.
     """
-    size = float(np.max(high - low))
-    cell = 10.0 ** np.floor(np.log10(max(size, 1e-3) / 2.0))
-    floor = float(min(low[2], 0.0)) - 1e-3 * size
-    count = int(np.ceil(0.7 * size / cell / EVERY) * EVERY)
-    x, y, _ = np.round(0.5 * (low + high) / cell / EVERY) * cell * EVERY
-    for name, steps, colour in (
-        ("fine", [i for i in range(-count, count + 1) if i % EVERY], CELL),
-        ("heavy", list(range(-count, count + 1, EVERY)), SECTION),
-    ):
-        at, reach = np.array(steps) * cell, count * cell
-        ends = np.stack((np.full(len(at), -reach), np.full(len(at), reach)), axis=-1)
-        both = np.repeat(at[:, None], 2, axis=1)
-        along = np.stack((x + ends, y + both), axis=-1), np.stack((x + both, y + ends), axis=-1)
-        flat = np.concatenate(along)
-        lines = np.concatenate((flat, np.full((*flat.shape[:2], 1), floor)), axis=-1)
-        scene.add_line_segments(
-            f"/floor/{name}", points=lines, colors=colour, thickness=1.2, thickness_units="screen"
-        )
+
+    def __init__(self, scene: Any, low: np.ndarray, high: np.ndarray, palette: Palette) -> None:
+        size = float(np.max(high - low))
+        cell = 10.0 ** np.floor(np.log10(max(size, 1e-3) / 2.0))
+        self.height = float(min(low[2], 0.0)) - DEEP * size
+        count = int(np.ceil(0.7 * size / cell / EVERY) * EVERY)
+        x, y, _ = np.round(0.5 * (low + high) / cell / EVERY) * cell * EVERY
+        self._lines = []
+        for name, steps in (
+            ("fine", [i for i in range(-count, count + 1) if i % EVERY]),
+            ("heavy", list(range(-count, count + 1, EVERY))),
+        ):
+            lines = _crossing(np.array([x, y, self.height]), np.array(steps) * cell, count * cell)
+            self._lines.append(
+                scene.add_line_segments(
+                    f"/floor/{name}", points=lines, colors=CELL, thickness=1.2, thickness_units="screen"
+                )
+            )
+        self.paint(palette)
+
+    def paint(self, palette: Palette) -> None:
+        """Other colours."""
+        for lines, colour in zip(self._lines, (palette.fine, palette.heavy), strict=True):
+            lines.colors = np.array(colour, np.uint8)
+
+    def sink(self, by: float) -> None:
+        """Put it so far [m] above its first height."""
+        for lines in self._lines:
+            lines.position = (0.0, 0.0, by)
+
+
+def _crossing(middle: np.ndarray, at: np.ndarray, reach: float) -> np.ndarray:
+    """Lines (k, 2, 3) along x and along y at distances (n,) from a middle (3,), so long to both sides, in
+    pieces: the page draws lines that begin behind the camera in front of all else."""
+    cuts = np.linspace(-reach, reach, CUTS)
+    ends = np.tile(np.stack((cuts[:-1], cuts[1:]), axis=-1), (len(at), 1))
+    both = np.repeat(at, CUTS - 1)[:, None].repeat(2, axis=1)
+    flat = np.concatenate((np.stack((ends, both), -1), np.stack((both, ends), -1)))
+    return middle + np.concatenate((flat, np.zeros((*flat.shape[:2], 1))), axis=-1)
 
 
 class Road:
@@ -59,6 +83,8 @@ class Road:
     def __init__(self, scene: Any, robot: Any, size: float) -> None:
         self._scene, self._robot, self._size = scene, robot, size
         self._road = PackedRoad(robot.description.road)
+        #: to both sides [m]
+        self._wide = WIDE * size + max(abs(wheel.xyz[1]) for wheel in robot.description.wheels)
         self._at = np.nan
         self._nodes: list[Any] = []
         self.show(robot.neutral())
@@ -71,15 +97,15 @@ class Road:
         self._at = x
         for node in self._nodes:
             node.remove()
-        points = self.points(x)
-        vertices, faces = ribbon(points, WIDE * self._size)
+        points = self._profile = self.points(x)
+        vertices, faces = ribbon(points, self._wide)
         surface = self._scene.add_mesh_simple(
             "/road/surface", vertices, faces, color=SURFACE, side="double", cast_shadow=False,
             receive_shadow=False,
         )  # fmt: skip
         # lines across tell that the ribbon moves past
         marks = points[:: len(points) // 40]
-        across = np.array([0.0, WIDE * self._size, 0.0])
+        across = np.array([0.0, self._wide, 0.0])
         lift = np.array([0.0, 0.0, 2e-3 * self._size])
         lines = np.stack((marks + lift - across, marks + lift + across), axis=1)
         edges = self._scene.add_line_segments(
@@ -94,6 +120,10 @@ class Road:
         X = np.arange(np.floor((x - BEHIND * self._size) / step), (x + BEFORE * self._size) / step) * step
         z = [road_at(self._road.address, float(value))[0] for value in X]
         return np.stack((X, np.zeros_like(X), np.array(z)), axis=-1)
+
+    def ground(self, x: np.ndarray) -> np.ndarray:
+        """Heights of the ribbon at abscissas x (n,) [m]; beyond its ends, theirs."""
+        return np.interp(x, self._profile[:, 0], self._profile[:, 2])
 
 
 def ribbon(points: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,7 @@ from flexdyn_ros.expanded.outlines import outline
 from flexdyn_ros.expanded.visuals import GENERATED
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Shape", "generated_shapes", "shapes_of_visuals", "tube_profile"]
+__all__ = ["Shape", "generated_shapes", "shapes_of_visuals"]
 
 #: colours (red, green, blue, 0..255) of links without one, of hubs of joints, of plates
 BAR, HUB, PLATE, WHEEL = (150, 160, 172), (74, 86, 102), (120, 140, 165), (52, 56, 62)
@@ -227,35 +227,3 @@ def _plate(link: str, points: np.ndarray, thickness: float) -> Shape:
     both = np.concatenate((points - [0, 0, 0.5 * thickness], points + [0, 0, 0.5 * thickness]))
     hull = trimesh.convex.convex_hull(both)
     return Shape(link, np.asarray(hull.vertices), np.asarray(hull.faces), PLATE)
-
-
-# ---- tubes ----
-
-
-def tube_profile(robot: Robot, name: str, axis: int, length: float) -> tuple[np.ndarray, np.ndarray]:
-    """A closed prism of unit length along an axis with the section of a bending link or soft section.
-
-    Returns vertices (n, 3) and faces (m, 3); the section is in metres, its centre at the origin.
-    """
-    ring = outline(robot.description, name, length)
-    n = len(ring)
-    others = [i for i in range(3) if i != axis]
-    # cyclic order, so that faces look outwards: y z about x, z x about y, x y about z
-    if axis == 1:
-        others.reverse()
-    # sides and ends have points of their own, so that the edges between them stay sharp
-    vertices = np.zeros((4 * n + 2, 3))
-    for k, end in enumerate((-0.5, 0.5, -0.5, 0.5)):
-        vertices[k * n : (k + 1) * n, others] = ring
-        vertices[k * n : (k + 1) * n, axis] = end
-    vertices[4 * n :, axis] = -0.5, 0.5
-    i = np.arange(n)
-    j = (i + 1) % n
-    sides = np.concatenate((np.stack((i, j, n + j), -1), np.stack((i, n + j, n + i), -1)))
-    caps = np.concatenate(
-        (
-            np.stack((2 * n + j, 2 * n + i, np.full(n, 4 * n)), -1),
-            np.stack((3 * n + i, 3 * n + j, np.full(n, 4 * n + 1)), -1),
-        )
-    )
-    return vertices, np.concatenate((sides, caps))

@@ -1,0 +1,146 @@
+"""What acts on a robot, as arrows and numbers in the world: weight, contact, forces and moments in joints,
+pressures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.robot.verbs import Robot
+
+__all__ = ["LOADS", "Moment", "Vectors", "offered", "pressures_of", "rest_of"]
+
+
+class Moment(NamedTuple):
+    """What overlays are drawn of.
+
+    q (nq,), v (nv,), tau (nu,): the state. shown (nq,): where the robot is drawn, which may be magnified.
+    held: whether efforts are those that hold the robot where it is; else tau moves it. cylinders: absolute
+    pressures (6, 2) [Pa] in bore and rod chambers, where they are known.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    shown: np.ndarray
+    held: bool
+    cylinders: np.ndarray | None = None
+
+
+class Vectors(NamedTuple):
+    """Arrows: where they are (k, 3) [m], and what they show (k, 3) [N or N m]."""
+
+    at: np.ndarray
+    value: np.ndarray
+
+
+def _weight(robot: Robot, now: Moment) -> Vectors:
+    gravity = np.asarray(robot.gravity, dtype=float)
+    return Vectors(robot.center_of_mass(now.shown)[None], robot.mass * gravity[None])
+
+
+def _contact(robot: Robot, now: Moment) -> Vectors:
+    """Of the road on the wheels, upwards."""
+    found = robot.wheel_forces(now.q, now.v)
+    body = robot.frames(now.shown, robot.description.root)
+    wheels = robot.description.wheels
+    at = np.array([body[:3, :3] @ np.asarray(w.xyz) + body[:3, 3] for w in wheels])
+    hang = np.array([w.suspension.free_length + (w.tyre.radius if w.tyre else 0.0) for w in wheels])
+    at[:, 2] -= hang - np.asarray(found.travel)
+    return Vectors(at, np.outer(found.normal, [0.0, 0.0, 1.0]))
+
+
+def _reactions(robot: Robot, now: Moment) -> Any:
+    a = np.zeros(robot.nv) if now.held else robot.forward_dynamics(now.q, now.v, now.tau)
+    return robot.joint_reactions(now.q, now.v, a)
+
+
+def _forces(robot: Robot, now: Moment) -> Vectors:
+    if robot.description.platform is not None:
+        return _leg_forces(robot, now)
+    found = _reactions(robot, now)
+    return Vectors(_places(robot, now.shown, found.names), found.force)
+
+
+def _moments(robot: Robot, now: Moment) -> Vectors:
+    found = _reactions(robot, now)
+    return Vectors(_places(robot, now.shown, found.names), found.moment)
+
+
+def _places(robot: Robot, q: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+    """Origins (k, 3) of what joints carry."""
+    description = robot.description
+    links = [description.root if name == "base" else description.joint(name).child for name in names]
+    return robot.frames(q, links)[:, :3, 3]
+
+
+def _leg_forces(robot: Robot, now: Moment) -> Vectors:
+    """Of the legs on the platform."""
+    tau = _efforts(robot, now)
+    platform = robot.description.platform
+    assert platform is not None
+    T = robot.frames(now.shown, platform.link)
+    at = np.array([leg.anchor for leg in platform.legs]) @ T[:3, :3].T + T[:3, 3]
+    return Vectors(at, np.asarray(robot.inverse_kinematics(now.q).direction) * tau[:, None])
+
+
+#: name, its label on the page, its unit, and how it is found
+LOADS: dict[str, tuple[str, str, Callable[[Robot, Moment], Vectors]]] = {
+    "weight": ("Centre of mass and weight", "N", _weight),
+    "contact": ("Contact forces", "N", _contact),
+    "forces": ("Forces in joints and legs", "N", _forces),
+    "moments": ("Moments in joints", "N m", _moments),
+}
+
+
+def offered(robot: Robot) -> list[str]:
+    """Names of LOADS that a robot has."""
+    at = rest_of(robot)
+    found = []
+    for name, (_, _, vectors) in LOADS.items():
+        try:
+            vectors(robot, at)
+        except (FlexdynError, AttributeError):
+            continue
+        found.append(name)
+    return found
+
+
+def rest_of(robot: Robot) -> Moment:
+    """Held in the neutral position."""
+    q = robot.neutral()
+    return Moment(q, np.zeros(robot.nv), np.zeros(robot.nu), q, held=True)
+
+
+def pressures_of(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
+    """Absolute pressures [Pa] in the chambers of soft sections and cylinders, by the frame that they are
+    written at; {} where there are none."""
+    if getattr(robot, "hydraulics", None) is not None:
+        return _of_cylinders(robot, now)
+    if getattr(robot, "pressure_areas", None) is None:
+        return {}
+    found = robot.pressures(now.q, _efforts(robot, now)).reshape(-1, 3)
+    names = [f"{section.joint}@0.5" for section in robot.description.sections]
+    return dict(zip(names, found, strict=True))
+
+
+def _of_cylinders(robot: Robot, now: Moment) -> dict[str, np.ndarray]:
+    """Those that are known, else those of closed valves in balance with what the legs carry."""
+    found = now.cylinders
+    if found is None:
+        lengths = robot.inverse_kinematics(now.q).length
+        state = robot.hydraulics.initial(_efforts(robot, now), lengths)
+        found = np.stack((state.pressure_bore, state.pressure_rod), axis=-1)
+    description = robot.description
+    assert description.platform is not None
+    names = [description.joint(leg.slider).parent for leg in description.platform.legs]
+    return dict(zip(names, found, strict=True))
+
+
+def _efforts(robot: Robot, now: Moment) -> np.ndarray:
+    """Efforts (nu,) of the actuators."""
+    zero = np.zeros(robot.nv)
+    return robot.inverse_dynamics(now.q, zero, zero) if now.held else now.tau

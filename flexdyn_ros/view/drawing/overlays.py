@@ -1,0 +1,119 @@
+"""Arrows and numbers over a robot: what acts on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.view.drawing.loads import LOADS, Moment, Vectors, offered, pressures_of, rest_of
+
+__all__ = ["Overlays", "names_of"]
+
+#: colours of arrows
+COLOURS = {
+    "weight": (40, 40, 48), "contact": (0, 158, 115), "forces": (213, 94, 0), "moments": (123, 63, 158)
+}  # fmt: skip
+#: the longest arrow, the radius of its shaft, and the ball at the centre of mass [sizes of the robot]
+LONGEST, SHAFT, BALL = 0.2, 0.004, 0.012
+#: shorter arrows are left out [of the longest]
+SHORTEST = 1e-3
+BAR = 1e5
+
+
+def names_of(robot: Robot) -> dict[str, str]:
+    """Overlays that a robot has, and what they are called."""
+    found = {name: LOADS[name][0] for name in offered(robot)}
+    if pressures_of(robot, rest_of(robot)):
+        found["pressures"] = "Pressures"
+    return found
+
+
+class Overlays:
+    """All that may be laid over a robot of a size [m] in the scene of a server."""
+
+    def __init__(self, scene: Any, robot: Robot, size: float) -> None:
+        self._robot, self._size = robot, size
+        self._names = names_of(robot)
+        nothing = np.zeros((1, 2, 3), dtype=np.float32)
+        self._arrows = {
+            name: scene.add_arrows(
+                f"/overlay/{name}", nothing, COLOURS[name], shaft_radius=SHAFT * size,
+                head_radius=2.5 * SHAFT * size, head_length=8.0 * SHAFT * size, visible=False,
+            )
+            for name in self._names if name in LOADS
+        }  # fmt: skip
+        self._ball = scene.add_icosphere(
+            "/overlay/ball", radius=BALL * size, color=COLOURS["weight"], cast_shadow=False,
+            receive_shadow=False, visible=False,
+        )  # fmt: skip
+        self._labels: dict[str, Any] = {}
+        if "pressures" in self._names:
+            for frame in pressures_of(robot, rest_of(robot)):
+                self._labels[frame] = scene.add_label(f"/overlay/{frame}", "", visible=False)
+        self._top = dict.fromkeys(self._arrows, 0.0)
+
+    def moved(self, chosen: set[str], now: Moment) -> list[Callable[[], None]]:
+        """What to do to show those that are chosen."""
+        changes: list[Callable[[], None]] = []
+        for name, node in self._arrows.items():
+            shown = name in chosen
+            if shown:
+                points = self._points(name, LOADS[name][2](self._robot, now))
+                changes.append(partial(setattr, node, "points", points))
+            if shown != node.visible:
+                changes.append(partial(setattr, node, "visible", shown))
+        return [*changes, *self._ball_moved(chosen, now), *self._written(chosen, now)]
+
+    def legend(self, chosen: set[str]) -> str:
+        """How long arrows are, one line for each kind."""
+        lines = []
+        for name in self._arrows:
+            if name in chosen and self._top[name] > 0.0:
+                r, g, b = COLOURS[name]
+                label, unit, _ = LOADS[name]
+                arrow = f'<span style="color:rgb({r},{g},{b})">&#10140;</span>'
+                lines.append(f"<div>{arrow} {label}: up to {self._top[name]:.3g} {unit}</div>")
+        return f'<div style="margin:0.3em 0.7em;font-size:0.8em">{"".join(lines)}</div>' if lines else ""
+
+    def restart(self) -> None:
+        """Let the lengths of arrows grow from nothing."""
+        self._top = dict.fromkeys(self._arrows, 0.0)
+
+    def _points(self, name: str, vectors: Vectors) -> np.ndarray:
+        """Arrows (k, 2, 3); the largest value so far is the longest one."""
+        sizes = np.linalg.norm(vectors.value, axis=1)
+        top = self._top[name] = max(self._top[name], float(np.max(sizes, initial=0.0)))
+        seen = sizes > SHORTEST * top
+        if not seen.any():
+            return np.zeros((1, 2, 3), dtype=np.float32)
+        along = vectors.value[seen] * (LONGEST * self._size / top)
+        return np.stack((vectors.at[seen], vectors.at[seen] + along), axis=1).astype(np.float32)
+
+    def _ball_moved(self, chosen: set[str], now: Moment) -> list[Callable[[], None]]:
+        shown = "weight" in chosen
+        at = self._robot.center_of_mass(now.shown) if shown else np.zeros(3)
+
+        def put() -> None:
+            self._ball.position, self._ball.visible = at, shown
+
+        return [put] if shown or self._ball.visible else []
+
+    def _written(self, chosen: set[str], now: Moment) -> list[Callable[[], None]]:
+        shown = "pressures" in chosen
+        found = pressures_of(self._robot, now) if shown and self._labels else {}
+        changes: list[Callable[[], None]] = []
+        for frame, label in self._labels.items():
+            text = " ".join(f"{p / BAR:.2f}" for p in found[frame]) + " bar" if shown else ""
+            at = self._robot.frames(now.shown, frame)[:3, 3]
+            changes.append(partial(_write, label, text, at))
+        return changes
+
+
+def _write(label: Any, text: str, at: np.ndarray) -> None:
+    if label.text != text:
+        label.text, label.visible = text, bool(text)
+    label.position = at

@@ -1,0 +1,177 @@
+"""A robot that moves in time while somebody turns knobs: targets of joints, payload, stiffness, valves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.control import can_be_held, holding_stiffness
+from flexdyn_ros.errors import FlexdynError, UnsupportedError
+from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation import OK, FusedHydraulics, Stepper
+
+__all__ = ["Drive"]
+
+#: step [s], and wall seconds that are caught up with at most at a picture
+STEP, CATCH_UP = 1e-3, 0.05
+#: of the servo of joints: natural frequency [rad/s], damping ratio, margin over what holds the robot up
+PACE, DAMPING, MARGIN = 8.0, 0.8, 3.0
+#: parameters that are scaled as the stiffness of beams
+RIGIDITIES = ("EIy", "EIz", "GJ", "EA")
+
+
+class Drive:
+    """A simulation that keeps pace with the clock, from a configuration q (nq,) at rest.
+
+    Actuators with a target are held by a servo; soft arms and platforms without cylinders take the target as
+    effort and as leg length. Cylinders take valve openings.
+
+    Attributes
+    ----------
+    robot : Robot
+        With the payload and the stiffness that are set now.
+
+    Raises
+    ------
+    FlexdynError
+        Where the robot has no compiled steps, or gravity cannot be held.
+    """
+
+    def __init__(self, robot: Robot, q: np.ndarray) -> None:
+        self._original = self.robot = robot
+        self._stiffness, self._payload = 1.0, 0.0
+        self.valves = getattr(robot, "hydraulics", None) is not None
+        self._targets = np.zeros(6 if self.valves else robot.nu)
+        self._gains = np.zeros((2, robot.nu)) if self.valves else _servo(robot, q)
+        # what holds the robot where it begins; the servo does the rest
+        rest = np.zeros(robot.nv)
+        self._feed = np.where(self._gains[0] > 0.0, robot.inverse_dynamics(q, rest, rest), 0.0)
+        self._begin(q, np.zeros(robot.nv), 0.0)
+        if not self.valves:
+            self._targets = self._measured()
+
+    # ---- what can be turned ----
+
+    @property
+    def tip(self) -> str | None:
+        """The frame that carries a payload: the last one; None where the robot takes none."""
+        if self.robot.description.platform is not None:
+            return self.robot.description.platform.link
+        return self.robot.frame_names[-1] if self.robot.frame_names else None
+
+    @property
+    def has_stiffness(self) -> bool:
+        """Whether the stiffness of beams can be scaled."""
+        return bool(self._rigidities())
+
+    @property
+    def targets(self) -> np.ndarray:
+        """What is asked of the actuators (nu,) [rad, m], valve openings (6,) [-1..1]; a copy."""
+        return self._targets.copy()
+
+    def set_target(self, index: int, value: float) -> None:
+        """Ask an actuator for a position [rad, m], or open its valve [-1..1]."""
+        self._targets[index] = value
+
+    def set_payload(self, mass: float) -> None:
+        """Carry a point mass [kg] at the tip from now on."""
+        if mass != self._payload:
+            self._payload = mass
+            self._rebuild()
+
+    def set_stiffness(self, factor: float) -> None:
+        """Beams with so many times their rigidities from now on."""
+        if factor != self._stiffness:
+            self._stiffness = factor
+            self._rebuild()
+
+    # ---- time ----
+
+    def advance(self, elapsed: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Go on by wall seconds: q (nq,), v (nv,), tau (nu,).
+
+        Raises
+        ------
+        FlexdynError
+            If the state is no longer finite.
+        """
+        stepper = self._stepper
+        if self._cylinders is not None:
+            self._cylinders.command(np.clip(self._targets, -1.0, 1.0), "valve")
+        else:
+            stepper.target_q[:] = self._targets
+        steps = max(1, round(min(elapsed, CATCH_UP) / STEP))
+        if stepper.advance(steps) != OK:
+            raise FlexdynError(stepper.message)
+        return stepper.q.copy(), stepper.v.copy(), stepper.effort.copy()
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+        return self._stepper.t
+
+    @property
+    def cylinders(self) -> np.ndarray | None:
+        """Absolute pressures (6, 2) in bore and rod chambers [Pa]; None without cylinders."""
+        if self._cylinders is None:
+            return None
+        state = self._cylinders.state()
+        return np.stack((state.pressure_bore, state.pressure_rod), axis=-1)
+
+    # ---- making ----
+
+    def _rigidities(self) -> dict[str, float]:
+        try:
+            found = self._original.parameters
+        except UnsupportedError:
+            return {}
+        return {p.name: p.value for p in found if p.name.rpartition("/")[2] in RIGIDITIES}
+
+    def _rebuild(self) -> None:
+        robot = self._original
+        if self._stiffness != 1.0:
+            robot = robot.with_parameters({n: self._stiffness * x for n, x in self._rigidities().items()})
+        if self._payload > 0.0 and self.tip is not None:
+            robot = robot.with_payload(self.tip, self._payload)
+        self.robot, old = robot, self._stepper
+        self._begin(old.q.copy(), old.v.copy(), old.t)
+
+    def _begin(self, q: np.ndarray, v: np.ndarray, t: float) -> None:
+        before: Any = getattr(self, "_cylinders", None)
+        state = None if before is None else before.state()
+        method = "staggered" if self.valves else "auto"
+        self._stepper = Stepper(self.robot, STEP, method, q0=q, v0=v, t0=t, limits="spring")
+        self._cylinders: FusedHydraulics | None = None
+        if self.valves:
+            self._cylinders = FusedHydraulics(self._stepper, "valve")
+            if state is not None:
+                self._cylinders.set_state(state)
+        else:
+            self._stepper.set_servo(*self._gains)
+            self._stepper.tau[:] = self._feed
+
+    def _measured(self) -> np.ndarray:
+        """Positions (nu,) that the servo compares with its targets."""
+        if self.robot.description.platform is not None:
+            return self.robot.inverse_kinematics(self._stepper.q.copy()).length.copy()
+        found = np.zeros(self.robot.nu)
+        for i, name in enumerate(self.robot.effort_names):
+            found[i] = self._stepper.q[self.robot.q_names.index(name)]
+        return found
+
+
+def _servo(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Stiffness and damping (2, nu) that hold a robot up, and move it at a quiet pace."""
+    if robot.description.platform is not None:
+        stiffness = np.full(robot.nu, robot.mass * PACE**2)
+        return np.stack((stiffness, 2.0 * DAMPING * stiffness / PACE))
+    if robot.nu != robot.nv:
+        raise UnsupportedError(f"robot {robot.name!r} has coordinates without actuators of their own")
+    moves = np.array([c.actuated and c.kind in ("joint", "actuator") for c in robot.coordinates])
+    inertia = np.abs(np.diag(robot.mass_matrix(q)))
+    stiffness = inertia * PACE**2
+    if can_be_held(robot):
+        stiffness = np.maximum(stiffness, MARGIN * holding_stiffness(robot, q))
+    stiffness = np.where(moves, stiffness, 0.0)
+    return np.stack((stiffness, 2.0 * DAMPING * np.sqrt(stiffness * inertia)))

@@ -1,0 +1,1 @@
+"""Films, pictures and pages that are kept."""

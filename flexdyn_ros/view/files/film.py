@@ -1,0 +1,97 @@
+"""Pictures and films of what a browser shows."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import FlexdynError, needs
+
+__all__ = ["FORMATS", "RATE", "encoded", "frames_of", "picture", "portable_format"]
+
+#: of films: rate [1/s] and size [pixels]
+RATE, HEIGHT, WIDTH = 20, 480, 854
+#: seconds that a browser gets for one picture
+PATIENCE = 60.0
+#: suffixes of films
+FORMATS = (".mp4", ".gif", ".apng", ".png")
+
+
+def picture(client: Any) -> bytes:
+    """A PNG file of what the client sees, as large as it sees it, without the panels."""
+    return png(_render(client, client.camera.image_height, client.camera.image_width))
+
+
+def png(image: np.ndarray) -> bytes:
+    """An image (height, width, 3) of uint8 as a file."""
+    import imageio.v3 as imageio
+
+    file = io.BytesIO()
+    imageio.imwrite(file, image, extension=".png")
+    return file.getvalue()
+
+
+def frames_of(
+    client: Any,
+    moments: Iterable[Callable[[], None]],
+    report: Callable[[int], None],
+    size: tuple[int, int] = (WIDTH, HEIGHT),
+) -> Iterable[np.ndarray]:
+    """Images (height, width, 3) of uint8 of moments, each a function that moves the robot there.
+
+    report(n) hears how many there are so far.
+    """
+    for n, move in enumerate(moments, start=1):
+        move()
+        client.flush()
+        yield _render(client, size[1], size[0])
+        report(n)
+
+
+def portable_format() -> str:
+    """.mp4 where imageio-ffmpeg is installed, .gif where not."""
+    return ".gif" if importlib.util.find_spec("imageio_ffmpeg") is None else ".mp4"
+
+
+def encoded(frames: Sequence[np.ndarray], suffix: str, rate: float) -> bytes:
+    """A film of images (height, width, 3), in one of FORMATS.
+
+    Raises
+    ------
+    MissingExtraError
+        If imageio-ffmpeg, which .mp4 needs, is not installed.
+    FlexdynError
+        If the format is not known.
+    """
+    import imageio.v3 as imageio
+
+    if suffix not in FORMATS:
+        raise FlexdynError(f"a film {suffix!r}; expected one of {', '.join(FORMATS)}, or a folder")
+    file = io.BytesIO()
+    if suffix == ".mp4":
+        with needs("imageio_ffmpeg", "film"):
+            import_module("imageio_ffmpeg")
+        even = [image[: len(image) // 2 * 2, : image.shape[1] // 2 * 2] for image in frames]
+        imageio.imwrite(file, even, extension=".mp4", fps=rate, plugin="FFMPEG", macro_block_size=2)
+    elif suffix == ".gif":
+        imageio.imwrite(file, frames, extension=".gif", duration=1000.0 / rate, loop=0)
+    else:
+        _write_animated_png(file, frames, rate)
+    return file.getvalue()
+
+
+def _write_animated_png(file: io.BytesIO, frames: Sequence[np.ndarray], rate: float) -> None:
+    from PIL import Image
+
+    first, *others = (Image.fromarray(image) for image in frames)
+    first.save(file, format="PNG", save_all=True, append_images=others, duration=1000.0 / rate, loop=0)
+
+
+def _render(client: Any, height: int, width: int) -> np.ndarray:
+    """RGB (height, width, 3) of uint8."""
+    return client.get_render(height, width, transport_format="jpeg", timeout=PATIENCE)[..., :3]

@@ -1,0 +1,1 @@
+"""The controls beside the picture."""

@@ -1,0 +1,124 @@
+"""The controls beside the picture, and the keys that do the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flexdyn_ros.view.around.camera import PRESETS
+from flexdyn_ros.view.motion import Playback
+from flexdyn_ros.view.panels.controls import literal
+from flexdyn_ros.view.panels.jobs import Jobs
+from flexdyn_ros.view.panels.knobs import KnobsTab
+from flexdyn_ros.view.panels.look import LookTab
+from flexdyn_ros.view.panels.modes import ModesTab
+from flexdyn_ros.view.panels.pose import PoseTab
+from flexdyn_ros.view.panels.run import RunTab
+
+__all__ = ["Panels"]
+
+
+class Panels:
+    """All controls of a viewer; they call it, and it asks them.
+
+    Attributes
+    ----------
+    pose, modes, run, knobs, look : the tabs
+    jobs : Jobs
+    """
+
+    def __init__(self, viewer: Any) -> None:
+        self._viewer, self._gui = viewer, viewer.server.gui
+        self.jobs = Jobs(self.tell)
+        gui = self._gui
+        self.paint(dark=False)
+        gui.set_panel_label(viewer.robot.name)
+        self.status = gui.add_markdown(_summary(viewer.robot))
+        self._legend = gui.add_html("")
+        tabs = gui.add_tab_group()
+        with tabs.add_tab("Pose"):
+            self.pose = PoseTab(viewer, gui, self.jobs)
+        with tabs.add_tab("Modes"):
+            self.modes = ModesTab(viewer, gui, self.jobs)
+        with tabs.add_tab("Run"):
+            self.run = RunTab(viewer, gui, self.jobs)
+        self.knobs: KnobsTab | None = None
+        if viewer.robot.motion is not None:
+            with tabs.add_tab("Drive"):
+                self.knobs = KnobsTab(viewer, gui, self.jobs)
+        with tabs.add_tab("Look"):
+            self.look = LookTab(viewer, gui, self.jobs)
+        self._make_keys()
+
+    # ---- what the viewer asks ----
+
+    @property
+    def magnification(self) -> float:
+        """Factor of all deformations."""
+        return self.look.factor()
+
+    @property
+    def colouring(self) -> str:
+        """What tubes are coloured by."""
+        return self.look.colour()
+
+    @property
+    def joints_locked(self) -> bool:
+        """Whether modes are those with locked joints."""
+        return bool(self.modes.locked.value)
+
+    # ---- what the viewer says ----
+
+    def tell(self, text: str) -> None:
+        """A line at the top."""
+        self._viewer.message = text
+        self.status.content = _summary(self._viewer.robot) + f"\n\n*{literal(text.strip())}*"
+
+    def legend(self, html: str) -> None:
+        """What colours and arrows mean."""
+        self._viewer.legend = self._legend.content = html
+
+    def highlight(self, colouring: str, *, magnification: float) -> None:
+        """Colour by a quantity, magnify deformations, show what is undeformed."""
+        self.look.highlight(colouring, magnification)
+
+    def adopt(self, playback: Playback) -> None:
+        """Controls for a trajectory that begins to play."""
+        self.run.adopt(playback)
+
+    def paint(self, *, dark: bool) -> None:
+        """By day or by night, the page and what is around the robot."""
+        self._gui.configure_theme(
+            show_logo=False, show_share_button=False, control_width="medium", dark_mode=dark
+        )
+        self._viewer.stage.paint(dark=dark)
+        self.is_dark = dark
+
+    # ---- keys ----
+
+    def _make_keys(self) -> None:
+        """Single keys; the page lists them by control K."""
+        actions: dict[str, tuple[Any, str]] = {
+            f"View from {name}" if name != "corner" else "View from the corner": (
+                lambda name=name: self._viewer.look_from(name), str(number)
+            )
+            for number, name in enumerate(PRESETS, start=1)
+        }  # fmt: skip
+        actions["Play or pause"] = self.run.toggle, "space"
+        actions["Neutral pose"] = lambda: self.pose.take(self._viewer.robot.neutral()), "N"
+        actions["Dark or light"] = self._toggle_night, "T"
+        actions["Undeformed shape"] = self._toggle_ghost, "G"
+        for label, (action, key) in actions.items():
+            command = self._gui.add_command(label, hotkey=key)
+            command.on_trigger(lambda _, action=action: self.jobs.shortly(action))
+
+    def _toggle_night(self) -> None:
+        self.look.night.value = not self.look.night.value
+
+    def _toggle_ghost(self) -> None:
+        if self.look.ghost is not None:
+            self.look.ghost.value = not self.look.ghost.value
+
+
+def _summary(robot: Any) -> str:
+    name = literal(robot.name)
+    return f"**{name}**: {robot.kind}, {robot.nv} coordinates, {robot.mass:.4g} kg"

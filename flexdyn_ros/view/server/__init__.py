@@ -1,0 +1,1 @@
+"""The web server of the viewer, and who may visit it."""

@@ -1,0 +1,56 @@
+"""The page that viser serves, with one addition: toon materials show exactly the colours that they are given.
+
+viser has no material without light, and its renderer maps tones, so that a colour on a robot would be another
+one than in its legend. Materials of the kinds toon3 and toon5 are used for nothing else here: the addition
+puts the plain colour in place of their shaders. Instances have theirs as the page shows it, other meshes in
+linear light.
+"""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+__all__ = ["EXACT", "completed", "with_exact_colours"]
+
+#: material whose colours are exact
+EXACT = "toon3"
+
+_SCRIPT = """<script>
+{
+  const exact = `
+    void main() {
+    #ifdef USE_INSTANCING_COLOR_INDIRECT
+      gl_FragColor = vec4( diffuse, opacity ) * vColor;
+    #else
+      gl_FragColor = linearToOutputTexel( vec4( diffuse, opacity ) );
+    #endif
+    }`;
+  const original = WebGL2RenderingContext.prototype.shaderSource;
+  WebGL2RenderingContext.prototype.shaderSource = function (shader, source) {
+    const colours = this.getShaderParameter(shader, this.SHADER_TYPE) === this.FRAGMENT_SHADER;
+    const isToon = colours && source.includes('#define TOON');
+    original.call(this, shader, isToon ? source.split('void main()')[0] + exact : source);
+  };
+}
+</script>"""
+
+
+def with_exact_colours(html: str) -> str:
+    """A page of viser that shows exact colours; the addition runs before the page's own program."""
+    head, tag, rest = html.partition("<head>")
+    return head + tag + _SCRIPT + rest
+
+
+def completed(response: Any) -> Any:
+    """The answer to a request, with the addition where it is the page."""
+    headers = response.headers
+    if not headers.get("Content-Type", "").startswith("text/html") or not response.body:
+        return response
+    packed = headers.get("Content-Encoding") == "gzip"
+    text = (gzip.decompress(response.body) if packed else response.body).decode()
+    body = with_exact_colours(text).encode()
+    response.body = gzip.compress(body, 5) if packed else body
+    del headers["Content-Length"]
+    headers["Content-Length"] = str(len(response.body))
+    return response

@@ -1,0 +1,69 @@
+"""A robot that moves while knobs are turned: it goes where it is told, with the load and stiffness that are
+set."""
+
+import numpy as np
+import pytest
+
+import flexdyn_ros
+from flexdyn_ros.view.drive import Drive
+
+
+def run(drive, seconds):
+    for _ in range(round(seconds / 0.04)):
+        state = drive.advance(0.04)
+    return state
+
+
+def test_a_joint_goes_to_its_target_and_others_stay():
+    robot = flexdyn_ros.load("flexible_two_link")
+    drive = Drive(robot, robot.neutral())
+    drive.set_target(robot.effort_names.index("elbow"), 0.5)
+    q, v, _ = run(drive, 6.0)
+    shoulder, elbow = (robot.q_names.index(name) for name in ("shoulder", "elbow"))
+    assert q[elbow] == pytest.approx(0.5, abs=0.01)
+    assert q[shoulder] == pytest.approx(0.0, abs=0.01)
+    assert np.abs(v).max() < 0.05
+    assert drive.t == pytest.approx(6.0)
+
+
+def test_payload_and_stiffness_sag_as_statics_says():
+    robot = flexdyn_ros.load("canadarm2")
+    start = robot.static_equilibrium(robot.neutral(), hold="joints").q
+    drive = Drive(robot, start)
+    drive.set_payload(200.0)
+    drive.set_stiffness(0.5)
+    assert drive.robot.mass == pytest.approx(robot.mass + 200.0)
+    run(drive, 20.0)
+    # the mean of a slow vibration; under these joint angles statics finds the equilibrium by itself
+    q = np.mean([drive.advance(0.04)[0] for _ in range(1000)], axis=0)
+    expected = drive.robot.static_equilibrium(q, hold="joints").q
+    tip = [drive.robot.frames(x, "tool0")[:3, 3] for x in (q, expected, start)]
+    assert np.linalg.norm(tip[0] - tip[1]) < 0.05 * np.linalg.norm(tip[1] - tip[2])
+    rigid = {n: 0.5 * p.value for n, p in ((p.name, p) for p in robot.parameters) if n.endswith("EIy")}
+    assert {p.name: p.value for p in drive.robot.parameters if p.name in rigid} == rigid
+
+
+def test_an_open_valve_lets_a_leg_out_and_a_closed_one_holds():
+    robot = flexdyn_ros.load("stewart_1t")
+    drive = Drive(robot, robot.neutral())
+    before = robot.inverse_kinematics(robot.neutral()).length
+    q, _, _ = run(drive, 1.0)
+    np.testing.assert_allclose(robot.inverse_kinematics(q).length, before, atol=2e-3)
+    drive.set_target(2, 0.3)
+    q, _, _ = run(drive, 0.5)
+    moved = robot.inverse_kinematics(q).length - before
+    assert moved[2] > 0.01
+    assert np.abs(np.delete(moved, 2)).max() < 0.3 * moved[2]
+    assert drive.cylinders.shape == (6, 2)
+    assert np.all(drive.cylinders > 0.0)
+
+
+@pytest.mark.parametrize("name", ["seven_joint_arm", "mobile_arm", "soft_arm_3", "stewart_electric"])
+def test_every_family_holds_its_pose(name):
+    robot = flexdyn_ros.load(name)
+    drive = Drive(robot, robot.neutral())
+    q, v, _ = run(drive, 3.0)
+    # what springs carry settles by itself
+    held = [c.v_index for c in robot.coordinates if c.kind in ("joint", "actuator", "platform")]
+    assert np.abs(robot.difference(robot.neutral(), q))[held].max() < 0.05
+    assert np.abs(v)[held].max() < 0.3
