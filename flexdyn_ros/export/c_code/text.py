@@ -7,6 +7,7 @@ pieces that compilers are quick with; what goes from one to another lies in the 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -74,6 +75,7 @@ class _Writer:
         self._inner = inner
         self._room = max((work for _, work in inner.values()), default=0)
         self._order = _with_results(self.graph, self.graph.needed(function.results))
+        self._result_counts = Counter(node[1] for node in self.graph.nodes if node[0] == RESULT)
         self._places = self._outputs()
         self._share()
 
@@ -197,7 +199,7 @@ class _Writer:
         piece = self._piece_of[i]
         if operation == CALL:
             name, *arguments = rest
-            n = sum(1 for j in self._order if self.graph.nodes[j][:2] == (RESULT, i))
+            n = self._result_counts[i]
             lines = [f"    {self.kind} x{i}[{len(arguments)}], y{i}[{n}];"]
             lines += [f"    x{i}[{k}] = {self._whole(j, piece)};" for k, j in enumerate(arguments)]
             behind, _ = self._inner[name]
@@ -240,12 +242,11 @@ class _Writer:
 
 
 def _with_results(graph: Graph, needed: list[int]) -> list[int]:
-    """The nodes, with all results of every call right behind it."""
-    calls = {i for i in needed if graph.nodes[i][0] == CALL}
-    results: dict[int, list[int]] = {i: [] for i in calls}
-    for i, node in enumerate(graph.nodes):
-        if node[0] == RESULT and node[1] in calls:
-            results[node[1]].append(i)
+    """The nodes, with the results of every call right behind it."""
+    results: dict[int, list[int]] = {}
+    for i in needed:
+        if graph.nodes[i][0] == RESULT:
+            results.setdefault(graph.nodes[i][1], []).append(i)
     found: list[int] = []
     for i in needed:
         if graph.nodes[i][0] != RESULT:

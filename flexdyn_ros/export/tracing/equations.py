@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
 from flexdyn_ros.export.tracing.graph import Graph, objects
+from flexdyn_ros.export.tracing.hydraulics import OIL_VERBS, Oil
 from flexdyn_ros.export.tracing.interpreting import Memory
 from flexdyn_ros.export.tracing.parameters import Parameters
 from flexdyn_ros.numerics.stepping import table as at
@@ -30,6 +32,8 @@ class Function:
     outputs : tuple of (name, shape)
     results : list of int
         Nodes of the outputs, one after the other, row by row.
+    repeats : bool
+        Whether it is a round of a loop (loops.py).
     """
 
     name: str
@@ -37,6 +41,7 @@ class Function:
     inputs: tuple[tuple[str, int], ...]
     outputs: tuple[tuple[str, tuple[int, ...]], ...]
     results: list[int]
+    repeats: bool = False
 
 
 #: inputs of each verb
@@ -88,11 +93,13 @@ class Equations:
         ------
         UnknownNameError, UnsupportedError
         """
-        UnknownNameError.check("verb", verb, (*VERBS, *INNER))
+        UnknownNameError.check("verb", verb, (*VERBS, *OIL_VERBS, *INNER))
         robot, graph = self.robot, Graph()
         sizes = {"q": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nu}
         sizes |= {"force": robot.nv, "extra": robot.nu, "given": robot.nv, "h": 1}
-        names = (VERBS | INNER)[verb]
+        if verb in OIL_VERBS:
+            sizes |= {"oil": len(self.oil.names), "valves": len(self.oil.legs)}
+        names = (VERBS | OIL_VERBS | INNER)[verb]
         given = {name: graph.inputs(name, sizes[name], constant=name == "h") for name in names}
         memory = Memory()
         p = self.parameters.put(graph, memory)
@@ -130,6 +137,11 @@ class Equations:
             return self._frames(memory, given["q"], frames)
         if verb == "deflections":
             return {"deflections": self._deflections(given["q"])}
+        if verb == "cylinder_forces":
+            return {"forces": self.oil.forces(self.motion, memory, **given)}
+        if verb == "oil_rates":
+            self.oil.refuse_slewing()
+            return {"rates": self.oil.rates(self.motion, memory, **given)}
         kernels, work = self.kernels, self._work(memory)
         M = memory.room(np.zeros(robot.nv**2)).reshape(robot.nv, robot.nv)
         kernels.mass(self._address, work, given["q"], M)
@@ -154,6 +166,11 @@ class Equations:
                 f"formulation.method {self.robot.description.formulation.method!r} has no kernels for it"
             )
         return kernels
+
+    @cached_property
+    def oil(self) -> Oil:
+        """State of the cylinders of a platform."""
+        return Oil(self.robot)
 
     @property
     def _address(self) -> int:

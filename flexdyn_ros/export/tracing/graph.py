@@ -63,6 +63,8 @@ class Graph:
         self.nodes: list[tuple[Any, ...]] = []
         self._known: dict[tuple[Any, ...], int] = {}
         self._constant: list[bool] = []
+        #: what loops of kernels are traced by (loops.py), if they are
+        self.loops: Any = None
 
     def inputs(self, name: str, n: int, *, constant: bool = False) -> np.ndarray:
         """Inputs (n,) as an array of numbers; constant: none of them is zero by the course of a motion."""
@@ -295,6 +297,13 @@ class Number:
         graph = self.graph
         i, j = graph.index(a), graph.index(b)
         return a if i == j else graph.number(("select", self.index, i, j))
+
+    def again(self, values: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
+        """See numerics/numbers/loops.py."""
+        if self.graph.loops is None:
+            raise UnsupportedError("the equations loop until a value is reached")
+        found: tuple[bool, tuple[Any, ...]] = self.graph.loops.again(self, values)
+        return found
 
     def is_certain(self) -> bool:
         """False: whether this condition holds is not known."""
