@@ -72,6 +72,9 @@ class Motion:
     lag : Lag, optional
         How forces lag behind commands, where that is all that the actuators do. A state that is set finds
         them fresh.
+    switches : tuple of str
+        Modules of kernels whose comparisons are events of a motion: stops, ground that wheels leave, edges of
+        valves. Others choose a series, or refuse what cannot be computed.
     keep : object
         What has to live as long as the addresses.
     """
@@ -90,6 +93,7 @@ class Motion:
     actuators: Callable[[], np.ndarray] | None = None
     losses_follow: bool = False
     lag: Lag | None = None
+    switches: tuple[str, ...] = ()
     keep: Any = field(default=None, repr=False)
 
     @property

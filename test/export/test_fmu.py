@@ -40,7 +40,7 @@ def start(robot):
 
 def run(path, robot, tau, kind, interval, stop, **options):
     """Positions (n, nq) over time."""
-    names = [f"q.{name}" for name in robot.q_names]
+    names = [structured("q", name) for name in robot.q_names]
     inputs = dict(zip(robot.effort_names, tau, strict=True))
     given = {name: inputs[name] for name in robot.actuators}
     found = fmpy.simulate_fmu(

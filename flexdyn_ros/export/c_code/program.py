@@ -12,6 +12,7 @@ from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.c_code.text import Text, c_comment, c_name, c_string, text_of
 from flexdyn_ros.export.tracing.equations import INNER, VERBS, Equations, Function
+from flexdyn_ros.export.tracing.events import event_indicators
 from flexdyn_ros.export.tracing.hydraulics import OIL_VERBS
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, hydraulic_step_functions, step_functions
 from flexdyn_ros.robot.verbs import Robot
@@ -19,6 +20,8 @@ from flexdyn_ros.robot.verbs import Robot
 __all__ = ["C_VERBS", "DEFAULT_VERBS", "Program", "program", "signature"]
 
 C_VERBS = (*VERBS, "step", *OIL_VERBS, "hydraulic_step")
+#: functions beside verbs, of an FMU
+_EVENTS = {"event_indicators": False, "oil_event_indicators": True}
 #: functions that move their arguments on
 _STEPS = ("step", "hydraulic_step")
 SCALARS = ("double", "float")
@@ -54,7 +57,7 @@ def program(
     """The C source; see `flexdyn_ros.export.c`."""
     UnknownNameError.check("scalar", scalar, SCALARS)
     for verb in verbs:
-        UnknownNameError.check("verb", verb, (*C_VERBS, *INNER))
+        UnknownNameError.check("verb", verb, (*C_VERBS, *INNER, *_EVENTS))
     equations, name = Equations(robot, parameters), c_name(robot.name)
     names = robot.frame_names if frames is None else tuple(frames)
     texts: list[Text] = []
@@ -71,7 +74,7 @@ def program(
             text = _with_inner(found, name, scalar)
             functions[verb] = found[-1]
         else:
-            functions[verb] = equations.function(verb, names)
+            functions[verb] = _function(equations, verb, names)
             text = text_of(functions[verb], name, Scalars(scalar))
         texts.append(text)
         public.append(_public(functions[verb], text, name, scalar))
@@ -89,6 +92,12 @@ def program(
     )
     header = _header(equations, name, scalar, functions, names, work)
     return Program(name, header, source, functions, chosen, work, tuple(names))
+
+
+def _function(equations: Equations, verb: str, frames: Sequence[str]) -> Function:
+    if verb in _EVENTS:
+        return event_indicators(equations, with_oil=_EVENTS[verb])
+    return equations.function(verb, frames)
 
 
 def _with_inner(found: Sequence[Function], name: str, scalar: str) -> Text:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from importlib.resources import files
-from math import prod
 from pathlib import Path
 from platform import machine, system
 from tempfile import TemporaryDirectory
@@ -14,18 +13,19 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError, needs
-from flexdyn_ros.export.c_code.program import Program, program
-from flexdyn_ros.export.c_code.text import c_comment
+from flexdyn_ros.export.c_code.program import program
 from flexdyn_ros.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE, model_description, token_of
+from flexdyn_ros.export.fmi.header import robot_header
 from flexdyn_ros.export.fmi.icon import icon_of
+from flexdyn_ros.export.fmi.terminals import terminals_and_icons
 from flexdyn_ros.export.fmi.variables import Variable, tips_of, variables_of
 from flexdyn_ros.export.native.compiler import Compiler, find_compiler
 from flexdyn_ros.export.tracing.equations import Equations
+from flexdyn_ros.export.tracing.events import event_indicators
 from flexdyn_ros.export.writing import writing
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 from flexdyn_ros.simulation.steps.stepper import finite_vector
-from flexdyn_ros.simulation.steps.workspace import free_bodies
 
 __all__ = ["fmu"]
 
@@ -56,12 +56,15 @@ def fmu(
     frames: Sequence[str] | None = None,
     method: str = "auto",
     platforms: Sequence[str] = ("host",),
+    cylinders: bool = False,
 ) -> Path:
     """Write a robot as an FMU for Simulink, OpenModelica, AMESim and others.
 
     Inputs are the actuators by their names [N m, N], held over a communication step; outputs are positions
     `q.NAME`, velocities `v.NAME`, poses of frames (`FRAME.x`, `FRAME.R[1,1]` ...), deflections of flexible
-    links (`LINK.deflection.y`) and energies. Positions and velocities can be set before the start.
+    links (`LINK.deflection.y`) and energies. Positions and velocities can be set before the start. In model
+    exchange stops of soft sections, wheels that lift and edges of valves are events. Names are structured:
+    what is base/x in the library is base.x, other characters are within quotes.
 
     Parameters
     ----------
@@ -81,6 +84,10 @@ def fmu(
         Of the steps; "auto" is what `simulate` takes.
     platforms : sequence of {"host", "win64"}
         What it runs on; "win64" needs the extra [cross].
+    cylinders : bool
+        Whether the cylinders of a platform are part of it: inputs are then the openings `LEG.valve`, the oil
+        (`LEG.pressure_bore` ...) are states, forces of the cylinders `LEG.force` outputs; steps are
+        "staggered". At the start the oil holds the platform at rest, valves shut.
 
     Returns
     -------
@@ -104,18 +111,21 @@ def fmu(
     q0 = q_start if q0 is None else finite_vector(q0, "q0", robot.nq)
     v0 = v_start if v0 is None else finite_vector(v0, "v0", robot.nv)
     robot.energy(q0, v0)  # refuses what is no state
-    verbs = ["forward_dynamics", "energy", "step"]
-    verbs += ["frames"] if names else []
+    equations = Equations(robot, parameters)
+    verbs = ["forward_dynamics", "energy", *(["frames"] if names else [])]
     verbs += ["deflections"] if getattr(robot, "tips", ()) else []
+    verbs += ["cylinder_forces", "oil_rates", "hydraulic_step"] if cylinders else ["step"]
+    if event_indicators(equations, with_oil=cylinders).results:
+        verbs.append("oil_event_indicators" if cylinders else "event_indicators")
     made = program(robot, verbs, parameters, frames=names, method=method, dt=step)
-    variables = variables_of(Equations(robot, parameters), names, q0, v0)
+    variables = variables_of(equations, made, q0, v0)
     _refuse_twins(robot, variables)
     texts = {f"{made.name}.h": made.header, f"{made.name}.c": made.source}
     for name in ("model.h", "model.c", "fmi2.c" if fmi == "2.0" else "fmi3.c"):
         texts[name] = (files("flexdyn_ros.export.fmi") / "sources" / name).read_text(encoding="utf-8")
-    without_token = _robot_header(robot, made, variables, step, "")
+    without_token = robot_header(robot, made, variables, step, "")
     token = token_of(fmi, *texts.values(), without_token, *(repr(x) for x in variables))
-    texts["robot.h"] = _robot_header(robot, made, variables, step, token)
+    texts["robot.h"] = robot_header(robot, made, variables, step, token)
     described = model_description(robot.name, made.name, token, fmi, kinds, variables, step)
     contents: dict[str, bytes] = {"modelDescription.xml": described.encode()}
     for name in platforms:
@@ -124,6 +134,8 @@ def fmu(
     picture = icon_of(robot, q0)
     if picture is not None:
         contents["model.png" if fmi == "2.0" else "terminalsAndIcons/icon.png"] = picture
+    if fmi == "3.0":
+        contents["terminalsAndIcons/terminalsAndIcons.xml"] = terminals_and_icons(variables).encode()
     contents |= {f"sources/{name}": text.encode() for name, text in texts.items()}
     return _write(Path(path), contents)
 
@@ -138,60 +150,6 @@ def _refuse_twins(robot: Robot, variables: Sequence[Variable]) -> None:
                 "expected other names of joints, links or frames"
             )
         seen.add(x.name)
-
-
-def _robot_header(robot: Robot, made: Program, variables: Sequence[Variable], step: float, token: str) -> str:
-    """robot.h: what model.c has to know of the robot."""
-    blocks = {key: [x for x in variables if x.block == key] for key in ("u", "q", "v", "p", "y")}
-    values = {key: [x.start or 0.0 for x in blocks[key]] or [0.0] for key in ("u", "q", "v", "p")}
-    q_of_v = [c.q_index for c in robot.coordinates]
-    bodies = free_bodies(robot)
-    driven = [robot.effort_names.index(name) for name in robot.actuators]
-    sizes = {
-        "NU": len(blocks["u"]), "NQ": robot.nq, "NV": robot.nv, "NP": len(blocks["p"]),
-        "NY": len(blocks["y"]), "EFFORTS": robot.nu, "FREE": len(bodies), "WORK": max(made.work, 1),
-    }  # fmt: skip
-    start = ", ".join(f"{{{', '.join(repr(x) for x in values[key])}}}" for key in ("u", "q", "v", "p"))
-    parameters = "(model)->now.p" if blocks["p"] else "NULL"
-    return "\n".join(
-        [
-            f"/* {c_comment(robot.name)}: generated by flexdyn_ros. */",
-            f'#ifndef FLEXDYN_ROBOT_H\n#define FLEXDYN_ROBOT_H\n\n#include "{made.name}.h"\n',
-            f'#define TOKEN "{token}"',
-            *(f"#define {key} {size}" for key, size in sizes.items()),
-            f"#define STEP {step!r}",
-            f"#define START {{0.0, {start}}}",
-            f"#define PARAMETERS(model) ({parameters})",
-            f"#define FORWARD_DYNAMICS {made.name}_forward_dynamics",
-            f"#define TAKE_STEP {made.name}_step",
-            f"#define OUTPUTS(q, v, p, y, work) ({_outputs(made)})\n",
-            f"static const int driven[] = {{{_listed(driven)}}};",
-            f"static const int q_of_v[] = {{{_listed(q_of_v)}}};",
-            "static const struct { int quaternion, twist; } free_bodies[] = "
-            f"{{{', '.join(f'{{{a}, {b}}}' for a, b in bodies) or '{0, 0}'}}};\n",
-            "#endif\n",
-        ]
-    )
-
-
-def _listed(values: Sequence[int]) -> str:
-    return ", ".join(str(x) for x in values) or "0"
-
-
-def _outputs(made: Program) -> str:
-    """Calls of the functions that write the outputs y, one after the other."""
-    calls, at = [], 0
-    for verb in ("frames", "deflections", "energy"):
-        if verb not in made.functions:
-            continue
-        function = made.functions[verb]
-        places = []
-        for _, shape in function.outputs:
-            places.append(f"(y) + {at}")
-            at += prod(shape)
-        inputs = ", ".join(key for key, _ in function.inputs if key != "p")
-        calls.append(f"{made.name}_{verb}({inputs}, p, {', '.join(places)}, work)")
-    return " || ".join(calls)
 
 
 def _binary(texts: dict[str, str], name: str, fmi: str, platform: str) -> tuple[str, bytes]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
 from flexdyn_ros.export.tracing.graph import Graph, objects
-from flexdyn_ros.export.tracing.hydraulics import OIL_VERBS, Oil
+from flexdyn_ros.export.tracing.hydraulics import OIL_MOTION, OIL_VERBS, Oil
 from flexdyn_ros.export.tracing.interpreting import Memory
 from flexdyn_ros.export.tracing.parameters import Parameters
 from flexdyn_ros.numerics.stepping import table as at
@@ -93,13 +93,13 @@ class Equations:
         ------
         UnknownNameError, UnsupportedError
         """
-        UnknownNameError.check("verb", verb, (*VERBS, *OIL_VERBS, *INNER))
+        UnknownNameError.check("verb", verb, (*VERBS, *OIL_VERBS, *OIL_MOTION, *INNER))
         robot, graph = self.robot, Graph()
         sizes = {"q": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nu}
         sizes |= {"force": robot.nv, "extra": robot.nu, "given": robot.nv, "h": 1}
-        if verb in OIL_VERBS:
+        if verb in OIL_VERBS | OIL_MOTION:
             sizes |= {"oil": len(self.oil.names), "valves": len(self.oil.legs)}
-        names = (VERBS | OIL_VERBS | INNER)[verb]
+        names = (VERBS | OIL_VERBS | OIL_MOTION | INNER)[verb]
         given = {name: graph.inputs(name, sizes[name], constant=name == "h") for name in names}
         memory = Memory()
         p = self.parameters.put(graph, memory)
@@ -137,11 +137,8 @@ class Equations:
             return self._frames(memory, given["q"], frames)
         if verb == "deflections":
             return {"deflections": self._deflections(given["q"])}
-        if verb == "cylinder_forces":
-            return {"forces": self.oil.forces(self.motion, memory, **given)}
-        if verb == "oil_rates":
-            self.oil.refuse_slewing()
-            return {"rates": self.oil.rates(self.motion, memory, **given)}
+        if verb in OIL_VERBS | OIL_MOTION:
+            return self._of_oil(verb, memory, given)
         kernels, work = self.kernels, self._work(memory)
         M = memory.room(np.zeros(robot.nv**2)).reshape(robot.nv, robot.nv)
         kernels.mass(self._address, work, given["q"], M)
@@ -166,6 +163,14 @@ class Equations:
                 f"formulation.method {self.robot.description.formulation.method!r} has no kernels for it"
             )
         return kernels
+
+    def _of_oil(self, verb: str, memory: Memory, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        found, without = {}, _without(given, "valves")
+        if verb != "oil_rates":
+            found["forces"] = self.oil.forces(self.motion, memory, **without)
+        if verb != "cylinder_forces":
+            found["rates"] = self.oil.rates(self.motion, memory, **given)
+        return found
 
     @cached_property
     def oil(self) -> Oil:

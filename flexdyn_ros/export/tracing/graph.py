@@ -8,6 +8,7 @@ does not depend on the inputs is an ordinary float.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -63,6 +64,8 @@ class Graph:
         self.nodes: list[tuple[Any, ...]] = []
         self._known: dict[tuple[Any, ...], int] = {}
         self._constant: list[bool] = []
+        #: modules of kernels that chose something by a condition
+        self.choosers: dict[int, set[str]] = {}
         #: what loops of kernels are traced by (loops.py), if they are
         self.loops: Any = None
 
@@ -295,6 +298,7 @@ class Number:
     def select(self, a: Any, b: Any) -> Any:
         """a where this condition holds, else b."""
         graph = self.graph
+        graph.choosers.setdefault(self.index, set()).add(_chooser())
         i, j = graph.index(a), graph.index(b)
         return a if i == j else graph.number(("select", self.index, i, j))
 
@@ -334,6 +338,20 @@ class Number:
 
     def __repr__(self) -> str:
         return f"<{self.graph.nodes[self.index][0]} {self.index}>"
+
+
+def _chooser() -> str:
+    """The module whose kernel chooses by a condition just now; none for absolute values."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals["__name__"] in _NUMBERS:
+        if frame.f_code.co_name == "absolute":
+            return ""
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"])
+
+
+#: modules that choose for others
+_NUMBERS = (__name__, "flexdyn_ros.numerics.numbers.functions")
 
 
 def _plain(x: Any) -> Any:

@@ -19,13 +19,15 @@ from flexdyn_ros.numerics.stepping import table
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["OIL_UNITS", "OIL_VERBS", "Oil"]
+__all__ = ["OIL_MOTION", "OIL_UNITS", "OIL_VERBS", "Oil"]
 
 #: inputs of the functions of cylinders
 OIL_VERBS: dict[str, tuple[str, ...]] = {
     "cylinder_forces": ("q", "v", "oil"),
     "oil_rates": ("q", "v", "oil", "valves"),
 }
+#: both in one, for events
+OIL_MOTION = {"oil_motion": ("q", "v", "oil", "valves")}
 OIL_UNITS = {
     "pressure_bore": "Pa", "pressure_rod": "Pa", "spool": "", "spool_rate": "1/s", "slewed_command": "",
     "bristle": "m",
@@ -101,6 +103,7 @@ class Oil:
 
     def rates(self, motion: Motion, memory: Memory, q: Any, v: Any, oil: Any, valves: Any) -> np.ndarray:
         """Rates of the oil (n,) under valve openings."""
+        self._refuse_slewing()
         work = memory.room(np.zeros(motion.work_size))
         q, v, lengths, speeds = (memory.room(x) for x in (q, v, *np.zeros((2, len(self.legs)))))
         places = (x.ctypes.data for x in (q, v, lengths, speeds))
@@ -112,13 +115,13 @@ class Oil:
             found |= {(i, column): rate for column, rate in row.items()}
         return objects([found[place] for place in self._columns])
 
-    def refuse_slewing(self) -> None:
+    def _refuse_slewing(self) -> None:
         """UnsupportedError if commands of valves are limited in their rate: no rates of states say so."""
         for name, P in zip(self.legs, self._parameters, strict=True):
             if P[at.SLEW_RATE] < np.inf:
                 raise UnsupportedError(
                     f"leg {name!r} of robot {self.robot.name!r}: slew_rate of its valve is "
-                    f"{P[at.SLEW_RATE]:g}, which rates of the oil cannot follow; expected none, or co-simulation"
+                    f"{P[at.SLEW_RATE]:g}, which rates of the oil cannot follow; expected none, or steps"
                 )
 
 

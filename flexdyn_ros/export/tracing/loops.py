@@ -36,7 +36,9 @@ class Loops:
         """One round is traced: between the first call and the second."""
         indices = [self._graph.index(x) for x in (going, *values)]
         if not self._start:
-            fresh = [self._graph.number((INPUT, "round", (len(self._graph.nodes), i))) for i in range(len(values))]
+            fresh = [
+                self._graph.number((INPUT, "round", (len(self._graph.nodes), i))) for i in range(len(values))
+            ]
             self._start, self._inputs = indices, [x.index for x in fresh]
             return True, tuple(fresh)
         if len(indices) != len(self._start):
