@@ -187,7 +187,8 @@ def readme(robot: Robot, made: Program, scalar: str, parameters: Sequence[str]) 
     if any("oil" in (key for key, _ in function.inputs) for function in made.functions.values()):
         step += (
             f"\n`oil` holds the pressures, spools and bristles `{made.name}_oil_names` of the cylinders "
-            f"[Pa, 1, 1/s, m]. `{made.name}_hydraulic_step` is the step `staggered` of `flexdyn_ros.simulate`.\n"
+            f"[Pa, 1, 1/s, m]. `{made.name}_hydraulic_step` is the step `staggered` of "
+            "`flexdyn_ros.simulate`.\n"
         )
     chosen = ""
     if parameters:

@@ -213,7 +213,12 @@ def _step_body(calls: list[str], sizes: dict[str, int], name: str, scalar: str) 
 def _names(equations: Equations, functions: Iterable[str]) -> dict[str, Sequence[str]]:
     """Names of what the functions take."""
     robot, p = equations.robot, equations.parameters
-    found = {"q": robot.q_names, "v": robot.v_names, "tau": robot.effort_names, "p": p.names}
+    found: dict[str, Sequence[str]] = {
+        "q": robot.q_names,
+        "v": robot.v_names,
+        "tau": robot.effort_names,
+        "p": p.names,
+    }
     if not {*OIL_VERBS, "hydraulic_step"}.isdisjoint(functions):
         found["oil"] = equations.oil.names
     return found

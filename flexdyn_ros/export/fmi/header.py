@@ -26,7 +26,8 @@ def robot_header(robot: Robot, made: Program, variables: Sequence[Variable], ste
     start = [[x.start or 0.0 for x in blocks[key]] or [0.0] for key in _BLOCKS]
     bodies = free_bodies(robot)
     sizes = {
-        "NQ": robot.nq, "NV": robot.nv, "EFFORTS": robot.nu, "FREE": len(bodies), "WORK": made.work + robot.nu,
+        "NQ": robot.nq, "NV": robot.nv, "EFFORTS": robot.nu, "FREE": len(bodies),
+        "WORK": made.work + robot.nu,
         **{f"N{key.upper()}": len(blocks[key]) for key in "uzpye"},
     }  # fmt: skip
     parameters = "(model)->now.p" if blocks["p"] else "NULL"

@@ -108,10 +108,10 @@ class Oil:
         q, v, lengths, speeds = (memory.room(x) for x in (q, v, *np.zeros((2, len(self.legs)))))
         places = (x.ctypes.data for x in (q, v, lengths, speeds))
         motion.functions[table.OBSERVE].function(motion.robot, work.ctypes.data, *places)
-        found = {}
+        found: dict[tuple[int, int], Any] = {}
         for i, P in enumerate(self._parameters):
             state = {c: oil[k] for k, (leg, c) in enumerate(self._columns) if leg == i}
-            row = _rates(P, state, valves[i], lengths[i] - P[at.SHORTEST], speeds[i])
+            row = _rates(P.tolist(), state, valves[i], lengths[i] - P[at.SHORTEST], speeds[i])
             found |= {(i, column): rate for column, rate in row.items()}
         return objects([found[place] for place in self._columns])
 
@@ -137,9 +137,8 @@ def _columns(P: np.ndarray) -> list[int]:
     return found
 
 
-def _rates(P: np.ndarray, state: dict[int, Any], valve: Any, y: Any, v: Any) -> dict[int, Any]:
+def _rates(P: list[float], state: dict[int, Any], valve: Any, y: Any, v: Any) -> dict[int, Any]:
     """Rates of a cylinder's state by columns."""
-    P = [float(x) for x in P]
     u = smaller(larger(valve, -1.0), 1.0)
     follows = P[at.SPOOL_FREQUENCY] <= 0.0 and P[at.SPOOL_TIME] <= 0.0
     spool, rate = (u if follows else state[at.SPOOL]), state.get(at.SPOOL_RATE, 0.0)

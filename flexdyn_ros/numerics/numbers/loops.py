@@ -8,7 +8,7 @@ __all__ = ["again"]
 
 
 def again(condition, values):
-    """Whether a loop goes round once more, and its values now: a tuple of all that changes from round to round.
+    """Whether a loop goes round once more, and its values now: a tuple of all that changes in a round.
 
         while True:
             goes_on, values = again(CONDITION OF values, values)

@@ -187,7 +187,7 @@ def move_spool(P, x, rate, u, h):
 
 @kernel
 def spool_rates(P, x, rate, u):
-    """x', x'' of the spool under the command u; zeros where it follows at once (`move_spool` integrates them)."""
+    """x', x'' of the spool under the command u, which `move_spool` integrates; 0 where it follows at once."""
     if P[at.SPOOL_FREQUENCY] <= 0.0:
         return ((u - x) / P[at.SPOOL_TIME] if P[at.SPOOL_TIME] > 0.0 else 0.0), 0.0
     w, zeta = P[at.SPOOL_FREQUENCY], P[at.SPOOL_DAMPING]
