@@ -69,7 +69,7 @@ def casadi(
     if verb == "step":
         functions = step_functions(equations, method, dt)[1]
     elif verb == "hydraulic_step":
-        functions = hydraulic_step_functions(equations)
+        functions = hydraulic_step_functions(equations, method, dt)
     else:
         functions = (equations.function(verb, names),)
     made: dict[str, Any] = {}

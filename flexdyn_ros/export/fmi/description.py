@@ -111,6 +111,8 @@ def _list_second(root: ET.Element, variables: Sequence[Variable]) -> None:
         "InitialUnknowns": [i for i, x in enumerate(variables) if x.block in ("dq", "dv", "dz", "y")],
     }
     for key, indices in groups.items():
+        if not indices:
+            continue
         group = ET.SubElement(structure, key)
         for i in indices:
             ET.SubElement(group, "Unknown", index=str(i))

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from flexdyn_ros.export.fmi.variables import Variable
 
-__all__ = ["terminals_and_icons"]
+__all__ = ["groups_of", "terminals_and_icons"]
 
 
-def terminals_and_icons(variables: Sequence[Variable]) -> str:
-    """The text of terminalsAndIcons.xml: a bus for each actuator, with effort or valve, position, velocity,
-    force, and one for each frame and deflection."""
+def terminals_and_icons(groups: Mapping[str, Mapping[str, str]]) -> str:
+    """The text of terminalsAndIcons.xml: groups are buses, of variables by members."""
     root = ET.Element("fmiTerminalsAndIcons", fmiVersion="3.0")
     listed = ET.SubElement(root, "Terminals")
-    for name, members in _groups(variables).items():
+    for name, members in groups.items():
         terminal = ET.SubElement(listed, "Terminal", name=name, matchingRule="bus")
         for member, variable in members.items():
             attributes = {"variableName": variable, "memberName": member, "variableKind": "signal"}
@@ -25,8 +24,9 @@ def terminals_and_icons(variables: Sequence[Variable]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _groups(variables: Sequence[Variable]) -> dict[str, dict[str, str]]:
-    """Names of variables by terminal and member."""
+def groups_of(variables: Sequence[Variable]) -> dict[str, dict[str, str]]:
+    """Variables of a robot by terminal and member: each actuator with effort or valve, position, velocity and
+    force; each frame and deflection."""
     groups: dict[str, dict[str, str]] = {}
     names = {x.name for x in variables}
     for x in variables:

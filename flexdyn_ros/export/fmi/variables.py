@@ -66,9 +66,15 @@ def tips_of(robot: Robot) -> tuple[str, ...]:
 
 
 def structured(*parts: str) -> str:
-    """A name as the standard structures it: parts and what a name has between slashes, with points between
-    them."""
-    return ".".join(_identifier(x) for part in parts for x in part.split("/"))
+    """A name as the standard structures it: parts, and what a name has between slashes, with points between
+    them, and numbers as indices."""
+    found: list[str] = []
+    for x in (x for part in parts for x in part.split("/")):
+        if found and x.isdecimal() and x.isascii() and found[-1][-1] not in "]'":
+            found[-1] += f"[{x}]"
+        else:
+            found.append(_identifier(x))
+    return ".".join(found)
 
 
 def _identifier(name: str) -> str:

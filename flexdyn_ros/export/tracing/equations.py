@@ -187,6 +187,10 @@ class Equations:
         self.kernels.prepare(self._address, work)
         return work
 
+    def efforts(self, memory: Memory, q: Any, v: Any, a: Any) -> np.ndarray:
+        """Efforts (nu,) of a motion, within a memory that is in use."""
+        return self._inverse(memory, memory.room(q), memory.room(v), memory.room(a))
+
     def _inverse(self, memory: Memory, q: Any, v: Any, a: Any) -> np.ndarray:
         tau = memory.room(np.zeros(self.robot.nu))
         self.kernels.inverse(self._address, self._work(memory), q, v, a, tau)

@@ -66,15 +66,19 @@ def step_functions(
         raise UnsupportedError(f"the step of robot {robot.name!r} cannot be exported: {error}") from error
 
 
-def hydraulic_step_functions(equations: Equations) -> tuple[Function, ...]:
+def hydraulic_step_functions(
+    equations: Equations, method: str = "auto", dt: float = NOMINAL_STEP
+) -> tuple[Function, ...]:
     """Functions of which the last is the staggered step of a platform with its cylinders: inputs q, v, oil,
     valves (openings, clamped to -1..1), dt, outputs q1, v1, oil1.
 
     Raises
     ------
-    UnsupportedError
+    UnknownNameError, UnsupportedError, StateError
     """
-    step = _Step(equations, "staggered", equations.oil)
+    UnknownNameError.check("method of a step with cylinders", method, ("auto", "staggered"))
+    oil = equations.oil
+    step = _Step(equations, Stepper(equations.robot, dt, method="staggered").method, oil)
     return (*step.loops.rounds, *step.inner.values(), step.function)
 
 

@@ -59,10 +59,10 @@ static void rates_of_positions(const double *q, const double *v, double *dq)
 
 static int refresh(Model *model)
 {
-    double q[NQ], tau[ROOM(EFFORTS)];
-    const double *v = model->now.v, *z = model->now.z, *p = PARAMETERS(model);
+    double q[ROOM(NQ)], tau[ROOM(EFFORTS)];
+    const double *u = model->now.u, *v = model->now.v, *z = model->now.z, *p = PARAMETERS(model);
     int i;
-    (void)z, (void)p;
+    (void)u, (void)v, (void)z, (void)p;
     if (!model->stale) {
         return 0;
     }
@@ -75,7 +75,7 @@ static int refresh(Model *model)
     if (RATES(q, v, z, tau, p, model->dv, model->dz, model->work) != 0) {
         return 1;
     }
-    if (OUTPUTS(q, v, z, p, model->y, model->work) != 0) {
+    if (OUTPUTS(u, q, v, z, p, model->y, model->work) != 0) {
         return 1;
     }
     if (INDICATORS(q, v, z, tau, p, model->e, model->work) != 0) {
@@ -195,8 +195,8 @@ int model_set_states(Model *model, const double *states, size_t n)
     if (n != STATES) {
         return 1;
     }
-    memcpy(model->now.q, states, sizeof model->now.q);
-    memcpy(model->now.v, states + NQ, sizeof model->now.v);
+    memcpy(model->now.q, states, NQ * sizeof(double));
+    memcpy(model->now.v, states + NQ, NV * sizeof(double));
     memcpy(model->now.z, states + NQ + NV, NZ * sizeof(double));
     model->stale = 1;
     return 0;
@@ -207,8 +207,8 @@ int model_get_states(const Model *model, double *states, size_t n)
     if (n != STATES) {
         return 1;
     }
-    memcpy(states, model->now.q, sizeof model->now.q);
-    memcpy(states + NQ, model->now.v, sizeof model->now.v);
+    memcpy(states, model->now.q, NQ * sizeof(double));
+    memcpy(states + NQ, model->now.v, NV * sizeof(double));
     memcpy(states + NQ + NV, model->now.z, NZ * sizeof(double));
     return 0;
 }

@@ -31,13 +31,13 @@ enum {
 /* what a saved state keeps */
 typedef struct {
     double time;
-    double u[ROOM(NU)], q[NQ], v[NV], z[ROOM(NZ)], p[ROOM(NP)];
+    double u[ROOM(NU)], q[ROOM(NQ)], v[ROOM(NV)], z[ROOM(NZ)], p[ROOM(NP)];
 } State;
 
 typedef struct {
     State now;
     /* derivatives, further outputs and indicators of the state, if they are not stale */
-    double dq[NQ], dv[NV], dz[ROOM(NZ)], y[ROOM(NY)], e[ROOM(NE)];
+    double dq[ROOM(NQ)], dv[ROOM(NV)], dz[ROOM(NZ)], y[ROOM(NY)], e[ROOM(NE)];
     int stale;
     double work[ROOM(WORK)];
 } Model;
