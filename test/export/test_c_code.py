@@ -22,6 +22,8 @@ SHIPPED = (
     "canadarm2", "canadarm2_7", "flexible_two_link", "kane_beam", "mobile_arm", "mobile_arm_spatial",
     "seven_joint_arm", "soft_arm", "soft_arm_3", "stewart_1t", "two_link",
 )  # fmt: skip
+#: as the page recommends
+FAST = ("-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 ALL = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "energy", "frames", "step")
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
@@ -42,7 +44,7 @@ def states(robot, name, count, tmp_path, dtype=np.float64):
     """Compare every verb of a C library at random states, those of a float library at what it is given."""
     scalar, tolerance = ("float", 1e-4) if dtype is np.float32 else ("double", 1e-12)
     export.c(robot, tmp_path, ALL, scalar=scalar)
-    arm, nv = compiled(tmp_path, name, dtype=dtype), robot.nv
+    arm, nv = compiled(tmp_path, name, *FAST, dtype=dtype), robot.nv
     for seed in range(count):
         q, v, a, tau = (x.astype(dtype).astype(float) for x in at_random(robot, seed))
         expected = robot.inverse_dynamics(q, v, a)

@@ -121,6 +121,9 @@ class Graph:
         simple = _simplified(operation, a, b)
         if simple is not None:
             return simple
+        if operation == "div" and not isinstance(b, Number) and 1e-150 < abs(b) < 1e150:
+            # cheaper, and as good to a rounding
+            return self.binary("mul", a, 1.0 / float(b))
         if operation in ("add", "sub"):
             operation, a, b = self._without_signs(operation, a, b)
         i, j = self.index(a), self.index(b)
