@@ -65,8 +65,8 @@ def test_cvode_stops_where_the_equations_switch(case, fmi, tmp_path):
 
     def run(record_events):
         return fmpy.simulate_fmu(
-            str(path), fmi_type="ModelExchange", stop_time=seconds, output_interval=seconds / 20, output=names,
-            relative_tolerance=1e-9, record_events=record_events,
+            str(path), fmi_type="ModelExchange", stop_time=seconds, output_interval=seconds / 20,
+            output=names, relative_tolerance=1e-9, record_events=record_events,
         )  # fmt: skip
 
     found = run(False)

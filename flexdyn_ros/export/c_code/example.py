@@ -242,6 +242,6 @@ Try it: the program prints by how much the results differ from those of the libr
 
     cc -std=c99 -O2 {name}.c main.c -o try -lm && ./try
 
-gcc and clang make it faster with `-march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math`, none of
-which changes the order of sums.
+gcc and clang make it faster with `-march=native -ffp-contract=fast -fno-math-errno -fno-trapping-math`, none
+of which changes the order of sums.
 """
