@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from models import random_state
 
-__all__ = ["COMPILERS", "STRICT", "CLibrary", "at_random", "compiled", "residual", "run_example"]
+__all__ = ["COMPILERS", "STRICT", "CLibrary", "at_random", "compiled", "fmu_name", "residual", "run_example"]
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror")
@@ -34,6 +35,11 @@ def residual(robot, q, v, tau, found, expected):
     scale = np.abs(M) @ np.abs(expected) + np.abs(robot.bias_forces(q, v))
     scale = scale + np.abs(robot.actuation_matrix(q)) @ np.abs(tau)
     return float((np.abs(M @ (found - expected)) / scale.max()).max())
+
+
+def fmu_name(*parts: str) -> str:
+    """A name of the library as FMUs have it."""
+    return re.sub(r"/(\d+)(?=/|$)", r"[\1]", ".".join(parts)).replace("/", ".")
 
 
 class CLibrary:

@@ -10,7 +10,12 @@ import numpy as np
 from flexdyn_ros.control.reference import gains, reference_of
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["computed_torque"]
+__all__ = ["asked_acceleration", "computed_torque"]
+
+
+def asked_acceleration(w: Any, zeta: Any, error: Any, rate: Any, a: Any) -> Any:
+    """a_d + w^2 (q_d - q) + 2 zeta w (v_d - v), of errors of position and rate."""
+    return a + w * w * error + 2.0 * zeta * w * rate
 
 
 def computed_torque(
@@ -44,7 +49,7 @@ def computed_torque(
 
     def law(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         q_d, v_d, a_d = reference(t)
-        a = a_d + w * w * robot.difference(q, q_d) + 2.0 * zeta * w * (v_d - v)
+        a = asked_acceleration(w, zeta, robot.difference(q, q_d), v_d - v, a_d)
         return robot.inverse_dynamics(q, v, a, unactuated=unactuated)
 
     return law

@@ -11,7 +11,12 @@ from flexdyn_ros.control.reference import gains, reference_of
 from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["pd"]
+__all__ = ["pd", "pulling_effort"]
+
+
+def pulling_effort(P: Any, D: Any, error: Any, rate: Any) -> Any:
+    """P (q_d - q) + D (v_d - v), of errors of position and rate."""
+    return P * error + D * rate
 
 
 def pd(
@@ -64,7 +69,7 @@ def pd(
         q_d, v_d, _ = reference(t)
         if tip is not None:
             q_d = shape.aimed(q_d, tip)
-        tau = P * robot.difference(q, q_d) + D * (v_d - v)
+        tau = pulling_effort(P, D, robot.difference(q, q_d), v_d - v)
         if gravity:
             tau += shape(q_d)[1]
         return np.where(actuated, tau, 0.0)

@@ -9,10 +9,11 @@ from flexdyn_ros.faces import lazily
 
 if TYPE_CHECKING:
     from flexdyn_ros.export.c_code.package import c
-    from flexdyn_ros.export.fmi.archive import fmu
+    from flexdyn_ros.export.fmi.controller import controller_fmu
+    from flexdyn_ros.export.fmi.robot import fmu
     from flexdyn_ros.export.native.robots import specialized
     from flexdyn_ros.export.symbolic import casadi
 
-__all__ = ["c", "casadi", "fmu", "specialized"]
+__all__ = ["c", "casadi", "controller_fmu", "fmu", "specialized"]
 
 __getattr__, __dir__ = lazily(__name__)

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 from flexdyn_ros.errors import needs
 from flexdyn_ros.export.tracing.equations import Equations, Function
 from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, FUNCTIONS, INPUT, RESULT
-from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, step_functions
+from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, hydraulic_step_functions, step_functions
 from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:
     from casadi import Function as CasadiFunction
 
 __all__ = ["casadi"]
+
+#: rounds of loops
+_ROUNDS = 16
 
 
 def casadi(
@@ -32,7 +35,8 @@ def casadi(
     Parameters
     ----------
     robot : Robot
-    verb : {"inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "energy", "frames", "step"}
+    verb : {"inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "energy", "frames", "step",
+            "cylinder_forces", "oil_rates", "hydraulic_step"}
     parameters : sequence of str
         Names of `robot.parameters`, wildcards allowed: values of the last input, p.
     frames : sequence of str, optional
@@ -46,7 +50,10 @@ def casadi(
     casadi.Function
         Inputs q (nq), v (nv), a (nv) or tau (nu) as the verb takes them, then p; outputs tau, acceleration,
         M, h, energy (kinetic, gravity, elastic), or positions and rotations. "step": inputs q, v, tau, dt [,
-        p], outputs q1, v1. Derivatives by q are by its numbers; quaternions are not normalised.
+        p], outputs q1, v1. "hydraulic_step" of a platform with cylinders: inputs q, v, oil, valves, dt,
+        outputs q1, v1, oil1 (how the numbers of the oil are called and begin: `flexdyn_ros.export.c`); NaN
+        where pressures take more than 16 sub-steps. Derivatives by q are by its numbers; quaternions are not
+        normalised.
 
     Raises
     ------
@@ -61,11 +68,15 @@ def casadi(
     names = robot.frame_names if frames is None else tuple(frames)
     if verb == "step":
         functions = step_functions(equations, method, dt)[1]
+    elif verb == "hydraulic_step":
+        functions = hydraulic_step_functions(equations, method, dt)
     else:
         functions = (equations.function(verb, names),)
     made: dict[str, Any] = {}
     for function in functions:
         made[function.name] = _function(ca, function, made)
+        if function.repeats:
+            made[function.name] = _repeated(ca, made[function.name], function)
     return made[functions[-1].name]
 
 
@@ -79,6 +90,17 @@ def _function(ca: Any, function: Function, inner: dict[str, Any]) -> Any:
         k += size
     names = [name for name, _ in function.outputs]
     return ca.Function(function.name, list(inputs.values()), outputs, list(inputs), names)
+
+
+def _repeated(ca: Any, once: Any, function: Function) -> Any:
+    """A loop with a fixed number of rounds; NaN where another one would be needed."""
+    n, size = function.outputs[0][1][0], function.inputs[0][1]
+    start = ca.SX.sym("x", size)
+    y, read = start[:n], start[n:]
+    for _ in range(_ROUNDS):
+        y = ca.if_else(y[0], once(ca.vertcat(y, read)), y)
+    end = ca.if_else(y[0], ca.SX(float("nan")), y[1:])
+    return ca.Function(function.name, [start], [end], ["x"], ["y"])
 
 
 def _shaped(ca: Any, values: list[Any], shape: tuple[int, ...]) -> Any:

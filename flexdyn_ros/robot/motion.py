@@ -75,6 +75,9 @@ class Motion:
         them fresh.
     no_moments : str
         Why wrenches on frames may hold no moment; empty where they may.
+    switches : tuple of str
+        Modules of kernels whose comparisons are events of a motion: stops, ground that wheels leave, edges of
+        valves. Others choose a series, or refuse what cannot be computed.
     keep : object
         What has to live as long as the addresses.
     """
@@ -94,6 +97,7 @@ class Motion:
     losses_follow: bool = False
     lag: Lag | None = None
     no_moments: str = ""
+    switches: tuple[str, ...] = ()
     keep: Any = field(default=None, repr=False)
 
     @property

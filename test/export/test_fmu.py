@@ -5,7 +5,7 @@ from io import BytesIO
 
 import numpy as np
 import pytest
-from exported import COMPILERS, at_random
+from exported import COMPILERS, at_random, fmu_name
 from models import two_link_arm
 
 import flexdyn_ros
@@ -40,7 +40,7 @@ def start(robot):
 
 def run(path, robot, tau, kind, interval, stop, **options):
     """Positions (n, nq) over time."""
-    names = [f"q.{name}" for name in robot.q_names]
+    names = [fmu_name("q", name) for name in robot.q_names]
     inputs = dict(zip(robot.effort_names, tau, strict=True))
     given = {name: inputs[name] for name in robot.actuators}
     found = fmpy.simulate_fmu(
@@ -134,19 +134,20 @@ def test_parameters_and_outputs(tmp_path):
     names = {x.name: x for x in description.modelVariables}
     assert [x.name for x in description.modelVariables if x.causality == "input"] == list(robot.actuators)
     masses = [p.name for p in robot.parameters if p.name.endswith("/mass")]
-    assert [x.name for x in description.modelVariables if x.causality == "parameter"] == masses
+    dotted = [name.replace("/", ".") for name in masses]
+    assert [x.name for x in description.modelVariables if x.causality == "parameter"] == dotted
     assert names["q.joint_1" if "q.joint_1" in names else f"q.{robot.q_names[0]}"].unit == "rad"
     tips = [name for name in names if ".deflection." in name]
     assert tips
     # twice the mass, half the acceleration
     first, effort = masses[-1], robot.actuators[0]
     outputs = [f"v.{robot.v_names[0]}"]
-    speeds = [
-        fmpy.simulate_fmu(str(path), stop_time=0.1, start_values={first: mass, effort: 1.0}, output=outputs)[
-            -1
-        ][1]
-        for mass in (robot.parameters[[p.name for p in robot.parameters].index(first)].value, 50.0)
-    ]
+    given = robot.parameters[[p.name for p in robot.parameters].index(first)].value
+    speeds = []
+    for mass in (given, 50.0):
+        start_values = {first.replace("/", "."): mass, effort: 1.0}
+        found = fmpy.simulate_fmu(str(path), stop_time=0.1, start_values=start_values, output=outputs)
+        speeds.append(found[-1][1])
     assert abs(speeds[0]) > 1.5 * abs(speeds[1])
 
 

@@ -41,6 +41,9 @@ def compile(
     scalar: Annotated[
         str, typer.Option("--scalar", metavar="double|float", help="c: type of numbers")
     ] = "double",
+    cylinders: Annotated[
+        bool, typer.Option("--cylinders", help="fmu: a platform with its cylinders, driven by valves")
+    ] = False,
     config: Config = None,
     settings: Settings = None,
 ) -> None:
@@ -60,6 +63,7 @@ def compile(
             options["verbs"] = _listed(verbs)
         made = export.c(loaded, output or Path(f"{loaded.name}_c"), scalar=scalar, **options)
     else:
-        made = [export.fmu(loaded, output or Path(f"{loaded.name}.fmu"), fmi=fmi, **options)]
+        path = output or Path(f"{loaded.name}.fmu")
+        made = [export.fmu(loaded, path, fmi=fmi, cylinders=cylinders, **options)]
     for path in made:
         messages.print(f"wrote {escape(str(path))}", highlight=False)

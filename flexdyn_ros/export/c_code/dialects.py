@@ -16,9 +16,11 @@ class Scalars:
     ----------
     kind, condition : str
         Types of numbers and of conditions.
+    branches : bool
+        Whether a condition may be branched on.
     """
 
-    condition = "int"
+    condition, branches = "int", True
     _of_conditions = {"and": "&&", "or": "||"}  # noqa: RUF012 - nobody changes it
     _not = "!"
 
@@ -73,7 +75,7 @@ class Scalars:
 class Vectors(Scalars):
     """Numbers of the types vec and mask of native/sources/lanes.h."""
 
-    condition = "mask"
+    condition, branches = "mask", False
     _of_conditions = {"and": "&", "or": "|"}  # noqa: RUF012
     _not = "~"
 

@@ -34,14 +34,15 @@ def c(
     folder : path
         Made if it is not there; files of the same names are replaced, all or none.
     verbs : sequence of {"inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "energy",
-            "frames", "deflections", "step"}
+            "frames", "deflections", "step"}; of a platform with cylinders also {"hydraulic_step",
+            "cylinder_forces", "oil_rates"}
     parameters : sequence of str
         Names of `robot.parameters`, wildcards allowed, that become the argument p.
     scalar : {"double", "float"}
     frames : sequence of str, optional
         Whose positions and rotations `frames` answers; all by default.
     method : {"auto", "semi_implicit_euler", "rk4", "rosenbrock"}
-        Of the fixed step; "auto" is what `simulate` takes for steps of dt [s].
+        Of the fixed step; "auto" is what `simulate` takes for steps of dt [s]. hydraulic_step is "staggered".
 
     Returns
     -------

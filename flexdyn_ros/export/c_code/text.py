@@ -7,9 +7,11 @@ pieces that compilers are quick with; what goes from one to another lies in the 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from flexdyn_ros.export.c_code.branches import Branch, branches_of
 from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.tracing.equations import Function
 from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph
@@ -74,7 +76,14 @@ class _Writer:
         self._inner = inner
         self._room = max((work for _, work in inner.values()), default=0)
         self._order = _with_results(self.graph, self.graph.needed(function.results))
+        self._result_counts = Counter(node[1] for node in self.graph.nodes if node[0] == RESULT)
         self._places = self._outputs()
+        found = branches_of(self.graph, self._order, function.results) if dialect.branches else []
+        #: branches by their first select, nodes within them, selects whose values they give
+        self._branches = {branch.selects[0]: branch for branch in found}
+        self._within = {i for branch in found for i in (*branch.sides[0], *branch.sides[1], *branch.inner)}
+        self._given = {i for branch in found for i in branch.selects}
+        self._stands_for: dict[int, int] = {}
         self._share()
 
     def _outputs(self) -> dict[int, list[str]]:
@@ -102,7 +111,11 @@ class _Writer:
         named = set()
         for i in self._order:
             operation = graph.nodes[i][0]
-            if operation in (CONSTANT, INPUT):
+            if operation in (CONSTANT, INPUT) or (i in self._given and i not in self._branches):
+                continue
+            if i in self._branches:
+                self._named += self._branches[i].selects
+                named |= {*self._branches[i].selects}
                 continue
             depth[i] = 1 + max((depth.get(j, 0) for j in graph.arguments(i) if j not in named), default=0)
             alone = len(users.get(i, ())) == 1 and i not in self._places
@@ -112,22 +125,35 @@ class _Writer:
                 or depth[i] >= DEPTH
                 or graph.nodes[users[i][0]][0] == CALL
             ):
-                self._named.append(i)
+                if i not in self._within:
+                    self._named.append(i)
                 named.add(i)
         self._is_named = named
         self._piece_of: dict[int, int] = {}
         statements = piece = 0
         for i in self._named:
-            if statements >= PIECE and graph.nodes[i][0] != RESULT:
+            if statements >= PIECE and graph.nodes[i][0] != RESULT and self._may_begin(i):
                 statements, piece = 0, piece + 1
             self._piece_of[i] = piece
             statements += 1
+            if i in self._branches:
+                branch = self._branches[i]
+                for j in (*branch.sides[0], *branch.sides[1], *branch.inner):
+                    self._piece_of[j] = piece
+                statements += len(branch.sides[0]) + len(branch.sides[1])
         self._pieces = piece + 1
         self._find_slots()
 
+    def _may_begin(self, i: int) -> bool:
+        """Whether a piece may begin with a node: not amid the selects of a branch."""
+        return i not in self._given or i in self._branches
+
     def _reads(self, i: int) -> Iterable[int]:
         """Named nodes that the statement of a node reads."""
-        stack = list(self.graph.arguments(i))
+        if i in self._branches:
+            stack = list(self._branches[i].reads(self.graph))
+        else:
+            stack = [] if i in self._given else list(self.graph.arguments(i))
         while stack:
             j = stack.pop()
             if j in self._is_named:
@@ -195,9 +221,14 @@ class _Writer:
     def _statements(self, i: int) -> list[str]:
         operation, *rest = self.graph.nodes[i]
         piece = self._piece_of[i]
+        if i in self._given:
+            return [
+                *(self._branch(self._branches[i]) if i in self._branches else ()),
+                *self._kept(i, f"t{i}"),
+            ]
         if operation == CALL:
             name, *arguments = rest
-            n = sum(1 for j in self._order if self.graph.nodes[j][:2] == (RESULT, i))
+            n = self._result_counts[i]
             lines = [f"    {self.kind} x{i}[{len(arguments)}], y{i}[{n}];"]
             lines += [f"    x{i}[{k}] = {self._whole(j, piece)};" for k, j in enumerate(arguments)]
             behind, _ = self._inner[name]
@@ -209,13 +240,37 @@ class _Writer:
             text = self._expression(i, piece)
         decides = operation in _CONDITIONS
         name = f"c{i}" if decides else f"t{i}"
-        lines = [f"    const {self.dialect.condition if decides else self.kind} {name} = {text};"]
+        kind = self.dialect.condition if decides else self.kind
+        return [f"    const {kind} {name} = {text};", *self._kept(i, name)]
+
+    def _kept(self, i: int, name: str) -> list[str]:
+        """Statements that write a value to the work memory and to outputs."""
+        decides = self.graph.nodes[i][0] in _CONDITIONS
+        lines = [f"    {place} = {name};" for place in self._places.get(i, ())]
         if i in self._slot:
-            lines.append(f"    work[{self._slot[i]}] = {self.dialect.kept(name) if decides else name};")
-        return lines + [f"    {place} = {name};" for place in self._places.get(i, ())]
+            lines.insert(0, f"    work[{self._slot[i]}] = {self.dialect.kept(name) if decides else name};")
+        return lines
+
+    def _branch(self, branch: Branch) -> list[str]:
+        """Statements of a branch, which declare its selects."""
+        piece = self._piece_of[branch.selects[0]]
+        lines = [f"    {self.kind} {', '.join(f't{i}' for i in branch.selects)};"]
+        for side, nodes, head in ((2, branch.sides[0], f"if ({self._value(branch.condition, piece)})"),
+                                  (3, branch.sides[1], "else")):  # fmt: skip
+            self._stands_for = {i: self.graph.nodes[i][side] for i in branch.inner}
+            lines.append(f"    {head} {{" if side == 2 else f"    }} {head} {{")
+            for i in nodes:
+                if i in self._is_named:
+                    lines += [f"    {line}" for line in self._statements(i)]
+            lines += [
+                f"        t{i} = {self._whole(self.graph.nodes[i][side], piece)};" for i in branch.selects
+            ]
+        self._stands_for = {}
+        return [*lines, "    }"]
 
     def _value(self, i: int, piece: int) -> str:
         """A node as part of an expression."""
+        i = self._stands_for.get(i, i)
         operation, *rest = self.graph.nodes[i]
         if operation == CONSTANT:
             return self.dialect.constant(float(rest[0]))
@@ -240,12 +295,11 @@ class _Writer:
 
 
 def _with_results(graph: Graph, needed: list[int]) -> list[int]:
-    """The nodes, with all results of every call right behind it."""
-    calls = {i for i in needed if graph.nodes[i][0] == CALL}
-    results: dict[int, list[int]] = {i: [] for i in calls}
-    for i, node in enumerate(graph.nodes):
-        if node[0] == RESULT and node[1] in calls:
-            results[node[1]].append(i)
+    """The nodes, with the results of every call right behind it."""
+    results: dict[int, list[int]] = {}
+    for i in needed:
+        if graph.nodes[i][0] == RESULT:
+            results.setdefault(graph.nodes[i][1], []).append(i)
     found: list[int] = []
     for i in needed:
         if graph.nodes[i][0] != RESULT:

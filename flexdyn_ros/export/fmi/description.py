@@ -31,7 +31,7 @@ def model_description(
     step: float,
 ) -> str:
     """The text of the file."""
-    root = _root(fmi, name, token)
+    root = _root(fmi, name, token, sum(x.block == "e" for x in variables))
     state = "FMUstate" if fmi == "2.0" else "FMUState"
     common = {"modelIdentifier": identifier, f"canGetAndSet{state}": "true", f"canSerialize{state}": "true"}
     if MODEL_EXCHANGE in kinds:
@@ -49,17 +49,17 @@ def _text(root: ET.Element) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _root(fmi: str, name: str, token: str) -> ET.Element:
+def _root(fmi: str, name: str, token: str, events: int) -> ET.Element:
     attributes = {
         "fmiVersion": fmi,
         "modelName": name,
         "guid" if fmi == "2.0" else "instantiationToken": token,
         "description": f"robot {name}; SI units, efforts are held over a step of co-simulation",
         "generationTool": f"flexdyn_ros {__version__}",
-        "variableNamingConvention": "flat",
+        "variableNamingConvention": "structured",
     }
     if fmi == "2.0":
-        attributes["numberOfEventIndicators"] = "0"
+        attributes["numberOfEventIndicators"] = str(events)
     return ET.Element("fmiModelDescription", attributes)
 
 
@@ -78,9 +78,9 @@ def _causality(x: Variable) -> dict[str, str]:
     """Causality, variability and how the start is found."""
     if x.block == "u":
         return {"causality": "input", "variability": "continuous"}
-    if x.block in ("q", "v"):
+    if x.block in ("q", "v", "z"):
         return {"causality": "output", "variability": "continuous", "initial": "exact"}
-    if x.block in ("dq", "dv"):
+    if x.block in ("dq", "dv", "dz", "e"):
         return {"causality": "local", "variability": "continuous", "initial": "calculated"}
     if x.block == "p":
         return {"causality": "parameter", "variability": "fixed", "initial": "exact"}
@@ -106,11 +106,13 @@ def _list_second(root: ET.Element, variables: Sequence[Variable]) -> None:
         ET.SubElement(element, "Real", _numbers(x) | derivative)
     structure = ET.SubElement(root, "ModelStructure")
     groups = {
-        "Outputs": [i for i, x in enumerate(variables) if x.block in ("q", "v", "y")],
-        "Derivatives": [i for i, x in enumerate(variables) if x.block in ("dq", "dv")],
-        "InitialUnknowns": [i for i, x in enumerate(variables) if x.block in ("dq", "dv", "y")],
+        "Outputs": [i for i, x in enumerate(variables) if x.block in ("q", "v", "z", "y")],
+        "Derivatives": [i for i, x in enumerate(variables) if x.block in ("dq", "dv", "dz")],
+        "InitialUnknowns": [i for i, x in enumerate(variables) if x.block in ("dq", "dv", "dz", "y")],
     }
     for key, indices in groups.items():
+        if not indices:
+            continue
         group = ET.SubElement(structure, key)
         for i in indices:
             ET.SubElement(group, "Unknown", index=str(i))
@@ -130,9 +132,10 @@ def _list_third(root: ET.Element, variables: Sequence[Variable]) -> None:
         ET.SubElement(listed, "Float64", attributes)
     structure = ET.SubElement(root, "ModelStructure")
     for key, blocks in (
-        ("Output", ("q", "v", "y")),
-        ("ContinuousStateDerivative", ("dq", "dv")),
-        ("InitialUnknown", ("dq", "dv", "y")),
+        ("Output", ("q", "v", "z", "y")),
+        ("ContinuousStateDerivative", ("dq", "dv", "dz")),
+        ("InitialUnknown", ("dq", "dv", "dz", "y")),
+        ("EventIndicator", ("e",)),
     ):
         for reference, x in enumerate(variables):
             if x.block in blocks:

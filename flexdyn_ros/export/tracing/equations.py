@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
 from flexdyn_ros.export.tracing.graph import Graph, objects
+from flexdyn_ros.export.tracing.hydraulics import OIL_MOTION, OIL_VERBS, Oil
 from flexdyn_ros.export.tracing.interpreting import Memory
 from flexdyn_ros.export.tracing.parameters import Parameters
 from flexdyn_ros.numerics.stepping import table as at
@@ -30,6 +32,8 @@ class Function:
     outputs : tuple of (name, shape)
     results : list of int
         Nodes of the outputs, one after the other, row by row.
+    repeats : bool
+        Whether it is a round of a loop (loops.py).
     """
 
     name: str
@@ -37,6 +41,7 @@ class Function:
     inputs: tuple[tuple[str, int], ...]
     outputs: tuple[tuple[str, tuple[int, ...]], ...]
     results: list[int]
+    repeats: bool = False
 
 
 #: inputs of each verb
@@ -88,11 +93,13 @@ class Equations:
         ------
         UnknownNameError, UnsupportedError
         """
-        UnknownNameError.check("verb", verb, (*VERBS, *INNER))
+        UnknownNameError.check("verb", verb, (*VERBS, *OIL_VERBS, *OIL_MOTION, *INNER))
         robot, graph = self.robot, Graph()
         sizes = {"q": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nu}
         sizes |= {"force": robot.nv, "extra": robot.nu, "given": robot.nv, "h": 1}
-        names = (VERBS | INNER)[verb]
+        if verb in OIL_VERBS | OIL_MOTION:
+            sizes |= {"oil": len(self.oil.names), "valves": len(self.oil.legs)}
+        names = (VERBS | OIL_VERBS | OIL_MOTION | INNER)[verb]
         given = {name: graph.inputs(name, sizes[name], constant=name == "h") for name in names}
         memory = Memory()
         p = self.parameters.put(graph, memory)
@@ -130,6 +137,8 @@ class Equations:
             return self._frames(memory, given["q"], frames)
         if verb == "deflections":
             return {"deflections": self._deflections(given["q"])}
+        if verb in OIL_VERBS | OIL_MOTION:
+            return self._of_oil(verb, memory, given)
         kernels, work = self.kernels, self._work(memory)
         M = memory.room(np.zeros(robot.nv**2)).reshape(robot.nv, robot.nv)
         kernels.mass(self._address, work, given["q"], M)
@@ -155,6 +164,19 @@ class Equations:
             )
         return kernels
 
+    def _of_oil(self, verb: str, memory: Memory, given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        found, without = {}, _without(given, "valves")
+        if verb != "oil_rates":
+            found["forces"] = self.oil.forces(self.motion, memory, **without)
+        if verb != "cylinder_forces":
+            found["rates"] = self.oil.rates(self.motion, memory, **given)
+        return found
+
+    @cached_property
+    def oil(self) -> Oil:
+        """State of the cylinders of a platform."""
+        return Oil(self.robot)
+
     @property
     def _address(self) -> int:
         return self.robot.functions.address
@@ -164,6 +186,10 @@ class Equations:
         work = memory.room(np.zeros(self.robot.functions.work_numbers))
         self.kernels.prepare(self._address, work)
         return work
+
+    def efforts(self, memory: Memory, q: Any, v: Any, a: Any) -> np.ndarray:
+        """Efforts (nu,) of a motion, within a memory that is in use."""
+        return self._inverse(memory, memory.room(q), memory.room(v), memory.room(a))
 
     def _inverse(self, memory: Memory, q: Any, v: Any, a: Any) -> np.ndarray:
         tau = memory.room(np.zeros(self.robot.nu))

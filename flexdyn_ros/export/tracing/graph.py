@@ -8,6 +8,7 @@ does not depend on the inputs is an ordinary float.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -63,6 +64,10 @@ class Graph:
         self.nodes: list[tuple[Any, ...]] = []
         self._known: dict[tuple[Any, ...], int] = {}
         self._constant: list[bool] = []
+        #: modules of kernels that chose something by a condition
+        self.choosers: dict[int, set[str]] = {}
+        #: what loops of kernels are traced by (loops.py), if they are
+        self.loops: Any = None
 
     def inputs(self, name: str, n: int, *, constant: bool = False) -> np.ndarray:
         """Inputs (n,) as an array of numbers; constant: none of them is zero by the course of a motion."""
@@ -116,6 +121,9 @@ class Graph:
         simple = _simplified(operation, a, b)
         if simple is not None:
             return simple
+        if operation == "div" and not isinstance(b, Number) and 1e-150 < abs(b) < 1e150:
+            # cheaper, and as good to a rounding
+            return self.binary("mul", a, 1.0 / float(b))
         if operation in ("add", "sub"):
             operation, a, b = self._without_signs(operation, a, b)
         i, j = self.index(a), self.index(b)
@@ -293,8 +301,16 @@ class Number:
     def select(self, a: Any, b: Any) -> Any:
         """a where this condition holds, else b."""
         graph = self.graph
+        graph.choosers.setdefault(self.index, set()).add(_chooser())
         i, j = graph.index(a), graph.index(b)
         return a if i == j else graph.number(("select", self.index, i, j))
+
+    def again(self, values: tuple[Any, ...]) -> tuple[bool, tuple[Any, ...]]:
+        """See numerics/numbers/loops.py."""
+        if self.graph.loops is None:
+            raise UnsupportedError("the equations loop until a value is reached")
+        found: tuple[bool, tuple[Any, ...]] = self.graph.loops.again(self, values)
+        return found
 
     def is_certain(self) -> bool:
         """False: whether this condition holds is not known."""
@@ -325,6 +341,20 @@ class Number:
 
     def __repr__(self) -> str:
         return f"<{self.graph.nodes[self.index][0]} {self.index}>"
+
+
+def _chooser() -> str:
+    """The module whose kernel chooses by a condition just now; none for absolute values."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals["__name__"] in _NUMBERS:
+        if frame.f_code.co_name == "absolute":
+            return ""
+        frame = frame.f_back
+    return str(frame.f_globals["__name__"])
+
+
+#: modules that choose for others
+_NUMBERS = (__name__, "flexdyn_ros.numerics.numbers.functions")
 
 
 def _plain(x: Any) -> Any:

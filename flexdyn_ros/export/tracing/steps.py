@@ -10,14 +10,16 @@ import numpy as np
 from flexdyn_ros.errors import FlexdynWarning, UnknownNameError, UnsupportedError
 from flexdyn_ros.export.tracing.equations import Equations, Function, accelerations, function_of
 from flexdyn_ros.export.tracing.graph import Graph, Number, objects
+from flexdyn_ros.export.tracing.hydraulics import Oil
 from flexdyn_ros.export.tracing.interpreting import Memory
+from flexdyn_ros.export.tracing.loops import Loops
 from flexdyn_ros.numerics.stepping import memory as at
 from flexdyn_ros.numerics.stepping import table
 from flexdyn_ros.numerics.stepping.fixed import find_step
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
 from flexdyn_ros.simulation.steps.workspace import Workspace
 
-__all__ = ["EXPORTED_METHODS", "step_functions"]
+__all__ = ["EXPORTED_METHODS", "hydraulic_step_functions", "step_functions"]
 
 EXPORTED_METHODS = ("auto", "semi_implicit_euler", "rk4", "rosenbrock")
 #: the step at which "auto" chooses between explicit and implicit [s]
@@ -52,7 +54,7 @@ def step_functions(
     if equations.motion.actuators is not None:
         warnings.warn(
             f"the step of robot {robot.name!r} has the forces of its legs as inputs: "
-            "its cylinders are not part of it",
+            "its cylinders are not part of it; expected hydraulic_step for them",
             FlexdynWarning,
             stacklevel=4,
         )
@@ -64,31 +66,55 @@ def step_functions(
         raise UnsupportedError(f"the step of robot {robot.name!r} cannot be exported: {error}") from error
 
 
+def hydraulic_step_functions(
+    equations: Equations, method: str = "auto", dt: float = NOMINAL_STEP
+) -> tuple[Function, ...]:
+    """Functions of which the last is the staggered step of a platform with its cylinders: inputs q, v, oil,
+    valves (openings, clamped to -1..1), dt, outputs q1, v1, oil1.
+
+    Raises
+    ------
+    UnknownNameError, UnsupportedError, StateError
+    """
+    UnknownNameError.check("method of a step with cylinders", method, ("auto", "staggered"))
+    oil = equations.oil
+    step = _Step(equations, Stepper(equations.robot, dt, method="staggered").method, oil)
+    return (*step.loops.rounds, *step.inner.values(), step.function)
+
+
 class _Step:
     """Interprets a step, and notes the functions that it calls in `inner`."""
 
-    def __init__(self, equations: Equations, method: str) -> None:
+    def __init__(self, equations: Equations, method: str, oil: Oil | None = None) -> None:
         self._equations, self._motion = equations, equations.motion
         self._robot = robot = equations.robot
         self.inner: dict[str, Function] = {}
         self._graph = graph = Graph()
+        self.loops = graph.loops = Loops(graph)
         self._memory = memory = Memory()
         workspace = Workspace(robot, self._motion, saturate=False, stops=False)
         workspace.header[at.S_METHOD] = METHODS[method]
         inputs = {"q": graph.inputs("q", robot.nq), "v": graph.inputs("v", robot.nv)}
-        inputs["tau"] = graph.inputs("tau", robot.nu)
+        command = "tau" if oil is None else "valves"
+        if oil is not None:
+            inputs["oil"] = graph.inputs("oil", len(oil.names))
+            block = memory.floats(int(workspace.header[at.S_ACTUATOR]), workspace.actuators.size)
+            oil.fill(block, inputs["oil"])
+        inputs[command] = graph.inputs(command, robot.nu)
         (h,) = graph.inputs("dt", 1, constant=True)
         p = equations.parameters.put(graph, memory)
         fields = self._fields(workspace)
         fields["q"][:], fields["v"][:] = inputs["q"], inputs["v"]
-        fields["tau"][:] = inputs["tau"]
+        fields["tau"][:] = inputs[command]
         self._replace_functions()
         with memory.in_use():
             find_step(workspace.address, 0.0, h)
         sizes = tuple((name, array.size) for name, array in inputs.items())
-        self.function = function_of(
-            "step", graph, (*sizes, ("dt", 1), *p), {"q1": fields["q1"], "v1": fields["v1"]}
-        )
+        outputs = {"q1": fields["q1"], "v1": fields["v1"]}
+        if oil is not None:
+            outputs["oil1"] = oil.taken(block)
+        name = "step" if oil is None else "hydraulic_step"
+        self.function = function_of(name, graph, (*sizes, ("dt", 1), *p), outputs)
 
     def _fields(self, workspace: Workspace) -> dict[str, np.ndarray]:
         """The step's memory by names, as arrays of objects."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from flexdyn_ros.families.continuum.kernels import section as stops
 from flexdyn_ros.families.continuum.kernels.steps import CONTINUUM_MOTION, LAGGING_MOTION, slice_code
 from flexdyn_ros.families.continuum.kernels.views import work_size
 from flexdyn_ros.families.continuum.model import ATMOSPHERE, PackedArm, SectionFrame, SoftArm
@@ -36,6 +37,7 @@ def continuum_motion(
         losses_follow=True,
         actuators=None if lag is None else lag.memory,
         lag=lag,
+        switches=(stops.__name__,),
         keep=packed,
     )
 

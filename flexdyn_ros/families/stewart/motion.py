@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexdyn_ros.families.actuators.kernels import cylinder, forces
 from flexdyn_ros.families.actuators.kernels.memory import PARAMETER_COUNT
 from flexdyn_ros.families.stewart.kernels.steps import (
     ACTUATOR_NUMBERS,
@@ -56,5 +57,6 @@ def platform_motion(
         stiffness=np.zeros(6),
         damping=np.zeros(6),
         actuators=None if hydraulics is None else actuators,
+        switches=() if hydraulics is None else (cylinder.__name__, forces.__name__),
         keep=keep,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from flexdyn_ros.families.trees.reactions import JointReactions
 from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.families.wheeled.checks import Softening
 from flexdyn_ros.families.wheeled.floating_frames import Rolling
+from flexdyn_ros.families.wheeled.kernels import ground_contact, road, tree_wheels, wheels
 from flexdyn_ros.families.wheeled.kernels.entries import WHEEL_RESULTS, joint_forces_many, wheels_many
 from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, explain_status
@@ -75,7 +77,9 @@ class MobileFunctions(TreeFunctions):
 
     def motion(self) -> Motion:
         """What fixed compiled steps need."""
-        return self.rolling.motion(super().motion())
+        kernels = (ground_contact, road, tree_wheels, wheels)
+        switches = tuple(module.__name__ for module in kernels)
+        return replace(self.rolling.motion(super().motion()), switches=switches)
 
     @property
     def wheel_names(self) -> tuple[str, ...]:

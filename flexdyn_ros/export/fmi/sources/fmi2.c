@@ -254,7 +254,7 @@ EXPORT Status fmi2GetContinuousStates(Component c, double *states, size_t n)
 
 EXPORT Status fmi2GetDerivatives(Component c, double *derivatives, size_t n)
 {
-    if (n != NQ + NV || model_derivatives(&((Instance *)c)->model, derivatives) != 0) {
+    if (n != STATES || model_derivatives(&((Instance *)c)->model, derivatives) != 0) {
         return failed(c, "the derivatives are not finite at this state");
     }
     return OK;
@@ -262,18 +262,13 @@ EXPORT Status fmi2GetDerivatives(Component c, double *derivatives, size_t n)
 
 EXPORT Status fmi2GetEventIndicators(Component c, double *indicators, size_t n)
 {
-    (void)indicators;
-    return n == 0 ? OK : failed(c, "there are no event indicators");
+    const int wrong = model_indicators(&((Instance *)c)->model, indicators, n);
+    return wrong ? failed(c, "the event indicators are not finite at this state, or their number is another") : OK;
 }
 
 EXPORT Status fmi2GetNominalsOfContinuousStates(Component c, double *nominals, size_t n)
 {
-    size_t i;
-    (void)c;
-    for (i = 0; i < n; i++) {
-        nominals[i] = 1.0;
-    }
-    return OK;
+    return model_nominals(nominals, n) == 0 ? OK : failed(c, "another number of states");
 }
 
 /* ---- co-simulation ---- */

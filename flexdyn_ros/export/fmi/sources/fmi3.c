@@ -339,7 +339,7 @@ EXPORT Status fmi3GetContinuousStates(Component c, double *states, size_t n)
 
 EXPORT Status fmi3GetContinuousStateDerivatives(Component c, double *derivatives, size_t n)
 {
-    if (n != NQ + NV || model_derivatives(&((Instance *)c)->model, derivatives) != 0) {
+    if (n != STATES || model_derivatives(&((Instance *)c)->model, derivatives) != 0) {
         return failed(c, "the derivatives are not finite at this state");
     }
     return OK;
@@ -347,31 +347,26 @@ EXPORT Status fmi3GetContinuousStateDerivatives(Component c, double *derivatives
 
 EXPORT Status fmi3GetEventIndicators(Component c, double *indicators, size_t n)
 {
-    (void)indicators;
-    return n == 0 ? OK : failed(c, "there are no event indicators");
+    const int wrong = model_indicators(&((Instance *)c)->model, indicators, n);
+    return wrong ? failed(c, "the event indicators are not finite at this state, or their number is another") : OK;
 }
 
 EXPORT Status fmi3GetNominalsOfContinuousStates(Component c, double *nominals, size_t n)
 {
-    size_t i;
-    (void)c;
-    for (i = 0; i < n; i++) {
-        nominals[i] = 1.0;
-    }
-    return OK;
+    return model_nominals(nominals, n) == 0 ? OK : failed(c, "another number of states");
 }
 
 EXPORT Status fmi3GetNumberOfEventIndicators(Component c, size_t *n)
 {
     (void)c;
-    *n = 0;
+    *n = NE;
     return OK;
 }
 
 EXPORT Status fmi3GetNumberOfContinuousStates(Component c, size_t *n)
 {
     (void)c;
-    *n = NQ + NV;
+    *n = STATES;
     return OK;
 }
 

@@ -27,7 +27,7 @@ static void normalize(double *q)
     }
 }
 
-/* efforts of the inputs, 0 where nothing drives */
+/* efforts of the inputs, 0 where nothing drives; openings of valves, where cylinders drive */
 static void efforts(const Model *model, double *tau)
 {
     int i;
@@ -59,8 +59,10 @@ static void rates_of_positions(const double *q, const double *v, double *dq)
 
 static int refresh(Model *model)
 {
-    double q[NQ], tau[ROOM(EFFORTS)];
+    double q[ROOM(NQ)], tau[ROOM(EFFORTS)];
+    const double *u = model->now.u, *v = model->now.v, *z = model->now.z, *p = PARAMETERS(model);
     int i;
+    (void)u, (void)v, (void)z, (void)p;
     if (!model->stale) {
         return 0;
     }
@@ -69,11 +71,14 @@ static int refresh(Model *model)
     }
     normalize(q);
     efforts(model, tau);
-    rates_of_positions(q, model->now.v, model->dq);
-    if (FORWARD_DYNAMICS(q, model->now.v, tau, PARAMETERS(model), model->dv, model->work) != 0) {
+    rates_of_positions(q, v, model->dq);
+    if (RATES(q, v, z, tau, p, model->dv, model->dz, model->work) != 0) {
         return 1;
     }
-    if (OUTPUTS(q, model->now.v, PARAMETERS(model), model->y, model->work) != 0) {
+    if (OUTPUTS(u, q, v, z, p, model->y, model->work) != 0) {
+        return 1;
+    }
+    if (INDICATORS(q, v, z, tau, p, model->e, model->work) != 0) {
         return 1;
     }
     model->stale = 0;
@@ -92,18 +97,24 @@ int model_get(Model *model, unsigned int reference, double *value)
         *value = now->u[reference - AT_U];
     } else if (reference < AT_V) {
         *value = now->q[reference - AT_Q];
-    } else if (reference < AT_DQ) {
+    } else if (reference < AT_Z) {
         *value = now->v[reference - AT_V];
+    } else if (reference < AT_DQ) {
+        *value = now->z[reference - AT_Z];
     } else if (reference >= AT_P && reference < AT_Y) {
         *value = now->p[reference - AT_P];
     } else if (refresh(model) != 0) {
         return 1;
     } else if (reference < AT_DV) {
         *value = model->dq[reference - AT_DQ];
-    } else if (reference < AT_P) {
+    } else if (reference < AT_DZ) {
         *value = model->dv[reference - AT_DV];
-    } else {
+    } else if (reference < AT_P) {
+        *value = model->dz[reference - AT_DZ];
+    } else if (reference < AT_E) {
         *value = model->y[reference - AT_Y];
+    } else {
+        *value = model->e[reference - AT_E];
     }
     return 0;
 }
@@ -116,8 +127,10 @@ int model_set(Model *model, unsigned int reference, double value)
         now->u[reference - AT_U] = value;
     } else if (reference >= AT_Q && reference < AT_V) {
         now->q[reference - AT_Q] = value;
-    } else if (reference >= AT_V && reference < AT_DQ) {
+    } else if (reference >= AT_V && reference < AT_Z) {
         now->v[reference - AT_V] = value;
+    } else if (reference >= AT_Z && reference < AT_DQ) {
+        now->z[reference - AT_Z] = value;
     } else if (reference >= AT_P && reference < AT_Y) {
         now->p[reference - AT_P] = value;
     } else {
@@ -138,6 +151,21 @@ int model_derivatives(Model *model, double *derivatives)
     for (i = 0; i < NV; i++) {
         derivatives[NQ + i] = model->dv[i];
     }
+    for (i = 0; i < NZ; i++) {
+        derivatives[NQ + NV + i] = model->dz[i];
+    }
+    return 0;
+}
+
+int model_indicators(Model *model, double *indicators, size_t n)
+{
+    int i;
+    if (n != NE || refresh(model) != 0) {
+        return 1;
+    }
+    for (i = 0; i < NE; i++) {
+        indicators[i] = model->e[i];
+    }
     return 0;
 }
 
@@ -145,14 +173,15 @@ int model_advance(Model *model, double seconds)
 {
     /* a share of a step that comes from rounding of times is none */
     const double steps = ceil(seconds / STEP - 1e-6);
-    double tau[ROOM(EFFORTS)];
+    double tau[ROOM(EFFORTS)], *z = model->now.z;
     const double count = steps > 1.0 ? steps : 1.0, start = model->now.time;
     double i;
+    (void)z;
     efforts(model, tau);
     normalize(model->now.q);
     model->stale = 1;
     for (i = 0.0; i < count; i += 1.0) {
-        if (TAKE_STEP(model->now.q, model->now.v, tau, PARAMETERS(model), seconds / count, model->work) != 0) {
+        if (TAKE_STEP(model->now.q, model->now.v, z, tau, PARAMETERS(model), seconds / count, model->work) != 0) {
             return 1;
         }
         model->now.time = start + (i + 1.0) * (seconds / count);
@@ -163,22 +192,36 @@ int model_advance(Model *model, double seconds)
 
 int model_set_states(Model *model, const double *states, size_t n)
 {
-    if (n != NQ + NV) {
+    if (n != STATES) {
         return 1;
     }
-    memcpy(model->now.q, states, sizeof model->now.q);
-    memcpy(model->now.v, states + NQ, sizeof model->now.v);
+    memcpy(model->now.q, states, NQ * sizeof(double));
+    memcpy(model->now.v, states + NQ, NV * sizeof(double));
+    memcpy(model->now.z, states + NQ + NV, NZ * sizeof(double));
     model->stale = 1;
     return 0;
 }
 
 int model_get_states(const Model *model, double *states, size_t n)
 {
-    if (n != NQ + NV) {
+    if (n != STATES) {
         return 1;
     }
-    memcpy(states, model->now.q, sizeof model->now.q);
-    memcpy(states + NQ, model->now.v, sizeof model->now.v);
+    memcpy(states, model->now.q, NQ * sizeof(double));
+    memcpy(states + NQ, model->now.v, NV * sizeof(double));
+    memcpy(states + NQ + NV, model->now.z, NZ * sizeof(double));
+    return 0;
+}
+
+int model_nominals(double *nominals, size_t n)
+{
+    size_t i;
+    if (n != STATES) {
+        return 1;
+    }
+    for (i = 0; i < n; i++) {
+        nominals[i] = i < NQ + NV ? 1.0 : nominal_oil[i - NQ - NV];
+    }
     return 0;
 }
 

@@ -15,18 +15,22 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel, leaf
+from flexdyn_ros.numerics.numbers.functions import both, equal, larger, less, select, smaller
+from flexdyn_ros.numerics.numbers.loops import again
 
 from . import memory as at
 
 #: of the Rosenbrock scheme, 1 - 1/sqrt(2): L-stable
 GAMMA = 0.2928932188134524
 #: smallest sub-step as a part of the tick, attempts after which nothing is rejected any more
-FINEST, MOST_ATTEMPTS = 1.0 / 64.0, 160
+FINEST, MOST_ATTEMPTS = 1.0 / 64.0, 160.0
 #: power of beta/beta_l by which tolerances shrink: 1 would hold volumes as the default holds pressures, at
 #: half more sub-steps; 3/4 stays within the bounds of check 16 with few
 STIFFNESS_SHARE = 0.75
 #: pressure below which a stage is not evaluated, and that a forced step leaves behind [Pa]
 LOWEST_STAGE, LOWEST_PRESSURE = 1.0, 100.0
+#: pressure from which a state counts as not finite [Pa]
+HIGHEST_PRESSURE = 1e30
 #: volumes grow no more beyond this distance from the ends of the stroke [m]
 BEYOND = 1e-3
 
@@ -66,7 +70,7 @@ def stiffness_of_fluid(P, p):
     air = P[at.AIR]
     if air == 0.0:
         return P[at.BULK_MODULUS], 0.0
-    p = max(p, LOWEST_STAGE)
+    p = larger(p, LOWEST_STAGE)
     oil = (1.0 - air) * np.exp(-(p - P[at.ATMOSPHERE]) / P[at.BULK_MODULUS])
     gas = air * (P[at.ATMOSPHERE] / p) ** (1.0 / P[at.POLYTROPIC])
     oil_slope, gas_slope = oil / P[at.BULK_MODULUS], gas / (P[at.POLYTROPIC] * p)
@@ -93,23 +97,26 @@ def port(P, valve, filling, emptying, throttle, p):
     d0 = P[at.TRANSITION]
     flow = valve * (filling * orifice(from_supply, d0) - emptying * orifice(to_tank, d0))
     slope = -valve * (filling * orifice_slope(from_supply, d0) + emptying * orifice_slope(to_tank, d0))
-    if flow < 0.0:
-        flow, slope = flow * throttle, slope * throttle
-    if P[at.MAKEUP] > 0.0 and to_tank < 0.0:
-        flow += P[at.MAKEUP] * orifice(-to_tank, d0)
-        slope -= P[at.MAKEUP] * orifice_slope(-to_tank, d0)
-    if p > P[at.RELIEF_PRESSURE]:
-        flow -= P[at.RELIEF] * (p - P[at.RELIEF_PRESSURE])
-        slope -= P[at.RELIEF]
+    if P[at.CUSHION_LENGTH] > 0.0:
+        share = select(less(flow, 0.0), throttle, 1.0)
+        flow, slope = flow * share, slope * share
+    if P[at.MAKEUP] > 0.0:
+        below = less(to_tank, 0.0)
+        flow += select(below, P[at.MAKEUP] * orifice(-to_tank, d0), 0.0)
+        slope -= select(below, P[at.MAKEUP] * orifice_slope(-to_tank, d0), 0.0)
+    if P[at.RELIEF_PRESSURE] < np.inf:
+        above = less(P[at.RELIEF_PRESSURE], p)
+        flow -= select(above, P[at.RELIEF] * (p - P[at.RELIEF_PRESSURE]), 0.0)
+        slope -= select(above, P[at.RELIEF], 0.0)
     return flow, slope
 
 
 @kernel
 def openings(P, x):
     """Openings x+ (bore to supply, rod to tank) and x- (the other two edges) at spool position x."""
-    x = min(max(x, -1.0), 1.0)
-    forward = max(max(x - P[at.OVERLAP], 0.0) + P[at.NULL_OPENING], 0.0)
-    backward = max(max(-x - P[at.OVERLAP], 0.0) + P[at.NULL_OPENING], 0.0)
+    x = smaller(larger(x, -1.0), 1.0)
+    forward = larger(larger(x - P[at.OVERLAP], 0.0) + P[at.NULL_OPENING], 0.0)
+    backward = larger(larger(-x - P[at.OVERLAP], 0.0) + P[at.NULL_OPENING], 0.0)
     return forward, backward
 
 
@@ -118,18 +125,18 @@ def throttle(P, distance):
     """What a cushion leaves of the outlet at this distance from the end of the stroke."""
     if P[at.CUSHION_LENGTH] <= 0.0:
         return 1.0
-    share = min(max(distance / P[at.CUSHION_LENGTH], 0.0), 1.0)
+    share = smaller(larger(distance / P[at.CUSHION_LENGTH], 0.0), 1.0)
     return P[at.CUSHION_MINIMUM] + (1.0 - P[at.CUSHION_MINIMUM]) * share
 
 
 @kernel
 def volumes(P, y):
     """V1, V2 of the chambers [m3] and whether they change with y: not far beyond the ends of the stroke."""
-    inside = min(max(y, -BEYOND), P[at.LONGEST_STROKE] + BEYOND)
+    inside = smaller(larger(y, -BEYOND), P[at.LONGEST_STROKE] + BEYOND)
     V1 = P[at.DEAD_1] + P[at.AREA_1] * inside
     V2 = P[at.DEAD_2] + P[at.AREA_2] * (P[at.LONGEST_STROKE] - inside)
-    moves = 1.0 if inside == y else 0.0
-    return max(V1, 0.5 * P[at.DEAD_1]), max(V2, 0.5 * P[at.DEAD_2]), moves
+    moves = select(equal(inside, y), 1.0, 0.0)
+    return larger(V1, 0.5 * P[at.DEAD_1]), larger(V2, 0.5 * P[at.DEAD_2]), moves
 
 
 @kernel
@@ -164,27 +171,38 @@ def move_spool(P, x, rate, u, h):
         return u + (x - u) * left, (u - x) * left / P[at.SPOOL_TIME]
     w, zeta = P[at.SPOOL_FREQUENCY], P[at.SPOOL_DAMPING]
     decay, root = zeta * w, w * np.sqrt(abs(1.0 - zeta * zeta))
-    if root * h < 1e-9:
-        c = np.exp(-decay * h)
-        s = c * h
-    elif zeta < 1.0:
-        fall = np.exp(-decay * h)
-        c, s = fall * np.cos(root * h), fall * np.sin(root * h) / root
-    else:
-        slow, fast = np.exp((root - decay) * h), np.exp(-(root + decay) * h)
-        c, s = 0.5 * (slow + fast), 0.5 * (slow - fast) / root
+    fall = np.exp(-decay * h)
+    c, s = fall, fall * h
+    if root > 0.0:
+        if zeta < 1.0:
+            even, odd = fall * np.cos(root * h), fall * np.sin(root * h) / root
+        else:
+            slow, fast = np.exp((root - decay) * h), np.exp(-(root + decay) * h)
+            even, odd = 0.5 * (slow + fast), 0.5 * (slow - fast) / root
+        short = less(root * h, 1e-9)
+        c, s = select(short, c, even), select(short, s, odd)
     e = x - u
     return u + e * c + (rate + decay * e) * s, rate * c - (w * w * e + decay * rate) * s
 
 
 @kernel
+def spool_rates(P, x, rate, u):
+    """x', x'' of the spool under the command u, which `move_spool` integrates; 0 where it follows at once."""
+    if P[at.SPOOL_FREQUENCY] <= 0.0:
+        return ((u - x) / P[at.SPOOL_TIME] if P[at.SPOOL_TIME] > 0.0 else 0.0), 0.0
+    w, zeta = P[at.SPOOL_FREQUENCY], P[at.SPOOL_DAMPING]
+    return rate, w * (w * (u - x) - 2.0 * zeta * rate)
+
+
+@kernel
 def slewed(P, held, u, h):
     """Command that the spool sees after h seconds on the way from `held` to u, and its mean until then."""
-    far = u - held
-    if abs(far) <= P[at.SLEW_RATE] * h:
-        return u, u - 0.5 * far * abs(far) / (P[at.SLEW_RATE] * h)
-    there = held + np.copysign(P[at.SLEW_RATE] * h, far)
-    return there, 0.5 * (held + there)
+    if P[at.SLEW_RATE] == np.inf:
+        return u, u
+    far, way = u - held, P[at.SLEW_RATE] * h
+    beyond = less(way, abs(far))
+    there = select(beyond, held + np.copysign(way, far), u)
+    return there, select(beyond, 0.5 * (held + there), u - 0.5 * far * abs(far) / way)
 
 
 # ---- pressures over one tick ----
@@ -193,7 +211,7 @@ def slewed(P, held, u, h):
 @kernel
 def tolerance(P, p, beta):
     """Error of a pressure that a sub-step may make [Pa], where the fluid is as stiff as beta [Pa]."""
-    return (P[at.ATOL] + P[at.RTOL] * abs(p)) * min(beta / P[at.BULK_MODULUS], 1.0) ** STIFFNESS_SHARE
+    return (P[at.ATOL] + P[at.RTOL] * abs(p)) * smaller(beta / P[at.BULK_MODULUS], 1.0) ** STIFFNESS_SHARE
 
 
 @kernel
@@ -210,9 +228,9 @@ def rosenbrock(P, p1, p2, x0, x1, y0, v0, y1, v1, h):
     s1, s2, _, _, _, _, _, _, end1, end2 = pressure_rates(P, p1 + h * k1, p2 + h * k2, x1, y1, v1)
     r1, r2 = s1 - 2.0 * k1 - d1, s2 - 2.0 * k2 - d2
     l1, l2 = (m22 * r1 - m12 * r2) / det, (m11 * r2 - m21 * r1) / det
-    error = max(
-        abs(0.5 * h * (k1 + l1)) / tolerance(P, p1, min(stiff1, end1)),
-        abs(0.5 * h * (k2 + l2)) / tolerance(P, p2, min(stiff2, end2)),
+    error = larger(
+        abs(0.5 * h * (k1 + l1)) / tolerance(P, p1, smaller(stiff1, end1)),
+        abs(0.5 * h * (k2 + l2)) / tolerance(P, p2, smaller(stiff2, end2)),
     )
     first1 = p1 + h * (m22 * a1 - m12 * a2) / det
     first2 = p2 + h * (m11 * a2 - m21 * a1) / det
@@ -220,47 +238,56 @@ def rosenbrock(P, p1, p2, x0, x1, y0, v0, y1, v1, h):
 
 
 @kernel
+def attempt(P, u, y, v, a, dt, now):
+    """The numbers `now` of `advance_pressures` after one sub-step was tried, with the command u."""
+    t, h, p1, p2, x, rate, held, attempts, forced = now
+    finest = FINEST * dt
+    h = smaller(h, dt - t)
+    end, attempts = t + h, attempts + 1.0
+    next_held, mean = slewed(P, held, u, h)
+    next_x, next_rate = move_spool(P, x, rate, mean, h)
+    n1, n2, first1, first2, error = rosenbrock(
+        P, p1, p2, x, next_x,
+        y + v * t + 0.5 * a * t * t, v + a * t, y + v * end + 0.5 * a * end * end, v + a * end, h,
+    )  # fmt: skip
+    finite = both(less(n1, HIGHEST_PRESSURE), less(n2, HIGHEST_PRESSURE))
+    positive = both(both(less(0.0, n1), less(0.0, n2)), finite)
+    factor = select(positive, smaller(larger(0.9 / np.sqrt(larger(error, 1e-12)), 0.25), 4.0), 0.25)
+    missed = less(1.0, select(positive, error, np.inf))
+    early = less(attempts, MOST_ATTEMPTS)
+    rejected = both(missed, both(less(1.000001 * finest, h), early))
+    n1 = select(positive, n1, larger(first1, LOWEST_PRESSURE))
+    n2 = select(positive, n2, larger(first2, LOWEST_PRESSURE))
+    shorter = larger(finest, h * smaller(factor, 0.9))
+    longer = select(early, smaller(larger(h * factor, finest), dt), finest)
+    return (
+        select(rejected, t, end),
+        select(rejected, shorter, longer),
+        select(rejected, p1, n1),
+        select(rejected, p2, n2),
+        select(rejected, x, next_x),
+        select(rejected, rate, next_rate),
+        select(rejected, held, next_held),
+        attempts,
+        select(rejected, forced, select(missed, 1.0, forced)),
+    )
+
+
+@kernel
 def advance_pressures(P, X, y, v, a, dt):
     """Pressures and spool in the state row X over a tick, the piston at y + v t + a t^2/2.
 
-    Returns the number of sub-steps tried and whether one was forced. Never more than 160 + 64 of them.
+    Returns the number of sub-steps tried and 1 if one was forced, else 0. Never more than 160 + 64 of them.
     """
-    p1, p2, x, rate, held = (
-        X[at.PRESSURE_1],
-        X[at.PRESSURE_2],
-        X[at.SPOOL],
-        X[at.SPOOL_RATE],
-        X[at.SLEWED_COMMAND],
-    )
-    t, h, finest = 0.0, 0.5 * dt, FINEST * dt
-    attempts, forced = 0, False
-    while t < dt * (1.0 - 1e-12):
-        h = min(h, dt - t)
-        attempts += 1
-        end = t + h
-        next_held, mean = slewed(P, held, X[at.VALVE_COMMAND], h)
-        next_x, next_rate = move_spool(P, x, rate, mean, h)
-        n1, n2, first1, first2, error = rosenbrock(
-            P, p1, p2, x, next_x,
-            y + v * t + 0.5 * a * t * t, v + a * t, y + v * end + 0.5 * a * end * end, v + a * end, h,
-        )  # fmt: skip
-        positive = n1 > 0.0 and n2 > 0.0 and n1 < np.inf and n2 < np.inf
-        factor = 0.25
-        if positive:
-            factor = min(max(0.9 / np.sqrt(max(error, 1e-12)), 0.25), 4.0)
-        if (not positive or error > 1.0) and h > 1.000001 * finest and attempts < MOST_ATTEMPTS:
-            h = max(finest, h * min(factor, 0.9))
-            continue
-        if not positive:
-            n1, n2 = max(first1, LOWEST_PRESSURE), max(first2, LOWEST_PRESSURE)
-        forced |= not positive or error > 1.0
-        t, p1, p2, x, rate, held = end, n1, n2, next_x, next_rate, next_held
-        h = finest if attempts >= MOST_ATTEMPTS else min(max(h * factor, finest), dt)
-    X[at.PRESSURE_1], X[at.PRESSURE_2], X[at.SPOOL], X[at.SPOOL_RATE], X[at.SLEWED_COMMAND] = (
-        p1,
-        p2,
-        x,
-        rate,
-        held,
-    )
+    p1, p2, u = X[at.PRESSURE_1], X[at.PRESSURE_2], X[at.VALVE_COMMAND]
+    x, rate, held = X[at.SPOOL], X[at.SPOOL_RATE], X[at.SLEWED_COMMAND]
+    now = (0.0, 0.5 * dt, p1, p2, x, rate, held, 0.0, 0.0)
+    while True:
+        goes_on, now = again(less(now[0], dt * (1.0 - 1e-12)), now)
+        if not goes_on:
+            break
+        now = attempt(P, u, y, v, a, dt, now)
+    _, _, p1, p2, x, rate, held, attempts, forced = now
+    X[at.PRESSURE_1], X[at.PRESSURE_2] = p1, p2
+    X[at.SPOOL], X[at.SPOOL_RATE], X[at.SLEWED_COMMAND] = x, rate, held
     return attempts, forced

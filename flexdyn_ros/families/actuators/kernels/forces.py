@@ -9,6 +9,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
+from flexdyn_ros.numerics.numbers.functions import larger, less, select, smaller
 
 from . import memory as at
 from .cylinder import advance_pressures, bulk_modulus, pressure_rates, volumes
@@ -16,6 +17,8 @@ from .friction import dry_friction
 
 #: least pressure drop that the control laws divide by [Pa] (docs/theory/hydraulics.md, "Force control")
 LEAST_DROP = 2e5
+#: rate from which bristles follow at once [1/s]
+FASTEST_BRISTLES = 1e30
 
 
 # ---- forces ----
@@ -31,19 +34,24 @@ def hydraulic_force(P, p1, p2):
 def bristle_rate(P, v):
     """lambda = sigma0 |v| / g(v) of LuGre's bristles [1/s]."""
     level = P[at.COULOMB] + (P[at.STATIC] - P[at.COULOMB]) * np.exp(-((v / P[at.STRIBECK]) ** 2))
-    return P[at.BRISTLE_STIFFNESS] * abs(v) / level if level > 0.0 else np.inf
+    rate = P[at.BRISTLE_STIFFNESS] * abs(v) / level
+    return select(less(0.0, level), rate, 2.0 * FASTEST_BRISTLES)
 
 
 @kernel
 def bend_bristles(P, z, v, dt):
     """LuGre's z after dt at constant velocity, exactly [m] (Canudas de Wit et al. 1995)."""
     rate = bristle_rate(P, v)
-    if rate == np.inf:
-        return 0.0
-    if rate * dt < 1e-9:
-        return z + v * dt
     left = np.exp(-rate * dt)
-    return z * left + v / rate * (1.0 - left)
+    bent = select(less(rate * dt, 1e-9), z + v * dt, z * left + v / rate * (1.0 - left))
+    return select(less(rate, FASTEST_BRISTLES), bent, 0.0)
+
+
+@kernel
+def bristle_bending(P, z, v):
+    """z' of LuGre's bristles [m/s]; zero where they follow at once."""
+    rate = bristle_rate(P, v)
+    return select(less(rate, FASTEST_BRISTLES), v - rate * z, 0.0)
 
 
 @kernel
@@ -52,8 +60,7 @@ def friction_force(P, z, v):
     if P[at.FRICTION_LAW] == at.NO_FRICTION:
         return 0.0
     if P[at.FRICTION_LAW] == at.LUGRE_LAW:
-        rate = bristle_rate(P, v)
-        bending = v - rate * z if rate < np.inf else 0.0
+        bending = bristle_bending(P, z, v)
         return P[at.BRISTLE_STIFFNESS] * z + P[at.BRISTLE_DAMPING] * bending + P[at.VISCOUS] * v
     return dry_friction(P[at.COULOMB], P[at.STATIC], P[at.STRIBECK], P[at.SMOOTHING], v) + P[at.VISCOUS] * v
 
@@ -61,12 +68,10 @@ def friction_force(P, z, v):
 @kernel
 def stop_force(P, y, v):
     """F_stop [N]: pushes inside, never pulls (Hunt & Crossley 1975)."""
-    if y < 0.0:
-        return max(0.0, -P[at.STOP_STIFFNESS] * y * (1.0 - 1.5 * P[at.STOP_DAMPING] * v))
     deep = y - P[at.LONGEST_STROKE]
-    if deep > 0.0:
-        return -max(0.0, P[at.STOP_STIFFNESS] * deep * (1.0 + 1.5 * P[at.STOP_DAMPING] * v))
-    return 0.0
+    push = larger(0.0, -P[at.STOP_STIFFNESS] * y * (1.0 - 1.5 * P[at.STOP_DAMPING] * v))
+    pull = larger(0.0, P[at.STOP_STIFFNESS] * deep * (1.0 + 1.5 * P[at.STOP_DAMPING] * v))
+    return select(less(y, 0.0), push, select(less(0.0, deep), -pull, 0.0))
 
 
 # ---- force control ----
@@ -77,8 +82,9 @@ def note_rate(P, X, v, dt):
     """Filtered difference of the velocity in X: a first-order filter as fast as the valve."""
     lag = 1.0 / P[at.SPOOL_FREQUENCY] if P[at.SPOOL_FREQUENCY] > 0.0 else P[at.SPOOL_TIME]
     share = 1.0 - np.exp(-dt / lag) if lag > 0.0 else 1.0
-    if X[at.ATTEMPTS] > 0.0:  # not the first tick
-        X[at.RATE_SLOPE] += share * ((v - X[at.LAST_RATE]) / dt - X[at.RATE_SLOPE])
+    # nothing in the first tick
+    share = select(less(0.0, X[at.ATTEMPTS]), share, 0.0)
+    X[at.RATE_SLOPE] += share * ((v - X[at.LAST_RATE]) / dt - X[at.RATE_SLOPE])
     X[at.LAST_RATE] = v
 
 
@@ -145,6 +151,12 @@ def rod_force(P, X, y, v):
 
 
 @kernel
+def flag(condition, bit):
+    """The bit where the condition holds."""
+    return select(condition, 1.0 * bit, 0.0)
+
+
+@kernel
 def report_leg(P, X, y, v, flags):
     """Forces, flows and flags of the state in X with the piston at y, v."""
     p1, p2 = X[at.PRESSURE_1], X[at.PRESSURE_2]
@@ -154,39 +166,31 @@ def report_leg(P, X, y, v, flags):
     X[at.FORCE] = X[at.FORCE_HYDRAULIC] - X[at.FORCE_FRICTION] + X[at.FORCE_STOP]
     _, _, _, _, _, _, X[at.FLOW_1], X[at.FLOW_2], _, _ = pressure_rates(P, p1, p2, X[at.SPOOL], y, v)
     X[at.STROKE] = y
-    if y <= 0.0:
-        flags |= at.STROKE_LOW
-    if y >= P[at.LONGEST_STROKE]:
-        flags |= at.STROKE_HIGH
-    if min(p1, p2) < P[at.CAVITATION_PRESSURE]:
-        flags |= at.CAVITATION
-    if max(p1, p2) > 1.25 * P[at.SUPPLY]:
-        flags |= at.OVER_PRESSURE
-    X[at.FLAGS] = float(flags)
+    flags += flag(y <= 0.0, at.STROKE_LOW) + flag(y >= P[at.LONGEST_STROKE], at.STROKE_HIGH)
+    flags += flag(less(smaller(p1, p2), P[at.CAVITATION_PRESSURE]), at.CAVITATION)
+    flags += flag(less(1.25 * P[at.SUPPLY], larger(p1, p2)), at.OVER_PRESSURE)
+    X[at.FLAGS] = flags
 
 
 @kernel
 def tick_leg(P, X, length, v, a, command, mode, dt):
     """One tick of one leg at the length [m] and rate v [m/s] of the tick's beginning, accelerating by a."""
     y = length - P[at.SHORTEST]
-    flags = 0
+    flags = 0.0
     note_rate(P, X, v, dt)
     u = command
     if mode == at.FORCE_COMMAND:
         u, unreachable = valve_for_force(P, X, command, y, v, dt)
-        if unreachable:
-            flags |= at.FORCE_UNREACHABLE
+        flags += flag(unreachable, at.FORCE_UNREACHABLE)
     else:
         X[at.INTEGRAL] = 0.0
-    if abs(u) > 1.0:
-        flags |= at.VALVE_SATURATED
-    X[at.VALVE_COMMAND] = min(max(u, -1.0), 1.0)
+    flags += flag(less(1.0, abs(u)), at.VALVE_SATURATED)
+    X[at.VALVE_COMMAND] = smaller(larger(u, -1.0), 1.0)
     attempts, forced = advance_pressures(P, X, y, v, a, dt)
     if P[at.FRICTION_LAW] == at.LUGRE_LAW:
         X[at.BRISTLE] = bend_bristles(P, X[at.BRISTLE], v + 0.5 * a * dt, dt)
-    X[at.ATTEMPTS] = float(attempts)
-    if forced:
-        flags |= at.FORCED_STEP
+    X[at.ATTEMPTS] = attempts
+    flags += flag(less(0.0, forced), at.FORCED_STEP)
     report_leg(P, X, y + v * dt + 0.5 * a * dt * dt, v + a * dt, flags)
 
 
@@ -257,4 +261,4 @@ def report(parameters, legs, states, lengths, rates):
         j = (i % legs) * at.PARAMETER_COUNT
         row = P[j : j + at.PARAMETER_COUNT]
         X = states[i * at.STATE_COUNT : (i + 1) * at.STATE_COUNT]
-        report_leg(row, X, lengths[i] - row[at.SHORTEST], rates[i], 0)
+        report_leg(row, X, lengths[i] - row[at.SHORTEST], rates[i], 0.0)

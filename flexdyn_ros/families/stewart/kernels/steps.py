@@ -135,10 +135,10 @@ def actuate(actuator, robot, work, t, h, q, v, effort, a):
     if memory[MODE] != DIRECT:
         model, data = open_platform(robot), carve_platform(floats_at(work, WORK_NUMBERS))
         q, v, a, effort = floats_at(q, 7), floats_at(v, 6), floats_at(a, 6), floats_at(effort, LEGS)
-        if h == 0.0:
-            exert_cylinders(model, data.J, memory, q, v, effort)
-        else:
+        if h != 0.0:
             drive_cylinders(model, data.J, memory, q, v, a, effort, h)
+        else:
+            exert_cylinders(model, data.J, memory, q, v, effort)
     return 0
 
 
