@@ -25,12 +25,12 @@ from flexdyn_ros.robot.analysis.small_deflections import beyond_linear, warning_
 from flexdyn_ros.robot.arguments import Rows, by_name, check_out, finite_number, numbers
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.efforts import scattered_efforts
+from flexdyn_ros.robot.entries.short_ways import short_ways
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values
 from flexdyn_ros.robot.payload import check_payload
 from flexdyn_ros.robot.results import BiasTerms, Energy, Equilibrium, ForwardDerivatives, Linearization, Modes
-from flexdyn_ros.robot.short_ways import short_ways
 from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
 __all__ = ["Robot"]

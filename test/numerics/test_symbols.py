@@ -4,6 +4,7 @@ Numba tells functions of one name apart by a count of the process that compiles 
 two processes may have the same symbol in a third, which then runs one in place of the other.
 """
 
+from flexdyn_ros.numerics.compiling.callbacks import Callback
 from flexdyn_ros.numerics.compiling.compiler import Entry
 from flexdyn_ros.numerics.compiling.warmup_names import entries
 
@@ -29,7 +30,7 @@ def behind(function, found):
 def test_functions_that_differ_have_names_that_differ():
     found: dict[int, object] = {}
     for _, entry in entries():
-        if isinstance(entry, Entry):
+        if isinstance(entry, Entry | Callback):
             found[id(entry.function)] = entry.function
             behind(entry.function, found)
     made = [function for function in found.values() if function.__closure__]

@@ -23,7 +23,7 @@ from flexdyn_ros.families.continuum.results import Solution
 from flexdyn_ros.families.continuum.shape import STATIONS, arc_of, deflections_of
 from flexdyn_ros.numerics.algebra.placement import IDENTITY
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
-from flexdyn_ros.robot.entry_functions import EntryFunctions
+from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Deflection
 from flexdyn_ros.robot.stations import section_of, word_for

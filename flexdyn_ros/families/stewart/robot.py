@@ -26,8 +26,8 @@ from flexdyn_ros.robot.arguments import (
     refuse_nonfinite,
     warn_of_singular_rows,
 )
-from flexdyn_ros.robot.derivative_entries import DerivativeEntries
-from flexdyn_ros.robot.observed_functions import ObservedFunctions
+from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
+from flexdyn_ros.robot.entries.observed import ObservedFunctions
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Equilibrium
 from flexdyn_ros.robot.threads import run_in_slices

@@ -18,7 +18,7 @@ from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
 from flexdyn_ros.families.trees.rigid.payload import carry
 from flexdyn_ros.robot.arguments import Rows, explain_status, refuse_nonfinite
-from flexdyn_ros.robot.entry_functions import EntryFunctions
+from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Deflection

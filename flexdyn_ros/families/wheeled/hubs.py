@@ -14,7 +14,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.packed_wheels import level_turns
 from flexdyn_ros.robot.arguments import Rows
-from flexdyn_ros.robot.observed_functions import ObservedFunctions
+from flexdyn_ros.robot.entries.observed import ObservedFunctions
 
 __all__ = ["Hubs"]
 

@@ -31,7 +31,7 @@ _DECLARATION = "warmup_groups"
 
 #: parts of names of entries that take long to compile: they go first, after those that packages declare,
 #: so that no process is left alone with one at the end
-_LONG = ("advance", "accelerate", "derivatives", "loaded", "many")
+_LONG = ("advance", "accelerate", "slopes", "loaded", "many")
 
 _added: list[str] = []
 

@@ -10,8 +10,8 @@ import numpy as np
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS
 from flexdyn_ros.numerics.verbs import derivatives
 from flexdyn_ros.robot.arguments import Rows, explain_status, warn_of_singular_rows
-from flexdyn_ros.robot.head import Head
-from flexdyn_ros.robot.observed_functions import ObservedFunctions
+from flexdyn_ros.robot.entries.head import Head
+from flexdyn_ros.robot.entries.observed import ObservedFunctions
 from flexdyn_ros.robot.threads import run_in_slices
 
 __all__ = ["DerivativeEntries"]

@@ -12,8 +12,8 @@ import numpy as np
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS
 from flexdyn_ros.numerics.verbs import observers
 from flexdyn_ros.robot.arguments import Rows, explain_status
+from flexdyn_ros.robot.entries.head import Head
 from flexdyn_ros.robot.functions import FamilyFunctions
-from flexdyn_ros.robot.head import Head
 from flexdyn_ros.robot.threads import run_in_slices
 
 __all__ = ["MOST_HEADS", "ObservedFunctions"]

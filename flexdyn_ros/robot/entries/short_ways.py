@@ -14,10 +14,10 @@ import numpy as np
 
 from flexdyn_ros.numerics.verbs import derivatives, observers
 from flexdyn_ros.numerics.verbs import partial as given
-from flexdyn_ros.robot.derivative_entries import DerivativeEntries
-from flexdyn_ros.robot.entry_functions import EntryFunctions
-from flexdyn_ros.robot.head import Head
-from flexdyn_ros.robot.observed_functions import MOST_HEADS, ObservedFunctions
+from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
+from flexdyn_ros.robot.entries.functions import EntryFunctions
+from flexdyn_ros.robot.entries.head import Head
+from flexdyn_ros.robot.entries.observed import MOST_HEADS, ObservedFunctions
 from flexdyn_ros.robot.results import BiasTerms, Energy, Linearization
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from flexdyn_ros.numerics.verbs import head as at
 
 if TYPE_CHECKING:
-    from flexdyn_ros.robot.observed_functions import ObservedFunctions
+    from flexdyn_ros.robot.entries.observed import ObservedFunctions
 
 __all__ = ["Head"]
 

@@ -13,9 +13,9 @@ from flexdyn_ros.numerics.numbers.memory import PER_LANES
 from flexdyn_ros.numerics.verbs import derivatives, partial
 from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
 from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, warn_of_singular_rows
-from flexdyn_ros.robot.derivative_entries import DerivativeEntries
+from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
+from flexdyn_ros.robot.entries.head import Head
 from flexdyn_ros.robot.functions import DirectFunctions
-from flexdyn_ros.robot.head import Head
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 

@@ -1,0 +1,1 @@
+"""Functions of the verbs by a family's entries and C functions (numerics/verbs)."""
