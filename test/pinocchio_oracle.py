@@ -112,6 +112,35 @@ class Oracle:
         arguments = (self.model, self.data, qp, G @ v, G @ a + self.Gdot_v(q, v))
         return G.T @ (pin.rnea(*arguments, self.forces(qp, wrenches)) if wrenches else pin.rnea(*arguments))
 
+    def inverse_derivatives(self, q, v, a):
+        """Derivatives (nv, nv) of inverse_dynamics by q, in our tangent space, by v and by a."""
+        n, G, drift = self.robot.nv, self.G(q), self.Gdot_v(q, v)
+        motion = self.q(q), G @ v, G @ a + drift
+        by_q, by_v, M = pin.computeRNEADerivatives(self.model, self.data, *motion)
+        by_a = np.triu(M) + np.triu(M, 1).T
+        force = pin.rnea(self.model, self.data, *motion)
+        dq, dv = by_q @ G, by_v @ G
+        more = np.zeros((n, n))
+        for joint, iq, iv in self.free:
+            R = pin.Quaternion(q[iq + 3 : iq + 7]).toRotationMatrix()
+            w, u = v[iv : iv + 3], v[iv + 3 : iv + 6]
+            rows = slice(joint.idx_v, joint.idx_v + 3)
+            for k in range(3):
+                # a turn e of the body: d(R^T) x = R^T (x x e)
+                turned = np.zeros_like(G)
+                e = np.eye(3)[k]
+                across = np.cross(np.eye(3), e).T
+                turned[joint.idx_v : joint.idx_v + 3, iv + 3 : iv + 6] = R.T @ across
+                turned[joint.idx_v + 3 : joint.idx_v + 6, iv : iv + 3] = R.T @ across
+                rate = turned @ a
+                rate[rows] += R.T @ np.cross(np.cross(u, w), e)
+                dq[:, iv + k] += by_v @ turned @ v + by_a @ rate
+                more[:, iv + k] = turned.T @ force
+                # the drift -R^T (w x u) by w and by u
+                dv[:, iv + k] += by_a[:, rows] @ R.T @ np.cross(u, e)
+                dv[:, iv + 3 + k] += by_a[:, rows] @ R.T @ np.cross(e, w)
+        return G.T @ dq + more, G.T @ dv, G.T @ by_a @ G
+
     def forces(self, qp, wrenches):
         """Pinocchio's list of forces, in joint axes, of wrenches (moment; force) in world axes at frames."""
         pin.framesForwardKinematics(self.model, self.data, qp)

@@ -204,6 +204,21 @@ def test_linearize_equals_pinocchios_analytic_derivatives(name):
         assert_near(linear.B[n:], G.T @ Minv @ G, 1e-9, "da/dtau")
 
 
+@pytest.mark.parametrize(("name", "floating"), REAL)
+def test_derivatives_of_inverse_dynamics_equal_pinocchios(name, floating):
+    _, oracle = real(name, floating)
+    text = models.without_mimic_and_resistance(models.example_robot(name))
+    robot = flexdyn_ros.load(text, options={"base.type": "floating"} if floating else None)
+    oracle = Oracle(robot, oracle.model, "root_joint")
+    rng = np.random.default_rng(8)
+    for _ in range(3):
+        q, v, a = random_state(robot, rng)
+        for found, expected in zip(
+            robot.inverse_dynamics_derivatives(q, v, a), oracle.inverse_derivatives(q, v, a), strict=True
+        ):
+            assert_near(found, expected, 1e-9)
+
+
 def test_all_urdfs_of_example_robot_data_load():
     folder = models.example_robot_data()
     if folder is None:
