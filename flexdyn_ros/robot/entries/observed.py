@@ -120,7 +120,9 @@ class ObservedFunctions(FamilyFunctions):
         speed = data.get("v", np.empty((rows.count, 0)))
 
         def call(q: np.ndarray, v: np.ndarray, out: np.ndarray) -> int:
-            work = self.work(PER_TANGENTS) if head.on_tangents else self.work()
+            # what the head sees may be more than what this robot does
+            functions = head.functions
+            work = functions.work(PER_TANGENTS) if head.on_tangents else functions.work()
             return observers.observe_many(head.address, work, q, v, out)
 
         explain_status(run_in_slices(call, [data["q"], speed, result]), data)
