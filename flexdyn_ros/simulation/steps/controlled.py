@@ -305,7 +305,7 @@ class _Run:
             raise record.failure(_FAILURES[status], self.method)
 
     def _run_and_look(self, end: float, wanted: np.ndarray) -> None:
-        """A chunk of steps; where there is an event in it, nothing but the number of steps to look into."""
+        """A chunk of steps; where there is an event in it, the steps before the one to look into."""
         before = self.stepper.snapshot(), self._control.copy(), self.t
         taken = self._control[kernels.ACCEPTED]
         status, written = self._run(end, wanted, CHUNK)
@@ -317,12 +317,13 @@ class _Run:
             assert watch.many is not None
             g = np.concatenate([[g0], watch.many(q, v)])
             found += np.flatnonzero(watch.crossed(g[:-1], g[1:]))[:1].tolist()
-            values.append(float(g[-1]))
+            values.append(g)
+        calm = min(found, default=n)
+        self._values = [float(g[calm]) for g in values]
         if found:
             self._go_back(before)
-            self._careful = min(found) + 1
-            return
-        self._values = values
+            self._careful = 1
+            status, written = self._run(end, wanted, calm) if calm else (kernels.STEPPED, 0)
         self._keep(wanted, status, written)
 
     def _raise_what_was_raised(self) -> None:
