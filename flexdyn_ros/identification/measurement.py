@@ -38,7 +38,8 @@ class Measurement:
     columns : mapping from name to (n,) array
         NaN where a sample is missing. Names as in the CSV of a `Trajectory`: JOINT is a position,
         JOINT.velocity, JOINT.acceleration and JOINT.effort belong to it; FRAME.x, FRAME.y, FRAME.z are the
-        place of a frame in the world, LINK@STATION.strain is a strain, as of `Robot.deflections`.
+        place of a frame in the world, LINK@STATION.strain is a strain, as of `Robot.deflections`. Others that
+        a fit compares: see `fit_output`.
     held : bool
         Whether each effort was held until the next sample, as fixed steps of `simulate` do.
     """
@@ -117,7 +118,7 @@ class Measurement:
 
     @classmethod
     def of_trajectory(cls, trajectory: Trajectory, *, name: str = "trajectory") -> Measurement:
-        """Positions, velocities and efforts of a simulation."""
+        """Positions, velocities and efforts of a simulation; of cylinders their valves and pressures."""
         return cls(name, trajectory.t, columns_of(trajectory), trajectory.is_fixed)
 
     @classmethod

@@ -138,6 +138,26 @@ def test_efforts_tell_the_numbers_of_robots_without_parameters(name, options):
     assert np.abs(found.robot.inverse_dynamics(*state) - expected).max() < 1e-8 * np.abs(expected).max()
 
 
+@pytest.mark.parametrize(
+    ("name", "chosen", "path"),
+    [("soft_arm_3", ["section_2/stiffness", "tip/mass"], "joints.section_2.section.stiffness"),
+     ("elastic", ["shoulder/elasticity_stiffness", "shoulder/damping"],
+      "joints.shoulder.joint_elasticity.stiffness")],
+)  # fmt: skip
+def test_the_file_has_what_was_found(tmp_path, name, chosen, path):
+    file = tmp_path / "start.urdf"
+    file.write_text(robot_of(name).description.text)
+    start, truth = load(file), load(file, options={path: 1500.0})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.FlexdynWarning)
+        found = fit_linear(start, measured(truth), parameters=chosen)
+    found.write_urdf(tmp_path / "identified.urdf")
+    state = states_of(start, 5)
+    expected = truth.inverse_dynamics(*state)
+    read = load(tmp_path / "identified.urdf").inverse_dynamics(*state)
+    assert np.abs(read - expected).max() < 1e-8 * np.abs(expected).max()
+
+
 def test_numbers_that_efforts_are_linear_in_are_told_by_name():
     names = [p.name for p in base_parameters(load("soft_arm")).parameters]
     assert names[10:] == [

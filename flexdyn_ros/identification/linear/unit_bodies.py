@@ -131,11 +131,8 @@ def _moving(description: RobotDescription) -> Iterator[str]:
 
 def _is_rigid(description: RobotDescription, joint: Joint, sections: set[str]) -> bool:
     """Whether a joint only lengthens the rigid link that it hangs on."""
-    return (
-        joint.type == "fixed"
-        and joint.name not in sections
-        and (joint.parent not in description.flexible_links)
-    )
+    fixed = joint.type == "fixed" and joint.name not in sections
+    return fixed and joint.parent not in description.flexible_links
 
 
 def _lumped(robot: Robot, link: str) -> RigidInertia:

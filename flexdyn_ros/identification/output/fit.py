@@ -65,11 +65,14 @@ def fit_output(
     robot : Robot
         Where to start.
     data : Measurement, Trajectory, path, or several of them; may be empty with modes
-        Efforts, each held until the next sample, and outputs: coordinates, NAME.velocity, FRAME.x,
-        LINK@STATION.strain, .displacement_y, .rotation_z, .curvature_z.
+        Efforts, or LEG.valve_command of hydraulic cylinders, each held until the next sample, and outputs:
+        coordinates, NAME.velocity, FRAME.x, FRAME.angular_velocity.x and .linear_acceleration.x (less
+        gravity) of an IMU, LINK@STATION.strain, .displacement_y, .rotation_z, .curvature_z,
+        ACTUATOR.pressure of soft sections, LEG.pressure_bore, .pressure_rod, .stroke, .force.
     parameters : names or patterns
-        Of `robot.parameters`; LINK/EIy, EIz, GJ, EA, mass_per_length, damping_ratio of flexible links;
-        payload.FRAME.mass; paths of the description (`links.boom.damping.ratio`). Of sensors and motors:
+        Of those that `base_parameters` knows; LINK/EIy, EIz, GJ, EA, mass_per_length, damping_ratio of
+        flexible links; payload.FRAME.mass; paths of the description (`links.boom.damping.ratio`,
+        `platform.hydraulics.leakage.internal`). Of sensors, motors and valves:
         COLUMN.factor and .offset; .cutoff [Hz], the natural frequency of a low pass of second order, which
         needs a `start`, and its damping .ratio.
     start : mapping from name to number, optional
