@@ -146,6 +146,49 @@ def test_a_film_is_a_file(page, viewer, tmp_path):
     assert (tmp_path / "film").stat().st_size > 10_000
 
 
+def test_keys_do_what_buttons_do(page, viewer):
+    (client,) = viewer.server.get_clients().values()
+    viewer.pose(viewer.robot.random(np.random.default_rng(3)))
+    page.tab("Look")
+    page.page.mouse.click(60, 500)
+    page.page.keyboard.press("3")
+    page.until(lambda: abs(client.camera.position[0] - client.camera.look_at[0]) < 1e-3, "not from the side")
+    page.page.keyboard.press("n")
+    page.until(lambda: not viewer.q.any(), "the key of the neutral pose was not heard")
+    bright = page.picture().mean()
+    page.page.keyboard.press("t")
+    page.until(lambda: page.picture().mean() < bright - 60.0, "it stays day")
+    page.page.keyboard.press("t")
+    page.until(lambda: page.picture().mean() > bright - 20.0, "it stays night")
+    assert not page.errors
+
+
+def test_knobs_move_the_robot_while_it_runs(page, viewer):
+    page.tab("Drive")
+    page.press("Let it move")
+    page.until(lambda: viewer.source == "drive", "it does not begin")
+    page.page.get_by_text("Targets").wait_for()
+    index = viewer.robot.q_names.index("elbow_pitch")
+    page.fill("elbow_pitch", 0.6)
+    page.until(lambda: abs(viewer.q[index] - 0.6) < 0.2, "the joint does not go where it is told")
+    page.fill("payload", 100.0)
+    page.until(lambda: abs(viewer.drive.robot.mass - viewer.robot.mass - 100.0) < 2.0, "it carries nothing")
+    page.fill("stiffness, 10^", 0.5)
+    names = [p.name for p in viewer.robot.parameters]
+    rigid = names.index("boom_1/EIy")
+    page.until(
+        lambda: (
+            abs(viewer.drive.robot.parameters[rigid].value / viewer.robot.parameters[rigid].value - 10**0.5)
+            < 0.1
+        ),
+        "it is as stiff as before",
+    )
+    page.press("Hold this pose")
+    page.until(lambda: viewer.source == "pose", "it does not stop")
+    viewer.pose(viewer.robot.neutral())
+    assert not page.errors
+
+
 def test_presets_turn_the_camera(page, viewer):
     before = page.picture()
     page.tab("Look")

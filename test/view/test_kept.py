@@ -11,11 +11,10 @@ import flexdyn_ros
 from flexdyn_ros.cli import app
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.view.files.film import encoded
-from flexdyn_ros.view.files.kept import write_film, write_page
 
 pytest.importorskip("viser")
 
-from flexdyn_ros.view import Viewer
+from flexdyn_ros.view import Viewer, write_film, write_page
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -73,6 +72,13 @@ def test_a_film_of_another_format_is_refused_before_anything_is_drawn(viewer, tm
     with pytest.raises(FlexdynError, match=r"expected one of \.mp4"):
         write_film(viewer, tmp_path / name, rate=20.0, size=(160, 90))
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_without_a_folder_is_refused_before_anything_is_drawn(viewer, tmp_path):
+    for write, name in ((write_film, "x.gif"), (write_page, "x.html")):
+        options = {"rate": 20.0, "size": (160, 90)} if write is write_film else {}
+        with pytest.raises(FlexdynError, match="no folder"):
+            write(viewer, tmp_path / "none" / name, **options)
 
 
 def test_a_page_is_opened_from_disk_and_plays(viewer, tmp_path):
