@@ -37,18 +37,22 @@ def png(image: np.ndarray) -> bytes:
 
 
 def frames_of(
+    server: Any,
     client: Any,
     moments: Iterable[Callable[[], None]],
     report: Callable[[int], None],
     size: tuple[int, int] = (WIDTH, HEIGHT),
 ) -> Iterable[np.ndarray]:
-    """Images (height, width, 3) of uint8 of moments, each a function that moves the robot there.
+    """Images (height, width, 3) of uint8 of moments, as a client of a server sees them.
 
+    Each moment is a function that moves the robot there.
     report(n) hears how many there are so far.
     """
+    from flexdyn_ros.view.server.guard import wait_until_sent
+
     for n, move in enumerate(moments, start=1):
         move()
-        client.flush()
+        wait_until_sent(server, client)
         yield _render(client, size[1], size[0])
         report(n)
 

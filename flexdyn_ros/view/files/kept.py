@@ -14,6 +14,7 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.view.files.film import check_format, encoded, frames_of, png
 from flexdyn_ros.view.files.headless import headless
 from flexdyn_ros.view.files.scenario import moments_of
+from flexdyn_ros.view.files.titles import written_on
 from flexdyn_ros.view.server.page import with_exact_colours
 
 __all__ = ["write_film", "write_page"]
@@ -56,8 +57,15 @@ def write_film(
     elif path.exists():
         raise FlexdynError(f"{path} is there already; expected the name of a new folder")
     moments, rate = moments_of(viewer, rate, FILM_FRAMES)
-    with headless(viewer) as client, viewer.standing_still():
-        frames = list(frames_of(client, moments, lambda n: report(n, len(moments)), size))
+    with headless(viewer) as client, viewer.standing_still(labelled=False):
+        # once for the scale of colours, which is that of the largest value
+        for move in moments:
+            move()
+        title = f"{viewer.robot.name}  {viewer.caption}"
+        frames = [
+            written_on(frame, title, *viewer.scale, dark=viewer.panels.is_dark)
+            for frame in frames_of(viewer.server, client, moments, lambda n: report(n, len(moments)), size)
+        ]
     if path.suffix:
         return _put(path, encoded(frames, path.suffix.lower(), rate))
     return _put_folder(path, [png(frame) for frame in frames])
