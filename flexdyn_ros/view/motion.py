@@ -79,8 +79,8 @@ def magnified(robot: Robot, q: np.ndarray, factor: float) -> np.ndarray:
 
 
 def rest_of(robot: Robot, q: np.ndarray, size: float) -> tuple[np.ndarray, float] | None:
-    """How gravity bends a robot of a size [m] whose joints are held at q (nq,): the configuration (nq,), and
-    a round factor that makes its deflection plain to see; None where nothing bends.
+    """How gravity bends a robot of a size [m], its joints held at q (nq,): the configuration (nq,), and a
+    round factor that makes its deflection plain to see; None where nothing bends.
 
     Raises
     ------

@@ -96,6 +96,7 @@ class Viewer:
         self.drive: Drive | None = None
         self.history = History()
         self.message, self.legend, self._still_of = "", "", ""
+        self.labelled = True
         self._top, self._phase, self._began = 0.0, 0.0, time.monotonic()
         self._lock = threading.RLock()
         self._ending = threading.Event()
@@ -224,14 +225,21 @@ class Viewer:
         """Draw at once, in the caller's thread."""
         self.show_moment(lambda: None)
 
+    @property
+    def scale(self) -> tuple[str, float]:
+        """What tubes are coloured by, and the value of the last colour."""
+        return self.panels.colouring, self._top
+
     @contextmanager
-    def standing_still(self) -> Iterator[None]:
-        """While others show single moments."""
+    def standing_still(self, *, labelled: bool = True) -> Iterator[None]:
+        """While others show single moments, with a label above the robot or without."""
+        self.labelled = labelled
         source, self._still_of, self.source = self.source, self.source, "still"
         try:
             yield
         finally:
-            self.source, self._still_of = source, ""
+            self.source, self._still_of, self.labelled = source, "", True
+            self._dirty = True
 
     @property
     def _story(self) -> str:
@@ -358,7 +366,7 @@ class Viewer:
         changes += self.stage.moved(q)
         chosen = panels.look.chosen_overlays()
         changes += self.overlays.moved(chosen, self._moment(q))
-        text = self._caption(factor)
+        text = self.caption if self.labelled else ""
         at_once(self.server, lambda: self._assign(changes, text))
         if top != self._top or self._dirty:
             self._top = top
@@ -378,11 +386,13 @@ class Viewer:
         if self._label.text != text:
             self._label.text, self._label.visible = text, bool(text)
 
-    def _caption(self, factor: float) -> str:
+    @property
+    def caption(self) -> str:
         """What is said above the robot."""
         if self._story == "mode" and self.mode is not None:
             return "mode " + self.mode.labels()[self.panels.modes.number]
         if self._story == "rest":
+            factor = self.panels.magnification
             return "at rest under gravity" + (f", deformation x {factor:g}" if factor != 1.0 else "")
         return ""
 

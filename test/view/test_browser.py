@@ -146,6 +146,49 @@ def test_a_film_is_a_file(page, viewer, tmp_path):
     assert (tmp_path / "film").stat().st_size > 10_000
 
 
+def test_keys_do_what_buttons_do(page, viewer):
+    (client,) = viewer.server.get_clients().values()
+    viewer.pose(viewer.robot.random(np.random.default_rng(3)))
+    page.tab("Look")
+    page.page.mouse.click(60, 500)
+    page.page.keyboard.press("3")
+    page.until(lambda: abs(client.camera.position[0] - client.camera.look_at[0]) < 1e-3, "not from the side")
+    page.page.keyboard.press("n")
+    page.until(lambda: not viewer.q.any(), "the key of the neutral pose was not heard")
+    bright = page.picture().mean()
+    page.page.keyboard.press("t")
+    page.until(lambda: page.picture().mean() < bright - 60.0, "it stays day")
+    page.page.keyboard.press("t")
+    page.until(lambda: page.picture().mean() > bright - 20.0, "it stays night")
+    assert not page.errors
+
+
+def test_knobs_move_the_robot_while_it_runs(page, viewer):
+    page.tab("Drive")
+    page.press("Let it move")
+    page.until(lambda: viewer.source == "drive", "it does not begin")
+    page.page.get_by_text("Targets").wait_for()
+    index = viewer.robot.q_names.index("elbow_pitch")
+    page.fill("elbow_pitch", 0.6)
+    page.until(lambda: abs(viewer.q[index] - 0.6) < 0.2, "the joint does not go where it is told")
+    page.fill("payload", 100.0)
+    page.until(lambda: abs(viewer.drive.robot.mass - viewer.robot.mass - 100.0) < 2.0, "it carries nothing")
+    page.fill("stiffness, 10^", 0.5)
+    names = [p.name for p in viewer.robot.parameters]
+    rigid = names.index("boom_1/EIy")
+    page.until(
+        lambda: (
+            abs(viewer.drive.robot.parameters[rigid].value / viewer.robot.parameters[rigid].value - 10**0.5)
+            < 0.1
+        ),
+        "it is as stiff as before",
+    )
+    page.press("Hold this pose")
+    page.until(lambda: viewer.source == "pose", "it does not stop")
+    viewer.pose(viewer.robot.neutral())
+    assert not page.errors
+
+
 def test_presets_turn_the_camera(page, viewer):
     before = page.picture()
     page.tab("Look")
@@ -156,7 +199,8 @@ def test_presets_turn_the_camera(page, viewer):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["canadarm2", "stewart_1t", "mobile_arm", "soft_arm_3", "seven_joint_arm"])
-def test_one_command_reaches_a_robot_that_moves(chrome, name):
+def test_one_command_reaches_a_robot_that_is_worth_seeing(chrome, name):
+    """At rest in the colours of its bending moment, or moving."""
     command = [sys.executable, "-m", "flexdyn_ros.cli.main", "view", name, "--port", "8340"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as process:
         try:
@@ -164,7 +208,12 @@ def test_one_command_reaches_a_robot_that_moves(chrome, name):
             port = int(re.search(r"http://localhost:(\d+)", said)[1])
             page = Page(chrome, port, 720, 420)
             before = page.picture()
-            page.until(lambda: changed(before, page.picture()) > 0.002, "it stands still")
+            if name in ("canadarm2", "mobile_arm"):
+                page.page.get_by_text("moment [N m]").wait_for()
+                yellow = (before[..., 0] > 150) & (before[..., 1] > 150) & (before[..., 2] < 80)
+                assert yellow.any()
+            else:
+                page.until(lambda: changed(before, page.picture()) > 0.002, "it stands still")
             assert not page.errors
             page.page.close()
         finally:

@@ -11,11 +11,10 @@ import flexdyn_ros
 from flexdyn_ros.cli import app
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.view.files.film import encoded
-from flexdyn_ros.view.files.kept import write_film, write_page
 
 pytest.importorskip("viser")
 
-from flexdyn_ros.view import Viewer
+from flexdyn_ros.view import Viewer, write_film, write_page
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -51,6 +50,19 @@ def test_a_film_for_players_holds_its_frames(images):
     assert found.shape[:3] == (3, 32, 46)
 
 
+def test_the_scale_on_a_film_is_that_of_the_colours():
+    from flexdyn_ros.expanded.colour_scale import colours_of
+    from flexdyn_ros.view.files.titles import written_on
+
+    bare = np.full((200, 400, 3), 240, dtype=np.uint8)
+    image = written_on(bare, "robot", "moment", 3.0)
+    inside = np.any(np.all(image == [253, 231, 37], axis=-1), axis=1)  # the last colour
+    row = image[np.flatnonzero(inside)[0]].astype(int)
+    bar = row[8 : 8 + 112]
+    np.testing.assert_allclose(bar, colours_of(np.linspace(0.0, 1.0, 112)), atol=1)
+    assert np.array_equal(written_on(bare, ""), bare)
+
+
 def test_a_film_is_made_by_a_browser_without_a_window(viewer, tmp_path):
     chromium()
     heard = []
@@ -62,7 +74,9 @@ def test_a_film_is_made_by_a_browser_without_a_window(viewer, tmp_path):
     pictures = [imageio.imread(path).astype(int) for path in sorted(folder.iterdir())]
     assert heard == [(n, 4) for n in range(1, 5)]
     assert [picture.shape for picture in pictures] == [(90, 160, 3)] * 4
-    assert np.mean(np.abs(pictures[3] - pictures[0]).max(axis=-1) > 40) > 0.002
+    # each picture is of its own moment: the rods fall further and further from where they began
+    far = [np.abs(picture - pictures[0]).sum() for picture in pictures]
+    assert 0 == far[0] < far[1] < far[2] < far[3]
     assert viewer.source == "run"
     with pytest.raises(FlexdynError, match="there already"):
         write_film(viewer, folder, rate=20.0, size=(160, 90))
@@ -73,6 +87,13 @@ def test_a_film_of_another_format_is_refused_before_anything_is_drawn(viewer, tm
     with pytest.raises(FlexdynError, match=r"expected one of \.mp4"):
         write_film(viewer, tmp_path / name, rate=20.0, size=(160, 90))
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_without_a_folder_is_refused_before_anything_is_drawn(viewer, tmp_path):
+    for write, name in ((write_film, "x.gif"), (write_page, "x.html")):
+        options = {"rate": 20.0, "size": (160, 90)} if write is write_film else {}
+        with pytest.raises(FlexdynError, match="no folder"):
+            write(viewer, tmp_path / "none" / name, **options)
 
 
 def test_a_page_is_opened_from_disk_and_plays(viewer, tmp_path):

@@ -66,7 +66,7 @@ def distance_from_scale(pixel, low=0.0, high=1.0):
     return np.abs(scale - pixel).max(axis=-1).min()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["light", "dark"])
 def test_tubes_have_the_colours_of_the_legend(chrome, dark):
     viewer = Viewer(flexdyn_ros.load("canadarm2"), port=8350)
     assert viewer.rest()
@@ -166,7 +166,7 @@ def lift():
 
 
 @pytest.mark.parametrize("colour", ["none", "moment"])
-@pytest.mark.parametrize("pictures", [60, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pictures", [40, pytest.param(500, marks=pytest.mark.slow)])
 def test_no_picture_has_parts_of_two_instants(chrome, colour, pictures):
     """A marker in every part: the first pixel of it from above. All parts ride on one slider, far at each
     step."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, needs
 
-__all__ = ["FORMATS", "RATE", "encoded", "frames_of", "picture", "portable_format"]
+__all__ = ["FORMATS", "RATE", "check_format", "encoded", "frames_of", "picture", "portable_format"]
 
 #: of films: rate [1/s] and size [pixels]
 RATE, HEIGHT, WIDTH = 20, 480, 854
@@ -37,18 +37,22 @@ def png(image: np.ndarray) -> bytes:
 
 
 def frames_of(
+    server: Any,
     client: Any,
     moments: Iterable[Callable[[], None]],
     report: Callable[[int], None],
     size: tuple[int, int] = (WIDTH, HEIGHT),
 ) -> Iterable[np.ndarray]:
-    """Images (height, width, 3) of uint8 of moments, each a function that moves the robot there.
+    """Images (height, width, 3) of uint8 of moments, as a client of a server sees them.
 
+    Each moment is a function that moves the robot there.
     report(n) hears how many there are so far.
     """
+    from flexdyn_ros.view.server.guard import wait_until_sent
+
     for n, move in enumerate(moments, start=1):
         move()
-        client.flush()
+        wait_until_sent(server, client)
         yield _render(client, size[1], size[0])
         report(n)
 
@@ -58,8 +62,8 @@ def portable_format() -> str:
     return ".gif" if importlib.util.find_spec("imageio_ffmpeg") is None else ".mp4"
 
 
-def encoded(frames: Sequence[np.ndarray], suffix: str, rate: float) -> bytes:
-    """A film of images (height, width, 3), in one of FORMATS.
+def check_format(suffix: str) -> None:
+    """Whether films of this kind can be written.
 
     Raises
     ------
@@ -68,14 +72,20 @@ def encoded(frames: Sequence[np.ndarray], suffix: str, rate: float) -> bytes:
     FlexdynError
         If the format is not known.
     """
-    import imageio.v3 as imageio
-
     if suffix not in FORMATS:
         raise FlexdynError(f"a film {suffix!r}; expected one of {', '.join(FORMATS)}, or a folder")
-    file = io.BytesIO()
     if suffix == ".mp4":
         with needs("imageio_ffmpeg", "film"):
             import_module("imageio_ffmpeg")
+
+
+def encoded(frames: Sequence[np.ndarray], suffix: str, rate: float) -> bytes:
+    """A film of images (height, width, 3), in one of FORMATS; raises what `check_format` does."""
+    import imageio.v3 as imageio
+
+    check_format(suffix)
+    file = io.BytesIO()
+    if suffix == ".mp4":
         even = [image[: len(image) // 2 * 2, : image.shape[1] // 2 * 2] for image in frames]
         imageio.imwrite(file, even, extension=".mp4", fps=rate, plugin="FFMPEG", macro_block_size=2)
     elif suffix == ".gif":

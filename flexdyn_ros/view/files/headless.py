@@ -35,7 +35,7 @@ def headless(viewer: Any) -> Iterator[Any]:
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         raise FlexdynError("films need a browser that draws without a window; install chromium")
-    address = f"http://127.0.0.1:{viewer.port}/?fixedDpr=1"
+    address = viewer.address.partition("/?")[0] + "/?fixedDpr=1"
     # the sandbox of the browser does not start for the administrator
     more = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:

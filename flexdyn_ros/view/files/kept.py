@@ -11,9 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.view.files.film import FORMATS, encoded, frames_of, png
+from flexdyn_ros.view.files.film import check_format, encoded, frames_of, png
 from flexdyn_ros.view.files.headless import headless
 from flexdyn_ros.view.files.scenario import moments_of
+from flexdyn_ros.view.files.titles import written_on
 from flexdyn_ros.view.server.page import with_exact_colours
 
 __all__ = ["write_film", "write_page"]
@@ -45,20 +46,26 @@ def write_film(
     Raises
     ------
     FlexdynError
-        If there is no browser, the format is not known, or the folder is there already.
+        If there is no browser, the format is not known, there is no folder for the file, or the new folder is
+        there already.
     MissingExtraError
         If imageio-ffmpeg, which .mp4 needs, is not installed.
     """
-    path = Path(path)
-    if path.suffix.lower() not in ("", *FORMATS):
-        raise FlexdynError(
-            f"{path}: a film {path.suffix!r}; expected one of {', '.join(FORMATS)}, or a folder"
-        )
-    if not path.suffix and path.exists():
+    path = _checked(path)
+    if path.suffix:
+        check_format(path.suffix.lower())
+    elif path.exists():
         raise FlexdynError(f"{path} is there already; expected the name of a new folder")
     moments, rate = moments_of(viewer, rate, FILM_FRAMES)
-    with headless(viewer) as client, viewer.standing_still():
-        frames = list(frames_of(client, moments, lambda n: report(n, len(moments)), size))
+    with headless(viewer) as client, viewer.standing_still(labelled=False):
+        # once for the scale of colours, which is that of the largest value
+        for move in moments:
+            move()
+        title = f"{viewer.robot.name}  {viewer.caption}"
+        frames = [
+            written_on(frame, title, *viewer.scale, dark=viewer.panels.is_dark)
+            for frame in frames_of(viewer.server, client, moments, lambda n: report(n, len(moments)), size)
+        ]
     if path.suffix:
         return _put(path, encoded(frames, path.suffix.lower(), rate))
     return _put_folder(path, [png(frame) for frame in frames])
@@ -71,9 +78,10 @@ def write_page(viewer: Any, path: str | Path, *, report: Report = lambda n, of: 
 
     Raises
     ------
-    OSError
-        If the file cannot be written.
+    FlexdynError
+        If there is no folder for it.
     """
+    path = _checked(path)
     moments, rate = moments_of(viewer, PAGE_RATE, PAGE_MOMENTS)
     with viewer.standing_still():
         # once for the scales of colours and arrows, which are those of the largest values
@@ -86,7 +94,7 @@ def write_page(viewer: Any, path: str | Path, *, report: Report = lambda n, of: 
                 recording.insert_sleep(1.0 / rate)
             report(n, len(moments))
         html = recording.as_html(dark_mode=viewer.panels.is_dark)
-    return _put(Path(path), _completed(viewer, html).encode())
+    return _put(path, _completed(viewer, html).encode())
 
 
 def _completed(viewer: Any, html: str) -> str:
@@ -105,6 +113,14 @@ def _completed(viewer: Any, html: str) -> str:
     return with_exact_colours(html.replace('<div id="root">', f'{box}\n    <div id="root">', 1))
 
 
+def _checked(path: str | Path) -> Path:
+    """A path in a folder that is there."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FlexdynError(f"{path}: there is no folder {str(path.parent)!r}")
+    return path
+
+
 def _put(path: Path, content: bytes) -> Path:
     """Write a file beside, then give it its name."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -118,7 +134,6 @@ def _put(path: Path, content: bytes) -> Path:
 
 def _put_folder(path: Path, pictures: list[bytes]) -> Path:
     """Write a folder of pictures beside, then give it its name."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=path.parent) as room:
         folder = Path(room) / path.name
         folder.mkdir()

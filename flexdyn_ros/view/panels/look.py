@@ -91,8 +91,11 @@ class LookTab:
             return
         viewer, tell = self._viewer, self._viewer.panels.tell
         moments, rate = moments_of(viewer, RATE, FRAMES)
+        count = len(moments)
         with viewer.standing_still():
-            frames = list(frames_of(client, moments, lambda n: tell(f"film: frame {n} of {len(moments)}")))
+            frames = list(
+                frames_of(viewer.server, client, moments, lambda n: tell(f"film: frame {n} of {count}"))
+            )
         suffix = portable_format()
         content = encoded(frames, suffix, rate)
         client.send_file_download(f"robot{suffix}", content, save_immediately=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from importlib import import_module
@@ -28,12 +29,14 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.view.server.page import completed
 from flexdyn_ros.view.server.visitors import LARGEST_MESSAGE, MOST_VISITORS, Pace, Visitors
 
-__all__ = ["guarded_server"]
+__all__ = ["guarded_server", "wait_until_sent"]
 
 #: frames of one visitor that wait to be read
 MOST_FRAMES = 4
 #: messages that go to a browser at once: a picture of the robot must fit, else it is shown in halves
 WINDOW = 1 << 14
+#: seconds that a browser gets to take what it is sent, and between two looks whether it has
+PATIENCE, POLL = 60.0, 2e-3
 
 _logger = logging.getLogger(__name__)
 # whoever knocks without speaking the protocol would fill the terminal
@@ -75,6 +78,26 @@ def guarded_server(visitors: Visitors, host: str, port: int, label: str) -> Any:
         raise FlexdynError(_unguarded())
     server._websock_server._broadcast_buffer.max_window_size = WINDOW
     return server
+
+
+def wait_until_sent(server: Any, client: Any) -> None:
+    """Wait until a browser was sent all that was changed in the scene.
+
+    What is asked of a single browser goes another way and would overtake it: it would draw what was there
+    before.
+
+    Raises
+    ------
+    TimeoutError
+        If it takes longer than PATIENCE.
+    """
+    buffer = server._websock_server._broadcast_buffer
+    last, deadline = buffer.message_counter - 1, time.monotonic() + PATIENCE
+    while buffer.generator_cursors.get(client.client_id, last) < last:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the browser takes no pictures for {PATIENCE:g} s")
+        server.flush()
+        time.sleep(POLL)
 
 
 def _unguarded() -> str:
