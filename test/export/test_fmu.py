@@ -42,7 +42,7 @@ def run(path, robot, tau, kind, interval, stop, **options):
     """Positions (n, nq) over time."""
     names = [fmu_name("q", name) for name in robot.q_names]
     inputs = dict(zip(robot.effort_names, tau, strict=True))
-    given = {name: inputs[name] for name in robot.actuators}
+    given = {fmu_name(name): inputs[name] for name in robot.actuators}
     found = fmpy.simulate_fmu(
         str(path),
         stop_time=stop,
