@@ -112,9 +112,9 @@ def main(folder, report=None):
         warnings.simplefilter("ignore", errors.FlexdynWarning)
         modes = ModalTable.of_ringing(fitting, GAUGE, after=RINGING, highest=HIGHEST, modes=2)
         how = {"inputs": "positions", "initial": "free", "dt": STEP, "noise": {GAUGE: NOISE}}
-        # friction damps large swings more than what rings late: frequencies alone
-        alone = replace(modes, damping_ratio=np.full(2, np.nan))
-        found = fit_output(start, fitting, NAMES, FIRST, modes=alone, **how)
+        # friction damps large swings of the first mode more than what rings late
+        known = replace(modes, damping_ratio=np.array([np.nan, modes.damping_ratio[1]]))
+        found = fit_output(start, fitting, NAMES, FIRST, modes=known, **how)
         # the numbers are held by priors: what is left to the data is the start of each run
         priors = {name: (value, 1e-9 * abs(value)) for name, value in found.values.items()}
         held = fit_output(
