@@ -165,8 +165,10 @@ def lift():
     )
 
 
-@pytest.mark.parametrize("colour", ["none", "moment"])
-@pytest.mark.parametrize("pictures", [40, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("colour", "pictures"),
+    [("moment", 40), *(pytest.param(c, 500, marks=pytest.mark.slow) for c in ("none", "moment"))],
+)
 def test_no_picture_has_parts_of_two_instants(chrome, colour, pictures):
     """A marker in every part: the first pixel of it from above. All parts ride on one slider, far at each
     step."""
