@@ -385,17 +385,15 @@ def test_the_robot_of_a_recording_is_data(attack: str, tmp_path: Path) -> None:
 
 def test_the_viewer_opens_no_recording_larger_than_its_limit(bomb: Path) -> None:
     pytest.importorskip("viser")
-    from flexdyn_ros.view import panels
+    from flexdyn_ros.view.panels.run import UPLOAD, RunTab
 
-    assert panels.UPLOAD <= 1 << 28
-    told: list[str] = []
-    shown = SimpleNamespace(
-        _viewer=SimpleNamespace(robot=None, play=lambda run: told.append("played")), tell=told.append
-    )
+    assert UPLOAD <= 1 << 28
+    played: list[str] = []
+    tab = SimpleNamespace(_viewer=SimpleNamespace(robot=None, play=lambda run: played.append("played")))
     upload = SimpleNamespace(name="../../run.npz", content=bomb.read_bytes())
-    panels.Panels._attempt(shown, lambda: panels.Panels._open(shown, upload))
-    assert len(told) == 1
-    assert "unpacked, expected at most" in told[0]
+    with pytest.raises(FlexdynError, match="unpacked, expected at most"):
+        RunTab.open(tab, upload)
+    assert not played
 
 
 # ---- YAML and tables ----
