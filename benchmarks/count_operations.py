@@ -82,6 +82,14 @@ class Counting:
         Counting.functions += 1
         return Counting(np.sin(self.x))
 
+    def tanh(self):
+        Counting.functions += 1
+        return Counting(np.tanh(self.x))
+
+    def exp(self):
+        Counting.functions += 1
+        return Counting(np.exp(self.x))
+
     def cos(self):
         return Counting(np.cos(self.x))
 
