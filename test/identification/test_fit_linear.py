@@ -216,3 +216,16 @@ def test_bad_data_end_the_fit_with_their_names():
         fit_linear(start, [])
     with pytest.raises(errors.DimensionError, match="data is int"):
         fit_linear(start, 3)
+
+
+def test_samples_at_the_ends_of_the_filter_are_left_out():
+    """The motion begins and ends while it moves: what the filter makes of that is no measurement."""
+    robot = load("seven_joint_arm")
+    t, q, v, a = sums_of_sines(robot)
+    tau = robot.inverse_dynamics(q, v, a)
+    columns = {name: q[:, i] for i, name in enumerate(robot.q_names)}
+    efforts = {f"{name}.effort": tau[:, i] for i, name in enumerate(robot.effort_names)}
+    found = predicted_efforts(robot, Measurement.of(t, {**columns, **efforts}), cutoff=10.0)
+    off = np.abs(found.measured - found.predicted).max(axis=0)
+    assert (off <= 0.02 * np.abs(found.measured).max(axis=0)).all()
+    assert found.t[0] == pytest.approx(0.1, abs=0.01)

@@ -63,7 +63,7 @@ def fit_linear(
         Default: bodies, damping, friction, rotors; springs where there are any. Others are held.
     cutoff : float, optional
         Of a zero-phase filter on positions, efforts and regressor alike [Hz]; samples are then kept at 2.5
-        times the cut-off.
+        times the cut-off, but for a period of it at both ends.
     robust : bool
         Residuals that are far out count less (Huber 1981).
     stribeck : names or patterns of joints

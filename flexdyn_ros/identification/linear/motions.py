@@ -16,6 +16,8 @@ __all__ = ["Motion", "motion_of"]
 
 #: with a filter, samples are kept at so many times its cut-off: what lies between them is not new
 PER_CUTOFF = 2.5
+#: and none within so many of its periods of the ends, where it does not know what was before and comes after
+ENDS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +54,12 @@ class Motion:
 
     @property
     def kept(self) -> slice:
-        """Samples that are kept of those that are filtered."""
+        """Samples that are kept of those that are filtered, the ends of the filter left out."""
         if self.cutoff is None:
             return slice(None)
-        step = float(self.t[1] - self.t[0])
-        return slice(None, None, max(1, int(1.0 / (PER_CUTOFF * self.cutoff * step))))
+        n, period = len(self.t), 1.0 / (self.cutoff * float(self.t[1] - self.t[0]))
+        ends = min(int(ENDS * period), n // 4)
+        return slice(ends, n - ends, max(1, int(period / PER_CUTOFF)))
 
 
 def motion_of(robot: Robot, measurement: Measurement, cutoff: float | None = None) -> Motion:
