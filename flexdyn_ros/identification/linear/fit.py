@@ -62,8 +62,9 @@ def fit_linear(
     parameters : names or patterns of those that `base_parameters` knows, optional
         Default: bodies, damping, friction, rotors; springs where there are any. Others are held.
     cutoff : float, optional
-        Of a zero-phase filter on positions, efforts and regressor alike [Hz]; samples are then kept at 2.5
-        times the cut-off, but for a period of it at both ends.
+        Of a zero-phase filter on positions, efforts and regressor alike [Hz]; samples are then kept at 1.78
+        times the cut-off, at which the noise that is left is white, but for one and a half periods of it at
+        both ends.
     robust : bool
         Residuals that are far out count less (Huber 1981).
     stribeck : names or patterns of joints

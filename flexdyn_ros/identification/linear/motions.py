@@ -14,10 +14,11 @@ from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["Motion", "motion_of"]
 
-#: with a filter, samples are kept at so many times its cut-off: what lies between them is not new
-PER_CUTOFF = 2.5
+#: with a filter, samples are kept at so many times its cut-off: white noise that went through it is then
+#: independent from sample to sample (first zero of its autocorrelation; 0.32 at 2.5 times)
+PER_CUTOFF = 1.78
 #: and none within so many of its periods of the ends, where it does not know what was before and comes after
-ENDS = 1.0
+ENDS = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class Motion:
             return slice(None)
         n, period = len(self.t), 1.0 / (self.cutoff * float(self.t[1] - self.t[0]))
         ends = min(int(ENDS * period), n // 4)
-        return slice(ends, n - ends, max(1, int(period / PER_CUTOFF)))
+        return slice(ends, n - ends, max(1, round(period / PER_CUTOFF)))
 
 
 def motion_of(robot: Robot, measurement: Measurement, cutoff: float | None = None) -> Motion:
