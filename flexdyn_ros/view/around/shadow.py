@@ -87,6 +87,7 @@ class Shadow:
 def _hull(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Few points (n, 3) of a body that cast about the same shadow, and faces (m, 3) that join them."""
     import trimesh
+    from scipy.spatial import QhullError
 
     i = np.arange(DIRECTIONS) + 0.5
     z, turn = 1.0 - 2.0 * i / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * i
@@ -94,6 +95,6 @@ def _hull(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     chosen = points[np.unique(np.argmax(points @ rays, axis=0))]
     try:
         hull = trimesh.convex.convex_hull(chosen)
-    except Exception:  # noqa: BLE001  flat or thin: qhull has errors of its own
+    except QhullError:  # too few points, or all in a plane
         return chosen, np.zeros((0, 3), dtype=int)
     return np.asarray(hull.vertices), np.asarray(hull.faces)
