@@ -13,6 +13,7 @@ DEMO = (
     "entries.energy",
     "entries.slopes",
     "entries.balance",
+    "entries.moved",
 )
 
 #: what everybody waits for beside it: with it at most five minutes of processor time

@@ -13,6 +13,7 @@ DEMO = (
     "entries.energy",
     "entries.slopes",
     "entries.balance",
+    "entries.moved",
     "entries.difference_many",
     "entries.integrate_many",
 )
