@@ -5,9 +5,10 @@ import pytest
 from numba import njit
 
 from flexdyn_ros.numerics.algebra.trigonometry import sincos
+from flexdyn_ros.numerics.compiling.sources import source_key
 from flexdyn_ros.numerics.numbers import functions as of
 from flexdyn_ros.numerics.numbers.memory import PER_LANES, PER_TANGENTS, aligned, lanes_of, tangents_of
-from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT
+from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT, lanes, tangents
 
 
 @njit(error_model="numpy")
@@ -39,6 +40,12 @@ def random(n, seed):
     memory = aligned(n)
     memory[:] = 2.0 * np.random.default_rng(seed).standard_normal(n)
     return memory
+
+
+def test_types_of_edited_sources_have_other_names():
+    """Kernels that meet a type in their arguments alone are cached by its name."""
+    key = source_key(("flexdyn_ros.numerics.numbers.functions", of.__file__))
+    assert {kind.name.partition("-")[2] for kind in (lanes, tangents)} == {key[:8]}
 
 
 def test_lanes_compute_what_floats_do():

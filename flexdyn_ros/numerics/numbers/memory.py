@@ -6,10 +6,12 @@ import numpy as np
 from numba import carray, types
 from numba.extending import intrinsic, overload
 
+from flexdyn_ros.numerics.compiling.compiler import leaf
+
 from . import functions  # noqa: F401 - who has such arrays has the functions of their numbers
 from .vectors import ALIGNMENT, DIRECTIONS, LANES, Vector, lanes, tangents
 
-__all__ = ["ONE_LANE", "PER_LANES", "PER_TANGENTS", "aligned", "lanes_of", "tangents_of"]
+__all__ = ["ONE_LANE", "PER_LANES", "PER_TANGENTS", "aligned", "lanes_of", "next_aligned", "tangents_of"]
 
 #: float64 numbers that one number of each type takes
 ONE_LANE, PER_LANES, PER_TANGENTS = 1, LANES, 1 + DIRECTIONS
@@ -21,6 +23,12 @@ def aligned(n: int) -> np.ndarray:
     memory = np.empty(n + spare)
     first = (-memory.ctypes.data // 8) % spare
     return memory[first : first + n]
+
+
+@leaf
+def next_aligned(address):
+    """The first address from here on that is a multiple of ALIGNMENT."""
+    return (address + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 
 
 def _pointer_to(kind: Vector):

@@ -27,16 +27,19 @@ from numba.extending import (
     type_callable,
 )
 
+from flexdyn_ros.numerics.compiling.sources import source_key
+
 __all__ = ["ALIGNMENT", "DIRECTIONS", "LANES", "Lanes", "Mask", "Tangents", "Vector", "lanes", "tangents"]
 
 #: samples that one pass over Lanes works on
 LANES = 8
-#: directions that one pass over Tangents differentiates in; with the value 16 numbers
-DIRECTIONS = 15
-#: bytes: the size of the larger of the two types
-ALIGNMENT = 128
+#: directions that one pass over Tangents differentiates in; with the value three vectors of AVX-512
+DIRECTIONS = 23
+#: bytes: the size of such a vector
+ALIGNMENT = 64
 
 _DOUBLE, _INT = ir.DoubleType(), ir.IntType(32)
+_PART = ir.VectorType(_DOUBLE, LANES)
 #: what the compiler may do with sums and products: a b + c in one rounding, signs of zeros, 1/x
 _FLAGS = ("contract", "nsz", "arcp")
 
@@ -71,16 +74,23 @@ class Mask(types.Type):
         super().__init__(f"mask{n}")
 
 
-lanes = Lanes(f"lanes{LANES}", LANES)
-tangents = Tangents(f"tangents{DIRECTIONS}", 1 + DIRECTIONS)
+#: in the types' names, so that kernels that know them by their arguments alone are kept apart as well
+_KEY = source_key((f"{__package__}.functions", None))[:8]
+lanes = Lanes(f"lanes{LANES}-{_KEY}", LANES)
+tangents = Tangents(f"tangents{DIRECTIONS}-{_KEY}", 1 + DIRECTIONS)
 mask = Mask(LANES)
 
 
 @register_model(Lanes)
-@register_model(Tangents)
-class _VectorModel(models.PrimitiveModel):
-    def __init__(self, manager, kind: Vector) -> None:
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager, kind: Lanes) -> None:
         super().__init__(manager, kind, ir.VectorType(_DOUBLE, kind.n))
+
+
+@register_model(Tangents)
+class _TangentsModel(models.PrimitiveModel):
+    def __init__(self, manager, kind: Tangents) -> None:
+        super().__init__(manager, kind, ir.ArrayType(_PART, kind.n // LANES))
 
 
 @register_model(Mask)
@@ -101,24 +111,48 @@ def _spread(builder, number, n: int):
     )
 
 
-def _value(builder, vector):
-    return builder.extract_element(vector, _INT(0))
+def _parts(builder, kind, value) -> list:
+    """The SIMD vectors that a number of this type consists of; a float64 is one, spread out."""
+    if isinstance(kind, Lanes):
+        return [value]
+    if isinstance(kind, Tangents):
+        return [builder.extract_value(value, i) for i in range(kind.n // LANES)]
+    return [_spread(builder, value, LANES)]
 
 
-def _with_value(builder, vector, number):
-    return builder.insert_element(vector, number, _INT(0))
+def _joined_parts(builder, kind, parts):
+    if isinstance(kind, Lanes):
+        return parts[0]
+    whole = ir.Constant(ir.ArrayType(_PART, kind.n // LANES), ir.Undefined)
+    for i, part in enumerate(parts):
+        whole = builder.insert_value(whole, part, i)
+    return whole
 
 
-def _alone(builder, number, n: int):
-    """Tangents of a constant."""
-    return _with_value(builder, ir.Constant(ir.VectorType(_DOUBLE, n), [0.0] * n), number)
+def _value(builder, parts):
+    return builder.extract_element(parts[0], _INT(0))
 
 
-def _lift(builder, kind: Vector, given, value):
-    """A float64 or a vector as a vector of this type."""
-    if isinstance(given, Vector):
-        return value
-    return (_alone if isinstance(kind, Tangents) else _spread)(builder, value, kind.n)
+def _with_value(builder, parts, number):
+    return [builder.insert_element(parts[0], number, _INT(0)), *parts[1:]]
+
+
+def _lift(builder, kind: Vector, given, value) -> list:
+    """The parts of a float64 or of a vector as of a vector of this type."""
+    if isinstance(given, Vector) or isinstance(kind, Lanes):
+        return _parts(builder, given, value)
+    zeros = [ir.Constant(_PART, [0.0] * LANES) for _ in range(kind.n // LANES)]
+    return _with_value(builder, zeros, value)
+
+
+def _scaled(builder, parts, number) -> list:
+    """Parts times a float64."""
+    factor = _spread(builder, number, LANES)
+    return [builder.fmul(factor, part, flags=_FLAGS) for part in parts]
+
+
+def _added(instruction, parts, others) -> list:
+    return [instruction(a, b, flags=_FLAGS) for a, b in zip(parts, others, strict=True)]
 
 
 def _sum(instruction: str):
@@ -126,38 +160,37 @@ def _sum(instruction: str):
 
     def code(builder, kind, given, values):
         a, b = (_lift(builder, kind, t, x) for t, x in zip(given, values, strict=True))
-        return getattr(builder, instruction)(a, b, flags=_FLAGS)
+        return _joined_parts(builder, kind, _added(getattr(builder, instruction), a, b))
 
     return code
 
 
 def _product(builder, kind, given, values):
-    (s, t), (a, b) = given, values
-    if isinstance(kind, Lanes) or not (isinstance(s, Vector) and isinstance(t, Vector)):
-        a, b = (
-            x if isinstance(k, Vector) else _spread(builder, x, kind.n)
-            for k, x in zip(given, values, strict=True)
-        )
-        return builder.fmul(a, b, flags=_FLAGS)
-    slopes = _with_value(builder, a, _DOUBLE(0.0))
-    first = builder.fmul(_spread(builder, _value(builder, a), kind.n), b, flags=_FLAGS)
-    second = builder.fmul(_spread(builder, _value(builder, b), kind.n), slopes, flags=_FLAGS)
-    return builder.fadd(first, second, flags=_FLAGS)
+    if isinstance(kind, Lanes):
+        a, b = (_parts(builder, t, x) for t, x in zip(given, values, strict=True))
+        return builder.fmul(a[0], b[0], flags=_FLAGS)
+    for t, s, x, y in (*zip(given, given[::-1], values, values[::-1], strict=True),):
+        if not isinstance(t, Vector):
+            return _joined_parts(builder, kind, _scaled(builder, _parts(builder, s, y), x))
+    a, b = (_parts(builder, kind, x) for x in values)
+    first = _scaled(builder, b, _value(builder, a))
+    second = _scaled(builder, _with_value(builder, a, _DOUBLE(0.0)), _value(builder, b))
+    return _joined_parts(builder, kind, _added(builder.fadd, first, second))
 
 
 def _quotient(builder, kind, given, values):
-    a, b = values
     if isinstance(kind, Lanes):
-        a, b = (_lift(builder, kind, t, x) for t, x in zip(given, values, strict=True))
-        return builder.fdiv(a, b, flags=_FLAGS)
+        a, b = (_parts(builder, t, x) for t, x in zip(given, values, strict=True))
+        return builder.fdiv(a[0], b[0], flags=_FLAGS)
+    a, one = _lift(builder, kind, given[0], values[0]), _DOUBLE(1.0)
     if not isinstance(given[1], Vector):
-        return builder.fmul(a, _spread(builder, builder.fdiv(_DOUBLE(1.0), b), kind.n), flags=_FLAGS)
-    a = _lift(builder, kind, given[0], a)
+        return _joined_parts(builder, kind, _scaled(builder, a, builder.fdiv(one, values[1])))
+    b = _parts(builder, kind, values[1])
     bottom = _value(builder, b)
     value = builder.fdiv(_value(builder, a), bottom)
-    rest = builder.fsub(a, builder.fmul(_spread(builder, value, kind.n), b, flags=_FLAGS), flags=_FLAGS)
-    scale = _spread(builder, builder.fdiv(_DOUBLE(1.0), bottom), kind.n)
-    return _with_value(builder, builder.fmul(rest, scale, flags=_FLAGS), value)
+    rest = _added(builder.fsub, a, _scaled(builder, b, value))
+    slopes = _scaled(builder, rest, builder.fdiv(one, bottom))
+    return _joined_parts(builder, kind, _with_value(builder, slopes, value))
 
 
 _OPERATIONS = {
@@ -213,7 +246,8 @@ _type_unary(operator.pos)
 
 @lower_builtin(operator.neg, Vector)
 def _lower_neg(context, builder, sig, values):
-    return builder.fneg(values[0])
+    kind = sig.return_type
+    return _joined_parts(builder, kind, [builder.fneg(part) for part in _parts(builder, kind, values[0])])
 
 
 @lower_builtin(operator.pos, Vector)
@@ -233,7 +267,7 @@ def _overload_pow(x, power):
 @lower_cast(types.Boolean, Vector)
 def _cast_number(context, builder, given, wanted, value):
     number = context.cast(builder, value, given, types.float64)
-    return _lift(builder, wanted, types.float64, number)
+    return _joined_parts(builder, wanted, _lift(builder, wanted, types.float64, number))
 
 
 # ---- their elements ----
@@ -254,7 +288,7 @@ def element(typing_context, x, k):
     """Element k of a vector."""
 
     def code(context, builder, sig, values):
-        return builder.extract_element(values[0], builder.trunc(values[1], _INT))
+        return builder.extract_element(_parts(builder, sig.args[0], values[0])[0], builder.trunc(values[1], _INT))
 
     return types.float64(x, types.int64), code
 
@@ -275,8 +309,8 @@ def chained(typing_context, x, value, slope):
 
     def code(context, builder, sig, values):
         x, value, slope = values
-        scaled = builder.fmul(x, _spread(builder, slope, sig.return_type.n), flags=_FLAGS)
-        return _with_value(builder, scaled, value)
+        scaled = _scaled(builder, _parts(builder, sig.return_type, x), slope)
+        return _joined_parts(builder, sig.return_type, _with_value(builder, scaled, value))
 
     return x(x, types.float64, types.float64), code
 
@@ -285,7 +319,7 @@ def _compared(operation: str):
     @intrinsic
     def compare(typing_context, a, b):
         def code(context, builder, sig, values):
-            a, b = (_lift(builder, lanes, t, x) for t, x in zip(sig.args, values, strict=True))
+            a, b = (_parts(builder, t, x)[0] for t, x in zip(sig.args, values, strict=True))
             return builder.fcmp_ordered(operation, a, b)
 
         return mask(*(t if isinstance(t, Lanes) else types.float64 for t in (a, b))), code
@@ -301,7 +335,7 @@ def select_lanes(typing_context, condition, a, b):
     """Lane by lane a where the condition holds, else b."""
 
     def code(context, builder, sig, values):
-        a, b = (_lift(builder, lanes, t, x) for t, x in zip(sig.args[1:], values[1:], strict=True))
+        a, b = (_parts(builder, t, x)[0] for t, x in zip(sig.args[1:], values[1:], strict=True))
         return builder.select(values[0], a, b)
 
     given = (t if isinstance(t, Lanes) else types.float64 for t in (a, b))

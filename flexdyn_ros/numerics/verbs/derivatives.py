@@ -5,11 +5,13 @@ Derivatives are exact to rounding. Work memory is TANGENTS float64 numbers, as t
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.algebra.linalg import cholesky
+from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.numbers.memory import lanes_of, next_aligned
+from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT, LANES
 
 from .head import (
     BALANCE,
@@ -32,6 +34,12 @@ from .head import (
     call_status,
 )
 from .samples import finite
+
+
+def spare_numbers(nv: int) -> int:
+    """float64 numbers of memory that the entries of a robot may write to, beside their work memory."""
+    return 2 * nv * nv + 8 * nv + 10 + nv * (3 * nv + LANES) + ALIGNMENT // 8
+
 
 _V, _M, _T = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
 
@@ -145,8 +153,8 @@ def linearize_many(head, spare, work, q, v, tau, a, wrenches, A, B):
 def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
     """A (2 nv, 2 nv) and B (2 nv, nv) of d(dq, dv)/dt = A (dq, dv) + B df for forces f along v.
 
-    Accelerations a (nv,) that are given stay; the others are written there. spare: 2 nv^2 numbers. SINGULAR
-    where M is.
+    Accelerations a (nv,) that are given stay; the others are written there. spare: `spare_numbers`.
+    SINGULAR where M is.
     """
     words = ints_at(head, HEAD_WORDS)
     nv = words[NV]
@@ -167,22 +175,29 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
             for j in range(nv):
                 M[i, j], M[j, i] = 0.0, 0.0
             M[i, i], rest[i] = 1.0, 0.0
-        else:
-            B[nv + i, i] = -1.0
     if not cholesky(M, nv):
         return at.SINGULAR
-    # -M^-1, column by column as rows: it is symmetric
-    solve_rows(M, nv, B[nv:])
+    cholesky_solve(M, nv, rest)
     for i in range(nv):
         if given[i] == 0:
-            for j in range(nv):
-                a[i] += B[nv + i, j] * rest[j]
+            a[i] = -rest[i]
     lower = A[nv:]
     call_balance(words[SLOPES], (head, work, *motion, address_of(lower)))
-    multiply_rows(B[nv:], lower, floats_at(spare, 2 * nv * nv))
+    # rows of M^-1 and of -M^-1 d(balance), side by side
+    width = (3 * nv + LANES - 1) // LANES
+    floats = floats_at(next_aligned(spare + 8 * nv * (2 * nv + 1)), LANES * width * nv)
+    floats[:] = 0.0
     for i in range(nv):
-        for j in range(nv):
-            B[nv + i, j] = -B[nv + i, j]
+        if given[i] == 0:
+            row = floats[LANES * width * i : LANES * width * (i + 1)]
+            row[i] = 1.0
+            for j in range(2 * nv):
+                row[nv + j] = -lower[i, j]
+    solve_rows(M, nv, lanes_of(floats), width)
+    for i in range(nv):
+        row = floats[LANES * width * i : LANES * width * (i + 1)]
+        B[nv + i] = row[0:nv]
+        lower[i] = row[nv : 3 * nv]
     for k in range(twists.shape[0]):
         i = twists[k]
         A[i, i + 1], A[i, i + 2] = -v[i + 2], v[i + 1]
@@ -192,43 +207,30 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
 
 
 @kernel
-def solve_rows(L, n, X):
-    """X (n, k) <- (L L^T)^-1 X, rows at a time."""
+def solve_rows(L, n, X, width):
+    """X <- (L L^T)^-1 X, whose n rows are `width` lanes each, rows at a time."""
     for i in range(n):
         for k in range(i):
             if L[i, k] != 0.0:
-                add_row(X[i], -L[i, k], X[k])
-        scale_row(X[i], 1.0 / L[i, i])
-    for r in range(n):
-        i = n - 1 - r
+                add_row(X, width, i, -L[i, k], k)
+        scale_row(X, width, i, 1.0 / L[i, i])
+    for i in range(n - 1, -1, -1):
         for k in range(i + 1, n):
             if L[k, i] != 0.0:
-                add_row(X[i], -L[k, i], X[k])
-        scale_row(X[i], 1.0 / L[i, i])
+                add_row(X, width, i, -L[k, i], k)
+        scale_row(X, width, i, 1.0 / L[i, i])
 
 
-@kernel
-def add_row(x, factor, y):
-    """x += factor y."""
-    for j in range(x.shape[0]):
-        x[j] += factor * y[j]
+@kernel(forceinline=True)
+def add_row(X, width, i, factor, k):
+    """Row i += factor row k."""
+    to, of = i * width, k * width
+    for j in range(width):
+        X[to + j] += factor * X[of + j]
 
 
-@kernel
-def scale_row(x, factor):
-    """x *= factor."""
-    for j in range(x.shape[0]):
-        x[j] *= factor
-
-
-@kernel
-def multiply_rows(C, X, spare):
-    """X (n, k) <- C X, with n k spare numbers."""
-    n, k = X.shape
-    copy = spare.reshape(n, k)
-    copy[:] = X
-    X[:] = 0.0
-    for i in range(n):
-        for j in range(n):
-            if C[i, j] != 0.0:
-                add_row(X[i], C[i, j], copy[j])
+@kernel(forceinline=True)
+def scale_row(X, width, i, factor):
+    """Row i *= factor."""
+    for j in range(i * width, (i + 1) * width):
+        X[j] *= factor

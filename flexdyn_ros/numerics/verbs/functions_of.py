@@ -7,7 +7,7 @@ from collections.abc import Callable
 from flexdyn_ros.numerics.compiling.callbacks import Callback
 from flexdyn_ros.numerics.compiling.compiler import apart, inner
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.numbers.memory import tangents_of
+from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS
 
 from .head import (
@@ -32,7 +32,7 @@ from .kernels_of import FamilyKernels, ObservedKernels
 __all__ = ["family_functions", "observers"]
 
 _Made = tuple[Callable, str]
-_WIDTH = 1 + DIRECTIONS
+_WIDTH = PER_TANGENTS
 
 
 def family_functions(module: str, of: FamilyKernels) -> dict[str, Callback]:

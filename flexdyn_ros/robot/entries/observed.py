@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS
 from flexdyn_ros.numerics.verbs import observers
+from flexdyn_ros.numerics.verbs.derivatives import spare_numbers
 from flexdyn_ros.robot.arguments import Rows, explain_status
 from flexdyn_ros.robot.entries.head import Head
 from flexdyn_ros.robot.functions import FamilyFunctions
@@ -28,7 +29,7 @@ class OwnMemory:
     def __init__(self, functions: FamilyFunctions) -> None:
         self._functions, nv = functions, functions.nv
         self.floats = functions.work()
-        self.spare = np.zeros(2 * nv * nv + 8 * nv + 10)
+        self.spare = np.zeros(spare_numbers(nv))
         self.given = functions.prescribed.astype(np.int64)
         self.twists = np.array(functions.free_twists, dtype=np.int64)
 
