@@ -113,6 +113,7 @@ def both(text: str):
 def verbs_of(robot, q, v, a) -> dict[str, Callable]:
     """Every verb at one state."""
     tau, frame = np.zeros(robot.nu), robot.frame_names[-1]
+    of_trees = {"regressor": lambda: robot.regressor(q, v, a)} if robot.kind == "tree" else {}
     return {
         "inverse dynamics": lambda: robot.inverse_dynamics(q, v, a),
         "forward dynamics": lambda: robot.forward_dynamics(q, v, tau),
@@ -131,6 +132,7 @@ def verbs_of(robot, q, v, a) -> dict[str, Callable]:
         "difference": lambda: robot.difference(q, q),
         "actuation matrix": lambda: robot.actuation_matrix(q),
         "deflections": lambda: robot.deflections(q),
+        **of_trees,
         "linearize": lambda: robot.linearize(q, v, tau),
         "inverse dynamics derivatives": lambda: robot.inverse_dynamics_derivatives(q, v, a),
         "forward dynamics derivatives": lambda: robot.forward_dynamics_derivatives(q, v, tau),
@@ -174,8 +176,9 @@ def pinocchio_verbs(model, q, v, a, frame: str) -> dict[str, Callable]:
         "jacobian": lambda: pin.computeFrameJacobian(model, data, q, at, axes),
         "frame velocity": velocity,
         "frame acceleration": acceleration,
-        "integrate": lambda: pin.integrate(model, q, v),
+        "integrate": lambda: pin.integrate(model, q, v * 0.1),
         "difference": lambda: pin.difference(model, q, q),
+        "regressor": lambda: pin.computeJointTorqueRegressor(model, data, q, v, a),
         "linearize": lambda: pin.computeABADerivatives(model, data, q, v, tau),
         "inverse dynamics derivatives": lambda: pin.computeRNEADerivatives(model, data, q, v, a),
     }

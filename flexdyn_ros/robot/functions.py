@@ -177,6 +177,11 @@ class FamilyFunctions(ABC):
         """Y (count, nu, np) and tau0 (count, nu) at rows of q, v, a."""
         raise UnsupportedError(f"parameters of robots of kind '{self.kind}' are not computed")
 
+    @property
+    def regressor_one(self) -> Callable[..., int] | None:
+        """Of (q, v, a, Y): writes Y (nu, np) of one state where tau0 is 0; a status. None: not there."""
+        return None
+
     @abstractmethod
     def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """B (..., nv, nu)."""

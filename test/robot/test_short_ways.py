@@ -47,6 +47,7 @@ def calls(robot):
         "frame_acceleration": (q, v, a, frames[-1]),
         "integrate": (q, v, 0.1),
         "difference": (q, q1),
+        **({"regressor": (q, v, a)} if robot.kind == "tree" else {}),
         "linearize": (q, v, tau),
         "inverse_dynamics_derivatives": (q, v, a),
     }

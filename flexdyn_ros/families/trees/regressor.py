@@ -2,8 +2,9 @@
 
 Columns of a body are what its wrench does along its link's Jacobian: J^T (n; f), with f = m a + alpha x c +
 w x (w x c) and n = c x a + I alpha + w x I w about the link's origin, a its acceleration less gravity, c mass
-times centre of mass (Atkeson, An & Hollerbach 1986). A number of a joint acts on the joint's own effort. The
-columns of beams are differences of inverse dynamics.
+times centre of mass (Atkeson, An & Hollerbach 1986). A number of a joint acts on the joint's own effort.
+Rigid trees have a recursion for it (rigid/kernels/regressor.py). The columns of beams are differences of
+inverse dynamics.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexdyn_ros.families.trees.parameters import changed, parameters_of
-from flexdyn_ros.families.trees.rigid.parameters import body_links_of, joint_numbers_of
+from flexdyn_ros.families.trees.rigid.kernels.regressor import (
+    joint_columns_many,
+    regressor_many,
+    regressor_one,
+)
+from flexdyn_ros.families.trees.rigid.parameters import body_links_of, unit_rows_of
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.verbs import Robot
 
@@ -29,22 +35,22 @@ class TreeRegressor:
 
     def __init__(self, functions: TreeFunctions) -> None:
         self._functions, tree = functions, functions.tree
-        names = [parameter.name for parameter in parameters_of(tree)]
-        self._place = {name: i for i, name in enumerate(names)}
-        self._links = tuple(link for _, link in body_links_of(tree))
-        nothing = dict.fromkeys(names, 0.0)
-        self._nothing = self._probe(nothing)
-        #: a robot in which all numbers of one kind are 1, their columns and the coordinates that these act on
-        self._joints: list[tuple[Robot, list[int], list[int]]] = []
-        kinds: dict[str, list[tuple[str, int]]] = {}
-        for name, v_index in joint_numbers_of(tree):
-            kinds.setdefault(name.rsplit("/", 1)[1], []).append((name, v_index))
-        for members in kinds.values():
-            probe = self._probe(nothing | {name: 1.0 for name, _ in members})
-            self._joints.append((probe, [self._place[name] for name, _ in members], [v for _, v in members]))
-        sizes = {p.name: max(1.0, abs(p.value)) for p in parameters_of(tree)}
-        others = names[10 * len(self._links) + sum(len(members) for members in kinds.values()) :]
-        self._beams = [(name, self._probe(nothing | {name: sizes[name]}), sizes[name]) for name in others]
+        parameters = parameters_of(tree)
+        names = [parameter.name for parameter in parameters]
+        self.links = tuple(link for _, link in body_links_of(tree))
+        self._joints = unit_rows_of(tree)
+        self.shape = functions.nv, len(names)
+        self.is_rigid = tree.flexible is None
+        if self.is_rigid:
+            self._tables = *functions.placements(self.links), *self._joints
+            self.work = functions.memory.floats
+            return
+        self._nothing = self._probe(dict.fromkeys(names, 0.0))
+        first = 10 * len(self.links) + len(self._joints[0])
+        self._beams = []
+        for i, (name, value, *_) in enumerate(parameters[first:], first):
+            size = max(1.0, abs(value))
+            self._beams.append((i, self._probe(dict.fromkeys(names, 0.0) | {name: size}), size))
 
     def _probe(self, values: dict[str, float]) -> Robot:
         """The robot without payloads, with these parameters."""
@@ -52,24 +58,33 @@ class TreeRegressor:
         tree = changed(functions.tree, values)
         return Robot(type(functions)(functions.description, (), functions.sections, bare=tree))
 
-    def rows(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def one(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, Y: np.ndarray) -> int:
+        """Write Y (nv, np) of one state of a rigid tree; the entry's status."""
+        return regressor_one(self._functions.address, self.work, *self._tables, q, v, a, Y)
+
+    def rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         """Y (N, nv, np) and tau0 (N, nv) at rows of q, v, a."""
+        Y = np.zeros((rows.count, *self.shape))
+        if self.is_rigid:
+            self._functions.call(self._of_rigid_tree, rows, ("q", "v", "a"), Y)
+            return Y, np.zeros(Y.shape[:2])
+        q, v, a = (rows.take(name) for name in ("q", "v", "a"))
         tau0 = _efforts(self._nothing, q, v, a)
-        Y = np.zeros((*tau0.shape, len(self._place)))
         for b, (J, wrenches) in enumerate(self._wrenches(q, v, a)):
             Y[:, :, 10 * b : 10 * b + 10] = np.swapaxes(J, 1, 2) @ wrenches
-        for probe, columns, coordinates in self._joints:
-            effort = _efforts(probe, q, v, a) - tau0
-            Y[:, coordinates, columns] = effort[:, coordinates]
-        for name, probe, size in self._beams:
-            Y[:, :, self._place[name]] = (_efforts(probe, q, v, a) - tau0) / size
+        joint_columns_many(10 * len(self.links), *self._joints, q, v, a, Y)
+        for i, probe, size in self._beams:
+            Y[:, :, i] = (_efforts(probe, q, v, a) - tau0) / size
         return Y, tau0
+
+    def _of_rigid_tree(self, address: int, work: np.ndarray, *arrays: np.ndarray) -> int:
+        return regressor_many(address, work, *self._tables, *arrays)
 
     def _wrenches(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Of each body: J (N, 6, nv) and the wrench (N, 6, 10) for a unit of each number, world axes."""
-        functions, links = self._functions, self._links
+        functions, links = self._functions, self.links
         sized = {"q": (q, functions.nq), "v": (v, functions.nv)}
         rows = Rows(sized)
         poses = np.empty((rows.count, len(links), 4, 4))

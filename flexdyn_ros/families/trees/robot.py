@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -148,7 +148,12 @@ class TreeFunctions(EntryFunctions):
     def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         if self.kind != "tree":
             return super().regressor_rows(rows)
-        return self._regressor.rows(*(rows.take(name) for name in ("q", "v", "a")))
+        return self._regressor.rows(rows)
+
+    @property
+    def regressor_one(self) -> Callable[..., int] | None:
+        rigid = self.kind == "tree" and self.tree.flexible is None
+        return self._regressor.one if rigid else None
 
     @cached_property
     def _regressor(self) -> TreeRegressor:

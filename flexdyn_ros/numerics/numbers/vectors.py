@@ -1,4 +1,4 @@
-"""Two number types of kernels that are one SIMD vector each.
+"""Two number types of kernels that are SIMD vectors.
 
 Lanes: as many independent numbers as a vector has, one per sample of a batch.
 Tangents: a number (element 0) and its derivatives in the directions that one pass of a kernel carries along
@@ -102,13 +102,11 @@ class _MaskModel(models.PrimitiveModel):
 # ---- LLVM's instructions ----
 
 
-def _spread(builder, number, n: int):
-    """A vector of n times the same number."""
-    kind = ir.VectorType(_DOUBLE, n)
-    first = builder.insert_element(ir.Constant(kind, ir.Undefined), number, _INT(0))
-    return builder.shuffle_vector(
-        first, ir.Constant(kind, ir.Undefined), ir.Constant(ir.VectorType(_INT, n), [0] * n)
-    )
+def _spread(builder, number):
+    """A SIMD vector of the same number."""
+    nothing = ir.Constant(_PART, ir.Undefined)
+    first = builder.insert_element(nothing, number, _INT(0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES))
 
 
 def _parts(builder, kind, value) -> list:
@@ -117,10 +115,11 @@ def _parts(builder, kind, value) -> list:
         return [value]
     if isinstance(kind, Tangents):
         return [builder.extract_value(value, i) for i in range(kind.n // LANES)]
-    return [_spread(builder, value, LANES)]
+    return [_spread(builder, value)]
 
 
 def _joined_parts(builder, kind, parts):
+    """The number that consists of these SIMD vectors."""
     if isinstance(kind, Lanes):
         return parts[0]
     whole = ir.Constant(ir.ArrayType(_PART, kind.n // LANES), ir.Undefined)
@@ -147,7 +146,7 @@ def _lift(builder, kind: Vector, given, value) -> list:
 
 def _scaled(builder, parts, number) -> list:
     """Parts times a float64."""
-    factor = _spread(builder, number, LANES)
+    factor = _spread(builder, number)
     return [builder.fmul(factor, part, flags=_FLAGS) for part in parts]
 
 
@@ -285,10 +284,11 @@ def _tangents_real(x):
 
 @intrinsic
 def element(typing_context, x, k):
-    """Element k of a vector."""
+    """Element k of lanes; the value, 0, of tangents."""
 
     def code(context, builder, sig, values):
-        return builder.extract_element(_parts(builder, sig.args[0], values[0])[0], builder.trunc(values[1], _INT))
+        first = _parts(builder, sig.args[0], values[0])[0]
+        return builder.extract_element(first, builder.trunc(values[1], _INT))
 
     return types.float64(x, types.int64), code
 

@@ -18,6 +18,7 @@ from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
 from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.entries.head import Head
 from flexdyn_ros.robot.entries.observed import MOST_HEADS, ObservedFunctions
+from flexdyn_ros.robot.parameters import Regressor
 from flexdyn_ros.robot.results import BiasTerms, Energy, Linearization
 
 if TYPE_CHECKING:
@@ -414,6 +415,25 @@ def _difference(robot: Robot, general: _Way) -> _Way | None:
 # ---- derivatives ----
 
 
+def _regressor(robot: Robot, general: _Way) -> _Way | None:
+    shape, call = (0, 0), _UNLOADED
+
+    def regressor(q, v, a):  # type: ignore[no-untyped-def]
+        nonlocal shape, call
+        try:
+            Y = _empty(shape)
+            if call(q, v, a, Y) == 0:
+                return Regressor(Y, np.zeros(shape[0]))
+        except _OBJECTIONS:
+            found = general(q, v, a)
+            if call is None:
+                call, shape = _of_family(robot).regressor_one, found.Y.shape[-2:]
+            return found
+        return general(q, v, a)
+
+    return regressor
+
+
 def _linearize(robot: Robot, general: _Way) -> _Way | None:
     functions = _of_family(robot)
     if not (isinstance(functions, DerivativeEntries) and functions.direct):
@@ -477,6 +497,7 @@ _MAKERS: dict[str, Callable[[Robot, _Way], _Way | None]] = {
     "frame_acceleration": _frame_acceleration,
     "integrate": _integrate,
     "difference": _difference,
+    "regressor": _regressor,
     "linearize": _linearize,
     "inverse_dynamics_derivatives": _inverse_dynamics_derivatives,
 }

@@ -26,7 +26,7 @@ from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
 from flexdyn_ros.robot.parameters import Parameter
 
-__all__ = ["body_links_of", "changed", "joint_numbers_of", "parameters_of"]
+__all__ = ["body_links_of", "changed", "parameters_of", "unit_rows_of"]
 
 _INERTIAL = {
     "mass": "kg", "mx": "kg m", "my": "kg m", "mz": "kg m",
@@ -87,10 +87,19 @@ def _inertia(x: list[float] | np.ndarray) -> RigidInertia:
     return RigidInertia(float(x[0]), np.array(x[1:4]), tensor)
 
 
-def joint_numbers_of(tree: RigidTree) -> Iterator[tuple[str, int]]:
-    """Names of the parameters of joints, and the index in v of the coordinate that each acts on."""
-    for name, columns, _ in _joint_numbers(tree):
-        yield name, columns[0] // DOF_NUMBERS
+def unit_rows_of(tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:
+    """For each parameter of a joint the row of `TreeModel.dof` with that number 1 and the others 0 (m, 9),
+    and the coordinate's places in v and q (m, 2)."""
+    linear = [column for columns, *_ in _OF_JOINTS.values() for column in columns]
+    rows, places = [], []
+    for _, columns, _ in _joint_numbers(tree):
+        i = columns[0] // DOF_NUMBERS
+        row = tree.model.dof[DOF_NUMBERS * i : DOF_NUMBERS * (i + 1)].copy()
+        row[linear] = 0.0
+        row[[column % DOF_NUMBERS for column in columns]] = 1.0
+        rows.append(row)
+        places.append((i, tree.model.q_of_v[i]))
+    return np.array(rows).reshape(-1, DOF_NUMBERS), np.array(places, dtype=np.int64).reshape(-1, 2)
 
 
 def _joint_numbers(tree: RigidTree) -> Iterator[tuple[str, tuple[int, ...], str]]:
