@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
 from flexdyn_ros.numerics.algebra.rotations import (
     cross,
     matrix_of_quaternion,
@@ -246,12 +247,8 @@ def load_of_wrench(model, q, body, px, py, pz, wrench, load):
     if body == 1:
         p = turn(R, px, py, pz)
         n = cross(p[0], p[1], p[2], fx, fy, fz)
-        load[0] += mx + n[0]
-        load[1] += my + n[1]
-        load[2] += mz + n[2]
-        load[3] += fx
-        load[4] += fy
-        load[5] += fz
+        add3(load, 0, mx + n[0], my + n[1], mz + n[2])
+        add3(load, 3, fx, fy, fz)
         return
     at, part = views.FIRST_LEG + views.LEG_NUMBERS * ((body - 2) // 3), (body - 2) % 3
     r, s, length, inverse = leg_line(f, at, R, q[0], q[1], q[2])
@@ -274,12 +271,8 @@ def load_of_wrench(model, q, body, px, py, pz, wrench, load):
     if part == 2:
         gx, gy, gz = gx + fx, gy + fy, gz + fz
     n = cross(r[0], r[1], r[2], gx, gy, gz)
-    load[0] += n[0]
-    load[1] += n[1]
-    load[2] += n[2]
-    load[3] += gx
-    load[4] += gy
-    load[5] += gz
+    add3(load, 0, n[0], n[1], n[2])
+    add3(load, 3, gx, gy, gz)
 
 
 # ---- energy and momentum ----
