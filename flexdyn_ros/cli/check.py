@@ -26,8 +26,6 @@ from flexdyn_ros.cli.terminal import (
 from flexdyn_ros.description.reader import find_mistakes
 from flexdyn_ros.errors import DescriptionError
 
-__all__ = ["check"]
-
 
 def check(
     robot: RobotName,

@@ -21,8 +21,6 @@ from flexdyn_ros.derivation import Derivation
 from flexdyn_ros.derivation import derive as derivation_of
 from flexdyn_ros.description import read
 
-__all__ = ["derive"]
-
 
 class Form(StrEnum):
     """How equations are printed."""

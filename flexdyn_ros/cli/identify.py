@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from flexdyn_ros.identification import Identified, Measurement
     from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["identify"]
-
 #: columns of what is printed, and of names in its tables
 COLUMNS, NAME = 80, 34
 METHODS = ("auto", "linear", "output")

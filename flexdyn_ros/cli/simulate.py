@@ -33,8 +33,6 @@ from flexdyn_ros.simulation.simulate import simulate as run
 from flexdyn_ros.simulation.steps.valves import command_mode
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["simulate"]
-
 _Pairs = list[str] | None
 
 

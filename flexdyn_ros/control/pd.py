@@ -11,8 +11,6 @@ from flexdyn_ros.control.reference import gains, reference_of
 from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["pd", "pulling_effort"]
-
 
 def pulling_effort(P: Any, D: Any, error: Any, rate: Any) -> Any:
     """P (q_d - q) + D (v_d - v), of errors of position and rate."""

@@ -13,8 +13,6 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
 
-__all__ = ["LARGEST", "Arm", "Joint", "Parameter", "read_arm"]
-
 LARGEST = 3  # coordinates; beyond, closed forms are of no use to a reader
 #: a constant rotation whose entries are this close to 0 and 1 is taken as exact: URDF files write 1.5708
 SNAP = 4e-6

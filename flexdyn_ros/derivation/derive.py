@@ -17,8 +17,6 @@ from flexdyn_ros.derivation.operations import Counter, Operations, Tally, count_
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import MissingExtraError
 
-__all__ = ["METHODS", "Counts", "Derivation", "Step", "derive"]
-
 METHODS = ("newton_euler", "lagrange")
 
 

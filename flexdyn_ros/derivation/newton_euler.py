@@ -25,8 +25,6 @@ from flexdyn_ros.derivation.algebra import (
 from flexdyn_ros.derivation.arm import Arm, Joint
 from flexdyn_ros.derivation.rotation import Angle, rotation_about
 
-__all__ = ["gather", "newton_euler"]
-
 #: is told the name of a vector, the number of its body, and the vector (3,)
 Tell = Callable[[str, int, Vector], None]
 Turn = tuple[Matrix, Vector]  # rotation {body} -> {parent}, origin in the parent

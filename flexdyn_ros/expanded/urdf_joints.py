@@ -10,8 +10,6 @@ import numpy as np
 from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.expanded.frames import angle_rates, yaw_pitch_roll_of_quaternion
 
-__all__ = ["SIX_AXES", "Joints", "Part", "joints_of_the_urdf"]
-
 #: one-axis joints that stand for a floating one, from the parent on: (suffix, type, axis)
 SIX_AXES = (
     ("x", "prismatic", "1 0 0"),

@@ -14,8 +14,6 @@ from flexdyn_ros.simulation.plot_style import COLOURS, SIZES, styled
 if TYPE_CHECKING:
     from flexdyn_ros.studies.result import StudyResult
 
-__all__ = ["draw"]
-
 #: colour scale of values, and the colour of what is not feasible
 SCALE, OUTSIDE = "viridis", "0.25"
 #: where bounds are reached

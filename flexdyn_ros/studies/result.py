@@ -12,8 +12,6 @@ from typing import Any
 from flexdyn_ros.errors import StateError, UnknownNameError, needs
 from flexdyn_ros.studies.definition import Study, read_study
 
-__all__ = ["StudyResult"]
-
 
 @dataclass(frozen=True)
 class StudyResult:

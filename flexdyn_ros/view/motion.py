@@ -10,8 +10,6 @@ from flexdyn_ros.robot.results import Modes
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["DEFORMATION", "ModeMotion", "Playback", "Reach", "magnified", "rest_of"]
-
 #: kinds of coordinates that deform a link and are magnified
 DEFORMATION = ("axial", "bending_y", "bending_z", "torsion", "mode")
 #: sliders of deformations reach so many times what `random` draws

@@ -25,8 +25,6 @@ from flexdyn_ros.view.motion import DEFORMATION, ModeMotion, Playback, Reach, ma
 from flexdyn_ros.view.panels.live_plots import History, LivePlot, samples_of
 from flexdyn_ros.view.panels.panels import Panels
 
-__all__ = ["QUALITIES", "Viewer"]
-
 #: pictures and plots per second
 FRAME_RATE, PLOT_RATE = 30.0, 4.0
 #: what addresses ask of the page: low quality is half as many pixels across and down

@@ -11,8 +11,6 @@ import yaml
 from flexdyn_ros.cli.terminal import Json, messages, print_json
 from flexdyn_ros.errors import needs
 
-__all__ = ["call", "fields_of", "shown"]
-
 
 def _complete_service(incomplete: str) -> list[str]:
     try:

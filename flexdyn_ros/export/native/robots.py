@@ -24,8 +24,6 @@ from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["specialized"]
-
 _VERBS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 

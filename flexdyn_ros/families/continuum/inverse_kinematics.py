@@ -11,8 +11,6 @@ import numpy as np
 from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.families.continuum.results import Solution
 
-__all__ = ["reach_by_steps", "reach_point"]
-
 MOST_ITERATIONS = 200
 #: deviation that counts as reached [m, rad]
 TOLERANCE = 1e-12

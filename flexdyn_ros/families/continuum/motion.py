@@ -12,8 +12,6 @@ from flexdyn_ros.families.continuum.kernels.views import work_size
 from flexdyn_ros.families.continuum.model import ATMOSPHERE, PackedArm, SectionFrame, SoftArm
 from flexdyn_ros.robot.motion import Lag, Motion, actuator_limits
 
-__all__ = ["continuum_motion", "slice_points", "supply_lag"]
-
 
 def continuum_motion(
     arm: SoftArm,

@@ -32,8 +32,6 @@ from flexdyn_ros.robot.verbs import Robot
 if TYPE_CHECKING:
     from flexdyn_ros.robot.motion import Motion
 
-__all__ = ["ContinuumFunctions"]
-
 _empty = np.empty
 
 

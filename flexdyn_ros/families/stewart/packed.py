@@ -11,8 +11,6 @@ from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
 from flexdyn_ros.numerics.algebra.manifold import FREE
 
-__all__ = ["PackedPlatform", "pose_manifold"]
-
 
 class PackedPlatform:
     """Keeps the memory of a model alive and hands out its address; see PackedTree."""

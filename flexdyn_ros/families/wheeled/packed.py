@@ -11,8 +11,6 @@ from flexdyn_ros.families.wheeled.kernels import views as layout
 from flexdyn_ros.families.wheeled.model import MobileTables
 from flexdyn_ros.families.wheeled.roads import PackedRoad
 
-__all__ = ["PackedMobile"]
-
 
 class PackedMobile:
     """Keeps the memory of a planar tree alive and hands out its address.

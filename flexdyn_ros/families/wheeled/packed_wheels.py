@@ -13,8 +13,6 @@ from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.kernels import tree_wheels as layout
 from flexdyn_ros.families.wheeled.roads import PackedRoad
 
-__all__ = ["PackedWheels", "level_turns"]
-
 
 class PackedWheels:
     """Keeps the memory of a tree on wheels alive and hands out its address.

@@ -12,8 +12,6 @@ from flexdyn_ros.description.elements.wheels import Road
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.families.wheeled.kernels import road as layout
 
-__all__ = ["PackedRoad", "enveloped", "iso_road", "iso_waves"]
-
 LOG = logging.getLogger("flexdyn_ros.roads")
 
 #: displacement density Gd(n0) of the classes, geometric means [m3], at n0 = 0.1 cycle/m (ISO 8608)

@@ -18,17 +18,6 @@ from flexdyn_ros.description.language.vocabulary import (
 from flexdyn_ros.nodes.ros.declaration import ParameterGroup, family
 from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
 
-__all__ = [
-    "CONSTRAINTS",
-    "ComputedTorqueParameters",
-    "ControllerParameters",
-    "InputShaperParameters",
-    "PdControllerParameters",
-    "PlatformControllerParameters",
-    "SoftArmControllerParameters",
-]
-
-
 _OF_GOALS = "of ~/follow_joint_trajectory: "
 #: names and defaults are those of joint_trajectory_controller (ros2_controllers)
 CONSTRAINTS = family(

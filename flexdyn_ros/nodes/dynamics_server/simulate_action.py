@@ -31,8 +31,6 @@ from flexdyn_ros.nodes.ros.conversions import doubles
 from flexdyn_ros.nodes.ros.managed import goal_server
 from flexdyn_ros.nodes.ros.turns import Turns
 
-__all__ = ["SimulateAction", "run_of"]
-
 #: seconds between two messages of feedback
 FEEDBACK = 0.25
 #: step of a goal that says none [s]

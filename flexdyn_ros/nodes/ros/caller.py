@@ -14,8 +14,6 @@ from flexdyn_ros.errors import FlexdynError, UnknownNameError
 from flexdyn_ros.nodes.ros.message_values import fill, plain
 from flexdyn_ros.nodes.ros.short_lived import short_lived_node
 
-__all__ = ["call"]
-
 #: services with types that are not ours
 STANDARD = {"reset": Trigger, "pause": Trigger, "resume": Trigger, "enable": SetBool}
 #: services of ours whose names are not those of their types

@@ -45,8 +45,6 @@ from flexdyn_ros.nodes.simulator.telemetry import Telemetry
 from flexdyn_ros.nodes.simulator.trajectories import SimulatedTrajectories
 from flexdyn_ros.robot.coordinates import has_legs
 
-__all__ = ["Simulator", "main"]
-
 
 def _refuse(response: Any, error: Exception) -> Any:
     response.success, response.message = False, str(error)

@@ -17,9 +17,6 @@ from flexdyn_ros.nodes.controllers.parameters import CONSTRAINTS
 from flexdyn_ros.nodes.ros.declaration import ParameterError, ParameterGroup, family
 from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
 
-__all__ = ["DAMPING", "POSITIONS", "STIFFNESS", "VELOCITIES", "SimulatorParameters", "steps_per_force"]
-
-
 _AFTER_START = "of coordinate NAME after start and reset"
 _SERVO = "of joint NAME; default as in docs/nodes.md"
 POSITIONS = family("initial.positions", ("NAME", "rad, m", f"position {_AFTER_START}", None), least=None)

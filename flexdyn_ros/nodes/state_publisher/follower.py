@@ -14,8 +14,6 @@ from flexdyn_ros.nodes.ros.conversions import seconds_of
 from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.ros.short_lived import short_lived_node
 
-__all__ = ["Follower"]
-
 
 class Follower:
     """Calls `heard(t, q, v, tau)` in a thread of its own whenever a state of the robot comes.

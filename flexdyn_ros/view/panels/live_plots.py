@@ -13,8 +13,6 @@ from flexdyn_ros.simulation.plot_style import COLOURS
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.motion import DEFORMATION
 
-__all__ = ["QUANTITIES", "History", "LivePlot", "Series", "readable", "series_of"]
-
 QUANTITIES = ("rates", "positions", "tip deflections", "modal coordinates", "energies", "forces")
 #: points and lines of a plot
 POINTS, LINES = 400, 8

@@ -11,8 +11,6 @@ from flexdyn_ros.families.trees.elastic.kernels.steps import ELASTIC_HEADER, ELA
 from flexdyn_ros.families.trees.elastic.model import ElasticJoints
 from flexdyn_ros.robot.motion import Motion, actuator_limits
 
-__all__ = ["elastic_motion"]
-
 
 def elastic_motion(
     tree: Motion,

@@ -25,8 +25,6 @@ from flexdyn_ros.numerics.algebra.placement import Placement, rotation_of_rpy
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.model import AnyLink
 
-__all__ = ["FlexibleSegments", "cut_flexible_links"]
-
 #: axes of a section's frame that each field moves
 MOVES = {
     "axial": {"tx"},

@@ -8,8 +8,6 @@ from flexdyn_ros.families.trees.flexible.kernels.entries import verbs
 from flexdyn_ros.families.trees.flexible.kernels.views import FLEXIBLE_HEADER, flexible_work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 
-__all__ = ["PackedFlexibleTree"]
-
 
 class PackedFlexibleTree:
     """Keeps the memory of a model alive and hands out its address; see PackedTree."""

@@ -25,8 +25,6 @@ from flexdyn_ros.robot.stations import section_of
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.lagrange.model import LagrangeModel
 
-__all__ = ["Bending", "LinkIntegrals"]
-
 #: stations of `deflections` if none are given
 STATIONS = 21
 #: deflections of `random`, times the length of the link or rad, for the first mode of a field

@@ -14,8 +14,6 @@ from flexdyn_ros.families.trees.lagrange.kernels.steps import (
 from flexdyn_ros.families.trees.lagrange.model import LagrangeModel
 from flexdyn_ros.robot.motion import Motion
 
-__all__ = ["lagrange_motion"]
-
 
 def lagrange_motion(tree: Motion, model: LagrangeModel, no_moments: str) -> Motion:
     """Motion by the Lagrangian model in place of the recursions of the same tree."""

@@ -20,8 +20,6 @@ from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
-__all__ = ["AffineTreeFunctions", "LagrangianTreeFunctions"]
-
 _NO_MOMENTS = (
     "moments on affine section frames (preset 'paper'): these are no rotations, only forces act on them; "
     "load with frame 'so3'"

@@ -14,27 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
-from flexdyn_ros.errors import DescriptionError, UnsupportedError
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    ARMATURE,
-    COULOMB,
-    DAMPING,
-    DOF_NUMBERS,
-    REFERENCE,
-    SMOOTHING,
-    STATIC,
-    STIFFNESS,
-    STRIBECK,
-    TreeModel,
-)
+from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia, frame_with_z_along
 from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.model import FlexibleLinks, FlexibleTables
-
-__all__ = ["Frame", "RigidTree", "TreeDraft", "build_tree"]
 
 
 class Frame(NamedTuple):
@@ -65,7 +52,7 @@ class RigidTree:
         (flexible/kernels/views.py).
     """
 
-    model: TreeModel
+    model: views.TreeModel
     coordinates: tuple[Coordinate, ...]
     q_names: tuple[str, ...]
     frames: dict[str, Frame]
@@ -118,16 +105,10 @@ def _refuse_what_is_not_computed(description: RobotDescription) -> None:
                 "load with options={'formulation.flexible': False} for the rigid twin"
             )
         if joint.type == "planar":
-            raise DescriptionError(
-                "planar joints are not supported",
-                file=description.file,
-                line=joint.line,
-                element=f"joint '{joint.name}'",
-                attribute="type",
-                value="planar",
-                expected="revolute, continuous, prismatic, fixed or floating "
-                "(a planar base is <base type='planar'/> in <flexdyn>)",
-            )
+            expected = "revolute, continuous, prismatic, fixed or floating "
+            expected += "(a planar base is <base type='planar'/> in <flexdyn>)"
+            place = description.place(joint, f"joint '{joint.name}'")
+            place.fail("planar joints are not supported", "type", "planar", expected)
 
 
 @dataclass
@@ -251,7 +232,7 @@ class TreeDraft:
         for wheel in self.description.wheels:
             if wheel.tyre is not None:
                 dof = _rigid_dof()
-                dof[ARMATURE] = wheel.tyre.mass
+                dof[views.ARMATURE] = wheel.tyre.mass
                 name = f"{wheel.name}/hub_z"
                 self.add_axis(Coordinate(name, "hub", "m", 0, 0, wheel.link, actuated=False), dof)
 
@@ -342,11 +323,11 @@ class TreeDraft:
         body.q_index, body.v_index = self.leaders[leader.name]
         body.ratio, body.offset = ratio, offset
         dof, own = self.dof[body.v_index], _joint_dof(joint)
-        dof[ARMATURE] += ratio**2 * own[ARMATURE]
-        dof[DAMPING] += ratio**2 * own[DAMPING]
-        dof[COULOMB] += abs(ratio) * own[COULOMB]
-        dof[STATIC] += abs(ratio) * own[STATIC]
-        if own[STIFFNESS]:
+        dof[views.ARMATURE] += ratio**2 * own[views.ARMATURE]
+        dof[views.DAMPING] += ratio**2 * own[views.DAMPING]
+        dof[views.COULOMB] += abs(ratio) * own[views.COULOMB]
+        dof[views.STATIC] += abs(ratio) * own[views.STATIC]
+        if own[views.STIFFNESS]:
             raise UnsupportedError(
                 f"joint '{joint.name}': a mimic joint cannot have a <joint_spring> of its own"
             )
@@ -356,7 +337,7 @@ class TreeDraft:
     def finish(self) -> RigidTree:
         """Freeze everything into arrays."""
         bodies, nv = self.bodies, len(self.coordinates)
-        model = TreeModel(
+        model = views.TreeModel(
             nb=len(bodies),
             nq=len(self.q_names),
             nv=nv,
@@ -399,7 +380,7 @@ class TreeDraft:
             felt = (
                 load.mass
                 + np.trace(load.inertia)
-                + sum(d[ARMATURE] for d in self.dof[body.v_index : body.v_index + 1])
+                + sum(d[views.ARMATURE] for d in self.dof[body.v_index : body.v_index + 1])
             )
             if felt == 0.0:
                 idle.append(body.link)
@@ -417,27 +398,27 @@ def _frozen(values: Any, dtype: type = np.float64) -> np.ndarray:
 
 def _rigid_dof() -> np.ndarray:
     """Numbers of a velocity coordinate that has neither armature nor resistance."""
-    dof = np.zeros(DOF_NUMBERS)
-    dof[[STRIBECK, SMOOTHING]] = 1.0
+    dof = np.zeros(views.DOF_NUMBERS)
+    dof[[views.STRIBECK, views.SMOOTHING]] = 1.0
     return dof
 
 
 def _joint_dof(joint: Joint) -> np.ndarray:
     dof = _rigid_dof()
     if joint.rotor is not None:
-        dof[ARMATURE] = joint.rotor.gear_ratio**2 * joint.rotor.inertia
-    dof[DAMPING] = joint.damping
-    dof[COULOMB] = dof[STATIC] = joint.friction
-    dof[SMOOTHING] = 1e-3
+        dof[views.ARMATURE] = joint.rotor.gear_ratio**2 * joint.rotor.inertia
+    dof[views.DAMPING] = joint.damping
+    dof[views.COULOMB] = dof[views.STATIC] = joint.friction
+    dof[views.SMOOTHING] = 1e-3
     if joint.dry_friction is not None:
         dry = joint.dry_friction
-        dof[SMOOTHING] = dry.smoothing_velocity
+        dof[views.SMOOTHING] = dry.smoothing_velocity
         if dry.static is not None:
-            dof[STATIC] = dry.static
+            dof[views.STATIC] = dry.static
             if dry.stribeck_velocity is not None:
-                dof[STRIBECK] = dry.stribeck_velocity
+                dof[views.STRIBECK] = dry.stribeck_velocity
     if joint.spring is not None:
-        dof[STIFFNESS], dof[REFERENCE] = joint.spring.stiffness, joint.spring.reference
+        dof[views.STIFFNESS], dof[views.REFERENCE] = joint.spring.stiffness, joint.spring.reference
     return dof
 
 

@@ -8,8 +8,6 @@ from flexdyn_ros.families.trees.rigid.kernels.entries import verbs
 from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, TreeModel, work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 
-__all__ = ["PackedTree"]
-
 
 class PackedTree:
     """Keeps the memory of a model alive and hands out its address.

@@ -14,19 +14,10 @@ from math import inf
 
 import numpy as np
 
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    ARMATURE,
-    COULOMB,
-    DAMPING,
-    DOF_NUMBERS,
-    STATIC,
-    STIFFNESS,
-)
+from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
 from flexdyn_ros.robot.parameters import Parameter
-
-__all__ = ["body_links_of", "changed", "joint_numbers_of", "parameters_of"]
 
 _INERTIAL = {
     "mass": "kg", "mx": "kg m", "my": "kg m", "mz": "kg m",
@@ -34,10 +25,10 @@ _INERTIAL = {
 }  # fmt: skip
 #: numbers of a joint: columns of `TreeModel.dof`, units for turns and for slides
 _OF_JOINTS = {
-    "damping": ((DAMPING,), "N m s/rad", "N s/m"),
-    "friction": ((COULOMB, STATIC), "N m", "N"),
-    "rotor": ((ARMATURE,), "kg m2", "kg"),
-    "stiffness": ((STIFFNESS,), "N m/rad", "N/m"),
+    "damping": ((at.DAMPING,), "N m s/rad", "N s/m"),
+    "friction": ((at.COULOMB, at.STATIC), "N m", "N"),
+    "rotor": ((at.ARMATURE,), "kg m2", "kg"),
+    "stiffness": ((at.STIFFNESS,), "N m/rad", "N/m"),
 }
 
 
@@ -90,7 +81,7 @@ def _inertia(x: list[float] | np.ndarray) -> RigidInertia:
 def joint_numbers_of(tree: RigidTree) -> Iterator[tuple[str, int]]:
     """Names of the parameters of joints, and the index in v of the coordinate that each acts on."""
     for name, columns, _ in _joint_numbers(tree):
-        yield name, columns[0] // DOF_NUMBERS
+        yield name, columns[0] // at.DOF_NUMBERS
 
 
 def _joint_numbers(tree: RigidTree) -> Iterator[tuple[str, tuple[int, ...], str]]:
@@ -98,14 +89,14 @@ def _joint_numbers(tree: RigidTree) -> Iterator[tuple[str, tuple[int, ...], str]
     for c in tree.coordinates:
         if c.kind != "joint" or c.q_index < 0:
             continue
-        first = DOF_NUMBERS * c.v_index
+        first = at.DOF_NUMBERS * c.v_index
+        own = tree.model.dof[first : first + at.DOF_NUMBERS]
         turns = c.unit == "rad"
         for name, (columns, of_turns, of_slides) in _OF_JOINTS.items():
             unit = of_turns if turns else of_slides
-            apart = name == "friction" and tree.model.dof[first + COULOMB] != tree.model.dof[first + STATIC]
-            if apart:
-                yield f"{c.name}/static", (first + STATIC,), unit
-                columns = (COULOMB,)
+            if name == "friction" and own[at.COULOMB] != own[at.STATIC]:
+                yield f"{c.name}/static", (first + at.STATIC,), unit
+                columns = (at.COULOMB,)
             yield f"{c.name}/{name}", tuple(first + column for column in columns), unit
 
 

@@ -14,8 +14,6 @@ from flexdyn_ros.nodes.ros.conversions import doubles, vector_message
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
 from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS
 
-__all__ = ["DeflectionMessage", "DeflectionRows", "deflection_message"]
-
 _KNOWN: WeakKeyDictionary[Any, dict[str, tuple[str, float]]] = WeakKeyDictionary()
 
 
