@@ -15,6 +15,7 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
 from flexdyn_ros.families.continuum.kernels import views
+from flexdyn_ros.families.packing import Header
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.payload import Payload
@@ -219,24 +220,14 @@ class PackedArm:
         numbers[views.ENERGY_RATIO] = arm.energy_ratio
         sections = [_numbers_of(arm, i, sum(counts[:i])) for i in range(len(counts))]
         tables = [np.column_stack([0.5 + 0.5 * x, 0.5 * w]).ravel() for x, w in nodes]
-        self._floats = np.concatenate([numbers, *sections, *tables])
-        self._n = len(counts)
-        self._work = np.zeros(views.work_size(self._n))
-        header = [
-            self._n,
-            self._floats.ctypes.data,
-            self._work.ctypes.data,
-            arm.mass_model,
-            arm.order,
-            sum(counts),
-        ]
-        self._header = np.array(header + [0] * (views.HEADER - len(header)), dtype=np.int64)
-        self.address = int(self._header.ctypes.data)
-
-    @property
-    def numbers(self) -> int:
-        """Numbers of work memory that the kernels take."""
-        return self._work.size
+        floats = np.concatenate([numbers, *sections, *tables])
+        #: numbers of work memory that the kernels take
+        self.numbers = views.work_size(len(counts))
+        words = (len(counts), floats, np.zeros(self.numbers), arm.mass_model, arm.order, sum(counts))
+        self._header = Header(*words, size=views.HEADER)
+        self.address = self._header.address
+        #: the arrays of floats that kernels read
+        self.floats = (floats,)
 
 
 def _numbers_of(arm: SoftArm, i: int, first_node: int) -> np.ndarray:
