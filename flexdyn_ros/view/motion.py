@@ -192,3 +192,9 @@ class Playback:
         """q (nq,), v (nv,), tau (nu,) at the present time."""
         i = self.index
         return self.trajectory.q[i], self.trajectory.v[i], self.trajectory.tau[i]
+
+    def sample_at(self, seconds: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, v, tau of the first sample at or after a time [s]; the present time stays."""
+        t = self.trajectory
+        i = int(np.clip(np.searchsorted(t.t, seconds), 0, len(t) - 1))
+        return t.q[i], t.v[i], t.tau[i]

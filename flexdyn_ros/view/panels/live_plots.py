@@ -178,6 +178,18 @@ class LivePlot:
         self._folder.label = f"Plot of {self._choice.value}"
 
 
+class LivePlots:
+    """The plots of a page."""
+
+    def __init__(self, gui: Any, robot: Robot) -> None:
+        self._plots = [LivePlot(gui, robot, quantity) for quantity in ("tip deflections", "energies")]
+
+    def show(self, samples: Any, now: float | None, *, fresh: bool) -> None:
+        """See `LivePlot.show`."""
+        for plot in self._plots:
+            plot.show(samples, now, fresh=fresh)
+
+
 def _has(robot: Robot, quantity: str) -> bool:
     bends = any(c.kind in DEFORMATION for c in robot.coordinates)
     return bends or quantity not in ("tip deflections", "modal coordinates")
