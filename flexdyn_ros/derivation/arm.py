@@ -152,11 +152,7 @@ class _Reader:
 
     def _joint(self, index: int, body: _Body, names: tuple[str, ...]) -> Joint:
         n, joint = index + 1, body.joint
-        ratio, offset, leader = 1.0, 0.0, joint
-        while leader.mimic is not None:
-            offset += ratio * leader.mimic.offset
-            ratio *= leader.mimic.multiplier
-            leader = self.description.joint(leader.mimic.joint)
+        ratio, offset, leader = self.description.leader_of(joint)
         p = np.asarray(body.placement.p, dtype=float)
         origin = [
             self.dress(f"p{n}{x}", p[k], np.abs(p).max(), "m", f"origin of joint {joint.name}, {x}")

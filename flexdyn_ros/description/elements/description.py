@@ -230,6 +230,16 @@ class RobotDescription:
         """The joint whose child is this link, which is not the root."""
         return next(joint for joint in self.joints if joint.child == link)
 
+    def leader_of(self, joint: Joint) -> tuple[float, float, Joint]:
+        """Ratio, offset and leader of a joint at the end of its chain of mimics: its position is ratio times
+        that of the leader plus offset."""
+        ratio, offset = 1.0, 0.0
+        while joint.mimic is not None:
+            offset += ratio * joint.mimic.offset
+            ratio *= joint.mimic.multiplier
+            joint = self.joint(joint.mimic.joint)
+        return ratio, offset, joint
+
     def children_of(self, link: str) -> tuple[Joint, ...]:
         """Joints whose parent is this link, in file order."""
         self.link(link)

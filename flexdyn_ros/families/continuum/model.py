@@ -66,11 +66,7 @@ class SoftArm:
     @property
     def mass(self) -> float:
         """Mass of sections and links, those fixed to the world included [kg]."""
-        return (
-            self.fixed_mass
-            + sum(section.mass for section in self.sections)
-            + sum(b.mass for b in self.bodies)
-        )
+        return self.fixed_mass + sum(carrier.mass for carrier in (*self.sections, *self.bodies))
 
 
 def build_arm(description: RobotDescription, *, quadrature: bool = False) -> SoftArm:
@@ -236,10 +232,8 @@ def _numbers_of(arm: SoftArm, i: int, first_node: int) -> np.ndarray:
     x = np.zeros(views.SECTION_NUMBERS)
     x[views.LENGTH], x[views.RADIUS], x[views.MASS] = section.length, section.radius, section.mass
     x[views.ROTARY] = 0.25 * section.disc_radius**2 if arm.rotary else 0.0
-    x[views.SPRING : views.SPRING + 3], x[views.DAMPER : views.DAMPER + 3] = (
-        section.stiffness,
-        section.damping,
-    )
+    x[views.SPRING : views.SPRING + 3] = section.stiffness
+    x[views.DAMPER : views.DAMPER + 3] = section.damping
     x[views.LOWER : views.LOWER + 3], x[views.UPPER : views.UPPER + 3] = section.lower, section.upper
     x[views.STOP_SPRING], x[views.STOP_DAMPER] = section.limit_stiffness, section.limit_damping
     x[views.STOP_WIDTH] = STOP_RAMP * (max(_per_actuator(section.upper)) - min(_per_actuator(section.lower)))

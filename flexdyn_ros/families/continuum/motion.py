@@ -14,9 +14,7 @@ from flexdyn_ros.robot.motion import Lag, Motion, actuator_limits
 
 
 def continuum_motion(
-    arm: SoftArm,
-    packed: PackedArm,
-    place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]],
+    arm: SoftArm, packed: PackedArm, place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]]
 ) -> Motion:
     """Motion of an arm that `packed` holds."""
     effort_limit, lower, upper = actuator_limits(arm.coordinates)

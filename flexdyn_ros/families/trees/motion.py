@@ -13,9 +13,7 @@ from flexdyn_ros.robot.motion import Motion, actuator_limits
 
 
 def tree_motion(
-    tree: RigidTree,
-    packed: Any,
-    place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]],
+    tree: RigidTree, packed: Any, place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]]
 ) -> Motion:
     """Motion of a tree that `packed` holds."""
     m = tree.model

@@ -222,10 +222,7 @@ def run_of(robots: Mapping[str, Any], goal: Any) -> Callable[[Callable[[float], 
             " longer dt"
         )
     given: dict[str, Any] = {}
-    for field, name, width in (
-        ("positions", "q0", robot.nq),
-        ("velocities", "v0", robot.nv),
-    ):
+    for field, name, width in (("positions", "q0", robot.nq), ("velocities", "v0", robot.nv)):
         if len(getattr(goal, field)):
             given[name] = column(goal, field, 1, width)[0].copy()
     if len(goal.efforts) or goal.effort_names:

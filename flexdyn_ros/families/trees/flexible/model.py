@@ -162,7 +162,7 @@ class FlexibleLinks:
         for mode, name in zip(modes, _names(modes), strict=True):
             unit = {"torsion": "rad", "mode": "1"}.get(mode.field, "rad" if mode.shape.is_slope else "m")
             coordinate = Coordinate(f"{link}/{name}", mode.field, unit, 0, 0, link, actuated=False)
-            draft.add_axis(coordinate, draft.rigid_dof())
+            draft.add_axis(coordinate)
         beam_in_node = placement @ beam.frame
         model, constants = self._settle(link, modes, first_q, first_v, body, beam_in_node)
         seat = self.seats[link] = _Seat(model, constants, body, beam_in_node, placement)

@@ -6,7 +6,7 @@ stay known as frames. The frame of a body is turned so that its joint's axis is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -148,13 +148,14 @@ class TreeDraft:
 
     # ---- coordinates ----
 
-    def add_axis(self, coordinate: Coordinate, dof: np.ndarray) -> tuple[int, int]:
-        """A coordinate of one number in q and one in v; returns both indices."""
+    def add_axis(self, coordinate: Coordinate, dof: np.ndarray | None = None) -> tuple[int, int]:
+        """A coordinate of one number in q and one in v, by default without armature and resistance; returns
+        both indices."""
         iq, iv = len(self.q_names), len(self.coordinates)
         self.coordinates.append(replace(coordinate, q_index=iq, v_index=iv))
         self.q_names.append(coordinate.name)
         self.neutral.append(0.0)
-        self.dof.append(dof)
+        self.dof.append(_rigid_dof() if dof is None else dof)
         return iq, iv
 
     def add_free(self, prefix: str, kind: str, body: str) -> tuple[int, int]:
@@ -181,10 +182,6 @@ class TreeDraft:
         """Name a frame fixed to a body."""
         self.frames[name] = Frame(name, body, placement)
 
-    def rigid_dof(self) -> np.ndarray:
-        """Numbers of a coordinate without armature and resistance."""
-        return _rigid_dof()
-
     # ---- growth ----
 
     def place_base(self) -> None:
@@ -200,25 +197,12 @@ class TreeDraft:
                 ("z", (0.0, 0.0, 1.0), PRISMATIC, "m"),
                 ("pitch", (0.0, 1.0, 0.0), REVOLUTE, "rad"),
             ):
-                Z = frame_with_z_along(axis)
-                iq, iv = self.add_axis(
-                    Coordinate(
-                        f"base/{axis_name}",
-                        "base",
-                        unit,
-                        0,
-                        0,
-                        root,
-                        actuated=False,
-                        prescribed=axis_name == "x" and drive is not None and drive.type != "force",
-                    ),
-                    _rigid_dof(),
+                given = axis_name == "x" and drive is not None and drive.type != "force"
+                coordinate = Coordinate(
+                    f"base/{axis_name}", "base", unit, 0, 0, root, actuated=False, prescribed=given
                 )
-                self.bodies.append(
-                    _Body(root, len(self.bodies) - 1, kind, stand @ Placement(Z, np.zeros(3)), iq, iv)
-                )
-                stand = Placement(Z.T, np.zeros(3))
-            self.attach(root, *self._loosen("base", root, len(self.bodies) - 1, stand))
+                body, stand = self._add_joint(root, len(self.bodies) - 1, kind, stand, axis, coordinate)
+            self.attach(root, *self._loosen("base", root, body, stand))
         elif base.type == "floating":
             iq, iv = self.add_free("base", "base", root)
             self.bodies.append(_Body(root, 0, FREE, IDENTITY, iq, iv))
@@ -305,23 +289,25 @@ class TreeDraft:
             return body, at
         for kind, what, unit in ((PRISMATIC, "force", "m"), (REVOLUTE, "moment", "rad")):
             for letter, axis in zip("xyz", np.eye(3), strict=True):
-                Z = Placement(frame_with_z_along(axis.tolist()), np.zeros(3))
                 name = f"{joint}/{what}_{letter}"
                 coordinate = Coordinate(name, "reaction", unit, 0, 0, child, actuated=False)
-                iq, iv = self.add_axis(coordinate, _rigid_dof())
-                self.bodies.append(_Body(child, body, kind, at @ Z, iq, iv))
-                body, at = len(self.bodies) - 1, Placement(Z.R.T, np.zeros(3))
+                body, at = self._add_joint(child, body, kind, at, axis.tolist(), coordinate)
         return body, at
+
+    def _add_joint(
+        self, link: str, parent: int, kind: int, at: Placement, axis: Sequence[float], coordinate: Coordinate
+    ) -> tuple[int, Placement]:
+        """A body without inertia on a joint, and the placement in it of what the joint carries."""
+        Z = frame_with_z_along(axis)
+        iq, iv = self.add_axis(coordinate)
+        self.bodies.append(_Body(link, parent, kind, at @ Placement(Z, np.zeros(3)), iq, iv))
+        return len(self.bodies) - 1, Placement(Z.T, np.zeros(3))
 
     def _follow(self, body: _Body, joint: Joint) -> None:
         """Give a mimic joint the coordinate of its leader, at the end of the chain of mimics."""
-        ratio, offset, leader = 1.0, 0.0, joint
-        while leader.mimic is not None:
-            offset += ratio * leader.mimic.offset
-            ratio *= leader.mimic.multiplier
-            leader = self.description.joint(leader.mimic.joint)
+        ratio, body.offset, leader = self.description.leader_of(joint)
         body.q_index, body.v_index = self.leaders[leader.name]
-        body.ratio, body.offset = ratio, offset
+        body.ratio = ratio
         dof, own = self.dof[body.v_index], _joint_dof(joint)
         dof[views.ARMATURE] += ratio**2 * own[views.ARMATURE]
         dof[views.DAMPING] += ratio**2 * own[views.DAMPING]
