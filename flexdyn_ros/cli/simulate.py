@@ -46,8 +46,7 @@ def simulate(
         float, typer.Option("--rtol", help="relative tolerance of a run that chooses its steps")
     ] = 1e-6,
     method: Annotated[
-        str,
-        typer.Option("--method", help=f"one of {', '.join(METHODS)}", autocompletion=_complete_method),
+        str, typer.Option("--method", help=f"one of {', '.join(METHODS)}", autocompletion=_complete_method)
     ] = "auto",
     start: Annotated[
         str,

@@ -102,11 +102,7 @@ class Derivation:
 
 
 def derive(
-    description: RobotDescription,
-    method: str = "newton_euler",
-    *,
-    symbolic: bool = True,
-    steps: bool = False,
+    description: RobotDescription, method: str = "newton_euler", *, symbolic: bool = True, steps: bool = False
 ) -> Derivation:
     """Derive the equations of motion of an arm of one to three coordinates.
 

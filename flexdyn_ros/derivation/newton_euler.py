@@ -32,12 +32,7 @@ Motion = tuple[Vector, Vector, Vector]  # w, wd, vd
 
 
 def newton_euler(
-    arm: Arm,
-    angles: Sequence[Angle],
-    v: Vector,
-    a: Vector,
-    gravity: Vector,
-    tell: Tell | None = None,
+    arm: Arm, angles: Sequence[Angle], v: Vector, a: Vector, gravity: Vector, tell: Tell | None = None
 ) -> Vector:
     """Efforts per joint, without rotors.
 

@@ -68,11 +68,7 @@ def reach_by_steps(
 
 
 def _step_within(
-    J: np.ndarray,
-    reached: np.ndarray,
-    at: np.ndarray,
-    damping: float,
-    limits: tuple[np.ndarray, np.ndarray],
+    J: np.ndarray, reached: np.ndarray, at: np.ndarray, damping: float, limits: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
     """q after a damped step; those that would leave the limits stop there, the others make up for it."""
     free, moved = np.ones(len(at), dtype=bool), at.copy()

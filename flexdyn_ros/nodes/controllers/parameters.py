@@ -45,10 +45,7 @@ def _gains(p_unit: str, d_unit: str) -> ParameterGroup:
 
 @element("controller", "What all controllers have.")
 class ControllerParameters(RobotParameters, LifecycleParameters):
-    families: ClassVar[tuple[ParameterGroup, ...]] = (
-        _gains("N m/rad, N/m", "N m s/rad, N s/m"),
-        CONSTRAINTS,
-    )
+    families: ClassVar[tuple[ParameterGroup, ...]] = (_gains("N m/rad, N/m", "N m s/rad, N s/m"), CONSTRAINTS)
     joints: tuple[str, ...] = words(
         "joints that are controlled; empty: all actuated coordinates of the robot", default=()
     )

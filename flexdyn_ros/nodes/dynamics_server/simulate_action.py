@@ -61,12 +61,7 @@ class SimulateAction:
     """
 
     def __init__(
-        self,
-        node: Any,
-        robots: Mapping[str, Any],
-        most: int,
-        turns: Turns,
-        count: Callable[[str, Any], None],
+        self, node: Any, robots: Mapping[str, Any], most: int, turns: Turns, count: Callable[[str, Any], None]
     ) -> None:
         self._node, self._robots, self._most, self._count = node, robots, most, count
         self._turns = turns

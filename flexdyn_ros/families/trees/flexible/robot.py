@@ -74,9 +74,7 @@ class Bending:
         from flexdyn_ros.families.trees.lagrange.flexible_model import build_flexible_lagrange
 
         return build_flexible_lagrange(
-            self._tree,
-            affine=formulation.frame == "affine",
-            foreshortened=formulation.stiffening != "none",
+            self._tree, affine=formulation.frame == "affine", foreshortened=formulation.stiffening != "none"
         )
 
     @cached_property

@@ -22,8 +22,7 @@ def deflection_message(robot: Any, bent: dict[str, Any], row: tuple[int, ...] = 
     LINK/beam, SECTION/base of soft sections."""
     frames = _frames_of(robot)
     return LinkDeflections(
-        robot=robot.name,
-        links=[_link(name, *frames[name], d, row) for name, d in bent.items()],
+        robot=robot.name, links=[_link(name, *frames[name], d, row) for name, d in bent.items()]
     )
 
 

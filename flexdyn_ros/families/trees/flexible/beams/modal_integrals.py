@@ -181,10 +181,7 @@ _MODES = Place(None, None, "modes")
 
 
 def check_modal_mass(
-    integrals: ModalIntegrals,
-    modes: Sequence[Mode],
-    link: str,
-    place: Place = _MODES,
+    integrals: ModalIntegrals, modes: Sequence[Mode], link: str, place: Place = _MODES
 ) -> None:
     """Raise DescriptionError if a modal mass is not positive: the equations of motion would be singular."""
     for k, mass in enumerate(np.diag(modal_mass(integrals))):
