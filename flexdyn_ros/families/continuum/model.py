@@ -66,7 +66,7 @@ class SoftArm:
     @property
     def mass(self) -> float:
         """Mass of sections and links, those fixed to the world included [kg]."""
-        return self.fixed_mass + sum(carrier.mass for carrier in (*self.sections, *self.bodies))
+        return self.fixed_mass + sum(s.mass for s in self.sections) + sum(b.mass for b in self.bodies)
 
 
 def build_arm(description: RobotDescription, *, quadrature: bool = False) -> SoftArm:
