@@ -18,8 +18,6 @@ from flexdyn_ros.robot.verbs import Robot
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.checks import FlexibleLinkReport, ModeReport
 
-__all__ = ["Body", "Report", "check"]
-
 
 @dataclass(frozen=True)
 class Body:

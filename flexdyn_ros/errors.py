@@ -67,13 +67,8 @@ class DescriptionError(FlexdynError, ValueError):
         value: Any = None,
         expected: str | None = None,
     ) -> None:
-        self.message = message
-        self.file = file
-        self.line = line
-        self.element = element
-        self.attribute = attribute
-        self.value = value
-        self.expected = expected
+        self.message, self.file, self.line = message, file, line
+        self.element, self.attribute, self.value, self.expected = element, attribute, value, expected
         super().__init__(self._text())
 
     def _text(self) -> str:
@@ -88,14 +83,8 @@ class DescriptionError(FlexdynError, ValueError):
         return f"{place}{where}: {self.message}{given}{expected}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        where = {
-            "file": self.file,
-            "line": self.line,
-            "element": self.element,
-            "attribute": self.attribute,
-            "value": self.value,
-            "expected": self.expected,
-        }
+        names = ("file", "line", "element", "attribute", "value", "expected")
+        where = {name: getattr(self, name) for name in names}
         return _rebuild_description_error, (self.message, where)
 
 

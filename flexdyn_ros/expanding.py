@@ -20,8 +20,6 @@ from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.families.trees.flexible.expanded import FlexibleSegments
 from flexdyn_ros.families.trees.flexible.model import settled_link
 
-__all__ = ["Expanded", "bending_frames", "expand"]
-
 
 class Expanded:
     """A URDF that any tool can show, and the map from a robot's state to its joint states.

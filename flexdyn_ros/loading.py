@@ -13,8 +13,6 @@ from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.registry import families, family_of, find_installed
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["from_description", "load"]
-
 
 def load(
     source: Any,

@@ -14,8 +14,6 @@ import numpy as np
 from flexdyn_ros.errors import UnknownNameError, needs
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["JaxFunctions", "jax_functions"]
-
 #: a function that JAX differentiates: arrays in, one array out
 JaxFunction = Callable[..., Any]
 #: values of a verb from (batch, n) arrays, and its derivatives by each argument, (batch, out, n)

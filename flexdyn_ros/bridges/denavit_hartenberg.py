@@ -16,8 +16,6 @@ import yaml
 
 from flexdyn_ros.errors import DescriptionError
 
-__all__ = ["CONVENTIONS", "DenavitHartenberg", "read_table"]
-
 CONVENTIONS = ("standard", "modified")
 TYPES = ("revolute", "continuous", "prismatic")
 #: columns of a table: those that every row has, and the others with what they are where they are left out

@@ -11,8 +11,6 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, needs
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["LinearSystem", "linear_system"]
-
 
 @dataclass(frozen=True, eq=False)
 class LinearSystem:

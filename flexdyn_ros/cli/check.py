@@ -11,41 +11,28 @@ from rich.markup import escape
 
 from flexdyn_ros.checking import Report
 from flexdyn_ros.checking import check as report_on
-from flexdyn_ros.cli.terminal import (
-    Config,
-    Json,
-    Rigid,
-    RobotName,
-    Settings,
-    complain,
-    options_of,
-    print_json,
-    print_table,
-    tables,
-)
+from flexdyn_ros.cli import terminal
 from flexdyn_ros.description.reader import find_mistakes
 from flexdyn_ros.errors import DescriptionError
 
-__all__ = ["check"]
-
 
 def check(
-    robot: RobotName,
-    config: Config = None,
-    settings: Settings = None,
-    rigid: Rigid = False,
+    robot: terminal.RobotName,
+    config: terminal.Config = None,
+    settings: terminal.Settings = None,
+    rigid: terminal.Rigid = False,
     strict: Annotated[bool, typer.Option("--strict", help="warnings make the command fail")] = False,
     modes: Annotated[int, typer.Option("--modes", min=0, help="number of modes to print")] = 8,
-    as_json: Json = False,
+    as_json: terminal.Json = False,
 ) -> None:
     """Read a robot and print bodies, coordinates, masses, overrides, first modes and warnings."""
-    options = options_of(settings, rigid)
+    options = terminal.options_of(settings, rigid)
     try:
         found = report_on(robot, config=config or None, options=options or None, modes=modes)
     except DescriptionError as error:
         _tell_all(error, find_mistakes(robot, config=config or None, options=options or None))
     if as_json:
-        print_json(asdict(found))
+        terminal.print_json(asdict(found))
     else:
         _print(found)
     if strict and found.warnings:
@@ -57,17 +44,17 @@ def _tell_all(first: DescriptionError, mistakes: list[DescriptionError]) -> NoRe
     if len(mistakes) < 2:
         raise first
     for mistake in mistakes[:-1]:
-        complain(str(mistake))
+        terminal.complain(str(mistake))
     raise mistakes[-1]
 
 
 def _print(found: Report) -> None:
-    tables.print(
+    terminal.tables.print(
         f"[bold]{escape(found.name)}[/]: kind {found.kind}, {found.base} base, {found.nv} coordinates, "
         f"{found.mass:.6g} kg, gravity ({', '.join(f'{g:g}' for g in found.gravity)}) m/s²",
         highlight=False,
     )
-    print_table(
+    terminal.print_table(
         "Bodies",
         "link | parent | joint | type | mass [kg]",
         [
@@ -76,7 +63,7 @@ def _print(found: Report) -> None:
         ],
     )
     limits = ("lower", "upper", "velocity_limit", "effort_limit")
-    print_table(
+    terminal.print_table(
         "Coordinates",
         "name | kind | unit | lower | upper | velocity | effort | actuated",
         [
@@ -84,19 +71,19 @@ def _print(found: Report) -> None:
             for c in found.coordinates
         ],
     )
-    tables.print(
+    terminal.tables.print(
         f"driven by {len(found.actuators)} actuators: {escape(', '.join(found.actuators)) or 'none'}",
         highlight=False,
     )
     if found.overrides:
         rows = [(o.path, o.old, o.new, o.source) for o in found.overrides]
-        print_table("Overrides", "path | was | is | source", rows)
+        terminal.print_table("Overrides", "path | was | is | source", rows)
     _print_links(found)
     _print_modes(found)
     for note in found.notes:
-        tables.print(f"note: {escape(note)}", highlight=False)
+        terminal.tables.print(f"note: {escape(note)}", highlight=False)
     for warning in found.warnings:
-        tables.print(f"[yellow]warning:[/] {escape(warning)}", highlight=False)
+        terminal.tables.print(f"[yellow]warning:[/] {escape(warning)}", highlight=False)
 
 
 def _print_links(found: Report) -> None:
@@ -108,7 +95,7 @@ def _print_links(found: Report) -> None:
         parts = (link.whole, link.beam, link.bodies, link.remainder)
         masses = [f"{part.mass:.6g}, {part.first_moment[0]:.4g}" for part in parts]
         rows.append((link.link, f"{link.length:g}", link.modes, *masses, link.outcome))
-    print_table(
+    terminal.print_table(
         "Flexible links: mass [kg], first moment along the beam [kg m]",
         "link | length [m] | modes | <inertial> T | beam B | bodies P | remainder R | outcome",
         rows,
@@ -124,7 +111,7 @@ def _print_modes(found: Report) -> None:
             for n, m in enumerate(modes, 1)
         ]
         columns = " | frequency [Hz] | damping ratio | mostly"
-        print_table(f"Modes at q = 0, joints {label}", columns, rows)
+        terminal.print_table(f"Modes at q = 0, joints {label}", columns, rows)
 
 
 def _limit(value: float) -> str:

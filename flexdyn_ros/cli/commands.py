@@ -12,8 +12,6 @@ from typer.core import TyperGroup
 
 from flexdyn_ros import __version__
 
-__all__ = ["COMMANDS", "app"]
-
 #: each is a function, named like its module, of a folder of this package
 _PLACES = {
     "check": "", "simulate": "", "compare": "", "expand": "convert.", "view": "", "derive": "", "schema": "",

@@ -11,8 +11,6 @@ from flexdyn_ros.cli.terminal import Json, messages, print_json, print_table
 from flexdyn_ros.simulation.comparison import compare as compared
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["compare"]
-
 _File = Annotated[Path, typer.Argument(help="trajectory: .npz, or .mcap", exists=True, dir_okay=False)]
 
 

@@ -7,21 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from flexdyn_ros.cli.terminal import (
-    Config,
-    Json,
-    Rigid,
-    RobotName,
-    Settings,
-    options_of,
-    print_json,
-    print_table,
-)
+from flexdyn_ros.cli import terminal
 from flexdyn_ros.derivation import Derivation
 from flexdyn_ros.derivation import derive as derivation_of
 from flexdyn_ros.description import read
-
-__all__ = ["derive"]
 
 
 class Form(StrEnum):
@@ -41,7 +30,7 @@ class Method(StrEnum):
 
 
 def derive(
-    robot: RobotName,
+    robot: terminal.RobotName,
     method: Annotated[Method, typer.Option("--method", help="newton_euler, lagrange or both")] = Method.both,
     form: Annotated[Form, typer.Option("--as", help="text, latex or python")] = Form.text,
     symbols: Annotated[
@@ -51,21 +40,21 @@ def derive(
         bool,
         typer.Option("--steps", help="what the methods compute on the way: omega, v', F, N, f, n; K, U, L"),
     ] = False,
-    config: Config = None,
-    settings: Settings = None,
-    rigid: Rigid = False,
-    as_json: Json = False,
+    config: terminal.Config = None,
+    settings: terminal.Settings = None,
+    rigid: terminal.Rigid = False,
+    as_json: terminal.Json = False,
 ) -> None:
     """Print tau = M a + c + g of an arm of up to three coordinates, with operation counts."""
     if steps and form is Form.python:
         raise typer.BadParameter("steps are printed as text or latex", param_hint="--steps")
-    description = read(robot, config=config or None, options=options_of(settings, rigid) or None)
+    description = read(robot, config=config or None, options=terminal.options_of(settings, rigid) or None)
     methods = [m for m in Method if m is not Method.both] if method is Method.both else [method]
     derivations = {
         m.value: derivation_of(description, m.value, symbolic=symbols, steps=steps) for m in methods
     }
     if as_json:
-        print_json({name: _plain(d) for name, d in derivations.items()})
+        terminal.print_json({name: _plain(d) for name, d in derivations.items()})
         return
     for d in derivations.values():
         print({Form.text: d.text, Form.latex: d.latex, Form.python: d.python}[form]())
@@ -97,4 +86,4 @@ def _compare(derivations: dict[str, Derivation]) -> None:
         "closed_shared": "... common subexpressions shared",
     }
     rows = [(label, *(getattr(d.counts, key) for d in derivations.values())) for key, label in labels.items()]
-    print_table("Cost of the derivations", " | ".join(("operations for tau", *derivations)), rows)
+    terminal.print_table("Cost of the derivations", " | ".join(("operations for tau", *derivations)), rows)

@@ -10,22 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from flexdyn_ros.cli.terminal import (
-    Config,
-    Json,
-    Rigid,
-    RobotName,
-    Settings,
-    load_robot,
-    messages,
-    print_json,
-)
+from flexdyn_ros.cli import terminal
 
 if TYPE_CHECKING:
     from flexdyn_ros.identification import Identified, Measurement
     from flexdyn_ros.robot.verbs import Robot
-
-__all__ = ["identify"]
 
 #: columns of what is printed, and of names in its tables
 COLUMNS, NAME = 80, 34
@@ -33,7 +22,7 @@ METHODS = ("auto", "linear", "output")
 
 
 def identify(
-    robot: RobotName,
+    robot: terminal.RobotName,
     data: Annotated[
         list[Path] | None, typer.Argument(metavar="DATA...", help="measurements: .csv, .npz, .mat, .mcap")
     ] = None,
@@ -86,10 +75,10 @@ def identify(
     cross_validate: Annotated[
         bool, typer.Option("--cross-validate", help="linear: hold each file out in turn")
     ] = False,
-    config: Config = None,
-    settings: Settings = None,
-    rigid: Rigid = False,
-    as_json: Json = False,
+    config: terminal.Config = None,
+    settings: terminal.Settings = None,
+    rigid: terminal.Rigid = False,
+    as_json: terminal.Json = False,
 ) -> None:
     """Identify parameters of a robot from measurements; nothing is written without -o or --report."""
     import warnings
@@ -99,7 +88,7 @@ def identify(
 
     if method not in METHODS:
         raise typer.BadParameter(f"{method!r} is none of {', '.join(METHODS)}", param_hint="--method")
-    loaded = load_robot(robot, config, settings, rigid)
+    loaded = terminal.load_robot(robot, config, settings, rigid)
     patterns = _words(parameters)
     options: dict[str, Any] = {"parameters": patterns, "cutoff": cutoff, "stribeck": _words(stribeck) or ()}
     if explain:
@@ -125,11 +114,11 @@ def identify(
     if report is not None:
         written.append(found.report(report, _command(robot)))
     if as_json:
-        print_json(_summary(found, held_out))
+        terminal.print_json(_summary(found, held_out))
     else:
         _show(found, held_out, diff)
     for path in written:
-        messages.print(f"wrote {escape(str(path))}", highlight=False)
+        terminal.messages.print(f"wrote {escape(str(path))}", highlight=False)
 
 
 # ---- what is asked for ----
@@ -202,7 +191,7 @@ def _output(
     from flexdyn_ros.identification import fit_output
 
     def tell(text: str) -> None:
-        messages.print(escape(text), highlight=False)
+        terminal.messages.print(escape(text), highlight=False)
 
     return fit_output(robot, data, patterns, start or None, modes=modes, starts=starts, progress=tell)
 
@@ -232,7 +221,7 @@ def _explain(robot: Robot, patterns: list[str] | None, as_json: bool) -> None:
 
     base = base_parameters(robot, parameters=patterns)
     if as_json:
-        print_json({
+        terminal.print_json({
             "rank": base.rank, "condition": base.condition, "parameters": [p.name for p in base.parameters],
             "base": list(base.names), "matrix": base.matrix, "without_effect": list(base.without_effect),
         })  # fmt: skip

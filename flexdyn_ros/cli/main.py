@@ -17,8 +17,6 @@ from flexdyn_ros.errors import (
     UnsupportedError,
 )
 
-__all__ = ["main"]
-
 FAILED, USAGE, REFUSED, MISSING, INTERRUPTED = 1, 2, 3, 4, 130
 
 

@@ -12,8 +12,6 @@ from flexdyn_ros.cli.terminal import write_text
 from flexdyn_ros.description import schema_table, schema_xsd
 from flexdyn_ros.families.registry import families
 
-__all__ = ["schema"]
-
 
 def schema(
     xsd: Annotated[bool, typer.Option("--xsd", help="XML Schema for editors")] = False,

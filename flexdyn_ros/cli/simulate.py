@@ -10,20 +10,8 @@ import numpy as np
 import typer
 from rich.markup import escape
 
+from flexdyn_ros.cli import terminal
 from flexdyn_ros.cli.starts import start_of
-from flexdyn_ros.cli.terminal import (
-    Config,
-    Json,
-    Rigid,
-    RobotName,
-    Settings,
-    load_robot,
-    messages,
-    named_numbers,
-    print_json,
-    print_table,
-    tables,
-)
 from flexdyn_ros.errors import SimulationError, UnknownNameError
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.effort_table import read_efforts
@@ -32,8 +20,6 @@ from flexdyn_ros.simulation.plot_style import SIZES
 from flexdyn_ros.simulation.simulate import simulate as run
 from flexdyn_ros.simulation.steps.valves import command_mode
 from flexdyn_ros.simulation.trajectory import Trajectory
-
-__all__ = ["simulate"]
 
 _Pairs = list[str] | None
 
@@ -47,7 +33,7 @@ def _complete_start(incomplete: str) -> list[str]:
 
 
 def simulate(
-    robot: RobotName,
+    robot: terminal.RobotName,
     duration: Annotated[float, typer.Option("--duration", min=0.0, help="seconds")] = 5.0,
     dt: Annotated[
         float | None,
@@ -60,8 +46,7 @@ def simulate(
         float, typer.Option("--rtol", help="relative tolerance of a run that chooses its steps")
     ] = 1e-6,
     method: Annotated[
-        str,
-        typer.Option("--method", help=f"one of {', '.join(METHODS)}", autocompletion=_complete_method),
+        str, typer.Option("--method", help=f"one of {', '.join(METHODS)}", autocompletion=_complete_method)
     ] = "auto",
     start: Annotated[
         str,
@@ -112,11 +97,11 @@ def simulate(
     save: Annotated[Path | None, typer.Option("--save", help="write the trajectory as .npz")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="write the trajectory as .csv")] = None,
     bag: Annotated[Path | None, typer.Option("--bag", help="write a recording as .mcap")] = None,
-    config: Config = None,
-    settings: Settings = None,
-    rigid: Rigid = False,
+    config: terminal.Config = None,
+    settings: terminal.Settings = None,
+    rigid: terminal.Rigid = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="no progress, no table")] = False,
-    as_json: Json = False,
+    as_json: terminal.Json = False,
 ) -> None:
     """Simulate a robot and print a table of what it did; optionally a picture and files."""
     for option, seconds in (("--dt", dt), ("--sample", sample)):
@@ -130,12 +115,12 @@ def simulate(
     _check_files(files)
     UnknownNameError.check("method", method, METHODS)
     UnknownNameError.check("size", plot_size, tuple(SIZES))
-    loaded = load_robot(robot, config, settings, rigid)
+    loaded = terminal.load_robot(robot, config, settings, rigid)
     if control_file is not None and (tau or hold):
         raise typer.BadParameter("efforts come from --tau and --hold, or from a file", param_hint="--control")
     begin = start_of(loaded, start, hold, q, v)
     efforts = begin.tau.copy()
-    for index, value in named_numbers(tau, loaded.effort_names, "--tau").items():
+    for index, value in terminal.named_numbers(tau, loaded.effort_names, "--tau").items():
         efforts[index] = value
     shown = not quiet and not as_json
     # cylinders without commands keep their valves closed, which is not the same as no force
@@ -155,11 +140,11 @@ def simulate(
         raise
     drawing: dict[str, Any] = {"size": plot_size}
     if beside_rigid and plot is not None:
-        twin = load_robot(robot, config, settings, rigid=True)
+        twin = terminal.load_robot(robot, config, settings, rigid=True)
         drawing["overlay"] = {"rigid": _twin_run(twin, result, control_file or efforts, options)}
     _write(result, files, quiet or as_json, drawing)
     if as_json:
-        print_json(_summary(result))
+        terminal.print_json(_summary(result))
     elif not quiet:
         _print(result, loaded.coordinates)
 
@@ -217,7 +202,7 @@ def _write(
             continue
         getattr(result, method)(path, **options.get(method, {}))
         if not quiet:
-            messages.print(f"wrote {escape(str(path))}", highlight=False)
+            terminal.messages.print(f"wrote {escape(str(path))}", highlight=False)
 
 
 def _summary(result: Trajectory) -> dict[str, Any]:
@@ -249,10 +234,12 @@ def _print(result: Trajectory, coordinates: Any) -> None:
         values = (None,) * 4 if x is None else (x[0], x[-1], x.min(), x.max())
         speed = np.max(np.abs(result.v[:, c.v_index]))
         rows.append((c.name, c.unit, *("" if y is None else f"{y:.5g}" for y in (*values, speed))))
-    print_table("Motion", "coordinate | unit | start | end | smallest | largest | fastest [/s]", rows)
+    terminal.print_table(
+        "Motion", "coordinate | unit | start | end | smallest | largest | fastest [/s]", rows
+    )
     s = _summary(result)
     taken = "at" if result.is_fixed else "with samples every"
-    tables.print(
+    terminal.tables.print(
         f"{s['message'] or 'done'}: {s['simulated_time']:g} s by {s['method']} {taken} {s['dt']:g} s in "
         f"{s['wall_time']:.3g} s (real-time factor {s['real_time_factor']:.3g}); "
         f"energy balance off by {s['energy_balance_error']:.3g} J "

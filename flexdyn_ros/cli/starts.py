@@ -14,8 +14,6 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["Start", "start_of"]
-
 
 class Start(NamedTuple):
     """q (nq,), v (nv,), None for the description's own; tau (nu,) of what is held [N m, N]; time t [s]."""

@@ -11,8 +11,6 @@ from rich.markup import escape
 
 from flexdyn_ros.cli.terminal import Json, complain, messages, print_json, print_table
 
-__all__ = ["study"]
-
 
 def _complete_study(incomplete: str) -> list[str]:
     from flexdyn_ros.studies.shipped import shipped_studies

@@ -22,23 +22,6 @@ from flexdyn_ros.errors import UnknownNameError
 if TYPE_CHECKING:
     from flexdyn_ros.robot.verbs import Robot
 
-__all__ = [
-    "Config",
-    "Json",
-    "Rigid",
-    "RobotName",
-    "Settings",
-    "complain",
-    "load_robot",
-    "messages",
-    "named_numbers",
-    "options_of",
-    "print_json",
-    "print_table",
-    "tables",
-    "write_text",
-]
-
 #: columns of tables that are not printed on a terminal: nothing is cut off for a reader with room
 WIDE = 200
 

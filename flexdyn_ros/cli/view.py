@@ -20,8 +20,6 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["view"]
-
 
 class Look(StrEnum):
     """Where one looks from."""

@@ -9,8 +9,6 @@ import numpy as np
 from flexdyn_ros.control.reference import gains
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Vibration", "closed_loop_modes", "joint_inertia"]
-
 #: poles nearer to the real axis than this, relative to their size, do not oscillate
 FLAT = 1e-6
 

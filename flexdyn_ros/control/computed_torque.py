@@ -10,8 +10,6 @@ import numpy as np
 from flexdyn_ros.control.reference import gains, reference_of
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["asked_acceleration", "computed_torque"]
-
 
 def asked_acceleration(w: Any, zeta: Any, error: Any, rate: Any, a: Any) -> Any:
     """a_d + w^2 (q_d - q) + 2 zeta w (v_d - v), of errors of position and rate."""

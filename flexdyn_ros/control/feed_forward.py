@@ -12,8 +12,6 @@ from flexdyn_ros.errors import StateError, UnsupportedError
 from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["FEED_FORWARD", "FeedForward", "actuator_inertia", "actuator_motion"]
-
 #: how much of the inverse dynamics is fed forward
 FEED_FORWARD = ("full", "static", "none")
 

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["STOPPED", "GoalWatch", "Outcome", "Tolerances", "Verdict"]
-
 #: velocity below which a joint has arrived, by default [rad/s, m/s]
 STOPPED = 0.01
 

@@ -8,8 +8,6 @@ from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.errors import ConvergenceError
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["can_be_held", "holding_stiffness"]
-
 #: configurations, beside the given one, at which the weight is looked at
 CONFIGURATIONS = 32
 

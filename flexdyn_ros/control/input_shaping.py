@@ -10,8 +10,6 @@ import numpy as np
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.errors import StateError
 
-__all__ = ["Shaper", "shaped", "shaper_of", "zv", "zvd"]
-
 
 class Shaper(NamedTuple):
     """Impulses: amplitudes (n,), which are positive and sum to one, at delays (n,) [s]."""

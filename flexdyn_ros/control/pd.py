@@ -11,8 +11,6 @@ from flexdyn_ros.control.reference import gains, reference_of
 from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["pd", "pulling_effort"]
-
 
 def pulling_effort(P: Any, D: Any, error: Any, rate: Any) -> Any:
     """P (q_d - q) + D (v_d - v), of errors of position and rate."""
@@ -20,13 +18,7 @@ def pulling_effort(P: Any, D: Any, error: Any, rate: Any) -> Any:
 
 
 def pd(
-    robot: Robot,
-    target: Any,
-    stiffness: Any,
-    damping: Any,
-    *,
-    gravity: bool = True,
-    tip: str | None = None,
+    robot: Robot, target: Any, stiffness: Any, damping: Any, *, gravity: bool = True, tip: str | None = None
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """tau = P (q_d - q) + D (v_d - v) + g(q_d), by coordinate (Takegaki & Arimoto 1981).
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-__all__ = ["PoseSpace"]
-
 
 class PoseSpace:
     """Poses (7,), position and quaternion x y z w, and displacements (6,): turn [rad], then way [m], both in

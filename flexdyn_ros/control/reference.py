@@ -11,8 +11,6 @@ from flexdyn_ros.errors import DimensionError
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Reference", "Timeline", "gains", "reference_of", "to_rest"]
-
 #: t -> (q (nq,), v (nv,), a (nv,))
 Reference = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
 

@@ -10,8 +10,6 @@ from flexdyn_ros.control.reference import gains
 from flexdyn_ros.errors import DimensionError, StateError
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["DELAYS", "sampled_growth"]
-
 #: delays, in samples, for which feedback must be stable
 DELAYS = (0.0, 0.5, 1.0)
 

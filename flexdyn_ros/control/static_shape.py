@@ -7,8 +7,6 @@ import numpy as np
 
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["StaticShape"]
-
 #: iterations of the chord method before Newton's takes over, and the deflection it aims at [rad, m]
 MOST_ITERATIONS, AIM = 40, 1e-12
 #: corrections of the joints, and the error of the tip at which they end [m]

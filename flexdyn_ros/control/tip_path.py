@@ -10,8 +10,6 @@ from scipy.interpolate import CubicSpline
 
 from flexdyn_ros.errors import StateError
 
-__all__ = ["MOST", "TipPath", "check_shapes"]
-
 #: poses per second that are solved for; so many per span if there are fewer; in all at most
 RATE, LEAST, MOST = 50.0, 12, 2000
 #: strokes and efforts may be exceeded by this share of their range

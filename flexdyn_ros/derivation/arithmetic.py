@@ -11,8 +11,6 @@ from flexdyn_ros.derivation.arm import Arm, Dress, Parameter
 from flexdyn_ros.derivation.operations import Counter, Tally
 from flexdyn_ros.derivation.rotation import Angle
 
-__all__ = ["Expressions", "Polynomials", "State", "Symbols", "counting_state"]
-
 
 class State(NamedTuple):
     """Joint angles and, per joint, rates and accelerations; the coordinates' own v and a."""

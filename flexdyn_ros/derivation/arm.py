@@ -13,8 +13,6 @@ from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
 
-__all__ = ["LARGEST", "Arm", "Joint", "Parameter", "read_arm"]
-
 LARGEST = 3  # coordinates; beyond, closed forms are of no use to a reader
 #: a constant rotation whose entries are this close to 0 and 1 is taken as exact: URDF files write 1.5708
 SNAP = 4e-6
@@ -154,11 +152,7 @@ class _Reader:
 
     def _joint(self, index: int, body: _Body, names: tuple[str, ...]) -> Joint:
         n, joint = index + 1, body.joint
-        ratio, offset, leader = 1.0, 0.0, joint
-        while leader.mimic is not None:
-            offset += ratio * leader.mimic.offset
-            ratio *= leader.mimic.multiplier
-            leader = self.description.joint(leader.mimic.joint)
+        ratio, offset, leader = self.description.leader_of(joint)
         p = np.asarray(body.placement.p, dtype=float)
         origin = [
             self.dress(f"p{n}{x}", p[k], np.abs(p).max(), "m", f"origin of joint {joint.name}, {x}")

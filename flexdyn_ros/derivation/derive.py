@@ -17,8 +17,6 @@ from flexdyn_ros.derivation.operations import Counter, Operations, Tally, count_
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import MissingExtraError
 
-__all__ = ["METHODS", "Counts", "Derivation", "Step", "derive"]
-
 METHODS = ("newton_euler", "lagrange")
 
 
@@ -104,11 +102,7 @@ class Derivation:
 
 
 def derive(
-    description: RobotDescription,
-    method: str = "newton_euler",
-    *,
-    symbolic: bool = True,
-    steps: bool = False,
+    description: RobotDescription, method: str = "newton_euler", *, symbolic: bool = True, steps: bool = False
 ) -> Derivation:
     """Derive the equations of motion of an arm of one to three coordinates.
 

@@ -26,8 +26,6 @@ from flexdyn_ros.derivation.algebra import (
 from flexdyn_ros.derivation.arm import Arm, Joint
 from flexdyn_ros.derivation.rotation import Angle, rotation_about, rotation_derivatives
 
-__all__ = ["LagrangeTerms", "lagrange", "potential"]
-
 
 class LagrangeTerms(NamedTuple):
     """M (n, n), c (n,), g (n,) per joint, without rotors."""

@@ -25,8 +25,6 @@ from flexdyn_ros.derivation.algebra import (
 from flexdyn_ros.derivation.arm import Arm, Joint
 from flexdyn_ros.derivation.rotation import Angle, rotation_about
 
-__all__ = ["gather", "newton_euler"]
-
 #: is told the name of a vector, the number of its body, and the vector (3,)
 Tell = Callable[[str, int, Vector], None]
 Turn = tuple[Matrix, Vector]  # rotation {body} -> {parent}, origin in the parent
@@ -34,12 +32,7 @@ Motion = tuple[Vector, Vector, Vector]  # w, wd, vd
 
 
 def newton_euler(
-    arm: Arm,
-    angles: Sequence[Angle],
-    v: Vector,
-    a: Vector,
-    gravity: Vector,
-    tell: Tell | None = None,
+    arm: Arm, angles: Sequence[Angle], v: Vector, a: Vector, gravity: Vector, tell: Tell | None = None
 ) -> Vector:
     """Efforts per joint, without rotors.
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-__all__ = ["Counter", "Operations", "Tally", "count_expressions"]
-
 
 class Operations(NamedTuple):
     """Additions (subtractions), multiplications (divisions, squares) and sines and cosines."""

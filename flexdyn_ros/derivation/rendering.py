@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from flexdyn_ros.derivation.derive import Counts, Derivation
 
-__all__ = ["count_lines", "latex", "plain", "python", "text", "tidy"]
-
 #: longest sum in which sums of angles are looked for; the search is cubic, and long sums gain little by it
 JOINED_TERMS = 24
 

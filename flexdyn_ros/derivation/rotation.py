@@ -6,8 +6,6 @@ from typing import Any, NamedTuple
 
 from flexdyn_ros.derivation.algebra import Matrix, Vector, add, mul, negative
 
-__all__ = ["Angle", "rotation_about", "rotation_derivatives"]
-
 
 class Angle(NamedTuple):
     """Position of a joint: sine and cosine of a revolute one, displacement of a prismatic one."""

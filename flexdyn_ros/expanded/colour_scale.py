@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["STOPS", "UNITS", "colours_of"]
-
 #: every eighth of viridis, the colour map of matplotlib by Smith and van der Walt (CC0)
 STOPS = np.array([
     (68, 1, 84), (71, 44, 122), (59, 81, 139), (44, 113, 142), (33, 144, 141), (39, 173, 129), (92, 200, 99),

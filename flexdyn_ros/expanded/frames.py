@@ -14,18 +14,6 @@ from lxml import etree
 
 from flexdyn_ros.numerics.algebra.placement import Placement
 
-__all__ = [
-    "AXES",
-    "add_fixed",
-    "add_moving",
-    "add_visual",
-    "angle_rates",
-    "rows_of",
-    "set_origin",
-    "yaw_pitch_roll",
-    "yaw_pitch_roll_of_quaternion",
-]
-
 #: (suffix, type, axis) of the six joints, in their order
 AXES = (
     ("tx", "prismatic", "1 0 0"),

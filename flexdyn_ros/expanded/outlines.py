@@ -9,8 +9,6 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.links import ISection, Rectangle, Rod, Tube
 
-__all__ = ["AROUND", "outline"]
-
 #: points around a round section, and its radius as a share of the length where none is stated
 AROUND, SLENDERNESS = 20, 0.022
 

@@ -7,8 +7,6 @@ from lxml import etree
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.expanded.urdf_joints import SIX_AXES
 
-__all__ = ["PLATFORM", "shown_tree", "text_of"]
-
 #: of the six joints that carry a platform, whatever the URDF calls its floating joint
 PLATFORM = "platform"
 

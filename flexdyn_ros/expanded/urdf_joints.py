@@ -7,10 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.expanded.frames import angle_rates, yaw_pitch_roll_of_quaternion
-
-__all__ = ["SIX_AXES", "Joints", "Part", "joints_of_the_urdf"]
 
 #: one-axis joints that stand for a floating one, from the parent on: (suffix, type, axis)
 SIX_AXES = (
@@ -95,20 +92,10 @@ def joints_of_the_urdf(robot: Any) -> Joints:
             names = tuple(f"{joint.name}/{suffix}" for suffix, _, _ in SIX_AXES)
             parts.append(FloatingJoint(names, starts[f"{joint.name}/x"], at[f"{joint.name}/wx"].v_index))
             continue
-        leader, ratio, offset = _leader(robot.description, joint)
+        ratio, offset, leader = robot.description.leader_of(joint)
         c = at[leader.name]
         rows.append((joint.name, c.q_index, c.v_index, ratio, offset))
         if joint.mimic is None:
             efforts[joint.name] = c.v_index
     flush()
     return parts, efforts
-
-
-def _leader(description: RobotDescription, joint: Joint) -> tuple[Joint, float, float]:
-    """The joint at the end of a chain of mimics: position = ratio * leader's + offset."""
-    ratio, offset = 1.0, 0.0
-    while joint.mimic is not None:
-        offset += ratio * joint.mimic.offset
-        ratio *= joint.mimic.multiplier
-        joint = description.joint(joint.mimic.joint)
-    return joint, ratio, offset

@@ -18,8 +18,6 @@ from flexdyn_ros.expanded.frames import add_visual
 from flexdyn_ros.expanded.outlines import outline
 from flexdyn_ros.numerics.algebra.placement import Placement, rotation_of_rpy
 
-__all__ = ["GENERATED", "add_shapes"]
-
 #: name of the visuals that are made here
 GENERATED = "generated_shape"
 #: radius of a bar, as a share of the median distance between joints

@@ -15,8 +15,6 @@ from flexdyn_ros.robot.verbs import Robot
 if TYPE_CHECKING:
     from casadi import Function as CasadiFunction
 
-__all__ = ["casadi"]
-
 #: rounds of loops
 _ROUNDS = 16
 

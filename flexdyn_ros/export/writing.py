@@ -10,8 +10,6 @@ from tempfile import mkdtemp
 
 from flexdyn_ros.errors import ExportError
 
-__all__ = ["write_all", "writing"]
-
 
 def write_all(folder: Path, files: dict[str, str]) -> list[Path]:
     """Write files into a folder: all, or none where that fails.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from flexdyn_ros.robot.functions import FamilyFunctions
     from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Family", "Findings"]
-
 
 class Findings(NamedTuple):
     """Results of the checks that are a family's own."""

@@ -21,8 +21,6 @@ from flexdyn_ros.families.stewart.family import STEWART
 from flexdyn_ros.families.trees.family import TREES
 from flexdyn_ros.families.wheeled.family import WHEELED
 
-__all__ = ["VARIABLE", "families", "family_of", "find_installed", "register", "unregister"]
-
 VARIABLE = "FLEXDYN_FAMILIES"
 
 #: trees take what no other family claims

@@ -6,8 +6,6 @@ import numpy as np
 
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["advanced"]
-
 
 def advanced(
     robot: Robot, q: np.ndarray, v: np.ndarray, tau: np.ndarray, dt: float, steps: int

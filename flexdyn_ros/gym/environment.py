@@ -16,8 +16,6 @@ with needs("gymnasium", "gym"):
     from gymnasium.vector import AutoresetMode
     from gymnasium.vector.utils import batch_space
 
-__all__ = ["BatchEnvironment", "Environment", "batch_of", "environment_of"]
-
 
 @final
 class Environment(gymnasium.Env):

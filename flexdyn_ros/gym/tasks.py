@@ -12,8 +12,6 @@ import numpy as np
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["TASKS", "PlatformBalance", "Slew", "SoftReach", "Start", "Task"]
-
 
 class Start(NamedTuple):
     """Start of an episode: q (nq,), v (nv,), and its goal (k,)."""

@@ -14,8 +14,6 @@ from flexdyn_ros.identification.linear.models import linear_model
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["BaseParameters", "base_parameters", "combinations_of", "reduced"]
-
 #: samples for each parameter, states that are evaluated at once
 SAMPLES, BLOCK = 4, 256
 #: pivots below this share of the largest may lie behind the gap; factors of combinations below it are zero

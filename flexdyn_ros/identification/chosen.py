@@ -11,8 +11,6 @@ from flexdyn_ros.identification.linear.models import LinearModel
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["bodies_and_joints", "chosen_parameters"]
-
 
 def bodies_and_joints(robot: Robot, model: LinearModel) -> tuple[Parameter, ...]:
     """The parameters of rigid bodies and joints, and of robots without `parameters` all that there are.

@@ -18,8 +18,6 @@ from flexdyn_ros.robot.verbs import Robot
 if TYPE_CHECKING:
     from flexdyn_ros.identification.measurement import Measurement
 
-__all__ = ["Fault", "faults_of", "refuse"]
-
 FEWEST = 20
 #: a gap is so many median steps long; more missing samples than this share cannot be filled
 GAP, MOST_MISSING = 10.0, 0.2

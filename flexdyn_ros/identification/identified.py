@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
-__all__ = ["Identified", "Samples", "table_of"]
-
 #: half width of a 95 % interval, in standard deviations
 NORMAL_95 = 1.959963984540054
 

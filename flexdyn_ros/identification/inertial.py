@@ -10,8 +10,6 @@ from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["INERTIAL", "about_com", "entries_of", "is_inertial", "tensor_of", "with_payloads"]
-
 #: the ten numbers of a body, as they follow its name
 INERTIAL = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 

@@ -19,8 +19,6 @@ from flexdyn_ros.simulation.trajectory import Trajectory
 if TYPE_CHECKING:
     from flexdyn_ros.identification.faults import Fault
 
-__all__ = ["Measurement", "measurements_of"]
-
 #: steps that differ by more than this share of the mean are no uniform grid
 JITTER = 1e-3
 

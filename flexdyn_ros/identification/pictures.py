@@ -13,8 +13,6 @@ from flexdyn_ros.errors import needs
 if TYPE_CHECKING:
     from flexdyn_ros.identification.identified import Identified
 
-__all__ = ["draw_fit"]
-
 #: channels in one picture
 MOST_CHANNELS = 8
 MEASURED, PREDICTED, RESIDUAL = "#4c78a8", "#e45756", "#54a24b"

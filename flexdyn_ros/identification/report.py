@@ -15,8 +15,6 @@ from flexdyn_ros.identification.pictures import draw_fit
 if TYPE_CHECKING:
     from flexdyn_ros.identification.identified import Identified
 
-__all__ = ["write_report"]
-
 #: measurements that are drawn
 MOST_PICTURES = 6
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Whiteness", "correlated_pairs", "whiteness"]
-
 #: lags that are looked at, at most this share of the samples
 LAGS, SHARE = 20, 0.2
 #: residuals below this share of the largest value are rounding

@@ -6,8 +6,6 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError
 
-__all__ = ["derivative", "filled_in", "lag_of", "low_passed", "on_grid"]
-
 #: degree of the splines whose slope is the derivative
 DEGREE = 5
 #: samples that are filtered at either end beside the data, in periods of the cut-off

@@ -14,8 +14,6 @@ from flexdyn_ros.identification.linear.rows import efforts_of
 from flexdyn_ros.identification.measurement import measurements_of
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["HeldOut", "cross_validation", "predicted_efforts"]
-
 
 class HeldOut(NamedTuple):
     """One measurement that was left out: its name, and by channel the root mean square of its residuals, and

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.nodes.dynamics_server.node import DynamicsServer
     from flexdyn_ros.nodes.dynamics_server.services import SERVICES
     from flexdyn_ros.nodes.hydraulic_actuators.node import HydraulicActuators
-    from flexdyn_ros.nodes.ros.caller import call
+    from flexdyn_ros.nodes.one_shot.caller import call
     from flexdyn_ros.nodes.ros.conversions import doubles, matrix_from_pose, numbers_of, seconds_of
     from flexdyn_ros.nodes.ros.declaration import ParameterError
     from flexdyn_ros.nodes.ros.message_values import fill, plain

@@ -16,8 +16,6 @@ from flexdyn_ros.nodes.controllers.parameters import ComputedTorqueParameters
 from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of
 from flexdyn_ros.nodes.ros.managed import executable
 
-__all__ = ["ServiceLaw", "main", "make_node"]
-
 ZERO, STATIC = 1, 2
 
 

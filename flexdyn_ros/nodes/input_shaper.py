@@ -17,8 +17,6 @@ from flexdyn_ros.nodes.pd_controller import PdLaw
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import executable
 
-__all__ = ["ShapedLaw", "main", "make_node"]
-
 #: damping ratio above which a mode stills by itself
 WELL_DAMPED = 0.4
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["argument", "clock_and_frames"]
-
 
 def argument(name: str, default: Any, description: str, choices: list[str] | None = None) -> Any:
     """A launch argument."""

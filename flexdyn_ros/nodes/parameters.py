@@ -17,8 +17,6 @@ from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters
 
-__all__ = ["NODES", "declared_names", "page"]
-
 NODES: dict[str, type] = {
     rule_of(record).name: record
     for record in (

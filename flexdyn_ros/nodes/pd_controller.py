@@ -15,8 +15,6 @@ from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointControlle
 from flexdyn_ros.nodes.controllers.parameters import PdControllerParameters
 from flexdyn_ros.nodes.ros.managed import executable
 
-__all__ = ["PdLaw", "main", "make_node"]
-
 
 class PdLaw(Law):
     """`control.pd` with gains about the configuration at which motion begins; or, where the robot's servos

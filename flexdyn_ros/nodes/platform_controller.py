@@ -19,8 +19,6 @@ from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import executable
 from flexdyn_ros.nodes.ros.queues import NEWEST
 
-__all__ = ["PlatformController", "main"]
-
 
 class PlatformController(FeedForwardController):
     """Hears leg_states and ~/platform_trajectory; publishes joint_commands, or commands to cylinders, and

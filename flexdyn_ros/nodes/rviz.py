@@ -13,8 +13,6 @@ from flexdyn_ros.description.urdf.sources import own_share
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.registry import family_of
 
-__all__ = ["rviz_action", "rviz_arguments", "rviz_configuration"]
-
 
 def rviz_configuration(description: RobotDescription) -> Path:
     """The file rviz/NAME.rviz that shows robots of this family.

@@ -27,8 +27,6 @@ from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import executable
 from flexdyn_ros.nodes.ros.queues import NEWEST
 
-__all__ = ["SoftArmController", "main"]
-
 #: seconds in which an arm that moves comes to rest, on its way, when it gets another path
 BRAKING = 0.25
 #: seconds for which the thread that solves keeps the interpreter while states wait

@@ -13,19 +13,6 @@ from importlib import import_module
 
 from flexdyn_ros.nodes.ros.start_watch import stand_by
 
-__all__ = [
-    "computed_torque",
-    "dynamics_server",
-    "end_at_signals",
-    "hydraulic_actuators",
-    "input_shaper",
-    "pd_controller",
-    "platform_controller",
-    "simulator",
-    "soft_arm_controller",
-    "state_publisher",
-]
-
 
 def end_at_signals() -> None:
     """End the process with exit code 0 at SIGINT and SIGTERM, until someone else listens to them."""

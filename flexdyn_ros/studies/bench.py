@@ -26,8 +26,6 @@ from flexdyn_ros.studies.experiments.registry import arguments_of, function_of, 
 from flexdyn_ros.studies.paths.parameters import parameter_values, quick_paths
 from flexdyn_ros.studies.paths.urdf_text import edited
 
-__all__ = ["Bench"]
-
 #: robots that are kept loaded
 KEPT_ROBOTS = 32
 #: where between 0 and 1, of each parameter's distribution, loading and changing a robot are compared

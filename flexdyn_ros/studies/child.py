@@ -17,8 +17,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-__all__ = ["main"]
-
 #: Linux: the signal that this process gets when its parent ends
 PR_SET_PDEATHSIG = 1
 

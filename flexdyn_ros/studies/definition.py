@@ -16,8 +16,6 @@ import yaml
 from flexdyn_ros.errors import DescriptionError, UnknownNameError
 from flexdyn_ros.studies.distributions import LISTED, Distribution, distribution_of
 
-__all__ = ["DESIGNS", "Parameter", "Study", "read_study"]
-
 #: kinds of designs, each with the keys that it takes beside `kind`
 DESIGNS = {
     "grid": (),

@@ -11,8 +11,6 @@ import numpy as np
 
 from flexdyn_ros.studies.definition import MOST_POINTS, Study
 
-__all__ = ["Design", "fixed_design"]
-
 
 class Design:
     """Points (n) of a study, in order: `point(i)` is a mapping from the names of parameters to values."""

@@ -12,8 +12,6 @@ import numpy as np
 
 from flexdyn_ros.errors import DescriptionError
 
-__all__ = ["KINDS", "Distribution", "distribution_of"]
-
 #: each kind with the numbers that it takes
 KINDS = {
     "grid": "[value, ...]",

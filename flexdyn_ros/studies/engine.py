@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from flexdyn_ros.studies.result import StudyResult
     from flexdyn_ros.studies.store import Store
 
-__all__ = ["default_folder", "local_cluster", "run"]
-
 #: how long a chunk should take [s]: long beside the few milliseconds between two chunks
 CHUNK_SECONDS = 1.0
 #: a chunk has at most so many points, and at most so many times as many as the one before

@@ -10,8 +10,6 @@ from flexdyn_ros.errors import needs
 from flexdyn_ros.studies.definition import Study
 from flexdyn_ros.studies.distributions import LISTED
 
-__all__ = ["Optimisation"]
-
 
 class Optimisation:
     """An optimisation that depends on the study and its results only: neither on workers nor on time.

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-__all__ = ["shown_progress"]
-
 
 @contextmanager
 def shown_progress(

@@ -12,8 +12,6 @@ from flexdyn_ros.errors import MissingExtraError, StateError
 if TYPE_CHECKING:
     from flexdyn_ros.studies.result import StudyResult
 
-__all__ = ["write_report"]
-
 #: kinds of errors, and results, that are listed
 MOST_LISTED = 20
 

@@ -12,8 +12,6 @@ from typing import Any
 from flexdyn_ros.errors import StateError, UnknownNameError, needs
 from flexdyn_ros.studies.definition import Study, read_study
 
-__all__ = ["StudyResult"]
-
 
 @dataclass(frozen=True)
 class StudyResult:
@@ -120,12 +118,12 @@ class StudyResult:
         return table[kept]
 
     def plot(self, path: str | PathLike[str] | None = None, kind: str | None = None, **options: Any) -> Any:
-        """A picture of the table; see `flexdyn_ros.studies.pictures.draw`.
+        """A picture of the table; see `flexdyn_ros.studies.pictures.draw.draw`.
 
         kind: line, heat_map, contour, parallel, pareto or scatter; default: what suits the number of
         parameters. Returns the matplotlib figure; written to `path` if given.
         """
-        from flexdyn_ros.studies.pictures import draw
+        from flexdyn_ros.studies.pictures.draw import draw
 
         return draw(self, path, kind, **options)
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from flexdyn_ros.description.urdf.sources import own_share
 from flexdyn_ros.errors import UnknownNameError
 
-__all__ = ["shipped_studies", "study_file"]
-
 
 def shipped_studies() -> dict[str, Path]:
     """Files of the shipped studies by their names."""

@@ -22,8 +22,6 @@ from flexdyn_ros.errors import StateError, needs
 from flexdyn_ros.studies.definition import Study
 from flexdyn_ros.studies.design import Design
 
-__all__ = ["Row", "Store"]
-
 #: (index, results or None, (kind, message) or None, files)
 Row = tuple[int, "dict[str, Any] | None", "tuple[str, str] | None", dict[str, bytes]]
 #: keys of a study that change what is shown, not what is computed

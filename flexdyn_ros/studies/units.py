@@ -5,8 +5,6 @@ from __future__ import annotations
 from flexdyn_ros.description.language.schema import JOINT, LINK, ROBOT
 from flexdyn_ros.description.language.vocabulary import Element
 
-__all__ = ["unit_of_path"]
-
 _OF_PAYLOADS = {"mass": "kg", "com": "m", "inertia": "kg m2"}
 _SCOPES = {"links": LINK, "joints": JOINT}
 

@@ -18,16 +18,6 @@ from typing import Any, NamedTuple
 
 from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
 
-__all__ = [
-    "Chunk",
-    "Done",
-    "StudyRefused",
-    "compute_chunk",
-    "end_children",
-    "kernels_written_since",
-    "stop_studies",
-]
-
 #: what loading a study and compiling its kernels may take, beside the limit of a point [s]
 LOADING_LIMIT = 1800.0
 #: how long a point may still run once the study was stopped, and how often that is looked for [s]

@@ -11,8 +11,6 @@ from flexdyn_ros.errors import FlexdynError, UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import OK, FusedHydraulics, Stepper
 
-__all__ = ["Drive"]
-
 #: step [s], and wall seconds that are caught up with at most at a picture
 STEP, CATCH_UP = 1e-3, 0.05
 #: of the servo of joints: natural frequency [rad/s], damping ratio, margin over what holds the robot up

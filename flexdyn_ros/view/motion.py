@@ -10,8 +10,6 @@ from flexdyn_ros.robot.results import Modes
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["DEFORMATION", "ModeMotion", "Playback", "Reach", "magnified", "rest_of"]
-
 #: kinds of coordinates that deform a link and are magnified
 DEFORMATION = ("axial", "bending_y", "bending_z", "torsion", "mode")
 #: sliders of deformations reach so many times what `random` draws
@@ -194,3 +192,9 @@ class Playback:
         """q (nq,), v (nv,), tau (nu,) at the present time."""
         i = self.index
         return self.trajectory.q[i], self.trajectory.v[i], self.trajectory.tau[i]
+
+    def sample_at(self, seconds: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, v, tau of the first sample at or after a time [s]; the present time stays."""
+        t = self.trajectory
+        i = int(np.clip(np.searchsorted(t.t, seconds), 0, len(t) - 1))
+        return t.q[i], t.v[i], t.tau[i]

@@ -22,10 +22,8 @@ from flexdyn_ros.view.drawing.scene import Ghost, RobotScene, at_once
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drive import Drive
 from flexdyn_ros.view.motion import DEFORMATION, ModeMotion, Playback, Reach, magnified, rest_of
-from flexdyn_ros.view.panels.live_plots import History, LivePlot, samples_of
+from flexdyn_ros.view.panels.live_plots import History, LivePlots, samples_of
 from flexdyn_ros.view.panels.panels import Panels
-
-__all__ = ["QUALITIES", "Viewer"]
 
 #: pictures and plots per second
 FRAME_RATE, PLOT_RATE = 30.0, 4.0
@@ -108,9 +106,7 @@ class Viewer:
         self._make_scene(quality)
         self.panels = Panels(self)
         visitors.report = self.panels.tell
-        self.plots = [
-            LivePlot(self.server.gui, robot, quantity) for quantity in ("tip deflections", "energies")
-        ]
+        self._plots = LivePlots(self.server.gui, robot)
         self._thread = threading.Thread(target=self._loop, name="viewer", daemon=True)
         self._thread.start()
 
@@ -317,7 +313,7 @@ class Viewer:
         if self.source == "run" and self.playback is not None:
             was_playing = self.playback.playing
             self.playback.advance(elapsed)
-            self._show_playback()
+            self.q, self.v, self.tau = self.playback.state()
             if was_playing:
                 # the slider of a run that is paused belongs to whoever moves it
                 self.panels.run.follow(self.playback)
@@ -338,24 +334,18 @@ class Viewer:
         number, amplitude = modes.number, modes.amplitude_now()
         self.q, self.v = self.mode.at(number, phase, amplitude), self.mode.rate(number, phase, amplitude)
 
-    def _show_playback(self) -> None:
-        assert self.playback is not None
-        self.q, self.v, self.tau = self.playback.state()
-
     def show_time(self, seconds: float) -> None:
         """Take the state of the trajectory at a time [s]."""
         if self.playback is not None:
             self.playback.time = seconds
             self.source = "run"
-            self._show_playback()
+            self.q, self.v, self.tau = self.playback.state()
             self._dirty = True
 
     def show_still(self, seconds: float) -> None:
         """Take the state of the trajectory at a time [s], and leave its own time alone."""
         assert self.playback is not None
-        t = self.playback.trajectory
-        i = int(np.clip(np.searchsorted(t.t, seconds), 0, len(t) - 1))
-        self.q, self.v, self.tau = t.q[i], t.v[i], t.tau[i]
+        self.q, self.v, self.tau = self.playback.sample_at(seconds)
 
     def _draw(self) -> None:
         panels = self.panels
@@ -403,6 +393,5 @@ class Viewer:
             samples, now, self._fresh = self.history.arrays(), None, True
         else:
             return
-        for plot in self.plots:
-            plot.show(samples, now, fresh=self._fresh)
+        self._plots.show(samples, now, fresh=self._fresh)
         self._fresh = False

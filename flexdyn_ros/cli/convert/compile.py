@@ -11,8 +11,6 @@ from rich.markup import escape
 from flexdyn_ros.cli.terminal import Config, RobotName, Settings, load_robot, messages
 from flexdyn_ros.errors import UnknownNameError
 
-__all__ = ["compile"]
-
 TARGETS = ("c", "fmu", "native")
 
 

@@ -10,8 +10,6 @@ import typer
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, write_text
 from flexdyn_ros.expanding import expand as expanded_of
 
-__all__ = ["expand"]
-
 
 def expand(
     robot: RobotName,

@@ -11,8 +11,6 @@ import typer
 from flexdyn_ros.bridges import read_table
 from flexdyn_ros.cli.terminal import write_text
 
-__all__ = ["from_dh"]
-
 
 class Convention(StrEnum):
     """Where the frames of a table lie."""

@@ -9,8 +9,6 @@ import typer
 from flexdyn_ros.cli.machine.surroundings import Finding, findings
 from flexdyn_ros.cli.terminal import Json, print_json, tables
 
-__all__ = ["doctor"]
-
 _TITLES = {
     "python": "Python",
     "packages": "Packages",

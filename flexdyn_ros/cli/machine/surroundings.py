@@ -18,8 +18,6 @@ from pathlib import Path
 import flexdyn_ros
 from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
 
-__all__ = ["Finding", "findings"]
-
 #: extras whose packages only those need who work on flexdyn_ros itself
 _FOR_DEVELOPERS = ("test", "docs", "benchmark")
 

@@ -10,8 +10,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from flexdyn_ros.cli.terminal import messages
 
-__all__ = ["warm"]
-
 
 def warm(
     groups: Annotated[

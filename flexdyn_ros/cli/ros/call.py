@@ -11,12 +11,10 @@ import yaml
 from flexdyn_ros.cli.terminal import Json, messages, print_json
 from flexdyn_ros.errors import needs
 
-__all__ = ["call", "fields_of", "shown"]
-
 
 def _complete_service(incomplete: str) -> list[str]:
     try:
-        from flexdyn_ros.nodes.ros.caller import types
+        from flexdyn_ros.nodes.one_shot.caller import types
     except ImportError:
         return []
     return sorted(name for name in types() if name.startswith(incomplete))
@@ -39,7 +37,7 @@ def call(
 ) -> None:
     """Ask a service of a running server or simulator; exit code 1 if it answers with success=false."""
     with needs("rclpy", "ros"):
-        from flexdyn_ros.nodes.ros.caller import call as ask
+        from flexdyn_ros.nodes.one_shot.caller import call as ask
     answer = ask(service, fields_of(request), namespace, timeout)
     if as_json:
         print_json(answer)

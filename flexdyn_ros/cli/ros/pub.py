@@ -10,8 +10,6 @@ from flexdyn_ros.cli.ros.call import fields_of
 from flexdyn_ros.cli.terminal import messages
 from flexdyn_ros.errors import needs
 
-__all__ = ["pub"]
-
 
 def pub(
     topic: Annotated[str, typer.Argument(help="for example joint_commands")],

@@ -25,8 +25,6 @@ from flexdyn_ros.errors import MissingExtraError
 from flexdyn_ros.families.registry import families, family_of
 from flexdyn_ros.nodes.rviz import rviz_configuration
 
-__all__ = ["up"]
-
 #: seconds that nodes get to end by themselves before they are killed
 GRACE = 5.0
 #: topics of nodes that are not connected by their names

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.description.language.vocabulary import boolean, choice, element, integer, positive, vector
+from flexdyn_ros.description.places import Place
 from flexdyn_ros.errors import UnknownNameError
 
 # imported when a description asks for them: making a frozen dataclass takes a millisecond
@@ -27,18 +28,6 @@ if TYPE_CHECKING:
     from flexdyn_ros.description.elements.links import FlexibleLink
     from flexdyn_ros.description.elements.platforms import Platform
     from flexdyn_ros.description.elements.wheels import Drive, Road, Wheel
-
-__all__ = [
-    "Base",
-    "Formulation",
-    "Inertial",
-    "Joint",
-    "Limit",
-    "Link",
-    "Mimic",
-    "Override",
-    "RobotDescription",
-]
 
 Vec3 = tuple[float, float, float]
 Inertia = tuple[float, float, float, float, float, float]
@@ -237,10 +226,28 @@ class RobotDescription:
         except KeyError:
             raise UnknownNameError("joint", name, self._joints_by_name) from None
 
+    def joint_to(self, link: str) -> Joint:
+        """The joint whose child is this link, which is not the root."""
+        return next(joint for joint in self.joints if joint.child == link)
+
+    def leader_of(self, joint: Joint) -> tuple[float, float, Joint]:
+        """Ratio, offset and leader of a joint at the end of its chain of mimics: its position is ratio times
+        that of the leader plus offset."""
+        ratio, offset = 1.0, 0.0
+        while joint.mimic is not None:
+            offset += ratio * joint.mimic.offset
+            ratio *= joint.mimic.multiplier
+            joint = self.joint(joint.mimic.joint)
+        return ratio, offset, joint
+
     def children_of(self, link: str) -> tuple[Joint, ...]:
         """Joints whose parent is this link, in file order."""
         self.link(link)
         return self._joints_by_parent.get(link, ())
+
+    def place(self, record: Any, element: str) -> Place:
+        """Where a record was read, for errors that name it as `element`."""
+        return Place(self.file, record.line, element)
 
     @cached_property
     def _links_by_name(self) -> Mapping[str, Link]:

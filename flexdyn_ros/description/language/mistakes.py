@@ -13,8 +13,6 @@ from contextvars import ContextVar
 
 from flexdyn_ros.errors import DescriptionError
 
-__all__ = ["any_found", "collected", "end_of_stage", "part"]
-
 _found: ContextVar[list[DescriptionError] | None] = ContextVar("mistakes", default=None)
 
 

@@ -14,11 +14,7 @@ _TOLERATED = 0.5
 
 
 def check_inertia(
-    fail: Callable[..., NoReturn],
-    label: str,
-    mass: float,
-    inertia: tuple[float, ...],
-    warnings: list[str],
+    fail: Callable[..., NoReturn], label: str, mass: float, inertia: tuple[float, ...], warnings: list[str]
 ) -> None:
     """Refuse a tensor with a negative moment of inertia, warn of one that no body can have.
 

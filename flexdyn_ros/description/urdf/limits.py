@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from flexdyn_ros.description.places import Place
 from flexdyn_ros.errors import DescriptionError
 
 if TYPE_CHECKING:
@@ -86,15 +87,9 @@ def screen_tree(root: Any, raw: bytes, file: str | None) -> None:
     too_long = f"name() = 'name' or string-length() > {MOST_LETTERS}"
     for found in find(f"(//@*[string-length() > {LONGEST_NAME}][{too_long}])[1]"):
         most = LONGEST_NAME if found.attrname == "name" else MOST_LETTERS
-        raise DescriptionError(
-            f"an attribute of {len(found)} letters",
-            file=file,
-            line=found.getparent().sourceline,
-            element=str(found.getparent().tag),
-            attribute=found.attrname,
-            value=found[:40] + "...",
-            expected=f"at most {most} letters",
-        )
+        place = Place(file, found.getparent().sourceline, str(found.getparent().tag))
+        message, expected = f"an attribute of {len(found)} letters", f"at most {most} letters"
+        place.fail(message, found.attrname, found[:40] + "...", expected)
 
 
 def screen_flexible(description: RobotDescription) -> None:

@@ -7,8 +7,6 @@ from dataclasses import replace
 from flexdyn_ros.description.urdf import limits, markup, xacro_text
 from flexdyn_ros.description.urdf.markup import Document
 
-__all__ = ["parsed"]
-
 
 def parsed(raw: str | bytes, file: str | None, *, from_text: bool = False) -> tuple[Document, str]:
     """The parsed document and its text; the root is <robot>.

@@ -7,8 +7,6 @@ from typing import Any
 
 from flexdyn_ros.description.urdf.markup import Document, Element
 
-__all__ = ["needs_expansion", "refuse_unexpanded"]
-
 _NAMESPACES = ("http://www.ros.org/wiki/xacro", "http://wiki.ros.org/xacro", "http://ros.org/wiki/xacro")
 _USED = re.compile(rb"<xacro:\w|\$\{|\$\(")
 _COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)

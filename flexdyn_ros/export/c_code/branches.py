@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph
 
-__all__ = ["Branch", "branches_of"]
-
 #: operations that a side must have for a branch to be worth it
 LEAST = 16
 #: who needs a node: the side where the condition holds, the other, nobody

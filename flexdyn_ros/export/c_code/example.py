@@ -14,8 +14,6 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 from flexdyn_ros.simulation.steps.stepper import Stepper
 
-__all__ = ["example", "readme", "sample"]
-
 #: step of the example [s]
 _STEP = 1e-3
 _MEANING = {

@@ -12,8 +12,6 @@ from flexdyn_ros.export.tracing.steps import NOMINAL_STEP
 from flexdyn_ros.export.writing import write_all
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["c"]
-
 
 def c(
     robot: Robot,

@@ -17,8 +17,6 @@ from flexdyn_ros.export.tracing.hydraulics import OIL_VERBS
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, hydraulic_step_functions, step_functions
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["C_VERBS", "DEFAULT_VERBS", "IS_FINITE", "Program", "definition", "program", "signature"]
-
 C_VERBS = (*VERBS, "step", *OIL_VERBS, "hydraulic_step")
 #: functions beside verbs, of an FMU
 _EVENTS = {"event_indicators": False, "oil_event_indicators": True}

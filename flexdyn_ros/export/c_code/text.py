@@ -16,8 +16,6 @@ from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.tracing.equations import Function
 from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph
 
-__all__ = ["Text", "c_comment", "c_name", "c_string", "text_of"]
-
 #: statements of a piece, and how deep expressions nest
 PIECE, DEPTH = 400, 4
 _CONDITIONS = frozenset({"lt", "le", "eq", "and", "or", "not"})

@@ -18,8 +18,6 @@ from flexdyn_ros.export.fmi.variables import Variable
 from flexdyn_ros.export.native.compiler import Compiler, find_compiler
 from flexdyn_ros.export.writing import writing
 
-__all__ = ["Unit", "check_names"]
-
 VERSIONS = ("2.0", "3.0")
 PLATFORMS = ("host", "win64")
 #: folders of binaries in both versions of the standard, and how libraries end

@@ -26,8 +26,6 @@ from flexdyn_ros.export.tracing.interpreting import Memory
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["controller_fmu"]
-
 #: the two gains of each law, and their units by that of efforts (None: the same for all)
 _GAINS: dict[str, tuple[tuple[str, str | None], tuple[str, str | None]]] = {
     "computed_torque": (("frequency", "rad/s"), ("damping_ratio", "")),

@@ -10,8 +10,6 @@ from uuid import UUID
 from flexdyn_ros import __version__
 from flexdyn_ros.export.fmi.variables import UNITS, Variable
 
-__all__ = ["model_description", "token_of"]
-
 CO_SIMULATION, MODEL_EXCHANGE = "co-simulation", "model-exchange"
 
 

@@ -12,8 +12,6 @@ from flexdyn_ros.export.fmi.variables import Variable
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.workspace import free_bodies
 
-__all__ = ["Calls", "header_text", "robot_header"]
-
 #: functions that write further outputs, one after the other
 _OUTPUT_VERBS = ("frames", "deflections", "energy", "cylinder_forces")
 #: usual sizes of the oil's numbers by their units

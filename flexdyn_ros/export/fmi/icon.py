@@ -9,8 +9,6 @@ import numpy as np
 
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["icon_of"]
-
 #: directions of sight: right and up in the picture, world axes
 _RIGHT, _UP = np.array([-0.5, 0.866, 0.0]), np.array([-0.433, -0.25, 0.866])
 

@@ -23,8 +23,6 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 from flexdyn_ros.simulation.steps.stepper import finite_vector
 
-__all__ = ["fmu"]
-
 KINDS = (CO_SIMULATION, MODEL_EXCHANGE)
 
 

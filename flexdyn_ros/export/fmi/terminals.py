@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 
 from flexdyn_ros.export.fmi.variables import Variable
 
-__all__ = ["groups_of", "terminals_and_icons"]
-
 
 def terminals_and_icons(groups: Mapping[str, Mapping[str, str]]) -> str:
     """The text of terminalsAndIcons.xml: groups are buses, of variables by members."""

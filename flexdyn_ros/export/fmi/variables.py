@@ -14,8 +14,6 @@ from flexdyn_ros.export.tracing.equations import Equations
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["UNITS", "Variable", "structured", "tips_of", "variables_of"]
-
 #: what quoted identifiers may hold
 _QUOTABLE = frozenset(ascii_letters + digits + "_!#$%&()*+,-./:;<>=?@[]^{}|~ ")
 

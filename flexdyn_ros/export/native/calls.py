@@ -16,8 +16,6 @@ from flexdyn_ros.export.c_code.program import Program
 from flexdyn_ros.export.c_code.text import c_comment
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["bound_calls", "call_sources", "headers"]
-
 _VERBS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
 

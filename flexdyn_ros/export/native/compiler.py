@@ -12,8 +12,6 @@ from pathlib import Path
 
 from flexdyn_ros.errors import ExportError
 
-__all__ = ["Compiler", "find_compiler"]
-
 #: longest that a compiler may take [s]
 _LIMIT = 600.0
 

@@ -9,8 +9,6 @@ from flexdyn_ros.export.c_code.text import text_of
 from flexdyn_ros.export.tracing.equations import Equations
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["LANES", "lane_sources"]
-
 #: samples that go together
 LANES = 8
 

@@ -13,8 +13,6 @@ from flexdyn_ros.export.native.calls import headers
 from flexdyn_ros.export.native.compiler import Compiler
 from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
 
-__all__ = ["FLAGS", "library_of"]
-
 #: no flag changes what numbers mean but the rounding of a b + c
 FLAGS = ("-std=gnu11", "-O2", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 

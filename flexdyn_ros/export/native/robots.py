@@ -18,13 +18,12 @@ from flexdyn_ros.export.native.lanes import lane_sources
 from flexdyn_ros.export.native.library import library_of
 from flexdyn_ros.export.native.steps import native_motion, step_sources, takes_steps
 from flexdyn_ros.export.tracing.equations import INNER
+from flexdyn_ros.families.packing import Header
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.verbs import Robot
-
-__all__ = ["specialized"]
 
 _VERBS = ("inverse_dynamics", "forward_dynamics", "mass_matrix")
 
@@ -79,18 +78,9 @@ class NativeFunctions:
         )
         names = [*(f"{made.name}_{verb}" for verb in _VERBS), "flexdyn_inverse_rows", "flexdyn_forward_rows"]
         functions = [ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value for name in names]
-        self._header = np.array(
-            [
-                *functions,
-                general.nq,
-                general.nv,
-                self._own_work.ctypes.data,
-                self._quaternions.size,
-                self._quaternions.ctypes.data,
-            ],
-            dtype=np.int64,
-        )
-        self.address = int(self._header.ctypes.data)
+        turns = (self._quaternions.size, self._quaternions)
+        self._header = Header(*functions, general.nq, general.nv, self._own_work, *turns)
+        self.address = self._header.address
         if calls:
             self._bound = bound_calls(self, self._library, self._work_size)
         self.offers = (*self._functions.offers, *self._bound)

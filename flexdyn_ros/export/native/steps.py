@@ -13,8 +13,6 @@ from flexdyn_ros.numerics.stepping.table import ACCELERATE
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["native_motion", "step_sources", "takes_steps"]
-
 
 @dataclass(frozen=True)
 class _Loaded:

@@ -19,8 +19,6 @@ from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels, InterpretedKern
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["INNER", "VERBS", "Equations", "Function", "accelerations", "function_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Function:

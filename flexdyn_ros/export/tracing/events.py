@@ -8,8 +8,6 @@ from typing import Any
 from flexdyn_ros.export.tracing.equations import Equations, Function
 from flexdyn_ros.export.tracing.graph import CONSTANT, Graph, Number
 
-__all__ = ["event_indicators"]
-
 
 def event_indicators(equations: Equations, *, with_oil: bool = False) -> Function:
     """Numbers (n,) whose zeros are events of the motion; n may be 0.

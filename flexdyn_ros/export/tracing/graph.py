@@ -16,8 +16,6 @@ import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
 
-__all__ = ["CALL", "COMMUTATIVE", "CONSTANT", "FUNCTIONS", "INPUT", "RESULT", "Graph", "Number"]
-
 #: operations that have no arguments, or other ones than nodes
 CONSTANT, INPUT, CALL, RESULT = "constant", "input", "call", "result"
 COMMUTATIVE = frozenset({"add", "mul", "eq", "and", "or"})

@@ -19,8 +19,6 @@ from flexdyn_ros.numerics.stepping import table
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["OIL_MOTION", "OIL_UNITS", "OIL_VERBS", "Oil"]
-
 #: inputs of the functions of cylinders
 OIL_VERBS: dict[str, tuple[str, ...]] = {
     "cylinder_forces": ("q", "v", "oil"),

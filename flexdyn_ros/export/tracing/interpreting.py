@@ -16,8 +16,6 @@ import numpy as np
 from flexdyn_ros.export.tracing.graph import objects
 from flexdyn_ros.numerics.compiling import memory
 
-__all__ = ["Memory"]
-
 
 class Memory:
     """What interpreted kernels see at addresses.

@@ -9,8 +9,6 @@ from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.export.tracing.equations import Function
 from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph, Number
 
-__all__ = ["Loops"]
-
 
 class Loops:
     """The loops of a graph, which become calls.

@@ -18,8 +18,6 @@ from flexdyn_ros.export.tracing.interpreting import Memory
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Parameters"]
-
 #: by how much of its size a parameter is moved to find what depends on it, and how well lines are met
 _MOVE, _MEET = 0.5, 1e-9
 

@@ -19,8 +19,6 @@ from flexdyn_ros.numerics.stepping.fixed import find_step
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
 from flexdyn_ros.simulation.steps.workspace import Workspace
 
-__all__ = ["EXPORTED_METHODS", "hydraulic_step_functions", "step_functions"]
-
 EXPORTED_METHODS = ("auto", "semi_implicit_euler", "rk4", "rosenbrock")
 #: the step at which "auto" chooses between explicit and implicit [s]
 NOMINAL_STEP = 1e-3

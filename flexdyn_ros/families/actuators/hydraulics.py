@@ -13,8 +13,6 @@ from flexdyn_ros.families.actuators.kernels.memory import FORCE_COMMAND, PARAMET
 from flexdyn_ros.families.actuators.parameters import HydraulicModel, build_hydraulics
 from flexdyn_ros.robot.arguments import numbers
 
-__all__ = ["Cylinders", "HydraulicState", "Hydraulics", "unpacked"]
-
 _MODES = {"valve": VALVE, "force": FORCE_COMMAND}
 
 

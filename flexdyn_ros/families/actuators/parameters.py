@@ -9,21 +9,12 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.platforms import Hydraulics, Leg
-from flexdyn_ros.errors import DescriptionError
-from flexdyn_ros.families.actuators.kernels.memory import (
-    FEEDBACK_LINEARIZATION,
-    LUGRE_LAW,
-    NO_FRICTION,
-    PARAMETERS,
-    PI_LAW,
-    STRIBECK_LAW,
-)
+from flexdyn_ros.families.actuators.kernels import memory
 from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
-
-__all__ = ["HydraulicModel", "build_hydraulics", "leg_parameters"]
 
 #: tolerances of the pressures (docs/theory/hydraulics.md, "Integration")
 RTOL, ATOL = 1e-4, 2e3
+LAWS = {"feedback_linearization": memory.FEEDBACK_LINEARIZATION, "pi": memory.PI_LAW}
 
 
 class HydraulicModel(NamedTuple):
@@ -40,7 +31,7 @@ class HydraulicModel(NamedTuple):
 
     def column(self, name: str) -> np.ndarray:
         """One parameter of all legs (n,)."""
-        return self.parameters[:, PARAMETERS.index(name)]
+        return self.parameters[:, memory.PARAMETERS.index(name)]
 
 
 def build_hydraulics(description: RobotDescription) -> HydraulicModel | None:
@@ -57,23 +48,14 @@ def build_hydraulics(description: RobotDescription) -> HydraulicModel | None:
     rows = []
     for leg in platform.legs:
         if leg.hydraulics is None:
-            raise DescriptionError(
-                f"leg '{leg.name}' has no hydraulics, but others have",
-                file=description.file,
-                line=leg.line,
-                element="leg",
-                expected="<hydraulics> in <platform>, in every <leg>, or in none",
-            )
+            expected = "<hydraulics> in <platform>, in every <leg>, or in none"
+            message = f"leg '{leg.name}' has no hydraulics, but others have"
+            description.place(leg, "leg").fail(message, expected=expected)
         slider = description.joint(leg.slider)
         fault = _fault_of(leg.hydraulics)
         if fault:
-            raise DescriptionError(
-                f"hydraulics of leg '{leg.name}': {fault[0]}",
-                file=description.file,
-                line=leg.line,
-                element="hydraulics",
-                expected=fault[1],
-            )
+            message = f"hydraulics of leg '{leg.name}': {fault[0]}"
+            description.place(leg, "hydraulics").fail(message, expected=fault[1])
         rows.append(leg_parameters(leg.hydraulics, slider.xyz[2], slider.limit.upper))
     parameters = np.array(rows)
     home = np.array([_home_length(description, leg) for leg in platform.legs])
@@ -164,7 +146,7 @@ def leg_parameters(
         "stop_damping": h.end_stop.damping,
         "cushion_length": 0.0 if h.cushion is None else h.cushion.length,
         "cushion_minimum": 1.0 if h.cushion is None else h.cushion.minimum,
-        "control_law": FEEDBACK_LINEARIZATION if h.control.law == "feedback_linearization" else PI_LAW,
+        "control_law": LAWS[h.control.law],
         "kp": h.control.kp,
         "ki": h.control.ki,
         "lead": float(h.control.lead),
@@ -173,16 +155,17 @@ def leg_parameters(
     }
     values |= _friction(h)
     values["nominal_gain"] = _nominal_gain(values)
-    return np.array([values[name] for name in PARAMETERS], dtype=np.float64)
+    return np.array([values[name] for name in memory.PARAMETERS], dtype=np.float64)
 
 
 def _friction(h: Hydraulics) -> dict[str, float]:
     f = h.friction
     names = ("coulomb", "static", "viscous", "bristle_stiffness", "bristle_damping")
     if f is None:
-        return {"friction_law": NO_FRICTION, "stribeck": 1.0, "smoothing": 1.0} | dict.fromkeys(names, 0.0)
+        none = {"friction_law": memory.NO_FRICTION, "stribeck": 1.0, "smoothing": 1.0}
+        return none | dict.fromkeys(names, 0.0)
     return {
-        "friction_law": LUGRE_LAW if f.model == "lugre" else STRIBECK_LAW,
+        "friction_law": memory.LUGRE_LAW if f.model == "lugre" else memory.STRIBECK_LAW,
         "coulomb": f.coulomb,
         "static": f.static,
         "stribeck": f.stribeck_velocity,

@@ -11,8 +11,6 @@ import numpy as np
 from flexdyn_ros.description.elements.joints import PRESET_ORIGINS, PRESETS, Section
 from flexdyn_ros.description.language.vocabulary import rule_of
 
-__all__ = ["check_arm"]
-
 #: of the numbers of a section
 _UNITS = {attribute.name: attribute.unit for attribute in rule_of(Section).attributes if attribute.unit}
 

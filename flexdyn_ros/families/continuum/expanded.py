@@ -19,8 +19,6 @@ from flexdyn_ros.expanded.frames import add_fixed, add_moving, add_visual, rows_
 from flexdyn_ros.expanded.kernels.kinematics import soft_frames
 from flexdyn_ros.numerics.algebra.placement import Placement
 
-__all__ = ["SoftSegments", "cut_sections"]
-
 SEGMENTS = 8
 #: segments share their length with the next ones, so that bends show no gaps
 OVERLAP = 1.05

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from flexdyn_ros.robot.functions import FamilyFunctions
     from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["CONTINUUM"]
-
 
 def _functions(description: RobotDescription) -> FamilyFunctions:
     from flexdyn_ros.families.continuum.robot import ContinuumFunctions

@@ -11,8 +11,6 @@ import numpy as np
 from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.families.continuum.results import Solution
 
-__all__ = ["reach_by_steps", "reach_point"]
-
 MOST_ITERATIONS = 200
 #: deviation that counts as reached [m, rad]
 TOLERANCE = 1e-12
@@ -70,11 +68,7 @@ def reach_by_steps(
 
 
 def _step_within(
-    J: np.ndarray,
-    reached: np.ndarray,
-    at: np.ndarray,
-    damping: float,
-    limits: tuple[np.ndarray, np.ndarray],
+    J: np.ndarray, reached: np.ndarray, at: np.ndarray, damping: float, limits: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
     """q after a damped step; those that would leave the limits stop there, the others make up for it."""
     free, moved = np.ones(len(at), dtype=bool), at.copy()

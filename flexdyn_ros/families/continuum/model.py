@@ -14,39 +14,11 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
-from flexdyn_ros.families.continuum.kernels.views import (
-    ARM_NUMBERS,
-    BENDING_SPRING,
-    BODY,
-    CLOSED,
-    DAMPER,
-    ENERGY_RATIO,
-    FIRST_NODE,
-    HEADER,
-    LENGTH,
-    LOWER,
-    LUMPED,
-    LUMPED2,
-    MASS,
-    MODAL,
-    NODE_COUNT,
-    PLACEMENT,
-    QUADRATURE,
-    RADIUS,
-    ROTARY,
-    SECTION_NUMBERS,
-    SPRING,
-    STOP_DAMPER,
-    STOP_SPRING,
-    STOP_WIDTH,
-    UPPER,
-    work_size,
-)
+from flexdyn_ros.families.continuum.kernels import views
+from flexdyn_ros.families.packing import Header
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.payload import Payload
-
-__all__ = ["ATMOSPHERE", "PackedArm", "SectionFrame", "SoftArm", "build_arm", "carry_payloads"]
 
 #: pressure around the arm [Pa]: the standard atmosphere
 ATMOSPHERE = 101325.0
@@ -94,11 +66,7 @@ class SoftArm:
     @property
     def mass(self) -> float:
         """Mass of sections and links, those fixed to the world included [kg]."""
-        return (
-            self.fixed_mass
-            + sum(section.mass for section in self.sections)
-            + sum(b.mass for b in self.bodies)
-        )
+        return self.fixed_mass + sum(s.mass for s in self.sections) + sum(b.mass for b in self.bodies)
 
 
 def build_arm(description: RobotDescription, *, quadrature: bool = False) -> SoftArm:
@@ -143,10 +111,10 @@ def _mass_model(description: RobotDescription, quadrature: bool) -> int:
                 f"modal kinematics are computed with distributed mass, not with mass_model "
                 f"'{formulation.mass_model}'; load with kinematics 'exact'"
             )
-        return MODAL
+        return views.MODAL
     if len(description.sections) > 1 or quadrature:
-        return QUADRATURE
-    return {"distributed": CLOSED, "lumped": LUMPED, "lumped2": LUMPED2}[
+        return views.QUADRATURE
+    return {"distributed": views.CLOSED, "lumped": views.LUMPED, "lumped2": views.LUMPED2}[
         formulation.mass_model or "distributed"
     ]
 
@@ -243,43 +211,34 @@ class PackedArm:
     def __init__(self, arm: SoftArm) -> None:
         nodes = [np.polynomial.legendre.leggauss(section.quadrature) for section in arm.sections]
         counts = [section.quadrature for section in arm.sections]
-        numbers = np.zeros(ARM_NUMBERS)
+        numbers = np.zeros(views.ARM_NUMBERS)
         numbers[:3] = arm.gravity
-        numbers[ENERGY_RATIO] = arm.energy_ratio
+        numbers[views.ENERGY_RATIO] = arm.energy_ratio
         sections = [_numbers_of(arm, i, sum(counts[:i])) for i in range(len(counts))]
         tables = [np.column_stack([0.5 + 0.5 * x, 0.5 * w]).ravel() for x, w in nodes]
-        self._floats = np.concatenate([numbers, *sections, *tables])
-        self._n = len(counts)
-        self._work = np.zeros(work_size(self._n))
-        header = [
-            self._n,
-            self._floats.ctypes.data,
-            self._work.ctypes.data,
-            arm.mass_model,
-            arm.order,
-            sum(counts),
-        ]
-        self._header = np.array(header + [0] * (HEADER - len(header)), dtype=np.int64)
-        self.address = int(self._header.ctypes.data)
-
-    @property
-    def numbers(self) -> int:
-        """Numbers of work memory that the kernels take."""
-        return self._work.size
+        floats = np.concatenate([numbers, *sections, *tables])
+        #: numbers of work memory that the kernels take
+        self.numbers = views.work_size(len(counts))
+        words = (len(counts), floats, np.zeros(self.numbers), arm.mass_model, arm.order, sum(counts))
+        self._header = Header(*words, size=views.HEADER)
+        self.address = self._header.address
+        #: the arrays of floats that kernels read
+        self.floats = (floats,)
 
 
 def _numbers_of(arm: SoftArm, i: int, first_node: int) -> np.ndarray:
     """The numbers (SECTION_NUMBERS,) of one section."""
     section = arm.sections[i]
-    x = np.zeros(SECTION_NUMBERS)
-    x[LENGTH], x[RADIUS], x[MASS] = section.length, section.radius, section.mass
-    x[ROTARY] = 0.25 * section.disc_radius**2 if arm.rotary else 0.0
-    x[SPRING : SPRING + 3], x[DAMPER : DAMPER + 3] = section.stiffness, section.damping
-    x[LOWER : LOWER + 3], x[UPPER : UPPER + 3] = section.lower, section.upper
-    x[STOP_SPRING], x[STOP_DAMPER] = section.limit_stiffness, section.limit_damping
-    x[STOP_WIDTH] = STOP_RAMP * (max(_per_actuator(section.upper)) - min(_per_actuator(section.lower)))
-    x[BENDING_SPRING] = section.bending_stiffness
-    x[NODE_COUNT], x[FIRST_NODE] = section.quadrature, first_node
-    x[PLACEMENT : PLACEMENT + 12] = arm.bases[i].flat()
-    x[BODY : BODY + 10] = arm.bodies[i].flat()
+    x = np.zeros(views.SECTION_NUMBERS)
+    x[views.LENGTH], x[views.RADIUS], x[views.MASS] = section.length, section.radius, section.mass
+    x[views.ROTARY] = 0.25 * section.disc_radius**2 if arm.rotary else 0.0
+    x[views.SPRING : views.SPRING + 3] = section.stiffness
+    x[views.DAMPER : views.DAMPER + 3] = section.damping
+    x[views.LOWER : views.LOWER + 3], x[views.UPPER : views.UPPER + 3] = section.lower, section.upper
+    x[views.STOP_SPRING], x[views.STOP_DAMPER] = section.limit_stiffness, section.limit_damping
+    x[views.STOP_WIDTH] = STOP_RAMP * (max(_per_actuator(section.upper)) - min(_per_actuator(section.lower)))
+    x[views.BENDING_SPRING] = section.bending_stiffness
+    x[views.NODE_COUNT], x[views.FIRST_NODE] = section.quadrature, first_node
+    x[views.PLACEMENT : views.PLACEMENT + 12] = arm.bases[i].flat()
+    x[views.BODY : views.BODY + 10] = arm.bodies[i].flat()
     return x

@@ -12,13 +12,9 @@ from flexdyn_ros.families.continuum.kernels.views import work_size
 from flexdyn_ros.families.continuum.model import ATMOSPHERE, PackedArm, SectionFrame, SoftArm
 from flexdyn_ros.robot.motion import Lag, Motion, actuator_limits
 
-__all__ = ["continuum_motion", "slice_points", "supply_lag"]
-
 
 def continuum_motion(
-    arm: SoftArm,
-    packed: PackedArm,
-    place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]],
+    arm: SoftArm, packed: PackedArm, place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]]
 ) -> Motion:
     """Motion of an arm that `packed` holds."""
     effort_limit, lower, upper = actuator_limits(arm.coordinates)

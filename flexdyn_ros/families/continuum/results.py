@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Solution"]
-
 
 class Solution(NamedTuple):
     """Actuator lengths that reach a target.

@@ -32,8 +32,6 @@ from flexdyn_ros.robot.verbs import Robot
 if TYPE_CHECKING:
     from flexdyn_ros.robot.motion import Motion
 
-__all__ = ["ContinuumFunctions"]
-
 _empty = np.empty
 
 
@@ -55,10 +53,7 @@ class ContinuumFunctions(EntryFunctions):
     )  # fmt: skip
 
     def __init__(
-        self,
-        description: RobotDescription,
-        payloads: tuple[Payload, ...] = (),
-        quadrature: bool = False,
+        self, description: RobotDescription, payloads: tuple[Payload, ...] = (), quadrature: bool = False
     ) -> None:
         self.payloads, self._quadrature = payloads, quadrature
         self.arm = arm = carry_payloads(build_arm(description, quadrature=quadrature), payloads)

@@ -9,8 +9,6 @@ import numpy as np
 from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.robot.results import Deflection
 
-__all__ = ["STATIONS", "arc_of", "bending", "deflections_of"]
-
 #: stations of `deflections` if none are given
 STATIONS = 21
 

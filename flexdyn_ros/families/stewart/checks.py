@@ -8,8 +8,6 @@ import numpy as np
 
 from flexdyn_ros.families.stewart.margins import MASK_BITS
 
-__all__ = ["check_platform"]
-
 
 def check_platform(robot: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Warnings and notes of a platform at home."""

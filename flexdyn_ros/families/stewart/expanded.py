@@ -10,8 +10,6 @@ from flexdyn_ros.expanded.frames import angle_rates, yaw_pitch_roll
 from flexdyn_ros.expanded.shown_tree import PLATFORM
 from flexdyn_ros.numerics.algebra.placement import Placement
 
-__all__ = ["PlatformJoints"]
-
 _SUFFIXES = ("x", "y", "z", "yaw", "pitch", "roll")
 
 
@@ -25,7 +23,7 @@ class PlatformJoints:
     def __init__(self, robot: Any) -> None:
         self._robot = robot
         self._link = robot.description.platform.link
-        joint = next(j for j in robot.description.joints if j.child == self._link)
+        joint = robot.description.joint_to(self._link)
         carrier = robot.frames(robot.neutral(), joint.parent)
         self._carrier = Placement(carrier[:3, :3].copy(), carrier[:3, 3].copy())
         place = {name: 6 + 3 * i + n for i, leg in enumerate(robot.legs) for n, name in enumerate(leg.joints)}

@@ -22,8 +22,6 @@ from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
-__all__ = ["LegFunctions"]
-
 _empty = np.empty
 
 

@@ -8,8 +8,6 @@ from flexdyn_ros.families.stewart.model import PlatformTables, beyond_limits
 from flexdyn_ros.families.stewart.refusals import LARGEST_K
 from flexdyn_ros.families.stewart.results import Legs, Margins
 
-__all__ = ["MASK_BITS", "WARN_AT", "ball_motion", "homogeneous", "margins_of"]
-
 #: what each bit of `Margins.mask` says
 MASK_BITS = {
     1: "a leg is shorter than its stroke allows",

@@ -24,8 +24,6 @@ from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
 from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
 from flexdyn_ros.robot.payload import Payload
 
-__all__ = ["LegFacts", "PlatformTables", "beyond_limits", "build_platform_tables", "near_limits"]
-
 #: angle by which home may be beyond a limit that it touches [rad]
 ANGLE_ROUNDING = 1e-9
 #: differences that a leg may show and still count as axisymmetric, relative to its largest inertia or m c
@@ -110,7 +108,7 @@ def build_platform_tables(description: RobotDescription, payloads: Sequence[Payl
     check_mechanism(description)
     tree = carry(build_tree(description), payloads)
     platform = description.platform
-    joint = _parent(description, platform.link)
+    joint = description.joint_to(platform.link)
     home = tree.frames[joint.parent].placement @ Placement.of(joint.xyz, joint.rpy)
     numbers = np.zeros(at.PLATFORM_NUMBERS)
     numbers[at.GRAVITY : at.GRAVITY + 3] = description.gravity
@@ -134,14 +132,11 @@ def build_platform_tables(description: RobotDescription, payloads: Sequence[Payl
     universal = description.formulation.leg_spin != "none"
     if not universal and not all(round_legs):
         name = legs[round_legs.index(False)].name
-        raise DescriptionError(
+        description.place(platform, "formulation").fail(
             f"leg '{name}' is not axisymmetric: spin about its axis cannot be neglected",
-            file=description.file,
-            line=platform.line,
-            element="formulation",
-            attribute="leg_spin",
-            value="none",
-            expected="universal, or legs with equal transverse inertias and centres of mass on their axes",
+            "leg_spin",
+            "none",
+            "universal, or legs with equal transverse inertias and centres of mass on their axes",
         )
     numbers.setflags(write=False)
     blocks = numbers[at.FIRST_LEG :].reshape(at.LEGS, at.LEG_NUMBERS)
@@ -170,14 +165,10 @@ def _coordinates(link: str) -> tuple[Coordinate, ...]:
     )
 
 
-def _parent(description: RobotDescription, link: str) -> Joint:
-    return next(joint for joint in description.joints if joint.child == link)
-
-
 def _parts(description: RobotDescription, tree: RigidTree, leg: Leg) -> _LegParts:
     slider = description.joint(leg.slider)
-    u2 = _parent(description, slider.parent)
-    u1 = _parent(description, u2.parent)
+    u2 = description.joint_to(slider.parent)
+    u1 = description.joint_to(u2.parent)
     foot = tree.frames[u1.parent].placement @ Placement.of(u1.xyz, u1.rpy)
     return _LegParts(leg, u1, u2, slider, foot)
 
@@ -299,10 +290,6 @@ def near_limits(angles: np.ndarray, limits: np.ndarray) -> np.ndarray:
 # ---- bodies ----
 
 
-def _inverse(placement: Placement) -> Placement:
-    return Placement(placement.R.T, -placement.R.T @ placement.p)
-
-
 def _inertia(tree: RigidTree, link: str, axes: Placement | None = None) -> RigidInertia:
     """Inertia of the body that carries a link, about the link's origin in its axes, or in `axes` of its
     frame."""
@@ -310,14 +297,14 @@ def _inertia(tree: RigidTree, link: str, axes: Placement | None = None) -> Rigid
     n = tree.model.inertia[10 * frame.body : 10 * frame.body + 10]
     xx, xy, xz, yy, yz, zz = n[4:]
     body = RigidInertia(float(n[0]), n[1:4].copy(), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
-    seen = body.seen_from(_inverse(frame.placement))
-    return seen if axes is None else seen.seen_from(_inverse(axes))
+    seen = body.seen_from(frame.placement.inverse())
+    return seen if axes is None else seen.seen_from(axes.inverse())
 
 
 def _links_of(tree: RigidTree, link: str, body: int, axes: Placement) -> dict[str, Frame]:
     """Frames of all links that ride with `link`, in the given axes of its frame."""
     own = tree.frames[link]
-    to_axes = _inverse(axes) @ _inverse(own.placement)
+    to_axes = axes.inverse() @ own.placement.inverse()
     return {
         name: Frame(name, body, to_axes @ frame.placement)
         for name, frame in tree.frames.items()

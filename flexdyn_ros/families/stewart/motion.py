@@ -22,8 +22,6 @@ from flexdyn_ros.robot.motion import Motion
 if TYPE_CHECKING:
     from flexdyn_ros.families.stewart.robot import PlatformFunctions
 
-__all__ = ["platform_motion"]
-
 
 def platform_motion(
     robot: PlatformFunctions, place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]]

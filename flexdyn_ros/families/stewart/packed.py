@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.families.stewart.kernels.views import PLATFORM_HEADER, WORK_NUMBERS
+from flexdyn_ros.families.packing import Header
+from flexdyn_ros.families.stewart.kernels.views import WORK_NUMBERS
 from flexdyn_ros.families.stewart.model import PlatformTables
 from flexdyn_ros.families.trees.rigid.kernels.views import DOF_NUMBERS, SMOOTHING, STRIBECK, TreeModel
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
 from flexdyn_ros.numerics.algebra.manifold import FREE
 
-__all__ = ["PackedPlatform", "pose_manifold"]
-
 
 class PackedPlatform:
     """Keeps the memory of a model alive and hands out its address; see PackedTree."""
 
     def __init__(self, tables: PlatformTables) -> None:
-        self._numbers, self._work = tables.numbers.copy(), np.zeros(WORK_NUMBERS)
-        self._header = np.array(
-            [tables.universal, tables.axisymmetric, self._numbers.ctypes.data, self._work.ctypes.data],
-            dtype=np.int64,
-        )
-        assert self._header.size == PLATFORM_HEADER
-        self.address = int(self._header.ctypes.data)
-
-    @property
-    def numbers(self) -> int:
-        """Numbers of work memory that the kernels take."""
-        return WORK_NUMBERS
+        #: numbers of work memory that the kernels take
+        self.numbers = WORK_NUMBERS
+        work = np.zeros(WORK_NUMBERS)
+        self._header = Header(tables.universal, tables.axisymmetric, tables.numbers.copy(), work)
+        self.address = self._header.address
 
 
 def pose_manifold(gravity: np.ndarray) -> PackedTree:

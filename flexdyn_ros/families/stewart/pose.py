@@ -13,8 +13,6 @@ import numpy as np
 from flexdyn_ros.errors import ConvergenceError
 from flexdyn_ros.families.stewart.margins import homogeneous
 
-__all__ = ["ACCEPTED_RESIDUAL", "refusals", "turn_between"]
-
 #: largest error of a length that is accepted [m]
 ACCEPTED_RESIDUAL = 1e-9
 

@@ -8,14 +8,11 @@ from math import asin, floor, isinf, pi
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.stewart.kernels.entries import find_pose_many, leg_jacobian_many, legs_many
 from flexdyn_ros.families.stewart.kernels.kinematics import ANGLES, MOTION_COLUMNS
 from flexdyn_ros.families.stewart.model import LegFacts, PlatformTables, beyond_limits
 from flexdyn_ros.families.stewart.packed import PackedPlatform
 from flexdyn_ros.families.stewart.refusals import LARGEST_K
-
-__all__ = ["check_reach", "limits_keep_clear"]
 
 #: combinations of strokes that are tried: all ends, and so many at random
 RANDOM_STROKES = 400
@@ -56,15 +53,12 @@ def check_reach(description: RobotDescription, tables: PlatformTables, packed: P
         largest = reach.largest(i)
         if largest >= LARGEST_K:
             leg, record = tables.legs[i], description.platform.legs[i]
-            raise DescriptionError(
+            description.place(record, f"leg '{leg.name}'").fail(
                 f"within the strokes |u.s| reaches {largest:.3g}: the leg lines up with the axis of "
                 f"'{leg.joints[0]}', where its universal joint is singular",
-                file=description.file,
-                line=record.line,
-                element=f"leg '{leg.name}'",
-                attribute="slider",
-                value=record.slider,
-                expected=f"|u.s| < {LARGEST_K}; turn the axis, or limit joint '{leg.joints[1]}'",
+                "slider",
+                record.slider,
+                f"|u.s| < {LARGEST_K}; turn the axis, or limit joint '{leg.joints[1]}'",
             )
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from flexdyn_ros.families.stewart.model import PlatformTables
 from flexdyn_ros.families.stewart.results import Reactions
 
-__all__ = ["LegLoads", "leg_loads"]
-
 #: parts of a leg as numbers of its bodies run
 CROSS, CYLINDER, ROD = range(3)
 

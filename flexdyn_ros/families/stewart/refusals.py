@@ -6,10 +6,8 @@ import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.description.elements.platforms import Leg
-from flexdyn_ros.errors import DescriptionError, UnsupportedError
+from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
-
-__all__ = ["LARGEST_K", "check_axis", "check_mechanism"]
 
 #: a leg may come this near to the base-fixed axis of its universal joint: |u . s|; the joint is singular at 1
 LARGEST_K = 0.95
@@ -30,11 +28,11 @@ def check_mechanism(description: RobotDescription) -> None:
         raise UnsupportedError(
             f"a platform on a {description.base.type} base is not computed; the base must be fixed"
         )
-    own = {next(j.name for j in description.joints if j.child == platform.link)}
+    own = {description.joint_to(platform.link).name}
     for leg in platform.legs:
         slider = description.joint(leg.slider)
-        u2 = _parent(description, slider.parent)
-        u1 = _parent(description, u2.parent)
+        u2 = description.joint_to(slider.parent)
+        u1 = description.joint_to(u2.parent)
         for joint in (u1, u2, slider):
             _check_passive(joint)
         own |= {slider.name, u2.name, u1.name}
@@ -42,33 +40,19 @@ def check_mechanism(description: RobotDescription) -> None:
         _check_cross(description, u1.child)
     for joint in description.joints:
         if joint.type != "fixed" and joint.name not in own:
-            raise DescriptionError(
-                "the joint moves but is no part of the six legs",
-                file=description.file,
-                line=joint.line,
-                element=f"joint '{joint.name}'",
-                attribute="type",
-                value=joint.type,
-                expected="fixed",
-            )
+            message = "the joint moves but is no part of the six legs"
+            description.place(joint, f"joint '{joint.name}'").fail(message, "type", joint.type, "fixed")
 
 
 def check_axis(description: RobotDescription, leg: Leg, u1: Joint, k: float) -> None:
     """k = u . s at home, the cosine of the angle between a leg and the base-fixed axis of its joint."""
     if abs(k) >= LARGEST_K:
-        raise DescriptionError(
+        description.place(leg, f"leg '{leg.name}'").fail(
             f"at home the leg nearly lines up with the axis of '{u1.name}': |u.s| = {abs(k):.4g}",
-            file=description.file,
-            line=leg.line,
-            element=f"leg '{leg.name}'",
-            attribute="slider",
-            value=leg.slider,
-            expected=f"a base-fixed axis with |u.s| < {LARGEST_K}; horizontal and tangent to the base circle",
+            "slider",
+            leg.slider,
+            f"a base-fixed axis with |u.s| < {LARGEST_K}; horizontal and tangent to the base circle",
         )
-
-
-def _parent(description: RobotDescription, link: str) -> Joint:
-    return next(joint for joint in description.joints if joint.child == link)
 
 
 def _check_passive(joint: Joint) -> None:
@@ -96,26 +80,18 @@ def _check_right_angles(description: RobotDescription, u1: Joint, u2: Joint) -> 
     b = rotation_of_rpy(u2.rpy) @ np.asarray(u2.axis)
     for what, cosine in ((f"the axis of '{u1.name}'", float(b @ u1.axis)), ("the leg (z)", u2.axis[2])):
         if abs(cosine) > ROUNDING:
-            raise DescriptionError(
+            description.place(u2, f"joint '{u2.name}'").fail(
                 f"the second axis of the universal joint is not perpendicular to {what}",
-                file=description.file,
-                line=u2.line,
-                element=f"joint '{u2.name}'",
-                attribute="axis",
-                value=" ".join(f"{x:g}" for x in u2.axis),
-                expected="an axis perpendicular to the first one and to the z axis of the cylinder",
+                "axis",
+                " ".join(f"{x:g}" for x in u2.axis),
+                "an axis perpendicular to the first one and to the z axis of the cylinder",
             )
 
 
 def _check_cross(description: RobotDescription, link: str) -> None:
     inertial = description.link(link).inertial
     if inertial is not None and (inertial.mass or any(inertial.inertia)):
-        raise DescriptionError(
-            "the cross of a universal joint has mass",
-            file=description.file,
-            line=description.link(link).line,
-            element=f"link '{link}'",
-            attribute="inertial",
-            value=f"{inertial.mass:g} kg",
-            expected="no <inertial>: crosses are massless; give the mass to the cylinder",
+        expected = "no <inertial>: crosses are massless; give the mass to the cylinder"
+        description.place(description.link(link), f"link '{link}'").fail(
+            "the cross of a universal joint has mass", "inertial", f"{inertial.mass:g} kg", expected
         )

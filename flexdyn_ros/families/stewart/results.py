@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["LegStates", "Legs", "Margins", "Pose", "Reactions"]
-
 
 class Legs(NamedTuple):
     """Where six legs are and how they move.

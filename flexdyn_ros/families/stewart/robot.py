@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from flexdyn_ros.families.actuators.hydraulics import Hydraulics
     from flexdyn_ros.robot.motion import Motion
 
-__all__ = ["PlatformFunctions"]
-
 _empty = np.empty
 #: number of the first body of the first leg, its cross, and how many bodies a leg has
 FIRST_LEG_BODY, BODIES_OF_LEG = 2, 3

@@ -20,8 +20,6 @@ from flexdyn_ros.robot.verbs import Robot
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.model import AnyLink
 
-__all__ = ["FlexibleLinkReport", "Inertia", "ModeReport", "check_tree", "mode_table", "report_links"]
-
 #: length over half height of the section below which shear, which is not in the model, counts
 SLENDER = 10.0
 #: default rate of the simulator's steps [Hz]: modes above half of it are damped by an implicit step, those

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from flexdyn_ros.robot.functions import FamilyFunctions
     from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["TREES", "check_bending", "expand_tree"]
-
 
 def _functions(description: RobotDescription) -> FamilyFunctions:
     if is_elastic(description):

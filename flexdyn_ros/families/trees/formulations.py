@@ -5,8 +5,6 @@ from __future__ import annotations
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.trees.robot import TreeFunctions
 
-__all__ = ["tree_functions"]
-
 
 def tree_functions(description: RobotDescription) -> TreeFunctions:
     """Functions of a tree whose joints are stiff: recursions, or Lagrange's equations."""

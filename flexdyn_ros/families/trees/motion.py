@@ -7,25 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    COULOMB,
-    DAMPING,
-    DOF_NUMBERS,
-    SMOOTHING,
-    STATIC,
-    STIFFNESS,
-    TreeModel,
-)
+from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.robot.motion import Motion, actuator_limits
 
-__all__ = ["tree_motion"]
-
 
 def tree_motion(
-    tree: RigidTree,
-    packed: Any,
-    place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]],
+    tree: RigidTree, packed: Any, place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]]
 ) -> Motion:
     """Motion of a tree that `packed` holds."""
     m = tree.model
@@ -66,8 +54,8 @@ def tree_motion(
     )
 
 
-def _joint_forces(model: TreeModel) -> tuple[np.ndarray, np.ndarray]:
+def _joint_forces(model: at.TreeModel) -> tuple[np.ndarray, np.ndarray]:
     """Stiffness and steepest damping (nv,) of springs, damping and friction of the joints."""
-    dof = model.dof.reshape(model.nv, DOF_NUMBERS)
-    dry = np.maximum(dof[:, COULOMB], dof[:, STATIC]) / dof[:, SMOOTHING]
-    return dof[:, STIFFNESS].copy(), dof[:, DAMPING] + dry
+    dof = model.dof.reshape(model.nv, at.DOF_NUMBERS)
+    dry = np.maximum(dof[:, at.COULOMB], dof[:, at.STATIC]) / dof[:, at.SMOOTHING]
+    return dof[:, at.STIFFNESS].copy(), dof[:, at.DAMPING] + dry

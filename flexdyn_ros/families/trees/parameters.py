@@ -8,8 +8,6 @@ from flexdyn_ros.families.trees.rigid import parameters as rigid
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.robot.parameters import Parameter
 
-__all__ = ["changed", "parameters_of"]
-
 
 def parameters_of(tree: RigidTree) -> tuple[Parameter, ...]:
     """All parameters."""

@@ -18,8 +18,6 @@ from flexdyn_ros.robot.coordinates import Coordinate
 if TYPE_CHECKING:
     from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["ChosenReactions", "JointReactions", "reactions_of"]
-
 
 class JointReactions(NamedTuple):
     """What joints transmit to their child links, at the origins of these, world axes.

@@ -27,8 +27,6 @@ from flexdyn_ros.robot.verbs import Robot
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.robot import TreeFunctions
 
-__all__ = ["TreeRegressor"]
-
 
 class TreeRegressor:
     """Y and tau0 of one tree."""

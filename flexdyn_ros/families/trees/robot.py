@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from flexdyn_ros.robot.analysis.small_deflections import Tip
     from flexdyn_ros.robot.parameters import Parameter
 
-__all__ = ["TreeFunctions"]
-
 _empty = np.empty
 
 

@@ -25,8 +25,6 @@ from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 from flexdyn_ros.robot.arguments import Rows, numbers
 from flexdyn_ros.robot.wrenches import flat_wrenches
 
-__all__ = ["ArticulatedMobileFunctions"]
-
 
 class WheelsAround(NamedTuple):
     """What wheels add to a tree, in rows of states.

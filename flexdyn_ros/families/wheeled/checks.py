@@ -9,8 +9,6 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 
-__all__ = ["TOO_FAST", "Softening", "check_mobile", "first_clamped_rates"]
-
 #: share of its first clamped rate beyond which a link that is not stiffened turns too fast
 #: (docs/theory/mobile.md, "Limits")
 TOO_FAST = 0.3

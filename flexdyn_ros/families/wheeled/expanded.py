@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-__all__ = ["Suspensions", "hang_wheels"]
-
 #: radius of a wheel that has no tyre, in pictures [m]; and the width of all
 SHOWN_RADIUS, SHOWN_WIDTH = 0.05, 0.04
 #: step of the difference that gives the rate of travel [s]

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from flexdyn_ros.robot.functions import FamilyFunctions
     from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["WHEELED"]
-
 
 def _functions(description: RobotDescription) -> FamilyFunctions:
     if description.formulation.method == "floating_frame":

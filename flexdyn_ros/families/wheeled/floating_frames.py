@@ -19,8 +19,6 @@ from flexdyn_ros.families.wheeled.model import MobileTables, build_mobile
 from flexdyn_ros.families.wheeled.packed import PackedMobile
 from flexdyn_ros.robot.motion import Motion
 
-__all__ = ["Rolling"]
-
 #: entries of the general tree that wheels leave as they are
 _GEOMETRY = ("frames", "jacobian", "jacobian_rate", "momenta")
 

@@ -16,8 +16,6 @@ from flexdyn_ros.families.wheeled.packed_wheels import level_turns
 from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.entries.observed import ObservedFunctions
 
-__all__ = ["Hubs"]
-
 
 class _Hub(NamedTuple):
     """Mass [kg], indices in q and v, the node and the point in it (3,) that it goes with, and where it is

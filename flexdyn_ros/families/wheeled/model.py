@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.errors import DescriptionError, UnsupportedError
+from flexdyn_ros.description.places import Place
+from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.families.trees.flexible.beams.mode_shapes import gauss_legendre
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
 from flexdyn_ros.families.trees.flexible.kernels.views import FIXED, SECTION
@@ -22,8 +23,6 @@ from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.kernels import views as layout
 from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
-
-__all__ = ["Invariants", "MobileTables", "Wheels", "build_mobile", "invariants"]
 
 #: how far an axis may leave the plane [-]
 PLANAR = 1e-9
@@ -155,14 +154,6 @@ def _outer_moment(link: FlexibleLinkModel, station: float, root: float) -> float
     return float((w * (1.0 - station) * L * link.beam.beam.mu(s)) @ (root + L * s))
 
 
-@dataclass
-class _Node:
-    kind: int
-    parent: int
-    link: int = -1
-    lever: tuple[float, float] = (0.0, 0.0)
-
-
 class _Plane:
     """Node axes of the general tree seen in the plane, all coordinates zero."""
 
@@ -218,13 +209,9 @@ class _Plane:
         return np.array([[c, 0.0, s], [-s, 0.0, c]]) @ self.R[k]
 
     def _refuse(self, element: str, attribute: str, expected: str) -> NoReturn:
-        raise DescriptionError(
-            f"{element} leaves the plane of the planar base",
-            file=self.description.file,
-            element=element,
-            attribute=attribute,
-            expected=expected + ", or method 'articulated'",
-        )
+        message = f"{element} leaves the plane of the planar base"
+        expected += ", or method 'articulated'"
+        Place(self.description.file, None, element).fail(message, attribute, expected=expected)
 
     # ---- tables ----
 

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.description.elements.wheels import Road
+from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.wheeled.kernels import views as layout
 from flexdyn_ros.families.wheeled.model import MobileTables
 from flexdyn_ros.families.wheeled.roads import PackedRoad
-
-__all__ = ["PackedMobile"]
 
 
 class PackedMobile:
@@ -21,52 +20,38 @@ class PackedMobile:
 
     Parameters
     ----------
-    base : PackedTree or PackedFlexibleTree
+    base : PackedTree
     tables : MobileTables
     road : Road, optional
     """
 
     def __init__(self, base: Any, tables: MobileTables, road: Road | None, nq: int, nv: int) -> None:
-        self._base, self._tables, self._road = base, tables, PackedRoad(road)
-        self._table = tables.table.ravel().copy()
-        self._numbers = tables.numbers.copy()
-        self._wheel_table = tables.wheels.table.ravel().copy()
-        self._wheel_numbers = tables.wheels.numbers.ravel().copy()
-        self._prescribed = tables.prescribed.copy()
+        self._base, self._road = base, PackedRoad(road)
         wheels = len(tables.wheels.names)
         shift = layout.NODE_ROWS * tables.nodes
         wheels_at = shift + tables.modal
         vectors_at = wheels_at + layout.WHEEL_ROWS * wheels
         size = vectors_at + nq + 5 * nv
-        table = self._table.reshape(-1, layout.NODE_COLUMNS)
+        table = tables.table.reshape(-1, layout.NODE_COLUMNS).copy()
         table[:, layout.MODAL_AT] += shift
-        self._work = np.zeros(size)
-        self._size = max(size, base.numbers)
+        #: numbers of work memory that the kernels take, those of the planar tree or of the general one
+        self.numbers = max(size, base.numbers)
         words = {
             layout.NODES: tables.nodes,
-            layout.NODE_TABLE: self._table.ctypes.data,
-            layout.NODE_NUMBERS: self._numbers.ctypes.data,
-            layout.N_FLOATS: self._numbers.size,
+            layout.NODE_TABLE: table,
+            layout.NODE_NUMBERS: tables.numbers.copy(),
+            layout.N_FLOATS: tables.numbers.size,
             layout.WHEELS: wheels,
-            layout.WHEEL_TABLE: self._wheel_table.ctypes.data,
-            layout.WHEEL_NUMBERS: self._wheel_numbers.ctypes.data,
+            layout.WHEEL_TABLE: tables.wheels.table.ravel().copy(),
+            layout.WHEEL_NUMBERS: tables.wheels.numbers.ravel().copy(),
             layout.ROAD: self._road.address,
-            layout.GIVEN: self._prescribed.ctypes.data,
+            layout.GIVEN: tables.prescribed.copy(),
             layout.EXACT: int(tables.exact),
-            layout.OWN_WORK: self._work.ctypes.data,
+            layout.OWN_WORK: np.zeros(size),
             layout.SIZE: size,
             layout.WHEELS_AT: wheels_at,
             layout.VECTORS_AT: vectors_at,
         }
-        self._header = np.zeros(layout.PLANAR_HEADER, dtype=np.int64)
-        general = base._header
-        assert general.size <= layout.PLANAR
-        self._header[: general.size] = general
-        for word, value in words.items():
-            self._header[word] = value
-        self.address = int(self._header.ctypes.data)
-
-    @property
-    def numbers(self) -> int:
-        """Numbers of work memory that the kernels take, those of the planar tree or of the general one."""
-        return self._size
+        self._header = Header(*base.header.words, size=layout.PLANAR_HEADER)
+        self._header.put(words)
+        self.address = self._header.address

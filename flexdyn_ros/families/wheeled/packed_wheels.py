@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
+from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.flexible.kernels import views as flexible_views
 from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.wheeled.kernels import tree_wheels as layout
 from flexdyn_ros.families.wheeled.roads import PackedRoad
-
-__all__ = ["PackedWheels", "level_turns"]
 
 
 class PackedWheels:
@@ -26,43 +25,31 @@ class PackedWheels:
     def __init__(self, base: Any, description: RobotDescription, tree: RigidTree) -> None:
         m = tree.model
         self._base, self._road = base, PackedRoad(description.road)
-        self._table, self._numbers = _tables(description, tree)
-        self._inner = np.zeros(0, dtype=np.int64)
-        self._header = np.zeros(layout.WHEELED_HEADER, dtype=np.int64)
-        general = base._header
-        assert general.size <= layout.WHEELED
-        self._header[: general.size] = general
-        if general.size == HEADER:
+        table, numbers = _tables(description, tree)
+        self._header = Header(*base.header.words, size=layout.WHEELED_HEADER)
+        self.address = self._header.address
+        if base.header.words.size == HEADER:
             # no flexible links: no numbers, and no node that carries one
-            self._no_links = np.array([0, 0, *[-1] * (flexible_views.NODE_INTS * m.nb)], dtype=np.int64)
-            self._no_numbers = np.zeros(1)
-            self._header[flexible_views.LINK_INTS] = self._no_links.ctypes.data
-            self._header[flexible_views.LINK_FLOATS] = self._no_numbers.ctypes.data
-            self._header[flexible_views.WORK_SIZE] = work_size(m.nb, m.nq, m.nv)
+            no_links = np.array([0, 0, *[-1] * (flexible_views.NODE_INTS * m.nb)], dtype=np.int64)
+            links = {flexible_views.LINK_INTS: no_links, flexible_views.LINK_FLOATS: np.zeros(1)}
+            self._header.put(links | {flexible_views.WORK_SIZE: work_size(m.nb, m.nq, m.nv)})
         given = [c.v_index for c in tree.coordinates if c.prescribed]
         planar = description.base.type == "planar"
         words = {
             layout.WHEELS: len(description.wheels),
-            layout.WHEEL_TABLE: self._table.ctypes.data,
-            layout.WHEEL_NUMBERS: self._numbers.ctypes.data,
+            layout.WHEEL_TABLE: table,
+            layout.WHEEL_NUMBERS: numbers,
             layout.ROAD: self._road.address,
             layout.SMALL: int(planar and description.formulation.suspension != "exact"),
             layout.GIVEN: given[0] if given else -1,
         }
-        for word, value in words.items():
-            self._header[word] = value
-        self._own = layout.WHEEL_ROWS * len(description.wheels) + 6 + m.nv
-        self.address = int(self._header.ctypes.data)
-
-    @property
-    def numbers(self) -> int:
-        """Numbers of work memory that the kernels take, of the tree and of kernels/tree_wheels.py."""
-        return self._base.numbers + self._own
+        self._header.put(words)
+        #: numbers of work memory that the kernels take, of the tree and of kernels/tree_wheels.py
+        self.numbers = base.numbers + layout.WHEEL_ROWS * len(description.wheels) + 6 + m.nv
 
     def keep_table(self, table: np.ndarray, size: int) -> None:
         """Take the addresses of the tree's functions for fixed steps, and the size of their work memory."""
-        self._inner = table
-        self._header[layout.INNER], self._header[layout.INNER_WORK] = table.ctypes.data, size
+        self._header.put({layout.INNER: table, layout.INNER_WORK: size})
 
 
 def _tables(description: RobotDescription, tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:

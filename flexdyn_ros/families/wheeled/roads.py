@@ -10,9 +10,8 @@ import numpy as np
 
 from flexdyn_ros.description.elements.wheels import Road
 from flexdyn_ros.errors import StateError
+from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.wheeled.kernels import road as layout
-
-__all__ = ["PackedRoad", "enveloped", "iso_road", "iso_waves"]
 
 LOG = logging.getLogger("flexdyn_ros.roads")
 
@@ -87,14 +86,13 @@ class PackedRoad:
 
     def __init__(self, road: Road | None) -> None:
         kind, numbers, count = _numbers(road or Road())
-        self._numbers = np.ascontiguousarray(numbers, dtype=np.float64)
         self._callback = None
         function = 0
         if road is not None and road.function is not None:
             self._callback = _callback(road.function)
             function = _address(self._callback)
-        self._header = np.array([kind, count, self._numbers.ctypes.data, function], dtype=np.int64)
-        self.address = int(self._header.ctypes.data)
+        self._header = Header(kind, count, np.ascontiguousarray(numbers, dtype=np.float64), function)
+        self.address = self._header.address
 
 
 def _numbers(road: Road) -> tuple[int, Any, int]:

@@ -22,8 +22,6 @@ from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
 
-__all__ = ["MobileFunctions", "WheelForces"]
-
 
 class WheelForces(NamedTuple):
     """What the wheels do, each (..., nw), in the order of `wheel_names`.

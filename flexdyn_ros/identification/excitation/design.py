@@ -19,8 +19,6 @@ from flexdyn_ros.robot.coordinates import Coordinate, units_of
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["excite", "write_joint_trajectory"]
-
 States = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 CRITERIA = ("d_optimal", "condition")

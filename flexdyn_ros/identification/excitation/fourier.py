@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Fourier"]
-
 #: share of the range of a joint that is kept free at either end
 MARGIN = 0.02
 

@@ -14,8 +14,6 @@ from flexdyn_ros.robot.arguments import by_name, numbers
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Limits"]
-
 #: what a joint without limits may do: half a turn or a metre either way, and so much a second, and per second
 REACH = {"rad": pi, "m": 1.0}
 SPEED, ACCELERATION = 2.0, 10.0

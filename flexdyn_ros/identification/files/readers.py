@@ -16,8 +16,6 @@ from flexdyn_ros.identification.files.simulated import columns_of
 from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["read_file", "read_table"]
-
 TIMES = ("time", "t", "timestamp", "stamp")
 #: what a file may hold in memory
 MOST_BYTES = 1 << 31

@@ -15,8 +15,6 @@ from flexdyn_ros.simulation.recordings.bag import records
 from flexdyn_ros.simulation.recordings.recorded_types import DEFLECTIONS, JOINT_STATES, types
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["recorded_columns"]
-
 IMU = "sensor_msgs/msg/Imu"
 #: types of messages by how their topics end
 _KINDS = {"joint_states": JOINT_STATES, "imu": IMU, "imu/data": IMU, "deflections": DEFLECTIONS}

@@ -6,8 +6,6 @@ import numpy as np
 
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-__all__ = ["columns_of"]
-
 #: what is kept of the cylinders
 _OF_LEGS = ("pressure_bore", "pressure_rod", "stroke")
 

@@ -6,8 +6,6 @@ from math import pi
 
 from flexdyn_ros.errors import UnknownNameError
 
-__all__ = ["UNITS", "factor_of"]
-
 UNITS = {
     "rad": 1.0, "deg": pi / 180.0, "m": 1.0, "cm": 1e-2, "mm": 1e-3,
     "rad/s": 1.0, "deg/s": pi / 180.0, "rpm": pi / 30.0, "m/s": 1.0, "mm/s": 1e-3,

@@ -13,8 +13,6 @@ from flexdyn_ros.numerics.algebra.placement import RigidInertia
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Bodies", "Body"]
-
 #: an eigenvalue of a scaled pseudo-inertia, a scaled number of a joint is negative below this
 NEGATIVE, NEGATIVE_OF_JOINT = -1e-12, -1e-9
 #: the scale of a joint's number is at least this share of the largest of its kind

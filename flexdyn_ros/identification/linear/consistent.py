@@ -15,8 +15,6 @@ from flexdyn_ros.errors import ConvergenceError, needs
 from flexdyn_ros.identification.base import BaseParameters
 from flexdyn_ros.identification.linear.bodies import Bodies
 
-__all__ = ["nearest_values", "physical_values"]
-
 #: least eigenvalues of the scaled pseudo-inertias that are asked for, the first that can be had
 MARGINS = (1e-6, 1e-8)
 #: weight of staying near the numbers before, where the data tell nothing, beside a residual of 1

@@ -26,8 +26,6 @@ from flexdyn_ros.identification.measurement import measurements_of
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["fit_linear", "with_warnings"]
-
 #: changes by less than this share come from the tolerance of a solver
 ROUNDED = 1e-6
 

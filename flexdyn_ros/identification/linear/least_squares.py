@@ -10,8 +10,6 @@ from flexdyn_ros.errors import StateError
 from flexdyn_ros.identification.base import BaseParameters
 from flexdyn_ros.identification.linear.rows import Rows
 
-__all__ = ["covariance_of", "estimate"]
-
 #: weights are settled when they change by less than this share
 SETTLED, MOST_ROUNDS = 1e-6, 50
 #: a residual is rounding below this share of the efforts

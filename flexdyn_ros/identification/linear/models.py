@@ -16,8 +16,6 @@ from flexdyn_ros.loading import from_description
 from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["LinearModel", "linear_model"]
-
 #: states at which it is tried whether efforts are linear in a number, their rates and accelerations
 TRIALS, SPEED, ACCELERATION = 3, 0.5, 1.0
 #: how close columns of two steps are then, and from which share of the efforts on a number makes a difference

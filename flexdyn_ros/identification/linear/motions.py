@@ -12,8 +12,6 @@ from flexdyn_ros.identification.measurement import Measurement
 from flexdyn_ros.identification.signals import derivative, low_passed
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Motion", "motion_of"]
-
 #: with a filter, samples are kept at so many times its cut-off: white noise that went through it is then
 #: independent from sample to sample (first zero of its autocorrelation; 0.32 at 2.5 times)
 PER_CUTOFF = 1.78

@@ -14,8 +14,6 @@ from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Rows", "efforts_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:

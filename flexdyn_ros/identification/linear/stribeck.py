@@ -19,8 +19,6 @@ from flexdyn_ros.loading import from_description
 from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["VELOCITY", "StribeckModel", "stribeck_joints", "stribeck_model", "without_peak"]
-
 #: what follows the name of a joint
 VELOCITY = "/stribeck_velocity"
 #: where the search starts, as shares of the highest speed of a joint

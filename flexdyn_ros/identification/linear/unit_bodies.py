@@ -22,8 +22,6 @@ from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["UnitBody", "bodies_of"]
-
 #: units of the ten numbers, and those that are not negative
 _POSITIVE = ("mass", "ixx", "iyy", "izz")
 _UNITS = ("kg", *3 * ("kg m",), *6 * ("kg m2",))

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.robot.parameters import Parameter
 
-__all__ = ["RecordNumber", "record_numbers"]
-
 
 class RecordNumber(NamedTuple):
     """A number of a description, a usual size of it, the path that a file has it under, and the description

@@ -24,8 +24,6 @@ from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.topics import options_of
 
-__all__ = ["Adjustable", "path_of"]
-
 #: robots that are kept
 KEPT = 8
 _OF_BEAM = re.compile(r"(.+)/(GJ|EIy|EIz|EA|mass_per_length)")

@@ -12,8 +12,6 @@ from flexdyn_ros.errors import StateError
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Channel", "Simulated", "channels_of", "predicted"]
-
 _OF_FRAME = re.compile(r"(.+)\.([xyz])")
 _OF_IMU = re.compile(r"(.+)\.(angular_velocity|linear_acceleration)\.([xyz])")
 _IMU = {"angular_velocity": "rad/s", "linear_acceleration": "m/s2"}

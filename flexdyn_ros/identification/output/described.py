@@ -11,8 +11,6 @@ from flexdyn_ros.errors import StateError
 from flexdyn_ros.families.trees.flexible.beams.properties import beam_link
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["described", "unit_of"]
-
 #: numbers of a beam, in the order of `BeamLink.stiffness`, and stations at which their mean is taken
 _STIFFNESS = ("GJ", "EIy", "EIz", "EA")
 STATIONS = 41

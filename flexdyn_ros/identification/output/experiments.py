@@ -24,8 +24,6 @@ from flexdyn_ros.identification.signals import filled_in
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import OK, Stepper
 
-__all__ = ["Experiment", "fixed_method"]
-
 STARTS = ("rest", "neutral", "free")
 
 

@@ -19,8 +19,6 @@ from flexdyn_ros.identification.output.experiments import Experiment, fixed_meth
 from flexdyn_ros.identification.output.modal_table import ModalTable
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["fit_output"]
-
 #: step of differences, of the scale of each number
 STEP = 1e-6
 #: rounds of weights, and the share by which deviations of noise then still change

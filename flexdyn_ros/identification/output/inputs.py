@@ -16,8 +16,6 @@ from flexdyn_ros.identification.signals import derivative, filled_in
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import Stepper
 
-__all__ = ["INPUTS", "PRESSURE", "Driver", "Efforts", "Inputs", "Positions", "held_columns"]
-
 INPUTS = ("efforts", "positions")
 #: what follows the name of an actuator that is driven by pressure
 PRESSURE = ".pressure"

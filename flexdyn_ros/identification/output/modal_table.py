@@ -16,8 +16,6 @@ from flexdyn_ros.identification.output.ringing import vibrations
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["ModalTable"]
-
 #: deviation of a frequency, as a share of it, where none is told; of a damping ratio
 FREQUENCY_DEVIATION, RATIO_DEVIATION = 0.01, 0.2
 _COLUMNS = ("mode", "frequency", "damping_ratio", "frequency_deviation", "damping_ratio_deviation")

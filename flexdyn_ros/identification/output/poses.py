@@ -7,8 +7,6 @@ import numpy as np
 from flexdyn_ros.identification.measurement import Measurement
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["first_pose", "free_positions", "pose_steps"]
-
 
 def free_positions(robot: Robot) -> frozenset[tuple[str, int]]:
     """("q", place) of positions and quaternions of free bodies: their starts are steps from a pose."""

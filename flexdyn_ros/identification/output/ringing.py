@@ -9,8 +9,6 @@ import numpy as np
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.identification.signals import low_passed
 
-__all__ = ["Vibration", "vibrations"]
-
 #: samples in a period of the highest frequency that is looked for
 PER_PERIOD = 5.0
 #: exponentials that are fitted for each vibration: noise, drift and what forces the rest have theirs

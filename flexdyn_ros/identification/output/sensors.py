@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["SENSOR", "START", "Sensor", "sensors_of"]
-
 #: names of their numbers
 SENSOR = re.compile(r"(.+)\.(factor|offset|cutoff|ratio)")
 #: where they start unless told: no low pass has a start of its own

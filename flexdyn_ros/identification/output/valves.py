@@ -13,8 +13,6 @@ from flexdyn_ros.identification.output.sensors import Sensor
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import FusedHydraulics, Stepper
 
-__all__ = ["COMMAND", "METHOD", "SHOWN", "Valves", "has_valves", "inputs_of"]
-
 #: what follows the name of a leg: the input, and what is predicted
 COMMAND = ".valve_command"
 SHOWN = ("pressure_bore", "pressure_rod", "stroke", "force")

@@ -9,8 +9,6 @@ from xml.parsers import expat
 
 from flexdyn_ros.errors import StateError
 
-__all__ = ["Element", "Markup"]
-
 _TAG_END = re.compile(rb"""(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 
 

@@ -30,8 +30,6 @@ from flexdyn_ros.simulation.recordings.topics import options_of
 if TYPE_CHECKING:
     from flexdyn_ros.identification.identified import Identified
 
-__all__ = ["new_text", "write_urdf"]
-
 #: changes smaller than this share are none
 SAME = 1e-14
 #: how close the robot that is read back is to the identified one

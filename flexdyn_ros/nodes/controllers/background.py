@@ -6,8 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Background"]
-
 #: work: is given a function to be called often, which ends it when it is no longer wanted; returns the result
 Work = Callable[[Callable[[], None]], Any]
 

@@ -22,8 +22,6 @@ from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 
-__all__ = ["Controller", "FeedForwardController", "Topic", "state_point"]
-
 #: kind, name, callback and QoS of a topic that is heard
 Topic = tuple[Any, str, Callable[[Any], None], Any]
 #: positions and velocities

@@ -32,8 +32,6 @@ from flexdyn_ros.nodes.ros.conversions import doubles
 from flexdyn_ros.nodes.ros.managed import goal_server
 from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR
 
-__all__ = ["FollowJointTrajectoryAction", "Motion", "Owner"]
-
 Result = FollowJointTrajectory.Result
 #: seconds, of the robot's time, between two messages of feedback
 FEEDBACK = 0.05

@@ -15,8 +15,6 @@ from flexdyn_ros.nodes.controllers.parameters import CONSTRAINTS
 from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, UnknownJointError
 from flexdyn_ros.nodes.ros.declaration import declare_family
 
-__all__ = ["declared_tolerances", "goal_tolerances"]
-
 
 def declared_tolerances(node: Any, joints: Sequence[str]) -> Mapping[str, float]:
     """Parameters constraints.goal_time, .stopped_velocity_tolerance, .JOINT.trajectory and .JOINT.goal.

@@ -30,8 +30,6 @@ from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
 from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.simulator.simulation import default_gains
 
-__all__ = ["Gains", "JointController", "Law", "Output"]
-
 #: bandwidth of derived gains where nothing bends [rad/s], and relative to the lowest vibration elsewhere
 RIGID_BANDWIDTH, SHARE = 10.0, 0.5
 

@@ -18,17 +18,6 @@ from flexdyn_ros.description.language.vocabulary import (
 from flexdyn_ros.nodes.ros.declaration import ParameterGroup, family
 from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
 
-__all__ = [
-    "CONSTRAINTS",
-    "ComputedTorqueParameters",
-    "ControllerParameters",
-    "InputShaperParameters",
-    "PdControllerParameters",
-    "PlatformControllerParameters",
-    "SoftArmControllerParameters",
-]
-
-
 _OF_GOALS = "of ~/follow_joint_trajectory: "
 #: names and defaults are those of joint_trajectory_controller (ros2_controllers)
 CONSTRAINTS = family(
@@ -56,10 +45,7 @@ def _gains(p_unit: str, d_unit: str) -> ParameterGroup:
 
 @element("controller", "What all controllers have.")
 class ControllerParameters(RobotParameters, LifecycleParameters):
-    families: ClassVar[tuple[ParameterGroup, ...]] = (
-        _gains("N m/rad, N/m", "N m s/rad, N s/m"),
-        CONSTRAINTS,
-    )
+    families: ClassVar[tuple[ParameterGroup, ...]] = (_gains("N m/rad, N/m", "N m s/rad, N s/m"), CONSTRAINTS)
     joints: tuple[str, ...] = words(
         "joints that are controlled; empty: all actuated coordinates of the robot", default=()
     )

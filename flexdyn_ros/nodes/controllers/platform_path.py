@@ -11,8 +11,6 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, hermite, on_spline
 from flexdyn_ros.nodes.ros.conversions import duration_seconds, seconds_of
 
-__all__ = ["PosePath", "check_reach", "read_pose_path"]
-
 #: how far the length of a quaternion may be from one
 QUATERNION = 1e-3
 #: poses that are looked at between two points, and in all

@@ -16,18 +16,6 @@ import numpy as np
 from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.nodes.ros.conversions import duration_seconds, numbers_of, seconds_of
 
-__all__ = [
-    "JointPath",
-    "PastTrajectoryError",
-    "TrajectoryError",
-    "UnknownJointError",
-    "along",
-    "hermite",
-    "on_spline",
-    "read_path",
-]
-
-
 #: positions, velocities, accelerations, efforts (n, k) at the knots; None where not given
 Tables = tuple[np.ndarray | None, ...]
 

@@ -14,8 +14,6 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, Work
 from flexdyn_ros.nodes.ros.turns import Turns
 
-__all__ = ["SLICE", "FairQueue", "Job", "QueueFullError", "StoppedError"]
-
 #: seconds of work that a slice is meant to take
 SLICE = 0.005
 #: a slice has at most this many times the samples of the one before it

@@ -24,9 +24,6 @@ from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.nodes.ros.turns import Turns, cores_for_long_work
 from flexdyn_ros.robot.threads import set_batch_threads
 
-__all__ = ["DynamicsServer", "main"]
-
-
 #: seconds for which a thread may keep the interpreter while another waits: a request that comes while others
 #: are worked on waits for a few of these
 SWITCH = 0.0005

@@ -25,8 +25,6 @@ from flexdyn_ros.nodes.ros.managed import INACTIVE
 from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters
 from flexdyn_ros.nodes.ros.turns import Turns
 
-__all__ = ["RequestDesk"]
-
 #: seconds of work that a request may take in the thread that spins
 AT_ONCE = 0.002
 #: services that answer more samples than this at once answer one sample quickly, whatever the robot

@@ -12,18 +12,6 @@ from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, in_slices
 from flexdyn_ros.nodes.ros.conversions import numbers_of, twice, wrench_vector
 
-__all__ = [
-    "LARGEST_RESULT",
-    "STATIC",
-    "RequestError",
-    "check_result_size",
-    "column",
-    "efforts_of",
-    "read_states",
-    "read_wrenches",
-    "robot_of",
-]
-
 #: numbers in one response: 128 MiB
 LARGEST_RESULT = 16 * 1024 * 1024
 

@@ -20,8 +20,6 @@ import numpy as np
 
 from flexdyn_ros.nodes.ros.conversions import doubles, poses_from_matrices, quaternions_of
 
-__all__ = ["LargeResponse", "Memory", "PoseRows", "Rows", "layout", "request_id", "send"]
-
 _SCALARS = {"boolean": "u1", "octet": "u1", "float": "f4", "double": "f8"} | {
     f"{kind}int{8 * size}": f"{kind or 'i'}{size}" for kind in ("", "u") for size in (1, 2, 4, 8)
 }

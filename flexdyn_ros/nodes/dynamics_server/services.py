@@ -40,8 +40,6 @@ from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionRows
 from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.results import BiasTerms, Energy
 
-__all__ = ["SERVICES", "Service", "answer", "answering", "refusal", "samples_of"]
-
 #: slices of a request that has samples
 Steps = Generator[Progress, int, None]
 Handler = Callable[[Any, Any, Any, int], Steps | None]

@@ -31,8 +31,6 @@ from flexdyn_ros.nodes.ros.conversions import doubles
 from flexdyn_ros.nodes.ros.managed import goal_server
 from flexdyn_ros.nodes.ros.turns import Turns
 
-__all__ = ["SimulateAction", "run_of"]
-
 #: seconds between two messages of feedback
 FEEDBACK = 0.25
 #: step of a goal that says none [s]
@@ -63,12 +61,7 @@ class SimulateAction:
     """
 
     def __init__(
-        self,
-        node: Any,
-        robots: Mapping[str, Any],
-        most: int,
-        turns: Turns,
-        count: Callable[[str, Any], None],
+        self, node: Any, robots: Mapping[str, Any], most: int, turns: Turns, count: Callable[[str, Any], None]
     ) -> None:
         self._node, self._robots, self._most, self._count = node, robots, most, count
         self._turns = turns
@@ -224,10 +217,7 @@ def run_of(robots: Mapping[str, Any], goal: Any) -> Callable[[Callable[[float], 
             " longer dt"
         )
     given: dict[str, Any] = {}
-    for field, name, width in (
-        ("positions", "q0", robot.nq),
-        ("velocities", "v0", robot.nv),
-    ):
+    for field, name, width in (("positions", "q0", robot.nq), ("velocities", "v0", robot.nv)):
         if len(getattr(goal, field)):
             given[name] = column(goal, field, 1, width)[0].copy()
     if len(goal.efforts) or goal.effort_names:

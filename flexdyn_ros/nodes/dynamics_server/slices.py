@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Progress", "Work", "done_at_once", "in_slices"]
-
 
 class Progress(NamedTuple):
     """How far a piece of work is: samples done, samples in all, what is computed of them."""

@@ -12,8 +12,6 @@ from flexdyn_ros.nodes.dynamics_server.requests import RequestError
 from flexdyn_ros.nodes.ros.conversions import checked_numbers
 from flexdyn_ros.simulation.steps.stiffness import speed_bounds
 
-__all__ = ["check_state", "read_payload", "read_state"]
-
 #: larger positions are none: at 1e9 rad a turn is known to a ten-millionth only
 LARGEST_POSITION = 1e9
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["warm_up"]
-
 
 def warm_up(robot: Any) -> None:
     """Call the quick verbs once, for one sample and for a batch."""

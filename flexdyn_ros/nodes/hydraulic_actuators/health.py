@@ -9,8 +9,6 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from flexdyn_ros.nodes.hydraulic_actuators.policy import Actuation
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 
-__all__ = ["hydraulic_health"]
-
 
 def hydraulic_health(
     node: str, actuation: Actuation, disagreement: str = "", silence: str = ""

@@ -8,8 +8,6 @@ import numpy as np
 
 from flexdyn_ros.nodes.ros.conversions import checked_numbers, places_of
 
-__all__ = ["HydraulicOrder", "HydraulicRanges", "InputError", "read_command", "read_leg_state"]
-
 #: how far a length may lie outside the stroke [m], and a command beyond its range, as
 #: docs/hydraulic_actuators.md has it
 BEYOND_STROKE, BEYOND_RANGE = 0.05, 0.01

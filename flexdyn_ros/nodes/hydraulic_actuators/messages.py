@@ -9,8 +9,6 @@ from flexdyn_interfaces.msg import HydraulicState
 from flexdyn_ros.families.actuators.hydraulics import Cylinders
 from flexdyn_ros.nodes.ros.conversions import doubles
 
-__all__ = ["disagreement", "fill_hydraulic_state", "pace_word"]
-
 #: fields of the message that are fields of the state as well, in their order
 FIELDS = [
     name for name, kind in HydraulicState.get_fields_and_field_types().items() if kind == "sequence<double>"

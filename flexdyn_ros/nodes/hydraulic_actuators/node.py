@@ -23,8 +23,6 @@ from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
 from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 
-__all__ = ["HydraulicActuators", "main"]
-
 
 class HydraulicActuators(ManagedNode):
     """Ticks by a timer, or in lockstep with the leg states; `Actuation` decides what is done."""

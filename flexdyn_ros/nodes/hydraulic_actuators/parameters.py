@@ -5,8 +5,6 @@ from __future__ import annotations
 from flexdyn_ros.description.language.vocabulary import boolean, choice, element, number
 from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
 
-__all__ = ["HydraulicActuatorsParameters"]
-
 
 @element("hydraulic_actuators", "Parameters of `hydraulic_actuators`.")
 class HydraulicActuatorsParameters(RobotParameters, LifecycleParameters):

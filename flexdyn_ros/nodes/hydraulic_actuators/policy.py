@@ -23,8 +23,6 @@ from flexdyn_ros.nodes.hydraulic_actuators.inputs import (
 )
 from flexdyn_ros.nodes.ros.silence import is_stale
 
-__all__ = ["Actuation", "Counters", "Limits", "ranges_of"]
-
 #: seconds in which valves close when a command is stale
 CLOSING_TIME = 0.05
 

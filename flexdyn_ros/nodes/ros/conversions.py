@@ -16,31 +16,6 @@ from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3
 from flexdyn_interfaces.msg import Coordinate as CoordinateMsg
 from flexdyn_interfaces.msg import DynamicsState
 
-__all__ = [
-    "checked_numbers",
-    "coordinate_message",
-    "doubles",
-    "duration_seconds",
-    "dynamics_state",
-    "matrix_from_pose",
-    "numbers_of",
-    "places_of",
-    "pose_message",
-    "poses_from_matrices",
-    "quaternion_of",
-    "quaternions_of",
-    "rotation_of",
-    "rows_of_jacobian",
-    "seconds_of",
-    "time_message",
-    "transform_message",
-    "twice",
-    "twist_message",
-    "vector_message",
-    "wrench_message",
-    "wrench_vector",
-]
-
 
 def doubles(values: Any) -> array:
     """A float64[] field from any array: row-major, copied once."""

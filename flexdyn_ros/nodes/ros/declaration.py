@@ -9,16 +9,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from flexdyn_ros.description.language.vocabulary import Attribute, declared, rule_of
 
-__all__ = [
-    "ParameterError",
-    "ParameterGroup",
-    "check_changes",
-    "declare",
-    "declare_family",
-    "family",
-    "names_of",
-]
-
 Record = TypeVar("Record")
 
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
-__all__ = ["ERROR", "OK", "WARN", "clock_health", "diagnostic_name", "status"]
-
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
 

@@ -32,8 +32,6 @@ from flexdyn_ros.nodes.ros.queues import LATCHED, REQUESTS
 from flexdyn_ros.nodes.ros.silence import Silence
 from flexdyn_ros.nodes.ros.start_watch import joining
 
-__all__ = ["INACTIVE", "ManagedNode", "executable", "goal_server", "run"]
-
 #: why a service that needs an active node refuses
 INACTIVE = "the node is not active, expected an active one (lifecycle transition activate)"
 

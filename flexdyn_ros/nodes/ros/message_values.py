@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["fill", "plain"]
-
 
 def plain(value: Any) -> Any:
     """A message as a dictionary of plain values, its parts alike."""

@@ -10,8 +10,6 @@ from typing import Any
 
 from rclpy.impl.implementation_singleton import rclpy_implementation
 
-__all__ = ["MIDDLEWARE_ERROR", "Outbox"]
-
 #: what rclpy raises when the middleware refuses
 MIDDLEWARE_ERROR: type[Exception] = rclpy_implementation.RCLError
 

@@ -18,8 +18,6 @@ from geometry_msgs.msg import Point, Vector3
 from rclpy.serialization import serialize_message
 from std_msgs.msg import ColorRGBA
 
-__all__ = ["HEADER", "PatchedMessage", "aligned"]
-
 #: marks that no message holds by chance: the n-th has n added
 STAMP, NUMBER = 0x5EED0000, 3.5e30
 #: bytes before the fields; fields are aligned from there on

@@ -13,10 +13,8 @@ from ament_index_python.resources import has_resource
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.nodes.one_shot.short_lived import short_lived_node
 from flexdyn_ros.nodes.ros.message_values import fill
-from flexdyn_ros.nodes.ros.short_lived import short_lived_node
-
-__all__ = ["publish"]
 
 #: seconds that what was sent last has to reach its listeners
 LINGER = 0.2

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-__all__ = ["COMMANDS", "LATCHED", "NEWEST", "REQUESTS"]
-
 #: states at high rate: any publisher satisfies it, the newest counts
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 #: commands at high rate, which several may send, each for joints of its own: any publisher satisfies it

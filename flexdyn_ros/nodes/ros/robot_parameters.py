@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from flexdyn_ros.description.language.vocabulary import boolean, element, integer, number, text, words
 
-__all__ = ["DynamicsServerParameters", "LifecycleParameters", "RobotParameters"]
-
 
 @element("robot", "Where the robot of a node comes from.")
 class RobotParameters:

@@ -15,8 +15,6 @@ from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.queues import LATCHED
 from flexdyn_ros.nodes.ros.robot_parameters import RobotParameters
 
-__all__ = ["load_robot", "parse_options"]
-
 
 def load_robot(node: Any, parameters: RobotParameters, name: str | None = None) -> Any:
     """The robot that the parameters of a node ask for; waits for the latched topic if they name neither text

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-__all__ = ["Silence", "is_stale"]
-
 #: seconds without a message that are reported, and between looks: together well below two seconds
 LONGEST, INTERVAL = 0.75, 0.25
 

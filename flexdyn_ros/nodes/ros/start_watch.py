@@ -13,8 +13,6 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["joining", "stand_by"]
-
 #: seconds after which the watch reports a node that has not joined
 PATIENCE = 10.0
 #: ports of Fast DDS in shared memory; an empty one, left by a process that was killed, hangs who opens it

@@ -7,8 +7,6 @@ from collections import deque
 from threading import Lock
 from types import TracebackType
 
-__all__ = ["Turns", "cores_for_long_work"]
-
 
 def cores_for_long_work() -> int:
     """All usable cores but one, and at least one."""

@@ -15,8 +15,6 @@ from flexdyn_ros.nodes.controllers.trajectory import JointPath, TrajectoryError,
 from flexdyn_ros.nodes.ros.conversions import checked_numbers, seconds_of, twice
 from flexdyn_ros.nodes.ros.silence import is_stale
 
-__all__ = ["Command", "CommandBook", "CommandError", "Order"]
-
 #: longest time for which a position target moves on with its velocity [s]
 LONGEST_EXTRAPOLATION = 0.2
 

@@ -12,8 +12,6 @@ from flexdyn_ros.nodes.simulator.simulation import Simulation
 from flexdyn_ros.robot.analysis.bearable_step import at_most
 from flexdyn_ros.simulation.verdict import step_for
 
-__all__ = ["recording_health", "simulator_health"]
-
 #: largest error of the balance of energy that is not worth a word, as a share of the kinetic energy
 LARGEST_IMBALANCE = 1e-2
 

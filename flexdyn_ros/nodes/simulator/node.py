@@ -6,7 +6,6 @@ import gc
 import sys
 import time
 import traceback
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from math import inf
@@ -23,29 +22,25 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from flexdyn_interfaces import srv
-from flexdyn_ros.errors import FlexdynError, UnsupportedError
+from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
 from flexdyn_ros.nodes.dynamics_server.requests import RequestError, efforts_of
 from flexdyn_ros.nodes.dynamics_server.states import check_state, read_payload, read_state
 from flexdyn_ros.nodes.ros.conversions import duration_seconds, wrench_vector
-from flexdyn_ros.nodes.ros.declaration import ParameterError, declare
+from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, executable
 from flexdyn_ros.nodes.ros.queues import COMMANDS
 from flexdyn_ros.nodes.ros.robot_source import load_robot
-from flexdyn_ros.nodes.simulator.commands import CommandBook, CommandError
-from flexdyn_ros.nodes.simulator.extras.platform_drive import Legs, PlatformDrive
-from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics, hydraulics_of
+from flexdyn_ros.nodes.simulator.commands import CommandError
+from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics
 from flexdyn_ros.nodes.simulator.health import recording_health, simulator_health
+from flexdyn_ros.nodes.simulator.making import make_simulation, specialized_robot
 from flexdyn_ros.nodes.simulator.pace import Pace
-from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters, steps_per_force
+from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.simulation import Load, Simulation
-from flexdyn_ros.nodes.simulator.start_state import initial_state, servo_gains
 from flexdyn_ros.nodes.simulator.steps import LARGEST_STEP, Steps
 from flexdyn_ros.nodes.simulator.telemetry import Telemetry
 from flexdyn_ros.nodes.simulator.trajectories import SimulatedTrajectories
-from flexdyn_ros.robot.coordinates import has_legs
-
-__all__ = ["Simulator", "main"]
 
 
 def _refuse(response: Any, error: Exception) -> Any:
@@ -85,20 +80,6 @@ class Simulator(ManagedNode):
         self._has_lost_records = False
         self._platform: PlatformTopics | None = None
 
-    def _specialized(self, robot: Any) -> Any:
-        """The robot compiled for this machine, itself where that does not work; says why in the log."""
-        from flexdyn_ros.export import specialized
-
-        with warnings.catch_warnings(record=True) as found:
-            warnings.simplefilter("always")
-            try:
-                robot = specialized(robot)
-            except UnsupportedError as error:
-                self.get_logger().warning(str(error))
-        for warning in found:
-            self.get_logger().warning(str(warning.message))
-        return robot
-
     # ---- life cycle ----
 
     def setup(self) -> None:
@@ -107,8 +88,8 @@ class Simulator(ManagedNode):
         for warning in robot.warnings:
             self.get_logger().warning(warning)
         if settings.specialized:
-            robot = self._specialized(robot)
-        self._simulation = self._make_simulation(robot)
+            robot = specialized_robot(self, robot)
+        self._simulation = make_simulation(self, robot, settings)
         self._telemetry = Telemetry(
             self, self._simulation, settings, lambda: self.get_clock().now().nanoseconds
         )
@@ -128,53 +109,6 @@ class Simulator(ManagedNode):
         self._serve()
         self._paused_at_start = self._user_paused = settings.start_paused
         self.get_logger().info(f"ready: {robot.name} ({robot.nv} coordinates), step {settings.step:g} s")
-
-    def _make_simulation(self, robot: Any) -> Simulation:
-        """The robot at its start, with a step behind it that compiled what there is to compile."""
-        settings = self._settings
-        q0, v0 = initial_state(self, robot)
-        stiffness, damping = servo_gains(self, robot, q0)
-        stepping = {"dt": settings.step, "method": settings.method}
-        stepping |= {"limits": settings.limits, "saturate": settings.saturate}
-        book, drive = self._make_book(robot), None
-        if has_legs(robot):
-            drive = self._make_drive(robot, stiffness, damping)
-            if drive.hydraulics != "none":
-                # cylinders have end stops and largest pressures of their own
-                stepping |= {"limits": "report", "saturate": False}
-        simulation = Simulation(robot, book, q0, v0, stiffness, damping, drive, **stepping)
-        simulation.stepper.advance(1)
-        robot.energy(q0, v0)
-        simulation.reset()
-        return simulation
-
-    def _make_book(self, robot: Any) -> CommandBook:
-        settings = self._settings
-        try:
-            return CommandBook(
-                Legs.of(robot) if has_legs(robot) else robot,
-                settings.joints,
-                settings.command_interface,
-                settings.command_timeout,
-                settings.on_stale_command,
-                settings.servo_gravity_compensation,
-                settings.before_first_command,
-                settings.servo_extrapolation,
-            )
-        except CommandError as error:
-            raise ParameterError(str(error)) from None
-
-    def _make_drive(self, robot: Any, stiffness: np.ndarray, damping: np.ndarray) -> PlatformDrive:
-        settings = self._settings
-        return PlatformDrive(
-            robot,
-            hydraulics_of(robot, settings.hydraulics),
-            stiffness,
-            damping,
-            lockstep=settings.lockstep,
-            steps_per_force=steps_per_force(settings),
-            timeout=settings.command_timeout or inf,
-        )
 
     def start(self) -> None:
         # callbacks hold the interpreter for well below this; the pace must not wait five

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Pace", "PaceReport"]
-
 #: lateness that counts as a late tick [s]
 LATE = 0.002
 #: lateness that is given up instead of caught up [s]

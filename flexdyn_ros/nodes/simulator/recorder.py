@@ -19,8 +19,6 @@ from flexdyn_ros.nodes.ros.patched_message import HEADER
 from flexdyn_ros.simulation.recordings.bag import Bag
 from flexdyn_ros.simulation.recordings.topics import note_robot
 
-__all__ = ["Recorder"]
-
 #: bytes of a chunk: at most that much, or what came within a second, a process loses that dies
 CHUNK = 1 << 20
 #: bytes that may wait to be written; what comes while so many wait is left out

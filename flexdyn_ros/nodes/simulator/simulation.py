@@ -16,8 +16,6 @@ from flexdyn_ros.nodes.simulator.extras.speed_servo import SpeedServo
 from flexdyn_ros.simulation.steps.stepper import OK, Stepper
 from flexdyn_ros.simulation.verdict import ROUNDING
 
-__all__ = ["Load", "Simulation", "default_gains"]
-
 #: share of what passed through the accounts below which their error is rounding
 SMALL = 1e-6
 #: bandwidth of the default servo [rad/s]

@@ -16,8 +16,6 @@ from flexdyn_ros.nodes.simulator.simulation import default_gains
 from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 
-__all__ = ["initial_state", "servo_gains"]
-
 
 def initial_state(node: Any, robot: Any) -> tuple[np.ndarray, np.ndarray]:
     """q (nq,) and v (nv,): neutral and at rest, or as a prescribed drive begins, but for parameters

@@ -15,8 +15,6 @@ from flexdyn_ros.nodes.dynamics_server.requests import RequestError
 from flexdyn_ros.nodes.simulator.pace import Pace
 from flexdyn_ros.nodes.simulator.simulation import Simulation
 
-__all__ = ["LARGEST_STEP", "Steps"]
-
 #: steps that one request may ask for, and steps between which others get their turn
 LARGEST_STEP, STEPS_PER_TURN = 10_000_000, 200
 #: seconds that a step in lockstep waits for forces before it gives up

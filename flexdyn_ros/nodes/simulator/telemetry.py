@@ -29,8 +29,6 @@ from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.recorder import Recorder
 from flexdyn_ros.nodes.simulator.simulation import Simulation
 
-__all__ = ["Telemetry", "joint_state_message", "state_message"]
-
 
 class Telemetry:
     """The topics of one simulation.

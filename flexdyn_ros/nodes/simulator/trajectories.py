@@ -15,8 +15,6 @@ from flexdyn_ros.nodes.controllers.trajectory import JointPath, TrajectoryError
 from flexdyn_ros.nodes.simulator.commands import CommandError
 from flexdyn_ros.nodes.simulator.simulation import Simulation
 
-__all__ = ["SimulatedTrajectories"]
-
 
 class SimulatedTrajectories:
     """Owner of the action; `take` serves `~/joint_trajectory` too.

@@ -17,8 +17,6 @@ from flexdyn_ros.nodes.ros.patched_message import HEADER, aligned
 from flexdyn_ros.simulation.recordings.cdr import Layout
 from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS, deflection_layout
 
-__all__ = ["Bent", "DeflectionReader", "Stamp"]
-
 
 class Stamp(NamedTuple):
     """Time of a message: seconds and nanoseconds."""

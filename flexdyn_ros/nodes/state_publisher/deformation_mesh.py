@@ -16,8 +16,6 @@ from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent, Stamp
 from flexdyn_ros.nodes.state_publisher.scenery import new_marker
 
-__all__ = ["DeformationMesh"]
-
 #: points around a round link
 AROUND = 12
 #: colours that values are looked up in: 256 rows red green blue alpha of 0..1

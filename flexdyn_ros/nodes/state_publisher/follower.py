@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from flexdyn_interfaces.msg import DynamicsState
+from flexdyn_ros.nodes.one_shot.short_lived import short_lived_node
 from flexdyn_ros.nodes.ros.conversions import seconds_of
 from flexdyn_ros.nodes.ros.queues import NEWEST
-from flexdyn_ros.nodes.ros.short_lived import short_lived_node
-
-__all__ = ["Follower"]
 
 
 class Follower:

@@ -11,8 +11,6 @@ from visualization_msgs.msg import Marker
 
 from flexdyn_ros.nodes.state_publisher.scenery import TEXT, new_marker
 
-__all__ = ["LegMarkers"]
-
 #: of legs that push and that pull
 PUSH, PULL = (0.80, 0.25, 0.15, 1.0), (0.15, 0.35, 0.75, 1.0)
 #: arrow of the greatest force, shaft of an arrow, height of a text [shares of the length of a leg]

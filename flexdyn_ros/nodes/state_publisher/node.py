@@ -25,8 +25,6 @@ from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameter
 from flexdyn_ros.nodes.state_publisher.picture import Picture
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms, TransformMessage
 
-__all__ = ["StatePublisher", "main"]
-
 #: the world's frame; the simulator places bases that move in `odom`
 WORLD, ODOM = "world", "odom"
 

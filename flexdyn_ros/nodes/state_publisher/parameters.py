@@ -5,8 +5,6 @@ from __future__ import annotations
 from flexdyn_ros.description.language.vocabulary import boolean, choice, element, number, text
 from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
 
-__all__ = ["StatePublisherParameters"]
-
 
 @element("state_publisher", "Parameters of `state_publisher`.")
 class StatePublisherParameters(RobotParameters, LifecycleParameters):

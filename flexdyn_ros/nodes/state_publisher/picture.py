@@ -19,8 +19,6 @@ from flexdyn_ros.nodes.state_publisher.tip_trace import TipTrace, deepest_link
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
 from flexdyn_ros.robot.coordinates import has_legs
 
-__all__ = ["Picture"]
-
 #: messages of what changes seldom [1/s], and how many of them are without the things that stand still
 RATE, SELDOM = 10.0, 10
 

@@ -16,8 +16,6 @@ from flexdyn_ros.families.wheeled.kernels.road import road_at
 from flexdyn_ros.families.wheeled.roads import PackedRoad
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent
 
-__all__ = ["Legend", "RoadStrip", "ghosts", "new_marker"]
-
 GHOST, ROAD, TEXT = (0.55, 0.6, 0.66, 0.3), (0.42, 0.42, 0.45, 1.0), (0.1, 0.1, 0.12, 1.0)
 #: blocks of a bar of colours
 BLOCKS = 24

@@ -13,8 +13,6 @@ from flexdyn_ros.nodes.ros.conversions import rotation_of
 from flexdyn_ros.nodes.state_publisher.scenery import new_marker
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
 
-__all__ = ["TipTrace", "deepest_link"]
-
 COLOUR = (0.85, 0.35, 0.10, 1.0)
 #: width of the line, as a share of the robot's size; points that it has at most
 WIDTH, POINTS = 0.004, 400

@@ -14,8 +14,6 @@ from tf2_msgs.msg import TFMessage
 
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
 
-__all__ = ["JointTransforms", "TransformMessage"]
-
 _TURNING = ("revolute", "continuous")
 
 

@@ -34,6 +34,10 @@ class Placement(NamedTuple):
         """The placement `other`, given in this frame, in this frame's frame of reference."""
         return Placement(self.R @ other.R, self.R @ other.p + self.p)
 
+    def inverse(self) -> Placement:
+        """The placement of the frame of reference in this frame."""
+        return Placement(self.R.T, -self.R.T @ self.p)
+
     @staticmethod
     def of(xyz: Sequence[float], rpy: Sequence[float] = (0.0, 0.0, 0.0)) -> Placement:
         """Placement of a URDF origin."""

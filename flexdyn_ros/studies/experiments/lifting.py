@@ -12,8 +12,6 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.studies.experiments.poses import end_frame, joint_names, largest_strain, pose_of
 from flexdyn_ros.studies.experiments.registry import experiment
 
-__all__ = ["lift"]
-
 
 @experiment(
     reach="m", height="m", payload="kg", smallest_wheel_force="N", wheel_margin="", torque_margin="",

@@ -16,8 +16,6 @@ from flexdyn_ros.studies.experiments.poses import end_frame, pose_of
 from flexdyn_ros.studies.experiments.registry import experiment
 from flexdyn_ros.studies.experiments.servo import servo, servo_gains
 
-__all__ = ["drive_over_road", "free_fall"]
-
 
 @experiment(duration="s", fall="m", tip_speed="m/s", peak_kinetic_energy="J")
 def free_fall(

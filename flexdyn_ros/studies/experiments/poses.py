@@ -10,8 +10,6 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, UnknownNameError
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["end_frame", "joint_names", "largest_strain", "pose_of"]
-
 
 def joint_names(robot: Robot) -> tuple[str, ...]:
     """The driven joints, in the order of the robot's actuators."""

@@ -12,8 +12,6 @@ from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.studies.experiments.registry import experiment
 
-__all__ = ["workspace"]
-
 
 @experiment(
     volume="m3", mass="kg", force_limit="N", largest_force="N", reach="m", singular_margin="",

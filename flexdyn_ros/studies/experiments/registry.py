@@ -10,8 +10,6 @@ from typing import Any
 
 from flexdyn_ros.errors import DescriptionError, UnknownNameError
 
-__all__ = ["SHIPPED", "arguments_of", "experiment", "function_of", "shipped_experiments", "units_of"]
-
 #: the module of each shipped experiment
 SHIPPED = {
     "free_fall": "motions",

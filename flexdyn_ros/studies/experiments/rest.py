@@ -11,8 +11,6 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.studies.experiments.poses import end_frame, largest_strain, pose_of
 from flexdyn_ros.studies.experiments.registry import experiment
 
-__all__ = ["modes", "static"]
-
 
 @experiment(sag="m", deflection="m", largest_effort="N m (N)", first_frequency="Hz", mass="kg")
 def static(

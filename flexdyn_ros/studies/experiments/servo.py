@@ -10,8 +10,6 @@ import numpy as np
 from flexdyn_ros.control import joint_inertia
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["servo", "servo_gains"]
-
 
 def servo_gains(
     robot: Robot, q: np.ndarray, frequency: float, damping_ratio: float

@@ -17,8 +17,6 @@ from flexdyn_ros.studies.experiments.poses import end_frame, pose_of
 from flexdyn_ros.studies.experiments.registry import experiment
 from flexdyn_ros.studies.experiments.servo import servo_gains
 
-__all__ = ["slew"]
-
 SHAPERS = ("none", "zv", "zvd")
 #: modes below this count as such that do not vibrate [Hz]
 SLOWEST = 1e-3

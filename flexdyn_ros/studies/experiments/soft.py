@@ -13,8 +13,6 @@ from flexdyn_ros.loading import from_description
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.studies.experiments.registry import experiment
 
-__all__ = ["lumped_against_exact"]
-
 
 @experiment(bending="rad", error="", bias="", best_ratio="")
 def lumped_against_exact(

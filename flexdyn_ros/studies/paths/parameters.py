@@ -21,8 +21,6 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.numerics.algebra.placement import RigidInertia
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["parameter_values", "quick_paths"]
-
 _INERTIAL = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 _OF_LINK = re.compile(r"urdf\.links\.(.+)\.inertial\.(?:(mass)\.value|origin\.(xyz)|inertia\.(i[xyz]{2}))")

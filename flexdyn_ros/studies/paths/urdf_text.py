@@ -10,8 +10,6 @@ from lxml import etree
 
 from flexdyn_ros.errors import DescriptionError, UnknownNameError
 
-__all__ = ["edited"]
-
 
 def edited(text: str, values: Mapping[str, Any]) -> str:
     """The text of a URDF with other values.

@@ -9,8 +9,6 @@ import numpy as np
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.motion import DEFORMATION, Reach
 
-__all__ = ["PRESETS", "aim", "room_of"]
-
 #: direction from the robot to the eye, and what is up in the picture
 PRESETS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]] = {
     "corner": ((1.0, -1.6, 0.9), (0.0, 0.0, 1.0)),

@@ -10,8 +10,6 @@ from flexdyn_ros.families.wheeled.kernels.road import road_at
 from flexdyn_ros.families.wheeled.roads import PackedRoad
 from flexdyn_ros.view.around.surroundings import Palette
 
-__all__ = ["DEEP", "Floor", "Road"]
-
 CELL, SURFACE = (214, 218, 224), (140, 143, 150)
 #: the floor is so far below the robot, the shadow and the ground each so far below it [sizes of the robot]
 DEEP = 3e-3

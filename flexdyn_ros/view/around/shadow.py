@@ -15,8 +15,6 @@ from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drawing.tubes import PIECES
 from flexdyn_ros.view.server.page import EXACT
 
-__all__ = ["Shadow"]
-
 #: along the ground, for each metre of height
 SLANT = np.array([0.2, 0.25])
 #: every so many sections of a tube give its shadow

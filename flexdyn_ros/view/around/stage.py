@@ -12,8 +12,6 @@ from flexdyn_ros.view.around.shadow import Shadow
 from flexdyn_ros.view.around.surroundings import DARK, LIGHT, Palette, Surroundings
 from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 
-__all__ = ["Stage"]
-
 #: light from above, and from all sides
 SUN, SKY = 3.0, 1.1
 #: the ground beside a road lies so far below it; one that gives way goes so far below the robot [sizes of it]

@@ -9,8 +9,6 @@ import numpy as np
 
 from flexdyn_ros.view.server.page import EXACT
 
-__all__ = ["DARK", "LIGHT", "Palette", "Surroundings"]
-
 Colour = tuple[int, int, int]
 
 

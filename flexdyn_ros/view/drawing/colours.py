@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from flexdyn_ros.expanded.colour_scale import STOPS, UNITS
 
-__all__ = ["legend"]
-
 
 def legend(quantity: str, top: float) -> str:
     """HTML: the colours with the values at their ends; empty for no quantity."""

@@ -13,8 +13,6 @@ from flexdyn_ros.expanded.outlines import outline
 from flexdyn_ros.expanded.visuals import GENERATED
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Shape", "generated_shapes", "shapes_of_visuals"]
-
 #: colours (red, green, blue, 0..255) of links without one, of hubs of joints, of plates
 BAR, HUB, PLATE, WHEEL = (150, 160, 172), (74, 86, 102), (120, 140, 165), (52, 56, 62)
 #: radius of a bar, as a share of the median distance between joints

@@ -11,8 +11,6 @@ import numpy as np
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["LOADS", "Moment", "Vectors", "offered", "pressures_of", "rest_of"]
-
 
 class Moment(NamedTuple):
     """What overlays are drawn of.

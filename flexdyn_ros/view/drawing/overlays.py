@@ -11,8 +11,6 @@ import numpy as np
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.view.drawing.loads import LOADS, Moment, Vectors, offered, pressures_of, rest_of
 
-__all__ = ["Overlays", "names_of"]
-
 #: colours of arrows
 COLOURS = {
     "weight": (40, 40, 48), "contact": (0, 158, 115), "forces": (213, 94, 0), "moments": (123, 63, 158)

@@ -20,8 +20,6 @@ from flexdyn_ros.view.drawing.shown_robot import ShownRobot
 from flexdyn_ros.view.drawing.tubes import Tube, TubeState, prism
 from flexdyn_ros.view.server.page import EXACT
 
-__all__ = ["Assignments", "Ghost", "RobotScene", "at_once", "one_colour", "wxyz_of"]
-
 #: colour of tubes that are not coloured by a quantity, and of the ghost
 PLAIN, GHOST = (205, 133, 63), (150, 160, 172)
 GHOST_OPACITY = 0.3

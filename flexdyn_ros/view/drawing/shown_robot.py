@@ -18,8 +18,6 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.view.drawing.generated_shapes import generated_shapes, shapes_of_visuals
 from flexdyn_ros.view.drawing.tubes import PIECES, Tube, TubeState, state_of, tube_of
 
-__all__ = ["COLOURINGS", "ShownRobot"]
-
 #: step of the difference that gives velocities [s]
 STEP = 1e-5
 #: what tubes can be coloured by

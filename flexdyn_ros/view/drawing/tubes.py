@@ -11,8 +11,6 @@ import numpy as np
 from flexdyn_ros.expanded.outlines import outline
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["PIECES", "Tube", "TubeState", "prism", "state_of", "tube_of"]
-
 #: pieces of a tube; sections at both ends of each
 PIECES = 60
 #: neighbouring pieces reach into each other by this share of their length where nothing bends

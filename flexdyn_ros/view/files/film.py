@@ -12,8 +12,6 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, needs
 
-__all__ = ["FORMATS", "RATE", "check_format", "encoded", "frames_of", "picture", "portable_format"]
-
 #: of films: rate [1/s] and size [pixels]
 RATE, HEIGHT, WIDTH = 20, 480, 854
 #: seconds that a browser gets for one picture

@@ -13,8 +13,6 @@ from typing import Any
 
 from flexdyn_ros.errors import FlexdynError
 
-__all__ = ["headless"]
-
 #: programs that may be the browser
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 #: the page itself may be small: films have sizes of their own

@@ -17,8 +17,6 @@ from flexdyn_ros.view.files.scenario import moments_of
 from flexdyn_ros.view.files.titles import written_on
 from flexdyn_ros.view.server.page import with_exact_colours
 
-__all__ = ["write_film", "write_page"]
-
 #: moments of a page: per second, and at most
 PAGE_RATE, PAGE_MOMENTS = 20.0, 600
 #: frames of a film at most

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["moments_of"]
-
 
 def moments_of(viewer: Any, rate: float, most: int) -> tuple[list[Callable[[], None]], float]:
     """What moves the robot of a viewer now, as functions that each show one moment.

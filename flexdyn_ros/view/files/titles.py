@@ -8,8 +8,6 @@ import numpy as np
 
 from flexdyn_ros.expanded.colour_scale import UNITS, colours_of
 
-__all__ = ["written_on"]
-
 #: of letters and margins [heights of the picture]; width of the scale [widths of the picture]
 LETTER, MARGIN, SCALE = 0.035, 0.04, 0.28
 #: of letters, by day and by night

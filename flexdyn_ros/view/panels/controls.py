@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["choice", "literal", "number"]
-
 
 def literal(text: str) -> str:
     """Text that a page of Markdown shows as it is; else HTML in it would be obeyed, scripts too."""

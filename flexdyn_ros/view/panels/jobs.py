@@ -9,8 +9,6 @@ from typing import Any
 
 from flexdyn_ros.errors import FlexdynError
 
-__all__ = ["LONG_JOBS", "Jobs"]
-
 #: what visitors may have done at once: pressed a button that takes a moment, or one that takes long
 MOMENTS, LONG_JOBS = 4, 1
 

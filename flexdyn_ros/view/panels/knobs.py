@@ -10,8 +10,6 @@ from flexdyn_ros.view.drive import Drive
 from flexdyn_ros.view.panels.controls import number
 from flexdyn_ros.view.panels.jobs import Jobs
 
-__all__ = ["KnobsTab"]
-
 #: kinds of coordinates whose actuators have a target
 DRIVEN = ("joint", "actuator", "platform")
 #: largest payload [masses of the robot], and stiffness [its own], as powers of ten

@@ -13,8 +13,6 @@ from flexdyn_ros.simulation.plot_style import COLOURS
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.view.motion import DEFORMATION
 
-__all__ = ["QUANTITIES", "History", "LivePlot", "Series", "readable", "series_of"]
-
 QUANTITIES = ("rates", "positions", "tip deflections", "modal coordinates", "energies", "forces")
 #: points and lines of a plot
 POINTS, LINES = 400, 8
@@ -178,6 +176,18 @@ class LivePlot:
 
     def _folder_label(self) -> None:
         self._folder.label = f"Plot of {self._choice.value}"
+
+
+class LivePlots:
+    """The plots of a page."""
+
+    def __init__(self, gui: Any, robot: Robot) -> None:
+        self._plots = [LivePlot(gui, robot, quantity) for quantity in ("tip deflections", "energies")]
+
+    def show(self, samples: Any, now: float | None, *, fresh: bool) -> None:
+        """See `LivePlot.show`."""
+        for plot in self._plots:
+            plot.show(samples, now, fresh=fresh)
 
 
 def _has(robot: Robot, quantity: str) -> bool:

@@ -12,8 +12,6 @@ from flexdyn_ros.view.files.scenario import moments_of
 from flexdyn_ros.view.panels.controls import choice, number
 from flexdyn_ros.view.panels.jobs import Jobs
 
-__all__ = ["MAGNIFICATION", "LookTab"]
-
 #: frames of a film from the page at most
 FRAMES = 240
 #: largest magnification

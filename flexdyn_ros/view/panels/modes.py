@@ -7,8 +7,6 @@ from typing import Any
 from flexdyn_ros.view.panels.controls import choice, number
 from flexdyn_ros.view.panels.jobs import Jobs
 
-__all__ = ["ModesTab"]
-
 
 class ModesTab:
     """Which mode swings, how far and how fast."""

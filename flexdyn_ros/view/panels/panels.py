@@ -14,8 +14,6 @@ from flexdyn_ros.view.panels.modes import ModesTab
 from flexdyn_ros.view.panels.pose import PoseTab
 from flexdyn_ros.view.panels.run import RunTab
 
-__all__ = ["Panels"]
-
 
 class Panels:
     """All controls of a viewer; they call it, and it asks them.

@@ -11,8 +11,6 @@ from flexdyn_ros.view.motion import DEFORMATION
 from flexdyn_ros.view.panels.controls import number
 from flexdyn_ros.view.panels.jobs import Jobs
 
-__all__ = ["PoseTab"]
-
 #: so many sliders of deformations are open at first
 FEW = 8
 

@@ -16,8 +16,6 @@ from flexdyn_ros.view.motion import Playback
 from flexdyn_ros.view.panels.controls import choice, number
 from flexdyn_ros.view.panels.jobs import Jobs
 
-__all__ = ["UPLOAD", "RunTab"]
-
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 #: bytes that a recording from the browser may take in memory, unpacked
 UPLOAD = 1 << 28

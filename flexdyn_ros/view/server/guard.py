@@ -29,8 +29,6 @@ from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.view.server.page import completed
 from flexdyn_ros.view.server.visitors import LARGEST_MESSAGE, MOST_VISITORS, Pace, Visitors
 
-__all__ = ["guarded_server", "wait_until_sent"]
-
 #: frames of one visitor that wait to be read
 MOST_FRAMES = 4
 #: messages that go to a browser at once: a picture of the robot must fit, else it is shown in halves

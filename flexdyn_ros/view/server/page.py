@@ -11,8 +11,6 @@ from __future__ import annotations
 import gzip
 from typing import Any
 
-__all__ = ["EXACT", "completed", "with_exact_colours"]
-
 #: material whose colours are exact
 EXACT = "toon3"
 

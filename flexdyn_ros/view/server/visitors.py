@@ -20,8 +20,6 @@ import msgspec
 
 from flexdyn_ros.errors import FlexdynError
 
-__all__ = ["LARGEST_MESSAGE", "LARGEST_UPLOAD", "MOST_VISITORS", "Pace", "Visitors"]
-
 #: pages that are open at once
 MOST_VISITORS = 16
 #: bytes of one message: a rendered picture, a part of an upload, all others

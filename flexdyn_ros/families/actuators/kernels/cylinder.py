@@ -52,16 +52,6 @@ def orifice_slope(drop, transition):
 
 
 @kernel
-def specific_volume(P, p):
-    """w(p): volume of a mass of fluid relative to that at atmospheric pressure."""
-    air = P[at.AIR]
-    oil = np.exp(-(p - P[at.ATMOSPHERE]) / P[at.BULK_MODULUS])
-    if air == 0.0:
-        return oil
-    return (1.0 - air) * oil + air * (P[at.ATMOSPHERE] / p) ** (1.0 / P[at.POLYTROPIC])
-
-
-@kernel
 def stiffness_of_fluid(P, p):
     """beta(p) = -w / (dw/dp) of oil with air [Pa] and its slope d beta/dp.
 

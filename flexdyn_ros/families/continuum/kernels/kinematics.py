@@ -7,6 +7,7 @@ from __future__ import annotations
 from flexdyn_ros.numerics.algebra.series import bending_functions
 from flexdyn_ros.numerics.compiling.compiler import inner
 
+from . import views as at
 from .algebra import add, column, cross, dot, put, sum2, times, transposed_times, vector
 from .mass import only_section
 from .modal import ANGULAR, GRAVITY, TWICE, chain_results, column_motion, modal_functions, reach_slice, sweep
@@ -25,35 +26,6 @@ from .section import (
     slice_turn,
     stop_depth,
 )
-from .views import (
-    BENDING_SPRING,
-    BODY,
-    END_POINT,
-    END_ROTATION,
-    END_SHIFT,
-    END_SPEED,
-    END_TURN,
-    FIRST_NODE,
-    INERTIA,
-    MASS,
-    MODAL,
-    NODE_COUNT,
-    OMEGA,
-    PLACEMENT,
-    QUADRATURE,
-    ROTARY,
-    SPRING,
-    STOP_SPRING,
-    TIP,
-    VELOCITY,
-    WORLD_POINT,
-    WORLD_ROTATION,
-    XD,
-    X,
-    node_rows,
-    section_numbers,
-    section_rows,
-)
 
 
 @inner
@@ -67,24 +39,26 @@ def turn_onto(out, o, R, r, Q, k):
 @inner
 def place_sections(arm, work):
     """World poses of all section bases and their tips against them, from rows X."""
-    E = node_rows(arm, work)
+    E = at.node_rows(arm, work)
     for i in range(arm.n):
-        P, W = section_numbers(arm, i), section_rows(work, i)
-        zero = 0.0 * W[X]
+        P, W = at.section_numbers(arm, i), at.section_rows(work, i)
+        zero = 0.0 * W[at.X]
         if i == 0:
             for k in range(9):
-                W[WORLD_ROTATION + k] = P[PLACEMENT + k] + zero
-            put(W, WORLD_POINT, sum2(vector(P, PLACEMENT + 9), (zero, zero, zero)))
+                W[at.WORLD_ROTATION + k] = P[at.PLACEMENT + k] + zero
+            put(W, at.WORLD_POINT, sum2(vector(P, at.PLACEMENT + 9), (zero, zero, zero)))
         else:
-            below = section_rows(work, i - 1)
+            below = at.section_rows(work, i - 1)
             # tip of the section below: rotation in spare rows of this section
-            turn_onto(W, TIP, below, WORLD_ROTATION, below, END_ROTATION)
-            turn_onto(W, WORLD_ROTATION, W, TIP, P, PLACEMENT)
-            tip = sum2(vector(below, WORLD_POINT), times(below, WORLD_ROTATION, vector(below, END_POINT)))
-            put(W, WORLD_POINT, sum2(tip, times(W, TIP, vector(P, PLACEMENT + 9))))
+            turn_onto(W, at.TIP, below, at.WORLD_ROTATION, below, at.END_ROTATION)
+            turn_onto(W, at.WORLD_ROTATION, W, at.TIP, P, at.PLACEMENT)
+            tip = sum2(
+                vector(below, at.WORLD_POINT), times(below, at.WORLD_ROTATION, vector(below, at.END_POINT))
+            )
+            put(W, at.WORLD_POINT, sum2(tip, times(W, at.TIP, vector(P, at.PLACEMENT + 9))))
         place_end(W, E)
-        if arm.mass_model == MODAL:
-            put(W, END_POINT, modal_slice(arm, P, E, 1.0, vector(W, X), W, END_ROTATION))
+        if arm.mass_model == at.MODAL:
+            put(W, at.END_POINT, modal_slice(arm, P, E, 1.0, vector(W, at.X), W, at.END_ROTATION))
 
 
 @inner
@@ -106,22 +80,22 @@ def place_slice(arm, work, i, eta, R, r):
             R[r + k] = zero
         R[r] = R[r + 4] = R[r + 8] = 1.0 + zero
         return zero, zero, zero
-    P, W, E = section_numbers(arm, i), section_rows(work, i), node_rows(arm, work)
-    x = vector(W, X)
-    if arm.mass_model == MODAL:
+    P, W, E = at.section_numbers(arm, i), at.section_rows(work, i), at.node_rows(arm, work)
+    x = vector(W, at.X)
+    if arm.mass_model == at.MODAL:
         p = modal_slice(arm, P, E, eta, x, E, 16)
     else:
         fill_slice(E, 0, eta, x[0] * x[0] + x[1] * x[1])
         slice_rotation(E, 0, x, E, 16)
         p = slice_point(E, 0, x)
-    turn_onto(R, r, W, WORLD_ROTATION, E, 16)
-    return sum2(vector(W, WORLD_POINT), times(W, WORLD_ROTATION, p))
+    turn_onto(R, r, W, at.WORLD_ROTATION, E, 16)
+    return sum2(vector(W, at.WORLD_POINT), times(W, at.WORLD_ROTATION, p))
 
 
 @inner
 def frame_of_slice(arm, work, i, eta, placement, pose):
     """Pose (4, 4) of a frame fixed to a slice, with placement (12,) in its axes."""
-    E = node_rows(arm, work)
+    E = at.node_rows(arm, work)
     p = place_slice(arm, work, i, eta, E, 32)
     turn_onto(E, 48, E, 32, placement, 0)
     p = sum2(p, times(E, 32, vector(placement, 9)))
@@ -148,8 +122,8 @@ def put_motion(P, J, i, turn, shift):
 @inner
 def carried(W, turn, shift, arm_of_point):
     """World axes: (angular velocity, velocity of a point carried along), of a motion in base axes."""
-    w = times(W, WORLD_ROTATION, turn)
-    return w, sum2(times(W, WORLD_ROTATION, shift), cross(w, arm_of_point))
+    w = times(W, at.WORLD_ROTATION, turn)
+    return w, sum2(times(W, at.WORLD_ROTATION, shift), cross(w, arm_of_point))
 
 
 @inner
@@ -162,7 +136,7 @@ def jacobian_of_slice(arm, work, i, eta, point, J):
             J[r, c] = 0.0
     if i < 0:
         return
-    if arm.mass_model == MODAL:
+    if arm.mass_model == at.MODAL:
         F = reach_slice(arm, work, i, eta)
         for k in range(3 * i + 3):
             w, v = column_motion(F, k, vector(point, 0))
@@ -170,19 +144,19 @@ def jacobian_of_slice(arm, work, i, eta, point, J):
                 J[r, k] = w[r]
                 J[3 + r, k] = v[r]
         return
-    E = node_rows(arm, work)
+    E = at.node_rows(arm, work)
     p = place_slice(arm, work, i, eta, E, 32)
     offset = times(E, 32, vector(point, 0))
-    at = sum2(p, offset)
+    place = sum2(p, offset)
     for m in range(i + 1):
-        P, W = section_numbers(arm, m), section_rows(work, m)
-        x = vector(W, X)
+        P, W = at.section_numbers(arm, m), at.section_rows(work, m)
+        x = vector(W, at.X)
         if m < i:
-            tip = sum2(vector(W, WORLD_POINT), times(W, WORLD_ROTATION, vector(W, END_POINT)))
-            away = at[0] - tip[0], at[1] - tip[1], at[2] - tip[2]
-            w0, v0 = carried(W, column(W, END_TURN, 0), column(W, END_SHIFT, 0), away)
-            w1, v1 = carried(W, column(W, END_TURN, 1), column(W, END_SHIFT, 1), away)
-            w2, v2 = carried(W, column(W, END_TURN, 2), column(W, END_SHIFT, 2), away)
+            tip = sum2(vector(W, at.WORLD_POINT), times(W, at.WORLD_ROTATION, vector(W, at.END_POINT)))
+            away = place[0] - tip[0], place[1] - tip[1], place[2] - tip[2]
+            w0, v0 = carried(W, column(W, at.END_TURN, 0), column(W, at.END_SHIFT, 0), away)
+            w1, v1 = carried(W, column(W, at.END_TURN, 1), column(W, at.END_SHIFT, 1), away)
+            w2, v2 = carried(W, column(W, at.END_TURN, 2), column(W, at.END_SHIFT, 2), away)
         else:
             fill_slice(E, 0, eta, x[0] * x[0] + x[1] * x[1])
             w0, v0 = carried(W, slice_turn(E, 0, x, 0), slice_shift(E, 0, x, 0), offset)
@@ -205,9 +179,9 @@ def add_load(arm, work, i, eta, point, wrench, tau):
     """
     if i < 0:
         return
-    E = node_rows(arm, work)
+    E = at.node_rows(arm, work)
     n, f = vector(wrench, 0), vector(wrench, 3)
-    if arm.mass_model == MODAL:
+    if arm.mass_model == at.MODAL:
         F = reach_slice(arm, work, i, eta)
         for k in range(3 * i + 3):
             w, v = column_motion(F, k, vector(point, 0))
@@ -215,18 +189,18 @@ def add_load(arm, work, i, eta, point, wrench, tau):
         return
     p = place_slice(arm, work, i, eta, E, 32)
     offset = times(E, 32, vector(point, 0))
-    at = sum2(p, offset)
+    place = sum2(p, offset)
     for m in range(i + 1):
-        P, W = section_numbers(arm, m), section_rows(work, m)
-        x = vector(W, X)
-        local_f = transposed_times(W, WORLD_ROTATION, f)
+        P, W = at.section_numbers(arm, m), at.section_rows(work, m)
+        x = vector(W, at.X)
+        local_f = transposed_times(W, at.WORLD_ROTATION, f)
         if m < i:
-            tip = sum2(vector(W, WORLD_POINT), times(W, WORLD_ROTATION, vector(W, END_POINT)))
-            moment = sum2(n, cross((at[0] - tip[0], at[1] - tip[1], at[2] - tip[2]), f))
-            local_n = transposed_times(W, WORLD_ROTATION, moment)
-            on_x = sum2(transposed_times(W, END_TURN, local_n), transposed_times(W, END_SHIFT, local_f))
+            tip = sum2(vector(W, at.WORLD_POINT), times(W, at.WORLD_ROTATION, vector(W, at.END_POINT)))
+            moment = sum2(n, cross((place[0] - tip[0], place[1] - tip[1], place[2] - tip[2]), f))
+            local_n = transposed_times(W, at.WORLD_ROTATION, moment)
+            on_x = sum2(transposed_times(W, at.END_TURN, local_n), transposed_times(W, at.END_SHIFT, local_f))
         else:
-            local_n = transposed_times(W, WORLD_ROTATION, sum2(n, cross(offset, f)))
+            local_n = transposed_times(W, at.WORLD_ROTATION, sum2(n, cross(offset, f)))
             t0, s0 = turn_of_load(arm, P, E, eta, x, 0)
             t1, s1 = turn_of_load(arm, P, E, eta, x, 1)
             t2, s2 = turn_of_load(arm, P, E, eta, x, 2)
@@ -246,21 +220,25 @@ def move_sections(arm, work, q, v):
     """Poses of all bases, their angular velocities and velocities (base axes)."""
     load_states(arm, work, q, v)
     place_sections(arm, work)
-    E = node_rows(arm, work)
+    E = at.node_rows(arm, work)
     zero = 0.0 * q[0]
     rest = zero, zero, zero
     omega, velocity = rest, rest
     for i in range(arm.n):
-        P, W = section_numbers(arm, i), section_rows(work, i)
+        P, W = at.section_numbers(arm, i), at.section_rows(work, i)
         if i > 0:
-            below = section_rows(work, i - 1)
-            speed = sum2(sum2(velocity, vector(below, END_SPEED)), cross(omega, vector(below, END_POINT)))
-            speed = transposed_times(below, END_ROTATION, speed)
+            below = at.section_rows(work, i - 1)
+            speed = sum2(
+                sum2(velocity, vector(below, at.END_SPEED)), cross(omega, vector(below, at.END_POINT))
+            )
+            speed = transposed_times(below, at.END_ROTATION, speed)
             omega = tip_rates(below, omega)
-            velocity = transposed_times(P, PLACEMENT, sum2(speed, cross(omega, vector(P, PLACEMENT + 9))))
-            omega = transposed_times(P, PLACEMENT, omega)
-        put(W, OMEGA, omega)
-        put(W, VELOCITY, velocity)
+            velocity = transposed_times(
+                P, at.PLACEMENT, sum2(speed, cross(omega, vector(P, at.PLACEMENT + 9)))
+            )
+            omega = transposed_times(P, at.PLACEMENT, omega)
+        put(W, at.OMEGA, omega)
+        put(W, at.VELOCITY, velocity)
         place_end(W, E)
         move_end(W, E, rest)
 
@@ -275,39 +253,39 @@ def centre_of_section(x):
 @inner
 def stored(P, W, q, i):
     """Energy of springs, stops and bending stiffness of section i [J]."""
-    e = 0.125 * P[BENDING_SPRING] * (W[X] * W[X] + W[X + 1] * W[X + 1])
+    e = 0.125 * P[at.BENDING_SPRING] * (W[at.X] * W[at.X] + W[at.X + 1] * W[at.X + 1])
     for k in range(3):
         l = q[3 * i + k]
         depth = stop_depth(P, k, l)
-        e += 0.5 * P[SPRING + k] * l * l + 0.5 * P[STOP_SPRING] * depth * depth
+        e += 0.5 * P[at.SPRING + k] * l * l + 0.5 * P[at.STOP_SPRING] * depth * depth
     return e
 
 
 @inner
 def tip_velocity(W):
     """(angular velocity, velocity) of the tip, tip axes."""
-    omega = vector(W, OMEGA)
-    v = sum2(sum2(vector(W, VELOCITY), vector(W, END_SPEED)), cross(omega, vector(W, END_POINT)))
-    return tip_rates(W, omega), transposed_times(W, END_ROTATION, v)
+    omega = vector(W, at.OMEGA)
+    v = sum2(sum2(vector(W, at.VELOCITY), vector(W, at.END_SPEED)), cross(omega, vector(W, at.END_POINT)))
+    return tip_rates(W, omega), transposed_times(W, at.END_ROTATION, v)
 
 
 @inner
 def section_momentum(arm, P, W, E):
     """(2 x kinetic energy, angular momentum about the base origin, linear momentum) of a section's own mass,
     base axes."""
-    x, xd, omega, velocity = vector(W, X), vector(W, XD), vector(W, OMEGA), vector(W, VELOCITY)
+    x, xd, omega, velocity = vector(W, at.X), vector(W, at.XD), vector(W, at.OMEGA), vector(W, at.VELOCITY)
     zero = 0.0 * x[0]
     rest = zero, zero, zero
     fill_nodes(arm, P, E, x[0] * x[0] + x[1] * x[1])
     twice, angular, linear = zero, rest, rest
-    first = int(P[FIRST_NODE])
-    for j in range(int(P[NODE_COUNT])):
-        m = P[MASS] * arm.nodes[2 * (first + j) + 1]
+    first = int(P[at.FIRST_NODE])
+    for j in range(int(P[at.NODE_COUNT])):
+        m = P[at.MASS] * arm.nodes[2 * (first + j) + 1]
         p, t = slice_point(E, 8 * j, x), slice_normal(E, 8 * j, x)
         v, a, w, alpha = slice_motion(E, 8 * j, x, xd, rest)
         v = sum2(sum2(velocity, v), cross(omega, p))
         w = sum2(omega, w)
-        r = m * P[ROTARY]
+        r = m * P[at.ROTARY]
         spin = dot(t, w)
         twice += m * dot(v, v) + r * (dot(w, w) + spin * spin)
         mv = m * v[0], m * v[1], m * v[2]
@@ -324,36 +302,36 @@ def section_momentum(arm, P, W, E):
 @inner
 def arm_energies(arm, work, q, v, energy):
     """Kinetic, gravity and elastic energy (3,)."""
-    if arm.mass_model == MODAL:
+    if arm.mass_model == at.MODAL:
         sweep(arm, work, q, v, vector(arm.numbers, 0))
         M, h, sums = chain_results(arm, work)
         energy[0], energy[1], energy[2] = 0.5 * sums[TWICE], sums[GRAVITY], 0.0 * sums[TWICE]
         for i in range(arm.n):
-            energy[2] += stored(section_numbers(arm, i), section_rows(work, i), q, i)
+            energy[2] += stored(at.section_numbers(arm, i), at.section_rows(work, i), q, i)
         return
     move_sections(arm, work, q, v)
-    E = node_rows(arm, work)
+    E = at.node_rows(arm, work)
     g = vector(arm.numbers, 0)
     zero = 0.0 * q[0]
     twice, gravity, elastic = zero, zero, zero
     for i in range(arm.n):
-        P, W = section_numbers(arm, i), section_rows(work, i)
+        P, W = at.section_numbers(arm, i), at.section_rows(work, i)
         elastic += stored(P, W, q, i)
-        c = centre_of_section(vector(W, X))
-        at = sum2(vector(W, WORLD_POINT), times(W, WORLD_ROTATION, c))
-        gravity -= P[MASS] * dot(g, at)
-        place_tip_moment = times(W, END_ROTATION, vector(P, BODY + 1))
-        moment = times(W, WORLD_ROTATION, place_tip_moment)
-        tip = sum2(vector(W, WORLD_POINT), times(W, WORLD_ROTATION, vector(W, END_POINT)))
-        gravity -= P[BODY] * dot(g, tip) + dot(g, moment)
+        c = centre_of_section(vector(W, at.X))
+        place = sum2(vector(W, at.WORLD_POINT), times(W, at.WORLD_ROTATION, c))
+        gravity -= P[at.MASS] * dot(g, place)
+        place_tip_moment = times(W, at.END_ROTATION, vector(P, at.BODY + 1))
+        moment = times(W, at.WORLD_ROTATION, place_tip_moment)
+        tip = sum2(vector(W, at.WORLD_POINT), times(W, at.WORLD_ROTATION, vector(W, at.END_POINT)))
+        gravity -= P[at.BODY] * dot(g, tip) + dot(g, moment)
         w, u = tip_velocity(W)
-        h = vector(P, BODY + 1)
-        twice += P[BODY] * dot(u, u) + 2.0 * dot(u, cross(w, h)) + dot(w, body_times(P, w))
-        if arm.n == 1 and arm.mass_model != QUADRATURE:
+        h = vector(P, at.BODY + 1)
+        twice += P[at.BODY] * dot(u, u) + 2.0 * dot(u, cross(w, h)) + dot(w, body_times(P, w))
+        if arm.n == 1 and arm.mass_model != at.QUADRATURE:
             only_section(arm, P, W, E)
-            xd = vector(W, XD)
+            xd = vector(W, at.XD)
             for r in range(3):
-                twice += W[XD + r] * dot(vector(W, INERTIA + 3 * r), xd)
+                twice += W[at.XD + r] * dot(vector(W, at.INERTIA + 3 * r), xd)
         else:
             own, angular, linear = section_momentum(arm, P, W, E)
             twice += own
@@ -365,36 +343,36 @@ def arm_momenta(arm, work, q, v, out):
     """Angular momentum about the world origin, momentum, first moment of mass, mass: out (10,), world
     axes.
     """
-    if arm.mass_model == MODAL:
+    if arm.mass_model == at.MODAL:
         sweep(arm, work, q, v, vector(arm.numbers, 0))
         M, h, sums = chain_results(arm, work)
         for k in range(10):
             out[k] = sums[ANGULAR + k]
         return
     move_sections(arm, work, q, v)
-    E = node_rows(arm, work)
+    E = at.node_rows(arm, work)
     for k in range(10):
         out[k] = 0.0
     for i in range(arm.n):
-        P, W = section_numbers(arm, i), section_rows(work, i)
+        P, W = at.section_numbers(arm, i), at.section_rows(work, i)
         own, angular, linear = section_momentum(arm, P, W, E)
-        base = vector(W, WORLD_POINT)
-        linear = times(W, WORLD_ROTATION, linear)
-        add(out, 0, sum2(times(W, WORLD_ROTATION, angular), cross(base, linear)))
+        base = vector(W, at.WORLD_POINT)
+        linear = times(W, at.WORLD_ROTATION, linear)
+        add(out, 0, sum2(times(W, at.WORLD_ROTATION, angular), cross(base, linear)))
         add(out, 3, linear)
-        c = sum2(base, times(W, WORLD_ROTATION, centre_of_section(vector(W, X))))
-        m = P[MASS]
+        c = sum2(base, times(W, at.WORLD_ROTATION, centre_of_section(vector(W, at.X))))
+        m = P[at.MASS]
         add(out, 6, (m * c[0], m * c[1], m * c[2]))
         w, u = tip_velocity(W)
-        h = vector(P, BODY + 1)
+        h = vector(P, at.BODY + 1)
         linear = cross(w, h)
-        linear = P[BODY] * u[0] + linear[0], P[BODY] * u[1] + linear[1], P[BODY] * u[2] + linear[2]
+        linear = P[at.BODY] * u[0] + linear[0], P[at.BODY] * u[1] + linear[1], P[at.BODY] * u[2] + linear[2]
         angular = sum2(body_times(P, w), cross(h, u))
-        linear = times(W, WORLD_ROTATION, times(W, END_ROTATION, linear))
-        angular = times(W, WORLD_ROTATION, times(W, END_ROTATION, angular))
-        tip = sum2(base, times(W, WORLD_ROTATION, vector(W, END_POINT)))
+        linear = times(W, at.WORLD_ROTATION, times(W, at.END_ROTATION, linear))
+        angular = times(W, at.WORLD_ROTATION, times(W, at.END_ROTATION, angular))
+        tip = sum2(base, times(W, at.WORLD_ROTATION, vector(W, at.END_POINT)))
         add(out, 0, sum2(angular, cross(tip, linear)))
         add(out, 3, linear)
-        h = times(W, WORLD_ROTATION, times(W, END_ROTATION, h))
-        add(out, 6, (P[BODY] * tip[0] + h[0], P[BODY] * tip[1] + h[1], P[BODY] * tip[2] + h[2]))
-        out[9] += m + P[BODY]
+        h = times(W, at.WORLD_ROTATION, times(W, at.END_ROTATION, h))
+        add(out, 6, (P[at.BODY] * tip[0] + h[0], P[at.BODY] * tip[1] + h[1], P[at.BODY] * tip[2] + h[2]))
+        out[9] += m + P[at.BODY]

@@ -228,9 +228,7 @@ def add_resistance(arm, work, q, v, tau):
     for i in range(arm.n):
         P, W = section_numbers(arm, i), section_rows(work, i)
         f = actuator_forces(P, resist(P, W, q, v, i, 0.0))
-        tau[3 * i] += f[0]
-        tau[3 * i + 1] += f[1]
-        tau[3 * i + 2] += f[2]
+        add(tau, 3 * i, f)
 
 
 # ---- forward dynamics ----
@@ -244,9 +242,7 @@ def gather_end(W, body, fixed):
     for j in range(3):
         n, f = wrench_of(W, at.END_INERTIA, column(W, at.END_TURN, j), column(W, at.END_SHIFT, j))
         on_x = onto_section(W, n, f)
-        W[at.INERTIA + j] += on_x[0]
-        W[at.INERTIA + 3 + j] += on_x[1]
-        W[at.INERTIA + 6 + j] += on_x[2]
+        add_column(W, at.INERTIA, j, on_x)
         add_column(W, at.COUPLING_SHIFT, j, f)
         if not fixed:
             add_column(W, at.COUPLING_TURN, j, sum2(n, cross(p, f)))

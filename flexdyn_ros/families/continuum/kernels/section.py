@@ -290,16 +290,22 @@ def velocity_forces(arm, P, W, E, omega):
             w = -(S * xd[1] + cs * x[1]), S * xd[0] + cs * x[0], b * twist
             turning = -(k3 * xd[1] + k4 * x[1]), k3 * xd[0] + k4 * x[0], b1 * sigma * twist
             turning, w = sum2(turning, cross(omega, w)), sum2(w, omega)
-            about, spin = r * dot(t, turning), r * dot(t, w)
-            gyro = cross(w, t)
-            n = (
-                r * turning[0] + about * t[0] + spin * gyro[0],
-                r * turning[1] + about * t[1] + spin * gyro[1],
-                r * turning[2] + about * t[2] + spin * gyro[2],
-            )
+            n = disc_moment(r, t, turning, w)
             moment = sum2(moment, n)
         on_x = sum2(on_x, onto_slice(E, k, x, f, n))
     return on_x, moment, force
+
+
+@inner
+def disc_moment(r, t, turning, w):
+    """Moment of a slice's own inertia r (1 + t t^T): of its angular acceleration and velocity."""
+    about, spin = r * dot(t, turning), r * dot(t, w)
+    gyro = cross(w, t)
+    return (
+        r * turning[0] + about * t[0] + spin * gyro[0],
+        r * turning[1] + about * t[1] + spin * gyro[1],
+        r * turning[2] + about * t[2] + spin * gyro[2],
+    )
 
 
 @inner
@@ -328,13 +334,7 @@ def slice_forces(arm, P, W, E, xdd, omega, alpha, acceleration):
         if r != 0.0:
             turning = sum2(sum2(turning, alpha), cross(omega, w))
             w = sum2(w, omega)
-            about, spin = r * dot(t, turning), r * dot(t, w)
-            gyro = cross(w, t)
-            n = (
-                r * turning[0] + about * t[0] + spin * gyro[0],
-                r * turning[1] + about * t[1] + spin * gyro[1],
-                r * turning[2] + about * t[2] + spin * gyro[2],
-            )
+            n = disc_moment(r, t, turning, w)
             moment = sum2(moment, n)
         on_x = sum2(on_x, onto_slice(E, k, x, f, n))
     return on_x, moment, force
@@ -343,14 +343,17 @@ def slice_forces(arm, P, W, E, xdd, omega, alpha, acceleration):
 @inner
 def put_inertia(W, diagonal, rest, mixed, axial, ux, uy):
     """Rows INERTIA of D = [diagonal 1 + rest u u^T, mixed u; mixed u^T, axial]."""
-    W[at.INERTIA], W[at.INERTIA + 4], W[at.INERTIA + 8] = (
-        diagonal + rest * ux * ux,
-        diagonal + rest * uy * uy,
-        axial,
-    )
-    W[at.INERTIA + 1] = W[at.INERTIA + 3] = rest * ux * uy
-    W[at.INERTIA + 2] = W[at.INERTIA + 6] = mixed * ux
-    W[at.INERTIA + 5] = W[at.INERTIA + 7] = mixed * uy
+    xx, yy = diagonal + rest * ux * ux, diagonal + rest * uy * uy
+    put_symmetric(W, at.INERTIA, (xx, rest * ux * uy, mixed * ux, yy, mixed * uy, axial))
+
+
+@inner
+def put_symmetric(W, k, m):
+    """Write the symmetric matrix m = xx xy xz yy yz zz from k on."""
+    W[k], W[k + 4], W[k + 8] = m[0], m[3], m[5]
+    W[k + 1] = W[k + 3] = m[1]
+    W[k + 2] = W[k + 6] = m[2]
+    W[k + 5] = W[k + 7] = m[4]
 
 
 @inner
@@ -407,14 +410,10 @@ def slice_inertia(arm, P, W, E, base):
     pxx, pxz, pzz = s2 * bb, s2 * bS, s2 * SS
     txx, txz, tzz = h * SS, h * (S - y * bS), h * (m - 2.0 * y * b + y * y * bb)
     spread = pxx * y + pzz + h * m
-    inertia = base
-    W[inertia] = spread - (pxx - txx) * ux * ux
-    W[inertia + 4] = spread - (pxx - txx) * uy * uy
-    W[inertia + 8] = spread - pzz + tzz
-    W[inertia + 1] = W[inertia + 3] = -(pxx - txx) * ux * uy
-    W[inertia + 2] = W[inertia + 6] = -(pxz - txz) * ux
-    W[inertia + 5] = W[inertia + 7] = -(pxz - txz) * uy
-    put_first_moment(W, inertia, m, (s * b * ux, s * b * uy, s * S))
+    across, along = pxx - txx, pxz - txz
+    xx, yy, zz = spread - across * ux * ux, spread - across * uy * uy, spread - pzz + tzz
+    put_symmetric(W, base, (xx, -across * ux * uy, -along * ux, yy, -along * uy, zz))
+    put_first_moment(W, base, m, (s * b * ux, s * b * uy, s * S))
 
 
 @inner

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
 from flexdyn_ros.numerics.algebra.rotations import (
     cross,
+    load9,
     matrix_of_quaternion,
     multiply,
     symmetric,
@@ -72,6 +74,15 @@ def wrapped(angle):
     return angle - 2.0 * np.pi * np.ceil(angle / (2.0 * np.pi) - 0.5)
 
 
+@leaf
+def joint_motion(rates, r, x, y, s, v, a):
+    """Velocity and acceleration of the upper joint of a leg, at r from the platform's origin, leg axes."""
+    vB = point_velocity((v[0], v[1], v[2]), (v[3], v[4], v[5]), r)
+    d = turn(rates, r[0], r[1], r[2])
+    aB = (a[3] + d[0], a[4] + d[1], a[5] + d[2])
+    return (dot(x, vB), dot(y, vB), dot(s, vB)), (dot(x, aB), dot(y, aB), dot(s, aB))
+
+
 @kernel
 def leg_table(model, q, v, a, table):
     """Motions of the legs: table (6, MOTION_COLUMNS), vectors in world axes."""
@@ -82,23 +93,17 @@ def leg_table(model, q, v, a, table):
         at, row = views.FIRST_LEG + views.LEG_NUMBERS * i, table[i]
         r, s, length, inverse = leg_line(f, at, R, q[0], q[1], q[2])
         x, y, k, c, ic = leg_axes(f, at, s)
-        vB = point_velocity((v[0], v[1], v[2]), (v[3], v[4], v[5]), r)
-        d = turn(rates, r[0], r[1], r[2])
-        aB = (a[3] + d[0], a[4] + d[1], a[5] + d[2])
-        vb, ab = (dot(x, vB), dot(y, vB), dot(s, vB)), (dot(x, aB), dot(y, aB), dot(s, aB))
+        vb, ab = joint_motion(rates, r, x, y, s, v, a)
         ws, acceleration, _, w, alpha = leg_motion(model.universal, length, inverse, k, ic, vb, ab)
         W = rate_matrix(w, alpha)
-        cl, cu = (
-            over(three(f, at + views.CYLINDER_MOMENT), f[at + views.CYLINDER_MASS]),
-            over(three(f, at + views.ROD_MOMENT), f[at + views.ROD_MASS]),
-        )
+        cl = over(three(f, at + views.CYLINDER_MOMENT), f[at + views.CYLINDER_MASS])
+        cu = over(three(f, at + views.ROD_MOMENT), f[at + views.ROD_MASS])
         eu = turn(W, cu[0], cu[1], cu[2])
         row[LENGTH], row[RATE], row[ACCELERATION] = length, vb[2], acceleration
         put3(row, DIRECTION, s)
         sign = f[at + views.SIGN]
-        row[ANGLES] = np.arctan2(
-            sign * dot(y, three(f, at + views.ANGLE_Z)), sign * dot(y, three(f, at + views.ANGLE_Y))
-        )
+        along_y, along_z = dot(y, three(f, at + views.ANGLE_Y)), dot(y, three(f, at + views.ANGLE_Z))
+        row[ANGLES] = np.arctan2(sign * along_z, sign * along_y)
         row[ANGLES + 1] = wrapped(np.arctan2(k, sign * c) - f[at + views.ANGLE_OFFSET])
         row[ANGLE_RATES], row[ANGLE_RATES + 1] = -ws[1] * ic, sign * ws[0]
         row[SPIN] = w[2]
@@ -119,10 +124,7 @@ def reaction_table(model, q, v, a, tau, table):
         at, row = views.FIRST_LEG + views.LEG_NUMBERS * i, table[i]
         r, s, length, inverse = leg_line(f, at, R, q[0], q[1], q[2])
         x, y, k, c, ic = leg_axes(f, at, s)
-        vB = point_velocity((v[0], v[1], v[2]), (v[3], v[4], v[5]), r)
-        d = turn(rates, r[0], r[1], r[2])
-        aB = (a[3] + d[0], a[4] + d[1], a[5] + d[2])
-        vb, ab = (dot(x, vB), dot(y, vB), dot(s, vB)), (dot(x, aB), dot(y, aB), dot(s, aB))
+        vb, ab = joint_motion(rates, r, x, y, s, v, a)
         g = (dot(x, gravity), dot(y, gravity), dot(s, gravity))
         _, _, _, w, alpha = leg_motion(model.universal, length, inverse, k, ic, vb, ab)
         W = rate_matrix(w, alpha)
@@ -145,9 +147,8 @@ def reaction_table(model, q, v, a, tau, table):
 def cylinder_force(f, at, W, g):
     """Force m (a - g) of the cylinder, leg axes."""
     m = f[at + views.CYLINDER_MASS]
-    h = turn(
-        W, f[at + views.CYLINDER_MOMENT], f[at + views.CYLINDER_MOMENT + 1], f[at + views.CYLINDER_MOMENT + 2]
-    )
+    c = three(f, at + views.CYLINDER_MOMENT)
+    h = turn(W, c[0], c[1], c[2])
     return h[0] - m * g[0], h[1] - m * g[1], h[2] - m * g[2]
 
 
@@ -194,9 +195,7 @@ def pose_of_frame(model, q, body, placement, pose):
     """pose (4, 4) of a frame with placement (12,) in a body."""
     R = matrix_of_quaternion(q[3], q[4], q[5], q[6])
     E, o = body_pose(model, q, R, body)
-    P = (placement[0], placement[1], placement[2], placement[3], placement[4], placement[5],
-         placement[6], placement[7], placement[8])  # fmt: skip
-    F = multiply(E, P)
+    F = multiply(E, load9(placement, 0))
     p = turn(E, placement[9], placement[10], placement[11])
     for i in range(3):
         pose[i, 0], pose[i, 1], pose[i, 2] = F[3 * i], F[3 * i + 1], F[3 * i + 2]
@@ -246,12 +245,8 @@ def load_of_wrench(model, q, body, px, py, pz, wrench, load):
     if body == 1:
         p = turn(R, px, py, pz)
         n = cross(p[0], p[1], p[2], fx, fy, fz)
-        load[0] += mx + n[0]
-        load[1] += my + n[1]
-        load[2] += mz + n[2]
-        load[3] += fx
-        load[4] += fy
-        load[5] += fz
+        add3(load, 0, mx + n[0], my + n[1], mz + n[2])
+        add3(load, 3, fx, fy, fz)
         return
     at, part = views.FIRST_LEG + views.LEG_NUMBERS * ((body - 2) // 3), (body - 2) % 3
     r, s, length, inverse = leg_line(f, at, R, q[0], q[1], q[2])
@@ -274,12 +269,8 @@ def load_of_wrench(model, q, body, px, py, pz, wrench, load):
     if part == 2:
         gx, gy, gz = gx + fx, gy + fy, gz + fz
     n = cross(r[0], r[1], r[2], gx, gy, gz)
-    load[0] += n[0]
-    load[1] += n[1]
-    load[2] += n[2]
-    load[3] += gx
-    load[4] += gy
-    load[5] += gz
+    add3(load, 0, n[0], n[1], n[2])
+    add3(load, 3, gx, gy, gz)
 
 
 # ---- energy and momentum ----

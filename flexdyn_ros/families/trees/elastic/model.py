@@ -10,8 +10,6 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.robot.coordinates import Coordinate
 
-__all__ = ["ElasticJoints", "is_elastic", "without_elasticity"]
-
 
 def is_elastic(description: RobotDescription) -> bool:
     """Whether a description has elastic joints that are computed as such."""

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from flexdyn_ros.families.trees.elastic.kernels.steps import ELASTIC_HEADER, ELASTIC_MOTION
+from flexdyn_ros.families.packing import Header
+from flexdyn_ros.families.trees.elastic.kernels.steps import ELASTIC_MOTION
 from flexdyn_ros.families.trees.elastic.model import ElasticJoints
 from flexdyn_ros.robot.motion import Motion, actuator_limits
-
-__all__ = ["elastic_motion"]
 
 
 def elastic_motion(
@@ -21,20 +20,9 @@ def elastic_motion(
     place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]],
 ) -> Motion:
     """Motion of motors and springs around that of the tree, which has nq positions."""
-    table = tree.table()
     numbers = np.concatenate([joints.inertia, joints.stiffness, joints.damping])
-    at_q, at_v = joints.q.copy(), joints.v.copy()
-    header = np.zeros(ELASTIC_HEADER, dtype=np.int64)
-    header[:] = (
-        tree.robot,
-        table.ctypes.data,
-        nq,
-        len(tree.stiffness),
-        joints.count,
-        at_q.ctypes.data,
-        at_v.ctypes.data,
-        numbers.ctypes.data,
-    )
+    sizes = (nq, len(tree.stiffness), joints.count)
+    header = Header(tree.robot, tree.table(), *sizes, joints.q.copy(), joints.v.copy(), numbers)
     effort_limit, lower, upper = actuator_limits(joints.coordinates)
     stiffness, damping = (
         np.concatenate([own, spring])
@@ -44,7 +32,7 @@ def elastic_motion(
     damping[joints.v] += joints.damping
     return replace(
         tree,
-        robot=int(header.ctypes.data),
+        robot=header.address,
         functions=ELASTIC_MOTION,
         work_size=tree.work_size + joints.count,
         place=place,
@@ -54,5 +42,5 @@ def elastic_motion(
         stiffness=stiffness,
         damping=damping,
         stiff=True,
-        keep=(tree, table, numbers, at_q, at_v, header),
+        keep=(tree, header),
     )

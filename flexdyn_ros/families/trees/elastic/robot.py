@@ -23,8 +23,6 @@ from flexdyn_ros.robot.results import Deflection
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches
 
-__all__ = ["ElasticTreeFunctions"]
-
 
 class ElasticTreeFunctions(DirectFunctions):
     """A `TreeFunctions` some of whose joints are driven through a spring; the verbs of `flexdyn_ros.Robot`.

@@ -11,8 +11,6 @@ from flexdyn_ros.families.trees.flexible.beams.modal_integrals import ModalInteg
 from flexdyn_ros.families.trees.flexible.beams.modes import SectionFields
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
 
-__all__ = ["LinkConstants", "link_constants", "section_constants"]
-
 
 @dataclass(frozen=True)
 class LinkConstants:

@@ -25,8 +25,6 @@ from flexdyn_ros.numerics.algebra.placement import Placement, rotation_of_rpy
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.model import AnyLink
 
-__all__ = ["FlexibleSegments", "cut_flexible_links"]
-
 #: axes of a section's frame that each field moves
 MOVES = {
     "axial": {"tx"},
@@ -114,10 +112,7 @@ class FlexibleSegments:
         placed = list(zip(links, firsts, strict=True))
         once = zip(*(link.once(first) for link, first in placed), strict=True)
         twice = zip(*(link.twice(first) for link, first in placed), strict=True)
-        self._terms = (
-            *map(np.concatenate, (*once, *twice)),
-            np.stack(columns, axis=1).astype(np.int64),
-        )
+        self._terms = (*map(np.concatenate, (*once, *twice)), np.stack(columns, axis=1).astype(np.int64))
 
     def state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions and velocities (..., k) [m, rad, per s] for q (..., nq), v (..., nv)."""
@@ -215,11 +210,8 @@ def _hang_children(
         parent = element.find("parent")
         assert parent is not None
         parent.set("link", f"{name}/tip" if station == 1.0 else f"{name}/at/{joint.name}")
-        at = beam.frame @ Placement(np.eye(3), beam.centre(station))
-        set_origin(
-            element,
-            Placement(at.R.T @ rotation_of_rpy(joint.rpy), at.R.T @ (np.asarray(joint.xyz) - at.p)),
-        )
+        section = beam.frame @ Placement(np.eye(3), beam.centre(station))
+        set_origin(element, section.inverse() @ Placement.of(joint.xyz, joint.rpy))
 
 
 def _show_segments(root: etree._Element, name: str, beam: AnyLink, count: int) -> None:

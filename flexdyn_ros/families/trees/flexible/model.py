@@ -14,7 +14,7 @@ import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
 from flexdyn_ros.description.elements.links import FlexibleLink
-from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.description.places import Place
 from flexdyn_ros.families.trees.flexible.beams.bases import chosen_modes
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import (
     ModalIntegrals,
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     #: a flexible link, its geometry and mass settled
     AnyLink = BeamLink | ImportedLink
     Station = float | NodeStation
-
-__all__ = ["FlexibleLinkModel", "FlexibleLinks", "FlexibleTables", "settled_link"]
 
 
 @dataclass(frozen=True)
@@ -164,7 +162,7 @@ class FlexibleLinks:
         for mode, name in zip(modes, _names(modes), strict=True):
             unit = {"torsion": "rad", "mode": "1"}.get(mode.field, "rad" if mode.shape.is_slope else "m")
             coordinate = Coordinate(f"{link}/{name}", mode.field, unit, 0, 0, link, actuated=False)
-            draft.add_axis(coordinate, draft.rigid_dof())
+            draft.add_axis(coordinate)
         beam_in_node = placement @ beam.frame
         model, constants = self._settle(link, modes, first_q, first_v, body, beam_in_node)
         seat = self.seats[link] = _Seat(model, constants, body, beam_in_node, placement)
@@ -213,7 +211,7 @@ class FlexibleLinks:
         for joint in self.description.children_of(link):
             if beam.attach[joint.name] == 1.0:
                 total = total + self._subtree(joint.child).seen_from(
-                    _inverse(tip) @ Placement.of(joint.xyz, joint.rpy)
+                    tip.inverse() @ Placement.of(joint.xyz, joint.rpy)
                 )
         return beam.tip_inertia() + _pseudo(total)
 
@@ -251,15 +249,10 @@ class FlexibleLinks:
         for body in beam.bodies:
             if body.station > 0.0:
                 whole = with_body(whole, body.P, at[body.station])
-        check_modal_mass(
-            whole,
-            modes,
-            link,
-            file=self.description.file,
-            line=self.description.flexible_links[link].line,
-        )
+        place = self.description.place(self.description.flexible_links[link], "modes")
+        check_modal_mass(whole, modes, link, place)
         mass = modal_mass(whole)
-        self._check_independence(link, mass)
+        _check_independence(link, mass, place)
         model = FlexibleLinkModel(
             name=link,
             node=node,
@@ -287,19 +280,6 @@ class FlexibleLinks:
         if stated.ratio is not None:
             return modal_damping(whole, stated.ratio)
         return rayleigh_damping(whole, stated.rayleigh_mass, stated.rayleigh_stiffness)
-
-    def _check_independence(self, link: str, mass: np.ndarray) -> None:
-        scale = 1.0 / np.sqrt(np.diag(mass))
-        least = np.linalg.eigvalsh(mass * np.outer(scale, scale))[0]
-        if not least > 1e-10:
-            raise DescriptionError(
-                f"the modes of link '{link}' have no mass of their own",
-                file=self.description.file,
-                line=self.description.flexible_links[link].line,
-                element="modes",
-                value=float(least),
-                expected="fewer modes, or for torsion a polar inertia of the beam",
-            )
 
     # ---- arrays ----
 
@@ -380,5 +360,10 @@ def _pseudo(inertia: RigidInertia) -> np.ndarray:
     return P
 
 
-def _inverse(placement: Placement) -> Placement:
-    return Placement(placement.R.T, -placement.R.T @ placement.p)
+def _check_independence(link: str, mass: np.ndarray, place: Place) -> None:
+    scale = 1.0 / np.sqrt(np.diag(mass))
+    least = np.linalg.eigvalsh(mass * np.outer(scale, scale))[0]
+    if not least > 1e-10:
+        expected = "fewer modes, or for torsion a polar inertia of the beam"
+        message = f"the modes of link '{link}' have no mass of their own"
+        place.fail(message, value=float(least), expected=expected)

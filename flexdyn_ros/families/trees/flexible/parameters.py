@@ -19,8 +19,6 @@ from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.robot.parameters import Parameter
 
-__all__ = ["beam_parameters", "with_beams"]
-
 #: places in FlexibleLinkModel.rigidity
 _RIGIDITIES = {"EIy": 1, "EIz": 2, "GJ": 0}
 

@@ -15,7 +15,7 @@ from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
 from flexdyn_ros.families.trees.flexible.kernels.entries import verbs
 from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
-from flexdyn_ros.families.trees.flexible.packed import PackedFlexibleTree
+from flexdyn_ros.families.trees.flexible.packed import pack_flexible
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.robot.analysis.small_deflections import Tip
 from flexdyn_ros.robot.arguments import numbers
@@ -24,8 +24,6 @@ from flexdyn_ros.robot.stations import section_of
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.lagrange.model import LagrangeModel
-
-__all__ = ["Bending", "LinkIntegrals"]
 
 #: stations of `deflections` if none are given
 STATIONS = 21
@@ -67,7 +65,7 @@ class Bending:
     def __init__(self, tree: RigidTree) -> None:
         assert tree.flexible is not None
         self.links: tuple[FlexibleLinkModel, ...] = tree.flexible.links
-        self.packed = PackedFlexibleTree(tree)
+        self.packed = pack_flexible(tree)
         self._tree = tree
         self._cache: dict[tuple[float, ...], list[tuple[np.ndarray, ...]]] = {}
 
@@ -76,9 +74,7 @@ class Bending:
         from flexdyn_ros.families.trees.lagrange.flexible_model import build_flexible_lagrange
 
         return build_flexible_lagrange(
-            self._tree,
-            affine=formulation.frame == "affine",
-            foreshortened=formulation.stiffening != "none",
+            self._tree, affine=formulation.frame == "affine", foreshortened=formulation.stiffening != "none"
         )
 
     @cached_property

@@ -18,8 +18,6 @@ from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree
 if TYPE_CHECKING:
     from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["AffineFrames", "momenta"]
-
 
 class AffineFrames:
     """Where the frames of a tree are, by its Lagrangian model; immutable."""

@@ -11,11 +11,16 @@ import numpy as np
 from flexdyn_ros.families.trees.flexible.kernels import views as layout
 from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
 from flexdyn_ros.families.trees.lagrange.kernels import views as lagrange_views
-from flexdyn_ros.families.trees.lagrange.model import Body, FlexibleLink, LagrangeModel, assemble, transform
-from flexdyn_ros.families.trees.rigid.kernels import views as tree
+from flexdyn_ros.families.trees.lagrange.model import (
+    Body,
+    FlexibleLink,
+    LagrangeModel,
+    assemble,
+    body_of,
+    dof_of,
+    transform,
+)
 from flexdyn_ros.families.trees.rigid.model import RigidTree
-
-__all__ = ["build_flexible_lagrange"]
 
 
 def build_flexible_lagrange(
@@ -35,18 +40,10 @@ def build_flexible_lagrange(
     bodies: list[Body] = []
     for b in range(1, model.nb):
         kind, parent = int(model.joint_type[b]), int(model.parent[b])
-        x = model.placement[12 * b : 12 * b + 12]
-        body = Body(
-            parent=parent - 1,
-            pre=back.get(parent, np.eye(4)) @ transform(x[:9].reshape(3, 3), x[9:]),
-            kind=lagrange_views.FIXED if kind in (layout.FIXED, layout.SECTION) else kind,
-            q_index=int(model.q_index[b]),
-            v_index=int(model.v_index[b]),
-            ratio=float(model.ratio[b]),
-            offset=float(model.offset[b]),
-            second_moments=0.5 * _pseudo_inertia(model.inertia[10 * b : 10 * b + 10]),
-        )
-        if kind == layout.SECTION:
+        body = body_of(model, b)
+        kind = lagrange_views.FIXED if kind in (layout.FIXED, layout.SECTION) else kind
+        body = replace(body, pre=back.get(parent, np.eye(4)) @ body.pre, kind=kind)
+        if b in flexible.sections:
             number, _ = flexible.sections[b]
             turned = transform(flexible.links[number].beam_in_node.R.T, (0.0, 0.0, 0.0))
             body = replace(body, pre=turned, station=sections_of[number].index(b))
@@ -68,7 +65,7 @@ def build_flexible_lagrange(
         model.nq,
         model.nv,
         gravity=model.gravity,
-        dof=np.asarray(model.dof).reshape(model.nv, tree.DOF_NUMBERS),
+        dof=dof_of(model),
         affine=affine,
         foreshortened=foreshortened,
     )
@@ -90,14 +87,3 @@ def _link(link: FlexibleLinkModel, stations: tuple[Any, ...], foreshortened: boo
         )
     at = tuple(beam.fields(link.modes, s) for s in stations)
     return FlexibleLink(integrals, link.damping, at, int(link.q[0]), int(link.v[0]))
-
-
-def _pseudo_inertia(inertia: np.ndarray) -> np.ndarray:
-    """int h h^T dm (4, 4) from the ten numbers of a body."""
-    xx, xy, xz, yy, yz, zz = inertia[4:]
-    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    P = np.empty((4, 4))
-    P[0, 0] = inertia[0]
-    P[0, 1:] = P[1:, 0] = inertia[1:4]
-    P[1:, 1:] = 0.5 * np.trace(tensor) * np.eye(3) - tensor
-    return P

@@ -20,18 +20,6 @@ from flexdyn_ros.families.trees.lagrange.kernels.equations import equations_of_l
 from flexdyn_ros.families.trees.rigid.kernels import views as tree
 from flexdyn_ros.numerics.algebra.manifold import FREE
 
-__all__ = [
-    "Body",
-    "Equations",
-    "FlexibleLink",
-    "LagrangeModel",
-    "assemble",
-    "build_lagrange",
-    "equations",
-    "resistance",
-    "transform",
-]
-
 
 class LagrangeModel(NamedTuple):
     """Packed model of the Lagrangian kernels, shared by threads.
@@ -50,13 +38,6 @@ class LagrangeModel(NamedTuple):
     def work(self, dtype: DTypeLike = float) -> np.ndarray:
         """Scratch array for the kernels; complex for a complex step."""
         return np.zeros((self.work_size, 4, 4), dtype=dtype)
-
-    def with_gravity(self, gravity: ArrayLike) -> LagrangeModel:
-        """The same model under another acceleration of free fall (3,) [m/s2, world axes]."""
-        floats = self.floats.copy()
-        first = int(self.ints[layout.HEAD + layout.FLOAT_FIELDS.index("gravity")])
-        floats[first : first + 3] = gravity
-        return self._replace(floats=floats)
 
 
 @dataclass(frozen=True)
@@ -289,23 +270,28 @@ def build_lagrange(model: tree.TreeModel) -> LagrangeModel:
 
     Body b > 0 of the tree (its world, body 0, has no row here) hangs on its joint, whose axis is z.
     """
-    bodies = []
-    for b in range(1, model.nb):
-        placement, kind = model.placement[12 * b : 12 * b + 12], int(model.joint_type[b])
-        bodies.append(
-            Body(
-                parent=int(model.parent[b]) - 1,
-                kind=kind,
-                pre=transform(placement[:9].reshape(3, 3), placement[9:]),
-                second_moments=0.5 * _pseudo_inertia_about_origin(model.inertia[10 * b : 10 * b + 10]),
-                q_index=int(model.q_index[b]),
-                v_index=int(model.v_index[b]),
-                ratio=float(model.ratio[b]),
-                offset=float(model.offset[b]),
-            )
-        )
-    dof = np.asarray(model.dof).reshape(model.nv, tree.DOF_NUMBERS)
-    return assemble(bodies, model.nq, model.nv, gravity=model.gravity, dof=dof)
+    bodies = [body_of(model, b) for b in range(1, model.nb)]
+    return assemble(bodies, model.nq, model.nv, gravity=model.gravity, dof=dof_of(model))
+
+
+def body_of(model: tree.TreeModel, b: int) -> Body:
+    """Body b of a tree with its joint."""
+    placement = model.placement[12 * b : 12 * b + 12]
+    return Body(
+        parent=int(model.parent[b]) - 1,
+        kind=int(model.joint_type[b]),
+        pre=transform(placement[:9].reshape(3, 3), placement[9:]),
+        second_moments=0.5 * _pseudo_inertia_about_origin(model.inertia[10 * b : 10 * b + 10]),
+        q_index=int(model.q_index[b]),
+        v_index=int(model.v_index[b]),
+        ratio=float(model.ratio[b]),
+        offset=float(model.offset[b]),
+    )
+
+
+def dof_of(model: tree.TreeModel) -> np.ndarray:
+    """Numbers of the velocity coordinates (nv, DOF_NUMBERS)."""
+    return np.asarray(model.dof).reshape(model.nv, tree.DOF_NUMBERS)
 
 
 def _pseudo_inertia_about_origin(inertia: np.ndarray) -> np.ndarray:

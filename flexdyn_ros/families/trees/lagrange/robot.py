@@ -20,8 +20,6 @@ from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
-__all__ = ["AffineTreeFunctions", "LagrangianTreeFunctions"]
-
 _NO_MOMENTS = (
     "moments on affine section frames (preset 'paper'): these are no rotations, only forces act on them; "
     "load with frame 'so3'"
@@ -40,12 +38,10 @@ class LagrangianTreeFunctions(TreeFunctions):
         self.path = LagrangianPath(self.tree.model, bent)
 
     def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
-        self.check({"q": rows.take("q")})
-        M[...] = self.path.mass_matrix(rows.take("q"))
+        M[...] = self.path.mass_matrix(**self._checked(rows, "q"))
 
     def bias_terms_rows(self, rows: Rows) -> np.ndarray:
-        self.check({name: rows.take(name) for name in ("q", "v")})
-        return self.path.terms(rows.take("q"), rows.take("v"))
+        return self.path.terms(**self._checked(rows, "q", "v"))
 
     def _dynamics(
         self,
@@ -55,8 +51,7 @@ class LagrangianTreeFunctions(TreeFunctions):
         out: np.ndarray,
         wrenches: Mapping[str, Any] | None,
     ) -> None:
-        data = {name: rows.take(name) for name in names}
-        self.check(data)
+        data = self._checked(rows, *names)
         load = self.generalized(data["q"], rows, wrenches)
         out[...] = getattr(self.path, verb)(*data.values(), load)
         warn_of_singular_rows(out, data, "the mass matrix", rows.shape)
@@ -65,6 +60,11 @@ class LagrangianTreeFunctions(TreeFunctions):
         self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
     ) -> tuple[np.ndarray, np.ndarray]:
         return partial_motion(self.robot, q, v, tau, a, given, wrenches)
+
+    def _checked(self, rows: Rows, *names: str) -> dict[str, np.ndarray]:
+        data = {name: rows.take(name) for name in names}
+        self.check(data)
+        return data
 
     def generalized(self, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
         """sum J^T w (count, nv) of external wrenches."""
@@ -114,12 +114,10 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         return None
 
     def energy_rows(self, rows: Rows) -> np.ndarray:
-        self.check({name: rows.take(name) for name in ("q", "v")})
-        return self.path.energies(rows.take("q"), rows.take("v"))
+        return self.path.energies(**self._checked(rows, "q", "v"))
 
     def momenta_rows(self, rows: Rows) -> np.ndarray:
-        data = {name: rows.take(name) for name in ("q", "v")}
-        self.check(data)
+        data = self._checked(rows, "q", "v")
         root = self._frames.poses(data["q"], [self.frame(self.description.root)])[:, 0]
         return momenta(self.tree, self.loose_copy(), data["q"], data["v"], root)
 
@@ -138,8 +136,7 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
     jacobian_rates_rows = DirectFunctions.jacobian_rates_rows
 
     def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        data = {name: rows.take(name) for name in ("q", "v", "a")}
-        self.check(data)
+        data = self._checked(rows, "q", "v", "a")
         by_q, by_v = self.path.derivatives(**data)
         loads = wrench_rows(rows, wrenches)
         self._refuse_moments(loads)

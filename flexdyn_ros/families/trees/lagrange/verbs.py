@@ -14,8 +14,6 @@ from flexdyn_ros.families.trees.lagrange.model import Equations, LagrangeModel, 
 from flexdyn_ros.families.trees.rigid.kernels.views import TreeModel
 from flexdyn_ros.robot.analysis.partial import solved
 
-__all__ = ["LagrangianPath"]
-
 
 class LagrangianPath:
     """M and h of a tree by the recursive Lagrangian formulation (Book 1984), and what follows from them.

@@ -6,7 +6,7 @@ stay known as frames. The frame of a body is turned so that its joint's axis is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,27 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.description import Joint, RobotDescription
-from flexdyn_ros.errors import DescriptionError, UnsupportedError
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    ARMATURE,
-    COULOMB,
-    DAMPING,
-    DOF_NUMBERS,
-    REFERENCE,
-    SMOOTHING,
-    STATIC,
-    STIFFNESS,
-    STRIBECK,
-    TreeModel,
-)
+from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia, frame_with_z_along
 from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.model import FlexibleLinks, FlexibleTables
-
-__all__ = ["Frame", "RigidTree", "TreeDraft", "build_tree"]
 
 
 class Frame(NamedTuple):
@@ -65,7 +52,7 @@ class RigidTree:
         (flexible/kernels/views.py).
     """
 
-    model: TreeModel
+    model: views.TreeModel
     coordinates: tuple[Coordinate, ...]
     q_names: tuple[str, ...]
     frames: dict[str, Frame]
@@ -118,16 +105,10 @@ def _refuse_what_is_not_computed(description: RobotDescription) -> None:
                 "load with options={'formulation.flexible': False} for the rigid twin"
             )
         if joint.type == "planar":
-            raise DescriptionError(
-                "planar joints are not supported",
-                file=description.file,
-                line=joint.line,
-                element=f"joint '{joint.name}'",
-                attribute="type",
-                value="planar",
-                expected="revolute, continuous, prismatic, fixed or floating "
-                "(a planar base is <base type='planar'/> in <flexdyn>)",
-            )
+            expected = "revolute, continuous, prismatic, fixed or floating "
+            expected += "(a planar base is <base type='planar'/> in <flexdyn>)"
+            place = description.place(joint, f"joint '{joint.name}'")
+            place.fail("planar joints are not supported", "type", "planar", expected)
 
 
 @dataclass
@@ -167,13 +148,14 @@ class TreeDraft:
 
     # ---- coordinates ----
 
-    def add_axis(self, coordinate: Coordinate, dof: np.ndarray) -> tuple[int, int]:
-        """A coordinate of one number in q and one in v; returns both indices."""
+    def add_axis(self, coordinate: Coordinate, dof: np.ndarray | None = None) -> tuple[int, int]:
+        """A coordinate of one number in q and one in v, by default without armature and resistance; returns
+        both indices."""
         iq, iv = len(self.q_names), len(self.coordinates)
         self.coordinates.append(replace(coordinate, q_index=iq, v_index=iv))
         self.q_names.append(coordinate.name)
         self.neutral.append(0.0)
-        self.dof.append(dof)
+        self.dof.append(_rigid_dof() if dof is None else dof)
         return iq, iv
 
     def add_free(self, prefix: str, kind: str, body: str) -> tuple[int, int]:
@@ -200,10 +182,6 @@ class TreeDraft:
         """Name a frame fixed to a body."""
         self.frames[name] = Frame(name, body, placement)
 
-    def rigid_dof(self) -> np.ndarray:
-        """Numbers of a coordinate without armature and resistance."""
-        return _rigid_dof()
-
     # ---- growth ----
 
     def place_base(self) -> None:
@@ -219,25 +197,12 @@ class TreeDraft:
                 ("z", (0.0, 0.0, 1.0), PRISMATIC, "m"),
                 ("pitch", (0.0, 1.0, 0.0), REVOLUTE, "rad"),
             ):
-                Z = frame_with_z_along(axis)
-                iq, iv = self.add_axis(
-                    Coordinate(
-                        f"base/{axis_name}",
-                        "base",
-                        unit,
-                        0,
-                        0,
-                        root,
-                        actuated=False,
-                        prescribed=axis_name == "x" and drive is not None and drive.type != "force",
-                    ),
-                    _rigid_dof(),
+                given = axis_name == "x" and drive is not None and drive.type != "force"
+                coordinate = Coordinate(
+                    f"base/{axis_name}", "base", unit, 0, 0, root, actuated=False, prescribed=given
                 )
-                self.bodies.append(
-                    _Body(root, len(self.bodies) - 1, kind, stand @ Placement(Z, np.zeros(3)), iq, iv)
-                )
-                stand = Placement(Z.T, np.zeros(3))
-            self.attach(root, *self._loosen("base", root, len(self.bodies) - 1, stand))
+                body, stand = self._add_joint(root, len(self.bodies) - 1, kind, stand, axis, coordinate)
+            self.attach(root, *self._loosen("base", root, body, stand))
         elif base.type == "floating":
             iq, iv = self.add_free("base", "base", root)
             self.bodies.append(_Body(root, 0, FREE, IDENTITY, iq, iv))
@@ -251,7 +216,7 @@ class TreeDraft:
         for wheel in self.description.wheels:
             if wheel.tyre is not None:
                 dof = _rigid_dof()
-                dof[ARMATURE] = wheel.tyre.mass
+                dof[views.ARMATURE] = wheel.tyre.mass
                 name = f"{wheel.name}/hub_z"
                 self.add_axis(Coordinate(name, "hub", "m", 0, 0, wheel.link, actuated=False), dof)
 
@@ -324,29 +289,31 @@ class TreeDraft:
             return body, at
         for kind, what, unit in ((PRISMATIC, "force", "m"), (REVOLUTE, "moment", "rad")):
             for letter, axis in zip("xyz", np.eye(3), strict=True):
-                Z = Placement(frame_with_z_along(axis.tolist()), np.zeros(3))
                 name = f"{joint}/{what}_{letter}"
                 coordinate = Coordinate(name, "reaction", unit, 0, 0, child, actuated=False)
-                iq, iv = self.add_axis(coordinate, _rigid_dof())
-                self.bodies.append(_Body(child, body, kind, at @ Z, iq, iv))
-                body, at = len(self.bodies) - 1, Placement(Z.R.T, np.zeros(3))
+                body, at = self._add_joint(child, body, kind, at, axis.tolist(), coordinate)
         return body, at
+
+    def _add_joint(
+        self, link: str, parent: int, kind: int, at: Placement, axis: Sequence[float], coordinate: Coordinate
+    ) -> tuple[int, Placement]:
+        """A body without inertia on a joint, and the placement in it of what the joint carries."""
+        Z = frame_with_z_along(axis)
+        iq, iv = self.add_axis(coordinate)
+        self.bodies.append(_Body(link, parent, kind, at @ Placement(Z, np.zeros(3)), iq, iv))
+        return len(self.bodies) - 1, Placement(Z.T, np.zeros(3))
 
     def _follow(self, body: _Body, joint: Joint) -> None:
         """Give a mimic joint the coordinate of its leader, at the end of the chain of mimics."""
-        ratio, offset, leader = 1.0, 0.0, joint
-        while leader.mimic is not None:
-            offset += ratio * leader.mimic.offset
-            ratio *= leader.mimic.multiplier
-            leader = self.description.joint(leader.mimic.joint)
+        ratio, body.offset, leader = self.description.leader_of(joint)
         body.q_index, body.v_index = self.leaders[leader.name]
-        body.ratio, body.offset = ratio, offset
+        body.ratio = ratio
         dof, own = self.dof[body.v_index], _joint_dof(joint)
-        dof[ARMATURE] += ratio**2 * own[ARMATURE]
-        dof[DAMPING] += ratio**2 * own[DAMPING]
-        dof[COULOMB] += abs(ratio) * own[COULOMB]
-        dof[STATIC] += abs(ratio) * own[STATIC]
-        if own[STIFFNESS]:
+        dof[views.ARMATURE] += ratio**2 * own[views.ARMATURE]
+        dof[views.DAMPING] += ratio**2 * own[views.DAMPING]
+        dof[views.COULOMB] += abs(ratio) * own[views.COULOMB]
+        dof[views.STATIC] += abs(ratio) * own[views.STATIC]
+        if own[views.STIFFNESS]:
             raise UnsupportedError(
                 f"joint '{joint.name}': a mimic joint cannot have a <joint_spring> of its own"
             )
@@ -356,7 +323,7 @@ class TreeDraft:
     def finish(self) -> RigidTree:
         """Freeze everything into arrays."""
         bodies, nv = self.bodies, len(self.coordinates)
-        model = TreeModel(
+        model = views.TreeModel(
             nb=len(bodies),
             nq=len(self.q_names),
             nv=nv,
@@ -399,7 +366,7 @@ class TreeDraft:
             felt = (
                 load.mass
                 + np.trace(load.inertia)
-                + sum(d[ARMATURE] for d in self.dof[body.v_index : body.v_index + 1])
+                + sum(d[views.ARMATURE] for d in self.dof[body.v_index : body.v_index + 1])
             )
             if felt == 0.0:
                 idle.append(body.link)
@@ -417,27 +384,27 @@ def _frozen(values: Any, dtype: type = np.float64) -> np.ndarray:
 
 def _rigid_dof() -> np.ndarray:
     """Numbers of a velocity coordinate that has neither armature nor resistance."""
-    dof = np.zeros(DOF_NUMBERS)
-    dof[[STRIBECK, SMOOTHING]] = 1.0
+    dof = np.zeros(views.DOF_NUMBERS)
+    dof[[views.STRIBECK, views.SMOOTHING]] = 1.0
     return dof
 
 
 def _joint_dof(joint: Joint) -> np.ndarray:
     dof = _rigid_dof()
     if joint.rotor is not None:
-        dof[ARMATURE] = joint.rotor.gear_ratio**2 * joint.rotor.inertia
-    dof[DAMPING] = joint.damping
-    dof[COULOMB] = dof[STATIC] = joint.friction
-    dof[SMOOTHING] = 1e-3
+        dof[views.ARMATURE] = joint.rotor.gear_ratio**2 * joint.rotor.inertia
+    dof[views.DAMPING] = joint.damping
+    dof[views.COULOMB] = dof[views.STATIC] = joint.friction
+    dof[views.SMOOTHING] = 1e-3
     if joint.dry_friction is not None:
         dry = joint.dry_friction
-        dof[SMOOTHING] = dry.smoothing_velocity
+        dof[views.SMOOTHING] = dry.smoothing_velocity
         if dry.static is not None:
-            dof[STATIC] = dry.static
+            dof[views.STATIC] = dry.static
             if dry.stribeck_velocity is not None:
-                dof[STRIBECK] = dry.stribeck_velocity
+                dof[views.STRIBECK] = dry.stribeck_velocity
     if joint.spring is not None:
-        dof[STIFFNESS], dof[REFERENCE] = joint.spring.stiffness, joint.spring.reference
+        dof[views.STIFFNESS], dof[views.REFERENCE] = joint.spring.stiffness, joint.spring.reference
     return dof
 
 

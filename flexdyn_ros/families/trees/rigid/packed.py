@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
+from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.rigid.kernels.entries import verbs
-from flexdyn_ros.families.trees.rigid.kernels.views import HEADER, TreeModel, work_size
+from flexdyn_ros.families.trees.rigid.kernels.views import work_size
 from flexdyn_ros.families.trees.rigid.model import RigidTree
-
-__all__ = ["PackedTree"]
 
 
 class PackedTree:
@@ -17,42 +19,30 @@ class PackedTree:
     Parameters
     ----------
     tree : RigidTree
+    entries : namespace
+        Those that will take the address.
+    numbers : int, optional
+        Numbers of work memory that the kernels take; those of a rigid tree by default.
+    words : sequence of int or array
+        What the header holds behind the words of a rigid tree; see `Header`.
 
     Attributes
     ----------
     address : int
         Of the header (rigid/kernels/views.py).
+    floats : tuple of the arrays of floats that kernels read
     """
 
-    def __init__(self, tree: RigidTree) -> None:
-        m: TreeModel = tree.model
-        self._ints = np.concatenate([m.parent, m.joint_type, m.q_index, m.v_index, m.q_of_v])
-        self._floats = np.concatenate([m.ratio, m.offset, m.placement, m.inertia, m.dof, m.gravity])
-        self._work = np.zeros(work_size(m.nb, m.nq, m.nv))
+    def __init__(
+        self, tree: RigidTree, entries: Any = verbs, numbers: int | None = None, words: Sequence[Any] = ()
+    ) -> None:
+        m = tree.model
+        ints = np.concatenate([m.parent, m.joint_type, m.q_index, m.v_index, m.q_of_v])
+        floats = np.concatenate([m.ratio, m.offset, m.placement, m.inertia, m.dof, m.gravity])
+        self.floats = (floats, *(x for x in words if isinstance(x, np.ndarray) and x.dtype == np.float64))
+        self.numbers = work_size(m.nb, m.nq, m.nv) if numbers is None else numbers
         n_free = int(np.count_nonzero(m.joint_type[1:] == 2))
-        self._header = np.array(
-            [
-                m.nb,
-                m.nq,
-                m.nv,
-                self._ints.ctypes.data,
-                self._floats.ctypes.data,
-                self._work.ctypes.data,
-                tree.has_mimic,
-                n_free,
-            ],
-            dtype=np.int64,
-        )
-        assert self._header.size == HEADER
-        self.address = int(self._header.ctypes.data)
-        verbs.prepare_one(self.address)
-
-    @property
-    def numbers(self) -> int:
-        """Numbers of work memory that the kernels take."""
-        return self._work.size
-
-    @property
-    def floats(self) -> tuple[np.ndarray, ...]:
-        """The arrays of floats that kernels read."""
-        return (self._floats,)
+        own = (m.nb, m.nq, m.nv, ints, floats, np.zeros(self.numbers), tree.has_mimic, n_free)
+        self.header = Header(*own, *words)
+        self.address = self.header.address
+        entries.prepare_one(self.address)

@@ -14,19 +14,10 @@ from math import inf
 
 import numpy as np
 
-from flexdyn_ros.families.trees.rigid.kernels.views import (
-    ARMATURE,
-    COULOMB,
-    DAMPING,
-    DOF_NUMBERS,
-    STATIC,
-    STIFFNESS,
-)
+from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
 from flexdyn_ros.robot.parameters import Parameter
-
-__all__ = ["body_links_of", "changed", "parameters_of", "unit_rows_of"]
 
 _INERTIAL = {
     "mass": "kg", "mx": "kg m", "my": "kg m", "mz": "kg m",
@@ -34,10 +25,10 @@ _INERTIAL = {
 }  # fmt: skip
 #: numbers of a joint: columns of `TreeModel.dof`, units for turns and for slides
 _OF_JOINTS = {
-    "damping": ((DAMPING,), "N m s/rad", "N s/m"),
-    "friction": ((COULOMB, STATIC), "N m", "N"),
-    "rotor": ((ARMATURE,), "kg m2", "kg"),
-    "stiffness": ((STIFFNESS,), "N m/rad", "N/m"),
+    "damping": ((at.DAMPING,), "N m s/rad", "N s/m"),
+    "friction": ((at.COULOMB, at.STATIC), "N m", "N"),
+    "rotor": ((at.ARMATURE,), "kg m2", "kg"),
+    "stiffness": ((at.STIFFNESS,), "N m/rad", "N/m"),
 }
 
 
@@ -93,13 +84,13 @@ def unit_rows_of(tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:
     linear = [column for columns, *_ in _OF_JOINTS.values() for column in columns]
     rows, places = [], []
     for _, columns, _ in _joint_numbers(tree):
-        i = columns[0] // DOF_NUMBERS
-        row = tree.model.dof[DOF_NUMBERS * i : DOF_NUMBERS * (i + 1)].copy()
+        i = columns[0] // at.DOF_NUMBERS
+        row = tree.model.dof[at.DOF_NUMBERS * i : at.DOF_NUMBERS * (i + 1)].copy()
         row[linear] = 0.0
-        row[[column % DOF_NUMBERS for column in columns]] = 1.0
+        row[[column % at.DOF_NUMBERS for column in columns]] = 1.0
         rows.append(row)
         places.append((i, tree.model.q_of_v[i]))
-    return np.array(rows).reshape(-1, DOF_NUMBERS), np.array(places, dtype=np.int64).reshape(-1, 2)
+    return np.array(rows).reshape(-1, at.DOF_NUMBERS), np.array(places, dtype=np.int64).reshape(-1, 2)
 
 
 def _joint_numbers(tree: RigidTree) -> Iterator[tuple[str, tuple[int, ...], str]]:
@@ -107,14 +98,14 @@ def _joint_numbers(tree: RigidTree) -> Iterator[tuple[str, tuple[int, ...], str]
     for c in tree.coordinates:
         if c.kind != "joint" or c.q_index < 0:
             continue
-        first = DOF_NUMBERS * c.v_index
+        first = at.DOF_NUMBERS * c.v_index
+        own = tree.model.dof[first : first + at.DOF_NUMBERS]
         turns = c.unit == "rad"
         for name, (columns, of_turns, of_slides) in _OF_JOINTS.items():
             unit = of_turns if turns else of_slides
-            apart = name == "friction" and tree.model.dof[first + COULOMB] != tree.model.dof[first + STATIC]
-            if apart:
-                yield f"{c.name}/static", (first + STATIC,), unit
-                columns = (COULOMB,)
+            if name == "friction" and own[at.COULOMB] != own[at.STATIC]:
+                yield f"{c.name}/static", (first + at.STATIC,), unit
+                columns = (at.COULOMB,)
             yield f"{c.name}/{name}", tuple(first + column for column in columns), unit
 
 

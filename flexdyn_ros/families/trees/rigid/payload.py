@@ -10,8 +10,6 @@ from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.numerics.algebra.placement import RigidInertia
 from flexdyn_ros.robot.payload import Payload
 
-__all__ = ["carry"]
-
 
 def carry(tree: RigidTree, payloads: Sequence[Payload]) -> RigidTree:
     """The tree with payloads fixed to its frames; the tree itself stays as it is."""

@@ -9,7 +9,9 @@ forward.py.
 
 from __future__ import annotations
 
+from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
 from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
+from flexdyn_ros.numerics.algebra.rotations import store3
 from flexdyn_ros.numerics.algebra.trigonometry import sincos
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
@@ -127,9 +129,7 @@ def weigh(row, x, own, modal, q, v, elastic):
         J += (2.0 * a[i] + bent) * delta
         pull += (a[i] + bent) * speed
         force[i] = 2.0 * om * gyro - square * (a[i] + bent) + spring
-        modal[3 * i] = c * N1[i] - s * N2[i]
-        modal[3 * i + 1] = s * N1[i] + c * N2[i]
-        modal[3 * i + 2] = turning
+        store3(modal, 3 * i, c * N1[i] - s * N2[i], s * N1[i] + c * N2[i], turning)
     gx, gy = c * px - s * py, s * px + c * py
     own[at.BODY], own[at.BODY + 1], own[at.BODY + 2] = x[at.MASS] + 0.0 * c, 0.0 * c, x[at.MASS] + 0.0 * c
     own[at.BODY + 3], own[at.BODY + 4], own[at.BODY + 5] = -gy, gx, J
@@ -223,9 +223,7 @@ def balance(address, w, a, gravity, tau):
                 tau[row[at.MODE_V] + i] = w[row[at.MODAL_AT] + 3 * m + m * m + i]
             if row[at.KIND] == REVOLUTE or row[at.KIND] == PRISMATIC:
                 tau[row[at.V]] = own[at.AXIS] * fx + own[at.AXIS + 1] * fy + own[at.AXIS + 2] * n
-        up[at.FORCE] += fx
-        up[at.FORCE + 1] += fy
-        up[at.FORCE + 2] += n + own[at.RX] * fy - own[at.RY] * fx
+        add3(up, at.FORCE, fx, fy, n + own[at.RX] * fy - own[at.RY] * fx)
 
 
 @kernel(forceinline=True)

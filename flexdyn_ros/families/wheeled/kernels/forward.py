@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
 from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
@@ -73,17 +74,13 @@ def hang(row, x, up, own, modal):
     m = row[views.MODES]
     x = x[views.NODE_HEAD :]
     bx, by, bt = times_body(own, own[views.BIAS], own[views.BIAS + 1], own[views.BIAS + 2])
-    own[views.FORCE] += bx
-    own[views.FORCE + 1] += by
-    own[views.FORCE + 2] += bt
+    add3(own, views.FORCE, bx, by, bt)
     fx, fy, n = own[views.FORCE], own[views.FORCE + 1], own[views.FORCE + 2]
     c, s = up[views.COS], up[views.SIN]
     for i in range(m):
         ux, uy, ut = c * x[2 + i] - s * x[2 + m + i], s * x[2 + i] + c * x[2 + m + i], x[2 + 2 * m + i]
         gx, gy, gt = times_body(own, ux, uy, ut)
-        modal[3 * i] += gx
-        modal[3 * i + 1] += gy
-        modal[3 * i + 2] += gt + own[views.RX] * gy - own[views.RY] * gx
+        add3(modal, 3 * i, gx, gy, gt + own[views.RX] * gy - own[views.RY] * gx)
         for j in range(i + 1):
             wx, wy = c * x[2 + j] - s * x[2 + m + j], s * x[2 + j] + c * x[2 + m + j]
             modal[3 * m + m * i + j] += gx * wx + gy * wy + gt * x[2 + 2 * m + j]
@@ -98,16 +95,10 @@ def hand_down(up, own):
     xt, yt, tt = own[views.BODY + 3], own[views.BODY + 4], own[views.BODY + 5]
     # columns for the parent's angular acceleration
     cx, cy = xt - xx * ry + xy * rx, yt - xy * ry + yy * rx
-    up[views.BODY] += xx
-    up[views.BODY + 1] += xy
-    up[views.BODY + 2] += yy
-    up[views.BODY + 3] += cx
-    up[views.BODY + 4] += cy
-    up[views.BODY + 5] += tt - xt * ry + yt * rx - ry * cx + rx * cy
+    add3(up, views.BODY, xx, xy, yy)
+    add3(up, views.BODY + 3, cx, cy, tt - xt * ry + yt * rx - ry * cx + rx * cy)
     fx, fy = own[views.FORCE], own[views.FORCE + 1]
-    up[views.FORCE] += fx
-    up[views.FORCE + 1] += fy
-    up[views.FORCE + 2] += own[views.FORCE + 2] + rx * fy - ry * fx
+    add3(up, views.FORCE, fx, fy, own[views.FORCE + 2] + rx * fy - ry * fx)
 
 
 @kernel(forceinline=True)
@@ -141,15 +132,9 @@ def eliminate_modes(row, x, own, modal, tau, extra, h, v):
         force[i] = r * pivot
         bx, by, bt = modal[3 * i] * pivot, modal[3 * i + 1] * pivot, modal[3 * i + 2] * pivot
         modal[3 * i], modal[3 * i + 1], modal[3 * i + 2] = bx, by, bt
-        own[views.BODY] -= bx * bx
-        own[views.BODY + 1] -= bx * by
-        own[views.BODY + 2] -= by * by
-        own[views.BODY + 3] -= bx * bt
-        own[views.BODY + 4] -= by * bt
-        own[views.BODY + 5] -= bt * bt
-        own[views.FORCE] += bx * force[i]
-        own[views.FORCE + 1] += by * force[i]
-        own[views.FORCE + 2] += bt * force[i]
+        add3(own, views.BODY, -bx * bx, -bx * by, -by * by)
+        add3(own, views.BODY + 3, -bx * bt, -by * bt, -bt * bt)
+        add3(own, views.FORCE, bx * force[i], by * force[i], bt * force[i])
 
 
 @kernel(forceinline=True)
@@ -159,9 +144,7 @@ def eliminate_joint(row, own, tau, extra, given, a):
     REACH and PUSH keep what `finish_joint` needs; where the acceleration is given PIVOT does too.
     """
     bx, by, bt = times_body(own, own[views.BIAS], own[views.BIAS + 1], own[views.BIAS + 2])
-    own[views.FORCE] += bx
-    own[views.FORCE + 1] += by
-    own[views.FORCE + 2] += bt
+    add3(own, views.FORCE, bx, by, bt)
     if row[views.KIND] != REVOLUTE and row[views.KIND] != PRISMATIC:
         return
     sx, sy, st = own[views.AXIS], own[views.AXIS + 1], own[views.AXIS + 2]
@@ -172,24 +155,16 @@ def eliminate_joint(row, own, tau, extra, given, a):
     if not holds(equal(given[at], 0.0)):
         own[views.REACH], own[views.REACH + 1], own[views.REACH + 2] = ux, uy, ut
         own[views.PIVOT], own[views.PUSH] = pivot, left
-        own[views.FORCE] += ux * a[at]
-        own[views.FORCE + 1] += uy * a[at]
-        own[views.FORCE + 2] += ut * a[at]
+        add3(own, views.FORCE, ux * a[at], uy * a[at], ut * a[at])
         return
     p = 1.0 / select(less(0.0, pivot), pivot, np.nan)
     px, py, pt = p * ux, p * uy, p * ut
     push = p * (tau[at] - left)
     own[views.REACH], own[views.REACH + 1], own[views.REACH + 2] = px, py, pt
     own[views.PUSH] = push
-    own[views.BODY] -= ux * px
-    own[views.BODY + 1] -= ux * py
-    own[views.BODY + 2] -= uy * py
-    own[views.BODY + 3] -= ux * pt
-    own[views.BODY + 4] -= uy * pt
-    own[views.BODY + 5] -= ut * pt
-    own[views.FORCE] += ux * push
-    own[views.FORCE + 1] += uy * push
-    own[views.FORCE + 2] += ut * push
+    add3(own, views.BODY, -ux * px, -ux * py, -uy * py)
+    add3(own, views.BODY + 3, -ux * pt, -uy * pt, -ut * pt)
+    add3(own, views.FORCE, ux * push, uy * push, ut * push)
 
 
 @kernel(forceinline=True)

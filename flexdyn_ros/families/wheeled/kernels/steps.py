@@ -11,18 +11,7 @@ from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV, open_tree
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
-from flexdyn_ros.numerics.stepping.table import (
-    ACCELERATE,
-    ACCELERATE_SIGNATURE,
-    ENERGIES,
-    ENERGIES_SIGNATURE,
-    LOSSES,
-    LOSSES_SIGNATURE,
-    PREPARE,
-    PREPARE_SIGNATURE,
-    SUPPLY,
-    SUPPLY_SIGNATURE,
-)
+from flexdyn_ros.numerics.stepping import table as motion
 
 from . import views as at
 from .chain import SECTION, move_planar
@@ -32,13 +21,13 @@ from .views import header_at, nodes_of, prescribed_of, vectors_of, wheels_of
 from .wheels import taken_by, update_wheels
 
 
-@callback(PREPARE_SIGNATURE)
+@callback(motion.PREPARE_SIGNATURE)
 def prepare(robot, work):
     """See numerics/stepping/table.py: nothing to make ready."""
     return 0
 
 
-@callback(ACCELERATE_SIGNATURE)
+@callback(motion.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py."""
     head = header_at(robot)
@@ -85,11 +74,8 @@ def wheel_losses(robot, w, q, speed, mean):
     for j in range(head[at.WHEELS]):
         own = w[head[at.WHEELS_AT] + at.WHEEL_ROWS * j :]
         # rows that only `articulate_wheels` uses
-        own[at.ADDED], own[at.HUB_PIVOT], own[at.HUB_PUSH] = (
-            own[at.SPRING_RATE],
-            own[at.TYRE_RATE],
-            own[at.ROAD_RATE],
-        )
+        own[at.ADDED], own[at.HUB_PIVOT] = own[at.SPRING_RATE], own[at.TYRE_RATE]
+        own[at.HUB_PUSH] = own[at.ROAD_RATE]
     if not same:
         move_planar(robot, w, q, speed)
         update_wheels(robot, w, q, speed)
@@ -102,7 +88,7 @@ def wheel_losses(robot, w, q, speed, mean):
     return taken, given
 
 
-@callback(LOSSES_SIGNATURE)
+@callback(motion.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py."""
     head = header_at(robot)
@@ -114,14 +100,14 @@ def losses(robot, work, t, q, v0, speed, mean):
     return taken + beam_losses(robot, speed, mean) + by_wheels
 
 
-@callback(SUPPLY_SIGNATURE)
+@callback(motion.SUPPLY_SIGNATURE)
 def supply(robot, work):
     """See numerics/stepping/table.py: the power of the moving road."""
     size = header_at(robot)[at.SIZE]
     return floats_at(work, size + 1)[size]
 
 
-@callback(ENERGIES_SIGNATURE)
+@callback(motion.ENERGIES_SIGNATURE)
 def energies(robot, work, t, q, v, out):
     """See numerics/stepping/table.py."""
     head = header_at(robot)
@@ -131,9 +117,9 @@ def energies(robot, work, t, q, v, out):
 
 
 MOBILE_MOTION = {
-    PREPARE: prepare,
-    ACCELERATE: accelerate,
-    LOSSES: losses,
-    ENERGIES: energies,
-    SUPPLY: supply,
+    motion.PREPARE: prepare,
+    motion.ACCELERATE: accelerate,
+    motion.LOSSES: losses,
+    motion.ENERGIES: energies,
+    motion.SUPPLY: supply,
 }

@@ -13,26 +13,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.numbers.functions import absolute, less, select
-from flexdyn_ros.numerics.stepping.table import (
-    ACCELERATE,
-    ACCELERATE_SIGNATURE,
-    ENERGIES,
-    ENERGIES_SIGNATURE,
-    LOAD,
-    LOAD_SIGNATURE,
-    LOSSES,
-    LOSSES_SIGNATURE,
-    PREPARE,
-    PREPARE_SIGNATURE,
-    SUPPLY,
-    SUPPLY_SIGNATURE,
-    call_accelerate,
-    call_energies,
-    call_load,
-    call_losses,
-    call_prepare,
-    table_at,
-)
+from flexdyn_ros.numerics.stepping import table as motion
 
 from . import tree_wheels
 from .tree_wheels import (
@@ -60,13 +41,19 @@ def rows_of(head, work):
     return own[0:n], own[n : 2 * n], own[2 * n : 2 * n + 6], own[2 * n + 6 : 2 * n + 7], own[2 * n + 7 :]
 
 
-@callback(PREPARE_SIGNATURE)
+@kernel(forceinline=True)
+def inner(head, place):
+    """Address of one of the tree's own functions."""
+    return motion.table_at(head[tree_wheels.INNER])[place]
+
+
+@callback(motion.PREPARE_SIGNATURE)
 def prepare(robot, work):
     """See numerics/stepping/table.py."""
-    return call_prepare(table_at(wheeled_header(robot)[tree_wheels.INNER])[PREPARE], (robot, work))
+    return motion.call_prepare(inner(wheeled_header(robot), motion.PREPARE), (robot, work))
 
 
-@callback(ACCELERATE_SIGNATURE)
+@callback(motion.ACCELERATE_SIGNATURE)
 def accelerate(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py."""
     head = wheeled_header(robot)
@@ -88,7 +75,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     if head[tree_wheels.GIVEN] >= 0:
         drive(head, arguments, room, efforts, floats_at(a, nv))
     else:
-        call_accelerate(table_at(head[tree_wheels.INNER])[ACCELERATE], arguments)
+        motion.call_accelerate(inner(head, motion.ACCELERATE), arguments)
     keep_hubs(head, hubs, floats_at(a, nv))
     return 0
 
@@ -118,11 +105,8 @@ def add_implicit_hub_terms(head, rows, h, f, added):
     """What an implicit step of h adds on the diagonal of the hubs, and takes from their force."""
     table, numbers = wheel_tables(head)
     for j in range(head[tree_wheels.WHEELS]):
-        row, x, own = (
-            table[tree_wheels.WHEEL_COLUMNS * j :],
-            numbers[tree_wheels.WHEEL_SIZE * j :],
-            rows[tree_wheels.WHEEL_ROWS * j :],
-        )
+        row, x = table[tree_wheels.WHEEL_COLUMNS * j :], numbers[tree_wheels.WHEEL_SIZE * j :]
+        own = rows[tree_wheels.WHEEL_ROWS * j :]
         if row[tree_wheels.HAS_TYRE]:
             lifted = less(0.5, own[tree_wheels.SLACK])
             tyre_k = select(lifted, 0.0, x[tree_wheels.TYRE_K])
@@ -143,19 +127,19 @@ def drive(head, arguments, room, efforts, a):
     robot, work, t, q, v, _, added, h, _ = arguments
     nv, i = head[NV], head[tree_wheels.GIVEN]
     f, first, trial = room[0:nv], room[2 * nv : 3 * nv], room[3 * nv : 4 * nv]
-    inner = table_at(head[tree_wheels.INNER])[ACCELERATE]
+    tree = inner(head, motion.ACCELERATE)
     wanted = a[i]
     f[i] -= efforts[i]
     # the tree's functions may overwrite the force: each pass gets a copy
     for j in range(nv):
         trial[j] = f[j]
-    call_accelerate(inner, (robot, work, t, q, v, address_of(trial), added, h, address_of(first)))
+    motion.call_accelerate(tree, (robot, work, t, q, v, address_of(trial), added, h, address_of(first)))
     guess = 10.0 * (wanted - first[i])
     guess = select(less(1.0, absolute(guess)), guess, 1.0)
     for j in range(nv):
         trial[j] = f[j]
     trial[i] += guess
-    call_accelerate(inner, (robot, work, t, q, v, address_of(trial), added, h, address_of(a)))
+    motion.call_accelerate(tree, (robot, work, t, q, v, address_of(trial), added, h, address_of(a)))
     share = (wanted - first[i]) / (a[i] - first[i])
     for j in range(nv):
         a[j] = first[j] + share * (a[j] - first[j])
@@ -163,7 +147,7 @@ def drive(head, arguments, room, efforts, a):
     efforts[i] = share * guess
 
 
-@callback(LOSSES_SIGNATURE)
+@callback(motion.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py; what the road gives is kept for `supply`.
 
@@ -174,7 +158,7 @@ def losses(robot, work, t, q, v0, speed, mean):
     table, numbers = wheel_tables(head)
     rows, before, _, given, _ = rows_of(head, work)
     memory, q_now = floats_at(work, head[WORK_SIZE]), floats_at(q, head[NQ])
-    taken = call_losses(table_at(head[tree_wheels.INNER])[LOSSES], (robot, work, t, q, v0, speed, mean))
+    taken = motion.call_losses(inner(head, motion.LOSSES), (robot, work, t, q, v0, speed, mean))
     if speed == mean:
         before = rows
     else:
@@ -189,18 +173,18 @@ def losses(robot, work, t, q, v0, speed, mean):
     return taken
 
 
-@callback(SUPPLY_SIGNATURE)
+@callback(motion.SUPPLY_SIGNATURE)
 def supply(robot, work):
     """See numerics/stepping/table.py: the power of the moving road."""
     return rows_of(wheeled_header(robot), work)[3][0]
 
 
-@callback(ENERGIES_SIGNATURE)
+@callback(motion.ENERGIES_SIGNATURE)
 def energies(robot, work, t, q, v, out):
     """See numerics/stepping/table.py."""
     head = wheeled_header(robot)
     rows, memory = rows_of(head, work)[0], floats_at(work, head[WORK_SIZE])
-    call_energies(table_at(head[tree_wheels.INNER])[ENERGIES], (robot, work, t, q, v, out))
+    motion.call_energies(inner(head, motion.ENERGIES), (robot, work, t, q, v, out))
     q_now, three = floats_at(q, head[NQ]), floats_at(out, 3)
     update_tree_wheels(robot, memory, q_now, floats_at(v, head[NV]), rows)
     three[1] += hub_weight(robot, q_now)
@@ -208,18 +192,18 @@ def energies(robot, work, t, q, v, out):
     return 0
 
 
-@callback(LOAD_SIGNATURE)
+@callback(motion.LOAD_SIGNATURE)
 def load(robot, work, q, k, bodies, points, wrenches, force):
     """See numerics/stepping/table.py."""
     arguments = (robot, work, q, k, bodies, points, wrenches, force)
-    return call_load(table_at(wheeled_header(robot)[tree_wheels.INNER])[LOAD], arguments)
+    return motion.call_load(inner(wheeled_header(robot), motion.LOAD), arguments)
 
 
 WHEELED_MOTION = {
-    PREPARE: prepare,
-    ACCELERATE: accelerate,
-    LOSSES: losses,
-    ENERGIES: energies,
-    LOAD: load,
-    SUPPLY: supply,
+    motion.PREPARE: prepare,
+    motion.ACCELERATE: accelerate,
+    motion.LOSSES: losses,
+    motion.ENERGIES: energies,
+    motion.LOAD: load,
+    motion.SUPPLY: supply,
 }

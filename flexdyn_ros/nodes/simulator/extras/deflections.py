@@ -14,8 +14,6 @@ from flexdyn_ros.nodes.ros.conversions import doubles, vector_message
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
 from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS
 
-__all__ = ["DeflectionMessage", "DeflectionRows", "deflection_message"]
-
 _KNOWN: WeakKeyDictionary[Any, dict[str, tuple[str, float]]] = WeakKeyDictionary()
 
 
@@ -24,8 +22,7 @@ def deflection_message(robot: Any, bent: dict[str, Any], row: tuple[int, ...] = 
     LINK/beam, SECTION/base of soft sections."""
     frames = _frames_of(robot)
     return LinkDeflections(
-        robot=robot.name,
-        links=[_link(name, *frames[name], d, row) for name, d in bent.items()],
+        robot=robot.name, links=[_link(name, *frames[name], d, row) for name, d in bent.items()]
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-__all__ = ["Extra", "Input"]
-
 
 class Input(NamedTuple):
     """A topic that an extra hears: callback(message, simulation) runs between two ticks and may raise

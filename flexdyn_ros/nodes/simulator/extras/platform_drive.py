@@ -22,8 +22,6 @@ from flexdyn_ros.nodes.simulator.commands import Order
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 from flexdyn_ros.simulation.steps.stepper import OK, Stepper
 
-__all__ = ["ForceGate", "Leg", "Legs", "PlatformDrive"]
-
 #: bandwidth [rad/s] of the controller that follows a platform trajectory: a fifth of that of the leg forces
 BANDWIDTH = 20.0
 #: a stamp that is older than the last by more than this means that the sender's clock jumped back [ns]

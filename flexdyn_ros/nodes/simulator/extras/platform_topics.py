@@ -23,8 +23,6 @@ from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
 from flexdyn_ros.nodes.simulator.extras.platform_drive import PlatformDrive
 from flexdyn_ros.nodes.simulator.simulation import BANDWIDTH, REACH
 
-__all__ = ["PlatformTopics", "hydraulics_of", "leg_gains"]
-
 
 def hydraulics_of(robot: Any, wanted: str) -> str:
     """ "none", "fused" or "external": as wanted, "none" where there are no cylinders."""

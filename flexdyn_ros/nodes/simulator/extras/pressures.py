@@ -14,8 +14,6 @@ from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of
 from flexdyn_ros.nodes.simulator.commands import CommandError
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
 
-__all__ = ["Pressures"]
-
 
 class Pressures(Extra):
     """Takes the absolute pressures [Pa] of all actuators, in the order of the robot's effort names.

@@ -12,14 +12,12 @@ from typing import Any
 
 from flexdyn_interfaces.msg import LinkDeflections
 from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionMessage
-from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra
 from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics
 from flexdyn_ros.nodes.simulator.extras.pressures import Pressures
 from flexdyn_ros.nodes.simulator.extras.wheels import WheelTopics
 from flexdyn_ros.nodes.simulator.simulation import Simulation
 from flexdyn_ros.robot.coordinates import has_legs
-
-__all__ = ["EXTRAS", "Extra", "Input", "Setting", "extras_of"]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ from math import exp
 
 from flexdyn_ros.simulation.steps.stepper import OK, Stepper
 
-__all__ = ["SpeedServo"]
-
 #: time constant with which the base follows a commanded speed [s]
 RESPONSE = 0.1
 

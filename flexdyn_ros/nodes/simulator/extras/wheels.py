@@ -13,8 +13,6 @@ from flexdyn_ros.nodes.simulator.commands import CommandError
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
 from flexdyn_ros.nodes.simulator.simulation import Simulation
 
-__all__ = ["WheelTopics"]
-
 
 class WheelTopics(Extra):
     """`~/wheels`, `~/wheels/NAME/wrench`; `~/speed_command` for bases whose motion is prescribed."""

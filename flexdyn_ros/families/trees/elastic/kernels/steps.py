@@ -19,14 +19,6 @@ from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.stepping import table as at
-from flexdyn_ros.numerics.stepping.table import (
-    call_accelerate,
-    call_energies,
-    call_load,
-    call_losses,
-    call_prepare,
-    table_at,
-)
 
 ELASTIC_HEADER = 8
 E_TREE, E_TABLE, E_NQ, E_NV, E_MOTORS, E_JOINTS_Q, E_JOINTS_V, E_NUMBERS = range(ELASTIC_HEADER)
@@ -42,7 +34,7 @@ def tree_work(head, work):
 def prepare(robot, work):
     """See numerics/stepping/table.py."""
     head = ints_at(robot, ELASTIC_HEADER)
-    return call_prepare(table_at(head[E_TABLE])[at.PREPARE], (head[E_TREE], tree_work(head, work)))
+    return at.call_prepare(at.table_at(head[E_TABLE])[at.PREPARE], (head[E_TREE], tree_work(head, work)))
 
 
 @callback(at.ACCELERATE_SIGNATURE)
@@ -67,10 +59,8 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
         forces[j] += pull + forces[n + i] * c / (own + c)
         kept[i] = diagonal[j]
         diagonal[j] += c * own / (own + c)
-    call_accelerate(
-        table_at(head[E_TABLE])[at.ACCELERATE],
-        (head[E_TREE], tree_work(head, work), t, q, v, force, extra, h, a),
-    )
+    arguments = (head[E_TREE], tree_work(head, work), t, q, v, force, extra, h, a)
+    at.call_accelerate(at.table_at(head[E_TABLE])[at.ACCELERATE], arguments)
     for i in range(m):
         inertia, k, d = numbers[i], numbers[m + i], numbers[2 * m + i]
         c = h * (d + h * k)
@@ -85,9 +75,8 @@ def losses(robot, work, t, q, v0, speed, mean):
     head = ints_at(robot, ELASTIC_HEADER)
     n, m = head[E_NV], head[E_MOTORS]
     at_v, numbers = ints_at(head[E_JOINTS_V], m), floats_at(head[E_NUMBERS], 3 * m)
-    taken = call_losses(
-        table_at(head[E_TABLE])[at.LOSSES], (head[E_TREE], tree_work(head, work), t, q, v0, speed, mean)
-    )
+    arguments = (head[E_TREE], tree_work(head, work), t, q, v0, speed, mean)
+    taken = at.call_losses(at.table_at(head[E_TABLE])[at.LOSSES], arguments)
     speeds, means = floats_at(speed, n + m), floats_at(mean, n + m)
     for i in range(m):
         j = at_v[i]
@@ -101,9 +90,8 @@ def energies(robot, work, t, q, v, out):
     head = ints_at(robot, ELASTIC_HEADER)
     n, m, nq = head[E_NV], head[E_MOTORS], head[E_NQ]
     at_q, numbers = ints_at(head[E_JOINTS_Q], m), floats_at(head[E_NUMBERS], 3 * m)
-    status = call_energies(
-        table_at(head[E_TABLE])[at.ENERGIES], (head[E_TREE], tree_work(head, work), t, q, v, out)
-    )
+    arguments = (head[E_TREE], tree_work(head, work), t, q, v, out)
+    status = at.call_energies(at.table_at(head[E_TABLE])[at.ENERGIES], arguments)
     positions, speeds, found = floats_at(q, nq + m), floats_at(v, n + m), floats_at(out, 3)
     for i in range(m):
         wound = positions[nq + i] - positions[at_q[i]]
@@ -116,10 +104,8 @@ def energies(robot, work, t, q, v, out):
 def load(robot, work, q, k, bodies, points, wrenches, force):
     """See numerics/stepping/table.py; wrenches act on links, not on motors."""
     head = ints_at(robot, ELASTIC_HEADER)
-    return call_load(
-        table_at(head[E_TABLE])[at.LOAD],
-        (head[E_TREE], tree_work(head, work), q, k, bodies, points, wrenches, force),
-    )
+    arguments = (head[E_TREE], tree_work(head, work), q, k, bodies, points, wrenches, force)
+    return at.call_load(at.table_at(head[E_TABLE])[at.LOAD], arguments)
 
 
 ELASTIC_MOTION = {

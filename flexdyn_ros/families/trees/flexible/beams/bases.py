@@ -25,8 +25,6 @@ from flexdyn_ros.families.trees.flexible.beams.modes import FIELDS, Mode
 from flexdyn_ros.families.trees.flexible.beams.own_shapes import own_shapes
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
 
-__all__ = ["chosen_modes", "own_frequencies"]
-
 
 def chosen_modes(link: BeamLink, hung: np.ndarray, rotary: str = "consistent") -> tuple[Mode, ...]:
     """Modes of a link in the order of its coordinates: axial, bending_y, bending_z, torsion, each 1, 2, ...

@@ -16,8 +16,6 @@ from scipy.linalg import eigh
 from flexdyn_ros.families.trees.flexible.beams.mode_shapes import Shape, gauss_legendre
 from flexdyn_ros.families.trees.flexible.beams.modes import Beam
 
-__all__ = ["element_shapes"]
-
 #: mass that a field's inertia gets where it has none, so that the shapes exist; the check of modal masses
 #: then refuses the link and says why
 TOKEN = 1.0

@@ -36,7 +36,6 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.links import FlexibleLink
-from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams.link_mass import MassBalance, StationBody, settle_mass
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import ModalIntegrals, linear_fields
 from flexdyn_ros.families.trees.flexible.beams.mode_shapes import constant, polynomial_shape
@@ -44,8 +43,6 @@ from flexdyn_ros.families.trees.flexible.beams.modes import Beam, Mode, SectionF
 from flexdyn_ros.families.trees.flexible.beams.properties import beam_frame
 from flexdyn_ros.numerics.algebra.placement import Placement
 from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
-
-__all__ = ["ImportedLink", "NodeStation", "imported_link", "shortening_of_slopes"]
 
 #: a child joint may be this far from its node, as a fraction of the link's size
 BESIDE = 1e-3
@@ -256,15 +253,9 @@ class _Import:
         self.data = self._read()
 
     def refuse(self, message: str, key: str | None, value: Any, expected: str) -> NoReturn:
-        raise DescriptionError(
-            f"link '{self.link.link}': {message} ({self.path})",
-            file=self.description.file,
-            line=self.link.line,
-            element="modes",
-            attribute="file" if key is None else f"file: {key}",
-            value=value,
-            expected=expected,
-        )
+        message = f"link '{self.link.link}': {message} ({self.path})"
+        attribute = "file" if key is None else f"file: {key}"
+        self.description.place(self.link, "modes").fail(message, attribute, value, expected)
 
     def _read(self) -> dict[str, np.ndarray]:
         try:

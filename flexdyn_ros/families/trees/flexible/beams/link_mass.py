@@ -11,11 +11,8 @@ import numpy as np
 
 from flexdyn_ros.description import Inertial, RobotDescription
 from flexdyn_ros.description.elements.links import Body, FlexibleLink
-from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import pseudo_inertia
 from flexdyn_ros.numerics.algebra.placement import Placement, rotation_of_rpy
-
-__all__ = ["MassBalance", "StationBody", "settle_mass"]
 
 #: the remainder of the mass rule counts as rounding below this fraction of the whole
 ROUNDING = 1e-3
@@ -132,15 +129,10 @@ def _refuse(description: RobotDescription, link: FlexibleLink, balance: MassBala
         (balance.R, "remainder R = T - B - P"),
     )
     text = "; ".join(_list(X, name) for X, name in named)
-    raise DescriptionError(
-        f"link '{link.link}': <inertial> does not fit beam and bodies: {why}. About the beam's root, "
-        f"beam axes: {text}",
-        file=description.file,
-        line=link.line,
-        element="inertial",
-        value=float(balance.T[0, 0]),
-        expected=_remedy(balance),
-    )
+    message = f"link '{link.link}': <inertial> does not fit beam and bodies: {why}. About the beam's root, "
+    message += f"beam axes: {text}"
+    place = description.place(link, "inertial")
+    place.fail(message, value=float(balance.T[0, 0]), expected=_remedy(balance))
 
 
 def _remedy(balance: MassBalance) -> str:

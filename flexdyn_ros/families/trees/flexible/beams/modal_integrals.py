@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import DescriptionError
+from flexdyn_ros.description.places import Place
 from flexdyn_ros.families.trees.flexible.beams.mode_shapes import gauss_legendre
 from flexdyn_ros.families.trees.flexible.beams.modes import (
     Beam,
@@ -22,18 +22,6 @@ from flexdyn_ros.families.trees.flexible.beams.modes import (
     merged_breaks,
     quadrature_points,
 )
-
-__all__ = [
-    "ModalIntegrals",
-    "check_modal_mass",
-    "linear_fields",
-    "modal_damping",
-    "modal_integrals",
-    "modal_mass",
-    "pseudo_inertia",
-    "rayleigh_damping",
-    "with_body",
-]
 
 
 class ModalIntegrals(NamedTuple):
@@ -188,28 +176,19 @@ def modal_mass(integrals: ModalIntegrals) -> np.ndarray:
     return 2.0 * np.einsum("klii->kl", integrals.C2) + 2.0 * integrals.T
 
 
-def check_modal_mass(
-    integrals: ModalIntegrals,
-    modes: Sequence[Mode],
-    link: str,
-    *,
-    file: str | None = None,
-    line: int | None = None,
-) -> None:
-    """Raise DescriptionError if a modal mass is not positive: the equations of motion would be singular.
+#: modes that stand in no file
+_MODES = Place(None, None, "modes")
 
-    file, line: where the link's description is.
-    """
+
+def check_modal_mass(
+    integrals: ModalIntegrals, modes: Sequence[Mode], link: str, place: Place = _MODES
+) -> None:
+    """Raise DescriptionError if a modal mass is not positive: the equations of motion would be singular."""
     for k, mass in enumerate(np.diag(modal_mass(integrals))):
         if not mass > 0.0:
-            raise DescriptionError(
-                f"mode {k + 1} ({modes[k].field}) of link '{link}' has no mass",
-                file=file,
-                line=line,
-                element="modes",
-                value=float(mass),
-                expected="for torsion a polar inertia of the beam or a body at its tip, else a mass",
-            )
+            expected = "for torsion a polar inertia of the beam or a body at its tip, else a mass"
+            message = f"mode {k + 1} ({modes[k].field}) of link '{link}' has no mass"
+            place.fail(message, value=float(mass), expected=expected)
 
 
 def rayleigh_damping(integrals: ModalIntegrals, alpha: float, beta: float) -> np.ndarray:

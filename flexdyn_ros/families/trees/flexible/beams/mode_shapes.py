@@ -16,24 +16,6 @@ from numpy.typing import ArrayLike
 
 from flexdyn_ros.errors import DescriptionError
 
-__all__ = [
-    "Derivatives",
-    "Profile",
-    "Shape",
-    "axial_shape",
-    "bending_root",
-    "bending_shape",
-    "constant",
-    "free_free_roots",
-    "gauss_legendre",
-    "held_shape",
-    "polynomial",
-    "polynomial_shape",
-    "sine_shape",
-    "torsion_root",
-    "torsion_shape",
-]
-
 Profile = Callable[[np.ndarray], np.ndarray]
 #: (s, order) to a function of s, or its first or second derivative
 Derivatives = Callable[..., np.ndarray]

@@ -14,17 +14,6 @@ import numpy as np
 
 from flexdyn_ros.families.trees.flexible.beams.mode_shapes import Profile, Shape, constant, gauss_legendre
 
-__all__ = [
-    "FIELDS",
-    "Beam",
-    "Mode",
-    "SectionFields",
-    "fields_along",
-    "merged_breaks",
-    "quadrature_points",
-    "section_fields",
-]
-
 FIELDS = ("axial", "bending_y", "bending_z", "torsion")
 
 

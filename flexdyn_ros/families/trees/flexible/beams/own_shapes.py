@@ -19,8 +19,6 @@ from flexdyn_ros.families.trees.flexible.beams.mode_shapes import gauss_legendre
 from flexdyn_ros.families.trees.flexible.beams.modes import FIELDS, Mode
 from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
 
-__all__ = ["own_shapes"]
-
 MOST_BYTES = 1 << 20
 #: greatest degree: beyond it the powers of s cannot be told apart
 MOST_DEGREE = 30

@@ -15,7 +15,6 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.elements.links import Beam as BeamElement
 from flexdyn_ros.description.elements.links import FlexibleLink
-from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams.link_mass import MassBalance, StationBody, settle_mass
 from flexdyn_ros.families.trees.flexible.beams.modal_integrals import ModalIntegrals, modal_integrals
 from flexdyn_ros.families.trees.flexible.beams.mode_shapes import Profile, constant
@@ -28,8 +27,6 @@ from flexdyn_ros.families.trees.flexible.beams.modes import (
 )
 from flexdyn_ros.families.trees.flexible.beams.sections import CrossSection, cross_section
 from flexdyn_ros.numerics.algebra.placement import Placement
-
-__all__ = ["BeamLink", "StationBody", "beam_frame", "beam_link"]
 
 #: a child joint this close to the tip, as a fraction of the length, hangs on the tip
 AT_TIP = 1e-6
@@ -113,15 +110,8 @@ class _Draft:
     def refuse(
         self, message: str, element: str, attribute: str | None, value: Any, expected: str
     ) -> NoReturn:
-        raise DescriptionError(
-            f"link '{self.link.link}': {message}",
-            file=self.description.file,
-            line=self.link.line,
-            element=element,
-            attribute=attribute,
-            value=value,
-            expected=expected,
-        )
+        message = f"link '{self.link.link}': {message}"
+        self.description.place(self.link, element).fail(message, attribute, value, expected)
 
     # ---- geometry ----
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from flexdyn_ros.description.elements.links import ISection, Rectangle, Rod, Tube
 
-__all__ = ["CrossSection", "cross_section"]
-
 
 class CrossSection(NamedTuple):
     """area [m2]; Iy = int z^2 dA, Iz = int y^2 dA [m4]; J St-Venant's torsion constant [m4].

@@ -10,21 +10,7 @@ import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels import aba
 from flexdyn_ros.families.trees.rigid.kernels import views as at
-from flexdyn_ros.families.trees.rigid.kernels.aba import (
-    accelerate_axis,
-    accelerate_free,
-    carry_bias,
-    eliminate_axis,
-    hand_down_force,
-    hand_down_inertia,
-    load6,
-    release_free,
-    rotate_full,
-    rotate_symmetric,
-    start_inertia,
-    velocity_axis,
-    velocity_free,
-)
+from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
@@ -71,12 +57,12 @@ def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
         if kind == views.SECTION:
             velocity_section(model, data, b, q, v)
         elif kind == FREE:
-            velocity_free(below, own, v[first : first + 6])
+            aba.velocity_free(below, own, v[first : first + 6])
         elif kind == views.FIXED:
-            velocity_axis(below, own, v[0:1], 0.0, True)
+            aba.velocity_axis(below, own, v[0:1], 0.0, True)
         else:
-            velocity_axis(below, own, v[first : first + 1], tree.ratio[b], kind == REVOLUTE)
-        start_inertia(tree.inertia[10 * b : 10 * b + 10], own, joint)
+            aba.velocity_axis(below, own, v[first : first + 1], tree.ratio[b], kind == REVOLUTE)
+        aba.start_inertia(tree.inertia[10 * b : 10 * b + 10], own, joint)
         i = link_of(model, b)
         if i >= 0:
             link, state = open_link(model, i), open_state(model, data, i)
@@ -132,26 +118,26 @@ def eliminate_inward(model, data, tau):
             i = model.nodes[views.NODE_INTS * b + views.NODE_LINK]
             link = open_link(model, i)
             hold_still(joint)
-            carry_bias(own, joint)
+            aba.carry_bias(own, joint)
             load_modes(link, open_state(model, data, i), open_columns(model, data, b, link.m), own, joint)
-            hand_down_inertia(own, joint, base)
+            aba.hand_down_inertia(own, joint, base)
             continue
         i = link_of(model, b)
         if i >= 0:
             eliminate_modes(open_link(model, i), open_state(model, data, i), joint, data.tree.diagonal)
         if kind == FREE:
-            release_free(own, joint, tau[first : first + 6])
+            aba.release_free(own, joint, tau[first : first + 6])
             if p > 0:
-                hand_down_force(own, joint, base)
+                aba.hand_down_force(own, joint, base)
             continue
         if kind == views.FIXED:
             hold_still(joint)
         else:
             diagonal = data.tree.diagonal[first : first + 1]
-            eliminate_axis(joint, tau[first : first + 1], diagonal, kind == REVOLUTE)
+            aba.eliminate_axis(joint, tau[first : first + 1], diagonal, kind == REVOLUTE)
         if p > 0:
-            carry_bias(own, joint)
-            hand_down_inertia(own, joint, base)
+            aba.carry_bias(own, joint)
+            aba.hand_down_inertia(own, joint, base)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -168,9 +154,9 @@ def load_modes(link, state, columns, own, joint):
     m = link.m
     r = load9(own, at.ROTATION)
     px, py, pz = load3(own, at.ORIGIN)
-    A = rotate_symmetric(r, load6(joint, aba.A_ROW))
-    H = rotate_full(r, load9(joint, aba.H_ROW))
-    M = rotate_symmetric(r, load6(joint, aba.M_ROW))
+    A = aba.rotate_symmetric(r, load6(joint, aba.A_ROW))
+    H = aba.rotate_full(r, load9(joint, aba.H_ROW))
+    M = aba.rotate_symmetric(r, load6(joint, aba.M_ROW))
     bx, by, bz = load3(joint, aba.BIAS_MOMENT)
     cx, cy, cz = load3(joint, aba.BIAS_FORCE)
     bx, by, bz = turn(r, bx, by, bz)
@@ -191,12 +177,8 @@ def load_modes(link, state, columns, own, joint):
             row[l] += d[0] * mx + d[1] * my + d[2] * mz + d[3] * fx + d[4] * fy + d[5] * fz
         ux, uy, uz = cross(px, py, pz, fx, fy, fz)
         F = state.F[6 * k : 6 * k + 6]
-        F[0] += mx + ux
-        F[1] += my + uy
-        F[2] += mz + uz
-        F[3] += fx
-        F[4] += fy
-        F[5] += fz
+        add3(F, 0, mx + ux, my + uy, mz + uz)
+        add3(F, 3, fx, fy, fz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -235,33 +217,15 @@ def eliminate_modes(link, state, joint, diagonal):
         row[k] = d
         f0, f1, f2, f3, f4, f5, tk = f0 * d, f1 * d, f2 * d, f3 * d, f4 * d, f5 * d, tk * d
         Fk[0], Fk[1], Fk[2], Fk[3], Fk[4], Fk[5], t[k] = f0, f1, f2, f3, f4, f5, tk
-        joint[aba.A_ROW] -= f0 * f0
-        joint[aba.A_ROW + 1] -= f0 * f1
-        joint[aba.A_ROW + 2] -= f0 * f2
-        joint[aba.A_ROW + 3] -= f1 * f1
-        joint[aba.A_ROW + 4] -= f1 * f2
-        joint[aba.A_ROW + 5] -= f2 * f2
-        joint[aba.H_ROW] -= f0 * f3
-        joint[aba.H_ROW + 1] -= f0 * f4
-        joint[aba.H_ROW + 2] -= f0 * f5
-        joint[aba.H_ROW + 3] -= f1 * f3
-        joint[aba.H_ROW + 4] -= f1 * f4
-        joint[aba.H_ROW + 5] -= f1 * f5
-        joint[aba.H_ROW + 6] -= f2 * f3
-        joint[aba.H_ROW + 7] -= f2 * f4
-        joint[aba.H_ROW + 8] -= f2 * f5
-        joint[aba.M_ROW] -= f3 * f3
-        joint[aba.M_ROW + 1] -= f3 * f4
-        joint[aba.M_ROW + 2] -= f3 * f5
-        joint[aba.M_ROW + 3] -= f4 * f4
-        joint[aba.M_ROW + 4] -= f4 * f5
-        joint[aba.M_ROW + 5] -= f5 * f5
-        joint[aba.BIAS_MOMENT] += f0 * tk
-        joint[aba.BIAS_MOMENT + 1] += f1 * tk
-        joint[aba.BIAS_MOMENT + 2] += f2 * tk
-        joint[aba.BIAS_FORCE] += f3 * tk
-        joint[aba.BIAS_FORCE + 1] += f4 * tk
-        joint[aba.BIAS_FORCE + 2] += f5 * tk
+        add3(joint, aba.A_ROW, -f0 * f0, -f0 * f1, -f0 * f2)
+        add3(joint, aba.A_ROW + 3, -f1 * f1, -f1 * f2, -f2 * f2)
+        add3(joint, aba.H_ROW, -f0 * f3, -f0 * f4, -f0 * f5)
+        add3(joint, aba.H_ROW + 3, -f1 * f3, -f1 * f4, -f1 * f5)
+        add3(joint, aba.H_ROW + 6, -f2 * f3, -f2 * f4, -f2 * f5)
+        add3(joint, aba.M_ROW, -f3 * f3, -f3 * f4, -f3 * f5)
+        add3(joint, aba.M_ROW + 3, -f4 * f4, -f4 * f5, -f5 * f5)
+        add3(joint, aba.BIAS_MOMENT, f0 * tk, f1 * tk, f2 * tk)
+        add3(joint, aba.BIAS_FORCE, f3 * tk, f4 * tk, f5 * tk)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -278,11 +242,11 @@ def accelerate_outward(model, data, a):
         if kind == views.SECTION:
             accelerate_section(model, data, b, a)
         elif kind == FREE:
-            accelerate_free(below, own, joint, a[first : first + 6])
+            aba.accelerate_free(below, own, joint, a[first : first + 6])
         elif kind == views.FIXED:
-            accelerate_axis(below, own, joint, joint[SPARE_ROW : SPARE_ROW + 1], True)
+            aba.accelerate_axis(below, own, joint, joint[SPARE_ROW : SPARE_ROW + 1], True)
         else:
-            accelerate_axis(below, own, joint, a[first : first + 1], kind == REVOLUTE)
+            aba.accelerate_axis(below, own, joint, a[first : first + 1], kind == REVOLUTE)
         i = link_of(model, b)
         if i >= 0:
             accelerate_modes(open_link(model, i), open_state(model, data, i), own, a)

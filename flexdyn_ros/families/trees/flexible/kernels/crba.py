@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
-from flexdyn_ros.families.trees.rigid.kernels.aba import load6, rotate_symmetric
-from flexdyn_ros.families.trees.rigid.kernels.crba import C_INERTIA, C_MASS, C_MOMENT, push_axis, push_free
+from flexdyn_ros.families.trees.rigid.kernels.aba import rotate_symmetric
+from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
+from flexdyn_ros.families.trees.rigid.kernels.crba import (
+    C_INERTIA,
+    C_MASS,
+    C_MOMENT,
+    add_composite,
+    project_on_joint,
+    push_axis,
+    push_free,
+    start_composite,
+)
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn
@@ -48,13 +58,8 @@ def start_inertias(model, data, q):
     tree = model.tree
     for b in range(1, tree.nb):
         place_node(model, data, b, q)
-        inertia = tree.inertia[10 * b : 10 * b + 10]
         own = data.tree.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
-        own[C_MASS] = inertia[0]
-        for i in range(3):
-            own[C_MOMENT + i] = inertia[1 + i]
-        for i in range(6):
-            own[C_INERTIA + i] = inertia[4 + i]
+        start_composite(own, tree.inertia[10 * b : 10 * b + 10])
         i = link_of(model, b)
         if i >= 0:
             link, state = open_link(model, i), open_state(model, data, i)
@@ -94,18 +99,7 @@ def collect_inward(model, data):
             link = open_link(model, number)
             columns = open_columns(model, data, b, link.m)
             load_modal_inertia(link, open_state(model, data, number), columns, i, cx, cy, cz, m, x, y, z)
-        dx, dy, dz = cx + 0.5 * m * x, cy + 0.5 * m * y, cz + 0.5 * m * z
-        s = 2.0 * (x * dx + y * dy + z * dz)
-        base[C_INERTIA] += i[0] + s - 2.0 * x * dx
-        base[C_INERTIA + 1] += i[1] - x * dy - y * dx
-        base[C_INERTIA + 2] += i[2] - x * dz - z * dx
-        base[C_INERTIA + 3] += i[3] + s - 2.0 * y * dy
-        base[C_INERTIA + 4] += i[4] - y * dz - z * dy
-        base[C_INERTIA + 5] += i[5] + s - 2.0 * z * dz
-        base[C_MOMENT] += cx + m * x
-        base[C_MOMENT + 1] += cy + m * y
-        base[C_MOMENT + 2] += cz + m * z
-        base[C_MASS] += m
+        add_composite(base, i, cx, cy, cz, m, x, y, z)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -124,12 +118,8 @@ def load_modal_inertia(link, state, columns, inertia, cx, cy, cz, mass, px, py, 
             state.L[m * k + l] += d[0] * mx + d[1] * my + d[2] * mz + d[3] * fx + d[4] * fy + d[5] * fz
         ux, uy, uz = cross(px, py, pz, fx, fy, fz)
         F = state.F[6 * k : 6 * k + 6]
-        F[0] += mx + ux
-        F[1] += my + uy
-        F[2] += mz + uz
-        F[3] += fx
-        F[4] += fy
-        F[5] += fz
+        add3(F, 0, mx + ux, my + uy, mz + uz)
+        add3(F, 3, fx, fy, fz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -161,29 +151,10 @@ def project_up(model, data, b, column, ratio, own_part, M):
     j = b
     while j > 0:
         body = data.tree.bodies[j * at.BODY_ROWS : (j + 1) * at.BODY_ROWS]
-        i = tree.v_index[j]
         kind = tree.joint_type[j]
-        if kind == FREE:
-            t = load9(body, at.TURN)
-            g = turn(t, mx, my, mz)
-            h = turn(t, fx, fy, fz)
-            if j == b and own_part >= 0:
-                for c in range(own_part + 1):
-                    value = g[c] if c < 3 else h[c - 3]
-                    M[i + c, column] += value
-                    if i + c != column:
-                        M[column, i + c] += value
-            else:
-                for c in range(3):
-                    M[i + c, column] += ratio * g[c]
-                    M[column, i + c] += ratio * g[c]
-                    M[i + 3 + c, column] += ratio * h[c]
-                    M[column, i + 3 + c] += ratio * h[c]
-        elif kind < FREE:
-            value = ratio * tree.ratio[j] * (mz if kind == REVOLUTE else fz)
-            M[i, column] += value
-            if j != b or own_part < 0:
-                M[column, i] += value
+        if kind <= FREE:
+            is_own = j == b and own_part >= 0
+            project_on_joint(tree, body, j, is_own, column, ratio, own_part, mx, my, mz, fx, fy, fz, M)
         r = load9(body, at.ROTATION)
         px, py, pz = load3(body, at.ORIGIN)
         fx, fy, fz = turn(r, fx, fy, fz)

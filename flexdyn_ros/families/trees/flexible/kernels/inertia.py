@@ -11,8 +11,9 @@ all integrals over the deformed link are sums over modes and pairs: no quadratur
 
 from __future__ import annotations
 
+from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
-from flexdyn_ros.numerics.algebra.rotations import cross
+from flexdyn_ros.numerics.algebra.rotations import cross, store3, symmetric
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 
@@ -69,9 +70,7 @@ def deform(link, state, q):
             sigma = zero
             for j in range(link.n):
                 sigma += link.S[i * link.n + j] * q[link.q + link.first_slope + j]
-            state.s[3 * k] -= ex * sigma
-            state.s[3 * k + 1] -= ey * sigma
-            state.s[3 * k + 2] -= ez * sigma
+            add3(state.s, 3 * k, -ex * sigma, -ey * sigma, -ez * sigma)
             short += 0.5 * q[link.q + k] * sigma
         cx -= ex * short
         cy -= ey * short
@@ -83,9 +82,7 @@ def deform(link, state, q):
     rigid[5], rigid[6], rigid[8] = -xy, -xz, -yz
     for k in range(m):
         N = state.N[9 * k : 9 * k + 9]
-        state.a[3 * k] = N[5] - N[7]
-        state.a[3 * k + 1] = N[6] - N[2]
-        state.a[3 * k + 2] = N[1] - N[3]
+        store3(state.a, 3 * k, N[5] - N[7], N[6] - N[2], N[1] - N[3])
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -119,9 +116,10 @@ def shorten(link, state, q):
             r += 0.5 * state.V[p * n + i] * q[link.q + first + i]
         along += weight * r
         # N_k -= int h sigma_k e^T - e e^T int sigma sigma_k
-        subtract_shortening(state, k, dl, hx - r * ex, hy - r * ey, hz - r * ez, ex, ey, ez)
+        hx, hy, hz = hx - r * ex, hy - r * ey, hz - r * ez
+        subtract_outer(state, k, dl * hx, dl * hy, dl * hz, ex, ey, ez)
         if k != l:
-            subtract_shortening(state, l, dk, hx - r * ex, hy - r * ey, hz - r * ez, ex, ey, ez)
+            subtract_outer(state, l, dk * hx, dk * hy, dk * hz, ex, ey, ez)
     # N_k -= e (int sigma u_k)^T, M_kl += int sigma_k sigma_l - e . (int sigma_k u_l + int sigma_l u_k)
     for k in range(m):
         wx, wy, wz = zero, zero, zero
@@ -134,16 +132,7 @@ def shorten(link, state, q):
             lost = ex * W[0] + ey * W[1] + ez * W[2]
             state.M[k * m + first + i] -= lost
             state.M[(first + i) * m + k] -= lost
-        N = state.N[9 * k : 9 * k + 9]
-        N[0] -= ex * wx
-        N[1] -= ex * wy
-        N[2] -= ex * wz
-        N[3] -= ey * wx
-        N[4] -= ey * wy
-        N[5] -= ey * wz
-        N[6] -= ez * wx
-        N[7] -= ez * wy
-        N[8] -= ez * wz
+        subtract_outer(state, k, ex, ey, ez, wx, wy, wz)
     for p in range(P):
         k, l = link.pairs[2 * p], link.pairs[2 * p + 1]
         dk, dl = q[link.q + k], q[link.q + l]
@@ -156,19 +145,11 @@ def shorten(link, state, q):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def subtract_shortening(state, k, d, hx, hy, hz, ex, ey, ez):
-    """N_k -= d h e^T"""
-    N = state.N[9 * k : 9 * k + 9]
-    hx, hy, hz = d * hx, d * hy, d * hz
-    N[0] -= hx * ex
-    N[1] -= hx * ey
-    N[2] -= hx * ez
-    N[3] -= hy * ex
-    N[4] -= hy * ey
-    N[5] -= hy * ez
-    N[6] -= hz * ex
-    N[7] -= hz * ey
-    N[8] -= hz * ez
+def subtract_outer(state, k, ax, ay, az, bx, by, bz):
+    """N_k -= a b^T"""
+    add3(state.N, 9 * k, -ax * bx, -ax * by, -ax * bz)
+    add3(state.N, 9 * k + 3, -ay * bx, -ay * by, -ay * bz)
+    add3(state.N, 9 * k + 6, -az * bx, -az * by, -az * bz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -183,13 +164,9 @@ def sigma_fields(link, state, q):
         Wl = state.W[3 * (l - first) * m : 3 * (l - first + 1) * m]
         for i in range(m):
             ux, uy, uz = U[3 * link.P * i], U[3 * link.P * i + 1], U[3 * link.P * i + 2]
-            Wk[3 * i] += dl * ux
-            Wk[3 * i + 1] += dl * uy
-            Wk[3 * i + 2] += dl * uz
+            add3(Wk, 3 * i, dl * ux, dl * uy, dl * uz)
             if k != l:
-                Wl[3 * i] += dk * ux
-                Wl[3 * i + 1] += dk * uy
-                Wl[3 * i + 2] += dk * uz
+                add3(Wl, 3 * i, dk * ux, dk * uy, dk * uz)
 
 
 @kernel(fastmath=FAST)
@@ -221,9 +198,7 @@ def velocity_forces(link, state, v, wx, wy, wz):
         d8 += d * N[8]
     ux, uy, uz = cross(wx, wy, wz, rigid[1], rigid[2], rigid[3])
     fx, fy, fz = cross(wx, wy, wz, ux + 2.0 * sx, uy + 2.0 * sy, uz + 2.0 * sz)
-    hx = rigid[4] * wx + rigid[5] * wy + rigid[6] * wz
-    hy = rigid[5] * wx + rigid[7] * wy + rigid[8] * wz
-    hz = rigid[6] * wx + rigid[8] * wy + rigid[9] * wz
+    hx, hy, hz = symmetric(load6(rigid, 4), wx, wy, wz)
     mx, my, mz = cross(wx, wy, wz, hx, hy, hz)
     trace = d0 + d4 + d8
     mx += 2.0 * (trace * wx - d0 * wx - d3 * wy - d6 * wz)

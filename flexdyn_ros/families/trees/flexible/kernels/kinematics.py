@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
-from flexdyn_ros.families.trees.rigid.kernels.kinematics import energies, load_free, momenta
-from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
-from flexdyn_ros.numerics.algebra.rotations import (
-    cross,
-    load3,
-    load9,
-    multiply,
-    store3,
-    store9,
-    symmetric,
-    turn,
-    unturn,
+from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
+from flexdyn_ros.families.trees.rigid.kernels.kinematics import (
+    add_column,
+    add_joint_columns,
+    energies,
+    load_joint,
+    momenta,
+    move_body,
+    place_on_parent,
+    point_in_world,
 )
+from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views
@@ -33,19 +32,7 @@ def place_flexible(address, work, q):
     data = carve_flexible(work, tree.nb, tree.nq, tree.nv)
     for b in range(1, tree.nb):
         place_node(model, data, b, q)
-        p = tree.parent[b]
-        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        m = load9(own, at.ROTATION)
-        x, y, z = load3(own, at.ORIGIN)
-        if p > 0:
-            below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
-            r = load9(below, at.WORLD_ROTATION)
-            ox, oy, oz = load3(below, at.WORLD_ORIGIN)
-            x, y, z = turn(r, x, y, z)
-            x, y, z = x + ox, y + oy, z + oz
-            m = multiply(r, m)
-        store9(own, at.WORLD_ROTATION, m)
-        store3(own, at.WORLD_ORIGIN, x, y, z)
+        place_on_parent(tree, data.tree, b)
 
 
 @kernel
@@ -58,33 +45,10 @@ def move_flexible(address, work, q, v):
         i = link_of(model, b)
         if i >= 0:
             deform(open_link(model, i), open_state(model, data, i), q)
-        kind = tree.joint_type[b]
-        if kind == views.SECTION:
+        if tree.joint_type[b] == views.SECTION:
             move_section(model, data, b, v)
-            continue
-        p = tree.parent[b]
-        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
-        i = tree.v_index[b]
-        m = load9(own, at.ROTATION)
-        px, py, pz = load3(own, at.ORIGIN)
-        wx, wy, wz = load3(below, at.OMEGA)
-        ux, uy, uz = load3(below, at.VELOCITY)
-        cx, cy, cz = cross(wx, wy, wz, px, py, pz)
-        ux, uy, uz = unturn(m, ux + cx, uy + cy, uz + cz)
-        wx, wy, wz = unturn(m, wx, wy, wz)
-        if kind == FREE:
-            t = load9(own, at.TURN)
-            rx, ry, rz = unturn(t, v[i], v[i + 1], v[i + 2])
-            sx, sy, sz = unturn(t, v[i + 3], v[i + 4], v[i + 5])
-            wx, wy, wz = wx + rx, wy + ry, wz + rz
-            ux, uy, uz = ux + sx, uy + sy, uz + sz
-        elif kind == REVOLUTE:
-            wz = wz + tree.ratio[b] * v[i]
-        elif kind != views.FIXED:
-            uz = uz + tree.ratio[b] * v[i]
-        store3(own, at.OMEGA, wx, wy, wz)
-        store3(own, at.VELOCITY, ux, uy, uz)
+        else:
+            move_body(tree, data.tree, b, v)
 
 
 @kernel
@@ -96,11 +60,8 @@ def load_wrenches(address, work, q, bodies, points, wrenches, force):
     for j in range(bodies.shape[0]):
         b = bodies[j]
         if b > 0:
-            own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-            point = points[j]
-            px, py, pz = turn(load9(own, at.WORLD_ROTATION), point[0], point[1], point[2])
-            ox, oy, oz = load3(own, at.WORLD_ORIGIN)
-            carry_wrench(address, work, b, px + ox, py + oy, pz + oz, wrenches[j], force)
+            px, py, pz = point_in_world(data, b, points[j])
+            carry_wrench(address, work, b, px, py, pz, wrenches[j], force)
 
 
 @kernel
@@ -112,20 +73,15 @@ def carry_wrench(robot, memory, node, px, py, pz, w, force):
     b = node
     while b > 0:
         own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        r = load9(own, at.WORLD_ROTATION)
         ox, oy, oz = load3(own, at.WORLD_ORIGIN)
         mx, my, mz = cross(px - ox, py - oy, pz - oz, w[3], w[4], w[5])
         mx, my, mz = mx + w[0], my + w[1], mz + w[2]
-        kind, i, p = tree.joint_type[b], tree.v_index[b], tree.parent[b]
-        if kind == views.SECTION:
+        p = tree.parent[b]
+        if tree.joint_type[b] == views.SECTION:
             below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
             load_section(model, data, b, load9(below, at.WORLD_ROTATION), mx, my, mz, w, force)
-        elif kind == FREE:
-            load_free(own, i, r, mx, my, mz, w, force)
-        elif kind == REVOLUTE:
-            force[i] += tree.ratio[b] * (r[2] * mx + r[5] * my + r[8] * mz)
-        elif kind != views.FIXED:
-            force[i] += tree.ratio[b] * (r[2] * w[3] + r[5] * w[4] + r[8] * w[5])
+        else:
+            load_joint(tree, own, b, mx, my, mz, w, force)
         b = p
 
 
@@ -151,62 +107,31 @@ def flexible_jacobian(address, work, body, point, out):
     out[:] = 0.0
     if body == 0:
         return
-    own = data.tree.bodies[body * at.BODY_ROWS : (body + 1) * at.BODY_ROWS]
-    px, py, pz = turn(load9(own, at.WORLD_ROTATION), point[0], point[1], point[2])
-    ox, oy, oz = load3(own, at.WORLD_ORIGIN)
-    px, py, pz = px + ox, py + oy, pz + oz
+    px, py, pz = point_in_world(data.tree, body, point)
     b = body
     while b > 0:
-        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
-        kind = tree.joint_type[b]
-        if kind == views.SECTION:
-            p = tree.parent[b]
-            r = load9(data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS], at.WORLD_ROTATION)
-            link = open_link(model, model.nodes[views.NODE_INTS * b + views.NODE_LINK])
-            columns = open_columns(model, data, b, link.m)
-            for k in range(link.m):
-                x = columns[6 * k : 6 * k + 6]
-                ex, ey, ez = turn(r, x[0], x[1], x[2])
-                ux, uy, uz = cross(ex, ey, ez, px - ox, py - oy, pz - oz)
-                dx, dy, dz = turn(r, x[3], x[4], x[5])
-                add_column(out, link.v + k, ex, ey, ez, ux + dx, uy + dy, uz + dz)
-        elif kind == FREE:
-            free_columns(own, tree.v_index[b], px - ox, py - oy, pz - oz, out)
-        elif kind != views.FIXED:
-            r = load9(own, at.WORLD_ROTATION)
-            ratio = tree.ratio[b]
-            ex, ey, ez = ratio * r[2], ratio * r[5], ratio * r[8]
-            if kind == REVOLUTE:
-                ux, uy, uz = cross(ex, ey, ez, px - ox, py - oy, pz - oz)
-                add_column(out, tree.v_index[b], ex, ey, ez, ux, uy, uz)
-            else:
-                add_column(out, tree.v_index[b], 0.0, 0.0, 0.0, ex, ey, ez)
+        if tree.joint_type[b] == views.SECTION:
+            add_section_columns(model, data, b, px, py, pz, out)
+        else:
+            add_joint_columns(tree, data.tree, b, px, py, pz, out)
         b = tree.parent[b]
 
 
 @kernel(forceinline=True)
-def add_column(out, i, ax, ay, az, lx, ly, lz):
-    """Add (angular; linear) to a column."""
-    out[0, i] += ax
-    out[1, i] += ay
-    out[2, i] += az
-    out[3, i] += lx
-    out[4, i] += ly
-    out[5, i] += lz
-
-
-@kernel(forceinline=True)
-def free_columns(own, i, x, y, z, out):
-    """Columns of a free joint for a point at (x, y, z) from the node's origin, world axes."""
-    r, t = load9(own, at.WORLD_ROTATION), load9(own, at.TURN)
-    for c in range(3):
-        ex = r[0] * t[3 * c] + r[1] * t[3 * c + 1] + r[2] * t[3 * c + 2]
-        ey = r[3] * t[3 * c] + r[4] * t[3 * c + 1] + r[5] * t[3 * c + 2]
-        ez = r[6] * t[3 * c] + r[7] * t[3 * c + 1] + r[8] * t[3 * c + 2]
-        ux, uy, uz = cross(ex, ey, ez, x, y, z)
-        add_column(out, i + c, ex, ey, ez, ux, uy, uz)
-        add_column(out, i + 3 + c, 0.0, 0.0, 0.0, ex, ey, ez)
+def add_section_columns(model, data, b, px, py, pz, out):
+    """Columns of the modes that move a section, for the world point p."""
+    p = model.tree.parent[b]
+    own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+    ox, oy, oz = load3(own, at.WORLD_ORIGIN)
+    r = load9(data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS], at.WORLD_ROTATION)
+    link = open_link(model, model.nodes[views.NODE_INTS * b + views.NODE_LINK])
+    columns = open_columns(model, data, b, link.m)
+    for k in range(link.m):
+        x = columns[6 * k : 6 * k + 6]
+        ex, ey, ez = turn(r, x[0], x[1], x[2])
+        ux, uy, uz = cross(ex, ey, ez, px - ox, py - oy, pz - oz)
+        dx, dy, dz = turn(r, x[3], x[4], x[5])
+        add_column(out, link.v + k, ex, ey, ez, ux + dx, uy + dy, uz + dz)
 
 
 @kernel
@@ -257,7 +182,7 @@ def link_momentum(link, state, v, wx, wy, wz, ux, uy, uz):
     r = state.rigid
     lx, ly, lz = cross(wx, wy, wz, r[1], r[2], r[3])
     lx, ly, lz = r[0] * ux + lx, r[0] * uy + ly, r[0] * uz + lz
-    hx, hy, hz = symmetric((r[4], r[5], r[6], r[7], r[8], r[9]), wx, wy, wz)
+    hx, hy, hz = symmetric(load6(r, 4), wx, wy, wz)
     tx, ty, tz = cross(r[1], r[2], r[3], ux, uy, uz)
     hx, hy, hz = hx + tx, hy + ty, hz + tz
     for k in range(link.m):
@@ -292,13 +217,7 @@ def flexible_momenta(address, work, v, out):
         tx, ty, tz = cross(ox, oy, oz, lx, ly, lz)
         mass = state.rigid[0]
         cx, cy, cz = turn(r, state.rigid[1], state.rigid[2], state.rigid[3])
-        out[0] += hx + tx
-        out[1] += hy + ty
-        out[2] += hz + tz
-        out[3] += lx
-        out[4] += ly
-        out[5] += lz
-        out[6] += mass * ox + cx
-        out[7] += mass * oy + cy
-        out[8] += mass * oz + cz
+        add3(out, 0, hx + tx, hy + ty, hz + tz)
+        add3(out, 3, lx, ly, lz)
+        add3(out, 6, mass * ox + cx, mass * oy + cy, mass * oz + cz)
         out[9] += mass

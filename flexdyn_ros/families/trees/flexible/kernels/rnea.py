@@ -7,19 +7,13 @@ section's columns.
 
 from __future__ import annotations
 
+from flexdyn_ros.families.trees.rigid.kernels import rnea
 from flexdyn_ros.families.trees.rigid.kernels import views as at
+from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
-from flexdyn_ros.families.trees.rigid.kernels.rnea import (
-    hand_down,
-    move_free,
-    move_prismatic,
-    move_revolute,
-    project_free,
-    weigh,
-)
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn
+from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views
@@ -67,14 +61,14 @@ def flexible_outward(model, data, q, v, a, tau):
             velocity_section(model, data, b, q, v)
             accelerate_section(model, data, b, a)
         elif kind == FREE:
-            move_free(below, own, v[first : first + 6], a[first : first + 6])
+            rnea.move_free(below, own, v[first : first + 6], a[first : first + 6])
         elif kind == views.FIXED:
-            move_revolute(below, own, v[0:1], a[0:1], 0.0)
+            rnea.move_revolute(below, own, v[0:1], a[0:1], 0.0)
         elif kind == REVOLUTE:
-            move_revolute(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b])
+            rnea.move_revolute(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b])
         else:
-            move_prismatic(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b])
-        weigh(tree.inertia[10 * b : 10 * b + 10], own)
+            rnea.move_prismatic(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b])
+        rnea.weigh(tree.inertia[10 * b : 10 * b + 10], own)
         i = link_of(model, b)
         if i >= 0:
             weigh_link(open_link(model, i), open_state(model, data, i), own, q, v, a, tau)
@@ -96,9 +90,8 @@ def weigh_link(link, state, own, q, v, a, tau):
     fy = rigid[0] * ly + uy + wrench[4]
     fz = rigid[0] * lz + uz + wrench[5]
     ux, uy, uz = cross(cx, cy, cz, lx, ly, lz)
-    mx = rigid[4] * ax + rigid[5] * ay + rigid[6] * az + ux + wrench[0]
-    my = rigid[5] * ax + rigid[7] * ay + rigid[8] * az + uy + wrench[1]
-    mz = rigid[6] * ax + rigid[8] * ay + rigid[9] * az + uz + wrench[2]
+    mx, my, mz = symmetric(load6(rigid, 4), ax, ay, az)
+    mx, my, mz = mx + ux + wrench[0], my + uy + wrench[1], mz + uz + wrench[2]
     for k in range(m):
         d = a[link.v + k]
         s, t = state.s[3 * k : 3 * k + 3], state.a[3 * k : 3 * k + 3]
@@ -112,12 +105,8 @@ def weigh_link(link, state, own, q, v, a, tau):
         for l in range(m):
             f += state.M[k * m + l] * a[link.v + l]
         tau[link.v + k] += f
-    own[at.MOMENT] += mx
-    own[at.MOMENT + 1] += my
-    own[at.MOMENT + 2] += mz
-    own[at.FORCE] += fx
-    own[at.FORCE + 1] += fy
-    own[at.FORCE + 2] += fz
+    add3(own, at.MOMENT, mx, my, mz)
+    add3(own, at.FORCE, fx, fy, fz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -136,11 +125,11 @@ def flexible_inward(model, data, tau):
             columns = open_columns(model, data, b, link.m)
             project_section(link, columns, own, tau)
         elif kind == FREE:
-            project_free(own, tau[first : first + 6])
+            rnea.project_free(own, tau[first : first + 6])
         elif kind != views.FIXED:
             tau[first] += tree.ratio[b] * (own[at.MOMENT + 2] if kind == REVOLUTE else own[at.FORCE + 2])
         if p > 0:
-            hand_down(below, own)
+            rnea.hand_down(below, own)
 
 
 @kernel(fastmath=FAST, forceinline=True)

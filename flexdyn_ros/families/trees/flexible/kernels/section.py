@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
+from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, store9, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel, leaf
@@ -84,9 +85,7 @@ def place_section(model, data, node, q):
         px += d * ux
         py += d * uy
         pz += d * uz
-        columns[6 * k + 3] = ux
-        columns[6 * k + 4] = uy
-        columns[6 * k + 5] = uz
+        store3(columns, 6 * k + 3, ux, uy, uz)
     if link.foreshortened:
         ex, ey, ez = link.e[0], link.e[1], link.e[2]
         for i in range(link.n):
@@ -95,9 +94,7 @@ def place_section(model, data, node, q):
             for j in range(link.n):
                 l = link.first_slope + j
                 short += section.S[k * m + l] * q[link.q + l]
-            columns[6 * k + 3] -= ex * short
-            columns[6 * k + 4] -= ey * short
-            columns[6 * k + 5] -= ez * short
+            add3(columns, 6 * k + 3, -ex * short, -ey * short, -ez * short)
             short = 0.5 * q[link.q + k] * short
             px -= ex * short
             py -= ey * short
@@ -125,9 +122,7 @@ def place_section(model, data, node, q):
         hx, hy, hz = section.th[3 * k], section.th[3 * k + 1], section.th[3 * k + 2]
         ux, uy, uz = cross(tx, ty, tz, hx, hy, hz)
         vx, vy, vz = cross(tx, ty, tz, ux, uy, uz)
-        columns[6 * k] = hx + b * ux + c * vx
-        columns[6 * k + 1] = hy + b * uy + c * vy
-        columns[6 * k + 2] = hz + b * uz + c * vz
+        store3(columns, 6 * k, hx + b * ux + c * vx, hy + b * uy + c * vy, hz + b * uz + c * vz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -159,8 +154,8 @@ def section_rates(model, data, node, q, v):
         ux += r * columns[6 * k + 3]
         uy += r * columns[6 * k + 4]
         uz += r * columns[6 * k + 5]
-    columns[6 * m], columns[6 * m + 1], columns[6 * m + 2] = wx, wy, wz
-    columns[6 * m + 3], columns[6 * m + 4], columns[6 * m + 5] = ux, uy, uz
+    store3(columns, 6 * m, wx, wy, wz)
+    store3(columns, 6 * m + 3, ux, uy, uz)
     short = zero
     if link.foreshortened:
         for i in range(link.n):
@@ -213,9 +208,9 @@ def velocity_section(model, data, node, q, v):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def accelerate_section(model, data, node, a):
-    """ALPHA, ACCELERATION of a SECTION node from its parent's, the modal accelerations in a, and
-    `velocity_section`."""
+def carried_to_section(model, data, node, rates, angular, linear):
+    """What the parent has in its rows `angular` and `linear`, at a SECTION node that moves by its columns
+    times the rates (or accelerations) of the modes; own axes."""
     link = open_link(model, model.nodes[NODE_INTS * node + NODE_LINK])
     p = model.tree.parent[node]
     own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
@@ -223,12 +218,12 @@ def accelerate_section(model, data, node, a):
     columns = open_columns(model, data, node, link.m)
     r = load9(own, at.ROTATION)
     px, py, pz = load3(own, at.ORIGIN)
-    ax, ay, az = load3(below, at.ALPHA)
-    lx, ly, lz = load3(below, at.ACCELERATION)
+    ax, ay, az = load3(below, angular)
+    lx, ly, lz = load3(below, linear)
     ux, uy, uz = cross(ax, ay, az, px, py, pz)
     lx, ly, lz = lx + ux, ly + uy, lz + uz
     for k in range(link.m):
-        d = a[link.v + k]
+        d = rates[link.v + k]
         ax += d * columns[6 * k]
         ay += d * columns[6 * k + 1]
         az += d * columns[6 * k + 2]
@@ -237,6 +232,15 @@ def accelerate_section(model, data, node, a):
         lz += d * columns[6 * k + 5]
     ax, ay, az = unturn(r, ax, ay, az)
     lx, ly, lz = unturn(r, lx, ly, lz)
+    return ax, ay, az, lx, ly, lz
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def accelerate_section(model, data, node, a):
+    """ALPHA, ACCELERATION of a SECTION node from its parent's, the modal accelerations in a, and
+    `velocity_section`."""
+    own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
+    ax, ay, az, lx, ly, lz = carried_to_section(model, data, node, a, at.ALPHA, at.ACCELERATION)
     cx, cy, cz = load3(own, at.BIAS_ALPHA)
     dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
     store3(own, at.ALPHA, ax + cx, ay + cy, az + cz)
@@ -246,26 +250,7 @@ def accelerate_section(model, data, node, a):
 @kernel(forceinline=True)
 def move_section(model, data, node, v):
     """Write OMEGA and VELOCITY of a SECTION node; reads `place_section` and those of its parent."""
-    link = open_link(model, model.nodes[NODE_INTS * node + NODE_LINK])
-    p = model.tree.parent[node]
     own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
-    below = data.tree.bodies[at.BODY_ROWS * p : at.BODY_ROWS * (p + 1)]
-    columns = open_columns(model, data, node, link.m)
-    r = load9(own, at.ROTATION)
-    px, py, pz = load3(own, at.ORIGIN)
-    wx, wy, wz = load3(below, at.OMEGA)
-    lx, ly, lz = load3(below, at.VELOCITY)
-    ux, uy, uz = cross(wx, wy, wz, px, py, pz)
-    lx, ly, lz = lx + ux, ly + uy, lz + uz
-    for k in range(link.m):
-        d = v[link.v + k]
-        wx += d * columns[6 * k]
-        wy += d * columns[6 * k + 1]
-        wz += d * columns[6 * k + 2]
-        lx += d * columns[6 * k + 3]
-        ly += d * columns[6 * k + 4]
-        lz += d * columns[6 * k + 5]
-    wx, wy, wz = unturn(r, wx, wy, wz)
-    lx, ly, lz = unturn(r, lx, ly, lz)
+    wx, wy, wz, lx, ly, lz = carried_to_section(model, data, node, v, at.OMEGA, at.VELOCITY)
     store3(own, at.OMEGA, wx, wy, wz)
     store3(own, at.VELOCITY, lx, ly, lz)

@@ -6,12 +6,10 @@ mimic joints share coordinates.
 
 from __future__ import annotations
 
-import numpy as np
-
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, joint_losses
+from flexdyn_ros.families.trees.rigid.kernels.steps import solve_or_nan
 from flexdyn_ros.families.trees.rigid.kernels.views import open_tree
 from flexdyn_ros.families.trees.rigid.kernels.views import prepare as prepare_data
-from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
@@ -78,6 +76,32 @@ def add_implicit_modal_terms(model, v, force, h):
             force[link.v + k] -= h * f
 
 
+@kernel(forceinline=True)
+def add_implicit_modal_mass(model, h, M):
+    """M += h D + h^2 K of the links."""
+    for i in range(model.nl):
+        link = open_link(model, i)
+        m, first = link.m, link.v
+        for k in range(m):
+            for l in range(m):
+                M[first + k, first + l] += h * (link.D[k * m + l] + h * link.K[k * m + l])
+
+
+@kernel(forceinline=True)
+def tree_losses(model, v0, speed, mean):
+    """Power that the resistance of joints and links takes, the slopes of the joints' taken at v0."""
+    n = model.tree.nv
+    speed, mean = floats_at(speed, n), floats_at(mean, n)
+    taken = joint_losses(model.tree, floats_at(v0, n), speed, mean)
+    for i in range(model.nl):
+        link = open_link(model, i)
+        m = link.m
+        for k in range(m):
+            for l in range(m):
+                taken += mean[link.v + k] * link.D[k * m + l] * speed[link.v + l]
+    return taken
+
+
 @callback(at.ACCELERATE_SIGNATURE)
 def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     """See numerics/stepping/table.py; by the mass matrix, for trees whose mimic joints share coordinates: a
@@ -99,35 +123,17 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
         zeros[i] = 0.0
     flexible_composite_body(robot, memory, q, M)
     flexible_newton_euler(robot, memory, q, v, zeros, a)
-    for i in range(model.nl):
-        link = open_link(model, i)
-        m, first = link.m, link.v
-        for k in range(m):
-            for l in range(m):
-                M[first + k, first + l] += h * (link.D[k * m + l] + h * link.K[k * m + l])
+    add_implicit_modal_mass(model, h, M)
     for i in range(nv):
         a[i] = force[i] - a[i]
-    if cholesky(M, nv):
-        cholesky_solve(M, nv, a)
-    else:
-        a[:] = np.nan
+    solve_or_nan(M, a)
     return 0
 
 
 @callback(at.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py."""
-    model = open_flexible(robot)
-    n = model.tree.nv
-    speed, mean = floats_at(speed, n), floats_at(mean, n)
-    taken = joint_losses(model.tree, floats_at(v0, n), speed, mean)
-    for i in range(model.nl):
-        link = open_link(model, i)
-        m = link.m
-        for k in range(m):
-            for l in range(m):
-                taken += mean[link.v + k] * link.D[k * m + l] * speed[link.v + l]
-    return taken
+    return tree_losses(open_flexible(robot), v0, speed, mean)
 
 
 @callback(at.ENERGIES_SIGNATURE)

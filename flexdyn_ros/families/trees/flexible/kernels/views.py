@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
-from flexdyn_ros.families.trees.rigid.kernels.views import TreeData, TreeModel, carve_data, work_size
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 
@@ -46,7 +45,7 @@ class FlexibleModel(NamedTuple):
     numbers : float64, blocks of the links (`open_link`) and of the sections (`open_section`)
     """
 
-    tree: TreeModel
+    tree: at.TreeModel
     nl: int
     nodes: object
     links: object
@@ -57,7 +56,7 @@ class FlexibleModel(NamedTuple):
 class FlexibleData(NamedTuple):
     """Work arrays: those of the tree, and the blocks of links (`open_state`) and sections, flat."""
 
-    tree: TreeData
+    tree: at.TreeData
     blocks: object
 
 
@@ -162,40 +161,20 @@ def columns_floats(m: int) -> int:
 def open_flexible(address):
     """FlexibleModel seen through the header at `address`."""
     head = ints_at(address, FLEXIBLE_HEADER)
-    nb, nq, nv = head[at.NB], head[at.NQ], head[at.NV]
-    i = ints_at(head[at.INTS], 4 * nb + nv)
-    f = floats_at(head[at.FLOATS], 24 * nb + at.DOF_NUMBERS * nv + 3)
-    tree = TreeModel(
-        nb,
-        nq,
-        nv,
-        i[0:nb],
-        i[nb : 2 * nb],
-        i[2 * nb : 3 * nb],
-        i[3 * nb : 4 * nb],
-        i[4 * nb : 4 * nb + nv],
-        f[0:nb],
-        f[nb : 2 * nb],
-        f[2 * nb : 14 * nb],
-        f[14 * nb : 24 * nb],
-        f[24 * nb : 24 * nb + at.DOF_NUMBERS * nv],
-        f[24 * nb + at.DOF_NUMBERS * nv : 24 * nb + at.DOF_NUMBERS * nv + 3],
-    )
-    nl = head[N_LINKS]
+    nb, nl = head[at.NB], head[N_LINKS]
     sizes = ints_at(head[LINK_INTS], 2)
     t = ints_at(head[LINK_INTS], 2 + NODE_INTS * nb + LINK_NUMBERS * nl + sizes[0])
     a = 2
     b = a + NODE_INTS * nb
     c = b + LINK_NUMBERS * nl
-    return FlexibleModel(
-        tree, nl, t[a:b], t[b:c], t[c : c + sizes[0]], floats_at(head[LINK_FLOATS], sizes[1])
-    )
+    numbers = floats_at(head[LINK_FLOATS], sizes[1])
+    return FlexibleModel(at.open_tree(address), nl, t[a:b], t[b:c], t[c : c + sizes[0]], numbers)
 
 
 @kernel(forceinline=True)
 def carve_flexible(work, nb, nq, nv):
     """FlexibleData whose arrays are consecutive pieces of `work`."""
-    return FlexibleData(carve_data(work, nb, nq, nv), work[work_size(nb, nq, nv) :])
+    return FlexibleData(at.carve_data(work, nb, nq, nv), work[at.work_size(nb, nq, nv) :])
 
 
 @kernel(forceinline=True)
@@ -207,7 +186,7 @@ def open_flexible_work(address):
 
 def flexible_work_size(nb: int, nq: int, nv: int, blocks: int) -> int:
     """Numbers that `carve_flexible` carves its arrays from."""
-    return work_size(nb, nq, nv) + blocks
+    return at.work_size(nb, nq, nv) + blocks
 
 
 @kernel(forceinline=True)

@@ -17,16 +17,10 @@ DEMO = (
 )
 
 #: what everybody waits for beside it: with it at most five minutes of processor time
-START = (
-    "entries.frames",
-    "entries.jacobian",
-)
+START = ("entries.frames", "entries.jacobian")
 
 #: what few people call and what takes long
-RARE = (
-    "*.accelerate_densely",
-    "entries.momenta",
-)
+RARE = ("*.accelerate_densely", "entries.momenta")
 
 #: what takes longest to compile, and so is begun first
 LONGEST = ("steps.accelerate*",)

@@ -221,9 +221,8 @@ def place_body(m, d, body, q, v):
         for k in range(m.body_int[parent, at.MODES]):
             section_derivative(m, parent, station, k, q, t[3], t[1])
             product(t[1], A, t[2])
-            product(
-                d.blocks[d.W + parent], t[2], d.blocks[d.N + edge + k]
-            )  # dW_body / d(delta_k of the parent)
+            # dW_body / d(delta_k of the parent)
+            product(d.blocks[d.W + parent], t[2], d.blocks[d.N + edge + k])
 
 
 @inner
@@ -393,13 +392,8 @@ def add_joint_terms(m, d, body, M, h):
         h[VELOCITY, column] += 2.0 * ratio * trace_of_product(d.blocks[d.X + r], d.blocks[d.Q + body])
         h[GRAVITY, column] += ratio * weight(m, Z)
         for s in range(first, r + 1):
-            add_entry(
-                M,
-                m.I[m.row_v + s],
-                column,
-                2.0 * ratio * m.F[m.row_ratio + s] * trace_of_product(d.blocks[d.X + s], Z),
-                s == r,
-            )
+            value = 2.0 * ratio * m.F[m.row_ratio + s] * trace_of_product(d.blocks[d.X + s], Z)
+            add_entry(M, m.I[m.row_v + s], column, value, s == r)
         follow_to_root(m, d, body, column, ratio, M)
 
 
@@ -422,21 +416,11 @@ def add_modal_terms(m, d, body, M, h):
         h[GRAVITY, column] += weight(m, Z)
         for l in range(k + 1):
             kl = pair + k * count + l
-            add_entry(
-                M,
-                m.I[m.mode_v + first + l],
-                column,
-                2.0 * trace_of_sandwich(W, d.blocks[d.Ckl + kl], W) + 2.0 * m.F[m.T + kl],
-                l == k,
-            )
+            value = 2.0 * trace_of_sandwich(W, d.blocks[d.Ckl + kl], W) + 2.0 * m.F[m.T + kl]
+            add_entry(M, m.I[m.mode_v + first + l], column, value, l == k)
         for s in range(row, row + m.body_int[body, at.JOINT_ROWS]):
-            add_entry(
-                M,
-                m.I[m.row_v + s],
-                column,
-                2.0 * m.F[m.row_ratio + s] * trace_of_product(d.blocks[d.X + s], Z),
-                False,
-            )
+            value = 2.0 * m.F[m.row_ratio + s] * trace_of_product(d.blocks[d.X + s], Z)
+            add_entry(M, m.I[m.row_v + s], column, value, False)
         follow_to_root(m, d, body, column, 1.0, M)
 
 
@@ -446,23 +430,15 @@ def hand_to_parent(m, d, body, M, h):
     (57-60)."""
     t, parent = d.t, m.body_int[body, at.PARENT]
     if m.body_int[body, at.STATION] >= 0:
-        first, count, edge = (
-            m.body_int[parent, at.MODE],
-            m.body_int[parent, at.MODES],
-            m.body_int[body, at.EDGE],
-        )
+        first, count = m.body_int[parent, at.MODE], m.body_int[parent, at.MODES]
+        edge = m.body_int[body, at.EDGE]
         for k in range(count):
             column, V = m.I[m.mode_v + first + k], d.blocks[d.N + edge + k]
             apply_right_transposed(d.blocks[d.F + body], V, t[0])
             h[VELOCITY, column] += 2.0 * trace_of_product(V, d.blocks[d.Q + body])
             for l in range(k + 1):
-                add_entry(
-                    M,
-                    m.I[m.mode_v + first + l],
-                    column,
-                    2.0 * trace_of_product(d.blocks[d.N + edge + l], t[0]),
-                    l == k,
-                )
+                value = 2.0 * trace_of_product(d.blocks[d.N + edge + l], t[0])
+                add_entry(M, m.I[m.mode_v + first + l], column, value, l == k)
             apply_left(d.blocks[d.B + body], t[0], t[1])
             add_scaled(t[1], 1.0, d.blocks[d.Z + first + k])
     apply_left(d.blocks[d.B + body], d.blocks[d.F + body], t[0])
@@ -482,24 +458,14 @@ def follow_to_root(m, d, body, column, ratio, M):
         if m.body_int[child, at.STATION] >= 0:
             first, edge = m.body_int[parent, at.MODE], m.body_int[child, at.EDGE]
             for f in range(m.body_int[parent, at.MODES]):
-                add_entry(
-                    M,
-                    m.I[m.mode_v + first + f],
-                    column,
-                    2.0 * ratio * trace_of_product(d.blocks[d.N + edge + f], Z),
-                    False,
-                )
+                value = 2.0 * ratio * trace_of_product(d.blocks[d.N + edge + f], Z)
+                add_entry(M, m.I[m.mode_v + first + f], column, value, False)
         apply_left(d.blocks[d.B + child], Z, Y)
         Z, Y = Y, Z
         row = m.body_int[parent, at.JOINT_ROW]
         for s in range(row, row + m.body_int[parent, at.JOINT_ROWS]):
-            add_entry(
-                M,
-                m.I[m.row_v + s],
-                column,
-                2.0 * ratio * m.F[m.row_ratio + s] * trace_of_product(d.blocks[d.X + s], Z),
-                False,
-            )
+            value = 2.0 * ratio * m.F[m.row_ratio + s] * trace_of_product(d.blocks[d.X + s], Z)
+            add_entry(M, m.I[m.row_v + s], column, value, False)
         child, parent = parent, m.body_int[parent, at.PARENT]
 
 

@@ -177,11 +177,8 @@ def mass_of_deformed_body(m, d, body, q, v):
     for k in range(count):
         clear(d.blocks[d.Ck + first + k])
         for l in range(count):
-            add_scaled(
-                d.blocks[d.Ckl + pair + k * count + l],
-                v[m.I[m.mode_v + first + l]],
-                d.blocks[d.Ck + first + k],
-            )
+            rate = v[m.I[m.mode_v + first + l]]
+            add_scaled(d.blocks[d.Ckl + pair + k * count + l], rate, d.blocks[d.Ck + first + k])
 
 
 @inner

@@ -9,13 +9,15 @@ zeros (nv) and the pose (4, 4) of a point.
 
 from __future__ import annotations
 
-import numpy as np
-
-from flexdyn_ros.families.trees.flexible.kernels.steps import add_implicit_modal_terms
-from flexdyn_ros.families.trees.flexible.kernels.views import open_flexible, open_link
-from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms, joint_losses
+from flexdyn_ros.families.trees.flexible.kernels.steps import (
+    add_implicit_modal_mass,
+    add_implicit_modal_terms,
+    tree_losses,
+)
+from flexdyn_ros.families.trees.flexible.kernels.views import open_flexible
+from flexdyn_ros.families.trees.rigid.kernels.resistance import add_implicit_joint_terms
+from flexdyn_ros.families.trees.rigid.kernels.steps import solve_or_nan
 from flexdyn_ros.families.trees.rigid.kernels.views import ARMATURE, DOF_NUMBERS, open_tree
-from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
@@ -74,37 +76,19 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     add_implicit_joint_terms(tree, v, force, floats_at(extra, nv), h, diagonal)
     if h != 0.0:
         add_implicit_modal_terms(model, v, force, h)
-        for i in range(model.nl):
-            link = open_link(model, i)
-            m, first = link.m, link.v
-            for k in range(m):
-                for l in range(m):
-                    M[first + k, first + l] += h * (link.D[k * m + l] + h * link.K[k * m + l])
+        add_implicit_modal_mass(model, h, M)
     for i in range(nv):
         # M has the armature already
         M[i, i] += diagonal[i] - tree.dof[DOF_NUMBERS * i + ARMATURE]
         a[i] = force[i] - (terms[0, i] + terms[1, i] + terms[2, i] + terms[3, i])
-    if cholesky(M, nv):
-        cholesky_solve(M, nv, a)
-    else:
-        a[:] = np.nan
+    solve_or_nan(M, a)
     return 0
 
 
 @callback(at.LOSSES_SIGNATURE)
 def losses(robot, work, t, q, v0, speed, mean):
     """See numerics/stepping/table.py."""
-    model = open_flexible(ints_at(robot, LAGRANGE_HEADER)[TREE])
-    n = model.tree.nv
-    speed, mean = floats_at(speed, n), floats_at(mean, n)
-    taken = joint_losses(model.tree, floats_at(v0, n), speed, mean)
-    for i in range(model.nl):
-        link = open_link(model, i)
-        m = link.m
-        for k in range(m):
-            for l in range(m):
-                taken += mean[link.v + k] * link.D[k * m + l] * speed[link.v + l]
-    return taken
+    return tree_losses(open_flexible(ints_at(robot, LAGRANGE_HEADER)[TREE]), v0, speed, mean)
 
 
 @callback(at.ENERGIES_SIGNATURE)

@@ -8,10 +8,19 @@ inertia is kept as [A H; H^T M]: (moment; force) = [A H; H^T M] (angular; linear
 from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn, unturn
+from flexdyn_ros.numerics.algebra.rotations import (
+    cross,
+    load3,
+    load9,
+    store3,
+    symmetric,
+    turn,
+    unturn,
+)
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views as at
+from .blocks import add3, load6, store6
 from .joints import FAST, place_body
 from .resistance import add_joint_resistance
 
@@ -89,10 +98,9 @@ def articulated_pass(model, data, q, v, tau, a):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def velocity_axis(below, own, v, ratio, turns):
-    """OMEGA and the velocity part of the accelerations of a body on a revolute or prismatic joint."""
-    spin = ratio if turns else 0.0
-    slide = 0.0 if turns else 2.0 * ratio
+def carried_velocity(below, own):
+    """Motion of a body whose joint stands still: angular velocity, and the velocity part of the acceleration
+    of its origin, body axes."""
     m = load9(own, at.ROTATION)
     px, py, pz = load3(own, at.ORIGIN)
     wx, wy, wz = load3(below, at.OMEGA)
@@ -100,6 +108,15 @@ def velocity_axis(below, own, v, ratio, turns):
     tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
     tx, ty, tz = unturn(m, tx, ty, tz)
     wx, wy, wz = unturn(m, wx, wy, wz)
+    return wx, wy, wz, tx, ty, tz
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def velocity_axis(below, own, v, ratio, turns):
+    """OMEGA and the velocity part of the accelerations of a body on a revolute or prismatic joint."""
+    spin = ratio if turns else 0.0
+    slide = 0.0 if turns else 2.0 * ratio
+    wx, wy, wz, tx, ty, tz = carried_velocity(below, own)
     rate, twice = spin * v[0], slide * v[0]
     store3(own, at.OMEGA, wx, wy, wz + rate)
     store3(own, at.BIAS_ALPHA, wy * rate, -wx * rate, 0.0 * rate)
@@ -109,14 +126,8 @@ def velocity_axis(below, own, v, ratio, turns):
 @kernel(fastmath=FAST, forceinline=True)
 def velocity_free(below, own, v):
     """OMEGA and the velocity part of the accelerations of a body on a free joint."""
-    m = load9(own, at.ROTATION)
     t = load9(own, at.TURN)
-    px, py, pz = load3(own, at.ORIGIN)
-    wx, wy, wz = load3(below, at.OMEGA)
-    ux, uy, uz = cross(wx, wy, wz, px, py, pz)
-    tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
-    tx, ty, tz = unturn(m, tx, ty, tz)
-    wx, wy, wz = unturn(m, wx, wy, wz)
+    wx, wy, wz, tx, ty, tz = carried_velocity(below, own)
     rx, ry, rz = unturn(t, v[0], v[1], v[2])
     sx, sy, sz = unturn(t, v[3], v[4], v[5])
     ux, uy, uz = cross(wx, wy, wz, rx, ry, rz)
@@ -130,61 +141,19 @@ def velocity_free(below, own, v):
 def start_inertia(inertia, own, joint):
     """The body's own inertia and bias as the first articulated ones."""
     mass, cx, cy, cz = inertia[0], inertia[1], inertia[2], inertia[3]
-    i = (inertia[4], inertia[5], inertia[6], inertia[7], inertia[8], inertia[9])
-    for r in range(6):
-        joint[A_ROW + r] = i[r]
-    joint[H_ROW] = 0.0
-    joint[H_ROW + 1] = -cz
-    joint[H_ROW + 2] = cy
-    joint[H_ROW + 3] = cz
-    joint[H_ROW + 4] = 0.0
-    joint[H_ROW + 5] = -cx
-    joint[H_ROW + 6] = -cy
-    joint[H_ROW + 7] = cx
-    joint[H_ROW + 8] = 0.0
-    joint[M_ROW] = mass
-    joint[M_ROW + 1] = 0.0
-    joint[M_ROW + 2] = 0.0
-    joint[M_ROW + 3] = mass
-    joint[M_ROW + 4] = 0.0
-    joint[M_ROW + 5] = mass
+    i = load6(inertia, 4)
+    store6(joint, A_ROW, i)
+    store3(joint, H_ROW, 0.0, -cz, cy)
+    store3(joint, H_ROW + 3, cz, 0.0, -cx)
+    store3(joint, H_ROW + 6, -cy, cx, 0.0)
+    store6(joint, M_ROW, (mass, 0.0, 0.0, mass, 0.0, mass))
     wx, wy, wz = load3(own, at.OMEGA)
     hx, hy, hz = symmetric(i, wx, wy, wz)
     hx, hy, hz = cross(wx, wy, wz, hx, hy, hz)
     ux, uy, uz = cross(wx, wy, wz, cx, cy, cz)
     ux, uy, uz = cross(wx, wy, wz, ux, uy, uz)
     store3(joint, BIAS_MOMENT, hx, hy, hz)
-    store3(
-        joint,
-        BIAS_FORCE,
-        ux,
-        uy,
-        uz,
-    )
-
-
-@kernel(fastmath=FAST, forceinline=True)
-def load6(s, row):
-    """Rows row..row+5."""
-    return (
-        s[row],
-        s[row + 1],
-        s[row + 2],
-        s[row + 3],
-        s[row + 4],
-        s[row + 5],
-    )
-
-
-@kernel(fastmath=FAST, forceinline=True)
-def store6(s, row, m):
-    """Write the six numbers m to rows row..row+5."""
-    s[row] = m[0]
-    s[row + 1] = m[1]
-    s[row + 2] = m[2]
-    s[row + 3] = m[3]
-    s[row + 4] = m[4]
-    s[row + 5] = m[5]
+    store3(joint, BIAS_FORCE, ux, uy, uz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -238,14 +207,12 @@ def carry_bias(own, joint):
     drive = joint[U_ROW] * joint[D_ROW]
     x, y, z = symmetric(a, cx, cy, cz)
     sx, sy, sz = turn(h, dx, dy, dz)
-    joint[BIAS_MOMENT] += x + sx + drive * joint[U_MOMENT]
-    joint[BIAS_MOMENT + 1] += y + sy + drive * joint[U_MOMENT + 1]
-    joint[BIAS_MOMENT + 2] += z + sz + drive * joint[U_MOMENT + 2]
+    ux, uy, uz = load3(joint, U_MOMENT)
+    add3(joint, BIAS_MOMENT, x + sx + drive * ux, y + sy + drive * uy, z + sz + drive * uz)
     x, y, z = unturn(h, cx, cy, cz)
     sx, sy, sz = symmetric(m, dx, dy, dz)
-    joint[BIAS_FORCE] += x + sx + drive * joint[U_FORCE]
-    joint[BIAS_FORCE + 1] += y + sy + drive * joint[U_FORCE + 1]
-    joint[BIAS_FORCE + 2] += z + sz + drive * joint[U_FORCE + 2]
+    ux, uy, uz = load3(joint, U_FORCE)
+    add3(joint, BIAS_FORCE, x + sx + drive * ux, y + sy + drive * uy, z + sz + drive * uz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -301,21 +268,11 @@ def hand_down_inertia(own, joint, base):
     t00, t01, t02 = cross(px, py, pz, h[0], h[1], h[2])
     t10, t11, t12 = cross(px, py, pz, h[3], h[4], h[5])
     t20, t21, t22 = cross(px, py, pz, h[6], h[7], h[8])
-    base[A_ROW] += a[0] + s00 + t00
-    base[A_ROW + 1] += a[1] + s01 + t01
-    base[A_ROW + 2] += a[2] + s02 + t02
-    base[A_ROW + 3] += a[3] + s11 + t11
-    base[A_ROW + 4] += a[4] + s12 + t12
-    base[A_ROW + 5] += a[5] + s22 + t22
-    base[H_ROW] += g0
-    base[H_ROW + 1] += g1
-    base[H_ROW + 2] += g2
-    base[H_ROW + 3] += g3
-    base[H_ROW + 4] += g4
-    base[H_ROW + 5] += g5
-    base[H_ROW + 6] += g6
-    base[H_ROW + 7] += g7
-    base[H_ROW + 8] += g8
+    add3(base, A_ROW, a[0] + s00 + t00, a[1] + s01 + t01, a[2] + s02 + t02)
+    add3(base, A_ROW + 3, a[3] + s11 + t11, a[4] + s12 + t12, a[5] + s22 + t22)
+    add3(base, H_ROW, g0, g1, g2)
+    add3(base, H_ROW + 3, g3, g4, g5)
+    add3(base, H_ROW + 6, g6, g7, g8)
     for i in range(6):
         base[M_ROW + i] += m[i]
     add_wrench(r, px, py, pz, joint, base)
@@ -329,12 +286,8 @@ def add_wrench(r, px, py, pz, joint, base):
     mx, my, mz = turn(r, mx, my, mz)
     fx, fy, fz = turn(r, fx, fy, fz)
     ux, uy, uz = cross(px, py, pz, fx, fy, fz)
-    base[BIAS_MOMENT] += mx + ux
-    base[BIAS_MOMENT + 1] += my + uy
-    base[BIAS_MOMENT + 2] += mz + uz
-    base[BIAS_FORCE] += fx
-    base[BIAS_FORCE + 1] += fy
-    base[BIAS_FORCE + 2] += fz
+    add3(base, BIAS_MOMENT, mx + ux, my + uy, mz + uz)
+    add3(base, BIAS_FORCE, fx, fy, fz)
 
 
 @kernel(fastmath=FAST, forceinline=True)

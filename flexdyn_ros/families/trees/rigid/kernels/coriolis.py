@@ -83,9 +83,7 @@ def write_axes(model, data, b, S, Sd):
         t = load9(own, at.TURN)
         for c in range(3):
             # axis c of the joint frame, which turns with the parent
-            ex = r[0] * t[3 * c] + r[1] * t[3 * c + 1] + r[2] * t[3 * c + 2]
-            ey = r[3] * t[3 * c] + r[4] * t[3 * c + 1] + r[5] * t[3 * c + 2]
-            ez = r[6] * t[3 * c] + r[7] * t[3 * c + 1] + r[8] * t[3 * c + 2]
+            ex, ey, ez = turn(r, t[3 * c], t[3 * c + 1], t[3 * c + 2])
             dx, dy, dz = cross(wx, wy, wz, ex, ey, ez)
             write_turn(S[c], Sd[c], ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz)
             write_slide(S[c + 3], Sd[c + 3], ex, ey, ez, dx, dy, dz)
@@ -197,14 +195,7 @@ def write_column(model, b, c, S, Sd, I, B, C):
         F = add_column(F, B, j, s)
         F = add_column(F, I, j, d)
         H = add_column(H, I, j, s)
-        G = (
-            G[0] + B[j, 0] * s,
-            G[1] + B[j, 1] * s,
-            G[2] + B[j, 2] * s,
-            G[3] + B[j, 3] * s,
-            G[4] + B[j, 4] * s,
-            G[5] + B[j, 5] * s,
-        )
+        G = add_column(G, B.T, j, s)
     column = model.v_index[b] + c
     i = b
     while i > 0:

@@ -6,7 +6,8 @@ from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
-from .aba import load6, rotate_symmetric
+from .aba import rotate_symmetric
+from .blocks import add3, load6
 from .joints import FAST, place_bodies
 from .views import ARTICULATED_ROWS, BODY_ROWS, FORCE, MOMENT, ORIGIN, ROTATION, TURN
 
@@ -44,13 +45,8 @@ def collect_inertias(model, data):
     """Composite inertia of every body: its own and those of all that hangs on it, about its origin, in its
     axes."""
     for b in range(1, model.nb):
-        inertia = model.inertia[10 * b : 10 * b + 10]
         own = data.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
-        own[C_MASS] = inertia[0]
-        for i in range(3):
-            own[C_MOMENT + i] = inertia[1 + i]
-        for i in range(6):
-            own[C_INERTIA + i] = inertia[4 + i]
+        start_composite(own, model.inertia[10 * b : 10 * b + 10])
     for b in range(model.nb - 1, 0, -1):
         p = model.parent[b]
         if p == 0:
@@ -64,19 +60,29 @@ def collect_inertias(model, data):
         cx, cy, cz = load3(own, C_MOMENT)
         cx, cy, cz = turn(r, cx, cy, cz)
         i = rotate_symmetric(r, load6(own, C_INERTIA))
-        # parallel axes: with d = c + m p/2 and s = 2 p.d, I += s 1 - (p d^T + d p^T)
-        dx, dy, dz = cx + 0.5 * m * x, cy + 0.5 * m * y, cz + 0.5 * m * z
-        s = 2.0 * (x * dx + y * dy + z * dz)
-        base[C_INERTIA] += i[0] + s - 2.0 * x * dx
-        base[C_INERTIA + 1] += i[1] - x * dy - y * dx
-        base[C_INERTIA + 2] += i[2] - x * dz - z * dx
-        base[C_INERTIA + 3] += i[3] + s - 2.0 * y * dy
-        base[C_INERTIA + 4] += i[4] - y * dz - z * dy
-        base[C_INERTIA + 5] += i[5] + s - 2.0 * z * dz
-        base[C_MOMENT] += cx + m * x
-        base[C_MOMENT + 1] += cy + m * y
-        base[C_MOMENT + 2] += cz + m * z
-        base[C_MASS] += m
+        add_composite(base, i, cx, cy, cz, m, x, y, z)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def start_composite(own, inertia):
+    """A body's own inertia as the first composite one."""
+    own[C_MASS] = inertia[0]
+    for i in range(3):
+        own[C_MOMENT + i] = inertia[1 + i]
+    for i in range(6):
+        own[C_INERTIA + i] = inertia[4 + i]
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def add_composite(base, i, cx, cy, cz, m, x, y, z):
+    """Add mass m, first moment c and inertia i about the point (x, y, z) to a composite inertia, its axes."""
+    # parallel axes: with d = c + m p/2 and s = 2 p.d, I += s 1 - (p d^T + d p^T)
+    dx, dy, dz = cx + 0.5 * m * x, cy + 0.5 * m * y, cz + 0.5 * m * z
+    s = 2.0 * (x * dx + y * dy + z * dz)
+    add3(base, C_INERTIA, i[0] + s - 2.0 * x * dx, i[1] - x * dy - y * dx, i[2] - x * dz - z * dx)
+    add3(base, C_INERTIA + 3, i[3] + s - 2.0 * y * dy, i[4] - y * dz - z * dy, i[5] + s - 2.0 * z * dz)
+    add3(base, C_MOMENT, cx + m * x, cy + m * y, cz + m * z)
+    base[C_MASS] += m
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -125,30 +131,7 @@ def project_column(model, data, b, column, ratio, own_part, M):
     j = b
     while j > 0:
         body = data.bodies[j * BODY_ROWS : (j + 1) * BODY_ROWS]
-        i = model.v_index[j]
-        if model.joint_type[j] == FREE:
-            t = load9(body, TURN)
-            g = turn(t, mx, my, mz)
-            h = turn(t, fx, fy, fz)
-            if j == b:
-                # rows up to the own coordinate; the others follow from symmetry
-                for c in range(own_part + 1):
-                    value = g[c] if c < 3 else h[c - 3]
-                    M[i + c, column] += value
-                    if i + c != column:
-                        M[column, i + c] += value
-            else:
-                for c in range(3):
-                    M[i + c, column] += ratio * g[c]
-                    M[column, i + c] += ratio * g[c]
-                    M[i + 3 + c, column] += ratio * h[c]
-                    M[column, i + 3 + c] += ratio * h[c]
-        else:
-            along = mz if model.joint_type[j] == REVOLUTE else fz
-            value = ratio * model.ratio[j] * along
-            M[i, column] += value
-            if j != b:
-                M[column, i] += value
+        project_on_joint(model, body, j, j == b, column, ratio, own_part, mx, my, mz, fx, fy, fz, M)
         r = load9(body, ROTATION)
         px, py, pz = load3(body, ORIGIN)
         fx, fy, fz = turn(r, fx, fy, fz)
@@ -156,3 +139,33 @@ def project_column(model, data, b, column, ratio, own_part, M):
         ux, uy, uz = cross(px, py, pz, fx, fy, fz)
         mx, my, mz = mx + ux, my + uy, mz + uz
         j = model.parent[j]
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def project_on_joint(model, body, j, is_own, column, ratio, own_part, mx, my, mz, fx, fy, fz, M):
+    """Write the projection of a wrench (body axes) on joint j to its rows of M, times ratio.
+
+    is_own: coordinate own_part of this joint has pushed. Rows up to it then; the others follow from symmetry.
+    """
+    i = model.v_index[j]
+    if model.joint_type[j] == FREE:
+        t = load9(body, TURN)
+        g = turn(t, mx, my, mz)
+        h = turn(t, fx, fy, fz)
+        if is_own:
+            for c in range(own_part + 1):
+                value = g[c] if c < 3 else h[c - 3]
+                M[i + c, column] += value
+                if i + c != column:
+                    M[column, i + c] += value
+        else:
+            for c in range(3):
+                M[i + c, column] += ratio * g[c]
+                M[column, i + c] += ratio * g[c]
+                M[i + 3 + c, column] += ratio * h[c]
+                M[column, i + 3 + c] += ratio * h[c]
+    else:
+        value = ratio * model.ratio[j] * (mz if model.joint_type[j] == REVOLUTE else fz)
+        M[i, column] += value
+        if not is_own:
+            M[column, i] += value

@@ -10,6 +10,7 @@ from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
+from .blocks import add3, load6
 from .joints import FAST, place_body
 from .resistance import add_joint_resistance
 from .views import ACCELERATION, ALPHA, BODY_ROWS, FORCE, MOMENT, OMEGA, ORIGIN, ROTATION, TURN
@@ -111,31 +112,19 @@ def move_free(below, own, v, a):
 def weigh(inertia, own):
     """FORCE and MOMENT (about the body origin) that the body's motion takes."""
     mass, cx, cy, cz = inertia[0], inertia[1], inertia[2], inertia[3]
-    i = (inertia[4], inertia[5], inertia[6], inertia[7], inertia[8], inertia[9])
+    i = load6(inertia, 4)
     wx, wy, wz = load3(own, OMEGA)
     ax, ay, az = load3(own, ALPHA)
     lx, ly, lz = load3(own, ACCELERATION)
     ux, uy, uz = cross(wx, wy, wz, cx, cy, cz)
     tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
     ux, uy, uz = cross(ax, ay, az, cx, cy, cz)
-    store3(
-        own,
-        FORCE,
-        mass * lx + ux + tx,
-        mass * ly + uy + ty,
-        mass * lz + uz + tz,
-    )
+    store3(own, FORCE, mass * lx + ux + tx, mass * ly + uy + ty, mass * lz + uz + tz)
     hx, hy, hz = symmetric(i, wx, wy, wz)
     gx, gy, gz = symmetric(i, ax, ay, az)
     ux, uy, uz = cross(wx, wy, wz, hx, hy, hz)
     tx, ty, tz = cross(cx, cy, cz, lx, ly, lz)
-    store3(
-        own,
-        MOMENT,
-        gx + ux + tx,
-        gy + uy + ty,
-        gz + uz + tz,
-    )
+    store3(own, MOMENT, gx + ux + tx, gy + uy + ty, gz + uz + tz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -168,12 +157,8 @@ def project_free(own, tau):
     mx, my, mz = load3(own, MOMENT)
     fx, fy, fz = turn(t, fx, fy, fz)
     mx, my, mz = turn(t, mx, my, mz)
-    tau[0] += mx
-    tau[1] += my
-    tau[2] += mz
-    tau[3] += fx
-    tau[4] += fy
-    tau[5] += fz
+    add3(tau, 0, mx, my, mz)
+    add3(tau, 3, fx, fy, fz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -186,9 +171,5 @@ def hand_down(below, own):
     fx, fy, fz = turn(m, fx, fy, fz)
     mx, my, mz = turn(m, mx, my, mz)
     ux, uy, uz = cross(px, py, pz, fx, fy, fz)
-    below[FORCE] += fx
-    below[FORCE + 1] += fy
-    below[FORCE + 2] += fz
-    below[MOMENT] += mx + ux
-    below[MOMENT + 1] += my + uy
-    below[MOMENT + 2] += mz + uz
+    add3(below, FORCE, fx, fy, fz)
+    add3(below, MOMENT, mx + ux, my + uy, mz + uz)

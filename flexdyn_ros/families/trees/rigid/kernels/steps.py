@@ -10,6 +10,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import callback
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.stepping import table as at
 
@@ -68,11 +69,17 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     rnea(model, data, q, v, zeros, a)
     for i in range(nv):
         a[i] = force[i] - a[i]
-    if cholesky(M, nv):
-        cholesky_solve(M, nv, a)
+    solve_or_nan(M, a)
+    return 0
+
+
+@kernel(forceinline=True)
+def solve_or_nan(M, a):
+    """a = M^-1 a, NaN if M is not positive definite; M becomes its factor."""
+    if cholesky(M, a.shape[0]):
+        cholesky_solve(M, a.shape[0], a)
     else:
         a[:] = np.nan
-    return 0
 
 
 @callback(at.LOSSES_SIGNATURE)

@@ -19,14 +19,7 @@ DEMO = (
 )
 
 #: what everybody waits for beside it: with it at most five minutes of processor time
-START = (
-    "entries.frames",
-    "entries.jacobian",
-)
+START = ("entries.frames", "entries.jacobian")
 
 #: what few people call and what takes long
-RARE = (
-    "coriolis.*",
-    "*.accelerate_densely",
-    "entries.momenta",
-)
+RARE = ("coriolis.*", "*.accelerate_densely", "entries.momenta")

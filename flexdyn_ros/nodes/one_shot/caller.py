@@ -11,10 +11,8 @@ from std_srvs.srv import SetBool, Trigger
 
 import flexdyn_interfaces.srv as services
 from flexdyn_ros.errors import FlexdynError, UnknownNameError
+from flexdyn_ros.nodes.one_shot.short_lived import short_lived_node
 from flexdyn_ros.nodes.ros.message_values import fill, plain
-from flexdyn_ros.nodes.ros.short_lived import short_lived_node
-
-__all__ = ["call"]
 
 #: services with types that are not ours
 STANDARD = {"reset": Trigger, "pause": Trigger, "resume": Trigger, "enable": SetBool}

@@ -9,8 +9,6 @@ from typing import Any
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 
-__all__ = ["short_lived_node"]
-
 
 @contextmanager
 def short_lived_node(name: str) -> Iterator[tuple[Any, SingleThreadedExecutor]]:

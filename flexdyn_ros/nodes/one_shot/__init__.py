@@ -1,0 +1,1 @@
+"""What lives for one command of the command line."""

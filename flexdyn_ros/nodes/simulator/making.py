@@ -1,0 +1,83 @@
+"""The simulation of a node: its robot at the start, commands and drive as the parameters say."""
+
+from __future__ import annotations
+
+import warnings
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.nodes.ros.declaration import ParameterError
+from flexdyn_ros.nodes.simulator.commands import CommandBook, CommandError
+from flexdyn_ros.nodes.simulator.extras.platform_drive import Legs, PlatformDrive
+from flexdyn_ros.nodes.simulator.extras.platform_topics import hydraulics_of
+from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters, steps_per_force
+from flexdyn_ros.nodes.simulator.simulation import Simulation
+from flexdyn_ros.nodes.simulator.start_state import initial_state, servo_gains
+from flexdyn_ros.robot.coordinates import has_legs
+
+
+def make_simulation(node: Any, robot: Any, settings: SimulatorParameters) -> Simulation:
+    """The robot at its start, with a step behind it that compiled what there is to compile."""
+    q0, v0 = initial_state(node, robot)
+    stiffness, damping = servo_gains(node, robot, q0)
+    stepping = {"dt": settings.step, "method": settings.method}
+    stepping |= {"limits": settings.limits, "saturate": settings.saturate}
+    book, drive = _make_book(robot, settings), None
+    if has_legs(robot):
+        drive = _make_drive(robot, settings, stiffness, damping)
+        if drive.hydraulics != "none":
+            # cylinders have end stops and largest pressures of their own
+            stepping |= {"limits": "report", "saturate": False}
+    simulation = Simulation(robot, book, q0, v0, stiffness, damping, drive, **stepping)
+    simulation.stepper.advance(1)
+    robot.energy(q0, v0)
+    simulation.reset()
+    return simulation
+
+
+def _make_book(robot: Any, settings: SimulatorParameters) -> CommandBook:
+    try:
+        return CommandBook(
+            Legs.of(robot) if has_legs(robot) else robot,
+            settings.joints,
+            settings.command_interface,
+            settings.command_timeout,
+            settings.on_stale_command,
+            settings.servo_gravity_compensation,
+            settings.before_first_command,
+            settings.servo_extrapolation,
+        )
+    except CommandError as error:
+        raise ParameterError(str(error)) from None
+
+
+def _make_drive(
+    robot: Any, settings: SimulatorParameters, stiffness: np.ndarray, damping: np.ndarray
+) -> PlatformDrive:
+    return PlatformDrive(
+        robot,
+        hydraulics_of(robot, settings.hydraulics),
+        stiffness,
+        damping,
+        lockstep=settings.lockstep,
+        steps_per_force=steps_per_force(settings),
+        timeout=settings.command_timeout or inf,
+    )
+
+
+def specialized_robot(node: Any, robot: Any) -> Any:
+    """The robot compiled for this machine, itself where that does not work; says why in the log."""
+    from flexdyn_ros.export import specialized
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            robot = specialized(robot)
+        except UnsupportedError as error:
+            node.get_logger().warning(str(error))
+    for warning in found:
+        node.get_logger().warning(str(warning.message))
+    return robot

@@ -1,0 +1,1 @@
+"""Pictures of the table of a study."""

@@ -1,0 +1,144 @@
+"""Lines, scatter plots, parallel coordinates, Pareto fronts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import StateError
+from flexdyn_ros.simulation.plot_style import COLOURS
+from flexdyn_ros.studies.pictures.columns import OUTSIDE, SCALE, Columns, axes_for
+
+#: lines of parallel coordinates that are drawn at most
+MOST_LINES = 2000
+
+
+def line(n: Columns, x: str | None, y: str | None, value: list[str], by: str | None) -> Any:
+    """Results over a parameter; one line for each result and each value of `by`."""
+    x = x or n.study.names[0]
+    drawn = value or ([y] if y else list(n.study.objectives) or [n.result.results[0]])
+    groups = list(dict.fromkeys(n.result.units.get(name, "") for name in drawn))
+    figure, axes = axes_for(len(groups), 7.2, 4.4)
+    at = n.numbers(x)
+    for ax, unit in zip(axes, groups, strict=True):
+        i = 0
+        chosen = [name for name in drawn if n.result.units.get(name, "") == unit]
+        for name in chosen:
+            for words, rows in n.panels(by):
+                order = np.argsort(at[rows], kind="stable")
+                label = ", ".join(
+                    filter(None, (n.labels.get(name, name.replace("_", " ")) * (len(chosen) > 1), words))
+                )
+                marker = "o" if rows.sum() <= 60 else ""
+                ax.plot(at[rows][order], n.numbers(name)[rows][order], marker=marker, ms=3.5, lw=1.5,
+                        color=COLOURS[i % len(COLOURS)], label=label or None)  # fmt: skip
+                i += 1
+        for name in chosen:
+            for bound in n.study.feasible.get(name, ()):
+                if np.isfinite(bound):
+                    ax.axhline(bound, color=OUTSIDE, lw=1.0, ls="--")
+        ax.set_xlabel(n.label(x))
+        ax.set_ylabel(n.label(chosen[0]) if len(chosen) == 1 else f"[{unit}]" if unit else "")
+        if n.log:
+            ax.set_yscale("log")
+        if n.limits:
+            ax.set_ylim(*n.limits)
+        if i > 1:
+            ax.legend(frameon=False, fontsize=9)
+    return figure
+
+
+def scatter(n: Columns, x: str | None, y: str | None, value: list[str], by: str | None) -> Any:
+    """Points over two columns, coloured by a third."""
+    x = x or n.study.names[0]
+    y = y or (n.study.names[1] if len(n.study.names) > 1 else n.value(value))
+    name = n.value(value)
+    panels = n.panels(by)
+    figure, axes = axes_for(len(panels))
+    colour = n.numbers(name)
+    inside = n.result.feasible() if n.study.feasible else np.ones(len(colour), dtype=bool)
+    low, high = n.limits or (np.nanmin(colour), np.nanmax(colour))
+    drawn = None
+    for ax, (words, rows) in zip(axes, panels, strict=True):
+        out = rows & ~inside
+        ax.scatter(
+            n.numbers(x)[out], n.numbers(y)[out], s=14, facecolors="none", edgecolors="0.6", linewidths=0.7
+        )
+        good = rows & inside
+        drawn = ax.scatter(n.numbers(x)[good], n.numbers(y)[good], c=colour[good], s=18, cmap=SCALE, vmin=low,
+                           vmax=high)  # fmt: skip
+        ax.set_title(words, loc="left", fontsize=10)
+        ax.set_xlabel(n.label(x))
+        ax.set_ylabel(n.label(y))
+    figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9)
+    return figure
+
+
+def parallel(n: Columns, x: str | None, y: str | None, value: list[str], by: str | None) -> Any:
+    """One ordinate for each parameter and result, one line a point, coloured by the first result."""
+    from matplotlib import colormaps
+    from matplotlib.figure import Figure
+
+    shown = value or [n.value([])]
+    columns = [*n.study.names, *shown]
+    numbers = np.stack([n.numbers(name) for name in columns], axis=1)
+    rows = np.flatnonzero(np.isfinite(numbers).all(axis=1))[:MOST_LINES]
+    if not rows.size:
+        raise StateError("no point has all of the columns that are drawn")
+    numbers = numbers[rows]
+    low, high = numbers.min(axis=0), numbers.max(axis=0)
+    unit = (numbers - low) / np.where(high > low, high - low, 1.0)
+    inside = n.result.feasible()[rows] if n.study.feasible else np.ones(len(rows), dtype=bool)
+    figure = Figure(figsize=(1.8 * len(columns) + 1.6, 5.2), layout="constrained")
+    ax = figure.subplots()
+    at = np.arange(len(columns))
+    scale = colormaps[SCALE]
+    key = unit[:, len(n.study.names)]
+    # the best of what is minimised is drawn last
+    for i in np.argsort(-key, kind="stable"):
+        colour = scale(key[i]) if inside[i] else "0.85"
+        ax.plot(
+            at, unit[i], color=colour, lw=0.9, alpha=0.75 if inside[i] else 0.4, zorder=2 if inside[i] else 1
+        )
+    for k, name in enumerate(columns):
+        ax.axvline(k, color="0.4", lw=1.0, zorder=3)
+        texts = n.table[name].dtype.kind not in "fiub"
+        ends = list(dict.fromkeys(n.table[name])) if texts else [f"{low[k]:.4g}", f"{high[k]:.4g}"]
+        places = np.linspace(0.0, 1.0, len(ends)) if len(ends) > 1 else [0.0]
+        for place, text in zip(places, ends, strict=True):
+            ax.text(k + 0.03, place, str(text), fontsize=8, va="center", zorder=4,
+                    bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5})  # fmt: skip
+    ax.set_xticks(at, [n.label(name) for name in columns], fontsize=9, rotation=15, ha="right")
+    ax.set_yticks([])
+    ax.spines[:].set_visible(False)
+    ax.set_xlim(-0.1, len(columns) - 0.6)
+    if n.study.feasible:
+        figure.supxlabel(f"grey: {n.outside()}", fontsize=9)
+    return figure
+
+
+def pareto(n: Columns, x: str | None, y: str | None, value: list[str], by: str | None) -> Any:
+    """Two objectives against each other, and the front of what nothing betters."""
+    objectives = list(n.study.objectives)
+    if len(objectives) < 2 and not (x and y):
+        raise StateError("a Pareto front needs two objectives")
+    x, y = x or objectives[0], y or objectives[1]
+    figure, (ax,) = axes_for(1, 7.0, 5.0)
+    inside = n.result.feasible()
+    at, up = n.numbers(x), n.numbers(y)
+    ax.scatter(at[~inside], up[~inside], s=14, facecolors="none", edgecolors="0.7", linewidths=0.7,
+               label=n.outside() if (~inside & np.isfinite(at)).any() else None)  # fmt: skip
+    if value:
+        drawn = ax.scatter(at[inside], up[inside], s=16, c=n.numbers(value[0])[inside], cmap=SCALE)
+        figure.colorbar(drawn, ax=ax, label=n.label(value[0]), shrink=0.9)
+    else:
+        ax.scatter(at[inside], up[inside], s=16, color=COLOURS[5], label="points")
+    front = n.result.pareto_front().sort_values(x)
+    ax.plot(front[x], front[y], "-o", ms=4, lw=1.4, color=COLOURS[1], label="Pareto front")
+    ax.set_xlabel(n.label(x))
+    ax.set_ylabel(n.label(y))
+    if n.log:
+        ax.set_yscale("log")
+    ax.legend(frameon=False, fontsize=9)
+    return figure

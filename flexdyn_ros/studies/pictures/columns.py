@@ -1,0 +1,93 @@
+"""Columns of a table with labels and units, on axes in the style of those of trajectories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from flexdyn_ros.studies.result import StudyResult
+
+#: colour scale of values, and the colour of what is not feasible
+SCALE, OUTSIDE = "viridis", "0.25"
+
+
+class Columns:
+    """A result on its way to a picture: columns with labels and units."""
+
+    def __init__(
+        self, result: StudyResult, labels: dict[str, str], limits: Sequence[float] | None, log: bool
+    ) -> None:
+        self.result, self.labels, self.limits, self.log = result, labels, limits, log
+        self.study, self.table = result.study, result.table
+
+    def label(self, name: str) -> str:
+        unit = self.result.units.get(name, "")
+        return self.labels.get(name, name.replace("_", " ")) + (f" [{unit}]" if unit else "")
+
+    def value(self, given: list[str]) -> str:
+        return given[0] if given else next(iter(self.study.objectives), self.result.results[0])
+
+    def short(self, name: str, value: Any) -> str:
+        unit = self.result.units.get(name, "")
+        text = f"{value:.4g}" if isinstance(value, float) else str(value)
+        return f"{self.labels.get(name, name.replace('_', ' '))} {text}" + (f" {unit}" if unit else "")
+
+    def numbers(self, name: str) -> np.ndarray:
+        """A column as numbers; texts by the order of their first appearance."""
+        column = self.table[name]
+        if column.dtype.kind in "fiub":
+            return column.to_numpy(dtype=float)
+        known = {value: float(n) for n, value in enumerate(dict.fromkeys(column))}
+        return np.array([known[value] for value in column])
+
+    def bounds(self, name: str) -> list[tuple[float, float, str]]:
+        """(sign, bound, what lies outside) of the bounds of a result: the study's label, or "X < 0"."""
+        word = self.study.outside.get(name, "")
+        unit = self.result.units.get(name, "")
+        return [
+            (
+                sign,
+                bound,
+                word
+                or f"{self.labels.get(name, name.replace('_', ' '))} {'<' if sign > 0.0 else '>'} {bound:g}"
+                + (f" {unit}" if unit else ""),
+            )
+            for sign, bound in zip((1.0, -1.0), self.study.feasible[name], strict=True)
+            if np.isfinite(bound)
+        ]
+
+    def outside(self) -> str:
+        """What is not feasible, in words."""
+        words = [word for name in self.study.feasible for _, _, word in self.bounds(name)]
+        if self.table["failed"].any():
+            words.append("the point failed")
+        return " or ".join(dict.fromkeys(words))
+
+    def panels(self, by: str | None) -> list[tuple[str, np.ndarray]]:
+        """(title, rows) of each panel."""
+        if by is None:
+            return [("", np.ones(len(self.table), dtype=bool))]
+        values = list(dict.fromkeys(self.table[by]))
+        return [(self.short(by, v), (self.table[by] == v).to_numpy(dtype=bool)) for v in values]
+
+
+def axes_for(count: int, width: float = 6.4, height: float = 4.6) -> tuple[Any, list[Any]]:
+    """A figure with so many panels, and their axes."""
+    from matplotlib.figure import Figure
+
+    columns = count if count <= 3 else 2 if count == 4 else 3
+    rows = -(-count // columns)
+    if count > 1:
+        width, height = 0.78 * width, 0.85 * height
+    figure = Figure(figsize=(width * columns + 0.6, 0.5 + height * rows), layout="constrained")
+    axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    for ax in axes[count:]:
+        ax.set_axis_off()
+    for ax in axes[:count]:
+        ax.grid(True, color="0.9", lw=0.8)
+        ax.set_axisbelow(True)
+        ax.spines[["top", "right"]].set_visible(False)
+    return figure, axes[:count]
