@@ -12,6 +12,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.memory import borrowed
 
 from .dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C
 from .explicit import chart_rate
@@ -74,6 +75,7 @@ def begin_step(memory):
 @kernel
 def rates_at(steps, t, theta, v, k):
     """Row k (2 nv + 2,): rates of theta, v, work and dissipated energy at q0 (+) theta, v."""
+    theta, v, k = borrowed(theta), borrowed(v), borrowed(k)
     memory, chart = open_steps(steps), open_chart(steps)
     nv = memory.nv
     move(chart, memory.q0, theta, 1.0, memory.q2)
@@ -87,21 +89,39 @@ def combine(steps, h, row, work, out):
     """out = (0, v0, 0, 0) + h sum A[row, j] stage j."""
     memory = open_steps(steps)
     nv = memory.nv
-    n = 2 * nv + 2
-    for i in range(n):
-        out[i] = 0.0
-    for j in range(row):
-        a = h * A[row, j]
-        if a != 0.0:
-            for i in range(n):
-                out[i] += a * work[j, i]
+    weigh_stages(h, A[row], row, borrowed(work), borrowed(out))
     for i in range(nv):
         out[nv + i] += memory.v0[i]
 
 
 @kernel
+def weigh_stages(h, weights, count, work, out):
+    """out = h sum weights[j] stage j of the first stages, two at a time."""
+    n = work.shape[1]
+    first = h * weights[0]
+    for i in range(n):
+        out[i] = first * work[0, i]
+    left = -1
+    for j in range(1, count):
+        if weights[j] == 0.0:
+            continue
+        if left < 0:
+            left = j
+            continue
+        a, b, one, other = h * weights[left], h * weights[j], work[left], work[j]
+        for i in range(n):
+            out[i] += a * one[i] + b * other[i]
+        left = -1
+    if left > 0:
+        a, one = h * weights[left], work[left]
+        for i in range(n):
+            out[i] += a * one[i]
+
+
+@kernel
 def stage(steps, t, h, row, work):
     """Evaluate stage `row` of a step of h from t."""
+    work = borrowed(work)
     nv = open_steps(steps).nv
     y = work[STATE]
     combine(steps, h, row, work, y)
@@ -111,15 +131,14 @@ def stage(steps, t, h, row, work):
 @kernel
 def error_of(steps, h, control, scale, work):
     """Estimated error of the step to work[NEW] in units of what is allowed: below 1 it may be taken."""
+    work = borrowed(work)
     memory = open_steps(steps)
     nv = memory.nv
     fifth, third = 0.0, 0.0
-    y = work[NEW]
+    y, e5, e3 = work[NEW], work[TERMS], work[TERMS + 1]
+    weigh_stages(1.0, ERROR_5, STAGES, work, e5)
+    weigh_stages(1.0, ERROR_3, STAGES, work, e3)
     for i in range(2 * nv + 2):
-        e5, e3 = 0.0, 0.0
-        for j in range(STAGES):
-            e5 += ERROR_5[j] * work[j, i]
-            e3 += ERROR_3[j] * work[j, i]
         if i < nv:
             at = memory.q_of_v[i]
             size = max(abs(memory.q0[at]), abs(memory.q0[at] + y[i])) if at >= 0 else 1.0
@@ -129,8 +148,9 @@ def error_of(steps, h, control, scale, work):
             allowed = (scale[i] + control[RTOL] * size) * control[OF_SPEEDS]
         else:
             allowed = control[OF_ENERGIES]
-        fifth += (e5 / allowed) ** 2
-        third += (e3 / allowed) ** 2
+        share = 1.0 / allowed
+        fifth += (e5[i] * share) ** 2
+        third += (e3[i] * share) ** 2
     if fifth == 0.0 and third == 0.0:
         return 0.0
     return abs(h) * fifth / np.sqrt((fifth + 0.01 * third) * 2 * nv)
@@ -155,6 +175,7 @@ def first_step(steps, span, control, scale, work):
 @kernel
 def prepare_terms(steps, t, h, work):
     """Terms of the interpolation over the step of h from t to work[NEW]; three evaluations."""
+    work = borrowed(work)
     memory = open_steps(steps)
     nv = memory.nv
     for row in range(STAGES, ALL_STAGES):
@@ -166,16 +187,14 @@ def prepare_terms(steps, t, h, work):
         f[0, i] = change
         f[1, i] = h * work[0, i] - change
         f[2, i] = 2.0 * change - h * (work[STAGES - 1, i] + work[0, i])
-        for k in range(4):
-            s = 0.0
-            for j in range(ALL_STAGES):
-                s += DENSE[k, j] * work[j, i]
-            f[3 + k, i] = h * s
+    for k in range(4):
+        weigh_stages(h, DENSE[k], ALL_STAGES, work, f[3 + k])
 
 
 @kernel
 def interpolate(steps, x, work, out):
     """State (theta, v, work, dissipated) at the share x of the step whose terms are prepared."""
+    work, out = borrowed(work), borrowed(out)
     memory = open_steps(steps)
     nv = memory.nv
     f = work[TERMS : TERMS + 7]
@@ -189,6 +208,7 @@ def interpolate(steps, x, work, out):
 @kernel
 def write_sample(steps, t, y, row, q, v, effort, account):
     """The sample `row` at time t from the state y, with the efforts there."""
+    y, q, v, effort, account = borrowed(y), borrowed(q), borrowed(v), borrowed(effort), borrowed(account)
     memory, chart = open_steps(steps), open_chart(steps)
     nv = memory.nv
     move(chart, memory.q0, y, 1.0, q[row])
@@ -258,6 +278,13 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
 
     Returns status + 8 (samples written).
     """
+    work, q, v, effort, account = (
+        borrowed(work),
+        borrowed(q),
+        borrowed(v),
+        borrowed(effort),
+        borrowed(account),
+    )
     memory, chart = open_steps(steps), open_chart(steps)
     nv = memory.nv
     for i in range(memory.nu):
