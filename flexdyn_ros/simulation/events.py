@@ -42,7 +42,8 @@ class Watch:
 
     terminal ends the simulation; direction > 0 takes zeros at which g rises, < 0 at which it falls, 0 both.
     many, if there is one, is g of rows q (n, nq), v (n, nv) at once and knows no time: with it a simulation
-    stays in its compiled loop.
+    stays in its compiled loop. breaks says that forces have a kink where g is zero: steps with error control
+    end there.
     """
 
     function: Callable[[float, np.ndarray, np.ndarray], float]
@@ -50,6 +51,7 @@ class Watch:
     terminal: bool
     direction: float
     many: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    breaks: bool = False
 
     def value(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
         """g(t, q, v); StateError if it is not a finite number."""

@@ -4,7 +4,7 @@ numerics/stepping/extrapolated.py, for platforms with hydraulics numerics/steppi
 from __future__ import annotations
 
 import ctypes
-from math import ceil
+from math import ceil, copysign
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.stepping import controlled as kernels
 from flexdyn_ros.numerics.stepping import doubled, extrapolated
-from flexdyn_ros.simulation.events import Event, zeros_in_step
+from flexdyn_ros.simulation.events import Event, Watch, zeros_in_step
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
@@ -48,6 +48,8 @@ PERIOD = 1e-3
 SHARPER = 0.1
 #: shares of a step at which events are looked for, at least and at most
 LOOKS, MOST_LOOKS = 4, 64
+#: share of a step within which kinks are one; a value that has just passed zero
+SAME_MOMENT, TINY = 1e-9, 1e-300
 
 
 class _Kind(NamedTuple):
@@ -234,9 +236,12 @@ class _Run:
                 begin = self.t
                 self._before = self.stepper.snapshot(), self._control.copy(), begin
                 status, written = self._run(end, wanted, 1)
-                event = self._look(begin, wanted[:written])
+                event, kink = self._look(begin, wanted[:written])
                 if event is not None:
                     return event
+                if kink is not None:
+                    self._go_back(self._before)
+                    status, written = self._run(kink, wanted[wanted <= kink], 0)
                 self._keep(wanted, status, written)
             self.progress.reach(self.t)
             if self.plan.method == "auto" and self._control[kernels.BOUND] > STIFF:
@@ -332,9 +337,13 @@ class _Run:
 
     # ---- events ----
 
-    def _look(self, begin: float, sampled: np.ndarray) -> Event | None:
-        """Note the events of the step from `begin` to t; at a terminal one the record ends there."""
-        h = self.t - begin
+    def _look(self, begin: float, sampled: np.ndarray) -> tuple[Event | None, float | None]:
+        """Note the events of the step from `begin` to t; at a terminal one the record ends there.
+
+        Returns the terminal event, and the time of the first kink, up to which events are noted: the step is
+        to end there.
+        """
+        h, before = self.t - begin, self._values
         end = self._state()
         q, v = self._state()
 
@@ -352,15 +361,34 @@ class _Run:
             self.plan.watches, self._values, begin, h, lambda x: at(x) if x < 1.0 else end, looks.tolist()
         )
         self._go_back(after)
+        kink = min((share for share, watch in found if watch.breaks and 0.0 < share < 1.0), default=None)
+        if kink is not None:
+            found = [(share, watch) for share, watch in found if share <= kink + SAME_MOMENT]
+            self._values = self._values_past(found, begin + kink * h, at(kink), before)
         for share, watch in found:
             state = at(share)
             event = Event(begin + share * h, watch.name(state[0]), watch.terminal, *state)
             self.record.events.append(event)
             if watch.terminal:
                 self._end_at(event, share, sampled)
-                return event
+                return event, None
         self._go_back(after)
-        return None
+        return None, None if kink is None else begin + kink * h
+
+    def _values_past(
+        self,
+        found: list[tuple[float, Watch]],
+        t: float,
+        state: tuple[np.ndarray, np.ndarray],
+        before: list[float],
+    ) -> list[float]:
+        """Values of the watches at t, of those found to pass zero there with the sign that they then have."""
+        passed = [watch for _, watch in found]
+        values = [watch.value(t, *state) for watch in self.plan.watches]
+        return [
+            copysign(max(abs(g), TINY), -g0) if watch in passed else g
+            for watch, g, g0 in zip(self.plan.watches, values, before, strict=True)
+        ]
 
     def _go_back(self, moment: Any) -> None:
         """State, control numbers and time of a moment."""
