@@ -14,6 +14,7 @@ from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 
+from .defect import energies_of
 from .dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C
 from .explicit import chart_rate
 from .forces import explicit_rates
@@ -25,8 +26,7 @@ _M = "float64[:,::1]"
 #: places in the numbers of a run: relative tolerance; the step to begin with (0: found by the run), the
 #: largest one; time reached; accepted and rejected steps, evaluations, steps in a row that stability bounds;
 #: the column that an extrapolation aims at; how many times as large an error of a speed may be; error of the
-#: last step; error [J] that work and dissipated energy may have, whose rates have kinks where the motion has
-#: none
+#: last step; error [J] that work and dissipated energy may have in a step
 CONTROL = 12
 (
     RTOL,
@@ -59,6 +59,8 @@ GROWTH, SHRINKAGE, SAFETY = 6.0, 1.0 / 3.0, 0.9
 #: the smallest error that counts there: without it a quarter of the steps near the limit of stability fail
 MEMORY, LEAST = 0.04, 1e-4
 EXPONENT = 0.125 - 0.2 * MEMORY
+#: steps between two looks at the kinetic energy
+OFTEN = 8.0
 #: reach of the method's region of stability: beyond it, stability and not accuracy bounds the step
 STABLE = 6.1
 
@@ -130,7 +132,12 @@ def stage(steps, t, h, row, work):
 
 @kernel
 def error_of(steps, h, control, scale, work):
-    """Estimated error of the step to work[NEW] in units of what is allowed: below 1 it may be taken."""
+    """Estimated error of the step to work[NEW] in units of what is allowed: below 1 it may be taken.
+
+    That of the motion or that of the accounts, whichever is larger: in one sum the estimate of order 3 of the
+    one would make the error of the other look small. Accounts are judged by their estimate of order 5 alone:
+    the power of dampers swings twice as fast as the motion.
+    """
     work = borrowed(work)
     memory = open_steps(steps)
     nv = memory.nv
@@ -138,22 +145,25 @@ def error_of(steps, h, control, scale, work):
     y, e5, e3 = work[NEW], work[TERMS], work[TERMS + 1]
     weigh_stages(1.0, ERROR_5, STAGES, work, e5)
     weigh_stages(1.0, ERROR_3, STAGES, work, e3)
-    for i in range(2 * nv + 2):
+    for i in range(2 * nv):
         if i < nv:
             at = memory.q_of_v[i]
             size = max(abs(memory.q0[at]), abs(memory.q0[at] + y[i])) if at >= 0 else 1.0
             allowed = scale[i] + control[RTOL] * size
-        elif i < 2 * nv:
+        else:
             size = max(abs(memory.v0[i - nv]), abs(y[i]))
             allowed = (scale[i] + control[RTOL] * size) * control[OF_SPEEDS]
-        else:
-            allowed = control[OF_ENERGIES]
         share = 1.0 / allowed
         fifth += (e5[i] * share) ** 2
         third += (e3[i] * share) ** 2
-    if fifth == 0.0 and third == 0.0:
-        return 0.0
-    return abs(h) * fifth / np.sqrt((fifth + 0.01 * third) * 2 * nv)
+    error = 0.0
+    if fifth != 0.0 or third != 0.0:
+        error = abs(h) * fifth / np.sqrt((fifth + 0.01 * third) * 2 * nv)
+    for i in range(2 * nv, 2 * nv + 2):
+        of_account = abs(h * e5[i]) / control[OF_ENERGIES]
+        # NaN passes
+        error = error if of_account <= error else of_account
+    return error
 
 
 @kernel
@@ -225,6 +235,21 @@ def write_sample(steps, t, y, row, q, v, effort, account):
         if memory.clipped[i] != 0 or memory.saturated[i] != 0:
             account[row, 2] = 1.0
         memory.saturated[i] = 0
+
+
+@kernel
+def look_at_kinetic_energy(steps, t, control):
+    """Let accounts have errors of the relative tolerance times the largest kinetic energy so far.
+
+    It is asked for after the first steps, then after every eighth: what an evaluation costs is saved.
+    """
+    if control[ACCEPTED] > OFTEN and control[ACCEPTED] % OFTEN != 0.0:
+        return
+    memory = open_steps(steps)
+    energies_of(steps, t, memory.q, memory.v, memory.energies)
+    allowed = control[RTOL] * memory.energies[0]
+    if allowed > control[OF_ENERGIES]:
+        control[OF_ENERGIES] = allowed
 
 
 @kernel
@@ -356,6 +381,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         memory.account[DISSIPATED] += y[2 * nv + 1]
         work[0, 2 * nv], work[0, 2 * nv + 1] = work[STAGES - 1, 2 * nv], work[STAGES - 1, 2 * nv + 1]
         control[ACCEPTED] += 1.0
+        look_at_kinetic_energy(steps, next_t, control)
         # a step that the end cut short says little of the next one
         h = max(h * share, wanted) if h < wanted else h * share
         t = next_t

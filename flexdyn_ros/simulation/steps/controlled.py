@@ -48,6 +48,8 @@ PERIOD = 1e-3
 SHARPER = 0.1
 #: shares of a step at which events are looked for, at least and at most
 LOOKS, MOST_LOOKS = 4, 64
+#: share of the scale of energies that is no motion, whose accounts need not be exact
+STILL = 1e-9
 #: share of a step within which kinks are one; a value that has just passed zero
 SAME_MOMENT, TINY = 1e-9, 1e-300
 
@@ -147,9 +149,9 @@ class _Run:
         self._control[[kernels.RTOL, kernels.LARGEST]] = plan.rtol, largest
         self._control[kernels.PREVIOUS] = kernels.LEAST
         self._control[kernels.OF_SPEEDS] = OF_SPEEDS if self.stepper.has_modes and plan.atol is None else 1.0
-        self._control[kernels.OF_ENERGIES] = plan.rtol * energy_scale(
-            robot, plan.v0, robot.mass_matrix(plan.q0)
-        )
+        # the steps raise it to the kinetic energy that they see
+        scale = energy_scale(robot, plan.v0, robot.mass_matrix(plan.q0))
+        self._control[kernels.OF_ENERGIES] = plan.rtol * STILL * scale
         self._scale = allowed_errors(robot, plan.q0, plan.atol)
         self._width = 2 * robot.nv + 2
         self._more: tuple[np.ndarray, ...] = ()
