@@ -129,6 +129,28 @@ def test_cylinders_flag_what_they_cannot_reach_as_by_fixed_steps():
     assert np.array_equal(own[5:], fixed[5:])
 
 
+def test_accounts_of_a_robot_that_hardly_moves_balance_too():
+    """A link that bends by 0.6 mm and holds 0.15 mJ; its damper turns twice as fast as steps can follow."""
+    robot = flexdyn_ros.load(random_robot("flexible", 22))
+    run = flexdyn_ros.simulate(robot, 0.5, v0=thrown(robot, "flexible", 22))
+    assert run.energy.kinetic.max() < 2e-4
+    assert run.balance_error < 1e-6
+
+
+def test_balance_is_told_by_what_moves_between_samples(tmp_path):
+    robot = double_pendulum()
+    fine = flexdyn_ros.simulate(robot, 0.5, [1.0, 0.5])
+    ends = flexdyn_ros.simulate(robot, 0.01, [1.0, 0.5], sample=0.01)
+    coarse = flexdyn_ros.simulate(robot, 0.5, [1.0, 0.5], sample=0.5)
+    # a step is much shorter than what the energy takes to change
+    assert coarse.kinetic_between == pytest.approx(fine.energy.kinetic.max(), rel=0.05)
+    assert coarse.energy.kinetic.max() < 0.9 * coarse.kinetic_between
+    assert coarse.balance_error == np.abs(coarse.balance()).max() / coarse.kinetic_between
+    assert ends.kinetic_between < 0.1 * coarse.kinetic_between
+    coarse.save(tmp_path / "run.npz")
+    assert flexdyn_ros.Trajectory.load(tmp_path / "run.npz").balance_error == coarse.balance_error
+
+
 # ---- dt, sample, what is asked when ----
 
 

@@ -15,7 +15,7 @@ from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 
 from .defect import energies_of
-from .dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C
+from .dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C, weigh_stages
 from .explicit import chart_rate
 from .forces import explicit_rates
 from .memory import DISSIPATED, WORK_DONE, open_chart, open_steps
@@ -94,30 +94,6 @@ def combine(steps, h, row, work, out):
     weigh_stages(h, A[row], row, borrowed(work), borrowed(out))
     for i in range(nv):
         out[nv + i] += memory.v0[i]
-
-
-@kernel
-def weigh_stages(h, weights, count, work, out):
-    """out = h sum weights[j] stage j of the first stages, two at a time."""
-    n = work.shape[1]
-    first = h * weights[0]
-    for i in range(n):
-        out[i] = first * work[0, i]
-    left = -1
-    for j in range(1, count):
-        if weights[j] == 0.0:
-            continue
-        if left < 0:
-            left = j
-            continue
-        a, b, one, other = h * weights[left], h * weights[j], work[left], work[j]
-        for i in range(n):
-            out[i] += a * one[i] + b * other[i]
-        left = -1
-    if left > 0:
-        a, one = h * weights[left], work[left]
-        for i in range(n):
-            out[i] += a * one[i]
 
 
 @kernel

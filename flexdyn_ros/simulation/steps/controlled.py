@@ -4,7 +4,7 @@ numerics/stepping/extrapolated.py, for platforms with hydraulics numerics/steppi
 from __future__ import annotations
 
 import ctypes
-from math import ceil, copysign
+from math import ceil
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.stepping import controlled as kernels
 from flexdyn_ros.numerics.stepping import doubled, extrapolated
-from flexdyn_ros.simulation.events import Event, Watch, zeros_in_step
+from flexdyn_ros.simulation.events import Event, values_past, zeros_in_step
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
@@ -50,8 +50,8 @@ SHARPER = 0.1
 LOOKS, MOST_LOOKS = 4, 64
 #: share of the scale of energies that is no motion, whose accounts need not be exact
 STILL = 1e-9
-#: share of a step within which kinks are one; a value that has just passed zero
-SAME_MOMENT, TINY = 1e-9, 1e-300
+#: share of a step within which kinks are one
+SAME_MOMENT = 1e-9
 
 
 class _Kind(NamedTuple):
@@ -151,7 +151,7 @@ class _Run:
         self._control[kernels.OF_SPEEDS] = OF_SPEEDS if self.stepper.has_modes and plan.atol is None else 1.0
         # the steps raise it to the kinetic energy that they see
         scale = energy_scale(robot, plan.v0, robot.mass_matrix(plan.q0))
-        self._control[kernels.OF_ENERGIES] = plan.rtol * STILL * scale
+        self._still = self._control[kernels.OF_ENERGIES] = plan.rtol * STILL * scale
         self._scale = allowed_errors(robot, plan.q0, plan.atol)
         self._width = 2 * robot.nv + 2
         self._more: tuple[np.ndarray, ...] = ()
@@ -297,6 +297,8 @@ class _Run:
         )
         self._raise_what_was_raised()
         self.t = float(self._control[kernels.TIME])
+        seen = float(self._control[kernels.OF_ENERGIES])
+        self.record.kinetic_between = seen / self.plan.rtol if seen > self._still else 0.0
         return result & 7, result >> 3
 
     def _keep(self, wanted: np.ndarray, status: int, written: int) -> None:
@@ -366,7 +368,7 @@ class _Run:
         kink = min((share for share, watch in found if watch.breaks and 0.0 < share < 1.0), default=None)
         if kink is not None:
             found = [(share, watch) for share, watch in found if share <= kink + SAME_MOMENT]
-            self._values = self._values_past(found, begin + kink * h, at(kink), before)
+            self._values = values_past(self.plan.watches, found, begin + kink * h, at(kink), before)
         for share, watch in found:
             state = at(share)
             event = Event(begin + share * h, watch.name(state[0]), watch.terminal, *state)
@@ -376,21 +378,6 @@ class _Run:
                 return event, None
         self._go_back(after)
         return None, None if kink is None else begin + kink * h
-
-    def _values_past(
-        self,
-        found: list[tuple[float, Watch]],
-        t: float,
-        state: tuple[np.ndarray, np.ndarray],
-        before: list[float],
-    ) -> list[float]:
-        """Values of the watches at t, of those found to pass zero there with the sign that they then have."""
-        passed = [watch for _, watch in found]
-        values = [watch.value(t, *state) for watch in self.plan.watches]
-        return [
-            copysign(max(abs(g), TINY), -g0) if watch in passed else g
-            for watch, g, g0 in zip(self.plan.watches, values, before, strict=True)
-        ]
 
     def _go_back(self, moment: Any) -> None:
         """State, control numbers and time of a moment."""
