@@ -138,15 +138,12 @@ def test_accounts_of_a_robot_that_hardly_moves_balance_too():
 
 
 def test_balance_is_told_by_what_moves_between_samples(tmp_path):
-    robot = double_pendulum()
-    fine = flexdyn_ros.simulate(robot, 0.5, [1.0, 0.5])
-    ends = flexdyn_ros.simulate(robot, 0.01, [1.0, 0.5], sample=0.01)
-    coarse = flexdyn_ros.simulate(robot, 0.5, [1.0, 0.5], sample=0.5)
-    # a step is much shorter than what the energy takes to change
-    assert coarse.kinetic_between == pytest.approx(fine.energy.kinetic.max(), rel=0.05)
-    assert coarse.energy.kinetic.max() < 0.9 * coarse.kinetic_between
+    robot = flexdyn_ros.load("seven_joint_arm")
+    fine = flexdyn_ros.simulate(robot, 1.0)
+    coarse = flexdyn_ros.simulate(robot, 1.0, sample=1.0)
+    assert 0.8 * fine.energy.kinetic.max() < coarse.kinetic_between <= 1.001 * fine.energy.kinetic.max()
+    assert coarse.energy.kinetic.max() < 0.1 * coarse.kinetic_between
     assert coarse.balance_error == np.abs(coarse.balance()).max() / coarse.kinetic_between
-    assert ends.kinetic_between < 0.1 * coarse.kinetic_between
     coarse.save(tmp_path / "run.npz")
     assert flexdyn_ros.Trajectory.load(tmp_path / "run.npz").balance_error == coarse.balance_error
 

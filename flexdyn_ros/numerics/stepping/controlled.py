@@ -59,8 +59,8 @@ GROWTH, SHRINKAGE, SAFETY = 6.0, 1.0 / 3.0, 0.9
 #: the smallest error that counts there: without it a quarter of the steps near the limit of stability fail
 MEMORY, LEAST = 0.04, 1e-4
 EXPONENT = 0.125 - 0.2 * MEMORY
-#: steps between two looks at the kinetic energy
-OFTEN = 8.0
+#: steps between two looks at the kinetic energy; where stability bounds them, which are short for the motion
+OFTEN, SELDOM = 2.0, 8.0
 #: reach of the method's region of stability: beyond it, stability and not accuracy bounds the step
 STABLE = 6.1
 
@@ -214,12 +214,12 @@ def write_sample(steps, t, y, row, q, v, effort, account):
 
 
 @kernel
-def look_at_kinetic_energy(steps, t, control):
+def look_at_kinetic_energy(steps, t, every, control):
     """Let accounts have errors of the relative tolerance times the largest kinetic energy so far.
 
-    It is asked for after the first steps, then after every eighth: what an evaluation costs is saved.
+    It costs an evaluation, and is asked for after the first steps and then after `every` so many.
     """
-    if control[ACCEPTED] > OFTEN and control[ACCEPTED] % OFTEN != 0.0:
+    if control[ACCEPTED] > SELDOM and control[ACCEPTED] % every != 0.0:
         return
     memory = open_steps(steps)
     energies_of(steps, t, memory.q, memory.v, memory.energies)
@@ -357,7 +357,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         memory.account[DISSIPATED] += y[2 * nv + 1]
         work[0, 2 * nv], work[0, 2 * nv + 1] = work[STAGES - 1, 2 * nv], work[STAGES - 1, 2 * nv + 1]
         control[ACCEPTED] += 1.0
-        look_at_kinetic_energy(steps, next_t, control)
+        look_at_kinetic_energy(steps, next_t, SELDOM if stiff else OFTEN, control)
         # a step that the end cut short says little of the next one
         h = max(h * share, wanted) if h < wanted else h * share
         t = next_t

@@ -198,7 +198,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         memory.account[WORK_DONE] += y[2 * nv]
         memory.account[DISSIPATED] += y[2 * nv + 1]
         control[controlled.ACCEPTED] += 1.0
-        look_at_kinetic_energy(steps, t_next, control)
+        look_at_kinetic_energy(steps, t_next, 1.0, control)
         H = min(longest, h) if rejected else longest
         if h < wanted:
             # a sample that cut the step short says little of the next one
