@@ -23,6 +23,7 @@ def contact_watches(robot: Robot) -> list[Watch]:
         return []
     road = robot.description.road
     stop = road is not None and road.contact == "stop"
+    lets_go = road is not None and road.contact == "unilateral"
 
     forces = _Forces(robot_on_wheels)
 
@@ -33,7 +34,7 @@ def contact_watches(robot: Robot) -> list[Watch]:
         def many(q: np.ndarray, v: np.ndarray) -> np.ndarray:
             return forces.of(q, v)[:, index] - SMALLEST_FORCE
 
-        return Watch(force, lambda q: f"{wheel}/contact", stop, -1.0 if stop else 0.0, many)
+        return Watch(force, lambda q: f"{wheel}/contact", stop, -1.0 if stop else 0.0, many, lets_go)
 
     return [watch(i, name) for i, name in enumerate(robot_on_wheels.wheel_names)]
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import copysign
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,16 @@ import numpy as np
 from flexdyn_ros.errors import FlexdynWarning, StateError
 from flexdyn_ros.robot.verbs import Robot
 
-__all__ = ["Event", "Watch", "check_start", "limit_watch", "limits_passed", "watches", "zeros_in_step"]
+__all__ = [
+    "Event",
+    "Watch",
+    "check_start",
+    "limit_watch",
+    "limits_passed",
+    "values_past",
+    "watches",
+    "zeros_in_step",
+]
 
 
 class Event(NamedTuple):
@@ -32,6 +42,8 @@ class Event(NamedTuple):
 
 #: of numbers about 1
 TO_ROUNDING = float(np.finfo(np.float64).eps)
+#: of a value that has just passed zero
+TINY = float(np.finfo(np.float64).tiny)
 #: length by which a leg may start outside its stroke unnoticed [m], and share of the stroke that is too much
 START_ROUNDING, FAR_OUTSIDE = 1e-9, 0.1
 
@@ -42,7 +54,8 @@ class Watch:
 
     terminal ends the simulation; direction > 0 takes zeros at which g rises, < 0 at which it falls, 0 both.
     many, if there is one, is g of rows q (n, nq), v (n, nv) at once and knows no time: with it a simulation
-    stays in its compiled loop.
+    stays in its compiled loop. breaks says that forces have a kink where g is zero: steps with error control
+    end there.
     """
 
     function: Callable[[float, np.ndarray, np.ndarray], float]
@@ -50,6 +63,7 @@ class Watch:
     terminal: bool
     direction: float
     many: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    breaks: bool = False
 
     def value(self, t: float, q: np.ndarray, v: np.ndarray) -> float:
         """g(t, q, v); StateError if it is not a finite number."""
@@ -267,6 +281,25 @@ def zeros_in_step(
                 found.append((zero, watch))
         before, values = share, new
     return values, sorted(found, key=lambda pair: pair[0])
+
+
+def values_past(
+    watches: Sequence[Watch],
+    found: Sequence[tuple[float, Watch]],
+    t: float,
+    state: tuple[np.ndarray, np.ndarray],
+    before: Sequence[float],
+) -> list[float]:
+    """Values of the watches at t; of those that pass zero there with the sign that they then have.
+
+    before: values of all watches before.
+    """
+    passed = [watch for _, watch in found]
+    values = [watch.value(t, *state) for watch in watches]
+    return [
+        copysign(max(abs(g), TINY), -g0) if watch in passed else g
+        for watch, g, g0 in zip(watches, values, before, strict=True)
+    ]
 
 
 def _root_between(g: Callable[[float], float], a: float, b: float, ga: float, gb: float) -> float:

@@ -40,6 +40,8 @@ class Record:
         Whether that is known.
     clipped : bool
         Whether an effort was clipped since the last row.
+    kinetic_between : float
+        Largest kinetic energy that the steps saw [J]; 0 where they do not look.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -49,6 +51,7 @@ class Record:
         self.q, self.v, self.tau = np.empty((n, robot.nq)), np.empty((n, robot.nv)), np.empty((n, robot.nu))
         self.account = np.zeros((n, 4))
         self.clipped = self.books = False
+        self.kinetic_between = 0.0
         self.events: list[Event] = []
         self._cylinders: FusedHydraulics | None = None
         self._rows = np.empty((n if "hydraulics" in plan.record else 0, robot.nu, STATE_COUNT))
@@ -127,6 +130,7 @@ class Record:
             method=method,
             dt=plan.dt,
             is_fixed=plan.is_fixed,
+            kinetic_between=self.kinetic_between,
             wall_time=perf_counter() - self._began,
             robot_name=robot.name,
             q_names=robot.q_names,

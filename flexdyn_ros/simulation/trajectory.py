@@ -65,6 +65,8 @@ class Trajectory:
         What `simulate` warned of.
     is_fixed : bool
         By fixed steps of dt; else with error control, a sample every dt.
+    kinetic_between : float
+        Largest kinetic energy that steps with error control saw, between samples too [J]; 0 for others.
     robot : Robot or None
         None after `load` without one.
     """
@@ -94,6 +96,7 @@ class Trajectory:
     numerical_dissipation: np.ndarray | None = None
     warnings: tuple[str, ...] = ()
     is_fixed: bool = True
+    kinetic_between: float = 0.0
     robot: Robot | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -174,11 +177,11 @@ class Trajectory:
 
     @property
     def balance_error(self) -> float:
-        """Largest of `balance()`, without its sign, over the largest kinetic energy; 0 where
-        nothing moves."""
+        """Largest of `balance()`, without its sign, over the largest kinetic energy, that between samples too
+        where it is known; 0 where nothing moves."""
         off = float(np.abs(self.balance()).max(initial=0.0))
         assert self.energy is not None
-        moving = float(np.max(self.energy.kinetic, initial=0.0))
+        moving = float(np.max(self.energy.kinetic, initial=self.kinetic_between))
         return off / moving if moving > 0.0 else 0.0
 
     # ---- files and pictures ----
@@ -190,7 +193,8 @@ class Trajectory:
         content = {name: getattr(self, name) for name in _ARRAYS}
         content |= {name: np.array(getattr(self, name)) for name in _TEXTS}
         content |= {name: np.array(getattr(self, name), dtype=np.str_) for name in _NAMES}
-        content["numbers"] = np.array([self.status, self.dt, self.wall_time], dtype=np.float64)
+        numbers = self.status, self.dt, self.wall_time, self.kinetic_between
+        content["numbers"] = np.array(numbers, dtype=np.float64)
         content["warnings"] = np.array(self.warnings, dtype=np.str_)
         content["is_fixed"] = np.array(self.is_fixed)
         content["energy"] = np.zeros((0, 0)) if self.energy is None else np.array(self.energy)
@@ -249,7 +253,7 @@ class Trajectory:
     @classmethod
     def _of(cls, content: dict[str, np.ndarray], robot: Robot | None, path: str | PathLike) -> Trajectory:
         """The trajectory of arrays that `save` may have written."""
-        status, dt, wall_time = content["numbers"].tolist()
+        status, dt, wall_time, *others = content["numbers"].tolist()
         names: dict[str, Any] = {name: tuple(content[name].tolist()) for name in _NAMES}
         if robot is not None and (robot.q_names != names["q_names"] or robot.v_names != names["v_names"]):
             raise DimensionError(
@@ -285,6 +289,7 @@ class Trajectory:
             numerical_dissipation=damped,
             warnings=tuple(str(text) for text in content.get("warnings", ())),
             is_fixed=bool(content.get("is_fixed", True)),
+            kinetic_between=others[0] if others else 0.0,
             robot=robot,
         )
 

@@ -129,6 +129,25 @@ def test_cylinders_flag_what_they_cannot_reach_as_by_fixed_steps():
     assert np.array_equal(own[5:], fixed[5:])
 
 
+def test_accounts_of_a_robot_that_hardly_moves_balance_too():
+    """A link that bends by 0.6 mm and holds 0.15 mJ; its damper turns twice as fast as steps can follow."""
+    robot = flexdyn_ros.load(random_robot("flexible", 22))
+    run = flexdyn_ros.simulate(robot, 0.5, v0=thrown(robot, "flexible", 22))
+    assert run.energy.kinetic.max() < 2e-4
+    assert run.balance_error < 1e-6
+
+
+def test_balance_is_told_by_what_moves_between_samples(tmp_path):
+    robot = flexdyn_ros.load("seven_joint_arm")
+    fine = flexdyn_ros.simulate(robot, 1.0)
+    coarse = flexdyn_ros.simulate(robot, 1.0, sample=1.0)
+    assert 0.8 * fine.energy.kinetic.max() < coarse.kinetic_between <= 1.001 * fine.energy.kinetic.max()
+    assert coarse.energy.kinetic.max() < 0.1 * coarse.kinetic_between
+    assert coarse.balance_error == np.abs(coarse.balance()).max() / coarse.kinetic_between
+    coarse.save(tmp_path / "run.npz")
+    assert flexdyn_ros.Trajectory.load(tmp_path / "run.npz").balance_error == coarse.balance_error
+
+
 # ---- dt, sample, what is asked when ----
 
 

@@ -12,8 +12,10 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.memory import borrowed
 
-from .dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C
+from .defect import energies_of
+from .dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C, weigh_stages
 from .explicit import chart_rate
 from .forces import explicit_rates
 from .memory import DISSIPATED, WORK_DONE, open_chart, open_steps
@@ -24,8 +26,7 @@ _M = "float64[:,::1]"
 #: places in the numbers of a run: relative tolerance; the step to begin with (0: found by the run), the
 #: largest one; time reached; accepted and rejected steps, evaluations, steps in a row that stability bounds;
 #: the column that an extrapolation aims at; how many times as large an error of a speed may be; error of the
-#: last step; error [J] that work and dissipated energy may have, whose rates have kinks where the motion has
-#: none
+#: last step; error [J] that work and dissipated energy may have in a step
 CONTROL = 12
 (
     RTOL,
@@ -58,6 +59,8 @@ GROWTH, SHRINKAGE, SAFETY = 6.0, 1.0 / 3.0, 0.9
 #: the smallest error that counts there: without it a quarter of the steps near the limit of stability fail
 MEMORY, LEAST = 0.04, 1e-4
 EXPONENT = 0.125 - 0.2 * MEMORY
+#: steps between two looks at the kinetic energy; where stability bounds them, which are short for the motion
+OFTEN, SELDOM = 2.0, 8.0
 #: reach of the method's region of stability: beyond it, stability and not accuracy bounds the step
 STABLE = 6.1
 
@@ -74,6 +77,7 @@ def begin_step(memory):
 @kernel
 def rates_at(steps, t, theta, v, k):
     """Row k (2 nv + 2,): rates of theta, v, work and dissipated energy at q0 (+) theta, v."""
+    theta, v, k = borrowed(theta), borrowed(v), borrowed(k)
     memory, chart = open_steps(steps), open_chart(steps)
     nv = memory.nv
     move(chart, memory.q0, theta, 1.0, memory.q2)
@@ -87,14 +91,7 @@ def combine(steps, h, row, work, out):
     """out = (0, v0, 0, 0) + h sum A[row, j] stage j."""
     memory = open_steps(steps)
     nv = memory.nv
-    n = 2 * nv + 2
-    for i in range(n):
-        out[i] = 0.0
-    for j in range(row):
-        a = h * A[row, j]
-        if a != 0.0:
-            for i in range(n):
-                out[i] += a * work[j, i]
+    weigh_stages(h, A[row], row, borrowed(work), borrowed(out))
     for i in range(nv):
         out[nv + i] += memory.v0[i]
 
@@ -102,6 +99,7 @@ def combine(steps, h, row, work, out):
 @kernel
 def stage(steps, t, h, row, work):
     """Evaluate stage `row` of a step of h from t."""
+    work = borrowed(work)
     nv = open_steps(steps).nv
     y = work[STATE]
     combine(steps, h, row, work, y)
@@ -110,30 +108,38 @@ def stage(steps, t, h, row, work):
 
 @kernel
 def error_of(steps, h, control, scale, work):
-    """Estimated error of the step to work[NEW] in units of what is allowed: below 1 it may be taken."""
+    """Estimated error of the step to work[NEW] in units of what is allowed: below 1 it may be taken.
+
+    That of the motion or that of the accounts, whichever is larger: in one sum the estimate of order 3 of the
+    one would make the error of the other look small. Accounts are judged by their estimate of order 5 alone:
+    the power of dampers swings twice as fast as the motion.
+    """
+    work = borrowed(work)
     memory = open_steps(steps)
     nv = memory.nv
     fifth, third = 0.0, 0.0
-    y = work[NEW]
-    for i in range(2 * nv + 2):
-        e5, e3 = 0.0, 0.0
-        for j in range(STAGES):
-            e5 += ERROR_5[j] * work[j, i]
-            e3 += ERROR_3[j] * work[j, i]
+    y, e5, e3 = work[NEW], work[TERMS], work[TERMS + 1]
+    weigh_stages(1.0, ERROR_5, STAGES, work, e5)
+    weigh_stages(1.0, ERROR_3, STAGES, work, e3)
+    for i in range(2 * nv):
         if i < nv:
             at = memory.q_of_v[i]
             size = max(abs(memory.q0[at]), abs(memory.q0[at] + y[i])) if at >= 0 else 1.0
             allowed = scale[i] + control[RTOL] * size
-        elif i < 2 * nv:
+        else:
             size = max(abs(memory.v0[i - nv]), abs(y[i]))
             allowed = (scale[i] + control[RTOL] * size) * control[OF_SPEEDS]
-        else:
-            allowed = control[OF_ENERGIES]
-        fifth += (e5 / allowed) ** 2
-        third += (e3 / allowed) ** 2
-    if fifth == 0.0 and third == 0.0:
-        return 0.0
-    return abs(h) * fifth / np.sqrt((fifth + 0.01 * third) * 2 * nv)
+        share = 1.0 / allowed
+        fifth += (e5[i] * share) ** 2
+        third += (e3[i] * share) ** 2
+    error = 0.0
+    if fifth != 0.0 or third != 0.0:
+        error = abs(h) * fifth / np.sqrt((fifth + 0.01 * third) * 2 * nv)
+    for i in range(2 * nv, 2 * nv + 2):
+        of_account = abs(h * e5[i]) / control[OF_ENERGIES]
+        # NaN passes
+        error = error if of_account <= error else of_account
+    return error
 
 
 @kernel
@@ -155,6 +161,7 @@ def first_step(steps, span, control, scale, work):
 @kernel
 def prepare_terms(steps, t, h, work):
     """Terms of the interpolation over the step of h from t to work[NEW]; three evaluations."""
+    work = borrowed(work)
     memory = open_steps(steps)
     nv = memory.nv
     for row in range(STAGES, ALL_STAGES):
@@ -166,16 +173,14 @@ def prepare_terms(steps, t, h, work):
         f[0, i] = change
         f[1, i] = h * work[0, i] - change
         f[2, i] = 2.0 * change - h * (work[STAGES - 1, i] + work[0, i])
-        for k in range(4):
-            s = 0.0
-            for j in range(ALL_STAGES):
-                s += DENSE[k, j] * work[j, i]
-            f[3 + k, i] = h * s
+    for k in range(4):
+        weigh_stages(h, DENSE[k], ALL_STAGES, work, f[3 + k])
 
 
 @kernel
 def interpolate(steps, x, work, out):
     """State (theta, v, work, dissipated) at the share x of the step whose terms are prepared."""
+    work, out = borrowed(work), borrowed(out)
     memory = open_steps(steps)
     nv = memory.nv
     f = work[TERMS : TERMS + 7]
@@ -189,6 +194,7 @@ def interpolate(steps, x, work, out):
 @kernel
 def write_sample(steps, t, y, row, q, v, effort, account):
     """The sample `row` at time t from the state y, with the efforts there."""
+    y, q, v, effort, account = borrowed(y), borrowed(q), borrowed(v), borrowed(effort), borrowed(account)
     memory, chart = open_steps(steps), open_chart(steps)
     nv = memory.nv
     move(chart, memory.q0, y, 1.0, q[row])
@@ -205,6 +211,21 @@ def write_sample(steps, t, y, row, q, v, effort, account):
         if memory.clipped[i] != 0 or memory.saturated[i] != 0:
             account[row, 2] = 1.0
         memory.saturated[i] = 0
+
+
+@kernel
+def look_at_kinetic_energy(steps, t, every, control):
+    """Let accounts have errors of the relative tolerance times the largest kinetic energy so far.
+
+    It costs an evaluation, and is asked for after the first steps and then after `every` so many.
+    """
+    if control[ACCEPTED] > SELDOM and control[ACCEPTED] % every != 0.0:
+        return
+    memory = open_steps(steps)
+    energies_of(steps, t, memory.q, memory.v, memory.energies)
+    allowed = control[RTOL] * memory.energies[0]
+    if allowed > control[OF_ENERGIES]:
+        control[OF_ENERGIES] = allowed
 
 
 @kernel
@@ -258,6 +279,13 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
 
     Returns status + 8 (samples written).
     """
+    work, q, v, effort, account = (
+        borrowed(work),
+        borrowed(q),
+        borrowed(v),
+        borrowed(effort),
+        borrowed(account),
+    )
     memory, chart = open_steps(steps), open_chart(steps)
     nv = memory.nv
     for i in range(memory.nu):
@@ -329,6 +357,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         memory.account[DISSIPATED] += y[2 * nv + 1]
         work[0, 2 * nv], work[0, 2 * nv + 1] = work[STAGES - 1, 2 * nv], work[STAGES - 1, 2 * nv + 1]
         control[ACCEPTED] += 1.0
+        look_at_kinetic_energy(steps, next_t, SELDOM if stiff else OFTEN, control)
         # a step that the end cut short says little of the next one
         h = max(h * share, wanted) if h < wanted else h * share
         t = next_t

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from flexdyn_ros.numerics.compiling.compiler import kernel
+
 #: stages of a step, the first of the next one among them; and those that the interpolation needs besides
 STAGES, ALL_STAGES = 13, 16
 
@@ -110,3 +112,27 @@ DENSE = np.array((
         96.32455395918828, -39.17726167561544, -149.72683625798564,
     ),
 ))  # fmt: skip
+
+
+@kernel
+def weigh_stages(h, weights, count, work, out):
+    """out = h sum weights[j] stage j of the first stages, two at a time."""
+    n = work.shape[1]
+    first = h * weights[0]
+    for i in range(n):
+        out[i] = first * work[0, i]
+    left = -1
+    for j in range(1, count):
+        if weights[j] == 0.0:
+            continue
+        if left < 0:
+            left = j
+            continue
+        a, b, one, other = h * weights[left], h * weights[j], work[left], work[j]
+        for i in range(n):
+            out[i] += a * one[i] + b * other[i]
+        left = -1
+    if left > 0:
+        a, one = h * weights[left], work[left]
+        for i in range(n):
+            out[i] += a * one[i]

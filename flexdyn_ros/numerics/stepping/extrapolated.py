@@ -16,7 +16,7 @@ from flexdyn_ros.numerics.algebra.manifold import displacement, move
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 
 from . import controlled
-from .controlled import begin_step, state_of, write_sample
+from .controlled import begin_step, look_at_kinetic_energy, state_of, write_sample
 from .forces import observe, penetration, provide, servo_effort
 from .implicit import implicit_euler
 from .memory import ACCOUNT, DISSIPATED, S_SATURATE, S_STOPS, WORK_DONE, header_of, open_chart, open_steps
@@ -198,6 +198,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         memory.account[WORK_DONE] += y[2 * nv]
         memory.account[DISSIPATED] += y[2 * nv + 1]
         control[controlled.ACCEPTED] += 1.0
+        look_at_kinetic_energy(steps, t_next, 1.0, control)
         H = min(longest, h) if rejected else longest
         if h < wanted:
             # a sample that cut the step short says little of the next one

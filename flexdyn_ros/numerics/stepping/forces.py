@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.memory import borrowed
 
 from . import table
 from .memory import (
@@ -208,6 +209,7 @@ def explicit_rates(steps, t, q, v, a, effort, rates):
     Writes a (nv,), effort (nu,) = drive and servo after clipping, rates = (power of efforts, wrenches and
     surroundings, power taken by the family's resistance, stops and scaled masses) [W]; marks memory.clipped.
     """
+    q, v, a, effort, rates = borrowed(q), borrowed(v), borrowed(a), borrowed(effort), borrowed(rates)
     if provide(steps, t, q, v) != 0:
         a[:] = np.nan
         rates[0] = rates[1] = np.nan

@@ -12,7 +12,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.stepping import controlled as kernels
 from flexdyn_ros.numerics.stepping import doubled, extrapolated
-from flexdyn_ros.simulation.events import Event, zeros_in_step
+from flexdyn_ros.simulation.events import Event, values_past, zeros_in_step
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
 from flexdyn_ros.simulation.record import Record
@@ -48,6 +48,10 @@ PERIOD = 1e-3
 SHARPER = 0.1
 #: shares of a step at which events are looked for, at least and at most
 LOOKS, MOST_LOOKS = 4, 64
+#: share of the scale of energies that is no motion, whose accounts need not be exact
+STILL = 1e-9
+#: share of a step within which kinks are one
+SAME_MOMENT = 1e-9
 
 
 class _Kind(NamedTuple):
@@ -145,9 +149,9 @@ class _Run:
         self._control[[kernels.RTOL, kernels.LARGEST]] = plan.rtol, largest
         self._control[kernels.PREVIOUS] = kernels.LEAST
         self._control[kernels.OF_SPEEDS] = OF_SPEEDS if self.stepper.has_modes and plan.atol is None else 1.0
-        self._control[kernels.OF_ENERGIES] = plan.rtol * energy_scale(
-            robot, plan.v0, robot.mass_matrix(plan.q0)
-        )
+        # the steps raise it to the kinetic energy that they see
+        scale = energy_scale(robot, plan.v0, robot.mass_matrix(plan.q0))
+        self._still = self._control[kernels.OF_ENERGIES] = plan.rtol * STILL * scale
         self._scale = allowed_errors(robot, plan.q0, plan.atol)
         self._width = 2 * robot.nv + 2
         self._more: tuple[np.ndarray, ...] = ()
@@ -234,9 +238,12 @@ class _Run:
                 begin = self.t
                 self._before = self.stepper.snapshot(), self._control.copy(), begin
                 status, written = self._run(end, wanted, 1)
-                event = self._look(begin, wanted[:written])
+                event, kink = self._look(begin, wanted[:written])
                 if event is not None:
                     return event
+                if kink is not None:
+                    self._go_back(self._before)
+                    status, written = self._run(kink, wanted[wanted <= kink], 0)
                 self._keep(wanted, status, written)
             self.progress.reach(self.t)
             if self.plan.method == "auto" and self._control[kernels.BOUND] > STIFF:
@@ -290,6 +297,8 @@ class _Run:
         )
         self._raise_what_was_raised()
         self.t = float(self._control[kernels.TIME])
+        seen = float(self._control[kernels.OF_ENERGIES])
+        self.record.kinetic_between = seen / self.plan.rtol if seen > self._still else 0.0
         return result & 7, result >> 3
 
     def _keep(self, wanted: np.ndarray, status: int, written: int) -> None:
@@ -332,9 +341,13 @@ class _Run:
 
     # ---- events ----
 
-    def _look(self, begin: float, sampled: np.ndarray) -> Event | None:
-        """Note the events of the step from `begin` to t; at a terminal one the record ends there."""
-        h = self.t - begin
+    def _look(self, begin: float, sampled: np.ndarray) -> tuple[Event | None, float | None]:
+        """Note the events of the step from `begin` to t; at a terminal one the record ends there.
+
+        Returns the terminal event, and the time of the first kink, up to which events are noted: the step is
+        to end there.
+        """
+        h, before = self.t - begin, self._values
         end = self._state()
         q, v = self._state()
 
@@ -352,15 +365,19 @@ class _Run:
             self.plan.watches, self._values, begin, h, lambda x: at(x) if x < 1.0 else end, looks.tolist()
         )
         self._go_back(after)
+        kink = min((share for share, watch in found if watch.breaks and 0.0 < share < 1.0), default=None)
+        if kink is not None:
+            found = [(share, watch) for share, watch in found if share <= kink + SAME_MOMENT]
+            self._values = values_past(self.plan.watches, found, begin + kink * h, at(kink), before)
         for share, watch in found:
             state = at(share)
             event = Event(begin + share * h, watch.name(state[0]), watch.terminal, *state)
             self.record.events.append(event)
             if watch.terminal:
                 self._end_at(event, share, sampled)
-                return event
+                return event, None
         self._go_back(after)
-        return None
+        return None, None if kink is None else begin + kink * h
 
     def _go_back(self, moment: Any) -> None:
         """State, control numbers and time of a moment."""

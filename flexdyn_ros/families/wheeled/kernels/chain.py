@@ -15,9 +15,10 @@ from flexdyn_ros.numerics.algebra.rotations import store3
 from flexdyn_ros.numerics.algebra.trigonometry import sincos
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
+from flexdyn_ros.numerics.compiling.windows import tail
 
 from . import views as at
-from .views import gravity_of, header_at, nodes_of
+from .views import gravity_of, header_at, node_of, node_row, nodes_of
 
 SECTION = 3  # as in trees/flexible/kernels/views.py
 
@@ -25,7 +26,7 @@ SECTION = 3  # as in trees/flexible/kernels/views.py
 @kernel
 def move_planar(address, w, q, v):
     """Write pose, velocity, AXIS and BIAS of every node at q, v."""
-    w = borrowed(w)
+    w, q, v = borrowed(w), borrowed(q), borrowed(v)
     head = header_at(address)
     table, f = nodes_of(head)
     zero = 0.0 * q[0] * v[0]
@@ -33,10 +34,10 @@ def move_planar(address, w, q, v):
         w[i] = zero
     w[at.COS] = zero + 1.0
     for k in range(1, head[at.NODES]):
-        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
-        x = f[row[at.AT] :]
-        up = w[at.NODE_ROWS * row[at.PARENT] : at.NODE_ROWS * (row[at.PARENT] + 1)]
-        own = w[at.NODE_ROWS * k : at.NODE_ROWS * (k + 1)]
+        row = node_row(table, k)
+        x = tail(f, row[at.AT])
+        up = node_of(w, row[at.PARENT])
+        own = node_of(w, k)
         if row[at.KIND] == SECTION:
             move_section(row, x, up, own, q, v)
             continue
@@ -70,21 +71,23 @@ def move_planar(address, w, q, v):
             own[at.SIN], own[at.COS] = s, c
 
 
-@kernel
+@kernel(forceinline=True)
 def move_section(row, x, up, own, q, v):
     """Pose, velocity and BIAS of a cross section; up: rows of its beam's node."""
     m = row[at.MODES]
-    x = x[at.NODE_HEAD :]
+    x = tail(x, at.NODE_HEAD)
     ux, uy, dx, dy = x[0] + 0.0 * q[0], x[1] + 0.0 * q[0], 0.0 * v[0], 0.0 * v[0]
     turn, rate = 0.0 * q[0], 0.0 * v[0]
+    S1, S2, slope = tail(x, 2), tail(x, 2 + m), tail(x, 2 + 2 * m)
+    deltas, speeds = tail(q, row[at.MODE_Q]), tail(v, row[at.MODE_V])
     for i in range(m):
-        delta, speed = q[row[at.MODE_Q] + i], v[row[at.MODE_V] + i]
-        ux += x[2 + i] * delta
-        uy += x[2 + m + i] * delta
-        turn += x[2 + 2 * m + i] * delta
-        dx += x[2 + i] * speed
-        dy += x[2 + m + i] * speed
-        rate += x[2 + 2 * m + i] * speed
+        delta, speed = deltas[i], speeds[i]
+        ux += S1[i] * delta
+        uy += S2[i] * delta
+        turn += slope[i] * delta
+        dx += S1[i] * speed
+        dy += S2[i] * speed
+        rate += slope[i] * speed
     c, s, om = up[at.COS], up[at.SIN], up[at.OMEGA]
     rx, ry, gx, gy = c * ux - s * uy, s * ux + c * uy, c * dx - s * dy, s * dx + c * dy
     own[at.RX], own[at.RY] = rx, ry
@@ -96,7 +99,7 @@ def move_section(row, x, up, own, q, v):
     own[at.SIN], own[at.COS] = sincos(own[at.TH])
 
 
-@kernel
+@kernel(forceinline=True)
 def weigh(row, x, own, modal, q, v, elastic):
     """Write BODY, FORCE = -Qv of a node, its beam's coupling, block and force; elastic: 1 adds K q + D v.
 
@@ -107,29 +110,38 @@ def weigh(row, x, own, modal, q, v, elastic):
     square = om * om
     px, py, J = x[at.MOMENT] + 0.0 * c, x[at.MOMENT + 1] + 0.0 * c, x[at.INERTIA] + 0.0 * c
     nx, ny, pull = 0.0 * om, 0.0 * om, 0.0 * om
-    f = x[at.NODE_HEAD :]
-    N1, N2, a, b = f, f[m:], f[2 * m :], f[3 * m :]
-    Mff, Mt, G = f[4 * m :], f[4 * m + m * m :], f[4 * m + 2 * m * m :]
-    K, D, Kw = f[4 * m + 3 * m * m :], f[4 * m + 4 * m * m :], f[4 * m + 5 * m * m :]
-    block, force = modal[3 * m :], modal[3 * m + m * m :]
+    f = tail(x, at.NODE_HEAD)
+    N1, N2, a, b = f, tail(f, m), tail(f, 2 * m), tail(f, 3 * m)
+    deltas, speeds = tail(q, row[at.MODE_Q]), tail(v, row[at.MODE_V])
+    force = tail(modal, 3 * m + m * m)
     for i in range(m):
-        delta, speed = q[row[at.MODE_Q] + i], v[row[at.MODE_V] + i]
+        # rows of Mff, Mt, G, K, D, Kw
+        f_i, coupling, block = tail(f, 4 * m + m * i), tail(modal, 3 * i), tail(modal, 3 * m + m * i)
+        Mff, Mt, G, K, D, Kw = (
+            f_i,
+            tail(f_i, m * m),
+            tail(f_i, 2 * m * m),
+            tail(f_i, 3 * m * m),
+            tail(f_i, 4 * m * m),
+            tail(f_i, 5 * m * m),
+        )
+        delta, speed = deltas[i], speeds[i]
         px += N1[i] * delta
         py += N2[i] * delta
         nx += N1[i] * speed
         ny += N2[i] * speed
         bent, gyro, spring, turning = 0.0 * c, 0.0 * om, 0.0 * om, b[i] + 0.0 * c
         for j in range(m):
-            other, rate = q[row[at.MODE_Q] + j], v[row[at.MODE_V] + j]
-            bent += Mt[i * m + j] * other
-            gyro += G[i * m + j] * rate
-            turning += G[i * m + j] * other
-            spring += elastic * (K[i * m + j] * other + D[i * m + j] * rate) + square * Kw[i * m + j] * other
-            block[i * m + j] = Mff[i * m + j] + 0.0 * c
+            other, rate = deltas[j], speeds[j]
+            bent += Mt[j] * other
+            gyro += G[j] * rate
+            turning += G[j] * other
+            spring += elastic * (K[j] * other + D[j] * rate) + square * Kw[j] * other
+            block[j] = Mff[j] + 0.0 * c
         J += (2.0 * a[i] + bent) * delta
         pull += (a[i] + bent) * speed
         force[i] = 2.0 * om * gyro - square * (a[i] + bent) + spring
-        store3(modal, 3 * i, c * N1[i] - s * N2[i], s * N1[i] + c * N2[i], turning)
+        store3(coupling, 0, c * N1[i] - s * N2[i], s * N1[i] + c * N2[i], turning)
     gx, gy = c * px - s * py, s * px + c * py
     own[at.BODY], own[at.BODY + 1], own[at.BODY + 2] = x[at.MASS] + 0.0 * c, 0.0 * c, x[at.MASS] + 0.0 * c
     own[at.BODY + 3], own[at.BODY + 4], own[at.BODY + 5] = -gy, gx, J
@@ -141,19 +153,19 @@ def weigh(row, x, own, modal, q, v, elastic):
 @kernel
 def weigh_all(address, w, q, v, elastic):
     """`weigh` for every node."""
-    w = borrowed(w)
+    w, q, v = borrowed(w), borrowed(q), borrowed(v)
     head = header_at(address)
     table, f = nodes_of(head)
     for k in range(1, head[at.NODES]):
-        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
-        own = w[at.NODE_ROWS * k : at.NODE_ROWS * (k + 1)]
+        row = node_row(table, k)
+        own = node_of(w, k)
         if row[at.KIND] == SECTION:
-            weigh_section(f[row[at.AT] :], own)
+            weigh_section(tail(f, row[at.AT]), own)
         else:
-            weigh(row, f[row[at.AT] :], own, w[row[at.MODAL_AT] :], q, v, elastic)
+            weigh(row, tail(f, row[at.AT]), own, tail(w, row[at.MODAL_AT]), q, v, elastic)
 
 
-@kernel
+@kernel(forceinline=True)
 def weigh_section(x, own):
     """BODY and FORCE of what is fixed to a section."""
     c, s, om = own[at.COS], own[at.SIN], own[at.OMEGA]
@@ -176,51 +188,55 @@ def carry_acceleration(up, own):
 def add_modal_acceleration(row, x, up, own, a):
     """What the modal accelerations add to ACCEL of a section."""
     m = row[at.MODES]
-    x = x[at.NODE_HEAD :]
+    x = tail(x, at.NODE_HEAD + 2)
+    S1, S2, slope, rates = x, tail(x, m), tail(x, 2 * m), tail(a, row[at.MODE_V])
+    c, s = up[at.COS], up[at.SIN]
+    ax, ay, turn = own[at.ACCEL], own[at.ACCEL + 1], own[at.ACCEL + 2]
     for i in range(m):
-        rate = a[row[at.MODE_V] + i]
-        own[at.ACCEL] += (up[at.COS] * x[2 + i] - up[at.SIN] * x[2 + m + i]) * rate
-        own[at.ACCEL + 1] += (up[at.SIN] * x[2 + i] + up[at.COS] * x[2 + m + i]) * rate
-        own[at.ACCEL + 2] += x[2 + 2 * m + i] * rate
+        ax += (c * S1[i] - s * S2[i]) * rates[i]
+        ay += (s * S1[i] + c * S2[i]) * rates[i]
+        turn += slope[i] * rates[i]
+    own[at.ACCEL], own[at.ACCEL + 1], own[at.ACCEL + 2] = ax, ay, turn
 
 
 @kernel
 def balance(address, w, a, gravity, tau):
     """tau of accelerations a: after `move_planar` and `weigh_all`, wheels added to FORCE. gravity: 1 or 0."""
-    w = borrowed(w)
+    w, a, tau = borrowed(w), borrowed(a), borrowed(tau)
     head = header_at(address)
     table, f = nodes_of(head)
     gx, gy = gravity_of(head)
     zero = 0.0 * a[0] * w[at.COS]
     w[at.ACCEL], w[at.ACCEL + 1], w[at.ACCEL + 2] = zero - gravity * gx, zero - gravity * gy, zero
     for k in range(1, head[at.NODES]):
-        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
-        up = w[at.NODE_ROWS * row[at.PARENT] : at.NODE_ROWS * (row[at.PARENT] + 1)]
-        own = w[at.NODE_ROWS * k : at.NODE_ROWS * (k + 1)]
+        row = node_row(table, k)
+        up = node_of(w, row[at.PARENT])
+        own = node_of(w, k)
         carry_acceleration(up, own)
         if row[at.KIND] == SECTION:
-            add_modal_acceleration(row, f[row[at.AT] :], up, own, a)
+            add_modal_acceleration(row, tail(f, row[at.AT]), up, own, a)
         elif row[at.KIND] == REVOLUTE or row[at.KIND] == PRISMATIC:
             for i in range(3):
                 own[at.ACCEL + i] += own[at.AXIS + i] * a[row[at.V]]
         push(own)
         if row[at.KIND] != SECTION and row[at.MODES] > 0:
-            push_modes(row, own, w[row[at.MODAL_AT] :], a)
+            push_modes(row, own, tail(w, row[at.MODAL_AT]), a)
     for k in range(head[at.NODES] - 1, 0, -1):
-        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
-        up = w[at.NODE_ROWS * row[at.PARENT] : at.NODE_ROWS * (row[at.PARENT] + 1)]
-        own = w[at.NODE_ROWS * k : at.NODE_ROWS * (k + 1)]
+        row = node_row(table, k)
+        up = node_of(w, row[at.PARENT])
+        own = node_of(w, k)
         fx, fy, n = own[at.FORCE], own[at.FORCE + 1], own[at.FORCE + 2]
         m = row[at.MODES]
         if row[at.KIND] == SECTION:
-            force = w[row[at.MODAL_AT] + 3 * m + m * m :]
-            x = f[row[at.AT] + at.NODE_HEAD :]
+            force = tail(w, row[at.MODAL_AT] + 3 * m + m * m)
+            x = tail(f, row[at.AT] + at.NODE_HEAD)
             lx, ly = up[at.COS] * fx + up[at.SIN] * fy, up[at.COS] * fy - up[at.SIN] * fx
             for i in range(m):
                 force[i] += x[2 + i] * lx + x[2 + m + i] * ly + x[2 + 2 * m + i] * n
         else:
+            force, effort = tail(w, row[at.MODAL_AT] + 3 * m + m * m), tail(tau, row[at.MODE_V])
             for i in range(m):
-                tau[row[at.MODE_V] + i] = w[row[at.MODAL_AT] + 3 * m + m * m + i]
+                effort[i] = force[i]
             if row[at.KIND] == REVOLUTE or row[at.KIND] == PRISMATIC:
                 tau[row[at.V]] = own[at.AXIS] * fx + own[at.AXIS + 1] * fy + own[at.AXIS + 2] * n
         add3(up, at.FORCE, fx, fy, n + own[at.RX] * fy - own[at.RY] * fx)
@@ -239,11 +255,11 @@ def push(own):
 def push_modes(row, own, modal, a):
     """Forces of the modes' coupling and block."""
     m = row[at.MODES]
-    force = modal[3 * m + m * m :]
+    force, rates = tail(modal, 3 * m + m * m), tail(a, row[at.MODE_V])
     for i in range(m):
-        rate = a[row[at.MODE_V] + i]
+        coupling, block = tail(modal, 3 * i), tail(modal, 3 * m + m * i)
         for j in range(3):
-            own[at.FORCE + j] += modal[3 * i + j] * rate
-            force[i] += modal[3 * i + j] * own[at.ACCEL + j]
+            own[at.FORCE + j] += coupling[j] * rates[i]
+            force[i] += coupling[j] * own[at.ACCEL + j]
         for j in range(m):
-            force[i] += modal[3 * m + m * i + j] * a[row[at.MODE_V] + j]
+            force[i] += block[j] * rates[j]

@@ -12,12 +12,23 @@ from flexdyn_ros.families.trees.rigid.kernels.views import open_tree
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed, floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import OK
+from flexdyn_ros.numerics.compiling.windows import tail
 from flexdyn_ros.numerics.numbers.functions import equal, holds
 
 from . import views as at
 from .chain import SECTION, balance, move_planar, weigh_all
 from .forward import articulate
-from .views import dof_of, gravity_of, header_at, nodes_of, prescribed_of, vectors_of, wheels_of
+from .views import (
+    dof_of,
+    gravity_of,
+    header_at,
+    node_of,
+    node_row,
+    nodes_of,
+    prescribed_of,
+    vectors_of,
+    wheels_of,
+)
 from .wheels import apply_wheel_forces, articulate_wheels, finish_hubs, load_hubs, update_wheels, wheel_energy
 
 GIVEN_EFFORT = 5
@@ -35,8 +46,8 @@ def load(address, w, bodies, points, wrenches):
     w = borrowed(w)
     table, f = nodes_of(header_at(address))
     for i in range(bodies.shape[0]):
-        own = w[at.NODE_ROWS * bodies[i] :]
-        plane = f[table[at.NODE_COLUMNS * bodies[i] + at.AT] + at.PLANE :]
+        own = node_of(w, bodies[i])
+        plane = tail(f, node_row(table, bodies[i])[at.AT] + at.PLANE)
         px, py = 0.0, 0.0
         for j in range(3):
             px += plane[j] * points[i, j]
@@ -152,7 +163,7 @@ def forget_inertia(address, w):
             w[at.NODE_ROWS * k + at.FORCE + i] = 0.0
         for i in range(6):
             w[at.NODE_ROWS * k + at.BODY + i] = 0.0
-        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
+        row = node_row(table, k)
         if row[at.KIND] != SECTION:
             for i in range(row[at.MODES] * (row[at.MODES] + 4)):
                 w[row[at.MODAL_AT] + i] = 0.0
@@ -164,14 +175,12 @@ def resist_in_beams(address, q, v, tau):
     head = header_at(address)
     table, f = nodes_of(head)
     for k in range(1, head[at.NODES]):
-        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
+        row = node_row(table, k)
         m = row[at.MODES]
         if row[at.KIND] == SECTION or m == 0:
             continue
-        K, D = (
-            f[row[at.AT] + at.NODE_HEAD + 4 * m + 3 * m * m :],
-            f[row[at.AT] + at.NODE_HEAD + 4 * m + 4 * m * m :],
-        )
+        x = tail(f, row[at.AT] + at.NODE_HEAD + 4 * m)
+        K, D = tail(x, 3 * m * m), tail(x, 4 * m * m)
         for i in range(m):
             for j in range(m):
                 tau[row[at.MODE_V] + i] += (
@@ -202,8 +211,8 @@ def energies(address, w, q, v, out):
     for i in range(head[views.NV]):
         elastic += 0.5 * q[of_v[i]] * tau[i]
     for k in range(1, head[at.NODES]):
-        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
-        own, x = w[at.NODE_ROWS * k :], f[row[at.AT] :]
+        row = node_row(table, k)
+        own, x = node_of(w, k), tail(f, row[at.AT])
         m, px, py = row[at.MODES], x[at.MOMENT], x[at.MOMENT + 1]
         if row[at.KIND] != SECTION:
             for i in range(m):

@@ -12,11 +12,12 @@ from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
 from flexdyn_ros.numerics.algebra.manifold import PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
+from flexdyn_ros.numerics.compiling.windows import tail
 from flexdyn_ros.numerics.numbers.functions import equal, holds, less, select
 
 from . import views
 from .chain import SECTION, add_modal_acceleration, carry_acceleration
-from .views import gravity_of, header_at, nodes_of
+from .views import gravity_of, header_at, node_of, node_row, nodes_of
 
 
 @kernel
@@ -27,35 +28,36 @@ def articulate(address, w, tau, extra, given, h, v, a):
     step adds; h = 0 is forward dynamics; extra holds the armature). given (nv,): not zero where the
     acceleration is known; tau is an output there.
     """
-    w = borrowed(w)
+    w, tau, extra, given = borrowed(w), borrowed(tau), borrowed(extra), borrowed(given)
+    v, a = borrowed(v), borrowed(a)
     head = header_at(address)
     table, f = nodes_of(head)
     gx, gy = gravity_of(head)
     w[views.ACCEL], w[views.ACCEL + 1], w[views.ACCEL + 2] = -gx, -gy, 0.0
     for k in range(head[views.NODES] - 1, 0, -1):
-        row = table[views.NODE_COLUMNS * k : views.NODE_COLUMNS * (k + 1)]
-        up = w[views.NODE_ROWS * row[views.PARENT] : views.NODE_ROWS * (row[views.PARENT] + 1)]
-        own = w[views.NODE_ROWS * k : views.NODE_ROWS * (k + 1)]
-        modal = w[row[views.MODAL_AT] :]
+        row = node_row(table, k)
+        up = node_of(w, row[views.PARENT])
+        own = node_of(w, k)
+        modal = tail(w, row[views.MODAL_AT])
         if row[views.KIND] == SECTION:
-            hang(row, f[row[views.AT] :], up, own, modal)
+            hang(row, tail(f, row[views.AT]), up, own, modal)
         else:
             if row[views.MODES] > 0:
-                eliminate_modes(row, f[row[views.AT] :], own, modal, tau, extra, h, v)
+                eliminate_modes(row, tail(f, row[views.AT]), own, modal, tau, extra, h, v)
             eliminate_joint(row, own, tau, extra, given, a)
         hand_down(up, own)
     for k in range(1, head[views.NODES]):
-        row = table[views.NODE_COLUMNS * k : views.NODE_COLUMNS * (k + 1)]
-        up = w[views.NODE_ROWS * row[views.PARENT] : views.NODE_ROWS * (row[views.PARENT] + 1)]
-        own = w[views.NODE_ROWS * k : views.NODE_ROWS * (k + 1)]
+        row = node_row(table, k)
+        up = node_of(w, row[views.PARENT])
+        own = node_of(w, k)
         carry_acceleration(up, own)
         if row[views.KIND] == SECTION:
-            add_modal_acceleration(row, f[row[views.AT] :], up, own, a)
+            add_modal_acceleration(row, tail(f, row[views.AT]), up, own, a)
             continue
         if row[views.KIND] == REVOLUTE or row[views.KIND] == PRISMATIC:
             finish_joint(row, own, tau, given, a)
         if row[views.MODES] > 0:
-            finish_modes(row, own, w[row[views.MODAL_AT] :], a)
+            finish_modes(row, own, tail(w, row[views.MODAL_AT]), a)
 
 
 @kernel(forceinline=True)
@@ -72,19 +74,22 @@ def times_body(own, x, y, t):
 def hang(row, x, up, own, modal):
     """Inertia and force of a section onto its beam's modes; FORCE then includes BODY BIAS."""
     m = row[views.MODES]
-    x = x[views.NODE_HEAD :]
+    x = tail(x, views.NODE_HEAD)
     bx, by, bt = times_body(own, own[views.BIAS], own[views.BIAS + 1], own[views.BIAS + 2])
-    add3(own, views.FORCE, bx, by, bt)
-    fx, fy, n = own[views.FORCE], own[views.FORCE + 1], own[views.FORCE + 2]
-    c, s = up[views.COS], up[views.SIN]
+    fx, fy, n = own[views.FORCE] + bx, own[views.FORCE + 1] + by, own[views.FORCE + 2] + bt
+    own[views.FORCE], own[views.FORCE + 1], own[views.FORCE + 2] = fx, fy, n
+    c, s, rx, ry = up[views.COS], up[views.SIN], own[views.RX], own[views.RY]
+    S1, S2, slope, force = tail(x, 2), tail(x, 2 + m), tail(x, 2 + 2 * m), tail(modal, 3 * m + m * m)
     for i in range(m):
-        ux, uy, ut = c * x[2 + i] - s * x[2 + m + i], s * x[2 + i] + c * x[2 + m + i], x[2 + 2 * m + i]
+        coupling, block = tail(modal, 3 * i), tail(modal, 3 * m + m * i)
+        ux, uy, ut = c * S1[i] - s * S2[i], s * S1[i] + c * S2[i], slope[i]
         gx, gy, gt = times_body(own, ux, uy, ut)
-        add3(modal, 3 * i, gx, gy, gt + own[views.RX] * gy - own[views.RY] * gx)
+            add3(coupling, 0, gx, gy, gt + rx * gy - ry * gx)
+            # in the axes of the beam
+            lx, ly = c * gx + s * gy, c * gy - s * gx
         for j in range(i + 1):
-            wx, wy = c * x[2 + j] - s * x[2 + m + j], s * x[2 + j] + c * x[2 + m + j]
-            modal[3 * m + m * i + j] += gx * wx + gy * wy + gt * x[2 + 2 * m + j]
-        modal[3 * m + m * m + i] += ux * fx + uy * fy + ut * n
+            block[j] += lx * S1[j] + ly * S2[j] + gt * slope[j]
+        force[i] += ux * fx + uy * fy + ut * n
 
 
 @kernel(forceinline=True)
@@ -108,33 +113,45 @@ def eliminate_modes(row, x, own, modal, tau, extra, h, v):
     The diagonal of the block then holds the inverses of that of the factor.
     """
     m = row[views.MODES]
-    K, D = x[views.NODE_HEAD + 4 * m + 3 * m * m :], x[views.NODE_HEAD + 4 * m + 4 * m * m :]
-    block, force = modal[3 * m :], modal[3 * m + m * m :]
+    block, force = tail(modal, 3 * m), tail(modal, 3 * m + m * m)
+    speeds, effort, added = (
+        tail(v, row[views.MODE_V]),
+        tail(tau, row[views.MODE_V]),
+        tail(extra, row[views.MODE_V]),
+    )
+    xx, xy, yy = own[views.BODY], own[views.BODY + 1], own[views.BODY + 2]
+    xt, yt, tt = own[views.BODY + 3], own[views.BODY + 4], own[views.BODY + 5]
+    fx, fy, n = own[views.FORCE], own[views.FORCE + 1], own[views.FORCE + 2]
     for i in range(m):
-        r = tau[row[views.MODE_V] + i] - force[i]
+        K, of_i = tail(x, views.NODE_HEAD + 4 * m + 3 * m * m + m * i), tail(block, m * i)
+        D, r = tail(K, m * m), effort[i] - force[i]
+        coupling = tail(modal, 3 * i)
+        bx, by, bt = coupling[0], coupling[1], coupling[2]
+        s = of_i[i] + h * D[i] + h * h * K[i] + added[i]
         for j in range(m):
-            r -= h * K[i * m + j] * v[row[views.MODE_V] + j]
-        for j in range(i + 1):
-            s = block[i * m + j] + h * D[i * m + j] + h * h * K[i * m + j]
-            if i == j:
-                s += extra[row[views.MODE_V] + i]
-            for l in range(j):
-                s -= block[i * m + l] * block[j * m + l]
-            if i == j:
-                block[i * m + i] = 1.0 / np.sqrt(select(less(0.0, s), s, np.nan))
-            else:
-                block[i * m + j] = s * block[j * m + j]
+            r -= h * K[j] * speeds[j]
         for j in range(i):
-            r -= block[i * m + j] * force[j]
-            for l in range(3):
-                modal[3 * i + l] -= block[i * m + j] * modal[3 * j + l]
-        pivot = block[i * m + i]
-        force[i] = r * pivot
-        bx, by, bt = modal[3 * i] * pivot, modal[3 * i + 1] * pivot, modal[3 * i + 2] * pivot
-        modal[3 * i], modal[3 * i + 1], modal[3 * i + 2] = bx, by, bt
-        add3(own, views.BODY, -bx * bx, -bx * by, -by * by)
-        add3(own, views.BODY + 3, -bx * bt, -by * bt, -bt * bt)
-        add3(own, views.FORCE, bx * force[i], by * force[i], bt * force[i])
+            of_j, coupling_j = tail(block, m * j), tail(modal, 3 * j)
+            left = of_i[j] + h * D[j] + h * h * K[j]
+            for l in range(j):
+                left -= of_i[l] * of_j[l]
+            left *= of_j[j]
+            of_i[j] = left
+            s -= left * left
+            r -= left * force[j]
+            bx -= left * coupling_j[0]
+            by -= left * coupling_j[1]
+            bt -= left * coupling_j[2]
+        pivot = 1.0 / np.sqrt(select(less(0.0, s), s, np.nan))
+        r, bx, by, bt = r * pivot, bx * pivot, by * pivot, bt * pivot
+        of_i[i], force[i] = pivot, r
+        coupling[0], coupling[1], coupling[2] = bx, by, bt
+        xx, xy, yy = xx - bx * bx, xy - bx * by, yy - by * by
+        xt, yt, tt = xt - bx * bt, yt - by * bt, tt - bt * bt
+        fx, fy, n = fx + bx * r, fy + by * r, n + bt * r
+    own[views.BODY], own[views.BODY + 1], own[views.BODY + 2] = xx, xy, yy
+    own[views.BODY + 3], own[views.BODY + 4], own[views.BODY + 5] = xt, yt, tt
+    own[views.FORCE], own[views.FORCE + 1], own[views.FORCE + 2] = fx, fy, n
 
 
 @kernel(forceinline=True)
@@ -190,11 +207,11 @@ def finish_joint(row, own, tau, given, a):
 def finish_modes(row, own, modal, a):
     """Accelerations of the modes."""
     m = row[views.MODES]
-    block, force = modal[3 * m :], modal[3 * m + m * m :]
+    block, force, rates = tail(modal, 3 * m), tail(modal, 3 * m + m * m), tail(a, row[views.MODE_V])
+    x, y, t = own[views.ACCEL], own[views.ACCEL + 1], own[views.ACCEL + 2]
     for i in range(m - 1, -1, -1):
-        r = force[i]
-        for j in range(3):
-            r -= modal[3 * i + j] * own[views.ACCEL + j]
+        coupling, column = tail(modal, 3 * i), tail(block, i)
+        r = force[i] - coupling[0] * x - coupling[1] * y - coupling[2] * t
         for j in range(i + 1, m):
-            r -= block[j * m + i] * a[row[views.MODE_V] + j]
-        a[row[views.MODE_V] + i] = r * block[i * m + i]
+            r -= column[j * m] * rates[j]
+        rates[i] = r * column[i * m]

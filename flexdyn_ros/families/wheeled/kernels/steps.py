@@ -11,13 +11,14 @@ from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV, open_tree
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
+from flexdyn_ros.numerics.compiling.windows import tail
 from flexdyn_ros.numerics.stepping import table as motion
 
 from . import views as at
 from .chain import SECTION, move_planar
 from .dynamics import energies as state_energies
 from .dynamics import forward
-from .views import header_at, nodes_of, prescribed_of, vectors_of, wheels_of
+from .views import header_at, node_row, nodes_of, prescribed_of, vectors_of, wheel_rows, wheels_of
 from .wheels import taken_by, update_wheels
 
 
@@ -49,13 +50,14 @@ def beam_losses(robot, speed, mean):
     table, f = nodes_of(header_at(robot))
     taken = 0.0
     for k in range(1, header_at(robot)[at.NODES]):
-        row = table[at.NODE_COLUMNS * k : at.NODE_COLUMNS * (k + 1)]
+        row = node_row(table, k)
         m, first = row[at.MODES], row[at.MODE_V]
         if row[at.KIND] != SECTION and m > 0:
-            D = f[row[at.AT] + at.NODE_HEAD + 4 * m + 4 * m * m :]
+            D = tail(f, row[at.AT] + at.NODE_HEAD + 4 * m + 4 * m * m)
+            slow, fast = tail(mean, first), tail(speed, first)
             for i in range(m):
                 for j in range(m):
-                    taken += mean[first + i] * D[i * m + j] * speed[first + j]
+                    taken += slow[i] * D[i * m + j] * fast[j]
     return taken
 
 
@@ -72,7 +74,7 @@ def wheel_losses(robot, w, q, speed, mean):
         move_planar(robot, w, q, mean)
         update_wheels(robot, w, q, mean)
     for j in range(head[at.WHEELS]):
-        own = w[head[at.WHEELS_AT] + at.WHEEL_ROWS * j :]
+        own = wheel_rows(head, w, j)
         # rows that only `articulate_wheels` uses
         own[at.ADDED], own[at.HUB_PIVOT] = own[at.SPRING_RATE], own[at.TYRE_RATE]
         own[at.HUB_PUSH] = own[at.ROAD_RATE]
@@ -81,8 +83,8 @@ def wheel_losses(robot, w, q, speed, mean):
         update_wheels(robot, w, q, speed)
     taken, given = 0.0, 0.0
     for j in range(head[at.WHEELS]):
-        x, own = numbers[at.WHEEL_SIZE * j :], w[head[at.WHEELS_AT] + at.WHEEL_ROWS * j :]
-        row = table[at.WHEEL_COLUMNS * j :]
+        x, own = tail(numbers, at.WHEEL_SIZE * j), wheel_rows(head, w, j)
+        row = tail(table, at.WHEEL_COLUMNS * j)
         taken += taken_by(row, x, own, own[at.ADDED], own[at.HUB_PIVOT])
         given += own[at.GROUND_FORCE] * own[at.HUB_PUSH]
     return taken, given

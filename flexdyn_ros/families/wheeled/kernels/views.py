@@ -11,6 +11,7 @@ from __future__ import annotations
 from flexdyn_ros.families.trees.rigid.kernels.views import DOF_NUMBERS, FLOATS, NB, NQ, NV
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed, floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import tail
 
 #: the header of a planar tree: that of the general tree, then from PLANAR on these words
 PLANAR = 32
@@ -98,6 +99,24 @@ def nodes_of(head):
     """Table and numbers of the nodes."""
     table = ints_at(head[NODE_TABLE], NODE_COLUMNS * head[NODES])
     return table, floats_at(head[NODE_NUMBERS], head[N_FLOATS])
+
+
+@kernel(forceinline=True)
+def node_row(table, k):
+    """The row of node k in NODE_TABLE."""
+    return tail(table, NODE_COLUMNS * k)
+
+
+@kernel(forceinline=True)
+def node_of(w, k):
+    """The rows of node k in work memory."""
+    return tail(w, NODE_ROWS * k)
+
+
+@kernel(forceinline=True)
+def wheel_rows(head, w, j):
+    """The rows of wheel j in work memory."""
+    return tail(w, head[WHEELS_AT] + WHEEL_ROWS * j)
 
 
 @kernel(forceinline=True)

@@ -9,27 +9,26 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
+from flexdyn_ros.numerics.compiling.windows import tail
 from flexdyn_ros.numerics.numbers.functions import equal, less, select
 
 from . import views
 from .ground_contact import stored_length, taken_power
 from .road import road_under
-from .views import gravity_of, header_at, wheels_of
+from .views import gravity_of, header_at, node_of, wheel_rows, wheels_of
 
 
 @kernel
 def update_wheels(address, w, q, v):
     """Write the rows of all wheels, after `move_planar`."""
-    w = borrowed(w)
+    w, q, v = borrowed(w), borrowed(q), borrowed(v)
     head = header_at(address)
     table, numbers = wheels_of(head)
     for j in range(head[views.WHEELS]):
-        row = table[views.WHEEL_COLUMNS * j : views.WHEEL_COLUMNS * (j + 1)]
-        x = numbers[views.WHEEL_SIZE * j : views.WHEEL_SIZE * (j + 1)]
-        node = w[views.NODE_ROWS * row[views.WHEEL_NODE] : views.NODE_ROWS * (row[views.WHEEL_NODE] + 1)]
-        own = w[
-            head[views.WHEELS_AT] + views.WHEEL_ROWS * j : head[views.WHEELS_AT] + views.WHEEL_ROWS * (j + 1)
-        ]
+        row = tail(table, views.WHEEL_COLUMNS * j)
+        x = tail(numbers, views.WHEEL_SIZE * j)
+        node = node_of(w, row[views.WHEEL_NODE])
+        own = wheel_rows(head, w, j)
         mx, my, om = x[views.MOUNT_X], x[views.MOUNT_Y], node[views.OMEGA]
         lever, height = mx + 0.0 * om, my + mx * node[views.TH]
         at, along = node[views.X] + mx, node[views.VX]
@@ -69,8 +68,8 @@ def apply_wheel_forces(address, w, sign):
     head = header_at(address)
     table, _ = wheels_of(head)
     for j in range(head[views.WHEELS]):
-        node = w[views.NODE_ROWS * table[views.WHEEL_COLUMNS * j + views.WHEEL_NODE] :]
-        own = w[head[views.WHEELS_AT] + views.WHEEL_ROWS * j :]
+        node = node_of(w, table[views.WHEEL_COLUMNS * j + views.WHEEL_NODE])
+        own = wheel_rows(head, w, j)
         node[views.FORCE + 1] -= sign * own[views.SPRING_FORCE]
         node[views.FORCE + 2] -= sign * own[views.LEVER_X] * own[views.SPRING_FORCE]
 
@@ -83,9 +82,9 @@ def load_hubs(address, w, gravity, wheels, tau):
     table, numbers = wheels_of(head)
     gy = gravity_of(head)[1]
     for j in range(head[views.WHEELS]):
-        row = table[views.WHEEL_COLUMNS * j : views.WHEEL_COLUMNS * (j + 1)]
+        row = tail(table, views.WHEEL_COLUMNS * j)
         if row[views.HAS_TYRE]:
-            own = w[head[views.WHEELS_AT] + views.WHEEL_ROWS * j :]
+            own = wheel_rows(head, w, j)
             weight = numbers[views.WHEEL_SIZE * j + views.HUB_MASS] * gy
             tau[row[views.HUB_V]] = -gravity * weight - wheels * (
                 own[views.GROUND_FORCE] - own[views.SPRING_FORCE]
@@ -97,15 +96,15 @@ def articulate_wheels(address, w, tau, extra, h):
     """Forces of the wheels on the nodes, and what an implicit step of h adds: to FORCE and BODY, before
     `articulate`. Hubs are eliminated here; extra holds their mass.
     """
-    w = borrowed(w)
+    w, tau, extra = borrowed(w), borrowed(tau), borrowed(extra)
     head = header_at(address)
     table, numbers = wheels_of(head)
     gy = gravity_of(head)[1]
     for j in range(head[views.WHEELS]):
-        row = table[views.WHEEL_COLUMNS * j : views.WHEEL_COLUMNS * (j + 1)]
-        x = numbers[views.WHEEL_SIZE * j : views.WHEEL_SIZE * (j + 1)]
-        node = w[views.NODE_ROWS * row[views.WHEEL_NODE] :]
-        own = w[head[views.WHEELS_AT] + views.WHEEL_ROWS * j :]
+        row = tail(table, views.WHEEL_COLUMNS * j)
+        x = tail(numbers, views.WHEEL_SIZE * j)
+        node = node_of(w, row[views.WHEEL_NODE])
+        own = wheel_rows(head, w, j)
         force, push = own[views.SPRING_FORCE], own[views.GROUND_FORCE]
         zero = 0.0 * force
         added = zero + h * (x[views.DAMPING] + h * x[views.STIFFNESS])
@@ -139,15 +138,15 @@ def articulate_wheels(address, w, tau, extra, h):
 @kernel
 def finish_hubs(address, w, a):
     """Accelerations of the hubs, after `articulate`."""
-    w = borrowed(w)
+    w, a = borrowed(w), borrowed(a)
     head = header_at(address)
     table, _ = wheels_of(head)
     gy = gravity_of(head)[1]
     for j in range(head[views.WHEELS]):
-        row = table[views.WHEEL_COLUMNS * j : views.WHEEL_COLUMNS * (j + 1)]
+        row = tail(table, views.WHEEL_COLUMNS * j)
         if row[views.HAS_TYRE]:
-            node = w[views.NODE_ROWS * row[views.WHEEL_NODE] :]
-            own = w[head[views.WHEELS_AT] + views.WHEEL_ROWS * j :]
+            node = node_of(w, row[views.WHEEL_NODE])
+            own = wheel_rows(head, w, j)
             mount = node[views.ACCEL + 1] + gy + own[views.LEVER_X] * node[views.ACCEL + 2]
             a[row[views.HUB_V]] = (own[views.HUB_PUSH] + own[views.ADDED] * mount) / own[views.HUB_PIVOT]
 
@@ -176,9 +175,9 @@ def wheel_energy(address, w):
     table, numbers = wheels_of(head)
     energy = 0.0
     for j in range(head[views.WHEELS]):
-        row = table[views.WHEEL_COLUMNS * j : views.WHEEL_COLUMNS * (j + 1)]
-        x = numbers[views.WHEEL_SIZE * j : views.WHEEL_SIZE * (j + 1)]
-        own = w[head[views.WHEELS_AT] + views.WHEEL_ROWS * j :]
+        row = tail(table, views.WHEEL_COLUMNS * j)
+        x = tail(numbers, views.WHEEL_SIZE * j)
+        own = wheel_rows(head, w, j)
         travel = stored_length(
             row[views.UNILATERAL] and not row[views.HAS_TYRE], x[views.LENGTH] - own[views.SPRING_LENGTH]
         )
