@@ -1,9 +1,10 @@
-"""The wheel in empty environments; called by scripts/try_wheel, with the Python of the repository's environment."""
+"""The wheel in empty environments; called by scripts/try_wheel, with the repository's Python."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,8 +22,10 @@ from browser import Page, browser, found_chromium  # noqa: E402
 
 VERSIONS = ("3.11", "3.12", "3.13")
 #: what a build leaves, and what is no part of it
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "build", "install", "log", "out", "*.egg-info", "__pycache__", ".*_cache")
+LEFT_OUT = (".git", ".venv*", "build", "install", "log", "out", "*.egg-info", "__pycache__", ".*_cache")
 LOAD_ALL = "import flexdyn_ros, sys\nfor name in sys.argv[1:]:\n    print(name, flexdyn_ros.load(name).nv)\n"
+#: of the caller's environment: how it speaks, where it gets packages
+KEPT = ("LANG", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_CERT", "https_proxy", "http_proxy", "no_proxy")
 MISSING_VIEWER = "pip install 'flexdyn_ros[view]'"
 
 
@@ -38,19 +41,22 @@ class Place:
         for name in ("home", "work"):
             (folder / name).mkdir(parents=True)
         # nothing of the caller's: no PYTHONPATH, no caches, no ROS
-        self.environment = {"HOME": str(folder / "home"), "PATH": f"{folder}/venv/bin:/usr/local/bin:/usr/bin:/bin"}
-        self.environment |= {name: os.environ[name] for name in ("LANG", "PIP_INDEX_URL") if name in os.environ}
-        self.environment |= {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "COLUMNS": "80"}
+        self.environment = {name: os.environ[name] for name in KEPT if name in os.environ} | {
+            "HOME": str(folder / "home"),
+            "PATH": f"{folder}/venv/bin:/usr/local/bin:/usr/bin:/bin",
+            "COLUMNS": "80",
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        }
 
     def run(self, *words: str, code: int = 0) -> str:
         """What a command of the environment prints."""
-        done = subprocess.run(
-            words, cwd=self.folder / "work", env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        done = subprocess.run(words, cwd=self.folder / "work", env=self.environment, text=True, **pipes)
         with (self.folder / "log").open("a") as log:
             log.write(f"$ {' '.join(words)}\n{done.stdout}\n")
         if done.returncode != code or "Traceback" in done.stdout:
-            raise Failed(f"{' '.join(words)}: exit code {done.returncode}, expected {code}\n{done.stdout[-2000:]}")
+            told = f"exit code {done.returncode}, expected {code}\n{done.stdout[-2000:]}"
+            raise Failed(f"{' '.join(words)}: {told}")
         return done.stdout
 
 
@@ -70,7 +76,10 @@ def install(place: Place, wheel: Path) -> None:
 
 
 def read_robots(place: Place, wheel: Path) -> None:
-    names = sorted({path.name.split(".")[0] for path in (ROOT / "urdf").iterdir()} - {"seven_joint_arm_ros2_control"})
+    # the one for ros2_control includes another
+    names = sorted(
+        path.name.split(".")[0] for path in (ROOT / "urdf").iterdir() if "control" not in path.name
+    )
     told = place.run("python", "-c", LOAD_ALL, *names)
     expect(told, *names)
 
@@ -89,7 +98,7 @@ def commands(place: Place, wheel: Path) -> None:
 
 
 def simulate(place: Place, wheel: Path) -> None:
-    place.run("flexdyn", "simulate", "canadarm2", "--duration", "1", "-o", "run.npz")
+    place.run("flexdyn", "simulate", "canadarm2", "--duration", "1", "--save", "run.npz")
     if not (place.folder / "work" / "run.npz").stat().st_size:
         raise Failed("run.npz is empty")
 
@@ -128,11 +137,11 @@ def view(place: Place, wheel: Path) -> None:
 def served(server: subprocess.Popen, log: Path) -> int:
     """The port that the viewer tells."""
     deadline = time.monotonic() + 600.0
-    while " at http://" not in log.read_text():
+    while (told := re.search(r" at http://[\d.]+:(\d+)\S*;", log.read_text())) is None:
         if server.poll() is not None or time.monotonic() > deadline:
             raise Failed(f"flexdyn view did not begin:\n{log.read_text()[-2000:]}")
         time.sleep(0.2)
-    return int(log.read_text().split(" at http://")[1].split(";")[0].strip().rstrip("/").rsplit(":", 1)[1])
+    return int(told[1])
 
 
 def look(place: Place, port: int) -> None:
@@ -141,7 +150,7 @@ def look(place: Place, port: int) -> None:
         print("        no chromium here: nobody looked", flush=True)
         return
     with browser() as chrome:
-        page = Page(chrome, port, 960, 540, path="/?dpr=1")
+        page = Page(chrome, port, 960, 540, path="/?fixedDpr=0.5")
         picture = page.picture()
         page.page.screenshot(path=str(place.folder / "view.png"))
     if page.errors or picture.std() < 5.0:
@@ -165,9 +174,9 @@ STEPS: dict[str, Callable[[Place, Path], None]] = {
 
 def build(folder: Path) -> Path:
     """The wheel, from a copy: a build in the repository would take along what an older one left."""
-    shutil.copytree(ROOT, folder / "source", ignore=LEFT_OUT)
-    words = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(folder / "source")]
-    subprocess.run(words, check=True, env=os.environ | {"PIP_DISABLE_PIP_VERSION_CHECK": "1"})
+    shutil.copytree(ROOT, folder / "source", ignore=shutil.ignore_patterns(*LEFT_OUT))
+    words = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--disable-pip-version-check"]
+    subprocess.run([*words, "-w", str(folder), str(folder / "source")], check=True)
     shutil.rmtree(folder / "source")
     return next(folder.glob("*.whl"))
 
@@ -177,7 +186,8 @@ def find_pythons() -> list[str]:
     versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     found = []
     for version in VERSIONS:
-        candidates = [shutil.which(f"python{version}"), *map(str, sorted(versions.glob(f"{version}.*/bin/python")))]
+        others = sorted(versions.glob(f"{version}.*/bin/python"))
+        candidates = [shutil.which(f"python{version}"), *map(str, others)]
         fitting = [path for path in candidates if path and can_make_environments(path)]
         if not fitting:
             print(f"wheel: no Python {version} here: not tried", flush=True)
@@ -202,13 +212,14 @@ def try_python(folder: Path, python: str, wheel: Path) -> bool:
         began = time.monotonic()
         try:
             step(place, wheel)
-        except (Failed, OSError, subprocess.CalledProcessError, AssertionError) as error:
+        except (Failed, OSError, subprocess.SubprocessError, AssertionError) as error:
             print(f"wheel: Python {version}: {name}: failed\n{error}", flush=True)
             return False
         print(f"{time.monotonic() - began:6.1f} s  Python {version}  {name}", flush=True)
     packages = place.run("pip", "list", "--format", "freeze").split()
     shown = [line for line in packages if line.split("==")[0] in ("numpy", "scipy", "numba", "viser")]
-    print(f"wheel: Python {version}: {(time.monotonic() - start) / 60.0:.1f} min, {' '.join(shown)}", flush=True)
+    minutes = (time.monotonic() - start) / 60.0
+    print(f"wheel: Python {version}: {minutes:.1f} min, {' '.join(shown)}", flush=True)
     return True
 
 
@@ -218,6 +229,8 @@ def main() -> int:
     parser.add_argument("--python", action="append", metavar="PATH")
     parser.add_argument("--keep", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
+    if arguments.keep and arguments.keep.exists():
+        parser.error(f"--keep: {arguments.keep} exists; expected a new folder")
     pythons = arguments.python or find_pythons()
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep.resolve() if arguments.keep else Path(temporary)
