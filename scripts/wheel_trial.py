@@ -137,7 +137,7 @@ def view(place: Place, wheel: Path) -> None:
 def served(server: subprocess.Popen, log: Path) -> int:
     """The port that the viewer tells."""
     deadline = time.monotonic() + 600.0
-    while (told := re.search(r" at http://[\d.]+:(\d+)\S*;", log.read_text())) is None:
+    while (told := re.search(r" at http://\S*?:(\d+)\S*;", log.read_text())) is None:
         if server.poll() is not None or time.monotonic() > deadline:
             raise Failed(f"flexdyn view did not begin:\n{log.read_text()[-2000:]}")
         time.sleep(0.2)

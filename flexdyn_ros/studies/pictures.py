@@ -21,6 +21,8 @@ SCALE, OUTSIDE = "viridis", "0.25"
 #: where bounds are reached
 EDGES = (COLOURS[1], "#FFFFFF", COLOURS[3], COLOURS[4])
 LEVELS = 12
+#: of all panels of a picture [in]: that of a page, so that letters keep their size on it
+WIDTH = 9.4
 #: lines of parallel coordinates that are drawn at most
 MOST_LINES = 2000
 
@@ -170,22 +172,39 @@ class _Names:
         return [(self.short(by, v), (self.table[by] == v).to_numpy(dtype=bool)) for v in values]
 
 
-def _axes(count: int, width: float = 6.4, height: float = 4.6) -> tuple[Any, list[Any]]:
+def _axes(
+    count: int, width: float = 6.4, height: float = 4.6, *, shared: bool = False
+) -> tuple[Any, list[Any]]:
+    """A figure and its panels, side by side within the width of a page; shared: with the same two axes."""
     from matplotlib.figure import Figure
 
     columns = count if count <= 3 else 2 if count == 4 else 3
     rows = -(-count // columns)
     if count > 1:
-        width, height = 0.78 * width, 0.85 * height
+        width, height = WIDTH / columns, max(0.85 * WIDTH / columns, 2.6)
     figure = Figure(figsize=(width * columns + 0.6, 0.5 + height * rows), layout="constrained")
-    axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    axes = list(figure.subplots(rows, columns, squeeze=False, sharex=shared, sharey=shared).ravel())
     for ax in axes[count:]:
         ax.set_axis_off()
+    for ax in axes[max(count - columns, 0) : count]:
+        ax.tick_params(labelbottom=True)
     for ax in axes[:count]:
         ax.grid(True, color="0.9", lw=0.8)
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
     return figure, axes[:count]
+
+
+def _name_axes(n: _Names, figure: Any, axes: list[Any], x: str, y: str, note: str = "") -> None:
+    """Names of the axes, of panels that share them once; a note below."""
+    for ax in axes:
+        if ax.get_subplotspec().is_first_col():
+            ax.set_ylabel(n.label(y))
+    if len(axes) == 1:
+        axes[0].set_xlabel(n.label(x))
+    words = [n.label(x)] * (len(axes) > 1) + [note] * bool(note)
+    if words:
+        figure.supxlabel("\n".join(words), fontsize=10 if len(axes) > 1 else 9)
 
 
 def _line(n: _Names, x: str | None, y: str | None, value: list[str], by: str | None) -> Any:
@@ -230,7 +249,7 @@ def _map(n: _Names, x: str | None, y: str | None, value: list[str], by: str | No
     x, y = x or n.study.names[0], y or n.study.names[1]
     name = n.value(value)
     panels = n.panels(by)
-    figure, axes = _axes(len(panels))
+    figure, axes = _axes(len(panels), shared=True)
     all_values = n.numbers(name)
     finite = all_values[np.isfinite(all_values)]
     if not finite.size:
@@ -262,12 +281,9 @@ def _map(n: _Names, x: str | None, y: str | None, value: list[str], by: str | No
         if n.study.feasible:
             _shade(n, ax, rows, x, y)
         ax.set_title(words, loc="left", fontsize=10)
-        ax.set_xlabel(n.label(x))
-        ax.set_ylabel(n.label(y))
+    _name_axes(n, figure, axes, x, y, f"hatched: {n.outside()}" if n.study.feasible else "")
     decades = {"ticks": LogLocator(), "format": LogFormatterMathtext()} if n.log else {}
     figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9, **decades)
-    if n.study.feasible:
-        figure.supxlabel(f"hatched: {n.outside()}", fontsize=9)
     return figure
 
 
@@ -305,7 +321,8 @@ def _shade(n: _Names, ax: Any, rows: np.ndarray, x: str, y: str) -> None:
     # a margin of exactly zero is feasible
     ax.contourf(X, Y, worst, levels=[-2.0, -1e-12], colors=[OUTSIDE], alpha=0.25, hatches=["//"])
     if len(edges) > 1:
-        ax.legend(handles=edges, fontsize=8, loc="upper right", framealpha=0.9)
+        ax.legend(handles=edges, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(edges),
+                  facecolor="0.75", edgecolor="none", framealpha=1.0)  # fmt: skip
 
 
 def _grid(
@@ -333,7 +350,7 @@ def _scatter(n: _Names, x: str | None, y: str | None, value: list[str], by: str 
     y = y or (n.study.names[1] if len(n.study.names) > 1 else n.value(value))
     name = n.value(value)
     panels = n.panels(by)
-    figure, axes = _axes(len(panels))
+    figure, axes = _axes(len(panels), shared=True)
     colour = n.numbers(name)
     inside = n.result.feasible() if n.study.feasible else np.ones(len(colour), dtype=bool)
     low, high = n.limits or (np.nanmin(colour), np.nanmax(colour))
@@ -347,8 +364,7 @@ def _scatter(n: _Names, x: str | None, y: str | None, value: list[str], by: str 
         drawn = ax.scatter(n.numbers(x)[good], n.numbers(y)[good], c=colour[good], s=18, cmap=SCALE, vmin=low,
                            vmax=high)  # fmt: skip
         ax.set_title(words, loc="left", fontsize=10)
-        ax.set_xlabel(n.label(x))
-        ax.set_ylabel(n.label(y))
+    _name_axes(n, figure, axes, x, y)
     figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9)
     return figure
 

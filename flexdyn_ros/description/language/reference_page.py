@@ -35,7 +35,7 @@ def schema_table() -> str:
 def _element(rule: Element, path: str) -> list[str]:
     at = f"{path}{rule.name}"
     many = f", named by `{rule.key}`" if rule.key else ", any number" if rule.repeated else ""
-    parts = [f"### `<{at}>`\n", f"{_code(rule.meaning)}{_alternatives(rule)}"]
+    parts = [f"### `<{at}>`\n", f"{names_as_code(rule.meaning)}{_alternatives(rule)}"]
     if many:
         parts[-1] += f" Several are allowed{many}."
     parts[-1] += "\n"
@@ -63,12 +63,12 @@ def _row(rule: Attribute, of_text: bool = False) -> str:
     for condition, word in ((rule.only, "only with"), (rule.needed, "required with")):
         if condition is not None:
             meaning += f"; {word} {condition[0]} = {' or '.join(condition[1])}"
-    cells = (name, rule.unit, kind, _code(_default(rule)), _code(meaning))
+    cells = (name, rule.unit, kind, names_as_code(_default(rule)), names_as_code(meaning))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _code(text: str) -> str:
-    """Names of elements as code: a page would take them for tags of its own and hide them."""
+def names_as_code(text: str) -> str:
+    """Text for a page of Markdown: names of elements as code, or the page takes them for tags and hides them."""
     return re.sub(r"(?<!`)<[\w/]+>", r"`\g<0>`", text)
 
 
