@@ -77,7 +77,7 @@ def tip_motion(robot: Any, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray
 
 
 def axes_of(
-    count: int, columns: int = 3, size: tuple[float, float] = (3.3, 2.4)
+    count: int, columns: int = 3, size: tuple[float, float] = (3.5, 2.4)
 ) -> tuple[Any, Sequence[Any]]:
     """A figure with `count` panels of that size [inch]."""
     import matplotlib
