@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import re
 import shutil
@@ -146,8 +147,8 @@ def served(server: subprocess.Popen, log: Path) -> int:
 
 def look(place: Place, port: int) -> None:
     """A browser shows the page: without errors, and not blank."""
-    if found_chromium() is None:
-        print("        no chromium here: nobody looked", flush=True)
+    if found_chromium() is None or importlib.util.find_spec("playwright") is None:
+        print("wheel: without chromium and playwright nobody looks at the page", flush=True)
         return
     with browser() as chrome:
         page = Page(chrome, port, 960, 540, path="/?fixedDpr=0.5")
