@@ -3,8 +3,8 @@
     python benchmarks/bench_viewer.py [--robot canadarm2] [--seconds 10] [--picture FILE.png] [--quick]
 
 The page is 1280 x 720 and shows the first mode; of a robot that does not bend one coordinate after the other.
-Two figures: frames that the browser draws, and the processor time of the server per frame, which says what the
-library and viser take, whatever the machine renders with.
+Two figures: frames that the browser draws, and the processor time of the server per frame, which says what
+the library and viser take, whatever the machine renders with.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _row(rule: Attribute, of_text: bool = False) -> str:
 
 
 def names_as_code(text: str) -> str:
-    """Text for a page of Markdown: names of elements as code, or the page takes them for tags and hides them."""
+    """Text for a page of Markdown: names of elements as code, or they would be taken for tags and hidden."""
     return re.sub(r"(?<!`)<[\w/]+>", r"`\g<0>`", text)
 
 
