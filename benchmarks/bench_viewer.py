@@ -2,8 +2,9 @@
 
     python benchmarks/bench_viewer.py [--robot canadarm2] [--seconds 10] [--picture FILE.png] [--quick]
 
-The page is 1280 x 720 and shows the first mode. Two figures: frames that the browser draws, and the processor
-time of the server per frame, which says what the library and viser take, whatever the machine renders with.
+The page is 1280 x 720 and shows the first mode; of a robot that does not bend one coordinate after the other.
+Two figures: frames that the browser draws, and the processor time of the server per frame, which says what
+the library and viser take, whatever the machine renders with.
 """
 
 from __future__ import annotations
@@ -69,6 +70,8 @@ def main() -> None:
         viewer.play_mode(0)
         spent = drawing_time(viewer, 5 if arguments.quick else 100)
         print(f"a frame costs the server {1e3 * spent:.2f} ms of processor time")
+    else:
+        viewer.tour()
     if found_chromium() is None or program.peer("playwright", "playwright") is None:
         print("frames of a browser are not counted: that needs chromium and playwright", file=sys.stderr)
         viewer.close()

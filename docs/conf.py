@@ -5,11 +5,14 @@ The files stay where they are, so that their links work on both sides: as files 
 
 from __future__ import annotations
 
+import posixpath
 import tomllib
 from importlib.metadata import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from docutils import nodes
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -56,7 +59,7 @@ nb_output_stderr = "remove"
 # MathJax in one file with its fonts, from a package of the extra [docs]: no page needs the internet
 (mathjax,) = (file for file in files("django-static-mathjax") or () if file.match("es5/tex-svg-full.js"))
 html_static_path = ["static", str(mathjax.locate())]
-html_css_files = ["equations.css"]
+html_css_files = ["pages.css"]
 mathjax_path = mathjax.name
 
 html_theme = "furo"
@@ -73,6 +76,21 @@ def skip_aliases(
     return True if str(getattr(thing, "__doc__", "")).startswith("Alias for field number") else None
 
 
+def link_pictures(app: Any, page: nodes.document, name: str) -> None:
+    """A click opens a picture at full size: on a phone its letters are small."""
+    if app.builder.format != "html":
+        return
+    for picture in list(page.findall(nodes.image)):
+        known = app.env.images.get(picture["uri"])
+        if known is None or isinstance(picture.parent, nodes.reference):
+            continue
+        place = posixpath.relpath(f"{app.builder.imagedir}/{known[1]}", posixpath.dirname(name) or ".")
+        link = nodes.reference("", "", internal=True, refuri=place, classes=["picture"])
+        picture.replace_self(link)
+        link.append(picture)
+
+
 def setup(app: Any) -> None:
     """Called by Sphinx."""
     app.connect("autodoc-skip-member", skip_aliases)
+    app.connect("doctree-resolved", link_pictures)

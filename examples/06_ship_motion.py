@@ -87,9 +87,9 @@ axes[3].plot(t, bore[:, 0] / 1e5, label="leg_1, bore side")
 axes[3].plot(t, rod[:, 0] / 1e5, label="leg_1, rod side")
 axes[3].set(ylabel="pressure [bar, absolute]", xlabel="time [s]")
 for ax in axes:
-    ax.legend(ncols=3, fontsize=8, loc="upper right")
+    ax.legend(ncols=6, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), frameon=False)
     ax.grid(alpha=0.3)
-    ax.margins(x=0.01, y=0.25)  # room for the legends
+    ax.margins(x=0.01)
 OUT.mkdir(parents=True, exist_ok=True)
 figure.savefig(OUT / "06_ship_motion.png", dpi=110)
 print(f"picture: {OUT / '06_ship_motion.png'}")

@@ -116,7 +116,7 @@ for name, bending, colour in (("rigid", 0, "tab:gray"), ("bending", 1, "tab:blue
 of_effort.set(ylabel="effort [N m]", xlabel="time [s]")
 of_swing.set(ylabel="tool to its rest [mm]", xlabel="time [s]", yscale="log", ylim=(0.01, 1000.0))
 for axes in (of_effort, of_swing):
-    axes.legend(frameon=False, fontsize="small", ncols=2)
+    axes.legend(frameon=False, fontsize="small", ncols=4, loc="lower right", bbox_to_anchor=(1.0, 1.0))
     axes.spines[["top", "right"]].set_visible(False)
 OUT.mkdir(parents=True, exist_ok=True)
 figure.savefig(OUT / "09_time_optimal_slew.png", dpi=120)

@@ -77,7 +77,7 @@ def tip_motion(robot: Any, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray
 
 
 def axes_of(
-    count: int, columns: int = 3, size: tuple[float, float] = (4.6, 2.9)
+    count: int, columns: int = 3, size: tuple[float, float] = (3.5, 2.4)
 ) -> tuple[Any, Sequence[Any]]:
     """A figure with `count` panels of that size [inch]."""
     import matplotlib
@@ -115,11 +115,11 @@ def draw_motion(
             axis.plot(other.t, other.joints(other.v)[:, i], color=GREEN, lw=1.0, alpha=0.8, label=labels[2])
         axis.plot(flexible.t, rates[:, i], color=BLUE, lw=1.2, label=labels[0])
         axis.plot(rigid.t, stiff[:, i], "--", color=RED, lw=1.2, label=labels[1])
-        axis.set_title(f"$\\omega_{i + 1}$, {JOINTS[i].replace('_', ' ')} [rad/s]", fontsize=10)
+        axis.set_title(f"$\\omega_{i + 1}$, {JOINTS[i].replace('_', ' ')} [rad/s]", fontsize=9)
     tip = flexible.tip
     beside = None if other is None else other.tip
     panels = (
-        ("y", "z", "tip bending of boom 2 [m]"),
+        ("y", "z", "bending of boom 2 [m]"),
         ("dy", "dz", "bending rate [m/s]"),
         ("twist", "", "twist of boom 2 [rad]"),
         ("dtwist", "", "twist rate [rad/s]"),
@@ -130,8 +130,8 @@ def draw_motion(
         axis.plot(flexible.t, tip[first], color=Y_COLOUR if second else BLUE, lw=1.1)
         if second:
             axis.plot(flexible.t, tip[second], color=Z_COLOUR, lw=1.1)
-            name += "  purple y, orange z"
-        axis.set_title(name, fontsize=10)
+            name += ": purple y, orange z"
+        axis.set_title(name, fontsize=9)
     figure.suptitle(title, fontsize=12)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=3, frameon=False)
     figure.savefig(path, dpi=110)

@@ -309,7 +309,7 @@ def draw(plain: Record, model: Record, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     names = list(flexdyn_ros.load(ROBOT).v_names)
-    figure, axes = plt.subplots(2, 2, figsize=(13, 8), constrained_layout=True)
+    figure, axes = plt.subplots(2, 2, figsize=(10, 7), constrained_layout=True)
     colours = plt.get_cmap("viridis")(np.linspace(0.0, 0.9, len(names)))
     t = np.array(model.t)
     target = np.degrees([reference(x)[0] for x in t])
@@ -319,9 +319,9 @@ def draw(plain: Record, model: Record, path: Path) -> None:
         axes[0, 1].plot(plain.t, np.degrees(plain.error[:, i]), color=colours[i], lw=1.4)
         axes[1, 0].plot(t, np.degrees(model.error[:, i]), color=colours[i], lw=1.4)
     axes[0, 0].set(
-        title="joint angles with computed torque (dashed: trajectory)",
+        title="computed torque (dashed: trajectory)",
         xlabel="time [s]",
-        ylabel="angle [deg]",
+        ylabel="joint angle [deg]",
     )
     axes[0, 1].set(title=f"tracking error, {plain.name}", xlabel="time [s]", ylabel="error [deg]")
     axes[1, 0].set(title=f"tracking error, {model.name}", xlabel="time [s]", ylabel="error [deg]")
@@ -337,9 +337,7 @@ def draw(plain: Record, model: Record, path: Path) -> None:
     for axis in axes.flat:
         axis.grid(alpha=0.25)
         axis.spines[["top", "right"]].set_visible(False)
-    figure.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=len(names), frameon=False
-    )
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncol=4, frameon=False)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

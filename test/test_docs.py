@@ -1,4 +1,4 @@
-"""The pages of the documentation build without a warning; their generated parts and pictures are there."""
+"""The pages of the documentation build without a warning and fit phones; their generated parts are there."""
 
 import importlib.util
 import pkgutil
@@ -9,6 +9,8 @@ import zlib
 from pathlib import Path
 
 import pytest
+from browser import browser
+from PIL import Image
 
 import flexdyn_ros
 
@@ -16,26 +18,30 @@ ROOT = Path(__file__).parents[1]
 FAMILIES = ("rigid", "flexible", "mobile", "soft", "platform")
 
 
-def test_pages_build_without_warnings(tmp_path):
-    pytest.importorskip("sphinx")
-    pytest.importorskip("myst_nb")
-    pytest.importorskip("furo")
-    pytest.importorskip("mathjax")  # files of django-static-mathjax
-    # the notebooks run in a test of their own
-    options = ["-q", "-W", "--keep-going", "-c", "docs", "-d", str(tmp_path / "trees")]
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Folder of the built pages. Notebooks stay as they are: they run in a test of their own."""
+    for package in ("sphinx", "myst_nb", "furo", "mathjax"):  # mathjax: files of django-static-mathjax
+        pytest.importorskip(package)
+    folder = tmp_path_factory.mktemp("pages")
+    options = ["-q", "-W", "--keep-going", "-c", "docs", "-d", str(folder / "trees")]
     options += ["-D", "nb_execution_mode=off"]
-    command = [sys.executable, "-m", "sphinx", *options, ".", str(tmp_path / "pages")]
+    command = [sys.executable, "-m", "sphinx", *options, ".", str(folder / "pages")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=550)
     assert done.returncode == 0, done.stderr
-    front = (tmp_path / "pages" / "docs" / "index.html").read_text()
+    return folder / "pages"
+
+
+def test_pages_build_without_warnings(pages):
+    front = (pages / "docs" / "index.html").read_text()
     for name in FAMILIES:
         assert f"families/{name}.html" in front
     # both references that are made from the code
     assert "parameters.html" in front
     assert "schema.html" in front
     assert "api/index.html" in front
-    pages_carry_their_mathjax(tmp_path / "pages")
-    assert sorted(public_names() - documented_names(tmp_path / "pages")) == []
+    pages_carry_their_mathjax(pages)
+    assert sorted(public_names() - documented_names(pages)) == []
 
 
 def public_names():
@@ -69,6 +75,62 @@ def pages_carry_their_mathjax(folder):
     assert all(path.is_file() for path in scripts)
     (program,) = [path for path in scripts if path.name.startswith("tex-svg")]
     assert program.stat().st_size > 2e6  # with its fonts: a loader would be small
+
+
+#: what sticks out of a page to the right without a box to scroll it in, tags that no browser knows, and
+#: pictures: shown and natural width, and whether they open at full size
+LOOK = """() => {
+  const width = document.documentElement.clientWidth;
+  const all = [...document.querySelectorAll('article *')];
+  const scrolls = (e) => ['auto', 'scroll', 'hidden'].includes(getComputedStyle(e).overflowX);
+  const boxed = (e) => e.tagName !== 'ARTICLE' && (scrolls(e) || boxed(e.parentElement));
+  const wide = all.filter((e) => {
+    const box = e.getBoundingClientRect();
+    return box.width > 0 && box.right > width + 1 && !boxed(e);
+  });
+  const names = (found) => found.slice(0, 3).map((e) => e.tagName + ': ' + e.textContent.slice(0, 60));
+  return {
+    width, scrolled: document.scrollingElement.scrollWidth,
+    wide: names(wide),
+    unknown: names(all.filter((e) => e instanceof HTMLUnknownElement)),
+    pictures: all.filter((e) => e.tagName === 'IMG').map((e) => ({
+      source: e.src, shown: e.getBoundingClientRect().width, natural: e.naturalWidth, opens: !!e.closest('a'),
+    })),
+  };
+}"""
+TYPESET = "() => window.MathJax?.startup ? MathJax.startup.promise.then(() => true) : true"
+
+
+def test_pages_fit_phones_and_desks(pages):
+    counted = 0
+    with browser() as chrome:
+        sheet = chrome.new_page(viewport={"width": 390, "height": 844})
+        for path in sorted(p for p in pages.rglob("*.html") if "_static" not in p.parts):
+            sheet.set_viewport_size({"width": 390, "height": 844})
+            sheet.goto(path.as_uri())
+            sheet.evaluate(TYPESET)
+            for size in ({"width": 390, "height": 844}, {"width": 1280, "height": 800}):
+                sheet.set_viewport_size(size)
+                seen = sheet.evaluate(LOOK)
+                where = f"{path.relative_to(pages)} at {size['width']} px"
+                assert seen["scrolled"] <= seen["width"], where
+                assert seen["wide"] == [], where
+                assert seen["unknown"] == [], where
+                for picture in seen["pictures"]:
+                    assert 0 < picture["shown"] <= seen["width"], f"{where}: {picture}"
+                    assert picture["opens"] or picture["shown"] >= picture["natural"], f"{where}: {picture}"
+                counted += len(seen["pictures"])
+    assert counted > 80
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").rglob("*.png")), ids=lambda path: path.stem)
+def test_letters_of_plots_are_readable_beside_text(path):
+    with Image.open(path) as picture:
+        dots = picture.info.get("dpi", (0.0, 0.0))[0]
+        lowest, _ = picture.convert("RGBA").getchannel("A").getextrema()
+    assert lowest == 255  # no ground of its own: black letters on a dark page
+    # in a column of 736 px, 9 pt of a plot that is 11 inches wide are 8.4 px
+    assert picture.width <= 11.05 * dots or not dots
 
 
 THEORY = sorted((ROOT / "docs" / "theory").glob("*.md"))

@@ -104,7 +104,7 @@ def mechanism(robot) -> plt.Figure:
     box = np.array([[-0.43, -0.05], [0.43, -0.05], [0.43, 0.09], [-0.43, 0.09]])
     ax.add_patch(Polygon(origin + box @ T.T, closed=True, facecolor="#dbe4ee", edgecolor=STEEL, lw=1.4))
     ax.plot(*origin, "k+", ms=9)
-    ax.text(origin[0] + 0.03, origin[1] + 0.025, "$O_1$: $x = X(t)$, $z$, $\\theta_1$", fontsize=9)
+    ax.text(origin[0] - 0.03, origin[1] - 0.005, "$O_1$: $X(t)$, $z$, $\\theta_1$", fontsize=9, ha="right")
     for wheel in robot.description.wheels:
         mount = origin + T @ np.array([wheel.xyz[0], wheel.xyz[2] - 0.05])
         ground = np.interp(mount[0], X, z)

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.errors import needs
+from flexdyn_ros.simulation.plot_style import COLOURS
 
 if TYPE_CHECKING:
     from flexdyn_ros.identification.identified import Identified
 
 #: channels in one picture
 MOST_CHANNELS = 8
-MEASURED, PREDICTED, RESIDUAL = "#4c78a8", "#e45756", "#54a24b"
+#: a broad band, a thin line over it, and what is between them
+MEASURED, PREDICTED, RESIDUAL = COLOURS[5], COLOURS[6], COLOURS[1]
 
 
 def draw_fit(identified: Identified, part: int, path: str | PathLike) -> Path:
@@ -31,7 +33,7 @@ def draw_fit(identified: Identified, part: int, path: str | PathLike) -> Path:
     t = samples.t[rows]
     for axis, i in zip(axes, channels, strict=True):
         measured, predicted = samples.measured[rows, i], samples.predicted[rows, i]
-        axis.plot(t, measured, color=MEASURED, linewidth=1.4, label="measured")
+        axis.plot(t, measured, color=MEASURED, linewidth=3.5, label="measured")
         axis.plot(t, predicted, color=PREDICTED, linewidth=0.9, label="predicted")
         axis.plot(t, measured - predicted, color=RESIDUAL, linewidth=0.7, label="residual")
         axis.set_ylabel(f"{samples.channels[i].removesuffix('.effort')}\n[{samples.units[i]}]", fontsize=8)
@@ -41,6 +43,6 @@ def draw_fit(identified: Identified, part: int, path: str | PathLike) -> Path:
         share = np.sqrt(np.nanmean((measured - predicted) ** 2)) / max(float(np.nanstd(measured)), 1e-300)
         axis.set_title(f"residual {100.0 * share:.2g} % of the deviation", fontsize=8, loc="right")
     axes[0].legend(fontsize=8, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
-    axes[-1].set_xlabel("t [s]", fontsize=8)
+    axes[-1].set_xlabel("time [s]", fontsize=8)
     figure.savefig(path, dpi=110)
     return Path(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from flexdyn_ros.description.language.reference_page import names_as_code
 from flexdyn_ros.description.language.vocabulary import Attribute, rule_of
 from flexdyn_ros.nodes.controllers.parameters import (
     ComputedTorqueParameters,
@@ -67,7 +68,7 @@ def _row(name: str, about: Attribute) -> str:
     limits = ", ".join(about.choices)
     if about.least is not None and about.most is not None:
         limits = f"{about.least:g} to {about.most:g}"
-    text = about.meaning + (" (*live*)" if about.live else "")
+    text = names_as_code(about.meaning) + (" (*live*)" if about.live else "")
     return f"| `{name}` | {_shown(about.default)} | {about.unit} | {limits} | {text} |"
 
 

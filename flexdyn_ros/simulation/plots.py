@@ -302,7 +302,7 @@ def _add_legend(ax: Any, panel: _Panel, size: Size) -> None:
             title=heading,
             title_fontsize=size.letters - 2.0,
             handlelength=1.4,
-            ncols=2 if len(panel.lines) > 8 else 1,
+            labelspacing=0.3,
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from flexdyn_ros.description.language import schema
 from flexdyn_ros.description.language.values import expected
 from flexdyn_ros.description.language.vocabulary import Attribute, Element
@@ -33,7 +35,7 @@ def schema_table() -> str:
 def _element(rule: Element, path: str) -> list[str]:
     at = f"{path}{rule.name}"
     many = f", named by `{rule.key}`" if rule.key else ", any number" if rule.repeated else ""
-    parts = [f"### `<{at}>`\n", f"{rule.meaning}{_alternatives(rule)}"]
+    parts = [f"### `<{at}>`\n", f"{names_as_code(rule.meaning)}{_alternatives(rule)}"]
     if many:
         parts[-1] += f" Several are allowed{many}."
     parts[-1] += "\n"
@@ -61,8 +63,13 @@ def _row(rule: Attribute, of_text: bool = False) -> str:
     for condition, word in ((rule.only, "only with"), (rule.needed, "required with")):
         if condition is not None:
             meaning += f"; {word} {condition[0]} = {' or '.join(condition[1])}"
-    cells = (name, rule.unit, kind, _default(rule), meaning)
+    cells = (name, rule.unit, kind, names_as_code(_default(rule)), names_as_code(meaning))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def names_as_code(text: str) -> str:
+    """Text for a page of Markdown: names of elements as code, or they would be taken for tags and hidden."""
+    return re.sub(r"(?<!`)<[\w/]+>", r"`\g<0>`", text)
 
 
 def _default(rule: Attribute) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.simulation.plot_style import COLOURS
-from flexdyn_ros.studies.pictures.columns import OUTSIDE, SCALE, Columns, axes_for
+from flexdyn_ros.studies.pictures.columns import OUTSIDE, SCALE, Columns, axes_for, name_axes
 
 #: lines of parallel coordinates that are drawn at most
 MOST_LINES = 2000
@@ -55,7 +55,7 @@ def scatter(n: Columns, x: str | None, y: str | None, value: list[str], by: str 
     y = y or (n.study.names[1] if len(n.study.names) > 1 else n.value(value))
     name = n.value(value)
     panels = n.panels(by)
-    figure, axes = axes_for(len(panels))
+    figure, axes = axes_for(len(panels), shared=True)
     colour = n.numbers(name)
     inside = n.result.feasible() if n.study.feasible else np.ones(len(colour), dtype=bool)
     low, high = n.limits or (np.nanmin(colour), np.nanmax(colour))
@@ -69,8 +69,7 @@ def scatter(n: Columns, x: str | None, y: str | None, value: list[str], by: str 
         drawn = ax.scatter(n.numbers(x)[good], n.numbers(y)[good], c=colour[good], s=18, cmap=SCALE, vmin=low,
                            vmax=high)  # fmt: skip
         ax.set_title(words, loc="left", fontsize=10)
-        ax.set_xlabel(n.label(x))
-        ax.set_ylabel(n.label(y))
+    name_axes(n, figure, axes, x, y)
     figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9)
     return figure
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 #: colour scale of values, and the colour of what is not feasible
 SCALE, OUTSIDE = "viridis", "0.25"
+#: of all panels of a picture [in]: that of a page, so that letters keep their size on it
+WIDTH = 9.4
 
 
 class Columns:
@@ -74,20 +76,36 @@ class Columns:
         return [(self.short(by, v), (self.table[by] == v).to_numpy(dtype=bool)) for v in values]
 
 
-def axes_for(count: int, width: float = 6.4, height: float = 4.6) -> tuple[Any, list[Any]]:
-    """A figure with so many panels, and their axes."""
+def axes_for(
+    count: int, width: float = 6.4, height: float = 4.6, *, shared: bool = False
+) -> tuple[Any, list[Any]]:
+    """A figure and its panels, side by side within the width of a page; shared: with the same two axes."""
     from matplotlib.figure import Figure
 
     columns = count if count <= 3 else 2 if count == 4 else 3
     rows = -(-count // columns)
     if count > 1:
-        width, height = 0.78 * width, 0.85 * height
+        width, height = WIDTH / columns, max(0.85 * WIDTH / columns, 2.6)
     figure = Figure(figsize=(width * columns + 0.6, 0.5 + height * rows), layout="constrained")
-    axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    axes = list(figure.subplots(rows, columns, squeeze=False, sharex=shared, sharey=shared).ravel())
     for ax in axes[count:]:
         ax.set_axis_off()
+    for ax in axes[max(count - columns, 0) : count]:
+        ax.tick_params(labelbottom=True)
     for ax in axes[:count]:
         ax.grid(True, color="0.9", lw=0.8)
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
     return figure, axes[:count]
+
+
+def name_axes(n: Columns, figure: Any, axes: list[Any], x: str, y: str, note: str = "") -> None:
+    """Names of the axes, of panels that share them once; a note below."""
+    for ax in axes:
+        if ax.get_subplotspec().is_first_col():
+            ax.set_ylabel(n.label(y))
+    if len(axes) == 1:
+        axes[0].set_xlabel(n.label(x))
+    words = [n.label(x)] * (len(axes) > 1) + [note] * bool(note)
+    if words:
+        figure.supxlabel("\n".join(words), fontsize=10 if len(axes) > 1 else 9)

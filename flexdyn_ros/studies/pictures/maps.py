@@ -8,7 +8,7 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError
 from flexdyn_ros.simulation.plot_style import COLOURS
-from flexdyn_ros.studies.pictures.columns import OUTSIDE, SCALE, Columns, axes_for
+from flexdyn_ros.studies.pictures.columns import OUTSIDE, SCALE, Columns, axes_for, name_axes
 
 #: where bounds are reached
 EDGES = (COLOURS[1], "#FFFFFF", COLOURS[3], COLOURS[4])
@@ -32,7 +32,7 @@ def _map(n: Columns, x: str | None, y: str | None, value: list[str], by: str | N
     x, y = x or n.study.names[0], y or n.study.names[1]
     name = n.value(value)
     panels = n.panels(by)
-    figure, axes = axes_for(len(panels))
+    figure, axes = axes_for(len(panels), shared=True)
     all_values = n.numbers(name)
     finite = all_values[np.isfinite(all_values)]
     if not finite.size:
@@ -64,12 +64,9 @@ def _map(n: Columns, x: str | None, y: str | None, value: list[str], by: str | N
         if n.study.feasible:
             _shade(n, ax, rows, x, y)
         ax.set_title(words, loc="left", fontsize=10)
-        ax.set_xlabel(n.label(x))
-        ax.set_ylabel(n.label(y))
+    name_axes(n, figure, axes, x, y, f"hatched: {n.outside()}" if n.study.feasible else "")
     decades = {"ticks": LogLocator(), "format": LogFormatterMathtext()} if n.log else {}
     figure.colorbar(drawn, ax=axes, label=n.label(name), shrink=0.9, **decades)
-    if n.study.feasible:
-        figure.supxlabel(f"hatched: {n.outside()}", fontsize=9)
     return figure
 
 
@@ -107,7 +104,8 @@ def _shade(n: Columns, ax: Any, rows: np.ndarray, x: str, y: str) -> None:
     # a margin of exactly zero is feasible
     ax.contourf(X, Y, worst, levels=[-2.0, -1e-12], colors=[OUTSIDE], alpha=0.25, hatches=["//"])
     if len(edges) > 1:
-        ax.legend(handles=edges, fontsize=8, loc="upper right", framealpha=0.9)
+        ax.legend(handles=edges, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=len(edges),
+                  facecolor="0.75", edgecolor="none", framealpha=1.0)  # fmt: skip
 
 
 def _grid(

@@ -84,9 +84,9 @@ def hang(row, x, up, own, modal):
         coupling, block = tail(modal, 3 * i), tail(modal, 3 * m + m * i)
         ux, uy, ut = c * S1[i] - s * S2[i], s * S1[i] + c * S2[i], slope[i]
         gx, gy, gt = times_body(own, ux, uy, ut)
-            add3(coupling, 0, gx, gy, gt + rx * gy - ry * gx)
-            # in the axes of the beam
-            lx, ly = c * gx + s * gy, c * gy - s * gx
+        add3(coupling, 0, gx, gy, gt + rx * gy - ry * gx)
+        # in the axes of the beam
+        lx, ly = c * gx + s * gy, c * gy - s * gx
         for j in range(i + 1):
             block[j] += lx * S1[j] + ly * S2[j] + gt * slope[j]
         force[i] += ux * fx + uy * fy + ut * n
