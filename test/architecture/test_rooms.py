@@ -5,6 +5,7 @@ import importlib
 import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -236,6 +237,13 @@ def test_nobody_but_the_families_asks_what_kind_a_robot_is():
         if isinstance(node, ast.Compare) and _asks_for_the_kind(node)
     ]
     assert not asked
+
+
+def test_every_family_is_in_the_contract_that_keeps_families_apart():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    named = {name for layer in contracts[1]["layers"] for name in layer.split(" | ")}
+    folders = {path.parent.name for path in (PACKAGE / "families").glob("*/__init__.py")}
+    assert named == {f"flexdyn_ros.families.{name}" for name in folders}
 
 
 #: commands and nodes are public by their entry points

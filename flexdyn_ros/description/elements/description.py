@@ -133,7 +133,10 @@ class Formulation:
     """None where the attribute has no meaning for the robot's kind; defaults are those of trees."""
 
     method: str | None = choice(
-        "articulated lagrange floating_frame", "path that computes", shown="by kind", default="articulated"
+        "articulated lagrange floating_frame",
+        "recursions, Lagrange's equations, or planar floating frames (robots on wheels)",
+        shown="by kind",
+        default="articulated",
     )
     flexible: bool | None = boolean("false: the rigid twin, masses unchanged", shown="true", default=True)
     rotary_inertia: str | None = choice(
@@ -151,7 +154,11 @@ class Formulation:
         shown="full; none with floating_frame",
         default="full",
     )
-    preset: str | None = choice("paper", "= lagrange, paper, affine, none; these not beside it", default=None)
+    preset: str | None = choice(
+        "paper",
+        "sets lagrange, paper, affine and none, which may not be given beside it",
+        default=None,
+    )
     suspension: str | None = choice(
         "small_angle exact", "mobile: geometry of the suspension", shown="small_angle", default=None
     )

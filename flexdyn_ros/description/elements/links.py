@@ -218,7 +218,7 @@ class Modes:
     shapes: str | None = file_name(
         "own shape functions (.npz), polynomials; excludes basis and boundary", default=None
     )
-    file: str | None = file_name("imported modes (.npz); excludes all else here", default=None)
+    file: str | None = file_name("imported modes (.npz); no other attribute beside it", default=None)
 
     @staticmethod
     def settle(values: dict[str, Any], statement: Statement, context: Context) -> None:
@@ -306,14 +306,14 @@ class Body:
             check_inertia(tensor.place.fail, label, self.mass, self.inertia, context.warnings)
 
 
-@element("remainder", "Where the part of <inertial> rides that neither beam nor bodies account for.")
+@element("remainder", "Where the part of <inertial> that neither beam nor bodies account for is attached.")
 class Remainder:
     station: float | str = fraction(
         "auto = below its own centre of mass; none = it is dropped", "auto none", default="auto"
     )
 
 
-@element("attach", "A child joint that hangs on the section at a station instead of the tip.", key="joint")
+@element("attach", "A child joint that is attached to a section at a station, not to the tip.", key="joint")
 class Attach:
     joint: str = reference("child joint")
     station: float | str = fraction("auto = projection on the axis", "auto", default="auto")

@@ -111,7 +111,7 @@ class Road:
         "A B C D E", "road class of ISO 8608", name="class", only=_ISO, needed=_ISO, default=None
     )
     seed: int | None = integer(
-        "of the phases: same seed, same road", least=0, only=_ISO, implied=0, default=None
+        "of the random phases; the same seed gives the same road", least=0, only=_ISO, implied=0, default=None
     )
     lines: int | None = integer(
         "number of spectral lines", within=(2, 100000), only=_ISO, implied=500, default=None

@@ -22,7 +22,7 @@ _OF_GOALS = "of ~/follow_joint_trajectory: "
 #: names and defaults are those of joint_trajectory_controller (ros2_controllers)
 CONSTRAINTS = family(
     "constraints",
-    ("goal_time", "s", f"{_OF_GOALS}by which a goal may be late; 0: no limit", 0.0),
+    ("goal_time", "s", f"{_OF_GOALS}how late a goal may be; 0: no limit", 0.0),
     (
         "stopped_velocity_tolerance",
         "rad/s, m/s",
@@ -72,7 +72,7 @@ class PdControllerParameters(ControllerParameters):
     command_interface: str = choice(
         "auto effort position",
         "what commands are: efforts of the feedback; positions and velocities for the robot's own servos, "
-        "whose gains gains.JOINT then are; auto: efforts, unless the robot bends and feedback by samples "
+        "which then have the gains gains.JOINT; auto: efforts, unless the robot bends and sampled feedback "
         "would excite it",
         default="auto",
     )

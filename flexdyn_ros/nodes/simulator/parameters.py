@@ -36,7 +36,7 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
     )
     deflection_rate_hz: float = number(
         "Hz",
-        "rate in simulated time of ~/energy, ~/wrench/FRAME and deflections",
+        "rate in simulated time of ~/energy, ~/wrench/JOINT and deflections",
         within=(0.1, 1000.0),
         default=30.0,
     )

@@ -24,7 +24,8 @@ from flexdyn_ros.nodes.ros.conversions import (
     wrench_message,
 )
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
-from flexdyn_ros.nodes.simulator.extras.registered import Setting, extras_of
+from flexdyn_ros.nodes.simulator.extras.inputs import Setting
+from flexdyn_ros.nodes.simulator.extras.registered import extras_of
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.recorder import Recorder
 from flexdyn_ros.nodes.simulator.simulation import Simulation

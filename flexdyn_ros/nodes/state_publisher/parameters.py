@@ -30,7 +30,7 @@ class StatePublisherParameters(RobotParameters, LifecycleParameters):
         "s", "how long the path of the tip stays visible; 0: no trace", within=(0.0, 3600.0), default=5.0
     )
     trace_frame: str = text(
-        "link whose path is shown; empty: the one after the most joints, none of a platform", default=""
+        "link whose path is shown; empty: the link after the most joints, of platforms none", default=""
     )
     marker_frequency: float = number(
         "Hz", "greatest rate of deformation_markers", within=(0.1, 1000.0), default=30.0

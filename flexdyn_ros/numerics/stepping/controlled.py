@@ -1,6 +1,6 @@
 """Runs with error control: an embedded Runge-Kutta pair of order 8 that chooses its own steps.
 
-The pair of Dormand & Prince (kernels/dop853.py) moves the state in the tangent space of the point where a
+The pair of Dormand & Prince (dop853.py) moves the state in the tangent space of the point where a
 step begins (Munthe-Kaas 1999), with work and dissipated energy as two more states. Samples come from its
 interpolation of order 7, so that they do not shorten the steps. Estimate and choice of the step are those of
 Hairer, Norsett & Wanner 1993, sections II.4 and II.10.
@@ -59,6 +59,8 @@ GROWTH, SHRINKAGE, SAFETY = 6.0, 1.0 / 3.0, 0.9
 #: the smallest error that counts there: without it a quarter of the steps near the limit of stability fail
 MEMORY, LEAST = 0.04, 1e-4
 EXPONENT = 0.125 - 0.2 * MEMORY
+#: share of what a step adds to an account below which its error is rounding
+ROUNDED = 1e-13
 #: steps between two looks at the kinetic energy; where stability bounds them, which are short for the motion
 OFTEN, SELDOM = 2.0, 8.0
 #: reach of the method's region of stability: beyond it, stability and not accuracy bounds the step
@@ -136,7 +138,7 @@ def error_of(steps, h, control, scale, work):
     if fifth != 0.0 or third != 0.0:
         error = abs(h) * fifth / np.sqrt((fifth + 0.01 * third) * 2 * nv)
     for i in range(2 * nv, 2 * nv + 2):
-        of_account = abs(h * e5[i]) / control[OF_ENERGIES]
+        of_account = abs(h * e5[i]) / max(control[OF_ENERGIES], ROUNDED * abs(y[i]))
         # NaN passes
         error = error if of_account <= error else of_account
     return error

@@ -49,7 +49,7 @@ from .views import node_rows, section_numbers, section_rows, spare_vector
 
 @inner
 def base_gravity(arm):
-    """Acceleration of the first base less gravity, in its axes, times -1: gravity itself."""
+    """Gravity in the axes of the first base, where the recursion outward begins."""
     return transposed_times(arm.sections, at.PLACEMENT, vector(arm.numbers, 0))
 
 

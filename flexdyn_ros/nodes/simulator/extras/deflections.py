@@ -12,6 +12,7 @@ from flexdyn_ros.expanding import bending_frames
 from flexdyn_ros.nodes.dynamics_server.response_memory import Memory, layout
 from flexdyn_ros.nodes.ros.conversions import doubles, vector_message
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Setting
 from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS
 
 _KNOWN: WeakKeyDictionary[Any, dict[str, tuple[str, float]]] = WeakKeyDictionary()
@@ -75,6 +76,20 @@ class DeflectionMessage:
             for name, _, _ in DEFLECTION_PARTS:
                 next(numbers)[:] = getattr(bent[link], name)
         return self._message.stamped(stamp)
+
+
+class Deflections(Extra):
+    """`deflections`: how every flexible link bends, with strains and section forces."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._simulation = setting.simulation
+        self._publisher = setting.make(LinkDeflections, "deflections", 10)
+        self._message = DeflectionMessage(setting.simulation.robot)
+
+    def publish_slow(self, stamp: Any) -> None:
+        """The present deflections."""
+        bent = self._simulation.robot.deflections(self._simulation.stepper.q)
+        self._publisher.publish(self._message.filled(stamp, bent))
 
 
 def _frames_of(robot: Any) -> dict[str, tuple[str, float]]:

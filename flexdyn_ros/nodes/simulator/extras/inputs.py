@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from flexdyn_ros.nodes.simulator.simulation import Simulation
 
 
 class Input(NamedTuple):
@@ -25,3 +29,17 @@ class Extra:
 
     def publish_slow(self, stamp: Any) -> None:
         """At deflection_rate_hz."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What extras are made from.
+
+    make(kind, topic, qos) makes a publisher that is silent while the node is not active; qos is the depth of
+    a reliable queue, or a QoSProfile (`nodes/ros/queues.py`). `simulation` keeps its robot up to date: look
+    there at every publication.
+    """
+
+    simulation: Simulation
+    settings: Any
+    make: Callable[..., Any]

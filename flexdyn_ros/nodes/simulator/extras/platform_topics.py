@@ -19,7 +19,7 @@ from flexdyn_ros.nodes.hydraulic_actuators.messages import disagreement, fill_hy
 from flexdyn_ros.nodes.hydraulic_actuators.policy import ranges_of
 from flexdyn_ros.nodes.ros.conversions import doubles, time_message
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
-from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input, Setting
 from flexdyn_ros.nodes.simulator.extras.platform_drive import PlatformDrive
 from flexdyn_ros.nodes.simulator.simulation import BANDWIDTH, REACH
 
@@ -43,11 +43,11 @@ class PlatformTopics(Extra):
 
     Parameters
     ----------
-    setting : families.Setting
+    setting : Setting
         Whose simulation is driven by a PlatformDrive.
     """
 
-    def __init__(self, setting: Any) -> None:
+    def __init__(self, setting: Setting) -> None:
         self._simulation = setting.simulation
         self.drive: PlatformDrive = setting.simulation.drive
         robot = self._simulation.robot

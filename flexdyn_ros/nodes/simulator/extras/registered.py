@@ -7,44 +7,14 @@ rates. A new family adds its extra here and changes neither simulator nor teleme
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from flexdyn_interfaces.msg import LinkDeflections
-from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionMessage
-from flexdyn_ros.nodes.simulator.extras.inputs import Extra
+from flexdyn_ros.nodes.simulator.extras.deflections import Deflections
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Setting
 from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics
 from flexdyn_ros.nodes.simulator.extras.pressures import Pressures
 from flexdyn_ros.nodes.simulator.extras.wheels import WheelTopics
-from flexdyn_ros.nodes.simulator.simulation import Simulation
 from flexdyn_ros.robot.coordinates import has_legs
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What extras are made from.
-
-    make(kind, topic, depth) makes a publisher that is silent while the node is not active. `simulation` keeps
-    its robot up to date: look there at every publication.
-    """
-
-    simulation: Simulation
-    settings: Any
-    make: Callable[..., Any]
-
-
-class Deflections(Extra):
-    """`deflections`: how every flexible link bends, with strains and section forces."""
-
-    def __init__(self, setting: Setting) -> None:
-        self._simulation = setting.simulation
-        self._publisher = setting.make(LinkDeflections, "deflections", 10)
-        self._message = DeflectionMessage(setting.simulation.robot)
-
-    def publish_slow(self, stamp: Any) -> None:
-        """The present deflections."""
-        bent = self._simulation.robot.deflections(self._simulation.stepper.q)
-        self._publisher.publish(self._message.filled(stamp, bent))
 
 
 def _is_driven_by_pressure(robot: Any) -> bool:

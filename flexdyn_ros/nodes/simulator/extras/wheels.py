@@ -10,14 +10,14 @@ from std_msgs.msg import Float64
 
 from flexdyn_interfaces.msg import WheelStates
 from flexdyn_ros.nodes.simulator.commands import CommandError
-from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
+from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input, Setting
 from flexdyn_ros.nodes.simulator.simulation import Simulation
 
 
 class WheelTopics(Extra):
     """`~/wheels`, `~/wheels/NAME/wrench`; `~/speed_command` for bases whose motion is prescribed."""
 
-    def __init__(self, setting: Any) -> None:
+    def __init__(self, setting: Setting) -> None:
         self._prefix = setting.settings.frame_prefix
         self._simulation: Simulation = setting.simulation
         self._wheels = setting.make(WheelStates, "~/wheels", 10)
