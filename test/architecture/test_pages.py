@@ -70,6 +70,16 @@ def test_programs_and_commands_of_the_page_run(page, folder):
         assert (page.parent / picture).resolve().is_file(), picture
 
 
+def test_the_oil_of_where_things_go_fits_its_hexapod(folder):
+    texts = [block.text for block in blocks(ROOT / "docs/how-to/where_things_go.md")]
+    (hexapod,) = (text for text in texts if '<robot name="hexapod"' in text)
+    (oil,) = (text for text in texts if text.startswith("<hydraulics>"))
+    Path("hexapod.urdf.xacro").write_text(hexapod.replace("</platform>", oil + "</platform>"))
+    robot = flexdyn_ros.load("hexapod.urdf.xacro")
+    assert robot.hydraulics is not None
+    assert flexdyn_ros.simulate(robot, 0.01).status == 0
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_of_the_page_name_what_exists(page, monkeypatch):
     files = {block.file for block in blocks(page)}
