@@ -1,6 +1,6 @@
 """Candidates for the implicit method with error control: passes that a wanted error takes.
 
-    python benchmarks/bench_implicit.py [--robots NAME ...] [--picture FILE] [--quick]
+    python benchmarks/bench_implicit.py [--cases NAME ...] [--picture FILE] [--quick]
 
 "extrapolated" (the library's own compiled run, which counts them itself), two W-methods and generalised-alpha
 (implicit_methods.py) move robots of every family, stiffly damped and hardly damped ones. All fold the same slopes
@@ -31,11 +31,14 @@ from flexdyn_ros.simulation.steps.stiffness import allowed_errors
 from flexdyn_ros.simulation.steps.workspace import free_bodies
 
 WANTED = (1e-3, 1e-5, 1e-7)
-TOLERANCES = tuple(10.0 ** (-0.5 * i) for i in range(3, 23))
-#: times at which errors are taken, and passes after which a run is given up
-TIMES, MOST = 10, 30000
-#: below it rounding and the reference count
-EXACT = 2e-9
+TOLERANCES = tuple(10.0 ** (-0.5 * i) for i in range(24))
+REFERENCE = 1e-11
+#: an error that ends the series of tolerances
+ENOUGH = 5e-8
+#: times at which errors are taken
+TIMES = 10
+#: passes after which a candidate is given up, at most and as a multiple of those of "extrapolated" for 1e-7
+MOST, MOST_RATIO = 60000, 8.0
 #: step [s] of the two folds from which slopes are read
 FOLD = 1e-3
 
@@ -64,19 +67,21 @@ def _of_links(value: dict[str, Any]) -> dict[str, Any]:
     return {f"links.{link}.{key}": x for link in ("link_1", "link_2") for key, x in value.items()}
 
 
+#: strokes without stops, which would be hit
+WIDE = {f"links.section_{i}.section.lower": -0.03 for i in (1, 2, 3)}
 CASES = {
     "rigid arm": Case("seven_joint_arm", "dry friction as shipped", 0.5),
-    "rigid arm, damped": Case("seven_joint_arm", "dampers of 100 N m s in all joints", 0.5, damping=100.0),
-    "rigid arm, servo": Case("seven_joint_arm", "held by gains of 2000 and 400", 0.5, {}, 2e3, 400.0),
+    "rigid arm, damped": Case("seven_joint_arm", "dampers of 100 N m s in all joints", 1.0, damping=100.0),
+    "rigid arm, servo": Case("seven_joint_arm", "held by gains of 2000 and 400", 1.0, {}, 2e3, 400.0),
     "bending arm": Case("flexible_two_link", "1 % modal damping", 0.5),
     "bending arm, damped": Case("flexible_two_link", "modal damping ratio 0.7", 0.5, _of_links({"damping.ratio": 0.7})),
     "booms": Case("canadarm2", "no damping", 0.25),
     "wheeled arm": Case("mobile_arm", "no damping of links", 0.1),
     "wheeled arm, damped": Case("mobile_arm", "modal damping ratio 0.5", 0.25, _of_links({"damping.ratio": 0.5})),
-    "soft arm": Case("soft_arm_3", "dampers of 15 N s/m as shipped", 0.5),
-    "soft arm, damped": Case("soft_arm_3", "dampers of 1500 N s/m", 0.5, {}, 0.0, 1500.0),
-    "platform": Case("stewart_electric", "falls with free legs", 0.25),
-    "platform, servo": Case("stewart_electric", "legs held by gains of 1e6 and 1e5", 0.25, {}, 1e6, 1e5),
+    "soft arm": Case("soft_arm_3", "dampers of 15 N s/m as shipped", 0.5, WIDE),
+    "soft arm, damped": Case("soft_arm_3", "dampers of 1500 N s/m", 2.0, WIDE, 0.0, 1500.0),
+    "platform": Case("stewart_electric", "legs are springs of 2e4 N/m", 0.5, {}, 2e4, 20.0),
+    "platform, servo": Case("stewart_electric", "legs held by gains of 1e6 and 1e5", 1.0, {}, 1e6, 1e5),
 }  # fmt: skip
 QUICK = ("rigid arm, damped", "soft arm")
 
@@ -185,7 +190,11 @@ class MovedRobot:
         for i in self._turns:
             turn, w = theta[i : i + 3], v[i : i + 3]
             half = 0.5 * float(np.linalg.norm(turn))
-            c = 1.0 / 12.0 + half * half / 180.0 if half < 1e-2 else (1.0 - half / np.tan(half)) / (4.0 * half * half)
+            c = (
+                1.0 / 12.0 + half * half / 180.0
+                if half < 1e-2
+                else (1.0 - half / np.tan(half)) / (4.0 * half * half)
+            )
             across = np.cross(turn, w)
             out[i : i + 3] += c * np.cross(turn, across) - 0.5 * across
         return out
@@ -210,7 +219,7 @@ def start(robot: flexdyn_ros.Robot) -> tuple[np.ndarray, np.ndarray]:
             q[c.q_index] += 0.3
             v[c.v_index] = 0.5 if i % 2 == 0 else -0.5
         elif c.kind == "actuator":
-            q[c.q_index] = c.lower + (0.4 + 0.05 * (i % 3)) * (c.upper - c.lower)
+            q[c.q_index] = 0.010 + 0.002 * (i % 3)
     if any(c.kind == "platform" for c in robot.coordinates):
         q = robot.integrate(q, np.array([0.05, -0.08, 0.1, 0.01, -0.02, 0.03]), 1.0)
     return q, v
@@ -218,7 +227,7 @@ def start(robot: flexdyn_ros.Robot) -> tuple[np.ndarray, np.ndarray]:
 
 # ---- runs ----
 
-Found = dict[str, list[tuple[float, float]]]
+Points = list[tuple[float, int]]
 
 
 def by_library(moved: MovedRobot, method: str, rtol: float, times: np.ndarray) -> tuple[np.ndarray, int]:
@@ -232,7 +241,10 @@ def by_library(moved: MovedRobot, method: str, rtol: float, times: np.ndarray) -
     control = np.zeros(controlled.CONTROL)
     control[[controlled.RTOL, controlled.LARGEST, controlled.OF_SPEEDS]] = rtol, np.inf, 1.0
     control[[controlled.PREVIOUS, controlled.OF_ENERGIES]] = controlled.LEAST, np.inf
-    scale, work = allowed_errors(robot, moved.q0, 1e-3 * rtol), np.zeros((kernels.WORK_ROWS, 2 * robot.nv + 2))
+    scale, work = (
+        allowed_errors(robot, moved.q0, 1e-3 * rtol),
+        np.zeros((kernels.WORK_ROWS, 2 * robot.nv + 2)),
+    )
     q, v, effort, account = (np.zeros((n, m)) for m in (robot.nq, robot.nv, robot.nu, 3))
     path = np.zeros((0, robot.nq)), np.zeros((0, robot.nv))
     status = kernels.run_to.load()(
@@ -241,3 +253,144 @@ def by_library(moved: MovedRobot, method: str, rtol: float, times: np.ndarray) -
     if status != 8 * n:
         raise RuntimeError(f"{method} ended with {status} at t = {control[controlled.TIME]:g} s")
     return q, int(control[controlled.EVALUATIONS])
+
+
+def by_candidate(
+    moved: MovedRobot, method: str, rtol: float, times: np.ndarray, most: int
+) -> tuple[np.ndarray, int] | None:
+    """The same by a method of this folder; None beyond so many passes."""
+    moved.passes = 0
+    sizes = allowed_errors(moved.robot, moved.q0, 1.0)
+    found = run(moved, CANDIDATES[method], moved.q0, moved.v0, times, sizes, rtol, 1e-3 * rtol, most=most)
+    return None if found is None else (found[0], moved.passes)
+
+
+def measure(case: Case, quick: bool) -> dict[str, Points]:
+    """By method: (error, passes) of every tolerance, loosest first."""
+    moved = MovedRobot(case)
+    times = np.linspace(0.0, 0.02 if quick else case.span, TIMES + 1)[1:]
+    exact = by_library(moved, "dop853", REFERENCE, times)[0]
+    excursion = np.abs(exact - moved.q0).max(axis=0)
+    scale = np.maximum(excursion, 1e-3 * excursion.max())
+    found: dict[str, Points] = {}
+    most = 200 if quick else MOST
+    for method in (*OURS, *CANDIDATES):
+        points = found[method] = []
+        for rtol in TOLERANCES[:: 6 if quick else 1]:
+            if method in OURS:
+                done = by_library(moved, method, rtol, times)
+            else:
+                done = by_candidate(moved, method, rtol, times, most)
+            if done is None:
+                if points:
+                    break
+                continue
+            points.append((float((np.abs(done[0] - exact) / scale).max()), done[1]))
+            if points[-1][0] < ENOUGH:
+                break
+        if method == "extrapolated" and not quick:
+            most = int(MOST_RATIO * (passes_for(points, WANTED[-1]) or points[-1][1]))
+    return found
+
+
+def passes_for(points: Points, wanted: float) -> float | None:
+    """Passes for an error, from which on all tighter tolerances keep it; None if they do not.
+
+    Between two tolerances logarithms are interpolated.
+    """
+    if not points or points[-1][0] > wanted:
+        return None
+    last = max((i for i, (error, _) in enumerate(points) if error > wanted), default=-1)
+    if last < 0:
+        return points[0][1]
+    (e0, n0), (e1, n1) = points[last : last + 2]
+    share = np.log(e0 / wanted) / np.log(e0 / max(e1, 1e-14))
+    return float(n0 * (n1 / n0) ** share)
+
+
+# ---- table and picture ----
+
+
+def ratio_of(found: dict[str, Points], method: str, wanted: float) -> float | None:
+    """Passes for an error as a multiple of those of "extrapolated"."""
+    own, other = passes_for(found[method], wanted), passes_for(found["extrapolated"], wanted)
+    return None if own is None or other is None else own / other
+
+
+def print_table(results: dict[str, dict[str, Points]]) -> None:
+    """Passes of "extrapolated" for each wanted error, and of the others as multiples of them."""
+    names = ("dop853", *CANDIDATES)
+    width = 8 * len(WANTED)
+    print(" " * 22 + f"{'passes of extrapolated':>{width}s}" + "".join(f"{n:>{width}s}" for n in names))
+    print(f"{'largest error':22s}" + "".join(f"{e:8.0e}" for e in WANTED) * (len(names) + 1))
+    for name, found in results.items():
+        passes = (passes_for(found["extrapolated"], e) for e in WANTED)
+        line = f"{name:22s}" + "".join(f"{'-' if n is None else round(n):>8}" for n in passes)
+        for method in names:
+            ratios = (ratio_of(found, method, e) for e in WANTED)
+            line += "".join(f"{'-':>8s}" if x is None else f"{x:8.2f}" for x in ratios)
+        print(line)
+    line = f"{'geometric mean':22s}" + " " * width
+    for method in names:
+        for wanted in WANTED:
+            # what was given up counts with the ratio at which it was
+            ratios = [ratio_of(found, method, wanted) or MOST_RATIO for found in results.values()]
+            line += f"{geometric_mean(ratios):8.2f}"
+    print(
+        line
+        + f"   (-: not with {MOST_RATIO:g} times the passes for {WANTED[-1]:.0e}, counted as {MOST_RATIO:g})"
+    )
+
+
+def draw(results: dict[str, dict[str, Points]], path: Path) -> None:
+    """Passes over error, a panel a case."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    marks = dict(zip((*OURS, *CANDIDATES), "os^vDP", strict=True))
+    with styled(SIZES["screen"]):
+        rows = -(-len(results) // 3)
+        figure, axes = pyplot.subplots(
+            rows, 3, figsize=(11.0, 2.6 * rows + 0.5), sharex=True, squeeze=False, layout="constrained"
+        )
+        for axis, (name, found) in zip(axes.flat, results.items()):
+            for colour, (method, mark) in zip(COLOURS, marks.items()):
+                points = [(e, n) for e, n in found[method] if ENOUGH / 10.0 < e < 1.0]
+                if points:
+                    style = "--" if method == "dop853" else "-"
+                    axis.loglog(*zip(*points), style, marker=mark, ms=3, color=colour, label=method)
+            axis.set_title(f"{name}: {CASES[name].about}")
+            axis.grid(alpha=0.3)
+        axes.flat[0].set_xlim(1.0, ENOUGH / 10.0)
+        for axis in axes[:, 0]:
+            axis.set_ylabel("passes")
+        for axis in axes[-1]:
+            axis.set_xlabel("largest error over the excursion")
+        handles = {h.get_label(): h for axis in axes.flat for h in axis.get_legend_handles_labels()[0]}
+        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=len(handles))
+        figure.savefig(path)
+    print(f"wrote {path}")
+
+
+def main() -> None:
+    """Print the table."""
+    parser = program.parser(__doc__)
+    parser.add_argument(
+        "--cases", nargs="+", choices=list(CASES), metavar="NAME", help=f"of {', '.join(CASES)}"
+    )
+    parser.add_argument("--picture", type=Path, help="draw passes against error")
+    options = parser.parse_args()
+    results = {}
+    for name in options.cases or (QUICK if options.quick else CASES):
+        began = process_time()
+        results[name] = measure(CASES[name], options.quick)
+        sys.stderr.write(f"{name} ({CASES[name].about}): {process_time() - began:.0f} s\n")
+    print_table(results)
+    if options.picture:
+        draw(results, options.picture)
+
+
+if __name__ == "__main__":
+    main()
