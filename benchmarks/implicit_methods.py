@@ -2,8 +2,8 @@
 
 They integrate M(q) v' = f(q, v), q' = v, where an O(n) recursion solves (M + c1 h D + c2 h^2 K) x = r for
 slopes K, D that are frozen over a step and need not be the derivatives of f. What is counted are passes: one
-forward dynamics each, which is what takes the time in compiled code. What else a method needs (products with K
-and D, solutions with the matrix of the start of the step) is not counted, in its favour.
+forward dynamics each, which is what takes the time in compiled code. What else a method needs (products with
+K and D, solutions with the matrix of the start of the step) is not counted, in its favour.
 
 bench_implicit.py measures them; test/simulation/test_implicit_candidates.py checks coefficients and orders.
 """
@@ -93,8 +93,8 @@ def _lower(diagonal: float, *rows: tuple[float, ...]) -> np.ndarray:
     return matrix
 
 
-#: Rang & Angermann (2005), "New Rosenbrock W-methods of order 3 for partial differential algebraic equations of
-#: index 1", BIT 45, tables 4.3 and 4.4: order 3 with any derivative, stiffly accurate, R(inf) = 0
+#: Rang & Angermann (2005), "New Rosenbrock W-methods of order 3 for partial differential algebraic equations
+#: of index 1", BIT 45, 761-787: order 3 with any derivative, stiffly accurate, R(inf) = 0
 ROS34PW2 = Tableau(
     _lower(
         0.0,
@@ -185,8 +185,8 @@ class WMethod:
 class GeneralisedAlpha:
     """Chung & Hulbert (1993), linearly implicit: so many Newton passes a step, all with the same slopes.
 
-    The error of a displacement is that of Zienkiewicz & Xie (1991), c h^2 (a1 - a0); with c = beta + delta/2 -
-    1/6, because the accelerations of the method are those at times delta h beside the states, delta = alpha_m -
+    The error of a displacement is that of Zienkiewicz & Xie (1991), c h^2 (a1 - a0). Here c = beta + delta/2
+    - 1/6, because the method's accelerations are those at times delta h beside the states, delta = alpha_m -
     alpha_f. So they are moved where the step changes (Bruls & Arnold 2008).
     """
 
@@ -242,8 +242,8 @@ class GeneralisedAlpha:
 def run(problem, method, q, v, times, sizes, rtol, atol, first=1e-5, most=10**9):
     """States at `times` (increasing from 0, where the state is q, v), by steps whose error is controlled.
 
-    sizes (2 nv,) says how large an error of positions and speeds may be for atol = 1. Returns (q (n, nq), v (n,
-    nv)); None if the run needs more than so many passes, or diverges.
+    sizes (2 nv,) says how large an error of positions and speeds may be for atol = 1. Returns (q (n, nq),
+    v (n, nv)); None if the run needs more than so many passes, or diverges.
     """
     at, t, h = method.begin(problem, q, v), 0.0, first
     out_q, out_v = [], []
