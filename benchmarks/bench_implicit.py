@@ -32,7 +32,7 @@ from flexdyn_ros.simulation.steps.stiffness import allowed_errors
 from flexdyn_ros.simulation.steps.workspace import free_bodies
 
 WANTED = (1e-3, 1e-5, 1e-7)
-TOLERANCES = tuple(10.0 ** (-0.75 * i) for i in range(16))
+TOLERANCES = tuple(10.0 ** (-0.75 * i) for i in range(22))
 REFERENCE = 1e-11
 #: place of the default tolerance among them
 DEFAULT = 8

@@ -104,7 +104,8 @@ def test_w_methods_keep_order_three_with_slopes_that_are_no_derivatives(tableau)
 
 
 def test_the_mass_matrix_of_the_stage_costs_an_order():
-    assert order_of(WMethod(ROS34PW3, follows=True)) == pytest.approx((2.0, 2.0), abs=0.2)
+    found = order_of(WMethod(ROS34PW3, follows=True), (400, 800, 1600))
+    assert found == pytest.approx((2.0, 2.0), abs=0.2)
 
 
 @pytest.mark.parametrize("newton", [1, 2])
@@ -158,9 +159,8 @@ def test_the_fold_is_read_as_the_description_has_it():
 def test_a_stiff_platform_moves_as_the_library_moves_it(method):
     moved = MovedRobot(CASES["platform, servo"])
     times = np.linspace(0.0, 0.1, 3)[1:]
-    exact, _ = by_library(moved, "dop853", 1e-10, times)
+    exact, explicit = by_library(moved, "dop853", 1e-10, times)
     found, passes = by_candidate(moved, method, 1e-7, times, 5000)
-    # explicit steps would have to be shorter than 0.1 ms, of several passes each
-    assert passes < 2000
+    assert passes < explicit
     # it moves by 0.02 m and 0.05 rad
     assert np.abs(found - exact).max() <= 1e-6
