@@ -9,8 +9,9 @@ import pytest
 import flexdyn_ros
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from bench_implicit import CASES, MovedRobot, by_candidate, by_library
+from bench_implicit import by_candidate, by_library
 from implicit_methods import ROS34PW2, ROS34PW3, GeneralisedAlpha, WMethod
+from implicit_robots import CASES, MovedRobot
 
 W_METHODS = pytest.mark.parametrize("tableau", [ROS34PW2, ROS34PW3], ids=["ROS34PW2", "ROS34PW3"])
 
