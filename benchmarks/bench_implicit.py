@@ -50,8 +50,7 @@ CANDIDATES = {
     "ROS34PW3": WMethod(ROS34PW3),
     "generalised-alpha": GeneralisedAlpha(),
 }
-
-
+#: cases of --quick
 QUICK = ("rigid arm, damped", "soft arm")
 
 
