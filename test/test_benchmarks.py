@@ -10,7 +10,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 #: what programs share; every other file is a program
-SHARED = {"program.py"}
+SHARED = {"implicit_methods.py", "implicit_robots.py", "program.py"}
 PROGRAMS = sorted(path.name for path in FOLDER.glob("*.py") if path.name not in SHARED)
 SOURCES = {name: (FOLDER / name).read_text() for name in PROGRAMS}
 #: modules that are compared with
