@@ -212,8 +212,8 @@ class Robot:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Numbers that tau is linear in, of trees: ten of each rigid body, those of the joints
-        (`families/trees/rigid/parameters.py`), rigidities and modal damping of beams
-        (`families/trees/flexible/parameters.py`). The mass of beams is not among them.
+        (`families/trees/rigid/parameters.py`), rigidities, mass per length and modal damping of beams
+        (`families/trees/flexible/parameters.py`).
 
         Raises
         ------

@@ -123,7 +123,9 @@ def values_by_name(robot):
 def test_rigidity_acts_on_efforts_and_bending_moments():
     robot = flexdyn_ros.load("canadarm2")
     values = {p.name: p.value for p in robot.parameters}
-    assert {"boom_1/EIy", "boom_1/EIz", "boom_1/GJ", "boom_1/bending_y/1/damping"} <= values.keys()
+    assert {
+        f"boom_1/{x}" for x in ("EIy", "EIz", "GJ", "mass_per_length", "bending_y/1/damping")
+    } <= values.keys()
     changed = robot.with_parameters({"boom_2/EIz": 0.5 * values["boom_2/EIz"]})
     again = changed.with_parameters({"boom_2/EIz": values["boom_2/EIz"]})
     q, v, a = motion(robot, 3)
@@ -145,6 +147,44 @@ def test_a_changed_beam_is_that_of_a_description_with_its_rigidity():
     close(changed.inverse_dynamics(q, v, a), stiff.inverse_dynamics(q, v, a))
     found, expected = (flexdyn_ros.simulate(r, 0.02, q, v, dt=1e-4) for r in (changed, stiff))
     close(found.q, expected.q, 1e-9)
+
+
+SECTION = '<tube outer_radius="0.2" wall="0.01"/>'
+
+
+@pytest.mark.parametrize("section", ["", SECTION], ids=["stated", "section"])
+@pytest.mark.parametrize("method", ["articulated", "lagrange"])
+def test_a_heavier_beam_is_that_of_a_description_with_its_mass_per_length(section, method):
+    """The shapes of a uniform cantilever do not depend on its mass; the rotary inertia of a section does."""
+
+    def loaded(mu):
+        text = cantilever('bending_y="2" bending_z="2" torsion="1"', mu=mu)
+        if section:
+            text = text.replace('polar_inertia="0.02"/>', f">{section}</beam>")
+        return flexdyn_ros.load(text, options={"formulation.method": method})
+
+    light, heavy = loaded(2.0), loaded(3.5)
+    changed = light.with_parameters({"beam/mass_per_length": 3.5})
+    q, v, a = bent_state(light)
+    close(changed.inverse_dynamics(q, v, a), heavy.inverse_dynamics(q, v, a))
+    close(changed.mass_matrix(q), heavy.mass_matrix(q))
+    assert changed.mass == pytest.approx(heavy.mass, rel=1e-14)
+    back = changed.with_parameters({"beam/mass_per_length": 2.0})
+    close(back.mass_matrix(q), light.mass_matrix(q), 1e-14)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_both_methods_see_changed_parameters(name):
+    robot, other = (
+        flexdyn_ros.load(name, options={"formulation.method": method}) for method in (None, "lagrange")
+    )
+    rng = np.random.default_rng(6)
+    chosen = [p for p in robot.parameters if p.value > 0.0]
+    new = {p.name: p.value * float(rng.uniform(0.5, 2.0)) for p in chosen}
+    changed, also = robot.with_parameters(new), other.with_parameters(new)
+    q, v, a = bent_state(robot, size=0.1)
+    close(also.inverse_dynamics(q, v, a), changed.inverse_dynamics(q, v, a), 1e-9)
+    close(also.mass_matrix(q), changed.mass_matrix(q), 1e-9)
 
 
 def test_damping_of_a_mode():

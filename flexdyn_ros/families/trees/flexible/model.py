@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class FlexibleLinkModel:
     """A flexible link with its modes; q, v: indices of its modal coordinates; beam_in_node: its beam frame
-    there; integrals: of the link without bodies; modal_mass: with the bodies it carries; numbers_at: where
-    its constants begin in FlexibleTables.numbers; rigidity: by what GJ, EIy, EIz and EA of the beam are to be
-    multiplied."""
+    there; integrals: of the link without bodies, rotary: by which rule of rotary inertia; modal_mass: with
+    the bodies it carries; numbers_at: where its constants begin in FlexibleTables.numbers; rigidity, density:
+    by what GJ, EIy, EIz and EA of the beam, and its mass per length, are to be multiplied."""
 
     name: str
     node: int
@@ -60,8 +60,10 @@ class FlexibleLinkModel:
     stiffness: np.ndarray
     damping: np.ndarray
     integrals: ModalIntegrals
+    rotary: str
     numbers_at: int = 0
     rigidity: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
+    density: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -266,6 +268,7 @@ class FlexibleLinks:
             stiffness=integrals.K,
             damping=self._damping(link, whole),
             integrals=integrals,
+            rotary=rotary,
         )
         constants = link_constants(integrals, beam_in_node, model.damping, foreshortened)
         return model, constants

@@ -1,8 +1,9 @@
-"""Parameters of beams: LINK/EIy, LINK/EIz, LINK/GJ (at the root, where they vary along the beam) and the
-damping of each mode, COORDINATE/damping.
+"""Parameters of beams: LINK/EIy, LINK/EIz, LINK/GJ, LINK/mass_per_length (at the root, where they vary along
+the beam) and the damping of each mode, COORDINATE/damping.
 
-tau is linear in them while shapes and masses are held: a modal stiffness matrix is the sum of what each
-rigidity gives, a damping ratio is converted to coefficients first, and those between two modes stay.
+tau is linear in them while shapes and the bodies on the beam are held: modal masses and stiffnesses are sums
+of what each gives, a damping ratio is converted to coefficients first, and those between two modes stay. The
+rotary inertia of a section grows with the mass per length, one that the description states stays.
 """
 
 from __future__ import annotations
@@ -13,8 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.families.trees.flexible.beams.mode_shapes import constant
+from flexdyn_ros.families.trees.flexible.beams.modal_integrals import (
+    ModalIntegrals,
+    modal_integrals,
+    modal_mass,
+)
+from flexdyn_ros.families.trees.flexible.beams.mode_shapes import Profile, constant
+from flexdyn_ros.families.trees.flexible.beams.modes import Beam
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
+from flexdyn_ros.families.trees.flexible.constants import link_constants
 from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.robot.parameters import Parameter
@@ -23,20 +31,22 @@ from flexdyn_ros.robot.parameters import Parameter
 _RIGIDITIES = {"EIy": 1, "EIz": 2, "GJ": 0}
 
 
-class _Term(NamedTuple):
-    """A parameter, by how much K and D (m, m) change for each unit of it, and what `rigidity` of the link is
-    multiplied with for each unit: its place, and one by the rigidity of the description."""
+class _Share(NamedTuple):
+    """A parameter, its value in the description, and the integrals that a beam has by it alone."""
 
     parameter: Parameter
-    K: np.ndarray
-    D: np.ndarray
-    rigidity: tuple[int, float] = (0, 0.0)
+    root: float
+    part: ModalIntegrals
 
 
 def beam_parameters(tree: RigidTree) -> tuple[Parameter, ...]:
     """The parameters, link by link."""
     links = () if tree.flexible is None else tree.flexible.links
-    return tuple(term.parameter for link in links for term in _terms(tree, link))
+    return tuple(
+        parameter
+        for link in links
+        for parameter in (*(share.parameter for share in _shares(link)), *_damping(tree, link))
+    )
 
 
 def with_beams(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
@@ -45,45 +55,68 @@ def with_beams(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
         return tree
     tables = tree.flexible
     numbers, links = tables.numbers.copy(), []
-    for link in tables.links:
-        K, D, rigidity = link.stiffness.copy(), link.damping.copy(), list(link.rigidity)
-        for term in _terms(tree, link):
-            if term.parameter.name in values:
-                change = values[term.parameter.name] - term.parameter.value
-                K += change * term.K
-                D += change * term.D
-                place, share = term.rigidity
-                rigidity[place] += change * share
-        _write(numbers, link.numbers_at, K, D)
-        links.append(replace(link, stiffness=K, damping=D, rigidity=tuple(rigidity)))
+    for old in tables.links:
+        link = _changed(tree, old, values)
+        constants = link_constants(link.integrals, link.beam_in_node, link.damping, link.foreshortened).flat()
+        numbers[link.numbers_at : link.numbers_at + len(constants)] = constants
+        links.append(link)
     numbers.setflags(write=False)
-    return replace(tree, flexible=replace(tables, numbers=numbers, links=tuple(links)))
+    mass = sum(2.0 * float(link.integrals.C[0, 0]) for link in links)
+    return replace(tree, flexible=replace(tables, numbers=numbers, links=tuple(links), mass=mass))
 
 
-def _terms(tree: RigidTree, link: FlexibleLinkModel) -> Iterator[_Term]:
-    m, beam = len(link.modes), link.beam
-    none = np.zeros((m, m))
-    if isinstance(beam, BeamLink):
-        rest = dict.fromkeys((*_RIGIDITIES, "EA"), constant(0.0))
-        for name, place in _RIGIDITIES.items():
-            profile = getattr(beam.beam, name)
-            root = float(np.ravel(profile(np.zeros(1)))[0])
-            alone = replace(beam, beam=replace(beam.beam, **{**rest, name: profile}))
-            K = alone.integrals(link.modes, "none").K
-            if root > 0.0 and K.any():
-                parameter = Parameter(f"{link.name}/{name}", root * link.rigidity[place], "N m2", 0.0)
-                yield _Term(parameter, K / root, none, (place, 1.0 / root))
+def _changed(tree: RigidTree, link: FlexibleLinkModel, values: Mapping[str, float]) -> FlexibleLinkModel:
+    integrals, mass, rigidity, density = link.integrals, link.modal_mass, list(link.rigidity), link.density
+    for (name, value, *_), root, part in _shares(link):
+        if name in values:
+            share = (values[name] - value) / root
+            integrals = integrals.plus(part, share)
+            mass = mass + share * modal_mass(part)
+            place = _RIGIDITIES.get(name.rpartition("/")[2])
+            if place is None:
+                density += share
+            else:
+                rigidity[place] += share
+    D = link.damping.copy()
+    for i, (name, value, *_) in enumerate(_damping(tree, link)):
+        D[i, i] = values.get(name, value)
+    return replace(
+        link,
+        integrals=integrals,
+        modal_mass=mass,
+        stiffness=integrals.K,
+        damping=D,
+        rigidity=tuple(rigidity),
+        density=density,
+    )
+
+
+def _shares(link: FlexibleLinkModel) -> Iterator[_Share]:
+    if not isinstance(link.beam, BeamLink):
+        return
+    beam, line, breaks = link.beam.beam, link.beam.line, link.beam.breaks
+
+    def alone(part: Beam) -> ModalIntegrals:
+        return modal_integrals(part, link.modes, rotary=link.rotary, breaks=breaks)
+
+    for name, place in _RIGIDITIES.items():
+        profile = getattr(beam, name)
+        part = alone(Beam(beam.length, constant(0.0), **{name: profile}))
+        root = _at_root(profile)
+        if root > 0.0 and part.K.any():
+            value = root * link.rigidity[place]
+            yield _Share(Parameter(f"{link.name}/{name}", value, "N m2", 0.0), root, part)
+    root = _at_root(line.mu)
+    parameter = Parameter(f"{link.name}/mass_per_length", root * link.density, "kg/m", 0.0)
+    yield _Share(parameter, root, alone(line))
+
+
+def _at_root(profile: Profile) -> float:
+    return float(np.ravel(profile(np.zeros(1)))[0])
+
+
+def _damping(tree: RigidTree, link: FlexibleLinkModel) -> Iterator[Parameter]:
     for i, v in enumerate(link.v):
         coordinate = tree.coordinates[v]
         unit = "N m s/rad" if coordinate.unit == "rad" else "N s/m"
-        D = none.copy()
-        D[i, i] = 1.0
-        yield _Term(Parameter(f"{coordinate.name}/damping", float(link.damping[i, i]), unit, 0.0), none, D)
-
-
-def _write(numbers: np.ndarray, at: int, K: np.ndarray, D: np.ndarray) -> None:
-    """K and D of a link whose constants begin at `at`, where `LinkConstants.flat` puts them."""
-    m = len(K)
-    first = at + 10 + 12 * m + 13 * m * m
-    numbers[first : first + m * m] = K.ravel()
-    numbers[first + m * m : first + 2 * m * m] = D.ravel()
+        yield Parameter(f"{coordinate.name}/damping", float(link.damping[i, i]), unit, 0.0)

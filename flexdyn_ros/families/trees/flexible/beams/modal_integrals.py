@@ -47,6 +47,17 @@ class ModalIntegrals(NamedTuple):
     point_u: np.ndarray
     point_S: np.ndarray
 
+    def plus(self, other: ModalIntegrals, factor: float) -> ModalIntegrals:
+        """Integrals with `factor` times the mass and stiffness of another beam of the same modes added."""
+        grown = {name: getattr(self, name) + factor * getattr(other, name) for name in _EXTENSIVE}
+        return self._replace(**grown)
+
+
+#: fields of ModalIntegrals that are linear in the masses and rigidities of a beam
+_EXTENSIVE = (
+    "C", "C1", "C2", "C_section", "C1_section", "C2_section", "T", "K", "point_mass",
+)  # fmt: skip
+
 
 def modal_integrals(
     beam: Beam,

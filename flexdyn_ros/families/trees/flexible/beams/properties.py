@@ -36,14 +36,16 @@ AT_TIP = 1e-6
 class BeamLink:
     """A flexible link, its geometry and mass settled.
 
-    frame : beam frame in the link frame. breaks : stations between which section properties are smooth.
-    balance : its masses. attach : station of each child joint, by its name. section : None where the size of
-    the section is unknown.
+    frame : beam frame in the link frame. line : the part of the beam that grows with its mass per length, as
+    a beam without stiffness. breaks : stations between which section properties are smooth. balance : its
+    masses. attach : station of each child joint, by its name. section : None where the size of the section is
+    unknown.
     """
 
     element: FlexibleLink
     frame: Placement
     beam: Beam
+    line: Beam
     breaks: tuple[float, ...]
     balance: MassBalance
     attach: Mapping[str, float]
@@ -200,7 +202,8 @@ class _Draft:
             lambda station: np.array([station * self.length, 0.0, 0.0]),
             2.0 * modal_integrals(beam, (), rotary="consistent", breaks=breaks).C,
         )
-        return BeamLink(self.link, self.frame, beam, breaks, balance, self.attach, self.section)
+        line = self._line(mu)
+        return BeamLink(self.link, self.frame, beam, line, breaks, balance, self.attach, self.section)
 
     def _moduli(self) -> tuple[float, float]:
         material = self.element.material
@@ -227,6 +230,12 @@ class _Draft:
                 "mass_per_length, or lighter <body> elements",
             )
         return constant(left / self.length)
+
+    def _line(self, mu: Profile) -> Beam:
+        """The line mass and the rotary inertia that follows from it."""
+        whole, stated = self._rotary(mu), self._rotary(constant(0.0))
+        Jyy, Jzz, Jx = (_difference(a, b) for a, b in zip(whole, stated, strict=True))
+        return Beam(length=self.length, mu=mu, Jx=Jx, Jyy=Jyy, Jzz=Jzz)
 
     def _rotary(self, mu: Profile) -> tuple[Profile, Profile, Profile]:
         """Jyy (about y), Jzz (about z), Jx per length: stated, from the section, half of the polar, or
@@ -273,6 +282,10 @@ def beam_frame(element: BeamElement) -> Placement:
             y = np.array([0.0, 1.0, 0.0])
     y = y / np.sqrt(y @ y)
     return Placement(np.column_stack([x, y, np.cross(x, y)]), np.asarray(element.origin, dtype=float))
+
+
+def _difference(a: Profile, b: Profile) -> Profile:
+    return lambda s: a(s) - b(s)
 
 
 def _piecewise(s: np.ndarray, stations: np.ndarray, values: np.ndarray) -> np.ndarray:
