@@ -77,31 +77,33 @@ class ChosenReactions:
         return np.einsum("kij,kwi->kwj", R, world).reshape(len(self.names), 6)
 
 
-def reactions_of(
-    robot: Robot, loose: Robot, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None
-) -> JointReactions:
-    """Reactions of a robot; loose: its copy with the joints that do not move."""
-    q, v, a = numbers(q, "q", robot.nq), numbers(v, "v", robot.nv), numbers(a, "a", robot.nv)
-    held = [c for c in loose.coordinates if c.kind == "reaction"]
-    own_q, own_v = _others(loose.q_names, held), _others(loose.v_names, held)
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
+class LooseJoints:
+    """Reactions of a robot by its copy with the joints that do not move."""
 
-    def spread(x: np.ndarray, size: int, own: list[int]) -> np.ndarray:
-        whole = np.zeros((*batch, size))
-        whole[..., own] = x
-        return whole
+    def __init__(self, robot: Robot, loose: Robot) -> None:
+        held = [c for c in loose.coordinates if c.kind == "reaction"]
+        self._robot, self._loose = robot, loose
+        self._held = np.array([c.v_index for c in held], dtype=np.intp)
+        self._q, self._v = _others(loose.q_names, held), _others(loose.v_names, held)
+        self._links = tuple(c.body for c in held[::6])
+        self._names = tuple(c.name.rpartition("/")[0] for c in held[::6])
 
-    whole_q, whole_v = spread(q, loose.nq, own_q), spread(v, loose.nv, own_v)
-    tau = loose.inverse_dynamics(whole_q, whole_v, spread(a, loose.nv, own_v), wrenches)
-    rows = tau[..., [c.v_index for c in held]]
-    local = rows.reshape(*rows.shape[:-1], len(held) // 6, 2, 3)
-    names = tuple(c.name.rpartition("/")[0] for c in held[::6])
-    R = robot.frames(q, tuple(c.body for c in held[::6]))[..., :3, :3]
-    world = np.einsum("...kij,...kwj->...kwi", R, local)
-    return JointReactions(names, world[..., 0, :], world[..., 1, :])
+    def reactions(self, q: Any, v: Any, a: Any, wrenches: Mapping[str, Any] | None) -> JointReactions:
+        """See `TreeFunctions.joint_reactions`."""
+        robot, loose = self._robot, self._loose
+        q, v, a = numbers(q, "q", robot.nq), numbers(v, "v", robot.nv), numbers(a, "a", robot.nv)
+        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1], a.shape[:-1])
+        whole = np.zeros((*batch, loose.nq)), np.zeros((*batch, loose.nv)), np.zeros((*batch, loose.nv))
+        for x, own, target in zip((q, v, a), (self._q, self._v, self._v), whole, strict=True):
+            target[..., own] = x
+        rows = loose.inverse_dynamics(*whole, wrenches)[..., self._held]
+        local = rows.reshape(*rows.shape[:-1], -1, 2, 3)
+        R = robot.frames(q, self._links)[..., :3, :3]
+        world = local @ np.swapaxes(R, -1, -2)
+        return JointReactions(self._names, world[..., 0, :], world[..., 1, :])
 
 
-def _others(names: tuple[str, ...], held: list[Coordinate]) -> list[int]:
+def _others(names: tuple[str, ...], held: list[Coordinate]) -> np.ndarray:
     """Indices of the names that are not those of held coordinates, which come in the same order."""
     without = {c.name for c in held}
-    return [i for i, name in enumerate(names) if name not in without]
+    return np.array([i for i, name in enumerate(names) if name not in without], dtype=np.intp)

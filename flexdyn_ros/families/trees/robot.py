@@ -27,7 +27,7 @@ from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.robot import Bending, LinkIntegrals
-    from flexdyn_ros.families.trees.reactions import JointReactions
+    from flexdyn_ros.families.trees.reactions import JointReactions, LooseJoints
     from flexdyn_ros.families.trees.regressor import TreeRegressor
     from flexdyn_ros.robot.analysis.small_deflections import Tip
     from flexdyn_ros.robot.parameters import Parameter
@@ -82,7 +82,6 @@ class TreeFunctions(EntryFunctions):
         self.address = self.packed.address
         self.by_mass_matrix = tree.has_mimic
         self._seen: dict[tuple[str, ...], TreeFunctions] = {}
-        self._loosened: list[Robot] = []
         self._build()
 
     def _build(self) -> None:
@@ -229,19 +228,20 @@ class TreeFunctions(EntryFunctions):
         UnsupportedError
             On wheels (their planar methods have `constraint_forces`), and with affine section frames.
         """
-        from flexdyn_ros.families.trees.reactions import reactions_of
+        return self.seeing(wrenches or ())._loosened.reactions(q, v, a, wrenches)
 
-        seeing = self.seeing(wrenches or ())
-        return reactions_of(seeing.robot, seeing.loose_copy(), q, v, a, wrenches)
-
-    def loose_copy(self) -> Robot:
+    @cached_property
+    def loose(self) -> Robot:
         """This robot with the joints of `build_tree(loose=True)`, by the recursions of articulated bodies."""
-        if not self._loosened:
-            formulation = replace(self.description.formulation, method="articulated")
-            same = replace(self.description, formulation=formulation)
-            loose = TreeFunctions(same, self.payloads, self.sections, self.changes, loose=True)
-            self._loosened.append(Robot(loose))
-        return self._loosened[0]
+        formulation = replace(self.description.formulation, method="articulated")
+        same = replace(self.description, formulation=formulation)
+        return Robot(TreeFunctions(same, self.payloads, self.sections, self.changes, loose=True))
+
+    @cached_property
+    def _loosened(self) -> LooseJoints:
+        from flexdyn_ros.families.trees.reactions import LooseJoints
+
+        return LooseJoints(self.robot, self.loose)
 
     # ---- rows of the verbs ----
 

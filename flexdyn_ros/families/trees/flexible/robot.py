@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
-from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
+from flexdyn_ros.families.trees.flexible.deflections import LinkShapes
 from flexdyn_ros.families.trees.flexible.kernels.entries import verbs
 from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
 from flexdyn_ros.families.trees.flexible.packed import pack_flexible
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from flexdyn_ros.families.trees.lagrange.model import LagrangeModel
 
 #: stations of `deflections` if none are given
-STATIONS = 21
+_EVENLY = np.linspace(0.0, 1.0, 21)
 #: deflections of `random`, times the length of the link or rad, for the first mode of a field
 SMALL = {"axial": 1e-4, "bending_y": 0.01, "bending_z": 0.01, "torsion": 0.02, "mode": 0.01}
 
@@ -67,7 +67,7 @@ class Bending:
         self.links: tuple[FlexibleLinkModel, ...] = tree.flexible.links
         self.packed = pack_flexible(tree)
         self._tree = tree
-        self._cache: dict[tuple[float, ...], list[tuple[np.ndarray, ...]]] = {}
+        self._shapes: dict[bytes, dict[str, LinkShapes]] = {}
 
     def lagrange_model(self, formulation: Any) -> LagrangeModel:
         """The model of the method lagrange."""
@@ -129,16 +129,13 @@ class Bending:
 
     def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Deflection]:
         """Deformation of every flexible link at rows of q (..., nq), beam axes; see `Deflection`."""
-        s = np.linspace(0.0, 1.0, STATIONS) if stations is None else _checked(stations)
-        key = tuple(s.tolist())
-        if key not in self._cache:
-            if len(self._cache) > 32:
-                self._cache.clear()
-            self._cache[key] = [link.beam.fields_along(link.modes, s) for link in self.links]
-        fields = self._cache[key]
-        return {
-            link.name: _deflection(link, q[..., link.q], s, *each) for link, each in zip(self.links, fields)
-        }
+        s = _EVENLY if stations is None else _checked(stations)
+        shapes = self._shapes.get(key := s.tobytes())
+        if shapes is None:
+            if len(self._shapes) > 32:
+                self._shapes.clear()
+            shapes = self._shapes[key] = {link.name: LinkShapes(link, s) for link in self.links}
+        return {name: each.deflection(q) for name, each in shapes.items()}
 
 
 def _checked(stations: Sequence[float]) -> np.ndarray:
@@ -148,42 +145,3 @@ def _checked(stations: Sequence[float]) -> np.ndarray:
     if not np.all((s >= 0.0) & (s <= 1.0)):
         raise StateError("stations are fractions of the length, from 0 to 1")
     return s
-
-
-def _deflection(
-    link: FlexibleLinkModel,
-    delta: np.ndarray,
-    s: np.ndarray,
-    u: np.ndarray,
-    th: np.ndarray,
-    strain: np.ndarray,
-    S: np.ndarray,
-) -> Deflection:
-    """From modal coordinates delta (..., m), fields u, th (m, k, 3), strain (m, k, 4) and S (k, m, m)."""
-    displacement = np.einsum("...m,mki->...ki", delta, u)
-    if link.foreshortened:
-        displacement[..., 0] -= 0.5 * np.einsum("...m,kmn,...n->...k", delta, S, delta)
-    bent = np.einsum("...m,mki->...ki", delta, strain)
-    stiffness = link.beam.stiffness(s) * link.rigidity
-    return Deflection(
-        station=s.copy(),
-        displacement=displacement,
-        rotation=np.einsum("...m,mki->...ki", delta, th),
-        curvature=np.ascontiguousarray(bent[..., :3]),
-        strain=_fibre_strain(link, bent),
-        moment=stiffness[:, :3] * bent[..., :3],
-        axial_force=stiffness[:, 3] * bent[..., 3],
-    )
-
-
-def _fibre_strain(link: FlexibleLinkModel, bent: np.ndarray) -> np.ndarray:
-    """Largest |strain| of any fibre, axial and bending (torsion leaves fibres their length to first
-    order)."""
-    A = link.beam.section if isinstance(link.beam, BeamLink) else None
-    if A is None:
-        return np.zeros(bent.shape[:-1])
-    if A.is_round:
-        bending = A.reach_z * np.hypot(bent[..., 1], bent[..., 2])
-    else:
-        bending = A.reach_z * np.abs(bent[..., 1]) + A.reach_y * np.abs(bent[..., 2])
-    return np.abs(bent[..., 3]) + bending

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -100,13 +101,11 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
         self._need_rotations("joint_reactions")
         return super().joint_reactions(q, v, a, wrenches)
 
-    def loose_copy(self) -> Robot:
-        if not self._loosened:
-            loose = AffineTreeFunctions(
-                self.description, self.payloads, self.sections, self.changes, loose=True
-            )
-            self._loosened.append(Robot(loose))
-        return self._loosened[0]
+    @cached_property
+    def loose(self) -> Robot:
+        return Robot(
+            AffineTreeFunctions(self.description, self.payloads, self.sections, self.changes, loose=True)
+        )
 
     @property
     def kernels(self) -> None:
@@ -119,7 +118,7 @@ class AffineTreeFunctions(LagrangianTreeFunctions):
     def momenta_rows(self, rows: Rows) -> np.ndarray:
         data = self._checked(rows, "q", "v")
         root = self._frames.poses(data["q"], [self.frame(self.description.root)])[:, 0]
-        return momenta(self.tree, self.loose_copy(), data["q"], data["v"], root)
+        return momenta(self.tree, self.loose, data["q"], data["v"], root)
 
     def frames_rows(self, rows: Rows, names: Sequence[str], poses: np.ndarray) -> None:
         seeing = self.seeing(names)
