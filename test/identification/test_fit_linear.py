@@ -146,6 +146,22 @@ def test_simulations_are_data_whether_efforts_are_held_or_not(held, off):
     assert np.abs(found.base.of(found.robot) - expected).max() < off * np.abs(expected).max()
 
 
+def test_held_efforts_belong_half_a_sample_later():
+    robot, h = load("two_link"), 5e-3
+    t, q, v, a = sums_of_sines(robot)
+    tau = robot.inverse_dynamics(q, v, a)
+
+    def effort(time, _, rate):
+        i = min(round(time / h), len(t) - 1)
+        return tau[i] + 15.0 * (v[i] - rate)
+
+    run = simulate(robot, t[-1], q[0], v[0], dt=h, sample=h, control=effort)
+    log = Measurement.of_motion(robot, run.t, run.q, tau=run.tau)
+    early = log.shifted(dict.fromkeys(("shoulder.effort", "elbow.effort"), -0.5 * h))
+    off, less = (max(fitted(robot, data, cutoff=12.0).rms.values()) for data in (log, early))
+    assert less < 0.25 * off
+
+
 def test_missing_efforts_are_left_out():
     start = load("two_link")
     truth = other_numbers(start)
