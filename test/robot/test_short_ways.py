@@ -15,15 +15,33 @@ ROBOTS = (
 )  # fmt: skip
 
 
-@pytest.fixture(params=ROBOTS, scope="module")
+#: elastic joints of a rigid arm and of one that bends
+ROTOR = '<rotor inertia="1e-4" gear_ratio="50"/>'
+ELASTIC = {"seven_joint_arm": ("shoulder_pitch", ROTOR), "flexible_two_link": ("elbow", "")}
+
+
+def elastic(name):
+    joint, rotor = ELASTIC[name]
+    spring = '<joint_elasticity stiffness="900" damping="3"/>'
+    text = flexdyn_ros.load(name).description.text
+    tag = f'<flexdyn reference="{joint}">{rotor}{spring}</flexdyn>'
+    return flexdyn_ros.load(text.replace("</robot>", f"{tag}</robot>"))
+
+
+@pytest.fixture(params=[*ROBOTS, *(f"elastic {name}" for name in ELASTIC)], scope="module")
 def robot(request):
-    return flexdyn_ros.load(request.param)
+    what, _, name = request.param.rpartition(" ")
+    return elastic(name) if what else flexdyn_ros.load(name)
 
 
 def motion(robot, seed=3):
     rng = np.random.default_rng(seed)
     q = robot.integrate(robot.neutral(), 0.02 * rng.normal(size=robot.nv), 1.0)
     return q, 0.3 * rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+
+
+def has_motors(robot):
+    return any(c.kind == "motor" for c in robot.coordinates)
 
 
 def calls(robot):
@@ -47,7 +65,7 @@ def calls(robot):
         "frame_acceleration": (q, v, a, frames[-1]),
         "integrate": (q, v, 0.1),
         "difference": (q, q1),
-        **({"regressor": (q, v, a)} if robot.kind == "tree" else {}),
+        **({"regressor": (q, v, a)} if robot.kind == "tree" and not has_motors(robot) else {}),
         "linearize": (q, v, tau),
         "inverse_dynamics_derivatives": (q, v, a),
     }

@@ -55,6 +55,22 @@ def status_of(words, q, v, a, tau):
     return at.NOT_FINITE
 
 
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+def balance_one(head, q, v, a, out):
+    """M a + h (nv,) of one state without wrenches."""
+    words = ints_at(head, HEAD_WORDS)
+    nv = words[NV]
+    if q.shape[0] != words[NQ] or v.shape[0] != nv or a.shape[0] != nv or out.shape[0] != nv:
+        return at.BAD_SHAPE
+    status = status_of(words, q, v, a, v[0:0])
+    if status == at.OK:
+        none = address_of(v)
+        motion = address_of(q), address_of(v), address_of(a)
+        call_balance(words[BALANCE], (head, words[WORK], *motion, none, none, address_of(out)))
+        status = at.OK if finite(out, nv) else at.NOT_FINITE
+    return status
+
+
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_T}, {_M})", nogil=True)
 def balance_many(head, work, q, v, a, tau, wrenches, out):
     """The balance (N, nv) for rows of q, v, a, tau (N, EFFORTS), wrenches (N, k, 6).

@@ -31,7 +31,7 @@ class DerivativeEntries(ObservedFunctions):
         data = {name: rows.take(name) for name in rows.names if name in ("q", "v", "a", "tau")}
         tau = data.get("tau", _empty((rows.count, 0)))
         slopes = _empty((rows.count, self.nv, 2 * self.nv))
-        head = Head(self, "slopes", efforts=tau.shape[1], frames=points, entries=entries)
+        head = self.new_head("slopes", efforts=tau.shape[1], frames=points, entries=entries)
 
         def call(*arrays: np.ndarray) -> int:
             return derivatives.slopes_many(head.address, self.work(PER_TANGENTS), *arrays)
@@ -47,7 +47,7 @@ class DerivativeEntries(ObservedFunctions):
         data = {name: rows.take(name) for name in ("q", "v", "tau")}
         nv, n = self.nv, rows.count
         a, A, B = _zeros((n, nv)), _empty((n, 2 * nv, 2 * nv)), _empty((n, 2 * nv, nv))
-        head = Head(self, "mass", "balance", "slopes", efforts=self.nu, frames=points)
+        head = self.new_head("mass", "balance", "slopes", efforts=self.nu, frames=points)
 
         def call(*arrays: np.ndarray) -> int:
             memory = _empty(self.memory.spare.size), self.work(PER_TANGENTS)
@@ -62,12 +62,27 @@ class DerivativeEntries(ObservedFunctions):
     @cached_property
     def linearizing(self) -> Head:
         """For `linearize` of a single state."""
-        return Head(self, "mass", "balance", "slopes", efforts=self.nu)
+        return self.new_head("mass", "balance", "slopes", efforts=self.nu)
 
     @cached_property
     def differentiating(self) -> Head:
         """For the derivatives of inverse dynamics of a single state."""
-        return Head(self, "mass", "slopes")
+        return self.new_head("mass", "slopes")
+
+    @cached_property
+    def balancing(self) -> Head:
+        """For inverse dynamics of a single state."""
+        return self.new_head("balance")
+
+    @cached_property
+    def solving(self) -> Head:
+        """For forward dynamics of single states through the mass matrix."""
+        return self.new_head("mass", "balance", efforts=self.nv)
+
+    @cached_property
+    def freeing(self) -> Head:
+        """For inverse dynamics of single states in which nothing drives some coordinates."""
+        return self.new_head("mass", "balance", efforts=self.nv, given=self.robot.driven)
 
     def by_efforts(self, B: np.ndarray, q: np.ndarray) -> np.ndarray:
         """B by efforts from B by forces along the velocities."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numba
@@ -14,7 +13,6 @@ from flexdyn_ros.numerics.verbs import derivatives, partial
 from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
 from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, warn_of_singular_rows
 from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
-from flexdyn_ros.robot.entries.head import Head
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
@@ -76,7 +74,7 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
         self, data: Mapping[str, np.ndarray], points: Points, wrenches: np.ndarray, tau: np.ndarray
     ) -> int:
         """tau (N, nv) = M a + h - sum J^T w at rows of q, v, a, one by one."""
-        head = Head(self, "balance", frames=points)
+        head = self.new_head("balance", frames=points)
 
         def call(q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray, tau: np.ndarray) -> int:
             return derivatives.balance_many(head.address, self.work(), q, v, a, tau[:, :0], w, tau)
@@ -94,16 +92,6 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
 
         return run_in_slices(call, [*data.values(), wrenches, a])
 
-    @cached_property
-    def solving(self) -> Head:
-        """For forward dynamics of single states through the mass matrix."""
-        return Head(self, "mass", "balance", efforts=self.nv)
-
-    @cached_property
-    def freeing(self) -> Head:
-        """For inverse dynamics of single states in which nothing drives some coordinates."""
-        return Head(self, "mass", "balance", efforts=self.nv, given=self.robot.driven)
-
     def partial(
         self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -116,7 +104,7 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
         as_given = {name: array.copy() if name in ("tau", "a") else array for name, array in data.items()}
         data["tau"], data["a"] = data["tau"].copy(), data["a"].copy()
         data["tau"][:, given] = 0.0
-        head = Head(seeing, "mass", "balance", efforts=nv, frames=seeing.points(tuple(wrenches or ())))
+        head = seeing.new_head("mass", "balance", efforts=nv, frames=seeing.points(tuple(wrenches or ())))
         marks = given.astype(np.int64)
 
         def call(*arrays: np.ndarray) -> int:

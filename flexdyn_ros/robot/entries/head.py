@@ -27,6 +27,7 @@ class Head:
     looking : name of the function that looks at states; results: numbers of its result
     efforts : how many efforts the balance takes
     given : (nv,) marks the coordinates whose acceleration is given, those of the description if left out
+    robot : what the functions find the robot by, and who keeps it alive; its address if left out
     entries : that have the needed functions, those of the robot if left out
     frames : bodies (k,) and rows of numbers (k, width) that say where frames are
     """
@@ -41,8 +42,11 @@ class Head:
         frames: tuple[np.ndarray, np.ndarray] = _NONE,
         entries: Any = None,
         given: np.ndarray | None = None,
+        robot: tuple[int, Any] | None = None,
     ) -> None:
         self.functions, self.results, memory = functions, results, functions.memory
+        address, kept = robot or (functions.address, None)
+        self._kept: Any = kept
         bodies, points = frames
         self._bodies = np.array(bodies, dtype=np.int64)
         self._points = np.array(points, dtype=np.float64, order="C")
@@ -50,7 +54,7 @@ class Head:
         self.on_tangents = "slopes" in needed or looking == "jacobian_rate"
         work = memory.tangents if self.on_tangents else memory.floats
         words = {
-            at.ROBOT: functions.address,
+            at.ROBOT: address,
             at.NQ: functions.nq,
             at.NV: functions.nv,
             at.EFFORTS: efforts,

@@ -62,6 +62,10 @@ class ObservedFunctions(FamilyFunctions):
         """Of the entries that keep the GIL."""
         return OwnMemory(self)
 
+    def new_head(self, *needed: str, **options: Any) -> Head:
+        """A head of this robot; see `Head`."""
+        return Head(self, *needed, **options)
+
     def head(self, key: Any, make: Callable[[], Head]) -> Head:
         """The head of that key; the last ones are kept."""
         found = self._heads.get(key)
@@ -81,7 +85,7 @@ class ObservedFunctions(FamilyFunctions):
         nv = self.nv
         sizes = {"bias_terms": 5 * nv, "energy": 3, "momenta": 10, "moved": self.nq, "mass": nv * nv}
         sizes["actuation"] = nv * self.nu
-        return self.head(name, lambda: Head(self, looking=name, results=sizes.get(name, nv)))
+        return self.head(name, lambda: self.new_head(looking=name, results=sizes.get(name, nv)))
 
     def poses_of(self, names: tuple[str, ...]) -> Head:
         """For the poses (k, 4, 4) of frames."""
@@ -93,7 +97,7 @@ class ObservedFunctions(FamilyFunctions):
         return self.head(("frames", names), make)
 
     def _posing(self, placements: tuple[np.ndarray, np.ndarray]) -> Head:
-        return Head(self, looking="frames", results=16 * len(placements[0]), frames=placements)
+        return self.new_head(looking="frames", results=16 * len(placements[0]), frames=placements)
 
     def jacobians_of(self, names: tuple[str, ...]) -> Head:
         """For the Jacobians (k, 6, nv) of frames."""
@@ -106,7 +110,7 @@ class ObservedFunctions(FamilyFunctions):
 
     def pointing(self, points: tuple[np.ndarray, np.ndarray]) -> Head:
         """For the Jacobians of points."""
-        return Head(self, looking="jacobian", results=6 * self.nv * len(points[0]), frames=points)
+        return self.new_head(looking="jacobian", results=6 * self.nv * len(points[0]), frames=points)
 
     # ---- rows of the verbs ----
 
@@ -160,7 +164,7 @@ class ObservedFunctions(FamilyFunctions):
         def make() -> Head:
             seeing = self.seeing(names)
             points = seeing.points(names)
-            return Head(seeing, looking="jacobian_rate", results=6 * len(names), frames=points)
+            return seeing.new_head(looking="jacobian_rate", results=6 * len(names), frames=points)
 
         return self.head(("jacobian_rate", names), make)
 

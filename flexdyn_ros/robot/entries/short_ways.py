@@ -15,7 +15,6 @@ import numpy as np
 from flexdyn_ros.numerics.verbs import derivatives, observers
 from flexdyn_ros.numerics.verbs import partial as given
 from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
-from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.entries.head import Head
 from flexdyn_ros.robot.entries.observed import MOST_HEADS, ObservedFunctions
 from flexdyn_ros.robot.parameters import Regressor
@@ -33,6 +32,8 @@ _empty = np.empty
 _OBJECTIONS = TypeError, ValueError
 #: an entry before its first call, which raises TypeError
 _UNLOADED: Any = None
+#: velocities up to which the mass matrix is a short way of forward dynamics that have no entry of their own
+MOST_SOLVED = 100
 _Way = Callable[..., Any]
 #: what frames take that were asked for before: entry, head, shape of the result, and who keeps the head
 _Known = tuple[Callable[..., int], int, tuple[int, ...], Head]
@@ -49,10 +50,26 @@ def short_ways(robot: Robot) -> dict[str, _Way]:
     return made
 
 
-def _entry(robot: Robot, verb: str) -> Any:
-    """The entry of a single state; None where the dynamics are not those of the entries."""
+def _dynamics(robot: Robot, verb: str) -> Callable[[], tuple[_Way, int]] | None:
+    """What loads the entry of a single state and tells the address that it takes; None where the dynamics
+    are not those of the entries."""
     functions = robot.functions
-    return getattr(functions.entries, f"{verb}_one", None) if functions.direct else None
+    if not functions.direct:
+        return None
+    own = getattr(functions.entries, f"{verb}_one", None)
+    by_mass_matrix = verb == "forward_dynamics" and functions.by_mass_matrix
+    if own is not None and not by_mass_matrix:
+        return lambda: (own.load(), functions.address)
+    if not isinstance(functions, DerivativeEntries):
+        return None
+    if verb == "forward_dynamics" and not by_mass_matrix and robot.nv > MOST_SOLVED:
+        return None
+    of_head: dict[str, Callable[[], tuple[_Way, int]]] = {
+        "inverse_dynamics": lambda: (derivatives.balance_one.load(), functions.balancing.address),
+        "forward_dynamics": lambda: (given.forward_dynamics_one.load(), functions.solving.address),
+        "mass_matrix": lambda: (observers.place_one.load(), functions.looking("mass").address),
+    }
+    return of_head[verb]
 
 
 def _of_family(robot: Robot) -> FamilyFunctions:
@@ -71,13 +88,13 @@ def _observed(robot: Robot, name: str) -> ObservedFunctions | None:
 
 
 def _inverse_dynamics(robot: Robot, general: _Way) -> _Way | None:
-    if (entry := _entry(robot, "inverse_dynamics")) is None:
+    if (load := _dynamics(robot, "inverse_dynamics")) is None:
         return None
-    address, nu, call = robot.functions.address, robot.nu, _UNLOADED
+    address, nu, call = 0, robot.nu, _UNLOADED
     free = _with_free_coordinates(robot, general)
 
     def inverse_dynamics(q, v, a, wrenches=None, *, unactuated="given", out=None):  # type: ignore[no-untyped-def]
-        nonlocal call
+        nonlocal call, address
         if wrenches is None and out is None:
             if unactuated == "given":
                 try:
@@ -86,7 +103,7 @@ def _inverse_dynamics(robot: Robot, general: _Way) -> _Way | None:
                         return tau
                 except _OBJECTIONS:
                     if call is None:
-                        call = entry.load()
+                        call, address = load()
                         return inverse_dynamics(q, v, a)
             elif unactuated == "free":
                 return free(q, v, a)
@@ -98,7 +115,7 @@ def _inverse_dynamics(robot: Robot, general: _Way) -> _Way | None:
 def _with_free_coordinates(robot: Robot, general: _Way) -> _Way:
     """Inverse dynamics that solves the accelerations of what nothing drives."""
     functions, nv, call, head = _of_family(robot), robot.nv, _UNLOADED, 0
-    if robot.driven.all() or not isinstance(functions, EntryFunctions):
+    if robot.driven.all() or not isinstance(functions, DerivativeEntries):
         return partial(general, unactuated="free")
 
     def inverse_dynamics(q, v, a):  # type: ignore[no-untyped-def]
@@ -117,13 +134,9 @@ def _with_free_coordinates(robot: Robot, general: _Way) -> _Way:
 
 
 def _forward_dynamics(robot: Robot, general: _Way) -> _Way | None:
-    if (entry := _entry(robot, "forward_dynamics")) is None:
+    if (load := _dynamics(robot, "forward_dynamics")) is None:
         return None
-    address, nv, call, none = robot.functions.address, robot.nv, _UNLOADED, np.zeros(robot.nu)
-    functions = robot.functions
-    by_mass = functions if isinstance(functions, EntryFunctions) and functions.by_mass_matrix else None
-    if functions.by_mass_matrix and by_mass is None:
-        return None
+    address, nv, call, none = 0, robot.nv, _UNLOADED, np.zeros(robot.nu)
 
     def forward_dynamics(q, v, tau=None, wrenches=None, *, prescribed=None, out=None):  # type: ignore[no-untyped-def]
         nonlocal call, address
@@ -134,10 +147,7 @@ def _forward_dynamics(robot: Robot, general: _Way) -> _Way | None:
                     return a
             except _OBJECTIONS:
                 if call is None:
-                    if by_mass is not None:
-                        address, call = by_mass.solving.address, given.forward_dynamics_one.load()
-                    else:
-                        call = entry.load()
+                    call, address = load()
                     return forward_dynamics(q, v, tau)
         return general(q, v, tau, wrenches, prescribed=prescribed, out=out)
 
@@ -145,12 +155,12 @@ def _forward_dynamics(robot: Robot, general: _Way) -> _Way | None:
 
 
 def _mass_matrix(robot: Robot, general: _Way) -> _Way | None:
-    if (entry := _entry(robot, "mass_matrix")) is None:
+    if (load := _dynamics(robot, "mass_matrix")) is None:
         return None
-    address, shape, call = robot.functions.address, (robot.nv, robot.nv), _UNLOADED
+    address, shape, call = 0, (robot.nv, robot.nv), _UNLOADED
 
     def mass_matrix(q, *, out=None):  # type: ignore[no-untyped-def]
-        nonlocal call
+        nonlocal call, address
         if out is None:
             try:
                 M = _empty(shape)
@@ -158,7 +168,7 @@ def _mass_matrix(robot: Robot, general: _Way) -> _Way | None:
                     return M
             except _OBJECTIONS:
                 if call is None:
-                    call = entry.load()
+                    call, address = load()
                     return mass_matrix(q)
         return general(q, out=out)
 
@@ -168,12 +178,12 @@ def _mass_matrix(robot: Robot, general: _Way) -> _Way | None:
 def _bias_forces(robot: Robot, general: _Way) -> _Way | None:
     if robot.nu != robot.nv or robot.effort_names != robot.v_names:
         return _of_state(robot, general, "bias") if _observed(robot, "bias") else None
-    if (entry := _entry(robot, "inverse_dynamics")) is None:
+    if (load := _dynamics(robot, "inverse_dynamics")) is None:
         return None
-    address, nv, call, still = robot.functions.address, robot.nv, _UNLOADED, np.zeros(robot.nv)
+    address, nv, call, still = 0, robot.nv, _UNLOADED, np.zeros(robot.nv)
 
     def bias_forces(q, v, *, out=None):  # type: ignore[no-untyped-def]
-        nonlocal call
+        nonlocal call, address
         if out is None:
             try:
                 h = _empty(nv)
@@ -181,7 +191,7 @@ def _bias_forces(robot: Robot, general: _Way) -> _Way | None:
                     return h
             except _OBJECTIONS:
                 if call is None:
-                    call = entry.load()
+                    call, address = load()
                     return bias_forces(q, v)
         return general(q, v, out=out)
 

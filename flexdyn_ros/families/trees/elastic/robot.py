@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import SingularityError
+from flexdyn_ros.families.packing import Header
+from flexdyn_ros.families.trees.elastic.kernels.verbs import verbs
 from flexdyn_ros.families.trees.elastic.model import ElasticJoints, without_elasticity
 from flexdyn_ros.families.trees.formulations import tree_functions
 from flexdyn_ros.families.trees.reactions import JointReactions
@@ -16,6 +19,8 @@ from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 from flexdyn_ros.robot.analysis.small_deflections import Tip
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
+from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
+from flexdyn_ros.robot.entries.head import Head
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.payload import Payload
@@ -24,7 +29,7 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches
 
 
-class ElasticTreeFunctions(DirectFunctions):
+class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
     """A `TreeFunctions` some of whose joints are driven through a spring; the verbs of `flexdyn_ros.Robot`.
 
     A motor's coordinate q_m is on the joint's side of the gear and follows all others. Spring and damper pull
@@ -38,14 +43,17 @@ class ElasticTreeFunctions(DirectFunctions):
 
     kind = "tree"
     offers = (*DirectFunctions.offers, "bends", "tips", "modal_integrals", "joint_reactions")
+    entries = verbs
     #: moves in ways that its efforts do not command: steps have to be implicit or small
     bends = True
 
     def __init__(self, description: RobotDescription, tree: TreeFunctions | None = None) -> None:
         self.tree = tree_functions(without_elasticity(description)) if tree is None else tree
         Robot(self.tree)
-        self.address = self.tree.address
         inner = self.tree
+        self.address, self.packed = inner.address, inner.packed
+        self.direct, self.observed = inner.direct, inner.observed
+        self._seen: dict[tuple[str, ...], ElasticTreeFunctions] = {}
         self.joints = joints = ElasticJoints.of(description, inner.coordinates, inner.nq)
         self._settle(
             description,
@@ -153,13 +161,47 @@ class ElasticTreeFunctions(DirectFunctions):
 
         return InterpretedKernels(inner.prepare, inverse, mass, inner.frames)
 
-    def seeing(self, names: Iterable[Any]) -> Any:
-        """The tree, or one like it for which `names` are frames too."""
-        return self.tree.seeing(names)
+    def seeing(self, names: Iterable[Any]) -> ElasticTreeFunctions:
+        tree = self.tree.seeing(names)
+        if tree is self.tree:
+            return self
+        if tree.sections not in self._seen:
+            other = self._seen[tree.sections] = ElasticTreeFunctions(self.description, tree)
+            Robot(other)
+        return self._seen[tree.sections]
 
-    @property
-    def work_numbers(self) -> int:
-        return self.tree.work_numbers
+    def points(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        return self.tree.points(names)
+
+    def placements(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        return self.tree.placements(names)
+
+    # ---- for entries of single states ----
+
+    @cached_property
+    def flat(self) -> bool:  # type: ignore[override]
+        """True if `difference` is the difference of the numbers in q."""
+        return self.tree.flat
+
+    def new_head(
+        self, *needed: str, looking: str = "", results: int = 0, efforts: int = 0, **options: Any
+    ) -> Head:
+        """A head whose robot is the layer of motors around a head of the tree."""
+        tree, joints = self.tree, self.joints
+        sizes = {"bias_terms": 5 * tree.nv, "jacobian": results // self.nv * tree.nv}
+        shared = {name: options[name] for name in ("frames",) if name in options}
+        inner = tree.new_head(
+            *needed,
+            *(("mass",) if looking == "mass" else ()),
+            looking=looking,
+            results=sizes.get(looking, results),
+            efforts=tree.nv if efforts else 0,
+            **shared,
+        )
+        numbers = np.concatenate([joints.inertia, joints.stiffness, joints.damping])
+        layer = Header(inner.address, 0, tree.nq, tree.nv, joints.count, joints.q, joints.v, numbers)
+        robot = layer.address, (inner, layer)
+        return Head(self, *needed, looking=looking, results=results, efforts=efforts, robot=robot, **options)
 
     # ---- rows of the verbs ----
 
@@ -224,6 +266,10 @@ class ElasticTreeFunctions(DirectFunctions):
     def jacobian_rows(self, rows: Rows, frame: str, J: np.ndarray) -> None:
         J[...] = 0.0
         J[..., : self.tree.nv] = self.tree.robot.jacobian(self._inner(rows, "q").take("q"), frame)
+
+    def jacobians_rows(self, rows: Rows, names: Sequence[str], J: np.ndarray) -> None:
+        J[...] = 0.0
+        J[..., : self.tree.nv] = self.tree.robot.jacobian(self._inner(rows, "q").take("q"), list(names))
 
     def jacobian_rates_rows(self, rows: Rows, names: Sequence[str]) -> np.ndarray:
         return self.tree.jacobian_rates_rows(self._inner(rows, "q", "v"), names)

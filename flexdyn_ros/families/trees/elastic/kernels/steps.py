@@ -8,9 +8,7 @@ A motor with inertia I = N^2 J hangs on its joint by k and d only, so that its r
 and can be eliminated: the joint's diagonal gains c (I + x_m) / (I + x_m + c), its force gains
 f_m c / (I + x_m + c). The recursions of the tree stay as they are and of order n; c = 0 is forward dynamics.
 
-`robot` is the address of ELASTIC_HEADER integers: the tree's model, its table of functions, its nq and nv,
-the number m of motors, addresses of m joint indices in q, m in v, and of 3 m numbers I, k, d. Work memory: m
-numbers, then the tree's.
+`robot` is the address of ELASTIC_HEADER integers (views.py). Work memory: m numbers, then the tree's.
 """
 
 from __future__ import annotations
@@ -20,8 +18,17 @@ from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.stepping import table as at
 
-ELASTIC_HEADER = 8
-E_TREE, E_TABLE, E_NQ, E_NV, E_MOTORS, E_JOINTS_Q, E_JOINTS_V, E_NUMBERS = range(ELASTIC_HEADER)
+from .views import (
+    E_JOINTS_Q,
+    E_JOINTS_V,
+    E_MOTORS,
+    E_NQ,
+    E_NUMBERS,
+    E_NV,
+    E_TABLE,
+    E_TREE,
+    ELASTIC_HEADER,
+)
 
 
 @kernel(forceinline=True)
