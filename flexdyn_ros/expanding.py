@@ -49,9 +49,9 @@ class Expanded:
         """
         q, v = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
         states = [part.state(q, v) for part in self._parts]
-        if len(states) == 1:
-            return states[0]
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        if len(states) == 1 and not batch:
+            return states[0]
         return _joined(batch, [x for x, _ in states]), _joined(batch, [xd for _, xd in states])
 
     def joint_positions(self, q: np.ndarray) -> np.ndarray:

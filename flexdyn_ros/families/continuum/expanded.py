@@ -39,7 +39,8 @@ class SoftSegments:
         sizes = np.array([(section.length, section.radius) for section in self.sections])
         positions, velocities = np.empty((len(qs), len(self.names))), np.empty((len(qs), len(self.names)))
         soft_frames(qs, vs, self.stations, sizes, np.empty(6), np.empty(6), positions, velocities)
-        return positions.reshape(*batch, -1), velocities.reshape(*batch, -1)
+        shape = (*batch, len(self.names))
+        return positions.reshape(shape), velocities.reshape(shape)
 
 
 def cut_sections(root: etree._Element, robot: Any, segments: int | None) -> SoftSegments:

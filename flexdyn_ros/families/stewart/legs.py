@@ -193,7 +193,8 @@ class LegFunctions(FamilyFunctions):
         position[..., :2] = near_limits(position[..., :2], angles)
         ball, turning = ball_motion(self.tables, self.inverse_kinematics(q, v), np.asarray(q), np.asarray(v))
         both = [np.concatenate([x, y[..., None]], axis=-1) for x, y in ((position, ball), (rate, turning))]
-        return both[0].reshape(*ball.shape[:-1], -1), both[1].reshape(*ball.shape[:-1], -1)
+        shape = (*ball.shape[:-1], 4 * ball.shape[-1])
+        return both[0].reshape(shape), both[1].reshape(shape)
 
     def joint_reactions(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, wrenches: Mapping[str, Any] | None = None

@@ -97,7 +97,7 @@ class LooseJoints:
         for x, own, target in zip((q, v, a), (self._q, self._v, self._v), whole, strict=True):
             target[..., own] = x
         rows = loose.inverse_dynamics(*whole, wrenches)[..., self._held]
-        local = rows.reshape(*rows.shape[:-1], -1, 2, 3)
+        local = rows.reshape(*rows.shape[:-1], len(self._links), 2, 3)
         R = robot.frames(q, self._links)[..., :3, :3]
         world = local @ np.swapaxes(R, -1, -2)
         return JointReactions(self._names, world[..., 0, :], world[..., 1, :])

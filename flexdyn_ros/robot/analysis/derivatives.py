@@ -64,7 +64,7 @@ def linearized_by_parts(
     robot, nv, nu = functions.robot, functions.nv, functions.nu
     motion = {name: rows.take(name) for name in ("q", "v", "tau")}
     flat = flat_wrenches(rows, wrenches)
-    q, v, tau = (array.reshape(*rows.shape, -1) for array in motion.values())
+    q, v, tau = (array.reshape(*rows.shape, array.shape[1]) for array in motion.values())
     loads = None if flat is None else {name: w.reshape(*rows.shape, 6) for name, w in flat.items()}
     a = robot.forward_dynamics(q, v, tau, loads).reshape(rows.count, nv)
     singular = ~np.isfinite(a).all(axis=1)

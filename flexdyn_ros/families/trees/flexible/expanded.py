@@ -121,7 +121,8 @@ class FlexibleSegments:
         at, rate = np.empty((self._frames, 6)), np.empty((self._frames, 6))
         positions, velocities = np.empty((len(qs), len(self.names))), np.empty((len(qs), len(self.names)))
         bent_frames(qs, vs, *self._terms, at, rate, positions, velocities)
-        return positions.reshape(*batch, -1), velocities.reshape(*batch, -1)
+        shape = (*batch, len(self.names))
+        return positions.reshape(shape), velocities.reshape(shape)
 
 
 def cut_flexible_links(
