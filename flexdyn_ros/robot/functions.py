@@ -167,15 +167,20 @@ class FamilyFunctions(ABC):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Numbers that the equations of motion are linear in."""
-        raise UnsupportedError(f"parameters of robots of kind '{self.kind}' are not computed")
+        raise self.without_parameters
 
     def with_parameters(self, values: Mapping[str, float]) -> FamilyFunctions:
         """The same robot with other values of `parameters`."""
-        raise UnsupportedError(f"parameters of robots of kind '{self.kind}' are not computed")
+        raise self.without_parameters
 
     def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         """Y (count, nu, np) and tau0 (count, nu) at rows of q, v, a."""
-        raise UnsupportedError(f"parameters of robots of kind '{self.kind}' are not computed")
+        raise self.without_parameters
+
+    @property
+    def without_parameters(self) -> UnsupportedError:
+        """What to raise where there are no parameters."""
+        return UnsupportedError(f"parameters of robots of kind '{self.kind}' are not computed")
 
     @property
     def regressor_one(self) -> Callable[..., int] | None:

@@ -298,7 +298,7 @@ class Robot:
         tau: np.ndarray | None = None,
         wrenches: Mapping[str, Any] | None = None,
         *,
-        prescribed: Mapping[str, Any] | None = None,
+        prescribed: Mapping[str, Any] | Any = None,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Accelerations a of M(q) a + h(q, v) = B(q) tau + sum J^T w, by articulated bodies (Featherstone
@@ -315,7 +315,8 @@ class Robot:
         wrenches : mapping from frame name to (..., 6), optional
             (moment; force) in world axes at the frame's origin.
         prescribed : mapping from coordinate name to (...,), optional
-            Accelerations that are given; `inverse_dynamics` of the result tells the efforts they take.
+            Accelerations that are given; `inverse_dynamics` of the result tells the efforts they take. (...,)
+            alone is that of the coordinate whose motion the description prescribes.
         out : (..., nv) array, optional
 
         Returns
@@ -328,6 +329,8 @@ class Robot:
         """
         if tau is None:
             tau = np.zeros(self.nu)
+        if prescribed is not None and self._prescribed.sum() == 1 and not isinstance(prescribed, Mapping):
+            prescribed = {self.v_names[int(np.argmax(self._prescribed))]: prescribed}
         chosen = by_name(prescribed, "prescribed", "accelerations (...,)")
         self.refuse_given_effort(tau)
         if chosen or self._by_mass_matrix:

@@ -158,6 +158,8 @@ def make_plan(asked: SimpleNamespace) -> Plan:
         if followed is not None:
             _refuse_other_place(robot, followed.q_index, q0, still[0], t0)
             q[followed.q_index], v[followed.v_index] = still[0][followed.q_index], still[1][followed.v_index]
+    if held is not None:
+        _refuse_efforts_of_given_motion(robot, held, imposed)
     if imposed is not None:
         _refuse_imposed(robot, method, is_fixed, asked.saturate, asked.limits)
     plan = Plan(
@@ -190,6 +192,17 @@ def make_plan(asked: SimpleNamespace) -> Plan:
     )
     plan.effort = plan.within_limits(plan.effort)
     return plan
+
+
+def _refuse_efforts_of_given_motion(robot: Robot, tau: np.ndarray, imposed: ImposedMotion | None) -> None:
+    """StateError where a constant effort is not 0 although the motion is prescribed."""
+    robot.refuse_given_effort(tau)
+    for i in [] if imposed is None else np.atleast_1d(imposed.v_index).tolist():
+        if tau[i] != 0.0:
+            raise StateError(
+                f"control of '{robot.v_names[i]}' is {tau[i]:g}, expected 0: its motion is prescribed, its "
+                "effort follows"
+            )
 
 
 def _refuse_other_place(robot: Robot, indices: Any, q0: Any, still: np.ndarray, t0: float) -> None:

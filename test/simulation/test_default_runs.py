@@ -74,6 +74,17 @@ def test_a_default_run_of_a_shipped_robot_agrees_with_its_reference(name):
 
 
 @pytest.mark.filterwarnings("ignore::flexdyn_ros.errors.FlexdynWarning")
+@pytest.mark.parametrize(("name", "span"), [("canadarm2", 4.0), ("mobile_arm", 2.0)])
+def test_errors_of_modes_do_not_add_up_over_longer_runs(name, span):
+    """Canadarm2 swings without damping."""
+    robot = flexdyn_ros.load(name)
+    exact = flexdyn_ros.simulate(robot, span, **REFERENCE)
+    run = flexdyn_ros.simulate(robot, span)
+    error, excursion = (np.abs(x).max(axis=0) for x in (run.q - exact.q, exact.q - exact.q[0]))
+    assert (error <= np.maximum(1e-4 * excursion, 1e-6)).all()
+
+
+@pytest.mark.filterwarnings("ignore::flexdyn_ros.errors.FlexdynWarning")
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_default_run_of_a_random_robot_agrees_with_its_reference(family, seed):

@@ -132,3 +132,22 @@ def test_what_cannot_be_followed_is_refused_by_name():
         flexdyn_ros.simulate(robot, 0.1, prescribed={"elbow": lambda t: 1.0})
     with pytest.raises(UnsupportedError, match="for trees with compiled steps only"):
         flexdyn_ros.simulate(flexdyn_ros.load("stewart_electric"), 0.1, prescribed={"leg_1": swing})
+
+
+def test_efforts_of_motions_that_are_given_are_refused_where_they_are_constant():
+    wheeled = flexdyn_ros.load("mobile_arm")
+    with pytest.raises(StateError, match=r"base/x.*prescribed"):
+        flexdyn_ros.simulate(wheeled, 0.01, control=np.ones(wheeled.nu))
+    still = {"shoulder": lambda t: (0.0, 0.0, 0.0)}
+    with pytest.raises(StateError, match=r"'shoulder' is 0\.1, expected 0"):
+        flexdyn_ros.simulate(flexdyn_ros.load("two_link"), 0.01, prescribed=still, control={"shoulder": 0.1})
+
+
+def test_the_one_acceleration_that_a_description_prescribes_needs_no_name():
+    robot = flexdyn_ros.load("mobile_arm")
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    named = robot.forward_dynamics(q, v, prescribed={"base/x": 0.5})
+    assert np.array_equal(robot.forward_dynamics(q, v, prescribed=0.5), named)
+    several = robot.forward_dynamics(q, v, prescribed=np.array([0.0, 0.5]))
+    assert several.shape == (2, robot.nv)
+    assert np.array_equal(several[1], named)

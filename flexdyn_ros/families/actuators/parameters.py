@@ -78,8 +78,8 @@ def _home_length(description: RobotDescription, leg: Leg) -> float:
 
 def _fault_of(h: Hydraulics) -> tuple[str, str] | None:
     """What is wrong with a record beyond what its elements show one by one, and what is expected."""
-    if h.fluid.model == "air" and not 0.0 < (h.fluid.air_fraction or 0.0) < 0.1:
-        return f"air_fraction is {h.fluid.air_fraction}", "above 0 and below 0.1"
+    if h.fluid.model == "air" and not 0.0 < (h.fluid.air_fraction or 0.0) < 1.0:
+        return f"air_fraction is {h.fluid.air_fraction}", "above 0 and below 1"
     if h.fluid.polytropic_exponent < 1.0:
         return f"polytropic_exponent is {h.fluid.polytropic_exponent}", "at least 1"
     if h.fluid.cavitation_pressure >= h.supply.tank_pressure:

@@ -146,19 +146,19 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
             return kernels.inverse_dynamics_many(self.address, self.work(PER_LANES), *arrays)
 
         status = run_in_slices(call, [*data.values(), load, tau, pivot])
-        self._check_pivots(data, pivot, tau, rows.shape)
-        if status:
+        singular = self._refuse_singular(data["q"], pivot, tau, rows.shape)
+        if status or singular:
             explain_status(status, data)
             warn_of_singular_rows(tau, data, "the leg Jacobian", rows.shape)
 
-    def _check_pivots(
-        self, data: Mapping[str, np.ndarray], pivot: np.ndarray, result: np.ndarray, batch: tuple[int, ...]
-    ) -> None:
-        """Make rows NaN in which the leg Jacobian is singular; refuse a single one."""
-        near = np.flatnonzero(~(pivot >= kernels.SUSPICIOUS_PIVOT) & np.isfinite(data["q"]).all(axis=1))
+    def _refuse_singular(
+        self, q: np.ndarray, pivot: np.ndarray, result: np.ndarray, batch: tuple[int, ...]
+    ) -> bool:
+        """Make rows NaN in which the leg Jacobian is singular, if there are any; refuse a single one."""
+        near = np.flatnonzero(~(pivot >= kernels.SUSPICIOUS_PIVOT) & np.isfinite(q).all(axis=1))
         if not near.size:
-            return
-        Jh = homogeneous(self.leg_jacobian(data["q"][near]), self.tables.reach)
+            return False
+        Jh = homogeneous(self.leg_jacobian(q[near]), self.tables.reach)
         smallest = np.linalg.svd(Jh, compute_uv=False)[:, -1]
         singular = near[smallest < SINGULAR_BELOW]
         if singular.size and batch == ():
@@ -166,8 +166,7 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
                 f"the leg Jacobian is singular: smallest singular value {smallest[0]:.3g}", float(smallest[0])
             )
         result[singular] = np.nan
-        if singular.size:
-            warn_of_singular_rows(result, data, "the leg Jacobian", batch)
+        return bool(singular.size)
 
     def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
         data = {name: rows.take(name) for name in ("q", "v", "tau")}

@@ -80,7 +80,6 @@ class TreeFunctions(EntryFunctions):
             self.bending = Bending(tree)
             self.entries, self.packed = self.bending.entries, self.bending.packed
         self.address = self.packed.address
-        self.by_mass_matrix = tree.has_mimic
         self._seen: dict[tuple[str, ...], TreeFunctions] = {}
         self._build()
 
@@ -90,6 +89,23 @@ class TreeFunctions(EntryFunctions):
     @property
     def recipe(self) -> tuple[Any, ...]:
         return self.description, self.payloads, self.sections, self.changes
+
+    @cached_property
+    def by_mass_matrix(self) -> bool:  # type: ignore[override]
+        """True for mimic joints, and where the mass matrix is singular: the recursion cannot tell its last
+        pivots from rounding."""
+        return self.tree.has_mimic or (self.tree.has_massless_bodies and self._is_singular())
+
+    def _is_singular(self) -> bool:
+        """Whether M is singular to rounding at one of three postures."""
+        rng = np.random.default_rng(0)
+        rows = Rows({"q": (np.array([self.random(rng) for _ in range(3)]), self.nq)})
+        M = _empty((rows.count, self.nv, self.nv))
+        self.mass_matrix_rows(rows, M)
+        size = np.sqrt(np.einsum("nii->ni", M))
+        if not size.all():
+            return True
+        return bool(np.linalg.eigvalsh(M / size[:, :, None] / size[:, None])[:, 0].min() < 1e-12)
 
     # ---- what the robot is ----
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.numbers.functions import absolute, fails, larger, less, select
+from flexdyn_ros.numerics.numbers.functions import fails, less, select
+
+#: share of a number on the diagonal below which what elimination leaves of it is rounding
+ROUNDING = 1e-13
 
 
 @kernel
 def cholesky(A, n):
     """Replace the lower triangle of the leading (n, n) block by its Cholesky factor; False if it is not
-    positive definite; NaN in it where that is not known yet."""
-    largest = 0.0
-    for i in range(n):
-        largest = larger(largest, absolute(A[i, i]))
+    positive definite to rounding; NaN in it where that is not known yet."""
     for j in range(n):
-        d = A[j, j]
+        d = whole = A[j, j]
         for k in range(j):
             d -= A[j, k] * A[j, k]
-        positive = less(1e-15 * largest, d)
+        positive = less(ROUNDING * whole, d)
         if fails(positive):
             return False
         d = np.sqrt(select(positive, d, np.nan))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.numerics.algebra.linalg import ROUNDING
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite, warn_of_singular_rows
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
@@ -58,12 +59,14 @@ def _loads(robot: Any, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | 
 
 
 def solved(M: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """M^-1 x, rows (n, k); NaN where M is not positive definite."""
+    """M^-1 x, rows (n, k); NaN where M is not positive definite to rounding."""
     solution = np.full(x.shape, np.nan)
     for i in range(len(x)):
         try:
             L = np.linalg.cholesky(M[i])
         except np.linalg.LinAlgError:
+            continue
+        if (np.diag(L) ** 2 < ROUNDING * np.diag(M[i])).any():
             continue
         solution[i] = np.linalg.solve(L.T, np.linalg.solve(L, x[i]))
     return solution

@@ -297,7 +297,7 @@ def test_a_tree_has_no_hydraulics_and_a_single_leg_may_have_its_own():
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"fluid": {"air_fraction": 0.2}}, "air_fraction"),
+        ({"fluid": {"air_fraction": 1.0}}, "air_fraction"),
         ({"fluid": {"polytropic_exponent": 0.9}}, "polytropic_exponent"),
         ({"fluid": {"cavitation_pressure": 4e5}}, "cavitation_pressure"),
         ({"supply": {"relief_pressure": 2e5}}, "relief_pressure"),

@@ -109,6 +109,7 @@ def test_an_air_fraction_that_the_air_model_cannot_take_is_refused(share):
     fraction = re.search(r'air_fraction="[^"]*"', hydraulic_text()).group()
     with pytest.raises(DescriptionError, match="air_fraction"):
         flexdyn_ros.load(hydraulic_text(a=(fraction, f'air_fraction="{share}"')))
+    assert flexdyn_ros.load(hydraulic_text(a=(fraction, 'air_fraction="0.3"'))).hydraulics is not None
 
 
 def test_a_polytropic_exponent_below_one_is_refused():

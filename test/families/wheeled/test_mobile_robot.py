@@ -136,6 +136,17 @@ def test_wrenches_are_those_of_the_jacobian():
     assert np.allclose(tau[1:], efforts(robot, 1, 2)[1:], rtol=0.0, atol=1e-10)
 
 
+@pytest.mark.parametrize("stiffening", ["none", "geometric"])
+def test_gravity_and_forces_are_those_of_the_frames_whatever_stiffens(stiffening):
+    robot = flexdyn_ros.load("mobile_arm", options={"formulation.stiffening": stiffening})
+    q, still = robot.random(np.random.default_rng(0)), np.zeros(robot.nv)
+    w = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 2.0])
+    load = robot.bias_forces(q, still) - robot.inverse_dynamics(q, still, still, {"link_2/tip": w})
+    assert np.allclose(load, robot.jacobian(q, "link_2/tip").T @ w, rtol=0.0, atol=1e-11)
+    weight = robot.mass * robot.gravity
+    assert robot.energy(q, still).gravity == pytest.approx(-weight @ robot.center_of_mass(q), rel=1e-12)
+
+
 def test_driving_force_is_what_the_horizontal_momentum_needs():
     robot = arm()
     q, v = state(robot)

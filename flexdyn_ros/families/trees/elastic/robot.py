@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.errors import SingularityError
+from flexdyn_ros.errors import SingularityError, UnsupportedError
 from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.elastic.kernels.verbs import verbs
 from flexdyn_ros.families.trees.elastic.model import ElasticJoints, without_elasticity
@@ -140,6 +140,10 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         q, v, a = numbers(q, "q", self.nq), numbers(v, "v", self.nv), numbers(a, "a", self.nv)
         nq, nv = self.tree.nq, self.tree.nv
         return self.tree.joint_reactions(q[..., :nq], v[..., :nv], a[..., :nv], wrenches)
+
+    @property
+    def without_parameters(self) -> UnsupportedError:
+        return UnsupportedError("parameters of trees with elastic joints are not computed")
 
     # ---- for exporters ----
 

@@ -27,10 +27,12 @@ class LinkShapes:
     def deflection(self, q: np.ndarray) -> Deflection:
         """At rows of q (..., nq)."""
         delta, k = q[..., self._link.q], len(self._station)
-        fields = (delta @ self._fields).reshape(*delta.shape[:-1], k, 10)
+        # sums in the order of the modes: a row of a batch is what it is alone
+        fields = np.einsum("...m,mi->...i", delta, self._fields).reshape(*delta.shape[:-1], k, 10)
         if self._shortening is not None:
-            slopes = (delta @ self._shortening).reshape(*delta.shape[:-1], k, delta.shape[-1])
-            fields[..., 0] -= (slopes @ delta[..., None])[..., 0]
+            slopes = np.einsum("...m,mi->...i", delta, self._shortening)
+            slopes = slopes.reshape(*delta.shape[:-1], k, delta.shape[-1])
+            fields[..., 0] -= np.einsum("...km,...m->...k", slopes, delta)
         curvature, stretch = fields[..., _CURVATURE], fields[..., _STRETCH]
         return Deflection(
             station=self._station.copy(),

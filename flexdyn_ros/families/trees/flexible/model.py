@@ -244,7 +244,9 @@ class FlexibleLinks:
     ) -> tuple[FlexibleLinkModel, LinkConstants]:
         beam = self.beams[link]
         rotary = self.formulation.rotary_inertia or "consistent"
-        foreshortened = self.formulation.stiffening != "none"
+        # floating frames stiffen by forces, and keep displacements linear
+        floating = self.formulation.method == "floating_frame"
+        foreshortened = self.formulation.stiffening != "none" and not floating
         integrals = beam.integrals(modes, rotary)
         at = {b.station: beam.fields(modes, b.station) for b in beam.bodies if b.station > 0.0}
         whole = integrals
