@@ -27,12 +27,10 @@ class LinkShapes:
     def deflection(self, q: np.ndarray) -> Deflection:
         """At rows of q (..., nq)."""
         delta, k = q[..., self._link.q], len(self._station)
-        # sums in the order of the modes: a row of a batch is what it is alone
-        fields = np.einsum("...m,mi->...i", delta, self._fields).reshape(*delta.shape[:-1], k, 10)
+        fields = _combined(delta, self._fields).reshape(*delta.shape[:-1], k, 10)
         if self._shortening is not None:
-            slopes = np.einsum("...m,mi->...i", delta, self._shortening)
-            slopes = slopes.reshape(*delta.shape[:-1], k, delta.shape[-1])
-            fields[..., 0] -= np.einsum("...km,...m->...k", slopes, delta)
+            slopes = _combined(delta, self._shortening).reshape(*delta.shape[:-1], k, delta.shape[-1])
+            fields[..., 0] -= (slopes * delta[..., None, :]).sum(axis=-1)
         curvature, stretch = fields[..., _CURVATURE], fields[..., _STRETCH]
         return Deflection(
             station=self._station.copy(),
@@ -58,3 +56,9 @@ class LinkShapes:
                 curvature[..., 2]
             )
         return np.abs(stretch) + bending
+
+
+def _combined(delta: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """delta (..., m) times rows (m, n), not by BLAS: a row of a batch is to the last digit what it is
+    alone."""
+    return np.einsum("...m,mi->...i", delta, rows)
