@@ -26,7 +26,7 @@ class LinkShapes:
 
     def deflection(self, q: np.ndarray) -> Deflection:
         """At rows of q (..., nq)."""
-        delta, k = q[..., self._link.q], len(self._station)
+        delta, k = q.take(self._link.q, axis=-1), len(self._station)
         fields = _combined(delta, self._fields).reshape(*delta.shape[:-1], k, 10)
         if self._shortening is not None:
             slopes = _combined(delta, self._shortening).reshape(*delta.shape[:-1], k, delta.shape[-1])
