@@ -147,6 +147,17 @@ def test_gravity_and_forces_are_those_of_the_frames_whatever_stiffens(stiffening
     assert robot.energy(q, still).gravity == pytest.approx(-weight @ robot.center_of_mass(q), rel=1e-12)
 
 
+def test_a_driving_force_is_an_actuator():
+    pushed = flexdyn_ros.load("mobile_arm", options={"drive.type": "force", "drive.speed": None})
+    assert pushed.actuators[0] == "base/x"
+    assert "base/x" not in flexdyn_ros.load("mobile_arm").actuators
+    q, still = pushed.neutral(), np.zeros(pushed.nv)
+    run = flexdyn_ros.simulate(pushed, 0.02, q, still, control={"base/x": 10.0})
+    assert (
+        run["base/x", "velocity"][-1] > flexdyn_ros.simulate(pushed, 0.02, q, still)["base/x", "velocity"][-1]
+    )
+
+
 def test_driving_force_is_what_the_horizontal_momentum_needs():
     robot = arm()
     q, v = state(robot)

@@ -207,9 +207,16 @@ class TreeDraft:
                 ("z", (0.0, 0.0, 1.0), PRISMATIC, "m"),
                 ("pitch", (0.0, 1.0, 0.0), REVOLUTE, "rad"),
             ):
-                given = axis_name == "x" and drive is not None and drive.type != "force"
+                of_drive = "" if drive is None or axis_name != "x" else drive.type
                 coordinate = Coordinate(
-                    f"base/{axis_name}", "base", unit, 0, 0, root, actuated=False, prescribed=given
+                    f"base/{axis_name}",
+                    "base",
+                    unit,
+                    0,
+                    0,
+                    root,
+                    actuated=of_drive == "force",
+                    prescribed=of_drive in ("speed", "profile"),
                 )
                 body, stand = self._add_joint(root, len(self.bodies) - 1, kind, stand, axis, coordinate)
             self.attach(root, *self._loosen("base", root, body, stand))
