@@ -85,8 +85,15 @@ class ContinuumFunctions(EntryFunctions):
         return Robot(ContinuumFunctions(self.description, self.payloads, True))
 
     def check_carrier(self, frame: str) -> None:
-        if frame not in self.arm.frames:
-            raise UnknownNameError("frame", frame, self.frame_names)
+        if frame in self.arm.frames:
+            return
+        section, station = section_of(frame) if isinstance(frame, str) else ("", None)
+        if station is not None and section in self.section_names:
+            links = ", ".join(self.frame_names)
+            raise UnsupportedError(
+                f"a payload within a section, at {frame!r}, is not computed; payloads hang at links: {links}"
+            )
+        raise UnknownNameError("frame", frame, self.frame_names)
 
     def carrying(self, frame: str, payloads: tuple[Payload, ...]) -> ContinuumFunctions:
         return ContinuumFunctions(self.description, payloads, self._quadrature)

@@ -531,6 +531,12 @@ def test_bending_stiffness_adds_its_energy():
     assert more == pytest.approx(0.5 * 0.1 * (theta / 2) ** 2, rel=1e-12)
 
 
+def test_payload_within_a_section_is_refused_by_name(two):
+    section = two.section_names[0]
+    with pytest.raises(UnsupportedError, match=f"a payload within a section, at '{section}@0.5', is not computed.*tip"):
+        two.with_payload(f"{section}@0.5", 0.1)
+
+
 def test_payload_may_be_carried_and_put_down(two):
     loaded = two.with_payload("tip", 0.3, (0, 0, 0.01))
     assert loaded.mass == pytest.approx(two.mass + 0.3)
