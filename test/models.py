@@ -204,3 +204,17 @@ def without_mimic_and_resistance(path: str) -> str:
         for element in list(root.iter(tag)):
             element.getparent().remove(element)
     return etree.tostring(root, encoding="unicode")
+
+
+#: elastic joints of a rigid arm and of one that bends
+_ROTOR = '<rotor inertia="1e-4" gear_ratio="50"/>'
+ELASTIC_JOINTS = {"seven_joint_arm": ("shoulder_pitch", _ROTOR), "flexible_two_link": ("elbow", "")}
+
+
+def elastic(name):
+    """A shipped robot, one of whose joints is driven through a spring."""
+    joint, rotor = ELASTIC_JOINTS[name]
+    spring = '<joint_elasticity stiffness="900" damping="3"/>'
+    text = flexdyn_ros.load(name).description.text
+    tag = f'<flexdyn reference="{joint}">{rotor}{spring}</flexdyn>'
+    return flexdyn_ros.load(text.replace("</robot>", f"{tag}</robot>"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from exported import at_random, evaluated, residual
 from flexible_robots import branched
-from models import PANDA, example_robot, two_link_arm
+from models import PANDA, elastic, example_robot, two_link_arm
 from random_robots import FAMILIES, random_robot
 
 import flexdyn_ros
@@ -117,9 +117,10 @@ def test_equations_of_the_seven_joint_arm_are_short():
 # ---- parameters ----
 
 
-def test_parameters_are_inputs():
-    robot = flexdyn_ros.load("seven_joint_arm")
-    traced = Equations(robot, ["link_3/*", "*damping*"])
+@pytest.mark.parametrize("motors", [False, True], ids=["stiff", "elastic"])
+def test_parameters_are_inputs(motors):
+    robot = elastic("seven_joint_arm") if motors else flexdyn_ros.load("seven_joint_arm")
+    traced = Equations(robot, ["link_3/*", "*damping*", *(["*/elasticity_*", "*/rotor"] if motors else [])])
     p = 1.1 * traced.parameters.values + 0.01
     changed = robot.with_parameters(dict(zip(traced.parameters.names, p, strict=True)))
     q, v, a, _ = at_random(robot)
@@ -127,6 +128,8 @@ def test_parameters_are_inputs():
     expected = changed.inverse_dynamics(q, v, a)
     assert np.abs(expected - robot.inverse_dynamics(q, v, a)).max() > 0.1
     assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
+    M = evaluated(traced.function("mass_matrix"), q=q, p=p).reshape(robot.nv, robot.nv)
+    assert np.abs(M - changed.mass_matrix(q)).max() <= 1e-12 * np.abs(M).max()
 
 
 def test_unknown_parameters_and_verbs_are_refused():

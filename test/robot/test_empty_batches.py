@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from robot.test_short_ways import elastic
+from models import elastic
 
 import flexdyn_ros
 

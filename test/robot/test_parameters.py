@@ -5,12 +5,18 @@ import pickle
 import numpy as np
 import pytest
 from flexible_robots import bent_state, cantilever
+from models import elastic
 from random_robots import random_robot
 
 import flexdyn_ros
-from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import SingularityError, StateError, UnknownNameError, UnsupportedError
 
 TREES = ["seven_joint_arm", "flexible_two_link", "canadarm2"]
+ELASTIC = ["elastic seven_joint_arm", "elastic flexible_two_link"]
+
+
+def loaded(name):
+    return elastic(name.split()[1]) if " " in name else flexdyn_ros.load(name)
 
 
 def motion(robot, seed, shape=()):
@@ -33,7 +39,9 @@ def close(found, expected, bound=1e-12):
     assert np.abs(found - expected).max() <= bound * np.abs(expected).max()
 
 
-@pytest.mark.parametrize("robot", [*map(flexdyn_ros.load, TREES), *random_trees()], ids=lambda r: r.name)
+@pytest.mark.parametrize(
+    "robot", [*map(loaded, [*TREES, *ELASTIC]), *random_trees()], ids=lambda r: f"{r.name} {r.nv}"
+)
 def test_efforts_are_linear_in_the_parameters(robot):
     q, v, a = motion(robot, 1, (4,))
     Y, tau0 = robot.regressor(q, v, a)
@@ -58,12 +66,12 @@ def test_the_regressor_is_that_of_pinocchio():
     close(robot.regressor(q, v, a).Y[:, columns], theirs, 1e-10)
 
 
-@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("name", [*TREES, *ELASTIC])
 def test_a_robot_with_other_values_moves_by_them(name):
-    robot = flexdyn_ros.load(name)
-    loaded = robot.with_payload(robot.frame_names[-1], 3.0, (0.1, 0.0, 0.2), np.diag([0.1, 0.2, 0.2]))
+    robot = loaded(name)
+    laden = robot.with_payload(robot.frame_names[-1], 3.0, (0.1, 0.0, 0.2), np.diag([0.1, 0.2, 0.2]))
     rng = np.random.default_rng(3)
-    for one in (robot, loaded):
+    for one in (robot, laden):
         chosen = [p for p in one.parameters if p.value > 0.0]
         new = {p.name: p.value * float(rng.uniform(0.5, 2.0)) for p in chosen}
         other = one.with_parameters(new)
@@ -111,6 +119,35 @@ def test_fixed_steps_know_changed_damping_friction_and_springs():
     assert changed.damping[i] == pytest.approx(0.7 + 0.2 / smoothing)  # friction is steep around rest
     others = np.arange(robot.nv) != i
     assert (changed.damping[others] == before.damping[others]).all()
+
+
+def test_numbers_of_an_elastic_joint_are_those_of_its_description():
+    robot = elastic("seven_joint_arm")
+    joint = robot.description.joint("shoulder_pitch")
+    values = {"rotor": 0.4, "elasticity_stiffness": 700.0, "elasticity_damping": 4.0}
+    known = values_by_name(robot)
+    assert known["shoulder_pitch/rotor"] == pytest.approx(joint.rotor.gear_ratio**2 * joint.rotor.inertia)
+    assert known["shoulder_pitch/elasticity_stiffness"] == joint.elasticity.stiffness
+    changed = robot.with_parameters({f"shoulder_pitch/{name}": value for name, value in values.items()})
+    options = {"rotor.inertia": 0.4 / joint.rotor.gear_ratio**2, "joint_elasticity.stiffness": 700.0,
+               "joint_elasticity.damping": 4.0}  # fmt: skip
+    described = flexdyn_ros.load(
+        robot.description.text, options={f"joints.shoulder_pitch.{name}": x for name, x in options.items()}
+    )
+    q, v, a = motion(robot, 5, (3,))
+    close(changed.inverse_dynamics(q, v, a), described.inverse_dynamics(q, v, a))
+    close(changed.inverse_dynamics(q[0], v[0], a[0]), described.inverse_dynamics(q[0], v[0], a[0]))
+    runs = [flexdyn_ros.simulate(one, 0.05, q[0], 0.1 * v[0]) for one in (robot, changed, described)]
+    assert np.abs(runs[0].q - runs[2].q).max() > 1e-3
+    close(runs[1].q, runs[2].q, 1e-8)
+
+
+def test_a_motor_without_inertia_is_singular():
+    robot = elastic("seven_joint_arm").with_parameters({"shoulder_pitch/rotor": 0.0})
+    q, v, _ = motion(robot, 5)
+    with pytest.raises(SingularityError):
+        robot.forward_dynamics(q, v, np.ones(robot.nu))
+    assert not np.isfinite(robot.forward_dynamics(q[None], v, np.ones(robot.nu))[0, -1])
 
 
 def values_by_name(robot):

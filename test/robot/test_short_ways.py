@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from models import ELASTIC_JOINTS, elastic
 
 import flexdyn_ros
 from flexdyn_ros import Robot
@@ -15,20 +16,7 @@ ROBOTS = (
 )  # fmt: skip
 
 
-#: elastic joints of a rigid arm and of one that bends
-ROTOR = '<rotor inertia="1e-4" gear_ratio="50"/>'
-ELASTIC = {"seven_joint_arm": ("shoulder_pitch", ROTOR), "flexible_two_link": ("elbow", "")}
-
-
-def elastic(name):
-    joint, rotor = ELASTIC[name]
-    spring = '<joint_elasticity stiffness="900" damping="3"/>'
-    text = flexdyn_ros.load(name).description.text
-    tag = f'<flexdyn reference="{joint}">{rotor}{spring}</flexdyn>'
-    return flexdyn_ros.load(text.replace("</robot>", f"{tag}</robot>"))
-
-
-@pytest.fixture(params=[*ROBOTS, *(f"elastic {name}" for name in ELASTIC)], scope="module")
+@pytest.fixture(params=[*ROBOTS, *(f"elastic {name}" for name in ELASTIC_JOINTS)], scope="module")
 def robot(request):
     what, _, name = request.param.rpartition(" ")
     return elastic(name) if what else flexdyn_ros.load(name)

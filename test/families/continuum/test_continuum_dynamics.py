@@ -533,7 +533,8 @@ def test_bending_stiffness_adds_its_energy():
 
 def test_payload_within_a_section_is_refused_by_name(two):
     section = two.section_names[0]
-    with pytest.raises(UnsupportedError, match=f"a payload within a section, at '{section}@0.5', is not computed.*tip"):
+    said = f"a payload within a section, at '{section}@0.5', is not computed.*tip"
+    with pytest.raises(UnsupportedError, match=said):
         two.with_payload(f"{section}@0.5", 0.1)
 
 

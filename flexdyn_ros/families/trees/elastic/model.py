@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -9,6 +10,14 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.parameters import Parameter
+
+#: the numbers of a motor that turns and of one that slides
+_UNITS = {
+    "rotor": {"rad": "kg m2", "m": "kg"},
+    "elasticity_stiffness": {"rad": "N m/rad", "m": "N/m"},
+    "elasticity_damping": {"rad": "N m s/rad", "m": "N s/m"},
+}
 
 
 def is_elastic(description: RobotDescription) -> bool:
@@ -28,17 +37,15 @@ def without_elasticity(description: RobotDescription) -> RobotDescription:
 class ElasticJoints:
     """Motors 0..m-1 behind springs, on the joints' side of the gears.
 
-    count: m. names (m): JOINT/motor. q, v (m,): indices of their joints in q and v of the tree. inertia
-    gear_ratio^2 J [kg m2 or kg], stiffness [N m/rad or N/m], damping (m,). coordinates: of tree and motors
-    together; the elastic joints' own are not actuated.
+    count: m. names (m): JOINT/motor. q, v (m,): indices of their joints in q and v of the tree. numbers
+    (3 m,): inertias gear_ratio^2 J [kg m2 or kg], stiffnesses [N m/rad or N/m], dampings, as kernels read
+    them. coordinates: of tree and motors together; the elastic joints' own are not actuated.
     """
 
     names: tuple[str, ...]
     q: np.ndarray
     v: np.ndarray
-    inertia: np.ndarray
-    stiffness: np.ndarray
-    damping: np.ndarray
+    numbers: np.ndarray
     coordinates: tuple[Coordinate, ...]
 
     @classmethod
@@ -61,13 +68,14 @@ class ElasticJoints:
         links = [replace(c, actuated=False) if c.name in joints else c for c in tree]
         rotors = [joints[c.name].rotor for c in driven]
         springs = [joints[c.name].elasticity for c in driven]
+        inertia = [r.gear_ratio**2 * r.inertia for r in rotors if r]
+        stiffness = [s.stiffness for s in springs if s]
+        damping = [s.damping for s in springs if s]
         return cls(
             names=tuple(c.name for c in motors),
             q=np.array([c.q_index for c in driven], dtype=np.int64),
             v=np.array([c.v_index for c in driven], dtype=np.int64),
-            inertia=np.array([r.gear_ratio**2 * r.inertia for r in rotors if r]),
-            stiffness=np.array([s.stiffness for s in springs if s]),
-            damping=np.array([s.damping for s in springs if s]),
+            numbers=np.array([*inertia, *stiffness, *damping]),
             coordinates=(*links, *motors),
         )
 
@@ -75,6 +83,37 @@ class ElasticJoints:
     def count(self) -> int:
         """Number of motors."""
         return len(self.names)
+
+    @property
+    def inertia(self) -> np.ndarray:
+        """Inertias of the motors (m,)."""
+        return self.numbers[: self.count]
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """Of the springs (m,)."""
+        return self.numbers[self.count : 2 * self.count]
+
+    @property
+    def damping(self) -> np.ndarray:
+        """Of the dampers (m,)."""
+        return self.numbers[2 * self.count :]
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """JOINT/rotor of all motors, then JOINT/elasticity_stiffness, then JOINT/elasticity_damping."""
+        motors = self.coordinates[len(self.coordinates) - self.count :]
+        values = iter(self.numbers.tolist())
+        return tuple(
+            Parameter(f"{motor.name.removesuffix('/motor')}/{name}", next(values), units[motor.unit], 0.0)
+            for name, units in _UNITS.items()
+            for motor in motors
+        )
+
+    def changed(self, values: Mapping[str, float]) -> ElasticJoints:
+        """With other values of these parameters."""
+        numbers = [values.get(parameter.name, parameter.value) for parameter in self.parameters]
+        return replace(self, numbers=np.array(numbers))
 
     def wound(self, q: np.ndarray) -> np.ndarray:
         """q_m - q_j (n, m) of rows of q (n, nq)."""

@@ -20,9 +20,8 @@ def elastic_motion(
     place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]],
 ) -> Motion:
     """Motion of motors and springs around that of the tree, which has nq positions."""
-    numbers = np.concatenate([joints.inertia, joints.stiffness, joints.damping])
     sizes = (nq, len(tree.stiffness), joints.count)
-    header = Header(tree.robot, tree.table(), *sizes, joints.q.copy(), joints.v.copy(), numbers)
+    header = Header(tree.robot, tree.table(), *sizes, joints.q.copy(), joints.v.copy(), joints.numbers)
     effort_limit, lower, upper = actuator_limits(joints.coordinates)
     stiffness, damping = (
         np.concatenate([own, spring])

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.errors import SingularityError, UnsupportedError
+from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.packing import Header
 from flexdyn_ros.families.trees.elastic.kernels.verbs import verbs
 from flexdyn_ros.families.trees.elastic.model import ElasticJoints, without_elasticity
 from flexdyn_ros.families.trees.formulations import tree_functions
 from flexdyn_ros.families.trees.reactions import JointReactions
+from flexdyn_ros.families.trees.rigid.packed import PackedTree
 from flexdyn_ros.families.trees.robot import TreeFunctions
+from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 from flexdyn_ros.robot.analysis.small_deflections import Tip
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
@@ -23,10 +26,19 @@ from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
 from flexdyn_ros.robot.entries.head import Head
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Deflection
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import flat_wrenches
+
+
+class PackedJoints:
+    """What a tree is packed in, and the motors' numbers: see `PackedTree`."""
+
+    def __init__(self, tree: PackedTree, joints: ElasticJoints) -> None:
+        self.address, self.numbers = tree.address, tree.numbers
+        self.floats = (*tree.floats, joints.numbers)
 
 
 class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
@@ -47,14 +59,20 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
     #: moves in ways that its efforts do not command: steps have to be implicit or small
     bends = True
 
-    def __init__(self, description: RobotDescription, tree: TreeFunctions | None = None) -> None:
+    def __init__(
+        self,
+        description: RobotDescription,
+        tree: TreeFunctions | None = None,
+        joints: ElasticJoints | None = None,
+    ) -> None:
+        """tree and joints: those of the description with other parameters or payloads, if they are there."""
         self.tree = tree_functions(without_elasticity(description)) if tree is None else tree
         Robot(self.tree)
         inner = self.tree
-        self.address, self.packed = inner.address, inner.packed
+        self.joints = joints = joints or ElasticJoints.of(description, inner.coordinates, inner.nq)
+        self.address, self.packed = inner.address, PackedJoints(inner.packed, joints)
         self.direct, self.observed = inner.direct, inner.observed
         self._seen: dict[tuple[str, ...], ElasticTreeFunctions] = {}
-        self.joints = joints = ElasticJoints.of(description, inner.coordinates, inner.nq)
         self._settle(
             description,
             joints.coordinates,
@@ -68,7 +86,7 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
 
     @property
     def recipe(self) -> tuple[Any, ...]:
-        return (self.description, self.tree)
+        return (self.description, self.tree, self.joints)
 
     # ---- what the robot is ----
 
@@ -104,7 +122,35 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         self.tree.check_carrier(frame)
 
     def carrying(self, frame: str, payloads: tuple[Payload, ...]) -> ElasticTreeFunctions:
-        return ElasticTreeFunctions(self.description, self.tree.carrying(frame, payloads))
+        return ElasticTreeFunctions(self.description, self.tree.carrying(frame, payloads), self.joints)
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Those of the tree, JOINT/rotor being the motor's, then the numbers of the springs."""
+        motors = {parameter.name: parameter for parameter in self.joints.parameters}
+        return (*(motors.pop(own.name, own) for own in self.tree.parameters), *motors.values())
+
+    def with_parameters(self, values: Mapping[str, float]) -> ElasticTreeFunctions:
+        names = {parameter.name for parameter in self.joints.parameters}
+        tree = self.tree.with_parameters({name: x for name, x in values.items() if name not in names})
+        return ElasticTreeFunctions(self.description, tree, self.joints.changed(values))
+
+    def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        n, joints = self.tree.nv, self.joints
+        Y = np.zeros((rows.count, self.nv, len(self.parameters)))
+        tau0 = np.zeros((rows.count, self.nv))
+        own, tau0[:, :n] = self.tree.regressor_rows(self._inner(rows, "q", "v", "a"))
+        Y[:, :n, : own.shape[2]] = own
+        q, v, a = (rows.take(name) for name in ("q", "v", "a"))
+        places = {parameter.name: i for i, parameter in enumerate(self.parameters)}
+        at = np.array([places[parameter.name] for parameter in joints.parameters]).reshape(3, -1)
+        motors = np.arange(n, self.nv)
+        Y[:, :, at[0]] = 0.0
+        Y[:, motors, at[0]] = a[:, n:]
+        for columns, wound in ((at[1], joints.wound(q)), (at[2], v[:, n:] - v[:, joints.v])):
+            Y[:, motors, columns] = wound
+            Y[:, joints.v, columns] = -wound
+        return Y, tau0
 
     def neutral(self) -> np.ndarray:
         """Zero position (nq,), unit quaternions; springs at rest."""
@@ -141,10 +187,6 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         nq, nv = self.tree.nq, self.tree.nv
         return self.tree.joint_reactions(q[..., :nq], v[..., :nv], a[..., :nv], wrenches)
 
-    @property
-    def without_parameters(self) -> UnsupportedError:
-        return UnsupportedError("parameters of trees with elastic joints are not computed")
-
     # ---- for exporters ----
 
     @property
@@ -154,14 +196,19 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         if inner is None:
             return None
 
+        def joints() -> ElasticJoints:
+            """With the numbers that the exporter put in their place."""
+            numbers = self.joints.numbers
+            return replace(self.joints, numbers=floats_at(numbers.ctypes.data, numbers.size))
+
         def inverse(address: int, work: Any, q: Any, v: Any, a: Any, tau: Any) -> None:
             inner.inverse(address, work, q[:nq], v[:n], a[:n], tau[:n])
-            tau[n:] = self.joints.inertia * a[n:]
-            self.joints.add_pull(q[None], v[None], -1.0, tau[None])
+            tau[n:] = joints().inertia * a[n:]
+            joints().add_pull(q[None], v[None], -1.0, tau[None])
 
         def mass(address: int, work: Any, q: Any, M: Any) -> None:
             inner.mass(address, work, q[:nq], M[:n, :n])
-            M[range(n, self.nv), range(n, self.nv)] = self.joints.inertia
+            M[range(n, self.nv), range(n, self.nv)] = joints().inertia
 
         return InterpretedKernels(inner.prepare, inverse, mass, inner.frames)
 
@@ -170,7 +217,7 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         if tree is self.tree:
             return self
         if tree.sections not in self._seen:
-            other = self._seen[tree.sections] = ElasticTreeFunctions(self.description, tree)
+            other = self._seen[tree.sections] = ElasticTreeFunctions(self.description, tree, self.joints)
             Robot(other)
         return self._seen[tree.sections]
 
@@ -202,8 +249,7 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
             efforts=tree.nv if efforts else 0,
             **shared,
         )
-        numbers = np.concatenate([joints.inertia, joints.stiffness, joints.damping])
-        layer = Header(inner.address, 0, tree.nq, tree.nv, joints.count, joints.q, joints.v, numbers)
+        layer = Header(inner.address, 0, tree.nq, tree.nv, joints.count, joints.q, joints.v, joints.numbers)
         robot = layer.address, (inner, layer)
         return Head(self, *needed, looking=looking, results=results, efforts=efforts, robot=robot, **options)
 
@@ -226,10 +272,11 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         self.joints.add_pull(data["q"], data["v"], 1.0, force)
         loads = flat_wrenches(rows, wrenches)
         inner = self.tree.robot.forward_dynamics(data["q"][:, :nq], data["v"][:, :n], force[:, :n], loads)
-        if rows.shape == () and not np.isfinite(inner).all():
-            raise SingularityError("the mass matrix is singular", 0.0)
         a[:, :n] = inner
-        a[:, n:] = force[:, n:] / self.joints.inertia
+        with np.errstate(divide="ignore", invalid="ignore"):
+            a[:, n:] = force[:, n:] / self.joints.inertia
+        if rows.shape == () and not np.isfinite(a).all():
+            raise SingularityError("the mass matrix is singular", 0.0)
 
     def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:
         data = self._checked(rows, "q")
@@ -322,5 +369,5 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
     def _inner(self, rows: Rows, *names: str) -> Rows:
         """Rows of the arguments as the tree has them."""
         data = self._checked(rows, *names)
-        sizes = {name: self.tree.nv if name == "v" else self.tree.nq for name in names}
+        sizes = {name: self.tree.nq if name.startswith("q") else self.tree.nv for name in names}
         return Rows({name: (data[name][:, :size], size) for name, size in sizes.items()})
