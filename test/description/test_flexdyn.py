@@ -190,9 +190,20 @@ def test_floating_joint_below_an_empty_root_means_a_floating_base(root: str) -> 
     )
     robot = read(text)
     assert (robot.root, robot.joints, [link.name for link in robot.links]) == ("b", (), ["b"])
+    assert not any("free" in each for each in robot.warnings)
+    placed = text.replace("</joint>", '<origin xyz="0 0 1"/></joint>')
+    assert any(each.startswith("joint 'free': <origin> of a floating base") for each in read(placed).warnings)
     assert (robot.base.type, robot.base.joint, robot.base.world) == ("floating", "free", root)
     with pytest.raises(DescriptionError, match="floating"):
         read(text, options={"base.type": "fixed"})
+
+
+def test_pose_of_a_floating_base_is_warned_of() -> None:
+    text = '<robot name="r"><link name="b"/><flexdyn><base type="{}" xyz="0 0 1"/></flexdyn></robot>'
+    (warning,) = (each for each in read(text.format("floating")).warnings if "<base>" in each)
+    assert "no effect" in warning
+    for kind in ("fixed", "planar"):
+        assert not any("<base>" in each for each in read(text.format(kind)).warnings)
 
 
 def test_floating_joint_inside_the_tree_stays_a_joint() -> None:

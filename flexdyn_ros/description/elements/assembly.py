@@ -120,13 +120,15 @@ def _gravity(robot: Statement, context: Context) -> Vec3:
 def _base(robot: Statement, urdf: Base, context: Context) -> Base:
     """The base as `<base>` states it, or floating as the URDF does."""
     base, statement = _single(Base, robot, context), robot.child("base")
-    if urdf.type != "floating":
-        return base or Base()
     if base is None or statement is None:
         return urdf
-    if statement.get("type") not in (None, "floating"):
-        statement.fail(f"the URDF's joint '{urdf.joint}' makes the base floating", "type", "floating")
-    return replace(base, type="floating", joint=urdf.joint, world=urdf.world)
+    if urdf.type == "floating":
+        if statement.get("type") not in (None, "floating"):
+            statement.fail(f"the URDF's joint '{urdf.joint}' makes the base floating", "type", "floating")
+        base = replace(base, type="floating", joint=urdf.joint, world=urdf.world)
+    if base.type == "floating" and (any(base.xyz) or any(base.rpy)):
+        context.warnings.append("<base>: xyz and rpy of a floating base have no effect; its pose is in q")
+    return base
 
 
 def _road(robot: Statement, context: Context) -> Road | None:

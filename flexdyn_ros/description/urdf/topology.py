@@ -15,15 +15,17 @@ def free_base(robot: RobotDescription) -> RobotDescription:
     """A floating joint below a root link without inertia means a floating base: both leave the tree.
 
     Only where that joint is all that hangs on the root; a floating joint elsewhere stays a joint.
-    Base.joint and
-    Base.world keep the names, Base.xyz and rpy the joint's origin.
+    Base.joint and Base.world keep the names, Base.xyz and rpy the joint's origin, which is warned of.
     """
     on_root = robot.children_of(robot.root)
     if len(on_root) != 1 or on_root[0].type != "floating" or robot.link(robot.root).inertial is not None:
         return robot
     joint = on_root[0]
+    moved = any(joint.xyz) or any(joint.rpy)
+    warning = f"joint '{joint.name}': <origin> of a floating base has no effect; its pose is in q"
     return replace(
         robot,
+        warnings=robot.warnings + (warning,) * moved,
         root=joint.child,
         links=tuple(link for link in robot.links if link.name != robot.root),
         joints=tuple(other for other in robot.joints if other is not joint),
