@@ -14,7 +14,7 @@ from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 
-from .defect import energies_of
+from .defect import total_energy
 from .dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C, weigh_stages
 from .explicit import chart_rate
 from .forces import explicit_rates
@@ -26,8 +26,9 @@ _M = "float64[:,::1]"
 #: places in the numbers of a run: relative tolerance; the step to begin with (0: found by the run), the
 #: largest one; time reached; accepted and rejected steps, evaluations, steps in a row that stability bounds;
 #: the column that an extrapolation aims at; how many times as large an error of a speed may be; error of the
-#: last step; error [J] that work and dissipated energy may have in a step
-CONTROL = 12
+#: last step; error [J] that work and dissipated energy may have in a step; energies less work done where the
+#: run begins, and what errors have added to them since [J]
+CONTROL = 14
 (
     RTOL,
     STEP,
@@ -41,6 +42,8 @@ CONTROL = 12
     OF_SPEEDS,
     PREVIOUS,
     OF_ENERGIES,
+    BEGUN,
+    MADE,
 ) = range(CONTROL)
 
 #: how a call ends, beside numerics/stepping/fixed.py: the step became too small; a step is made, as asked for
@@ -61,7 +64,10 @@ MEMORY, LEAST = 0.04, 1e-4
 EXPONENT = 0.125 - 0.2 * MEMORY
 #: share of what a step adds to an account below which its error is rounding
 ROUNDED = 1e-13
-#: steps between two looks at the kinetic energy; where stability bounds them, which are short for the motion
+#: share of the energy that errors may make in a run, and the least share of the tolerances that is left once
+#: they have made it
+MOST_MADE, STRICTEST = 0.7, 0.01
+#: steps between two looks at the energies; where stability bounds them, which are short for the motion
 OFTEN, SELDOM = 2.0, 8.0
 #: reach of the method's region of stability: beyond it, stability and not accuracy bounds the step
 STABLE = 6.1
@@ -136,7 +142,7 @@ def error_of(steps, h, control, scale, work):
         third += (e3[i] * share) ** 2
     error = 0.0
     if fifth != 0.0 or third != 0.0:
-        error = abs(h) * fifth / np.sqrt((fifth + 0.01 * third) * 2 * nv)
+        error = abs(h) * fifth / (np.sqrt((fifth + 0.01 * third) * 2 * nv) * strictness(control))
     for i in range(2 * nv, 2 * nv + 2):
         of_account = abs(h * e5[i]) / max(control[OF_ENERGIES], ROUNDED * abs(y[i]))
         # NaN passes
@@ -216,18 +222,47 @@ def write_sample(steps, t, y, row, q, v, effort, account):
 
 
 @kernel
-def look_at_kinetic_energy(steps, t, every, control):
-    """Let accounts have errors of the relative tolerance times the largest kinetic energy so far.
+def begin_accounts(steps, t, control):
+    """Note the energies where the run begins."""
+    if control[ACCEPTED] + control[REJECTED] == 0.0:
+        control[BEGUN], control[MADE] = balanced_energy(steps, t), 0.0
+
+
+@kernel
+def balanced_energy(steps, t):
+    """Energies less work done, which errors alone change; memory.energies holds its parts."""
+    memory = open_steps(steps)
+    account = memory.account
+    return total_energy(steps, t, memory.q, memory.v) - account[WORK_DONE] + account[DISSIPATED]
+
+
+@kernel
+def look_at_energies(steps, t, every, control):
+    """Let accounts have errors of the relative tolerance times the largest kinetic energy so far, and note
+    what errors have made.
 
     It costs an evaluation, and is asked for after the first steps and then after `every` so many.
     """
     if control[ACCEPTED] > SELDOM and control[ACCEPTED] % every != 0.0:
         return
-    memory = open_steps(steps)
-    energies_of(steps, t, memory.q, memory.v, memory.energies)
-    allowed = control[RTOL] * memory.energies[0]
-    if allowed > control[OF_ENERGIES]:
-        control[OF_ENERGIES] = allowed
+    made = balanced_energy(steps, t) - control[BEGUN]
+    note_energies(open_steps(steps).energies, made, control)
+
+
+@kernel
+def note_energies(energies, made, control):
+    """Take over energies (3,) that a step ends with, and what errors have made until then."""
+    kinetic, gravity, elastic = energies
+    control[OF_ENERGIES] = max(control[OF_ENERGIES], control[RTOL] * kinetic)
+    control[MADE] = made if abs(made) > ROUNDED * (kinetic + abs(gravity) + elastic) else 0.0
+
+
+@kernel
+def strictness(control):
+    """Share of the tolerances that is left for the motion: errors that are small beside them add up, times
+    the forces that hold the robot."""
+    allowed, made = MOST_MADE * control[OF_ENERGIES], abs(control[MADE])
+    return max(STRICTEST, 1.0 - made / allowed) if made > 0.0 else 1.0
 
 
 @kernel
@@ -294,6 +329,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         memory.drive[i] = memory.tau[i]
         memory.clipped[i] = 0
         memory.saturated[i] = 0
+    begin_accounts(steps, t, control)
     begin_step(memory)
     rates_at(steps, t, memory.zeros, memory.v0, work[0])
     control[EVALUATIONS] += 1.0
@@ -359,7 +395,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         memory.account[DISSIPATED] += y[2 * nv + 1]
         work[0, 2 * nv], work[0, 2 * nv + 1] = work[STAGES - 1, 2 * nv], work[STAGES - 1, 2 * nv + 1]
         control[ACCEPTED] += 1.0
-        look_at_kinetic_energy(steps, next_t, SELDOM if stiff else OFTEN, control)
+        look_at_energies(steps, next_t, SELDOM if stiff else OFTEN, control)
         # a step that the end cut short says little of the next one
         h = max(h * share, wanted) if h < wanted else h * share
         t = next_t

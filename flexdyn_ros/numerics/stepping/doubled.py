@@ -100,7 +100,7 @@ def error_of(steps, actuators, control, scale, work):
             allowed = scale[2 * nv + i] + control[controlled.RTOL] * max(abs(x0), abs(x1))
             total += ((x1 - whole[first + i]) / allowed) ** 2
             counted += 1
-    return np.sqrt(total / counted) / 3.0
+    return np.sqrt(total / counted) / (3.0 * controlled.strictness(control))
 
 
 _RUN = (
@@ -125,6 +125,7 @@ def run_to(
     row, taken = 0, 0
     status = controlled.DONE
     rejected = False
+    controlled.begin_accounts(steps, t, control)
     while t < end and status == controlled.DONE:
         until = times[row] if row < times.size else end
         H = min(H, control[controlled.LARGEST])
@@ -165,6 +166,7 @@ def run_to(
         rejected = False
         t = until if h == until - t else t + h
         control[controlled.ACCEPTED] += 1.0
+        controlled.look_at_energies(steps, t, 1.0, control)
         if row < times.size and times[row] == t:
             q[row], v[row], effort[row] = memory.q, memory.v, memory.effort
             account[row, 0], account[row, 1] = memory.account[WORK_DONE], memory.account[DISSIPATED]

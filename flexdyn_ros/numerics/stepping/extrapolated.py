@@ -16,7 +16,8 @@ from flexdyn_ros.numerics.algebra.manifold import displacement, move
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 
 from . import controlled
-from .controlled import begin_step, look_at_kinetic_energy, state_of, write_sample
+from .controlled import begin_accounts, begin_step, note_energies, state_of, write_sample
+from .defect import total_energy
 from .forces import observe, penetration, provide, servo_effort
 from .implicit import implicit_euler
 from .memory import ACCOUNT, DISSIPATED, S_SATURATE, S_STOPS, WORK_DONE, header_of, open_chart, open_steps
@@ -26,6 +27,10 @@ _M = "float64[:,::1]"
 
 #: columns of the scheme at most
 COLUMNS = 8
+#: share that a step may take of the energy that a run may still make, and the least share of all that is left
+SHARE, LEAST = 0.02, 0.01
+#: error, in units of what is allowed, below which a step may make any energy
+EXACT = 1e-4
 #: rows of the work memory: the scheme, the state of a small step, two positions
 STATE = COLUMNS
 POSITIONS = COLUMNS + 1
@@ -117,6 +122,26 @@ def difference(steps, control, scale, work):
 
 
 @kernel
+def made_until(steps, t, control, y):
+    """Energy [J] that errors have made at the end t of a step to the state y, whose own is kept."""
+    memory, chart = open_steps(steps), open_chart(steps)
+    nv, account = memory.nv, memory.account
+    move(chart, memory.q0, y[0:nv], 1.0, memory.q2)
+    work = account[WORK_DONE] - account[DISSIPATED] + y[2 * nv] - y[2 * nv + 1]
+    return total_energy(steps, t, memory.q2, y[nv : 2 * nv]) - work - control[controlled.BEGUN]
+
+
+@kernel
+def may_make(control, energies, made):
+    """Whether a step that ends with energies (3,) makes little of what errors may still make in the run."""
+    allowed = max(control[controlled.OF_ENERGIES], control[controlled.RTOL] * energies[0])
+    before = control[controlled.MADE]
+    left = SHARE * max(allowed - abs(before), LEAST * allowed)
+    rounding = controlled.ROUNDED * (energies[0] + abs(energies[1]) + energies[2])
+    return abs(made - before) <= max(left, rounding)
+
+
+@kernel
 def evaluations(column):
     """Small steps up to a column (from 0)."""
     return 0.5 * (column + 1) * (column + 2)
@@ -141,6 +166,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
     row, taken = 0, 0
     rejected = False
     status = controlled.DONE
+    begin_accounts(steps, t, control)
     begin_step(memory)
     while t < end and status == controlled.DONE:
         until = times[row] if row < times.size else end
@@ -150,6 +176,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         accepted = -1
         best, best_work, longest = 1, np.inf, h
         work_before = np.inf
+        made = 0.0
         for j in range(min(aim + 2, COLUMNS)):
             small_steps(steps, t, h, j + 1, work[j])
             control[controlled.EVALUATIONS] += j + 1.0
@@ -167,6 +194,9 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             if work_now < (0.9 if j > 1 else 1.0) * best_work:
                 best, best_work, longest = j, work_now, allowed
             if error <= 1.0 and j >= aim - 1:
+                made = made_until(steps, t + h, control, work[0])
+                if error > EXACT and not may_make(control, memory.energies, made):
+                    continue
                 accepted = j
                 # the next column may be worth its work
                 if best == j and j + 1 < COLUMNS and work_now < 0.9 * work_before and not rejected:
@@ -198,7 +228,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         memory.account[WORK_DONE] += y[2 * nv]
         memory.account[DISSIPATED] += y[2 * nv + 1]
         control[controlled.ACCEPTED] += 1.0
-        look_at_kinetic_energy(steps, t_next, 1.0, control)
+        note_energies(memory.energies, made, control)
         H = min(longest, h) if rejected else longest
         if h < wanted:
             # a sample that cut the step short says little of the next one
