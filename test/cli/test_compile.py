@@ -2,9 +2,11 @@
 
 import inspect
 import sys
+from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
+from models import two_link_arm
 from typer.testing import CliRunner
 
 import flexdyn_ros
@@ -77,6 +79,26 @@ def test_an_option_of_another_target_is_refused_by_name(tmp_path, monkeypatch, t
     assert option[0] in said
     assert f"of target {takes}, given with target {target}" in said
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--verbs", "--parameters"])
+def test_a_list_of_nothing_is_refused(tmp_path, monkeypatch, option):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["compile", "two_link", "--target", "c", option, " , "])
+    assert done.exit_code == 2
+    assert option in done.output
+    assert "names nothing" in done.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_robot_is_written_here_whatever_it_is_called(flexdyn, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    Path("arm.urdf").write_text(two_link_arm().replace('name="two_link"', 'name="../up"'))
+    code, _, err = flexdyn("compile", "arm.urdf", "--target", "c", "--verbs", "bias_forces")
+    assert code == 0, err
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+    assert Path(".._up_c/robot_up.c").is_file()
 
 
 def test_the_rigid_twin_is_compiled(flexdyn, tmp_path):

@@ -24,9 +24,13 @@ _TAKEN_BY = {
 }
 
 
-def _listed(text: str) -> tuple[str, ...]:
-    """Names of a list with commas."""
-    return tuple(word for name in text.split(",") if (word := name.strip()))
+def _listed(text: str, option: str) -> tuple[str, ...]:
+    """Names of a list with commas, at least one."""
+    names = tuple(word for name in text.split(",") if (word := name.strip()))
+    if not names:
+        raise typer.BadParameter(f"{text!r} names nothing; expected names, with commas between them",
+                                 param_hint=option)  # fmt: skip
+    return names
 
 
 def compile(
@@ -70,7 +74,7 @@ def compile(
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     _refuse_those_of_others(options, target)
     for name in {"verbs", "parameters"} & options.keys():
-        options[name] = _listed(options[name])
+        options[name] = _listed(options[name], f"--{name}")
     for path in _made(load_robot(robot, config, settings, rigid), target, options):
         messages.print(f"wrote {escape(str(path))}", highlight=False)
 
@@ -97,6 +101,8 @@ def _made(robot: Robot, target: str, options: dict[str, Any]) -> list[Path]:
     from flexdyn_ros import export
 
     output = options.pop("output", None)
+    # beside the one who asks, whatever a description is called
+    name = robot.name.replace("/", "_").replace("\\", "_")
     if target == "c":
-        return export.c(robot, output or Path(f"{robot.name}_c"), **options)
-    return [export.fmu(robot, output or Path(f"{robot.name}.fmu"), **options)]
+        return export.c(robot, output or Path(f"{name}_c"), **options)
+    return [export.fmu(robot, output or Path(f"{name}.fmu"), **options)]
