@@ -26,8 +26,8 @@ def c(
 ) -> list[Path]:
     """Write a robot's equations as C99: NAME.h, NAME.c, README.md and an example main.c.
 
-    NAME is the robot's, with another character for each that C does not take, and behind "robot_" where C or
-    another file has it already: keywords, "main", "math".
+    NAME is the robot's, with another character for each that C does not take. One that C or another file has
+    already, such as "main", "double" or "math", gets a prefix: "robot_main".
 
     Parameters
     ----------
