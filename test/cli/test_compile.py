@@ -1,6 +1,7 @@
 """`flexdyn compile`: exit codes, options of other targets, empty choices; options that say which robot."""
 
 import inspect
+import json
 import sys
 from pathlib import Path
 from typing import get_args, get_type_hints
@@ -50,6 +51,13 @@ def test_native_without_a_compiler_fails_and_says_what_is_missing(flexdyn, no_co
     for word in ("no C compiler", "cc, gcc, clang", "apt install gcc", "CC"):
         assert word in " ".join(err.split())
     assert "is compiled" not in out + err
+
+
+def test_doctor_says_what_goes_without_a_compiler(flexdyn, no_compiler):
+    _, out, _ = flexdyn("doctor", "--json")
+    found = {one["name"]: one for one in json.loads(out)["findings"] if one["topic"] == "compiler"}
+    assert found["C"]["state"] == found["C++"]["state"] == "optional"
+    assert "flexdyn compile" in found["C"]["remedy"]
 
 
 def test_specialized_without_a_compiler_warns_and_answers_the_robot(no_compiler):
