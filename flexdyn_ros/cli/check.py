@@ -90,15 +90,17 @@ def _print_links(found: Report) -> None:
     """The mass rule per flexible link: masses and first moments along the beam of T, B, P, R."""
     if not found.flexible:
         return
-    rows = []
+    rows = [(link.link, f"{link.length:g}", link.modes, link.outcome) for link in found.flexible]
+    terminal.print_table("Flexible links", "link | length [m] | modes | outcome", rows)
+    masses: list[tuple[str, ...]] = []
     for link in found.flexible:
         parts = (link.whole, link.beam, link.bodies, link.remainder)
-        masses = [f"{part.mass:.6g}, {part.first_moment[0]:.4g}" for part in parts]
-        rows.append((link.link, f"{link.length:g}", link.modes, *masses, link.outcome))
+        masses.append((link.link, "m", *(f"{part.mass:.6g}" for part in parts)))
+        masses.append((link.link, "m x", *(f"{part.first_moment[0]:.4g}" for part in parts)))
     terminal.print_table(
-        "Flexible links: mass [kg], first moment along the beam [kg m]",
-        "link | length [m] | modes | <inertial> T | beam B | bodies P | remainder R | outcome",
-        rows,
+        "Mass m [kg] and first moment m x along the beam [kg m]",
+        "link |  | <inertial> T | beam B | bodies P | remainder R",
+        masses,
     )
 
 

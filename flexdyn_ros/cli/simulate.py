@@ -233,10 +233,8 @@ def _print(result: Trajectory, coordinates: Any) -> None:
         x = result.q[:, c.q_index] if c.q_index >= 0 else None
         values = (None,) * 4 if x is None else (x[0], x[-1], x.min(), x.max())
         speed = np.max(np.abs(result.v[:, c.v_index]))
-        rows.append((c.name, c.unit, *("" if y is None else f"{y:.5g}" for y in (*values, speed))))
-    terminal.print_table(
-        "Motion", "coordinate | unit | start | end | smallest | largest | fastest [/s]", rows
-    )
+        rows.append((c.name, c.unit, *("" if y is None else f"{y:.4g}" for y in (*values, speed))))
+    terminal.print_table("Motion", "coordinate | unit | start | end | smallest | largest | fastest /s", rows)
     s = _summary(result)
     taken = "at" if result.is_fixed else "with samples every"
     terminal.tables.print(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable
 from math import isfinite
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 import yaml
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from flexdyn_ros.description.urdf.sources import shipped_names
@@ -22,10 +25,23 @@ from flexdyn_ros.errors import UnknownNameError
 if TYPE_CHECKING:
     from flexdyn_ros.robot.verbs import Robot
 
-#: columns of tables that are not printed on a terminal: nothing is cut off for a reader with room
+#: columns of tables that are not printed on a terminal, unless COLUMNS says how many there are
 WIDE = 200
+#: more columns than any table has; characters of the longest number
+MOST, LONGEST_NUMBER = 10_000, 12
+#: tables without lines between columns
+_NARROW = {"box": SIMPLE_HEAD, "padding": (0, 1, 0, 0), "pad_edge": False, "show_edge": False}
 
-tables = Console(width=None if sys.stdout.isatty() else WIDE)
+
+def _columns() -> int | None:
+    """Columns of what is printed on stdout; None: as many as the terminal has."""
+    if sys.stdout.isatty():
+        return None
+    told = os.environ.get("COLUMNS", "")
+    return int(told) if told.isdecimal() and int(told) > 0 else WIDE
+
+
+tables = Console(width=_columns())
 messages = Console(stderr=True)
 
 
@@ -99,11 +115,28 @@ def complain(text: str) -> None:
 
 
 def print_table(title: str, columns: str, rows: Iterable[Iterable[Any]]) -> None:
-    """A table on stdout, its columns named with " | " between them; cells are texts without markup."""
-    table = Table(*map(escape, columns.split(" | ")), title=escape(title), title_justify="left")
-    for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
+    """A table on stdout, its columns named with " | " between them; cells are texts without markup.
+
+    Where there is no room for lines between columns, there are none; then texts take several lines. Numbers
+    stay whole, and nothing is cut off.
+    """
+    cells = [[str(cell) for cell in row] for row in rows]
+    names = columns.split(" | ")
+    table = _table(title, names, cells, {})
+    if Measurement.get(tables, tables.options.update(width=MOST), table).maximum > tables.width:
+        table = _table(title, names, cells, _NARROW)
     tables.print(table)
+
+
+def _table(title: str, names: list[str], rows: list[list[str]], style: dict[str, Any]) -> Table:
+    table = Table(title=escape(title), title_justify="left", **style)
+    by_column = list(zip(*rows, strict=True)) or [()] * len(names)
+    for name, column in zip(names, by_column, strict=True):
+        is_short = all(len(cell) <= LONGEST_NUMBER for cell in column)
+        table.add_column(escape(name), overflow="fold", no_wrap=is_short)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    return table
 
 
 def write_text(text: str, output: Path | None) -> None:

@@ -161,6 +161,9 @@ def _robot_and_run(
 ) -> tuple[Robot, Trajectory | None]:
     """The robot, and the recording that is to be played."""
     if robot.endswith(".mcap"):
+        given = {"--recording": recording, "--config": config, "--set": settings, "--rigid": rigid}
+        for option in (name for name, value in given.items() if value):
+            raise typer.BadParameter(f"{robot} is a recording, whose robot is what it was", param_hint=option)
         from flexdyn_ros.simulation.recordings.playback import recorded_robot
 
         loaded = recorded_robot(robot)
@@ -194,9 +197,17 @@ def _follower() -> Any:
 
 
 def _wait() -> None:
-    """Until SIGINT or SIGTERM."""
+    """Until SIGTERM, or SIGINT, which is KeyboardInterrupt; later ones do not disturb the ending."""
     ending = threading.Event()
+    heard: list[int] = []
+
+    def end(number: int, _: Any) -> None:
+        heard.append(number)
+        ending.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ending.set())
+        signal.signal(number, end)
     while not ending.wait(0.5):
         pass
+    if heard[0] == signal.SIGINT:
+        raise KeyboardInterrupt

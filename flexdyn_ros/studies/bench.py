@@ -22,9 +22,10 @@ from flexdyn_ros.loading import load
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.studies.definition import Study
-from flexdyn_ros.studies.experiments.registry import arguments_of, function_of, units_of
+from flexdyn_ros.studies.experiments.registry import arguments_of, function_of, results_of, units_of
 from flexdyn_ros.studies.paths.parameters import parameter_values, quick_paths
 from flexdyn_ros.studies.paths.urdf_text import edited
+from flexdyn_ros.studies.result_names import check_results
 
 #: robots that are kept loaded
 KEPT_ROBOTS = 32
@@ -46,7 +47,7 @@ class Bench:
         self.study = study
         self.function = function_of(study.experiment, study.folder if study.file else "")
         self.named, self.takes_any = arguments_of(self.function)
-        self.units = units_of(self.function)
+        self.units, self.results = units_of(self.function), results_of(self.function)
         self._robots: OrderedDict[Any, Robot] = OrderedDict()
         self.base = None if study.robot is None else self._loaded({}, {})
         for name in study.arguments:
@@ -59,7 +60,10 @@ class Bench:
     # ---- before a study runs ----
 
     def check(self, point: Mapping[str, Any]) -> None:
-        """Refuse paths that lead nowhere, each for itself, by the values of one point."""
+        """Refuse paths that lead nowhere, each for itself, by the values of one point; and names of results
+        that the experiment does not say it has."""
+        if self.results:
+            check_results(self.study, self.results)
         for p in self.study.parameters:
             for path, value in _settings(p.sets, point[p.name]):
                 self._check_path(p.name, path, value)

@@ -84,7 +84,8 @@ def run(
     ------
     DescriptionError, UnknownNameError
         If the study is wrong: a path that leads nowhere, a distribution that does not exist, an experiment
-        that is unknown. Nothing was computed then.
+        that is unknown, a name that is none of its results. Nothing was computed then; of an experiment that
+        does not say what it gives (`experiment`), the first points were.
     StateError
         If the folder holds a study already, or another one; if failed points of an optimisation are to be
         computed again.
@@ -113,7 +114,8 @@ def run(
     bench.check(design.point(0) if search is None else dict(zip(study.names, search.ask(1)[0], strict=True)))
     folder = Path(folder) if folder is not None else default_folder(study)
     base = bench.base
-    store = Store(folder, study, base.description.text if base is not None else "", resume=resume)
+    text = base.description.text if base is not None else ""
+    store = Store(folder, study, text, resume=resume, results_known=bool(bench.results))
     if retry_failed:
         store.forget_failures()
     total = study.design["samples"] if search is not None else len(design)

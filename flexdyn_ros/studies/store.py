@@ -18,9 +18,10 @@ from typing import Any
 import yaml
 
 from flexdyn_ros import __version__
-from flexdyn_ros.errors import StateError, needs
+from flexdyn_ros.errors import DescriptionError, StateError, needs
 from flexdyn_ros.studies.definition import Study
 from flexdyn_ros.studies.design import Design
+from flexdyn_ros.studies.result_names import check_results, numbers_in
 
 #: (index, results or None, (kind, message) or None, files)
 Row = tuple[int, "dict[str, Any] | None", "tuple[str, str] | None", dict[str, bytes]]
@@ -37,6 +38,8 @@ POINT, ERROR, MESSAGE = "point", "error", "message"
 class Store:
     """A folder with parts of one study.
 
+    results_known: whether the names of the results were looked at already; else those of the first point are.
+
     Raises
     ------
     StateError
@@ -46,14 +49,20 @@ class Store:
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str], study: Study, robot_text: str, *, resume: bool
+        self,
+        folder: str | os.PathLike[str],
+        study: Study,
+        robot_text: str,
+        *,
+        resume: bool,
+        results_known: bool = False,
     ) -> None:
         with needs("pyarrow", "studies"):
             import pyarrow as pa
             import pyarrow.compute
             import pyarrow.parquet as pq
         self._pa, self._pq = pa, pq
-        self.folder, self.study = Path(folder), study
+        self.folder, self.study, self._results_known = Path(folder), study, results_known
         self.parts = self.folder / "parts"
         origin = {
             "version": __version__,
@@ -113,10 +122,17 @@ class Store:
     # ---- parts ----
 
     def keep(self, rows: Sequence[Row]) -> None:
-        """Write rows as a part, and their files."""
+        """Write rows as a part, and their files.
+
+        Raises
+        ------
+        DescriptionError
+            If the first point that gave numbers lacks results that the study names.
+        """
         rows = [row for row in rows if row[0] not in self.done]
         if not rows:
             return
+        self._check_results(rows)
         for index, _, _, files in rows:
             for name, content in files.items():
                 (self.folder / "trajectories").mkdir(exist_ok=True)
@@ -131,6 +147,19 @@ class Store:
             columns[f"result.{name}"] = [(row[1] or {}).get(name) for row in rows]
         self.write(self._part(rows[0][0], len(rows)), self._bytes(self._table(columns)))
         self.done.update(row[0] for row in rows)
+
+    def _check_results(self, rows: Sequence[Row]) -> None:
+        """Look at the first point that gave numbers; a folder that holds none yet is no study's then."""
+        names = next((found for row in rows if row[1] and (found := numbers_in(row[1]))), ())
+        if self._results_known or not names:
+            return
+        self._results_known = True
+        try:
+            check_results(self.study, names)
+        except DescriptionError:
+            if not self.done:
+                (self.parts / "origin.yaml").unlink(missing_ok=True)
+            raise
 
     def _part(self, first: int, count: int) -> Path:
         """Where a part goes: one of that name may hold what is left of a chunk with failures."""

@@ -4,6 +4,7 @@ too much, and ends what nobody waits for."""
 import math
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -230,6 +231,17 @@ def test_a_wrong_goal_is_refused_with_the_culprit(client, fields, words):
     assert status == GoalStatus.STATUS_ABORTED
     assert words in found.message
     assert found == Simulate.Result(success=False, message=found.message)
+
+
+def test_the_page_names_the_limit_that_the_messages_name(client, robot):
+    page = (Path(__file__).parents[2] / "docs" / "services.md").read_text()
+    # with samples, in the table of bounds, and with the action
+    assert page.count("16,777,216 numbers") + page.count("none: 16,777,216") == 3
+    assert "31,714 mass matrices" in page
+    zeros = np.zeros(31_715 * robot.nq)
+    answer = client.call(srv.MassMatrix, f"{NODE}/mass_matrix", samples=31_715, positions=doubles(zeros))
+    assert not answer.success
+    assert "expected at most 16777216, thus 31714 samples" in answer.message
 
 
 def test_goals_wait_for_their_turn_and_no_more_than_may(client):

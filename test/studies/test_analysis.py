@@ -45,6 +45,22 @@ QUADRATIC = {
 }
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"objectives": {"ff": "minimize"}},
+        {"feasible": {"ff": {"least": 0.0}}},
+        {"plots": [{"kind": "scatter", "value": ["f", "ff"]}]},
+    ],
+)
+def test_a_result_that_the_first_point_does_not_have_ends_the_study(computed, tmp_path, names):
+    with pytest.raises(DescriptionError, match=r"no result 'ff' .*did you mean f\?.*expected one of f, g"):
+        computed(QUADRATIC | names)
+    assert not list((tmp_path / "out" / "parts").iterdir())
+    # the folder is free for the study with the right name
+    assert computed(QUADRATIC | {"objectives": {"f": "minimize"}}).results == ("f", "g")
+
+
 def test_sobol_indices_are_those_of_the_ishigami_function(computed):
     pytest.importorskip("SALib", reason="the extra [studies] is not installed")
     result = computed({

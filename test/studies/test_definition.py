@@ -87,6 +87,23 @@ def look_at(path):
         (("robot: two_link", "robot: two_link\ncorrelations: [[a, b, 0.5]]"), 3, "unknown parameter 'b'"),
         (("robot: two_link", "robot: two_link\nplots: [{kind: pie}]"), 3, "not a plot"),
         (("robot: two_link", "robot: two_link\nfeasible: {x: 3}"), 3, "not bounds"),
+        (("robot: two_link", "robot: two_link\nfeasible: {mas: {most: 3}}"), 3, "did you mean mass"),
+        (
+            ("robot: two_link", "robot: two_link\nobjectives: {first_freqency: maximize}"),
+            3,
+            "one of first_frequency, stable, mass",
+        ),
+        (
+            ("robot: two_link", "robot: two_link\nplots: [{kind: line, value: frequncy}]"),
+            3,
+            "has no result 'frequncy'",
+        ),
+        (("robot: two_link", "robot: two_link\nplots: [{kind: line, by: nobody}]"), 3, "'nobody'"),
+        (
+            ("robot: two_link", "robot: two_link\nobjectives: {frequency: maximize}"),
+            3,
+            "no result 'frequency'",
+        ),
         (("study: example", "study: [example"), 2, "not well-formed YAML"),
     ],
 )
@@ -109,6 +126,9 @@ def test_mistakes_are_told_with_their_line_before_anything_runs(change, line, wo
         ),
         pytest.param(("[0, 1]", "[1, 0]"), "lower bound", id="impossible distribution"),
         pytest.param(("modes", "moods"), "did you mean modes", id="unknown experiment"),
+        pytest.param(
+            ("modes", "modes\nobjectives: {sag: minimize}"), "has no result 'sag'", id="unknown result"
+        ),
     ],
 )
 def test_the_command_refuses_a_study_in_a_line_and_leaves_finished_points(

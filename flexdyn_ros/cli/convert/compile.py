@@ -8,15 +8,29 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from flexdyn_ros.cli.terminal import Config, RobotName, Settings, load_robot, messages
+from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
 from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.robot.verbs import Robot
 
 TARGETS = ("c", "fmu", "native")
+#: targets that take an option; those that are not named here are for all
+_TAKEN_BY = {
+    "output": ("c", "fmu"),
+    "verbs": ("c",),
+    "parameters": ("c", "fmu"),
+    "fmi": ("fmu",),
+    "scalar": ("c",),
+    "cylinders": ("fmu",),
+}
 
 
-def _listed(text: str | None) -> tuple[str, ...]:
-    """Names of a list with commas."""
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+def _listed(text: str, option: str) -> tuple[str, ...]:
+    """Names of a list with commas, at least one."""
+    names = tuple(word for name in text.split(",") if (word := name.strip()))
+    if not names:
+        raise typer.BadParameter(f"{text!r} names nothing; expected names, with commas between them",
+                                 param_hint=option)  # fmt: skip
+    return names
 
 
 def compile(
@@ -24,44 +38,71 @@ def compile(
     target: Annotated[str, typer.Option("--target", metavar="c|fmu|native", help="what to make")],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", help="folder (c) or file (fmu)", show_default="NAME_c, NAME.fmu"),
+        typer.Option("-o", "--output", help="c: folder; fmu: file", show_default="NAME_c, NAME.fmu"),
     ] = None,
     verbs: Annotated[
         str | None, typer.Option("--verbs", metavar="LIST", help="c: functions, with commas between them")
     ] = None,
     parameters: Annotated[
         str | None,
-        typer.Option("--parameters", metavar="GLOBS", help="parameters that can be set, such as '*/mass'"),
+        typer.Option(
+            "--parameters", metavar="GLOBS", help="c, fmu: parameters that can be set, such as '*/mass'"
+        ),
     ] = None,
     fmi: Annotated[
-        str, typer.Option("--fmi", metavar="2.0|3.0", help="fmu: version of the standard")
-    ] = "3.0",
+        str | None,
+        typer.Option("--fmi", metavar="2.0|3.0", help="fmu: version of the standard", show_default="3.0"),
+    ] = None,
     scalar: Annotated[
-        str, typer.Option("--scalar", metavar="double|float", help="c: type of numbers")
-    ] = "double",
+        str | None,
+        typer.Option("--scalar", metavar="double|float", help="c: type of numbers", show_default="double"),
+    ] = None,
     cylinders: Annotated[
         bool, typer.Option("--cylinders", help="fmu: a platform with its cylinders, driven by valves")
     ] = False,
     config: Config = None,
     settings: Settings = None,
+    rigid: Rigid = False,
 ) -> None:
     """Write the equations of motion for another target: C99 source, an FMU for co-simulation and model
     exchange, or a library for this machine in the cache."""
     UnknownNameError.check("target", target, TARGETS)
-    loaded = load_robot(robot, config, settings, False)
+    given = {
+        "output": output, "verbs": verbs, "parameters": parameters, "fmi": fmi, "scalar": scalar,
+        "cylinders": cylinders or None,
+    }  # fmt: skip
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    _refuse_those_of_others(options, target)
+    for name in {"verbs", "parameters"} & options.keys():
+        options[name] = _listed(options[name], f"--{name}")
+    for path in _made(load_robot(robot, config, settings, rigid), target, options):
+        messages.print(f"wrote {escape(str(path))}", highlight=False)
+
+
+def _refuse_those_of_others(options: dict[str, Any], target: str) -> None:
+    """BadParameter for an option that the target does not take."""
+    for name in options:
+        takes = _TAKEN_BY[name]
+        if target not in takes:
+            raise typer.BadParameter(
+                f"an option of target {', '.join(takes)}, given with target {target}; expected none",
+                param_hint=f"--{name}",
+            )
+
+
+def _made(robot: Robot, target: str, options: dict[str, Any]) -> list[Path]:
+    """The files of a target, none of a library in the cache."""
+    if target == "native":
+        from flexdyn_ros.export.native.robots import compiled_robot
+
+        compiled_robot(robot)
+        messages.print(f"{escape(robot.name)} is compiled for this machine", highlight=False)
+        return []
     from flexdyn_ros import export
 
-    if target == "native":
-        export.specialized(loaded)
-        messages.print(f"{escape(loaded.name)} is compiled for this machine", highlight=False)
-        return
-    options: dict[str, Any] = {"parameters": _listed(parameters)}
+    output = options.pop("output", None)
+    # beside the one who asks, whatever a description is called
+    name = robot.name.replace("/", "_").replace("\\", "_")
     if target == "c":
-        if verbs is not None:
-            options["verbs"] = _listed(verbs)
-        made = export.c(loaded, output or Path(f"{loaded.name}_c"), scalar=scalar, **options)
-    else:
-        path = output or Path(f"{loaded.name}.fmu")
-        made = [export.fmu(loaded, path, fmi=fmi, cylinders=cylinders, **options)]
-    for path in made:
-        messages.print(f"wrote {escape(str(path))}", highlight=False)
+        return export.c(robot, output or Path(f"{name}_c"), **options)
+    return [export.fmu(robot, output or Path(f"{name}.fmu"), **options)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from textwrap import wrap
 
 import typer
 
@@ -42,6 +43,15 @@ def _print(found: list[Finding]) -> None:
             topic = one.topic
             tables.print(f"[bold]{_TITLES[topic]}[/]")
         tables.print(f"  {_MARKS[one.state]} ", end="")
-        tables.print(f"{one.name:<19}{one.value}".rstrip(), markup=False, highlight=False, soft_wrap=True)
+        _print_text(f"{one.name:<19}{one.value}".rstrip(), 7, 26)
         if one.remedy:
-            tables.print(f"       -> {one.remedy}", markup=False, highlight=False, soft_wrap=True)
+            _print_text(f"       -> {one.remedy}", 0, 10)
+
+
+def _print_text(text: str, begun: int, indent: int) -> None:
+    """A text behind so many columns, as lines between words, the later ones indented: paths stay whole."""
+    lines = wrap(
+        " " * begun + text, tables.width, subsequent_indent=" " * indent,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    tables.print("\n".join(lines)[begun:], markup=False, highlight=False, soft_wrap=True)

@@ -116,10 +116,17 @@ def _version(name: str) -> str | None:
 
 
 def _compiler() -> Iterator[Finding]:
-    compilers = [os.environ.get("CXX", ""), "c++", "g++", "clang++"]
-    found = next((shutil.which(name) for name in compilers if name and shutil.which(name)), None)
-    remedy = "apt install g++; needed to build the ROS interfaces, not for Python (Numba brings its own)"
-    yield Finding("compiler", "C++", "found" if found else "optional", found or "", "" if found else remedy)
+    """Compilers of C, as exports look for them, and of C++."""
+    c = os.environ.get("CC", "").split()[:1] or ["cc", "gcc", "clang"]
+    purpose = "for FMUs and robots compiled for this machine (flexdyn compile), not for anything else"
+    yield _program("C", c, f"apt install gcc, or name one in CC; {purpose}")
+    purpose = "needed to build the ROS interfaces, not for Python (Numba brings its own)"
+    yield _program("C++", [os.environ.get("CXX", ""), "c++", "g++", "clang++"], f"apt install g++; {purpose}")
+
+
+def _program(name: str, commands: Iterable[str], remedy: str) -> Finding:
+    found = next((path for command in commands if command and (path := shutil.which(command))), None)
+    return Finding("compiler", name, "found" if found else "optional", found or "", "" if found else remedy)
 
 
 def _caches() -> Iterator[Finding]:

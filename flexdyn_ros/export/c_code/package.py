@@ -16,7 +16,7 @@ from flexdyn_ros.robot.verbs import Robot
 def c(
     robot: Robot,
     folder: str | os.PathLike[str],
-    verbs: Sequence[str] = DEFAULT_VERBS,
+    verbs: Sequence[str] | str = DEFAULT_VERBS,
     parameters: Sequence[str] = (),
     scalar: str = "double",
     *,
@@ -26,12 +26,15 @@ def c(
 ) -> list[Path]:
     """Write a robot's equations as C99: NAME.h, NAME.c, README.md and an example main.c.
 
+    NAME is the robot's, with another character for each that C does not take. One that C or another file has
+    already, such as "main", "double" or "math", gets a prefix: "robot_main".
+
     Parameters
     ----------
     robot : Robot
     folder : path
         Made if it is not there; files of the same names are replaced, all or none.
-    verbs : sequence of {"inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "energy",
+    verbs : one or several of {"inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_forces", "energy",
             "frames", "deflections", "step"}; of a platform with cylinders also {"hydraulic_step",
             "cylinder_forces", "oil_rates"}
     parameters : sequence of str
@@ -52,7 +55,7 @@ def c(
     UnknownNameError, UnsupportedError
         If a name is unknown, or the equations of this robot cannot be written down.
     ExportError
-        If the folder cannot be written to.
+        If there are no verbs, or the folder cannot be written to.
     """
     made = program(robot, verbs, parameters, scalar, frames=frames, method=method, dt=dt)
     files = {

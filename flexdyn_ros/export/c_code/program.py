@@ -10,7 +10,8 @@ import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.export.c_code.dialects import Scalars
-from flexdyn_ros.export.c_code.text import Text, c_comment, c_name, c_string, text_of
+from flexdyn_ros.export.c_code.text import Text, c_comment, c_string, text_of
+from flexdyn_ros.export.names import c_name, chosen_names
 from flexdyn_ros.export.tracing.equations import INNER, VERBS, Equations, Function
 from flexdyn_ros.export.tracing.events import event_indicators
 from flexdyn_ros.export.tracing.hydraulics import OIL_VERBS
@@ -44,7 +45,7 @@ class Program(NamedTuple):
 
 def program(
     robot: Robot,
-    verbs: Sequence[str] = DEFAULT_VERBS,
+    verbs: Sequence[str] | str = DEFAULT_VERBS,
     parameters: Sequence[str] = (),
     scalar: str = "double",
     *,
@@ -54,15 +55,14 @@ def program(
 ) -> Program:
     """The C source; see `flexdyn_ros.export.c`."""
     UnknownNameError.check("scalar", scalar, SCALARS)
-    for verb in verbs:
-        UnknownNameError.check("verb", verb, (*C_VERBS, *INNER, *_EVENTS))
+    verbs = chosen_names("verb", verbs, (*C_VERBS, *INNER, *_EVENTS))
     equations, name = Equations(robot, parameters), c_name(robot.name)
     names = robot.frame_names if frames is None else tuple(frames)
     texts: list[Text] = []
     public: list[str] = []
     functions: dict[str, Function] = {}
     chosen = ""
-    for verb in dict.fromkeys(verbs):
+    for verb in verbs:
         if verb == "step":
             chosen, found = step_functions(equations, method, dt)
             text = _with_inner(found, name, scalar)

@@ -33,12 +33,6 @@ class Text(NamedTuple):
     work: int
 
 
-def c_name(name: str) -> str:
-    """A name as C can have it."""
-    plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in name)
-    return plain if plain and not plain[0].isdigit() else f"robot_{plain}"
-
-
 def c_string(name: str) -> str:
     """A name as a string of C: nothing in it ends the string or means something else."""
     plain = (c if c.isascii() and (c.isalnum() or c in " _-+./:,()[]") else None for c in name)

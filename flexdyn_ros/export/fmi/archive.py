@@ -15,6 +15,7 @@ from flexdyn_ros.errors import UnknownNameError, UnsupportedError, needs
 from flexdyn_ros.export.fmi.description import model_description, token_of
 from flexdyn_ros.export.fmi.terminals import terminals_and_icons
 from flexdyn_ros.export.fmi.variables import Variable
+from flexdyn_ros.export.names import chosen_names
 from flexdyn_ros.export.native.compiler import Compiler, find_compiler
 from flexdyn_ros.export.writing import writing
 
@@ -31,11 +32,10 @@ _FOLDERS = {
 _WINDOWS = _FOLDERS["Windows", "AMD64"]
 
 
-def check_names(fmi: str, platforms: Sequence[str]) -> None:
-    """UnknownNameError for another version or platform."""
+def chosen_platforms(fmi: str, platforms: Sequence[str] | str) -> tuple[str, ...]:
+    """The platforms; UnknownNameError for another version or platform, ExportError for none."""
     UnknownNameError.check("version of FMI", fmi, VERSIONS)
-    for name in platforms:
-        UnknownNameError.check("platform", name, PLATFORMS)
+    return chosen_names("platform", platforms, PLATFORMS)
 
 
 class Unit(NamedTuple):

@@ -15,11 +15,12 @@ from flexdyn_ros.control.reference import gains
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.c_code.program import IS_FINITE, definition, signature
-from flexdyn_ros.export.c_code.text import c_comment, c_name, text_of
-from flexdyn_ros.export.fmi.archive import Unit, check_names
+from flexdyn_ros.export.c_code.text import c_comment, text_of
+from flexdyn_ros.export.fmi.archive import Unit, chosen_platforms
 from flexdyn_ros.export.fmi.description import CO_SIMULATION
 from flexdyn_ros.export.fmi.header import Calls, header_text
 from flexdyn_ros.export.fmi.variables import Variable, structured
+from flexdyn_ros.export.names import c_name
 from flexdyn_ros.export.tracing.equations import Equations, Function, function_of
 from flexdyn_ros.export.tracing.graph import Graph
 from flexdyn_ros.export.tracing.interpreting import Memory
@@ -59,7 +60,7 @@ def controller_fmu(
     damping: Any = None,
     target: Any = None,
     period: float = 1e-3,
-    platforms: Sequence[str] = ("host",),
+    platforms: Sequence[str] | str = ("host",),
 ) -> Path:
     """Write a controller of a robot as an FMU for co-simulation, to be connected with the robot's own.
 
@@ -85,7 +86,7 @@ def controller_fmu(
         Start value of the target; default: neutral.
     period : float
         Step that is proposed to whoever runs the co-simulation [s].
-    platforms : sequence of {"host", "win64"}
+    platforms : one or several of {"host", "win64"}
 
     Returns
     -------
@@ -96,9 +97,9 @@ def controller_fmu(
     UnknownNameError, UnsupportedError, DimensionError, StateError
         If a name is unknown, a coordinate has no actuator, or gains are missing or of the wrong length.
     ExportError
-        If there is no compiler, it fails, or the file cannot be written.
+        If there are no platforms, there is no compiler, it fails, or the file cannot be written.
     """
-    check_names(fmi, platforms)
+    platforms = chosen_platforms(fmi, platforms)
     UnknownNameError.check("law", law, tuple(_GAINS))
     _check_actuators(robot)
     if not (np.isfinite(period) and period > 0.0):

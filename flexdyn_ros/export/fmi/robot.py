@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.export.c_code.program import program
-from flexdyn_ros.export.fmi.archive import Unit, check_names
+from flexdyn_ros.export.fmi.archive import Unit, chosen_platforms
 from flexdyn_ros.export.fmi.description import CO_SIMULATION, MODEL_EXCHANGE
 from flexdyn_ros.export.fmi.header import robot_header
 from flexdyn_ros.export.fmi.icon import icon_of
 from flexdyn_ros.export.fmi.terminals import groups_of
 from flexdyn_ros.export.fmi.variables import tips_of, variables_of
+from flexdyn_ros.export.names import chosen_names
 from flexdyn_ros.export.tracing.equations import Equations
 from flexdyn_ros.export.tracing.events import event_indicators
 from flexdyn_ros.robot.verbs import Robot
@@ -38,7 +38,7 @@ def fmu(
     v0: np.ndarray | None = None,
     frames: Sequence[str] | None = None,
     method: str = "auto",
-    platforms: Sequence[str] = ("host",),
+    platforms: Sequence[str] | str = ("host",),
     cylinders: bool = False,
 ) -> Path:
     """Write a robot as an FMU for Simulink, OpenModelica, AMESim and others.
@@ -65,7 +65,7 @@ def fmu(
         Default: the ends of the robot.
     method : {"auto", "semi_implicit_euler", "rk4", "rosenbrock"}
         Of the steps; "auto" is what `simulate` takes.
-    platforms : sequence of {"host", "win64"}
+    platforms : one or several of {"host", "win64"}
         What it runs on; "win64" needs the extra [cross].
     cylinders : bool
         Whether the cylinders of a platform are part of it: inputs are then the openings `LEG.valve`, the oil
@@ -81,12 +81,9 @@ def fmu(
     UnknownNameError, UnsupportedError, DimensionError, StateError
         If a name is unknown, the equations of this robot cannot be written down, or the start is not one.
     ExportError
-        If there is no compiler, it fails, or the file cannot be written.
+        If kind or platforms are empty, there is no compiler, it fails, or the file cannot be written.
     """
-    kinds = (kind,) if isinstance(kind, str) else tuple(kind)
-    check_names(fmi, platforms)
-    for name in kinds:
-        UnknownNameError.check("kind", name, KINDS)
+    platforms, kinds = chosen_platforms(fmi, platforms), chosen_names("kind", kind, KINDS)
     names = tips_of(robot) if frames is None else tuple(dict.fromkeys(frames))
     q_start, v_start = initial_motion(robot, drive_of(robot, None), 0.0)
     q0 = q_start if q0 is None else finite_vector(q0, "q0", robot.nq)

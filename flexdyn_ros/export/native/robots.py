@@ -45,13 +45,18 @@ def specialized(robot: Robot) -> Robot:
     UnsupportedError
         If the equations of this robot cannot be written down.
     """
-    if isinstance(robot.functions, NativeFunctions):
-        return robot
     try:
-        return Robot(NativeFunctions(robot))  # type: ignore[arg-type]
+        return compiled_robot(robot)
     except ExportError as error:
         warnings.warn(f"robot {robot.name!r} is not specialized: {error}", FlexdynWarning, stacklevel=2)
         return robot
+
+
+def compiled_robot(robot: Robot) -> Robot:
+    """What `specialized` answers; ExportError if there is no compiler or it fails."""
+    if isinstance(robot.functions, NativeFunctions):
+        return robot
+    return Robot(NativeFunctions(robot))  # type: ignore[arg-type]
 
 
 class NativeFunctions:
@@ -61,7 +66,7 @@ class NativeFunctions:
     direct, by_mass_matrix = True, False
 
     def __init__(self, general: Robot) -> None:
-        steps = takes_steps(general)
+        compiler, steps = find_compiler(), takes_steps(general)
         made = program(general, (*_VERBS, *INNER) if steps else _VERBS)
         rows, for_rows = lane_sources(general)
         texts = {f"{made.name}.h": made.header, f"{made.name}.c": made.source} | rows
@@ -71,7 +76,7 @@ class NativeFunctions:
         self.general, self._functions = general, general.functions
         self._bound: dict[str, Any] = {}
         self._work_size, self._work_of_rows = max(made.work, 1), max(made.work, for_rows, 1)
-        self._library = ctypes.PyDLL(str(library_of(texts | calls, find_compiler())))
+        self._library = ctypes.PyDLL(str(library_of(texts | calls, compiler)))
         self._own_work = np.zeros(self._work_size)
         self._quaternions = np.array(
             [i for i, name in enumerate(general.q_names) if name.endswith("/qx")], dtype=np.int64

@@ -56,7 +56,7 @@ class ChosenReactions:
     """
 
     def __init__(self, robot: Any, joints: Sequence[str]) -> None:
-        if robot.kind != "tree" or not hasattr(robot, "joint_reactions"):
+        if not _has_reactions(robot):
             raise UnsupportedError(
                 f"robots of kind '{robot.kind}' have no joint reactions by this verb; kind 'tree' has"
             )
@@ -75,6 +75,23 @@ class ChosenReactions:
         R = self._robot.frames(q, self.links)[:, :3, :3]
         world = np.array([found.of(name) for name in self.names]).reshape(len(self.names), 2, 3)
         return np.einsum("kij,kwi->kwj", R, world).reshape(len(self.names), 6)
+
+
+def reactions_in(robot: Any, joints: Sequence[str]) -> ChosenReactions | None:
+    """Reactions in the "base" and in chosen joints; None of robots of other kinds if no joint is chosen.
+
+    Raises
+    ------
+    UnknownNameError, UnsupportedError
+        See `ChosenReactions`.
+    """
+    if not joints and not _has_reactions(robot):
+        return None
+    return ChosenReactions(robot, tuple(dict.fromkeys(("base", *joints))))
+
+
+def _has_reactions(robot: Any) -> bool:
+    return robot.kind == "tree" and hasattr(robot, "joint_reactions")
 
 
 class LooseJoints:

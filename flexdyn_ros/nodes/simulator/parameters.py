@@ -115,7 +115,8 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
         "publish /tf odom -> root link of a floating or planar base", default=True
     )
     wrench_joints: tuple[str, ...] = words(
-        "joints whose reaction wrench is published on ~/wrench/JOINT; 'base': the reaction of the ground",
+        "joints of a tree whose reaction wrench is published on ~/wrench/JOINT, beside that of the ground on "
+        "~/wrench/base",
         default=(),
     )
     record_file: str = text(

@@ -14,7 +14,7 @@ from tf2_msgs.msg import TFMessage
 
 import flexdyn_ros
 from flexdyn_interfaces.msg import DynamicsState, Energy
-from flexdyn_ros.families.trees.reactions import ChosenReactions
+from flexdyn_ros.families.trees.reactions import reactions_in
 from flexdyn_ros.nodes.ros.conversions import (
     dynamics_state,
     pose_message,
@@ -64,8 +64,9 @@ class Telemetry:
         moves = robot.description.base.type in ("floating", "planar")
         self._odometry = make(Odometry, "odom", 10) if moves else None
         self._transforms = make(TFMessage, "/tf", 100) if moves and settings.publish_base_tf else None
-        self._reactions = ChosenReactions(robot, settings.wrench_joints) if settings.wrench_joints else None
-        self._wrenches = [make(WrenchStamped, f"~/wrench/{name}", 10) for name in settings.wrench_joints]
+        self._reactions = reactions_in(robot, settings.wrench_joints)
+        joints = () if self._reactions is None else self._reactions.names
+        self._wrenches = [make(WrenchStamped, f"~/wrench/{name}", 10) for name in joints]
         self.extras = extras_of(Setting(simulation, settings, make))
         names = self._expanded.joint_names
         own = {joint.name for joint in robot.description.joints}
@@ -92,8 +93,7 @@ class Telemetry:
 
     def follow_robot(self) -> None:
         """Use the robot that the simulation has now (another payload)."""
-        if self._reactions is not None:
-            self._reactions = ChosenReactions(self._simulation.robot, self._settings.wrench_joints)
+        self._reactions = reactions_in(self._simulation.robot, self._settings.wrench_joints)
 
     # ---- publishing ----
 

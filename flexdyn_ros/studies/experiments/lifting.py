@@ -14,6 +14,7 @@ from flexdyn_ros.studies.experiments.registry import experiment
 
 
 @experiment(
+    "smallest_wheel_force", "wheel_margin", "torque_margin", "strain_margin", "margin", "strain", "sag",
     reach="m", height="m", payload="kg", smallest_wheel_force="N", wheel_margin="", torque_margin="",
     strain_margin="", margin="", sag="m", strain="",
 )  # fmt: skip

@@ -17,7 +17,10 @@ from flexdyn_ros.studies.experiments.registry import experiment
 from flexdyn_ros.studies.experiments.servo import servo, servo_gains
 
 
-@experiment(duration="s", fall="m", tip_speed="m/s", peak_kinetic_energy="J")
+@experiment(
+    "fall", "tip_speed", "peak_kinetic_energy", "balance_error",
+    duration="s", fall="m", tip_speed="m/s", peak_kinetic_energy="J",
+)  # fmt: skip
 def free_fall(
     robot: Robot,
     pose: Mapping[str, float] | Sequence[float] | None = None,
@@ -47,6 +50,7 @@ def free_fall(
 
 
 @experiment(
+    "distance", "smallest_wheel_force", "share_of_weight", "air_time", "tip_error", "tip_acceleration",
     duration="s", distance="m", smallest_wheel_force="N", share_of_weight="", air_time="s", tip_error="m",
     tip_acceleration="m/s2",
 )  # fmt: skip

@@ -14,6 +14,8 @@ from flexdyn_ros.studies.experiments.registry import experiment
 
 
 @experiment(
+    "volume", "share_of_box", "lost_by_stroke", "lost_by_angle", "lost_by_force", "lost_by_singularity",
+    "largest_force", "reach", "height", "smallest_margin", "mass",
     volume="m3", mass="kg", force_limit="N", largest_force="N", reach="m", singular_margin="",
     smallest_margin="", height="m",
 )  # fmt: skip

@@ -23,12 +23,16 @@ SHIPPED = {
 }
 
 
-def experiment(**units: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator that gives a function of studies the units of its arguments and results, for tables and
-    pictures: `@experiment(duration="s", residual_swing="m")`."""
+def experiment(*results: str, **units: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator that gives a function of studies the names of all its results that are single numbers, and
+    the units of arguments and results: `@experiment("residual_swing", duration="s", residual_swing="m")`.
+
+    A study of results that are none of these is refused before it runs. Both are optional: without names the
+    first point that is computed tells what there is.
+    """
 
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
-        function.units = units  # type: ignore[attr-defined]
+        function.units, function.results = units, results  # type: ignore[attr-defined]
         return function
 
     return mark
@@ -85,3 +89,8 @@ def arguments_of(function: Callable[..., Any]) -> tuple[dict[str, Any], bool]:
 def units_of(function: Callable[..., Any]) -> Mapping[str, str]:
     """Units by the name of an argument or result."""
     return getattr(function, "units", {})
+
+
+def results_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Names of all results that are single numbers; none where the experiment does not say them."""
+    return getattr(function, "results", ())

@@ -12,7 +12,10 @@ from flexdyn_ros.studies.experiments.poses import end_frame, largest_strain, pos
 from flexdyn_ros.studies.experiments.registry import experiment
 
 
-@experiment(sag="m", deflection="m", largest_effort="N m (N)", first_frequency="Hz", mass="kg")
+@experiment(
+    "sag", "deflection", "strain", "largest_effort", "first_frequency", "mass", "stable",
+    sag="m", deflection="m", largest_effort="N m (N)", first_frequency="Hz", mass="kg",
+)  # fmt: skip
 def static(
     robot: Robot,
     pose: Mapping[str, float] | Sequence[float] | None = None,
@@ -44,7 +47,7 @@ def static(
     }
 
 
-@experiment(frequency="Hz", first_frequency="Hz", mass="kg")
+@experiment("first_frequency", "stable", "mass", frequency="Hz", first_frequency="Hz", mass="kg")
 def modes(
     robot: Robot,
     pose: Mapping[str, float] | Sequence[float] | None = None,

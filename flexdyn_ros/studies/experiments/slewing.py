@@ -23,6 +23,8 @@ SLOWEST = 1e-3
 
 
 @experiment(
+    "residual_swing", "largest_swing", "settled_after", "largest_effort", "first_frequency", "tip_x", "tip_y",
+    "tip_z",
     duration="s", settle="s", residual_swing="m", largest_swing="m", settled_after="s", largest_effort="N m",
     first_frequency="Hz", tip_x="m", tip_y="m", tip_z="m",
 )  # fmt: skip

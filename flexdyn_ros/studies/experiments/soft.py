@@ -14,7 +14,7 @@ from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.studies.experiments.registry import experiment
 
 
-@experiment(bending="rad", error="", bias="", best_ratio="")
+@experiment("error", "bias", "best_ratio", bending="rad", error="", bias="", best_ratio="")
 def lumped_against_exact(
     robot: Robot, energy_ratio: float = 0.56, bending: float | None = None, states: int = 500, seed: int = 0
 ) -> dict[str, Any]:

@@ -1,0 +1,90 @@
+"""Tables on a terminal of 80 columns: no line is longer, and nothing is cut off."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import flexdyn_ros
+from flexdyn_ros.cli import app, terminal
+
+ROBOTS = ("canadarm2", "flexible_two_link", "mobile_arm", "seven_joint_arm", "soft_arm_3", "stewart_1t")
+
+
+def told(monkeypatch, width, *words):
+    """What a command prints on so many columns."""
+    monkeypatch.setattr(terminal.tables, "width", width)
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code in (0, 1), done.output
+    return done.stdout
+
+
+def longest(text):
+    return max(len(line.rstrip()) for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_checks_fit_and_names_are_whole(monkeypatch, name):
+    text = told(monkeypatch, 80, "check", name)
+    assert longest(text) <= 80
+    assert "…" not in text
+    for coordinate in flexdyn_ros.load(name).v_names:
+        assert f"{coordinate} " in text
+
+
+@pytest.mark.parametrize("name", ["canadarm2", "stewart_1t"])
+def test_runs_and_their_comparison_fit(monkeypatch, tmp_path, name):
+    for k, tau in enumerate(([], ["--hold", "all"])):
+        text = told(
+            monkeypatch, 80, "simulate", name, "--duration", 0.01, *tau, "--save", tmp_path / f"{k}.npz"
+        )
+        assert longest(text) <= 80
+        for coordinate in flexdyn_ros.load(name).v_names:
+            assert f"{coordinate} " in text
+    text = told(monkeypatch, 80, "compare", tmp_path / "0.npz", tmp_path / "1.npz")
+    assert "quantity" in text
+    assert longest(text) <= 80
+
+
+def test_what_is_longer_than_a_column_goes_on_below_it(monkeypatch, capsys):
+    monkeypatch.setattr(terminal.tables, "width", 40)
+    name = "a_long_name_of_a_link/bending_y/1"
+    terminal.print_table("T", "name | n | text", [(name, "-1.23456e-05", "some words that take room")])
+    text = capsys.readouterr().out
+    assert longest(text) <= 40
+    assert "-1.23456e-05" in text
+    below = [line.split("  ")[0].split(" ")[0] for line in text.splitlines()]
+    assert name in "".join(below)
+
+
+def test_a_table_with_room_keeps_its_lines(monkeypatch, capsys):
+    monkeypatch.setattr(terminal.tables, "width", 80)
+    terminal.print_table("T", "name | n", [])
+    terminal.print_table("T", "name | n", [("a", 1)])
+    assert "┃ name ┃ n ┃" in capsys.readouterr().out
+
+
+def test_doctor_wraps_all_but_paths():
+    program = "from flexdyn_ros.cli.main import main; import sys; sys.argv = ['flexdyn', 'doctor']; main()"
+    environment = os.environ | {"COLUMNS": "80"}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    assert "Packages" in lines
+    for line in lines:
+        assert len(line) <= 80 or len(line.split()) <= 3, line
+
+
+@pytest.mark.parametrize(("told", "columns"), [("80", 80), ("", 200), ("many", 200), ("0", 200)])
+def test_a_pipe_has_the_columns_that_it_is_told(monkeypatch, told, columns):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)
+    monkeypatch.setenv("COLUMNS", told)
+    assert terminal._columns() == columns
