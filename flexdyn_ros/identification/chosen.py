@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
-from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.identification.inertial import is_inertial
 from flexdyn_ros.identification.linear.models import LinearModel
-from flexdyn_ros.robot.parameters import Parameter
+from flexdyn_ros.robot.parameters import Parameter, names_that_fit
 from flexdyn_ros.robot.verbs import Robot
 
 
@@ -36,8 +34,5 @@ def chosen_parameters(model: LinearModel, patterns: str | Sequence[str] | None) 
     known = model.parameters
     if patterns is None:
         return tuple(p for p in known if is_inertial(p.name)) if model.of_parameters else known
-    wanted = (patterns,) if isinstance(patterns, str) else tuple(patterns)
-    for pattern in wanted:
-        if not any(fnmatchcase(p.name, pattern) for p in known):
-            raise UnknownNameError("parameter", pattern, [p.name for p in known])
-    return tuple(p for p in known if any(fnmatchcase(p.name, pattern) for pattern in wanted))
+    names = names_that_fit([p.name for p in known], patterns)
+    return tuple(p for p in known if p.name in names)

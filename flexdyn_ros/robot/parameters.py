@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from flexdyn_ros.errors import StateError, UnknownNameError
 from flexdyn_ros.robot.arguments import by_name, finite_number
 
-__all__ = ["Parameter", "Regressor", "checked_values"]
+__all__ = ["Parameter", "Regressor", "checked_values", "names_that_fit"]
 
 
 class Parameter(NamedTuple):
@@ -47,3 +48,20 @@ def checked_values(values: Mapping[str, float], parameters: Sequence[Parameter])
         if number < known[name].lower:
             raise StateError(f"parameter {name!r} is {number}, expected at least {known[name].lower}")
     return found
+
+
+def names_that_fit(
+    names: Sequence[str], patterns: str | Sequence[str], what: str = "parameter"
+) -> tuple[str, ...]:
+    """The names that fit a pattern, in their order.
+
+    Raises
+    ------
+    UnknownNameError
+        For a pattern that fits none.
+    """
+    wanted = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+    for pattern in wanted:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UnknownNameError(what, pattern, tuple(names))
+    return tuple(name for name in names if any(fnmatchcase(name, pattern) for pattern in wanted))

@@ -19,6 +19,7 @@ from flexdyn_ros.robot.analysis.derivatives import (
     forward_derivatives_of,
     inverse_derivatives_of,
     linearization_of,
+    parameter_derivatives_of,
 )
 from flexdyn_ros.robot.analysis.modes import chosen_coordinates, modes_of
 from flexdyn_ros.robot.analysis.small_deflections import beyond_linear, warning_of
@@ -213,12 +214,12 @@ class Robot:
     def parameters(self) -> tuple[Parameter, ...]:
         """Numbers that tau is linear in, of trees: ten of each rigid body, those of the joints
         (`families/trees/rigid/parameters.py`), rigidities, mass per length and modal damping of beams
-        (`families/trees/flexible/parameters.py`).
+        (`families/trees/flexible/parameters.py`), rotors, springs and dampers of elastic joints.
 
         Raises
         ------
         UnsupportedError
-            On wheels, with elastic joints, of soft arms and platforms.
+            On wheels, of soft arms and platforms.
         """
         return self.functions.parameters
 
@@ -525,6 +526,24 @@ class Robot:
         DimensionError, StateError, UnknownNameError, SingularityError
         """
         return forward_derivatives_of(self.functions, q, v, tau, wrenches)
+
+    def forward_dynamics_parameter_derivatives(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        tau: np.ndarray | None = None,
+        wrenches: Mapping[str, Any] | None = None,
+        *,
+        parameters: str | Sequence[str] = "*",
+    ) -> np.ndarray:
+        """-M^-1 Y (..., nv, np): derivative of `forward_dynamics` by those of `parameters` whose names fit,
+        in their order, such as "boom_1/EI*"; exact to rounding.
+
+        Raises
+        ------
+        DimensionError, StateError, UnknownNameError, SingularityError, UnsupportedError
+        """
+        return parameter_derivatives_of(self.functions, q, v, tau, wrenches, parameters)
 
     def modes(self, q: np.ndarray, *, lock: Sequence[str] | str = ()) -> Modes:
         """Modes of vibration about rest at q: K = d(h - damping)/dq, D = dh/dv at v = 0; see

@@ -20,6 +20,7 @@ VERBS = {
     "inverse_dynamics": "qva", "inverse_dynamics_derivatives": "qva", "joint_reactions": "qva",
     "regressor": "qva", "leg_states": "qva",
     "forward_dynamics": "qvt", "linearize": "qvt", "forward_dynamics_derivatives": "qvt",
+    "forward_dynamics_parameter_derivatives": "qvt",
     "difference": "qq",
 }  # fmt: skip
 

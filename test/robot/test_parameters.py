@@ -9,6 +9,7 @@ from models import elastic
 from random_robots import random_robot
 
 import flexdyn_ros
+from flexdyn_ros import Robot
 from flexdyn_ros.errors import SingularityError, StateError, UnknownNameError, UnsupportedError
 
 TREES = ["seven_joint_arm", "flexible_two_link", "canadarm2"]
@@ -93,6 +94,51 @@ def test_a_payload_stays_when_parameters_change_and_can_be_taken_off():
     assert {p.name: p.value for p in loaded.parameters}[f"{link}/mass"] == pytest.approx(5.0)
     bare = {p.name: p.value for p in loaded.with_payload(frame, 0.0).parameters}
     assert bare[f"{link}/mass"] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("name", [*TREES, *ELASTIC])
+def test_derivatives_of_accelerations_by_parameters(name):
+    """Against central differences of robots with other values."""
+    robot = loaded(name)
+    q, v, _ = motion(robot, 7)
+    q, v, tau = 0.1 * q, 0.1 * v, np.ones(robot.nu)
+    slopes = robot.forward_dynamics_parameter_derivatives(q, v, tau)
+    assert slopes.shape == (robot.nv, len(robot.parameters))
+
+    def difference(parameter, step):
+        ends = [
+            Robot(robot.functions.with_parameters({parameter.name: parameter.value + s * step}))
+            .forward_dynamics(q, v, tau)
+            for s in (-1.0, 1.0)
+        ]  # fmt: skip
+        return (ends[1] - ends[0]) / (2.0 * step)
+
+    noise = 1e-11 * np.abs(robot.forward_dynamics(q, v, tau)).max()
+    for i in np.random.default_rng(7).permutation(len(robot.parameters))[:30]:
+        parameter = robot.parameters[i]
+        step = 1e-5 * max(abs(parameter.value), 0.1)
+        found = (4.0 * difference(parameter, step) - difference(parameter, 2.0 * step)) / 3.0
+        bound = 2e-5 * np.abs(found).max() + noise / step
+        assert np.abs(slopes[:, i] - found).max() <= bound, parameter
+
+
+def test_derivative_by_parameters_of_batches_and_by_name():
+    robot = flexdyn_ros.load("canadarm2")
+    rng = np.random.default_rng(8)
+    q, v, tau = (0.01 * rng.standard_normal((3, n)) for n in (robot.nq, robot.nv, robot.nu))
+    frame = robot.frame_names[-1]
+    chosen = {"parameters": ["boom_1/EI*", "*/rotor"], "wrenches": {frame: rng.standard_normal(6)}}
+    names = [p.name for p in robot.parameters]
+    columns = [i for i, n in enumerate(names) if n.startswith("boom_1/EI") or n.endswith("/rotor")]
+    many = robot.forward_dynamics_parameter_derivatives(q, v, tau, **chosen)
+    assert many.shape == (3, robot.nv, len(columns))
+    for i in range(3):
+        every = robot.forward_dynamics_parameter_derivatives(q[i], v[i], tau[i], chosen["wrenches"])
+        close(many[i], every[:, columns], 1e-9)
+    with pytest.raises(UnknownNameError, match="parameter 'wheel/mass'"):
+        robot.forward_dynamics_parameter_derivatives(q[0], v[0], parameters="wheel/mass")
+    with pytest.raises(UnsupportedError, match="parameters"):
+        flexdyn_ros.load("soft_arm").forward_dynamics_parameter_derivatives(np.zeros(3), np.zeros(3))
 
 
 def test_wrong_parameters_are_refused_by_name():

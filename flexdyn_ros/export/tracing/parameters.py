@@ -7,15 +7,14 @@ at two places give the line; at a third it is checked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.export.tracing.graph import Graph, objects
 from flexdyn_ros.export.tracing.interpreting import Memory
-from flexdyn_ros.robot.parameters import Parameter
+from flexdyn_ros.robot.parameters import Parameter, names_that_fit
 from flexdyn_ros.robot.verbs import Robot
 
 #: by how much of its size a parameter is moved to find what depends on it, and how well lines are met
@@ -34,11 +33,8 @@ class Parameters:
         self.robot = robot
         self.chosen: tuple[Parameter, ...] = ()
         if names:
-            known = robot.parameters
-            for name in names:
-                if not any(fnmatchcase(p.name, name) for p in known):
-                    raise UnknownNameError("parameter", name, tuple(p.name for p in known))
-            self.chosen = tuple(p for p in known if any(fnmatchcase(p.name, name) for name in names))
+            known = {p.name: p for p in robot.parameters}
+            self.chosen = tuple(known[name] for name in names_that_fit(tuple(known), names))
         self._lines = self._find_lines()
 
     @property

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 from functools import cached_property
 
 import numpy as np
 
 from flexdyn_ros.description.elements.joints import DryFriction
-from flexdyn_ros.errors import StateError, UnknownNameError
+from flexdyn_ros.errors import StateError
 from flexdyn_ros.identification.inertial import with_payloads
 from flexdyn_ros.identification.linear.models import LinearModel
 from flexdyn_ros.identification.linear.motions import Motion
 from flexdyn_ros.loading import from_description
-from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values
+from flexdyn_ros.robot.parameters import Parameter, Regressor, checked_values, names_that_fit
 from flexdyn_ros.robot.verbs import Robot
 
 #: what follows the name of a joint
@@ -116,11 +115,7 @@ def stribeck_joints(robot: Robot, patterns: str | Sequence[str]) -> tuple[str, .
         For a pattern that fits none.
     """
     known = [c.name for c in robot.coordinates if c.kind == "joint" and c.q_index >= 0]
-    wanted = (patterns,) if isinstance(patterns, str) else tuple(patterns)
-    for pattern in wanted:
-        if not any(fnmatchcase(name, pattern) for name in known):
-            raise UnknownNameError("joint", pattern, known)
-    return tuple(name for name in known if any(fnmatchcase(name, pattern) for pattern in wanted))
+    return names_that_fit(known, patterns, "joint")
 
 
 def stribeck_model(

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.parameters import names_that_fit
 from flexdyn_ros.robot.results import ForwardDerivatives, Linearization
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.functions import FamilyFunctions
 
-__all__ = ["forward_derivatives_of", "inverse_derivatives_of", "linearization_of", "linearized_by_parts"]
+__all__ = [
+    "forward_derivatives_of",
+    "inverse_derivatives_of",
+    "linearization_of",
+    "linearized_by_parts",
+    "parameter_derivatives_of",
+]
 
 
 def inverse_derivatives_of(
@@ -44,6 +51,28 @@ def forward_derivatives_of(
     nv, (A, B) = functions.nv, functions.robot.linearize(q, v, tau, wrenches)
     lower = A[..., nv:, :]
     return ForwardDerivatives(lower[..., :nv].copy(), lower[..., nv:].copy(), B[..., nv:, :].copy())
+
+
+def parameter_derivatives_of(
+    functions: FamilyFunctions,
+    q: Any,
+    v: Any,
+    tau: Any,
+    wrenches: Mapping[str, Any] | None,
+    patterns: str | Sequence[str],
+) -> np.ndarray:
+    """`Robot.forward_dynamics_parameter_derivatives`."""
+    robot = functions.robot
+    names = [parameter.name for parameter in robot.parameters]
+    columns = [names.index(name) for name in names_that_fit(names, patterns)]
+    a = robot.forward_dynamics(q, v, tau, wrenches)
+    singular = ~np.isfinite(a).all(axis=-1)
+    M = np.array(np.broadcast_to(robot.mass_matrix(q), (*a.shape, functions.nv)))
+    M[singular] = np.eye(functions.nv)
+    Y = robot.regressor(q, v, np.where(singular[..., None], 0.0, a)).Y[..., columns]
+    found = -np.linalg.solve(M, Y)
+    found[singular] = np.nan
+    return np.asarray(found)
 
 
 def linearization_of(
