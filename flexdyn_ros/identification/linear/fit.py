@@ -148,10 +148,12 @@ def _of_model(
 
 
 def _root_of_information(covariance: np.ndarray) -> np.ndarray:
-    """R (nb, nb) with R^T R the inverse of a covariance, of numbers that may be of very different sizes."""
+    """R (nb, nb) with R^T R the inverse of a covariance, of numbers that may be of very different sizes;
+    what is known best is known to rounding at most."""
     size = np.sqrt(np.diag(covariance))
-    inverse = np.linalg.pinv(covariance / np.outer(size, size), hermitian=True)
-    return np.asarray(np.linalg.cholesky(inverse).T / size)
+    squares, directions = np.linalg.eigh(covariance / np.outer(size, size))
+    squares = np.maximum(squares, len(size) * np.finfo(float).eps * squares[-1])
+    return np.asarray((directions / np.sqrt(squares)).T / size)
 
 
 def _without_rounding(bodies: Bodies, base: BaseParameters, found: np.ndarray) -> np.ndarray:
