@@ -285,3 +285,29 @@ def test_samples_of_a_clipped_effort_that_are_left_out_do_no_harm():
     seen = np.where(np.abs(effort) < limit, effort, np.nan)
     found = fitted(start, Measurement.of(data.t, {**data.columns, "shoulder.effort": seen}))
     assert found.base.of(found.robot) == pytest.approx(found.base.of(truth), rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    [("two_link", ("shoulder", "elbow")), ("seven_joint_arm", ("shoulder_pitch", "wrist_roll"))],
+)
+def test_positions_of_two_joints_that_are_swapped_are_named(name, pair):
+    """Without columns of velocities nothing else tells."""
+    start = load(name)
+    data = measured(other_numbers(start, share=0.3), noise=0.03, duration=3.0)
+    columns = {n: x for n, x in data.columns.items() if n in start.q_names or n.endswith(".effort")}
+    good = fitted(start, Measurement.of(data.t, columns))
+    assert not any("exchanged" in text for text in good.warnings)
+    one, other = pair
+    swapped = Measurement.of(data.t, columns | {one: columns[other], other: columns[one]})
+    with pytest.warns(errors.FlexdynWarning, match=f"columns of {one} and {other} fit better exchanged"):
+        found = fit_linear(start, swapped)
+    assert any(f"columns of {one} and {other} fit better exchanged" in text for text in found.warnings)
+
+
+def test_a_model_that_is_wrong_is_not_taken_for_swapped_columns():
+    start = load("two_link")
+    data = measured(start.with_parameters({"elbow/stiffness": 20.0}))
+    found = fitted(start, data, parameters=["*/mass", "*/m?", "*/i*"])
+    assert max(found.rms.values()) > 0.2
+    assert not any("exchanged" in text for text in found.warnings)

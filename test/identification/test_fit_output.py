@@ -1,9 +1,11 @@
 """`fit_output`: stiffness, damping, masses and gains come back from what a robot did."""
 
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
+from identification.motions import measured
 
 from flexdyn_ros import errors, load, simulate
 from flexdyn_ros.identification import Measurement, ModalTable, fit_output
@@ -257,3 +259,15 @@ def test_what_cannot_be_fitted_is_told(start, truth):
         fitted(start, data, ["link_1/EIz", "payload.base_link.mass"])
     with pytest.raises(errors.StateError, match=r"dt is 0\.0007 s"):
         fit_output(start, data, ["link_1/EIz"], dt=7e-4)
+
+
+def test_positions_of_two_joints_that_are_swapped_are_named_before_the_fit():
+    robot = load("two_link")
+    log = measured(robot, duration=2.0)
+    columns = {f"{name}.effort": log[f"{name}.effort"] for name in robot.effort_names}
+    data = Measurement.of(log.t, columns | {"shoulder": log["elbow"], "elbow": log["shoulder"]})
+    with (
+        pytest.warns(errors.FlexdynWarning, match="columns of shoulder and elbow fit better exchanged"),
+        suppress(errors.ConvergenceError),
+    ):
+        fit_output(robot, data, ["elbow/damping"])
