@@ -69,9 +69,9 @@ def fit_output(
         gravity) of an IMU, LINK@STATION.strain, .displacement_y, .rotation_z, .curvature_z,
         ACTUATOR.pressure of soft sections, LEG.pressure_bore, .pressure_rod, .stroke, .force.
     parameters : names or patterns
-        Of those that `base_parameters` knows; LINK/EIy, EIz, GJ, EA, mass_per_length, damping_ratio of
-        flexible links; payload.FRAME.mass; paths of the description (`links.boom.damping.ratio`,
-        `platform.hydraulics.leakage.internal`). Of sensors, motors and valves:
+        Of `robot.parameters`, or of those that `base_parameters` knows; LINK/EIy, EIz, GJ, EA,
+        mass_per_length, damping_ratio of flexible links; payload.FRAME.mass; paths of the description
+        (`links.boom.damping.ratio`, `platform.hydraulics.leakage.internal`). Of sensors, motors and valves:
         COLUMN.factor and .offset; .cutoff [Hz], the natural frequency of a low pass of second order, which
         needs a `start`, and its damping .ratio.
     start : mapping from name to number, optional

@@ -103,6 +103,11 @@ def new_text(identified: Identified, old: bytes) -> bytes:
             _set_joint(markup, start, owner, part, value)
         elif name.startswith("payload.") or SENSOR.fullmatch(name):
             left_out.append(name)
+        elif part == "mass_per_length" and start.description.link(owner).inertial is not None:
+            raise UnsupportedError(
+                f"{name} has no place of its own in the file: the <inertial> of {owner} is the sum of beam "
+                "and bodies"
+            )
         else:
             _set_path(markup, places.get(name) or path_of(name), value)
     if left_out:
