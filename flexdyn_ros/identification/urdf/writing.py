@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from difflib import unified_diff
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,16 +58,31 @@ def write_urdf(identified: Identified, path: str | PathLike) -> str:
     old = source_of(identified.start)
     new = new_text(identified, old)
     target = Path(path)
+    if target.exists() and not target.is_file():
+        # a pipe or a terminal: nothing may take its place
+        with TemporaryDirectory() as folder:
+            _check(identified, _written(Path(folder) / "robot.urdf", new))
+        target.write_bytes(new)
+    else:
+        _replace(identified, target, new)
+    before, after = (text.decode(errors="replace").splitlines(keepends=True) for text in (old, new))
+    return "".join(unified_diff(before, after, identified.start.description.file or "robot", str(path)))
+
+
+def _replace(identified: Identified, target: Path, new: bytes) -> None:
+    """Put the file in its place after it was read back, or nothing."""
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        draft.write_bytes(new)
-        _check(identified, draft)
+        _check(identified, _written(draft, new))
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
-    before, after = (text.decode(errors="replace").splitlines(keepends=True) for text in (old, new))
-    return "".join(unified_diff(before, after, identified.start.description.file or "robot", str(path)))
+
+
+def _written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
 
 
 def source_of(robot: Robot) -> bytes:
