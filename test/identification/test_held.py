@@ -113,3 +113,12 @@ def test_files_of_others_hold_efforts_where_the_reader_says_so(tmp_path):
     path.write_text("t,x,x.effort,efforts_held\n0,1,2,1\n1,2,3,1\n")
     assert Measurement.read(path, names=["t", "y", "y.effort"]).held
     assert not Measurement.read(path, held=False).held
+
+
+def test_files_of_earlier_versions_are_read_as_they_were_meant(robot, tmp_path):
+    """Without the fact: efforts of fixed steps were held, others not."""
+    for options, held in (({"dt": STEP}, True), ({"sample": STEP}, False)):
+        run_of(robot, **options).save(tmp_path / "run.npz")
+        with np.load(tmp_path / "run.npz") as content:
+            np.savez(tmp_path / "old.npz", **{name: content[name] for name in content if name != "held"})
+        assert Trajectory.load(tmp_path / "old.npz").held is held
