@@ -96,12 +96,16 @@ def identify(
         return
     if not data and modes is None:
         raise typer.BadParameter("missing: files with measurements, --modes, or --explain", param_hint="DATA")
+    if output is not None:
+        terminal.check_output(output, "-o")
+    if report is not None:
+        terminal.check_output(report, "--report", is_folder=True)
     measured = [_read(path, columns, column, unit, factor) for path in data or ()]
     linear = method == "linear" or (method == "auto" and modes is None and _is_linear(loaded, patterns))
     if not linear and patterns is None:
         raise typer.BadParameter("needed for a fit by simulation", param_hint="--parameters")
     with warnings.catch_warnings():
-        # the warnings are in the result
+        # they are in the result
         warnings.simplefilter("ignore", FlexdynWarning)
         if linear:
             found = fit_linear(loaded, measured, **options)
@@ -117,6 +121,8 @@ def identify(
         terminal.print_json(_summary(found, held_out))
     else:
         _show(found, held_out, diff)
+    for text in found.warnings:
+        terminal.warn(text)
     for path in written:
         terminal.messages.print(f"wrote {escape(str(path))}", highlight=False)
 
@@ -236,7 +242,7 @@ def _explain(robot: Robot, patterns: list[str] | None, as_json: bool) -> None:
 
 
 def _show(found: Identified, held_out: list[Any], diff: str) -> None:
-    """Numbers, residuals, warnings and changes, in lines of 80 columns."""
+    """Numbers, residuals and changes, in lines of 80 columns."""
     print(f"{found.robot.name}: {len(found.table)} numbers from {len(found.samples.t)} samples\n")
     print(f"{'parameter':{NAME}} {'value':>11} {'deviation':>10} {'before':>11}  unit")
     for row in found.table.itertuples():
@@ -251,8 +257,6 @@ def _show(found: Identified, held_out: list[Any], diff: str) -> None:
     for one in held_out:
         told = ", ".join(f"{name.removesuffix('.effort')} {rms:.4g}" for name, rms in one.rms.items())
         print("\n" + _folded(f"held out: {Path(one.name).name}: {told}", 2))
-    for text in found.warnings:
-        print("\n" + _folded(f"warning: {text}", 2))
     if diff:
         print("\n" + diff, end="")
 

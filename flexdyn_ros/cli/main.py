@@ -7,6 +7,8 @@ interrupted.
 from __future__ import annotations
 
 import sys
+import warnings
+from typing import Any
 
 from flexdyn_ros import __version__
 from flexdyn_ros.errors import (
@@ -33,6 +35,13 @@ def exit_code(error: BaseException) -> int:
     return FAILED
 
 
+def show_warning(message: Warning | str, *about: Any, **more: Any) -> None:
+    """A Python warning as one line on stderr, without file and line of the code that warned."""
+    from flexdyn_ros.cli.terminal import warn
+
+    warn(str(message))
+
+
 def main() -> None:
     """Entry point: runs the command, turns errors into one clear line and an exit code."""
     if sys.argv[1:] == ["--version"]:
@@ -41,7 +50,9 @@ def main() -> None:
     try:
         from flexdyn_ros.cli.commands import app
 
-        app(prog_name="flexdyn")
+        with warnings.catch_warnings():
+            warnings.showwarning = show_warning
+            app(prog_name="flexdyn")
     except (FlexdynError, OSError, MemoryError, KeyboardInterrupt) as error:
         from flexdyn_ros.cli.terminal import complain
 

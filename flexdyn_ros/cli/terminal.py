@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from flexdyn_ros.description.urdf.sources import shipped_names
-from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.errors import StateError, UnknownNameError
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.verbs import Robot
@@ -112,6 +113,37 @@ def complain(text: str) -> None:
     """An error as one line on stderr."""
     plain = text.replace("[", "\\[")
     messages.print(f"[bold red]error:[/] {plain}", highlight=False, soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    """A warning as one line on stderr."""
+    plain = escape(" ".join(text.split()))
+    messages.print(f"[yellow]flexdyn: warning:[/] {plain}", highlight=False, soft_wrap=True)
+
+
+def check_output(path: Path, option: str, *, is_folder: bool = False) -> None:
+    """Check before work begins that what it gives can be written: a file, or files in a folder.
+
+    Raises
+    ------
+    StateError
+        If it cannot; nothing is left behind.
+    """
+    if path.exists() and path.is_dir() != is_folder:
+        found, expected = ("a file", "a folder") if is_folder else ("a folder", "a file")
+        raise StateError(f"{option} {path}: there is {found}, expected {expected}")
+    if path.exists() and not is_folder and not path.is_file():
+        return  # a pipe or a terminal
+    place = path if is_folder else path.parent
+    while not place.exists():
+        place = place.parent
+    try:
+        with TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        raise StateError(
+            f"{option} {path}: cannot be written, no file can be made in {place}: {error.strerror}"
+        ) from None
 
 
 def print_table(title: str, columns: str, rows: Iterable[Iterable[Any]]) -> None:

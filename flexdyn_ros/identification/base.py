@@ -107,7 +107,7 @@ def base_parameters(
     robot : Robot
     parameters : names or patterns of `robot.parameters`, or of those above, optional
         Default: the ten inertial numbers of every body; of robots without `parameters` all. "*" takes
-        damping, friction, rotors and springs of joints in.
+        damping, friction, rotors and springs of joints in, and the numbers of beams and modes.
     samples : int, optional
         Random states; default four times as many as parameters.
     seed : int

@@ -143,7 +143,10 @@ def _of_columns(measurement: Measurement) -> Iterator[Fault]:
             )
         elif _is_clipped(values):
             yield Fault(
-                name, f"{name}: saturated, it stays at its largest value {np.abs(values).max():.6g}", False
+                name,
+                f"{name}: saturated, it stays at its largest value {np.abs(values).max():.6g}: make such "
+                "samples NaN if it is the sensor that does not reach further",
+                False,
             )
 
 

@@ -39,7 +39,8 @@ class Measurement:
         place of a frame in the world, LINK@STATION.strain is a strain, as of `Robot.deflections`. Others that
         a fit compares: see `fit_output`.
     held : bool
-        Whether each effort was held until the next sample, as fixed steps of `simulate` do.
+        Whether each effort was held until the next sample, as a digital controller does. `read` finds it in
+        files of trajectories.
     """
 
     name: str
@@ -66,7 +67,13 @@ class Measurement:
 
     @classmethod
     def of(
-        cls, t: Any, columns: Mapping[str, Any], *, units: Mapping[str, str] | None = None, name: str = "data"
+        cls,
+        t: Any,
+        columns: Mapping[str, Any],
+        *,
+        units: Mapping[str, str] | None = None,
+        name: str = "data",
+        held: bool = False,
     ) -> Measurement:
         """From arrays.
 
@@ -78,16 +85,18 @@ class Measurement:
         units : mapping from name to unit, optional
             Where it is not SI: "deg", "deg/s", "mm", "bar", ...
         name : str
+        held : bool
+            Whether each effort was held until the next sample.
 
         Raises
         ------
         DimensionError, UnknownNameError
         """
-        held = {str(key): numbers(values, f"{name}: {key}") for key, values in columns.items()}
+        taken = {str(key): numbers(values, f"{name}: {key}") for key, values in columns.items()}
         for key, unit in (units or {}).items():
-            UnknownNameError.check("column", key, tuple(held))
-            held[key] = factor_of(unit, f"{name}: {key}") * held[key]
-        return cls(name, numbers(t, f"{name}: t"), held)
+            UnknownNameError.check("column", key, tuple(taken))
+            taken[key] = factor_of(unit, f"{name}: {key}") * taken[key]
+        return cls(name, numbers(t, f"{name}: t"), taken, held)
 
     @classmethod
     def of_motion(
@@ -100,9 +109,10 @@ class Measurement:
         tau: Any = None,
         *,
         name: str = "data",
+        held: bool = False,
     ) -> Measurement:
         """From arrays t (n,), q (n, nq), v and a (n, nv), tau (n, nu) of a robot; what is None was not
-        measured."""
+        measured. `held`: whether each effort was held until the next sample."""
         parts = (
             ("q", q, robot.q_names, ""), ("v", v, robot.v_names, ".velocity"),
             ("a", a, robot.v_names, ".acceleration"), ("tau", tau, robot.effort_names, ".effort"),
@@ -112,12 +122,12 @@ class Measurement:
             if values is not None:
                 array = numbers(values, f"{name}: {label}", len(names))
                 columns |= {f"{key}{ending}": array[..., i] for i, key in enumerate(names)}
-        return cls.of(t, columns, name=name)
+        return cls.of(t, columns, name=name, held=held)
 
     @classmethod
     def of_trajectory(cls, trajectory: Trajectory, *, name: str = "trajectory") -> Measurement:
         """Positions, velocities and efforts of a simulation; of cylinders their valves and pressures."""
-        return cls(name, trajectory.t, columns_of(trajectory), trajectory.is_fixed)
+        return cls(name, trajectory.t, columns_of(trajectory), trajectory.held)
 
     @classmethod
     def read(
@@ -128,6 +138,7 @@ class Measurement:
         units: Mapping[str, str] | None = None,
         factors: Mapping[str, float] | None = None,
         time: str | None = None,
+        held: bool | None = None,
     ) -> Measurement:
         """From a file: .csv, .npz, .mat (up to version 7), .mcap.
 
@@ -143,6 +154,9 @@ class Measurement:
             What a column is multiplied by beside: motor constants, signs, gear ratios.
         time : str, optional
             The file's name of the column of times [s]; default time, t, timestamp, stamp, or the first.
+        held : bool, optional
+            Whether each effort was held until the next sample; default what files of trajectories say of
+            themselves (of CSV a column `efforts_held` of ones), of others that it was not.
 
         Raises
         ------
@@ -151,11 +165,11 @@ class Measurement:
         """
         from flexdyn_ros.identification.files.readers import read_file
 
-        t, columns = read_file(path, names, time)
+        t, columns, told = read_file(path, names, time)
         for key, factor in (factors or {}).items():
             UnknownNameError.check("column", key, tuple(columns))
             columns[key] = float(factor) * columns[key]
-        return cls.of(t, columns, units=units, name=str(path))
+        return cls.of(t, columns, units=units, name=str(path), held=told if held is None else held)
 
     # ---- what can be made of it ----
 
@@ -181,13 +195,17 @@ class Measurement:
 
     def resampled(self, rate: float | None = None) -> Measurement:
         """On a uniform grid of a rate [Hz], default that of the median step, by lines between samples, also
-        where samples are missing."""
-        from flexdyn_ros.identification.signals import filled_in, on_grid
+        where samples are missing. Of efforts that were held, means over the new steps."""
+        from flexdyn_ros.identification.signals import filled_in, means_of_held, on_grid
 
         if not rate and self.is_uniform:
             return self._with(self.t, {name: filled_in(self.t, x) for name, x in self.columns.items()})
         grid = on_grid(self.t, 1.0 / rate if rate else self.step)
-        columns = {name: np.interp(grid, self.t, filled_in(self.t, x)) for name, x in self.columns.items()}
+        columns = {}
+        for name, x in self.columns.items():
+            known = filled_in(self.t, x)
+            is_held = self.held and name.endswith(".effort")
+            columns[name] = means_of_held(self.t, known, grid) if is_held else np.interp(grid, self.t, known)
         return self._with(grid, columns)
 
     def filtered(self, cutoff: float, order: int = 4) -> Measurement:
@@ -212,11 +230,15 @@ class Measurement:
         return self._with(regular.t, columns)
 
     def shifted(self, delays: Mapping[str, float]) -> Measurement:
-        """Columns that lag by so many seconds, put where they belong; samples at the ends are missing."""
+        """Columns that lag by so many seconds, put where they belong; samples at the ends are missing. Where
+        an effort is among them, all efforts are those of their times afterwards, not held."""
+        efforts = {name for name in self.columns if name.endswith(".effort")}
+        held = self.held and efforts.isdisjoint(delays)
+        late = dict.fromkeys(efforts, -0.5 * self.step) if self.held and not held else {}
         columns = dict(self.columns)
-        for name, delay in delays.items():
+        for name, delay in {**late, **delays}.items():
             columns[name] = np.interp(self.t + delay, self.t, self[name], left=np.nan, right=np.nan)
-        return self._with(self.t, columns)
+        return replace(self, columns=columns, held=held)
 
     def delay(self, column: str, reference: str | np.ndarray, longest: float = 0.1) -> float:
         """How far a column lags behind another, or behind values (n,), by cross-correlation [s]; a parabola

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from flexdyn_ros.errors import StateError
+
+if TYPE_CHECKING:
+    from scipy.interpolate import BSpline
 
 #: degree of the splines whose slope is the derivative
 DEGREE = 5
@@ -27,6 +32,16 @@ def filled_in(t: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.interp(t, t[there], values[there])
 
 
+def means_of_held(t: np.ndarray, values: np.ndarray, grid: np.ndarray) -> np.ndarray:
+    """Means, over the steps that begin at the times of a uniform grid, of values that are held until the next
+    sample; without missing ones."""
+    step = grid[1] - grid[0] if grid.size > 1 else t[-1] - t[0]
+    times = np.append(t, t[-1] + step)
+    integral = np.concatenate([[0.0], np.cumsum(values * np.diff(times))])
+    edges = np.append(grid, grid[-1] + step)
+    return np.asarray(np.diff(np.interp(edges, times, integral)) / np.diff(edges))
+
+
 def low_passed(values: np.ndarray, cutoff: float, step: float, order: int = 4) -> np.ndarray:
     """Values (n, ...) on a uniform grid, through a Butterworth low pass of a cut-off [Hz] forward and
     backward, continued oddly at both ends."""
@@ -39,14 +54,24 @@ def low_passed(values: np.ndarray, cutoff: float, step: float, order: int = 4) -
     return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=pad))
 
 
-def derivative(t: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Rates of values (n, ...) at their times, from the slope of a spline of degree 5 through them."""
+def derivative(t: np.ndarray, values: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
+    """Rates of values (n, ...) at their times, or at others between them, from the slope of a spline of
+    degree 5 through them."""
+    return np.asarray(_spline(t, values).derivative()(t if at is None else at))
+
+
+def between_samples(t: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Values (n, ...) at times between theirs, on a spline of degree 5 through them."""
+    return np.asarray(_spline(t, values)(at))
+
+
+def _spline(t: np.ndarray, values: np.ndarray) -> BSpline:
     from scipy.interpolate import make_interp_spline
 
     degree = min(DEGREE, (len(t) - 1) // 2 * 2 - 1)
     if degree < 1:
         raise StateError(f"{len(t)} samples, expected at least 3 for a derivative")
-    return np.asarray(make_interp_spline(t, values, k=degree).derivative()(t))
+    return make_interp_spline(t, values, k=degree)
 
 
 def lag_of(t: np.ndarray, values: np.ndarray, reference: np.ndarray, longest: float) -> float:

@@ -83,6 +83,15 @@ class Plan:
         return chosen if chosen[-1] == last else np.append(chosen, last)
 
     @property
+    def holds_efforts(self) -> bool:
+        """Whether the efforts of a sample act, in the mean, until the next one."""
+        lags = self.robot.motion is not None and self.robot.motion.lag is not None
+        given = self.drive is not None or self.imposed is not None
+        if self.is_continuous or lags or given or self.cylinders != "direct":
+            return self.is_fixed and self.stride == 1
+        return self.control is None or self.stride == self.hold
+
+    @property
     def stepping(self) -> dict[str, Any]:
         """Options of the stepper: start, stops, clipping."""
         # cylinders have end stops and largest forces of their own

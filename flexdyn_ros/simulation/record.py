@@ -130,6 +130,7 @@ class Record:
             method=method,
             dt=plan.dt,
             is_fixed=plan.is_fixed,
+            held=plan.holds_efforts,
             kinetic_between=self.kinetic_between,
             wall_time=perf_counter() - self._began,
             robot_name=robot.name,

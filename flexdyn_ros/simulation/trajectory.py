@@ -24,6 +24,8 @@ __all__ = ["Event", "Trajectory"]
 
 #: version of the files that `save` writes
 FILE_VERSION = 1
+#: the column that says whether efforts were held until the next sample, 1 or 0
+HELD = "efforts_held"
 QUANTITIES = ("position", "velocity", "effort")
 _ARRAYS = ("t", "q", "v", "tau", "work", "dissipated", "saturated")
 _TEXTS = ("message", "method", "robot_name")
@@ -65,6 +67,9 @@ class Trajectory:
         What `simulate` warned of.
     is_fixed : bool
         By fixed steps of dt; else with error control, a sample every dt.
+    held : bool
+        Whether the efforts of each sample act, in the mean, until the next one: those of a digital controller
+        and of fixed steps. Else they are those of the instant.
     kinetic_between : float
         Largest kinetic energy that steps with error control saw, between samples too [J]; 0 for others.
     robot : Robot or None
@@ -96,6 +101,7 @@ class Trajectory:
     numerical_dissipation: np.ndarray | None = None
     warnings: tuple[str, ...] = ()
     is_fixed: bool = True
+    held: bool = True
     kinetic_between: float = 0.0
     robot: Robot | None = field(default=None, repr=False)
 
@@ -130,7 +136,8 @@ class Trajectory:
         if self.hydraulics is not None:
             for part, values in self.hydraulics._asdict().items():
                 table |= {f"{name}.{part}": values[:, i] for i, name in enumerate(self.effort_names)}
-        return table | {"work": self.work, "dissipated": self.dissipated}
+        table |= {"work": self.work, "dissipated": self.dissipated}
+        return table | {HELD: np.full(len(self), float(self.held))}
 
     def __getitem__(self, key: str | tuple[str, str]) -> np.ndarray:
         name, quantity = key if isinstance(key, tuple) else (key, None)
@@ -196,7 +203,7 @@ class Trajectory:
         numbers = self.status, self.dt, self.wall_time, self.kinetic_between
         content["numbers"] = np.array(numbers, dtype=np.float64)
         content["warnings"] = np.array(self.warnings, dtype=np.str_)
-        content["is_fixed"] = np.array(self.is_fixed)
+        content["is_fixed"], content["held"] = np.array(self.is_fixed), np.array(self.held)
         content["energy"] = np.zeros((0, 0)) if self.energy is None else np.array(self.energy)
         if self.numerical_dissipation is not None:
             content["numerical_dissipation"] = self.numerical_dissipation
@@ -289,6 +296,7 @@ class Trajectory:
             numerical_dissipation=damped,
             warnings=tuple(str(text) for text in content.get("warnings", ())),
             is_fixed=bool(content.get("is_fixed", True)),
+            held=bool(content.get("held", content.get("is_fixed", True))),
             kinetic_between=others[0] if others else 0.0,
             robot=robot,
         )

@@ -1,7 +1,9 @@
 """Base parameters of platforms, soft arms, arms on wheels and with elastic joints, from Newton's and Euler's
 equations of each body beside the recursions of the families."""
 
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,3 +168,23 @@ def test_numbers_that_efforts_are_linear_in_are_told_by_name():
     few = base_parameters(load("mobile_arm"), parameters="*/suspension_*")
     assert few.rank == 4
     assert few.units[:2] == ("N/m", "N s/m")
+
+
+def _documented():
+    """Rows of the table of docs/identification.md: robot, default, with "*"."""
+    text = (Path(__file__).parents[2] / "docs" / "identification.md").read_text()
+    return re.findall(r"^\| `(\w+)` \| (\d+ of \d+) \| (\d+ of \d+) \|", text, re.MULTILINE)
+
+
+# the platform is tested above, it takes seconds
+@pytest.mark.parametrize(
+    "row", [row for row in _documented() if row[0] != "stewart_1t"], ids=lambda row: row[0]
+)
+def test_the_page_says_how_many_numbers_can_be_known(row):
+    robot = load(row[0])
+    found = (base_parameters(robot), base_parameters(robot, parameters="*"))
+    assert row[1:] == tuple(f"{base.rank} of {len(base.parameters)}" for base in found)
+
+
+def test_the_page_lists_robots_of_every_family():
+    assert {load(name).kind for name, *_ in _documented()} == {"tree", "continuum", "mobile", "platform"}

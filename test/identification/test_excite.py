@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import yaml
+from identification.motions import other_numbers
 
 from flexdyn_ros import errors, load
 from flexdyn_ros.identification import (
@@ -107,6 +108,28 @@ def test_a_fit_takes_it(robot, motion, tmp_path):
     found = fit_linear(robot, Measurement.read(tmp_path / "motion.csv").between(0.2, 9.8))
     for channel, rms in found.rms.items():
         assert rms < 1e-3 * np.abs(found.samples.measured[:, found.samples.channels.index(channel)]).max()
+
+
+def test_a_fit_takes_efforts_at_the_instants_of_the_samples(robot, motion):
+    pytest.importorskip("pandas")
+    assert not motion.held
+    found = fit_linear(robot, motion)
+    assert found.base.of(found.robot) == pytest.approx(found.base.of(robot), rel=1e-6, abs=1e-8)
+
+
+def test_a_joint_that_is_held_tells_nothing_of_itself_and_the_others_come_back(robot):
+    pytest.importorskip("pandas")
+    held = "upper_arm_roll"
+    motion = excite(robot, 6.0, {"position": {held: (0.3, 0.3)}, "acceleration": 3.0}, evaluations=10)
+    assert np.ptp(motion[held]) == 0.0
+    truth = other_numbers(robot)
+    a = np.gradient(motion.v, motion.t, axis=0)
+    tau = truth.inverse_dynamics(motion.q, motion.v, a)
+    data = Measurement.of_motion(robot, motion.t, motion.q, motion.v, a, tau)
+    with pytest.warns(errors.FlexdynWarning, match=f"{held}: constant"):
+        found = fit_linear(robot, data)
+    assert found.base.of(found.robot) == pytest.approx(found.base.of(truth), rel=1e-8, abs=1e-9)
+    assert f"{held}/rotor" in found.base.without_effect
 
 
 def test_it_is_written_as_a_joint_trajectory(motion, tmp_path):

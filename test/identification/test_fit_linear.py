@@ -256,3 +256,58 @@ def test_white_noise_is_white_behind_the_filter():
         x = np.asarray(found.residuals) - np.mean(found.residuals, axis=0)
         along.append((x[1:] * x[:-1]).sum(axis=0) / (x**2).sum(axis=0))
     assert abs(np.mean(along)) < 0.06
+
+
+@pytest.mark.parametrize("known", ["positions", "all"])
+def test_an_effort_that_is_clipped_is_warned_of_and_fitted(known):
+    """Without noise six efforts fit to rounding and one hardly at all: the weights differ by 1e14."""
+    start = load("seven_joint_arm")
+    data = measured(other_numbers(start), duration=3.0)
+    columns = dict(data.columns)
+    columns["shoulder_pitch.effort"] = np.clip(columns["shoulder_pitch.effort"], -5.0, 5.0)
+    if known == "positions":
+        columns = {n: x for n, x in columns.items() if not n.endswith((".velocity", ".acceleration"))}
+    with pytest.warns(errors.FlexdynWarning, match=r"shoulder_pitch\.effort: saturated, .* value 5: make"):
+        found = fit_linear(start, Measurement.of(data.t, columns))
+    assert np.isfinite(found.covariance).all()
+    assert (found.table["standard_deviation"] > 0.0).all()
+    assert found.rms["shoulder_pitch.effort"] > 10.0 * found.rms["elbow_pitch.effort"]
+    # what is known best is exact: the joints further out do not see the sensor that ends at 5 N m
+    assert found.rms["wrist_roll.effort"] < 1e-6
+
+
+def test_samples_of_a_clipped_effort_that_are_left_out_do_no_harm():
+    start = load("two_link")
+    truth = other_numbers(start)
+    data = measured(truth)
+    effort = data["shoulder.effort"]
+    limit = 0.8 * np.abs(effort).max()
+    seen = np.where(np.abs(effort) < limit, effort, np.nan)
+    found = fitted(start, Measurement.of(data.t, {**data.columns, "shoulder.effort": seen}))
+    assert found.base.of(found.robot) == pytest.approx(found.base.of(truth), rel=1e-8, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    [("two_link", ("shoulder", "elbow")), ("seven_joint_arm", ("shoulder_pitch", "wrist_roll"))],
+)
+def test_positions_of_two_joints_that_are_swapped_are_named(name, pair):
+    """Without columns of velocities nothing else tells."""
+    start = load(name)
+    data = measured(other_numbers(start, share=0.3), noise=0.03, duration=3.0)
+    columns = {n: x for n, x in data.columns.items() if n in start.q_names or n.endswith(".effort")}
+    good = fitted(start, Measurement.of(data.t, columns))
+    assert not any("exchanged" in text for text in good.warnings)
+    one, other = pair
+    swapped = Measurement.of(data.t, columns | {one: columns[other], other: columns[one]})
+    with pytest.warns(errors.FlexdynWarning, match=f"columns of {one} and {other} fit better exchanged"):
+        found = fit_linear(start, swapped)
+    assert any(f"columns of {one} and {other} fit better exchanged" in text for text in found.warnings)
+
+
+def test_a_model_that_is_wrong_is_not_taken_for_swapped_columns():
+    start = load("two_link")
+    data = measured(start.with_parameters({"elbow/stiffness": 20.0}))
+    found = fitted(start, data, parameters=["*/mass", "*/m?", "*/i*"])
+    assert max(found.rms.values()) > 0.2
+    assert not any("exchanged" in text for text in found.warnings)

@@ -1,12 +1,15 @@
 """`fit_output`: stiffness, damping, masses and gains come back from what a robot did."""
 
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
+from identification.motions import measured
 
 from flexdyn_ros import errors, load, simulate
 from flexdyn_ros.identification import Measurement, ModalTable, fit_output
+from flexdyn_ros.identification.output.adjustable import Adjustable
 
 pytest.importorskip("pandas")
 
@@ -257,3 +260,62 @@ def test_what_cannot_be_fitted_is_told(start, truth):
         fitted(start, data, ["link_1/EIz", "payload.base_link.mass"])
     with pytest.raises(errors.StateError, match=r"dt is 0\.0007 s"):
         fit_output(start, data, ["link_1/EIz"], dt=7e-4)
+
+
+def test_positions_of_two_joints_that_are_swapped_are_named_before_the_fit():
+    robot = load("two_link")
+    log = measured(robot, duration=2.0).resampled(100.0)
+    columns = {f"{name}.effort": log[f"{name}.effort"] for name in robot.effort_names}
+    data = Measurement.of(log.t, columns | {"shoulder": log["elbow"], "elbow": log["shoulder"]})
+    with (
+        pytest.warns(errors.FlexdynWarning, match="columns of shoulder and elbow fit better exchanged"),
+        suppress(errors.ConvergenceError),
+    ):
+        fit_output(robot, data, ["elbow/damping"])
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [
+        ("link_2/mass_per_length", 1.2),
+        ("link_1/bending_y/1/damping", 2.0),
+        ("link_2/mass", 0.5),
+    ],
+)
+def test_every_parameter_of_the_robot_can_be_fitted(start, name, share):
+    """The mass per length stands beside an <inertial>, the damping of a mode nowhere in the file."""
+    before = {p.name: p.value for p in start.parameters}[name]
+    value = share * before if before else share
+    truth = start.with_parameters({name: value})
+    run = simulate(truth, 0.2, dt=4e-3, control=effort)
+    found = fitted(start, Measurement.of_trajectory(run), name)
+    assert found.values[name] == pytest.approx(value, rel=1e-6)
+    assert {p.name: p.value for p in found.robot.parameters}[name] == pytest.approx(value, rel=1e-6)
+
+
+def test_numbers_that_were_changed_before_are_where_the_fit_starts(start):
+    other = start.with_parameters({"link_1/EIz": 30.0})
+    adjustable = Adjustable.of(other, ["link_1/EI?"], (), None, None)
+    assert adjustable.names == ("link_1/EIz",)
+    assert adjustable.start == pytest.approx([30.0])
+    made = adjustable.robot_with(np.array([33.0]))
+    assert {p.name: p.value for p in made.parameters}["link_1/EIz"] == pytest.approx(33.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("elbow/dampin", "did you mean elbow/damping"),
+        ("link_3/EIz", "unknown parameter of flexible_two_link 'link_3/EIz'; did you mean link_2/EIz"),
+        ("nothing/*", "nothing/\\*"),
+        ("shoulder.effort.factor", "unknown column of shoulder.effort.factor 'shoulder.effort'"),
+    ],
+)
+def test_unknown_parameters_are_refused_with_what_there_is(start, name, said):
+    with pytest.raises(errors.UnknownNameError, match=said):
+        Adjustable.of(start, [name], ("elbow.effort",), None, None)
+
+
+def test_a_value_that_no_robot_can_have_is_refused_before_the_fit(start):
+    with pytest.raises(errors.StateError, match=r"no robot has links\.link_1\.beam\.EIq = 2: "):
+        Adjustable.of(start, ["links.link_1.beam.EIq"], (), {"links.link_1.beam.EIq": 2.0}, None)

@@ -54,9 +54,10 @@ def excite(
     duration : float
         Of the period [s].
     limits : mapping, optional
-        position: a number either way, (lower, upper), or those by joint; velocity, acceleration, effort: a
-        number, one a joint, or by joint; deflection: of the tips of links that bend [m]. They narrow what the
-        description says; joints without limits move within half a turn or 1 m, 2 rad/s (m/s) and 10 rad/s2.
+        position: a number either way, (lower, upper), or those by joint, (x, x) to hold one; velocity,
+        acceleration, effort: a number, one a joint, or by joint; deflection: of the tips of links that bend
+        [m]. They narrow what the description says; joints without limits move within half a turn or 1 m,
+        2 rad/s (m/s) and 10 rad/s2.
     criterion : {"d_optimal", "condition"}
         The largest determinant of the information on the base parameters, or the least condition number of
         the regressor.
@@ -73,7 +74,8 @@ def excite(
     Returns
     -------
     Trajectory
-        Positions, rates and efforts; `to_csv` writes it.
+        Positions, rates and efforts of the instants of the samples, not held between them; `to_csv` writes
+        it.
 
     Raises
     ------
@@ -227,7 +229,8 @@ def _trajectory(robot: Robot, t: np.ndarray, states: States, step: float, took: 
     return Trajectory(
         t=t, q=q, v=v, tau=tau, energy=robot.energy(q, v), work=np.zeros(t.size), dissipated=np.zeros(t.size),
         saturated=np.zeros(t.size, dtype=bool), events=(), status=0, message="designed", method="fourier",
-        dt=step, wall_time=took, robot_name=robot.name, q_names=robot.q_names, v_names=robot.v_names,
+        dt=step, is_fixed=False, held=False, wall_time=took, robot_name=robot.name, q_names=robot.q_names,
+        v_names=robot.v_names,
         effort_names=robot.effort_names, q_units=q_units, v_units=v_units, effort_units=effort_units,
         robot=robot,
     )  # fmt: skip

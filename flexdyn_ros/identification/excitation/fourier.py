@@ -65,7 +65,7 @@ class Fourier:
         span = (1.0 - 2.0 * MARGIN) * (self.upper - self.lower)
         middle = 0.5 * (q.max(axis=0) + q.min(axis=0))
         share = np.max([
-            np.ptp(q, axis=0) / span, np.abs(v).max(axis=0) / self.speed,
+            np.ptp(q, axis=0) / np.maximum(span, 1e-300), np.abs(v).max(axis=0) / self.speed,
             np.abs(a).max(axis=0) / self.acceleration, np.full(span.size, 1e-300),
         ], axis=0)  # fmt: skip
         factor = 1.0 / np.maximum(share, 1.0)

@@ -46,8 +46,8 @@ class Limits:
         if "position" in given:
             low, high = _ranges(given["position"], names, lower, upper)
             lower, upper = np.maximum(lower, low), np.minimum(upper, high)
-        if not np.all(lower < upper):
-            i = int(np.argmin(lower < upper))
+        if not np.all(lower <= upper):
+            i = int(np.argmin(lower <= upper))
             raise StateError(f"{names[i]} has no room: position from {lower[i]:g} to {upper[i]:g}")
         velocity = _told(given, "velocity", names, np.array([c.velocity_limit for c in joints]))
         acceleration = _told(given, "acceleration", names, np.full(len(names), inf))

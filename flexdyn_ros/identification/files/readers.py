@@ -14,7 +14,7 @@ import numpy as np
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.identification.files.simulated import columns_of
 from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
-from flexdyn_ros.simulation.trajectory import Trajectory
+from flexdyn_ros.simulation.trajectory import HELD, Trajectory
 
 TIMES = ("time", "t", "timestamp", "stamp")
 #: what a file may hold in memory
@@ -25,11 +25,13 @@ Columns = dict[str, np.ndarray]
 
 def read_file(
     path: str | PathLike, names: Mapping[str, str] | Sequence[str] | None, time: str | None
-) -> tuple[np.ndarray, Columns]:
-    """Times (n,) and columns of a file; see `Measurement.read`."""
+) -> tuple[np.ndarray, Columns, bool]:
+    """Times (n,) and columns of a file, and whether it says that efforts were held; see
+    `Measurement.read`."""
     kind = Path(path).suffix.lower()
     UnknownNameError.check(f"kind of file of {str(path)!r}", kind, tuple(_READERS))
     found = _READERS[kind](Path(path))
+    held = bool(np.all(found.pop(HELD, np.zeros(1)) == 1.0))
     if names is not None and not isinstance(names, Mapping):
         names = _in_order(path, tuple(names), found)
     for given in names or {}:
@@ -45,7 +47,7 @@ def read_file(
     columns = {key: values for key, values in kept if values.shape == t.shape}
     if not columns:
         raise StateError(f"{path} holds no columns of {t.size} samples beside the times")
-    return t, columns
+    return t, columns, held
 
 
 def read_table(path: str | PathLike) -> Columns:
@@ -123,7 +125,7 @@ def _npz(path: Path) -> Columns:
         raise StateError(f"{path}: {error}") from None
     if "file_version" in arrays and "q_names" in arrays:
         trajectory = Trajectory.load(path)
-        return {"time": trajectory.t, **columns_of(trajectory)}
+        return {"time": trajectory.t, **columns_of(trajectory), HELD: trajectory[HELD]}
     return _flattened(path, arrays)
 
 

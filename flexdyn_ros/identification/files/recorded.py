@@ -13,7 +13,7 @@ from flexdyn_ros.errors import StateError
 from flexdyn_ros.identification.files.simulated import columns_of
 from flexdyn_ros.simulation.recordings.bag import records
 from flexdyn_ros.simulation.recordings.recorded_types import DEFLECTIONS, JOINT_STATES, types
-from flexdyn_ros.simulation.trajectory import Trajectory
+from flexdyn_ros.simulation.trajectory import HELD, Trajectory
 
 IMU = "sensor_msgs/msg/Imu"
 #: types of messages by how their topics end
@@ -43,7 +43,7 @@ def recorded_columns(path: Path, most_bytes: int) -> dict[str, np.ndarray]:
                 samples[name].append((stamp, value))
     if states:
         trajectory = Trajectory.load(path, most_bytes=most_bytes)
-        t, columns = trajectory.t, columns_of(trajectory)
+        t, columns = trajectory.t, {**columns_of(trajectory), HELD: trajectory[HELD]}
     else:
         longest = max((len(rows) for name, rows in samples.items() if "/" not in name), default=0)
         if not longest:

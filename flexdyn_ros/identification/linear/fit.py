@@ -17,6 +17,7 @@ from flexdyn_ros.identification.faults import refuse
 from flexdyn_ros.identification.identified import Identified, table_of
 from flexdyn_ros.identification.linear.bodies import Bodies
 from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
+from flexdyn_ros.identification.linear.exchanged import exchanged_positions, fits_poorly
 from flexdyn_ros.identification.linear.least_squares import covariance_of, estimate
 from flexdyn_ros.identification.linear.models import LinearModel, linear_model
 from flexdyn_ros.identification.linear.motions import Motion, motion_of
@@ -85,8 +86,8 @@ def fit_linear(
     Warns
     -----
     FlexdynWarning
-        Of data that are doubtful, numbers that the data cannot tell apart, residuals that are not white, and
-        without consistent of bodies that cannot be.
+        Of data that are doubtful, numbers that the data cannot tell apart, residuals that are not white, two
+        joints whose columns fit far better exchanged, and without consistent of bodies that cannot be.
     """
     measurements = measurements_of(robot, data)
     doubtful = refuse(robot, measurements)
@@ -125,7 +126,9 @@ def fit_linear(
         base=base,
         warnings=doubtful,
     )
-    doubts = (*without_peak(joints, values), *(() if consistent else bodies.unphysical(found)))
+    doubts = [*without_peak(joints, values), *(() if consistent else bodies.unphysical(found))]
+    if fits_poorly(samples):
+        doubts += exchanged_positions(robot, model, chosen, motions)
     return with_warnings(identified, doubts)
 
 
@@ -148,10 +151,12 @@ def _of_model(
 
 
 def _root_of_information(covariance: np.ndarray) -> np.ndarray:
-    """R (nb, nb) with R^T R the inverse of a covariance, of numbers that may be of very different sizes."""
+    """R (nb, nb) with R^T R the inverse of a covariance, of numbers that may be of very different sizes;
+    what is known best is known to rounding at most."""
     size = np.sqrt(np.diag(covariance))
-    inverse = np.linalg.pinv(covariance / np.outer(size, size), hermitian=True)
-    return np.asarray(np.linalg.cholesky(inverse).T / size)
+    squares, directions = np.linalg.eigh(covariance / np.outer(size, size))
+    squares = np.maximum(squares, len(size) * np.finfo(float).eps * squares[-1])
+    return np.asarray((directions / np.sqrt(squares)).T / size)
 
 
 def _without_rounding(bodies: Bodies, base: BaseParameters, found: np.ndarray) -> np.ndarray:

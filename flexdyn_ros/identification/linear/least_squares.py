@@ -78,13 +78,21 @@ def covariance_of(
     rows: Rows, base: BaseParameters, weights: Sequence[np.ndarray | None], sigma: np.ndarray
 ) -> np.ndarray:
     """Covariance (nb, nb) of the base parameters; with weights of samples that of Huber's estimate."""
-    information = np.zeros((base.rank, base.rank))
-    spread = np.zeros_like(information)
+    factors = []
+    spread = np.zeros((base.rank, base.rank))
     for j, (w, s) in enumerate(zip(weights, sigma, strict=True)):
-        W, _ = rows.of_effort(j, base.leading)
-        W = W / s
-        information += W.T @ W if w is None else (W * w[:, None]).T @ W
-        spread += W.T @ W if w is None else (W * (w**2)[:, None]).T @ W
-    size = np.sqrt(np.diag(information))
-    inverse = np.linalg.inv(information / np.outer(size, size)) / np.outer(size, size)
+        W, y = rows.of_effort(j, base.leading)
+        factors.append(_factor(W, y, w)[:, :-1] / s)
+        spread += 0.0 if w is None else (W * (w**2)[:, None]).T @ W / s**2
+    inverse = _inverse_square(np.vstack(factors))
     return inverse if all(w is None for w in weights) else inverse @ spread @ inverse
+
+
+def _inverse_square(R: np.ndarray) -> np.ndarray:
+    """The inverse of R^T R, whose parts may be of very different sizes: some efforts fit to rounding, others
+    hardly at all. What rounding hides is as uncertain as that lets it be."""
+    size = np.linalg.norm(R, axis=0)
+    _, singular, directions = np.linalg.svd(R / size, full_matrices=False)
+    singular = np.maximum(singular, np.finfo(float).eps * singular[0])
+    half = directions.T / singular / size[:, None]
+    return half @ half.T

@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError, UnsupportedError
 from flexdyn_ros.identification.measurement import Measurement
-from flexdyn_ros.identification.signals import derivative, low_passed
+from flexdyn_ros.identification.signals import between_samples, derivative, low_passed
 from flexdyn_ros.robot.verbs import Robot
 
 #: with a filter, samples are kept at so many times its cut-off: white noise that went through it is then
@@ -84,7 +84,9 @@ def motion_of(robot: Robot, measurement: Measurement, cutoff: float | None = Non
         known = np.broadcast_to(known.any(axis=0), filled.shape) if len(filled) != len(known) else known
     if measurement.held and cutoff is None and robot.nq == robot.nv and all(n in columns for n in rates):
         return _between_samples(robot, measurement, tau, known)
-    t = measurement.t
+    t = at = measurement.t
+    if measurement.held:
+        at, tau, known = t[:-1] + 0.5 * np.diff(t), tau[:-1], known[:-1]
     q = np.column_stack([measurement[name] for name in robot.q_names])
     accelerations = [f"{name}.acceleration" for name in robot.v_names]
     if cutoff is not None:
@@ -98,10 +100,17 @@ def motion_of(robot: Robot, measurement: Measurement, cutoff: float | None = Non
     else:
         v = derivative(t, q)
     if cutoff is None and all(name in columns for name in accelerations):
-        a = np.column_stack([measurement[name] for name in accelerations])
+        a = _moved(t, np.column_stack([measurement[name] for name in accelerations]), at)
     else:
-        a = derivative(t, v)
-    return Motion(measurement.name, t, q, v, a, tau, known, cutoff)
+        a = derivative(t, v, at)
+    # quaternions of splines are made unit ones
+    q = q if at is t else robot.integrate(_moved(t, q, at), np.zeros((len(at), robot.nv)), 0.0)
+    return Motion(measurement.name, at, q, _moved(t, v, at), a, tau, known, cutoff)
+
+
+def _moved(t: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Values (n, ...) at times between theirs."""
+    return values if at is t else between_samples(t, values, at)
 
 
 def _between_samples(robot: Robot, measurement: Measurement, tau: np.ndarray, known: np.ndarray) -> Motion:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError
+from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.identification.chosen import bodies_and_joints
 from flexdyn_ros.identification.inertial import tensor_of, with_payloads
 from flexdyn_ros.identification.linear.models import linear_model
@@ -26,6 +26,10 @@ from flexdyn_ros.simulation.recordings.topics import options_of
 
 #: robots that are kept
 KEPT = 8
+#: factor by which it is tried whether a number of a description can be changed
+TRIED = 1.01
+#: how columns end that sensors and motors have gains of
+OF_COLUMNS = (".effort", ".strain", ".valve_command")
 _OF_BEAM = re.compile(r"(.+)/(GJ|EIy|EIz|EA|mass_per_length)")
 _OF_DAMPING = re.compile(r"(.+)/(?:damping_ratio|modal_damping)")
 _PAYLOAD = re.compile(r"payload\.(.+)\.mass")
@@ -73,8 +77,10 @@ class Adjustable:
     ) -> Adjustable:
         """Of names and patterns; see `fit_output`."""
         known = _parameters(robot)
+        beams = _others(robot, known)
         wanted = (parameters,) if isinstance(parameters, str) else tuple(parameters)
-        names = tuple(dict.fromkeys(name for each in wanted for name in _resolved(each, known)))
+        names = tuple(dict.fromkeys(name for each in wanted for name in _resolved(each, known, beams)))
+        known |= {n: beams[n] for n in names if n in beams and not _is_reloadable(robot, n)}
         if not names:
             raise StateError("parameters is empty, expected at least one name")
         for given in (*(start or {}), *(bounds or {})):
@@ -82,6 +88,7 @@ class Adjustable:
         held = set(columns)
         gains = frozenset(n for n in names if n not in known and (m := SENSOR.fullmatch(n)) and m[1] in held)
         own = frozenset(n for n in names if n in known)
+        _check_names(robot, [n for n in names if n not in gains], {**known, **beams}, held)
         values = [_value(robot, n, known, gains, start or {}) for n in names]
         limits = [(bounds or {}).get(n, _limits(n, known, gains)) for n in names]
         for name, value, (low, high) in zip(names, values, limits, strict=True):
@@ -89,7 +96,9 @@ class Adjustable:
                 raise StateError(f"the start of {name} is {value:g}, expected from {low:g} to {high:g}")
         lower, upper = np.array(limits, dtype=float).T
         units = tuple(known[n].unit if n in known else _unit(robot, n) for n in names)
-        return cls(robot, names, np.array(values), lower, upper, units, own, gains)
+        found = cls(robot, names, np.array(values), lower, upper, units, own, gains)
+        found.robot_with(found.start)
+        return found
 
     @property
     def scale(self) -> np.ndarray:
@@ -146,11 +155,49 @@ def _parameters(robot: Robot) -> dict[str, Parameter]:
     return {p.name: p for p in bodies_and_joints(robot, linear_model(robot))}
 
 
-def _resolved(pattern: str, known: Mapping[str, Parameter]) -> tuple[str, ...]:
-    """The names that a pattern fits, else itself."""
-    if pattern in known:
-        return (pattern,)
-    return tuple(name for name in known if fnmatchcase(name, pattern)) or (pattern,)
+def _others(robot: Robot, known: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    """Those of beams and modes among `robot.parameters`."""
+    try:
+        return {p.name: p for p in robot.parameters if p.name not in known}
+    except UnsupportedError:
+        return {}
+
+
+def _is_reloadable(robot: Robot, name: str) -> bool:
+    """Whether a number of a beam can be changed in the description, which chooses mode shapes anew. It cannot
+    where the description has no place for it, <inertial> says otherwise, or `with_parameters` has changed
+    it: it is then changed by `with_parameters`, with the shapes held."""
+    path = path_of(name)
+    if path == name or name in dict(getattr(robot.functions, "changes", ())):
+        return False
+    try:
+        _reloaded(robot, {path: TRIED * described(robot, path)})
+    except StateError:
+        return False
+    return True
+
+
+def _resolved(pattern: str, *known: Mapping[str, Parameter]) -> tuple[str, ...]:
+    """The names that a pattern fits in the first room where it fits any, else itself."""
+    for names in known:
+        if pattern in names:
+            return (pattern,)
+        if found := tuple(name for name in names if fnmatchcase(name, pattern)):
+            return found
+    return (pattern,)
+
+
+def _check_names(
+    robot: Robot, names: Iterable[str], known: Mapping[str, Parameter], columns: Iterable[str]
+) -> None:
+    """UnknownNameError for a name that is neither a parameter nor could be a path, or a gain of no column."""
+    for name in names:
+        gain = SENSOR.fullmatch(name)
+        if gain and gain[1].endswith(OF_COLUMNS):
+            raise UnknownNameError(f"column of {name}", gain[1], tuple(columns))
+        of_beam = _OF_BEAM.fullmatch(name) or _OF_DAMPING.fullmatch(name)
+        if "." not in name and not (of_beam and of_beam[1] in robot.description.flexible_links):
+            UnknownNameError.check(f"parameter of {robot.name}", name, tuple(known))
 
 
 def _limits(name: str, known: Mapping[str, Parameter], gains: Iterable[str]) -> tuple[float, float]:

@@ -11,6 +11,7 @@ import numpy as np
 from flexdyn_ros.errors import ConvergenceError, FlexdynError, StateError, UnknownNameError
 from flexdyn_ros.identification.faults import refuse
 from flexdyn_ros.identification.identified import Identified, Samples, table_of
+from flexdyn_ros.identification.linear.exchanged import exchanged_columns
 from flexdyn_ros.identification.linear.fit import with_warnings
 from flexdyn_ros.identification.measurement import measurements_of
 from flexdyn_ros.identification.output.adjustable import Adjustable
@@ -68,9 +69,9 @@ def fit_output(
         gravity) of an IMU, LINK@STATION.strain, .displacement_y, .rotation_z, .curvature_z,
         ACTUATOR.pressure of soft sections, LEG.pressure_bore, .pressure_rod, .stroke, .force.
     parameters : names or patterns
-        Of those that `base_parameters` knows; LINK/EIy, EIz, GJ, EA, mass_per_length, damping_ratio of
-        flexible links; payload.FRAME.mass; paths of the description (`links.boom.damping.ratio`,
-        `platform.hydraulics.leakage.internal`). Of sensors, motors and valves:
+        Of `robot.parameters`, or of those that `base_parameters` knows; LINK/EIy, EIz, GJ, EA,
+        mass_per_length, damping_ratio of flexible links; payload.FRAME.mass; paths of the description
+        (`links.boom.damping.ratio`, `platform.hydraulics.leakage.internal`). Of sensors, motors and valves:
         COLUMN.factor and .offset; .cutoff [Hz], the natural frequency of a low pass of second order, which
         needs a `start`, and its damping .ratio.
     start : mapping from name to number, optional
@@ -111,11 +112,12 @@ def fit_output(
     Warns
     -----
     FlexdynWarning
-        Of doubtful data, numbers that the data cannot tell apart, residuals that are not white.
+        Of doubtful data, two joints whose columns fit far better exchanged, numbers that the data cannot tell
+        apart, residuals that are not white.
     """
     tables = (modes,) if isinstance(modes, ModalTable) else tuple(modes)
     measurements = () if _is_empty(data) and tables else measurements_of(robot, data)
-    doubtful = refuse(robot, measurements)
+    doubtful = (*refuse(robot, measurements), *exchanged_columns(robot, measurements))
     columns = dict.fromkeys(name for m in measurements for name in m.columns)
     adjustable = Adjustable.of(robot, parameters, columns, start, bounds)
     experiments: list[Experiment] = []

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from difflib import unified_diff
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,16 +58,31 @@ def write_urdf(identified: Identified, path: str | PathLike) -> str:
     old = source_of(identified.start)
     new = new_text(identified, old)
     target = Path(path)
+    if target.exists() and not target.is_file():
+        # a pipe or a terminal: nothing may take its place
+        with TemporaryDirectory() as folder:
+            _check(identified, _written(Path(folder) / "robot.urdf", new))
+        target.write_bytes(new)
+    else:
+        _replace(identified, target, new)
+    before, after = (text.decode(errors="replace").splitlines(keepends=True) for text in (old, new))
+    return "".join(unified_diff(before, after, identified.start.description.file or "robot", str(path)))
+
+
+def _replace(identified: Identified, target: Path, new: bytes) -> None:
+    """Put the file in its place after it was read back, or nothing."""
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        draft.write_bytes(new)
-        _check(identified, draft)
+        _check(identified, _written(draft, new))
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
-    before, after = (text.decode(errors="replace").splitlines(keepends=True) for text in (old, new))
-    return "".join(unified_diff(before, after, identified.start.description.file or "robot", str(path)))
+
+
+def _written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
 
 
 def source_of(robot: Robot) -> bytes:
@@ -103,6 +119,11 @@ def new_text(identified: Identified, old: bytes) -> bytes:
             _set_joint(markup, start, owner, part, value)
         elif name.startswith("payload.") or SENSOR.fullmatch(name):
             left_out.append(name)
+        elif part == "mass_per_length" and start.description.link(owner).inertial is not None:
+            raise UnsupportedError(
+                f"{name} has no place of its own in the file: the <inertial> of {owner} is the sum of beam "
+                "and bodies"
+            )
         else:
             _set_path(markup, places.get(name) or path_of(name), value)
     if left_out:

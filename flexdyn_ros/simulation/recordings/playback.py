@@ -168,10 +168,11 @@ def _run(note: dict[str, str] | None, samples: int) -> dict[str, Any]:
     if note is None:
         return {
             "status": -1, "message": "recording without an end", "method": "", "dt": 0.0, "wall_time": 0.0,
-            "events": (), "saturated": saturated,
+            "events": (), "saturated": saturated, "held": False,
         }  # fmt: skip
     status, dt, wall_time = json.loads(note["numbers"])
     saturated[json.loads(note["saturated"])] = True
+    is_fixed, held = json.loads(note.get("held", "[true, false]"))
     events = [
         Event(e["time"], e["name"], e["terminal"], np.array(e["q"]), np.array(e["v"]))
         for e in json.loads(note["events"])
@@ -179,4 +180,5 @@ def _run(note: dict[str, str] | None, samples: int) -> dict[str, Any]:
     return {
         "status": status, "message": note["message"], "method": note["method"], "dt": dt,
         "wall_time": wall_time, "events": tuple(events), "saturated": saturated,
+        "is_fixed": bool(is_fixed), "held": bool(held),
     }  # fmt: skip

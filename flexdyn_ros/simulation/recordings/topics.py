@@ -278,6 +278,7 @@ def _run_note(t: Trajectory) -> dict[str, str]:
         "numbers": json.dumps([t.status, t.dt, t.wall_time]),
         "events": json.dumps(events),
         "saturated": json.dumps(np.flatnonzero(t.saturated).tolist()),
+        "held": json.dumps([bool(t.is_fixed), bool(t.held)]),
     }
 
 

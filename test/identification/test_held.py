@@ -1,0 +1,124 @@
+"""Efforts that a controller holds: which runs do, how files say so, and what fits make of it."""
+
+import numpy as np
+import pytest
+from identification.motions import sums_of_sines
+
+from flexdyn_ros import continuous, load, simulate
+from flexdyn_ros.identification import Measurement, fit_linear
+from flexdyn_ros.simulation.trajectory import Trajectory
+
+pytest.importorskip("pandas")
+# the runs are sampled coarsely: residuals are not white
+pytestmark = pytest.mark.filterwarnings("ignore::flexdyn_ros.errors.FlexdynWarning")
+STEP = 0.01
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load("two_link")
+
+
+def law(robot):
+    """Follows a motion; asked for whatever time, it answers at once."""
+    t, q, v, a = sums_of_sines(robot, 2.0)
+    tau = robot.inverse_dynamics(q, v, a)
+    start = q[0], v[0]
+
+    def control(time, _, rate):
+        i = min(round(200.0 * time), len(t) - 1)
+        return tau[i] + 5.0 * (v[i] - rate)
+
+    return start, control
+
+
+def run_of(robot, **options):
+    (q0, v0), control = law(robot)
+    wrapped = continuous(control) if options.pop("without_sampling", False) else control
+    return simulate(robot, 1.5, q0, v0, control=wrapped, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "held"),
+    [
+        ({"sample": STEP}, True),
+        ({"dt": STEP}, True),
+        ({"dt": 1e-3, "sample": STEP}, True),
+        ({"dt": 1e-3, "record_every": 10}, False),
+        ({"sample": 1e-3, "record_every": 10}, False),
+        ({"sample": STEP, "without_sampling": True}, False),
+        ({"dt": STEP, "without_sampling": True}, True),
+    ],
+)
+def test_runs_say_whether_efforts_were_held_until_the_next_sample(robot, options, held):
+    assert run_of(robot, **options).held is held
+
+
+def test_constant_efforts_are_held_however_few_samples_are_kept(robot):
+    assert simulate(robot, 0.1, sample=0.02, record_every=3, control=[1.0, 2.0]).held
+    assert simulate(robot, 0.1, dt=1e-3, record_every=3).held
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz", "mcap"])
+@pytest.mark.parametrize("options", [{"sample": STEP}, {"dt": STEP}, {"sample": 1e-3, "record_every": 10}])
+def test_a_fit_to_a_file_is_that_to_its_trajectory(robot, tmp_path, ending, options):
+    run = run_of(robot, **options)
+    path = tmp_path / f"run.{ending}"
+    {"csv": run.to_csv, "npz": run.save, "mcap": run.to_bag}[ending](path)
+    read = Measurement.read(path)
+    assert read.held is run.held
+    one, other = (fit_linear(robot, data, parameters=["*"]) for data in (run, read))
+    # stamps of recordings are whole nanoseconds
+    assert other.table["value"].to_numpy() == pytest.approx(one.table["value"].to_numpy(), rel=1e-5, abs=1e-6)
+    assert "efforts_held" not in read.columns
+    if ending != "csv":
+        assert Trajectory.load(path).held is run.held
+        assert Trajectory.load(path).is_fixed is run.is_fixed
+
+
+@pytest.mark.parametrize("kept", [("velocity", "effort"), ("effort",)])
+@pytest.mark.parametrize("cutoff", [None, 12.0])
+def test_held_efforts_are_taken_in_the_middle_of_their_steps(robot, kept, cutoff):
+    """Otherwise they come half a sample early, with a filter and with positions alone too."""
+    full = Measurement.of_trajectory(run_of(robot, sample=STEP))
+    data = Measurement.of(
+        full.t, {n: x for n, x in full.columns.items() if "." not in n or n.endswith(kept)}, held=True
+    )
+    early = Measurement.of(data.t, dict(data.columns))
+    off, less = (max(fit_linear(robot, one, cutoff=cutoff).rms.values()) for one in (early, data))
+    assert less < 0.25 * off
+
+
+def test_grids_and_delays_keep_what_was_held():
+    t = np.arange(40) * STEP
+    tau = np.sin(np.arange(40.0))
+    log = Measurement.of(t, {"x": t**2, "elbow.effort": tau, "shoulder.effort": 2.0 * tau}, held=True)
+    slow = log.resampled(50.0)
+    assert slow.held
+    assert slow["elbow.effort"][:19] == pytest.approx(0.5 * (tau[:-2:2] + tau[1:-1:2]))
+    assert slow["x"] == pytest.approx(t[::2] ** 2)
+    moved = log.shifted({"elbow.effort": -0.5 * STEP})
+    assert not moved.held
+    assert moved["shoulder.effort"][1:] == pytest.approx(tau[1:] + tau[:-1])
+    assert log.shifted({"x": 0.02}).held
+    assert log.between(0.1, 0.2).held
+    assert log.filtered(10.0).held
+
+
+def test_files_of_others_hold_efforts_where_the_reader_says_so(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("t,x,x.effort\n0,1,2\n1,2,3\n")
+    assert not Measurement.read(path).held
+    assert Measurement.read(path, held=True).held
+    path.write_text("t,x,x.effort,efforts_held\n0,1,2,1\n1,2,3,1\n")
+    assert Measurement.read(path, names=["t", "y", "y.effort"]).held
+    assert not Measurement.read(path, held=False).held
+
+
+def test_files_of_earlier_versions_are_read_as_they_were_meant(robot, tmp_path):
+    """Without the fact: efforts of fixed steps were held, others not."""
+    for options, held in (({"dt": STEP}, True), ({"sample": STEP}, False)):
+        run_of(robot, **options).save(tmp_path / "run.npz")
+        with np.load(tmp_path / "run.npz") as content:
+            np.savez(tmp_path / "old.npz", **{name: content[name] for name in content if name != "held"})
+        assert Trajectory.load(tmp_path / "old.npz").held is held
