@@ -251,10 +251,16 @@ def look_at_energies(steps, t, every, control):
 
 @kernel
 def note_energies(energies, made, control):
-    """Take over energies (3,) that a step ends with, and what errors have made until then."""
+    """Take over energies (3,) that a step ends with, and what errors have made until then.
+
+    What is spent once cannot be won back by later steps: they begin anew.
+    """
     kinetic, gravity, elastic = energies
     control[OF_ENERGIES] = max(control[OF_ENERGIES], control[RTOL] * kinetic)
     control[MADE] = made if abs(made) > ROUNDED * (kinetic + abs(gravity) + elastic) else 0.0
+    if abs(control[MADE]) > control[OF_ENERGIES]:
+        control[BEGUN] += control[MADE]
+        control[MADE] = 0.0
 
 
 @kernel

@@ -29,8 +29,7 @@ _M = "float64[:,::1]"
 COLUMNS = 8
 #: share that a step may take of the energy that a run may still make, and the least share of all that is left
 SHARE, LEAST = 0.02, 0.01
-#: error, in units of what is allowed, below which a step may make any energy
-EXACT = 1e-4
+
 #: rows of the work memory: the scheme, the state of a small step, two positions
 STATE = COLUMNS
 POSITIONS = COLUMNS + 1
@@ -177,7 +176,8 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         best, best_work, longest = 1, np.inf, h
         work_before = np.inf
         made = 0.0
-        for j in range(min(aim + 2, COLUMNS)):
+        last = min(aim + 2, COLUMNS) - 1
+        for j in range(last + 1):
             small_steps(steps, t, h, j + 1, work[j])
             control[controlled.EVALUATIONS] += j + 1.0
             if j == 0:
@@ -195,7 +195,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
                 best, best_work, longest = j, work_now, allowed
             if error <= 1.0 and j >= aim - 1:
                 made = made_until(steps, t + h, control, work[0])
-                if error > EXACT and not may_make(control, memory.energies, made):
+                if j < last and not may_make(control, memory.energies, made):
                     continue
                 accepted = j
                 # the next column may be worth its work
