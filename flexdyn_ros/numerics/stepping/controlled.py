@@ -27,8 +27,8 @@ _M = "float64[:,::1]"
 #: largest one; time reached; accepted and rejected steps, evaluations, steps in a row that stability bounds;
 #: the column that an extrapolation aims at; how many times as large an error of a speed may be; error of the
 #: last step; error [J] that work and dissipated energy may have in a step; energies less work done where the
-#: run begins, and what errors have added to them since [J]
-CONTROL = 14
+#: run begins, what errors have added to them since [J], and how often that was more than a run may have
+CONTROL = 15
 (
     RTOL,
     STEP,
@@ -44,6 +44,7 @@ CONTROL = 14
     OF_ENERGIES,
     BEGUN,
     MADE,
+    SPENT,
 ) = range(CONTROL)
 
 #: how a call ends, beside numerics/stepping/fixed.py: the step became too small; a step is made, as asked for
@@ -67,6 +68,9 @@ ROUNDED = 1e-13
 #: share of the energy that errors may make in a run, and the least share of the tolerances that is left once
 #: they have made it
 MOST_MADE, STRICTEST = 0.7, 0.01
+#: how often errors may make more, after the first steps, until a run goes on without regard to them: arms that
+#: whip, and arms that creep against strong dampers, would pay for each step and win nothing
+MOST_SPENT, SETTLED = 3.0, 10.0
 #: steps between two looks at the energies; where stability bounds them, which are short for the motion
 OFTEN, SELDOM = 2.0, 8.0
 #: reach of the method's region of stability: beyond it, stability and not accuracy bounds the step
@@ -261,6 +265,8 @@ def note_energies(energies, made, control):
     if abs(control[MADE]) > control[OF_ENERGIES]:
         control[BEGUN] += control[MADE]
         control[MADE] = 0.0
+        if control[ACCEPTED] > SETTLED:
+            control[SPENT] += 1.0
 
 
 @kernel
@@ -268,7 +274,9 @@ def strictness(control):
     """Share of the tolerances that is left for the motion: errors that are small beside them add up, times
     the forces that hold the robot."""
     allowed, made = MOST_MADE * control[OF_ENERGIES], abs(control[MADE])
-    return max(STRICTEST, 1.0 - made / allowed) if made > 0.0 else 1.0
+    if made == 0.0 or control[SPENT] >= MOST_SPENT:
+        return 1.0
+    return max(STRICTEST, 1.0 - made / allowed)
 
 
 @kernel

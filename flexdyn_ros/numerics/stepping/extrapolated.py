@@ -133,6 +133,8 @@ def made_until(steps, t, control, y):
 @kernel
 def may_make(control, energies, made):
     """Whether a step that ends with energies (3,) makes little of what errors may still make in the run."""
+    if control[controlled.SPENT] >= controlled.MOST_SPENT:
+        return True
     allowed = max(control[controlled.OF_ENERGIES], control[controlled.RTOL] * energies[0])
     before = control[controlled.MADE]
     left = SHARE * max(allowed - abs(before), LEAST * allowed)
