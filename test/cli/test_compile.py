@@ -85,7 +85,7 @@ def test_an_option_of_another_target_is_refused_by_name(tmp_path, monkeypatch, t
     said = " ".join(done.output.replace("│", " ").split())
     assert done.exit_code == 2
     assert option[0] in said
-    assert f"of target {takes}, given with target {target}" in said
+    assert f"option of target {takes}; target {target} takes no" in said
     assert list(tmp_path.iterdir()) == []
 
 

@@ -152,3 +152,8 @@ def test_limits_that_cannot_be_kept_are_told(robot):
         excite(robot, 0.0)
     with pytest.raises(errors.UnknownNameError, match="a_optimal"):
         excite(robot, 5.0, criterion="a_optimal")
+
+
+def test_a_motion_in_which_no_joint_may_move_is_refused():
+    with pytest.raises(errors.StateError, match="no joint has room"):
+        excite(load("two_link"), limits={"position": 0.0})

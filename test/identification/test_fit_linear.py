@@ -311,3 +311,9 @@ def test_a_model_that_is_wrong_is_not_taken_for_swapped_columns():
     found = fitted(start, data, parameters=["*/mass", "*/m?", "*/i*"])
     assert max(found.rms.values()) > 0.2
     assert not any("exchanged" in text for text in found.warnings)
+
+
+def test_efforts_that_are_all_zero_are_refused():
+    robot = load("two_link")
+    with pytest.raises(errors.StateError, match="all efforts are 0"):
+        fit_linear(robot, simulate(robot, 0.5))

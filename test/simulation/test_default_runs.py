@@ -159,7 +159,7 @@ def test_balance_of_an_arm_that_rests_in_strong_springs(method):
 
 
 def test_an_arm_that_creeps_against_strong_dampers_costs_little():
-    """What moves is so little beside what its dampers take that no step keeps the balance to a share of it."""
+    """What moves is so little beside what dampers take that no step keeps the balance to a share of it."""
     text = flexdyn_ros.load("two_link").description.text
     damped = text.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><dynamics damping="2000"/>')
     robot, calls = flexdyn_ros.load(damped), 0
@@ -171,7 +171,7 @@ def test_an_arm_that_creeps_against_strong_dampers_costs_little():
 
     run = flexdyn_ros.simulate(robot, 10.0, np.array([1.0, 0.2]), wrenches=nothing, sample=0.1)
     assert run.method == "dop853+extrapolated"
-    assert run.energy.kinetic.max() < 1e-4 * run.dissipated[-1]
+    assert run.energy.kinetic.max() < 1e-3 * run.dissipated[-1]
     assert calls < 12000
 
 

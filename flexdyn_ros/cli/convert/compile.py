@@ -85,7 +85,7 @@ def _refuse_those_of_others(options: dict[str, Any], target: str) -> None:
         takes = _TAKEN_BY[name]
         if target not in takes:
             raise typer.BadParameter(
-                f"an option of target {', '.join(takes)}, given with target {target}; expected none",
+                f"is an option of target {', '.join(takes)}; target {target} takes no --{name}",
                 param_hint=f"--{name}",
             )
 

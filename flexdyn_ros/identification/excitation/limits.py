@@ -49,6 +49,8 @@ class Limits:
         if not np.all(lower <= upper):
             i = int(np.argmin(lower <= upper))
             raise StateError(f"{names[i]} has no room: position from {lower[i]:g} to {upper[i]:g}")
+        if np.all(lower == upper):
+            raise StateError(f"no joint has room: position from {lower[0]:g} to {upper[0]:g} of {names[0]}")
         velocity = _told(given, "velocity", names, np.array([c.velocity_limit for c in joints]))
         acceleration = _told(given, "acceleration", names, np.full(len(names), inf))
         effort = _told(given, "effort", names, np.array([c.effort_limit or inf for c in joints]))

@@ -26,7 +26,7 @@ POOR = 0.1
 #: with two columns exchanged residuals are at most this share of those before
 BETTER = 0.6
 #: samples that are looked at, and singular values that count, of the largest
-COMPARED, COUNTING = 300, 1e-10
+COMPARED, COUNTING = 120, 1e-10
 
 
 def fits_poorly(samples: Samples) -> bool:

@@ -12,7 +12,7 @@ from flexdyn_ros.identification.linear.rows import Rows
 
 #: weights are settled when they change by less than this share
 SETTLED, MOST_ROUNDS = 1e-6, 50
-#: a residual is rounding below this share of the efforts
+#: a residual is rounding below this share of the largest effort
 ROUNDING = 1e-13
 #: residuals beyond so many deviations count linearly (Huber 1981: 95 % as good for normal noise)
 HUBER = 1.345
@@ -28,7 +28,9 @@ def estimate(
         raise StateError(f"too short: {count} efforts were measured, expected more than {base.rank}")
     weights: list[np.ndarray | None] = [None] * len(blocks)
     factors = [_factor(W, y, None) for W, y in blocks]
-    floor = np.array([ROUNDING * (np.abs(y).max(initial=0.0) + 1e-300) for _, y in blocks])
+    largest = max(np.abs(y).max(initial=0.0) for _, y in blocks)
+    if largest == 0.0:
+        raise StateError("all efforts are 0: they tell nothing")
     sigma = np.ones(len(blocks))
     beta = np.zeros(base.rank)
     for _ in range(MOST_ROUNDS):
@@ -36,7 +38,7 @@ def estimate(
         residuals = [y - W @ beta for W, y in blocks]
         squares = [_mean_square(r, w) for r, w in zip(residuals, weights, strict=True)]
         new = np.sqrt(np.array(squares) / (1.0 - base.rank / count))
-        new = np.maximum(new, floor)
+        new = np.maximum(new, ROUNDING * largest)
         settled = np.all(np.abs(new - sigma) <= SETTLED * new)
         sigma = new
         if robust:

@@ -68,8 +68,8 @@ ROUNDED = 1e-13
 #: share of the energy that errors may make in a run, and the least share of the tolerances that is left once
 #: they have made it
 MOST_MADE, STRICTEST = 0.7, 0.01
-#: how often errors may make more, after the first steps, until a run goes on without regard to them: arms that
-#: whip, and arms that creep against strong dampers, would pay for each step and win nothing
+#: how often errors may make more, after the first steps, until a run goes on without regard to them: arms
+#: that whip, and arms that creep against strong dampers, would pay for each step and win nothing
 MOST_SPENT, SETTLED = 3.0, 10.0
 #: steps between two looks at the energies; where stability bounds them, which are short for the motion
 OFTEN, SELDOM = 2.0, 8.0
