@@ -114,7 +114,6 @@ def test_a_result_that_an_experiment_says_but_does_not_give_ends_the_study(compu
 
 
 def test_an_optimisation_ends_at_the_first_result_without_its_objective(tmp_path):
-    pytest.importorskip("optuna", reason="the extra [studies] is not installed")
     study = read_study({
         "study": "s", "experiment": "study_experiments:said_wrongly",
         "design": {"kind": "optuna", "samples": 8}, "parameters": {"x": {"uniform": [0, 1]}},
