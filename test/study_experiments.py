@@ -4,6 +4,8 @@ import ctypes
 import os
 import time
 
+from flexdyn_ros.studies import experiment
+
 
 def logged(robot, x, log, seconds=0.0, count=1):
     """x squared after some seconds; a line of the log says that it was computed."""
@@ -55,6 +57,15 @@ def until_now_failing(robot, x, flag):
 
 def quadratic(robot, x, y):
     return {"f": (x - 0.3) ** 2 + y * y, "g": (x + 0.2) ** 2 + (y - 0.5) ** 2}
+
+
+def mixed(robot, x):
+    """Numbers, a text and a list; one number is there at later points only."""
+    return {"tip": x, "kind": "a" if x < 0.5 else "b", "late": None if x < 0.5 else 2.0, "list": [x, x]}
+
+
+mixed_and_said = experiment("tip", "late")(lambda robot, x: mixed(robot, x))
+said_wrongly = experiment("tp", tip="m")(lambda robot, x: {"tip": x, "kind": "a"})
 
 
 def ishigami(robot, a, b, c):

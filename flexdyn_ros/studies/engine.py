@@ -84,8 +84,8 @@ def run(
     ------
     DescriptionError, UnknownNameError
         If the study is wrong: a path that leads nowhere, a distribution that does not exist, an experiment
-        that is unknown, a name that is none of its results. Nothing was computed then; of an experiment that
-        does not say what it gives (`experiment`), the first points were.
+        that is unknown, a name that is none of its results. Nothing was computed then; the first points were
+        if only they tell, as the experiment does not say what it gives (`experiment`), or says it wrongly.
     StateError
         If the folder holds a study already, or another one; if failed points of an optimisation are to be
         computed again.
@@ -115,7 +115,7 @@ def run(
     folder = Path(folder) if folder is not None else default_folder(study)
     base = bench.base
     text = base.description.text if base is not None else ""
-    store = Store(folder, study, text, resume=resume, results_known=bool(bench.results))
+    store = Store(folder, study, text, resume=resume)
     if retry_failed:
         store.forget_failures()
     total = study.design["samples"] if search is not None else len(design)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.errors import DescriptionError, UnknownNameError
 from flexdyn_ros.studies.definition import Study
 
 #: columns of every table, beside parameters and results
 _ALWAYS = ("point", "failed", "warnings")
 
 
-def check_results(study: Study, results: Iterable[str]) -> None:
-    """Refuse a study whose objectives, bounds or pictures name what is none of these results.
+def check_said(study: Study, results: Iterable[str], *, all_said: bool) -> None:
+    """Refuse a study that names what is none of the results that its experiment says it has.
+
+    all_said: whether it says those that are texts, too; else names of `by` wait for the first point.
 
     Raises
     ------
@@ -21,36 +23,65 @@ def check_results(study: Study, results: Iterable[str]) -> None:
         Naming the key, the name, and the results that there are.
     """
     results = tuple(results)
-    for element, name, known in _names(study, results):
+    drawn = ("x", "y", "value", "by") if all_said else ("x", "y", "value")
+    for element, name, known in _names(study, results, (), drawn):
         if name not in known:
-            raise study.failing(
-                f"the experiment {study.experiment} has no result '{name}' "
-                f"({UnknownNameError('result', name, known)})",
-                element, value=name, expected="one of " + ", ".join(results),
-            )  # fmt: skip
+            raise _no_result(study, element, name, known, results)
 
 
-def _names(study: Study, results: tuple[str, ...]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """(key of the study, name, what it may be) of every name."""
-    columns = (*results, *study.names)
+def check_given(study: Study, given: Mapping[str, Any]) -> None:
+    """Refuse a study that names what its first point did not give, or gave as a text or a list where numbers
+    are asked for; None may be a number, or a text, at other points.
+
+    Raises
+    ------
+    DescriptionError
+        Naming the key, the name, and the results that there are.
+    """
+    numbers = tuple(name for name, value in given.items() if not isinstance(value, str | list))
+    texts = tuple(name for name, value in given.items() if isinstance(value, str))
+    for element, name, known in _names(study, numbers, texts, ("x", "y", "value", "by")):
+        if name in known:
+            continue
+        fitting = (*numbers, *texts) if element == "plots" else numbers
+        if name not in given:
+            told = f"; its first point gave {', '.join(given)}"
+            raise _no_result(study, element, name, known, fitting, told)
+        what = "text" if name in texts else "list"
+        wanted = "a number or a text" if element == "plots" else "a number"
+        raise study.failing(f"the result '{name}' is a {what}, not {wanted}", element, value=name,
+                            expected="one of " + ", ".join(fitting))  # fmt: skip
+
+
+def _no_result(
+    study: Study, element: str, name: str, known: Iterable[str], fitting: Iterable[str], told: str = ""
+) -> DescriptionError:
+    hint = UnknownNameError("result", name, known)
+    return study.failing(
+        f"the experiment {study.experiment} has no result '{name}' ({hint}){told}",
+        element, value=name, expected="one of " + ", ".join(fitting),
+    )  # fmt: skip
+
+
+def _names(
+    study: Study, numbers: tuple[str, ...], texts: tuple[str, ...], drawn: Iterable[str]
+) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """(key of the study, name, what it may be) of every name; drawn: keys of plots that are looked at."""
+    columns = (*numbers, *study.names)
     # an optimiser is told results only
-    objectives = results if study.design["kind"] == "optuna" else columns
+    objectives = numbers if study.design["kind"] == "optuna" else columns
     for name in study.objectives:
         yield f"objectives/{name}", name, objectives
     for name in study.feasible:
         yield f"feasible/{name}", name, columns
-    drawn = (*columns, *(f"{name} (result)" for name in results), *_ALWAYS)
+    results = (*numbers, *texts)
+    known = (*results, *study.names, *(f"{name} (result)" for name in results), *_ALWAYS)
     for plot in study.plots:
-        for name in _columns_of(plot):
-            yield "plots", name, drawn
+        for key in drawn:
+            for name in _listed(plot.get(key)):
+                yield "plots", name, known
 
 
-def _columns_of(plot: Mapping[str, Any]) -> list[str]:
-    value = plot.get("value") or []
-    named = [plot.get("x"), plot.get("y"), plot.get("by"), *([value] if isinstance(value, str) else value)]
-    return [str(name) for name in named if name is not None]
-
-
-def numbers_in(found: Mapping[str, Any]) -> tuple[str, ...]:
-    """Names of what a point gave that are single numbers."""
-    return tuple(name for name, value in found.items() if isinstance(value, int | float))
+def _listed(value: Any) -> list[str]:
+    names = value if isinstance(value, list | tuple) else [value]
+    return [str(name) for name in names if name is not None]

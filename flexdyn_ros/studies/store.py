@@ -21,7 +21,7 @@ from flexdyn_ros import __version__
 from flexdyn_ros.errors import DescriptionError, StateError, needs
 from flexdyn_ros.studies.definition import Study
 from flexdyn_ros.studies.design import Design
-from flexdyn_ros.studies.result_names import check_results, numbers_in
+from flexdyn_ros.studies.result_names import check_given
 
 #: (index, results or None, (kind, message) or None, files)
 Row = tuple[int, "dict[str, Any] | None", "tuple[str, str] | None", dict[str, bytes]]
@@ -38,8 +38,6 @@ POINT, ERROR, MESSAGE = "point", "error", "message"
 class Store:
     """A folder with parts of one study.
 
-    results_known: whether the names of the results were looked at already; else those of the first point are.
-
     Raises
     ------
     StateError
@@ -49,20 +47,14 @@ class Store:
     """
 
     def __init__(
-        self,
-        folder: str | os.PathLike[str],
-        study: Study,
-        robot_text: str,
-        *,
-        resume: bool,
-        results_known: bool = False,
+        self, folder: str | os.PathLike[str], study: Study, robot_text: str, *, resume: bool
     ) -> None:
         with needs("pyarrow", "studies"):
             import pyarrow as pa
             import pyarrow.compute
             import pyarrow.parquet as pq
         self._pa, self._pq = pa, pq
-        self.folder, self.study, self._results_known = Path(folder), study, results_known
+        self.folder, self.study, self._looked = Path(folder), study, False
         self.parts = self.folder / "parts"
         origin = {
             "version": __version__,
@@ -127,7 +119,7 @@ class Store:
         Raises
         ------
         DescriptionError
-            If the first point that gave numbers lacks results that the study names.
+            If the first point that gave results lacks some that the study names.
         """
         rows = [row for row in rows if row[0] not in self.done]
         if not rows:
@@ -149,13 +141,15 @@ class Store:
         self.done.update(row[0] for row in rows)
 
     def _check_results(self, rows: Sequence[Row]) -> None:
-        """Look at the first point that gave numbers; a folder that holds none yet is no study's then."""
-        names = next((found for row in rows if row[1] and (found := numbers_in(row[1]))), ())
-        if self._results_known or not names:
+        """Look at the first point that gave results; a folder that holds none yet is no study's then."""
+        if self._looked:
             return
-        self._results_known = True
+        given = next((found for row in rows if (found := _without_warnings(row[1]))), None)
+        if given is None:
+            return
+        self._looked = True
         try:
-            check_results(self.study, names)
+            check_given(self.study, given)
         except DescriptionError:
             if not self.done:
                 (self.parts / "origin.yaml").unlink(missing_ok=True)
@@ -252,6 +246,10 @@ class Store:
         sink = io.BytesIO()
         self._pq.write_table(table, sink, **OPTIONS)
         return sink.getvalue()
+
+
+def _without_warnings(results: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (results or {}).items() if name != "warnings"}
 
 
 def _column(pa: Any, values: list[Any]) -> Any:

@@ -24,6 +24,7 @@ def computed(tmp_path):
         told = read_study({"study": "s", **study})
         bench, design = Bench(told), fixed_design(told)
         store = Store(tmp_path / name, told, "", resume=False)
+        bench.check(design.point(0))
         rows = []
         for i, point in enumerate(design):
             try:
@@ -59,6 +60,72 @@ def test_a_result_that_the_first_point_does_not_have_ends_the_study(computed, tm
     assert not list((tmp_path / "out" / "parts").iterdir())
     # the folder is free for the study with the right name
     assert computed(QUADRATIC | {"objectives": {"f": "minimize"}}).results == ("f", "g")
+
+
+MIXED = {"design": {"kind": "grid"}, "parameters": {"x": {"linspace": [0, 1, 4]}}}
+
+
+@pytest.mark.parametrize("name", ["mixed", "mixed_and_said"])
+def test_texts_group_a_picture_and_a_number_may_be_missing_at_the_first_point(computed, name):
+    result = computed(MIXED | {
+        "experiment": f"study_experiments:{name}", "feasible": {"late": {"most": 3}},
+        "plots": [{"kind": "line", "x": "x", "value": "tip", "by": "kind"}],
+    })  # fmt: skip
+    assert result.feasible().tolist() == [False, False, True, True]
+    (axes,) = result.plot(**result.study.plots[0]).axes
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["kind a", "kind b"]
+
+
+def test_texts_are_coordinates_of_a_picture_where_the_experiment_does_not_say_its_results(computed):
+    plots = [{"kind": "scatter", "x": "kind", "y": "x", "value": "tip"}]
+    result = computed(MIXED | {"experiment": "study_experiments:mixed", "plots": plots})
+    found = result.plot(**plots[0]).axes[0].collections[-1].get_offsets()
+    np.testing.assert_allclose(found, [[0, 0], [0, 1 / 3], [1, 2 / 3], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        ({"objectives": {"kind": "minimize"}}, "the result 'kind' is a text, not a number"),
+        ({"feasible": {"kind": {"most": 1}}}, "the result 'kind' is a text, not a number"),
+        ({"feasible": {"list": {"most": 1}}}, "the result 'list' is a list, not a number"),
+        ({"plots": [{"kind": "line", "by": "list"}]}, "the result 'list' is a list, not a number or a text"),
+        ({"plots": [{"kind": "line", "by": "kin"}]}, "no result 'kin' .*did you mean kind"),
+    ],
+)
+def test_results_of_another_kind_than_asked_for_are_refused(computed, names, words):
+    with pytest.raises(DescriptionError, match=words):
+        computed(MIXED | {"experiment": "study_experiments:mixed"} | names)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"objectives": {"tp": "minimize"}},
+        {"feasible": {"tp": {"most": 1}}},
+        {"plots": [{"kind": "line", "value": "tp"}]},
+    ],
+)
+def test_a_result_that_an_experiment_says_but_does_not_give_ends_the_study(computed, tmp_path, names):
+    words = r"no result 'tp' .*did you mean tip\?.* its first point gave tip, kind"
+    with pytest.raises(DescriptionError, match=words):
+        computed(MIXED | {"experiment": "study_experiments:said_wrongly"} | names)
+    assert not list((tmp_path / "out" / "parts").iterdir())
+
+
+def test_an_optimisation_ends_at_the_first_result_without_its_objective(tmp_path):
+    study = read_study({
+        "study": "s", "experiment": "study_experiments:said_wrongly",
+        "design": {"kind": "optuna", "samples": 8}, "parameters": {"x": {"uniform": [0, 1]}},
+        "objectives": {"tp": "minimize"},
+    })  # fmt: skip
+    bench, store = Bench(study), Store(tmp_path, study, "", resume=False)
+    bench.check({"x": 0.5})
+    store.keep([(0, None, ("ValueError", "a point that failed gives none"), {})])
+    store.keep([(1, {"warnings": "nor does one that only warns"}, None, {})])
+    with pytest.raises(DescriptionError, match=r"objectives/tp: .* its first point gave tip, kind"):
+        store.keep([(2, bench.compute({"x": 0.5}), None, {})])
+    assert store.done == {0, 1}
 
 
 def test_sobol_indices_are_those_of_the_ishigami_function(computed):

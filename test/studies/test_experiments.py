@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.studies.experiments import registry
 from flexdyn_ros.studies.experiments.registry import SHIPPED, arguments_of, function_of, results_of, units_of
-from flexdyn_ros.studies.result_names import numbers_in
 
 START, END = [-0.6, 1.0, -0.4, 0.3, 0.0], [-0.5, 0.9, -0.4, 0.3, 0.0]
 ORBIT = {"gravity": [0.0, 0.0, 0.0]}
@@ -19,8 +19,12 @@ def experiment(name, robot, **arguments):
         warnings.simplefilter("ignore")
         found = function_of(name)(robot, **arguments)
     # a study may ask for what it says that it gives, and for nothing else
-    plain = {key: x.item() if isinstance(x, np.generic) else x for key, x in found.items()}
-    assert set(numbers_in(plain)) == set(results_of(function_of(name)))
+    numbers = {
+        key for key, x in found.items() if isinstance(x, int | float | np.generic) and not isinstance(x, str)
+    }
+    assert numbers == set(results_of(function_of(name)))
+    # so that a study by their texts is refused before it runs, too
+    assert not any(isinstance(x, str) or x is None for x in found.values())
     return found
 
 
@@ -34,6 +38,35 @@ def test_experiments_say_what_they_do_and_their_units(name):
     assert units_of(function)
     for word in named:
         assert word in function.__doc__ or word in ("frame", "pose"), word
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda: registry.experiment(["tip"]), r"names of results are texts, not \['tip'\]"),
+        (
+            lambda: registry.experiment(("tip", "y"), tip="m"),
+            r"names of results are texts, not \('tip', 'y'\)",
+        ),
+        (lambda: registry.experiment("tip", 3), "names of results are texts, not 3"),
+        (lambda: registry.experiment("tip", ""), "names of results are texts, not ''"),
+        (lambda: registry.experiment("tip", tip=3), "the unit of 'tip' is a text, not 3"),
+        (
+            lambda: registry.experiment(experiment),
+            r"write @experiment\(\), with parentheses, above experiment",
+        ),
+    ],
+)
+def test_what_an_experiment_says_of_its_results_is_texts(wrong, words):
+    with pytest.raises(TypeError, match=words):
+        wrong()
+
+
+def test_a_wrong_declaration_is_told_as_the_module_is_imported(tmp_path):
+    lines = ("from flexdyn_ros.studies import experiment", "@experiment", "def reach(robot): ...")
+    (tmp_path / "forgotten_parentheses.py").write_text("\n".join(lines))
+    with pytest.raises(DescriptionError, match=r"cannot be imported: TypeError: write @experiment\(\)"):
+        function_of("forgotten_parentheses:reach", str(tmp_path))
 
 
 def test_a_held_beam_sags_as_a_cantilever_does():

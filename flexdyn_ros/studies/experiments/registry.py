@@ -28,8 +28,22 @@ def experiment(*results: str, **units: str) -> Callable[[Callable[..., Any]], Ca
     the units of arguments and results: `@experiment("residual_swing", duration="s", residual_swing="m")`.
 
     A study of results that are none of these is refused before it runs. Both are optional: without names the
-    first point that is computed tells what there is.
+    first point that is computed tells what there is. Texts that are coordinates of pictures are named, too.
+
+    Raises
+    ------
+    TypeError
+        If a name or a unit is no text, or the decorator is written without parentheses.
     """
+    if len(results) == 1 and callable(results[0]):
+        name = getattr(results[0], "__name__", "the function")
+        raise TypeError(f"write @experiment(), with parentheses, above {name}")
+    for name in results:
+        if not isinstance(name, str) or not name:
+            raise TypeError(f'names of results are texts, not {name!r}: write @experiment("one", "another")')
+    for name, unit in units.items():
+        if not isinstance(unit, str):
+            raise TypeError(f"the unit of '{name}' is a text, not {unit!r}")
 
     def mark(function: Callable[..., Any]) -> Callable[..., Any]:
         function.units, function.results = units, results  # type: ignore[attr-defined]
