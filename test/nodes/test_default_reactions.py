@@ -1,11 +1,14 @@
 """`~/wrench/base` of the simulator: there without being asked for, left out where there are no reactions."""
 
+import time
+
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy")
 
 import rclpy
+from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 
 import flexdyn_ros
@@ -43,6 +46,35 @@ def test_the_reaction_of_the_ground_is_published_by_default():
 
     assert wrenches_of("two_link", weight) == ["base"]
     assert np.linalg.norm(found[0][3:]) == pytest.approx(robot.mass * 9.81)
+
+
+def test_the_reaction_of_the_ground_is_computed_while_anybody_listens():
+    computed, heard = [], []
+
+    def listen(node):
+        telemetry = node._telemetry
+        reactions = telemetry._reactions
+
+        class Counted:
+            links = reactions.links
+
+            def __call__(self, *state):
+                computed.append(1)
+                return reactions(*state)
+
+        telemetry._reactions = Counted()
+        telemetry.publish_now()
+        heard.append(len(computed))
+        (publisher,) = telemetry._wrenches
+        node.create_subscription(WrenchStamped, "~/wrench/base", lambda message: None, 10)
+        end = time.monotonic() + 10.0
+        while publisher.get_subscription_count() == 0 and time.monotonic() < end:
+            time.sleep(0.01)
+        telemetry.publish_now()
+        heard.append(len(computed))
+
+    wrenches_of("two_link", listen)
+    assert heard == [0, 1]
 
 
 def test_joints_that_are_asked_for_come_beside_it():

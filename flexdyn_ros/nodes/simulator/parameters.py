@@ -116,7 +116,7 @@ class SimulatorParameters(RobotParameters, LifecycleParameters):
     )
     wrench_joints: tuple[str, ...] = words(
         "joints of a tree whose reaction wrench is published on ~/wrench/JOINT, beside that of the ground on "
-        "~/wrench/base",
+        "~/wrench/base, which is there while anybody listens to it",
         default=(),
     )
     record_file: str = text(

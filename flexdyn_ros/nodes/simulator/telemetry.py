@@ -168,12 +168,17 @@ class Telemetry:
         self._energy.publish(message)
         for extra in self.extras:
             extra.publish_slow(stamp)
-        if self._reactions is not None:
+        if self._reactions is not None and self._wrenches_wanted():
             w = self._reactions(s.q, s.v, s.a, self._simulation.loads())
             for publisher, link, row in zip(self._wrenches, self._reactions.links, w, strict=True):
                 wrench = WrenchStamped(wrench=wrench_message(row))
                 wrench.header.stamp, wrench.header.frame_id = stamp, self._prefix + link
                 publisher.publish(wrench)
+
+    def _wrenches_wanted(self) -> bool:
+        """Whether reactions were asked for, or anybody listens to that of the ground."""
+        asked = bool(self._settings.wrench_joints)
+        return asked or any(publisher.get_subscription_count() for publisher in self._wrenches)
 
 
 def joint_state_message(names: Sequence[str]) -> PatchedMessage:
