@@ -156,4 +156,4 @@ def test_limits_that_cannot_be_kept_are_told(robot):
 
 def test_a_motion_in_which_no_joint_may_move_is_refused():
     with pytest.raises(errors.StateError, match="no joint has room"):
-        excite(load("two_link"), limits={"position": 0.0})
+        excite(load("two_link"), 2.0, limits={"position": 0.0})
