@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import sys
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -14,23 +13,7 @@ import flexdyn_ros
 from flexdyn_ros import export
 from flexdyn_ros.cli import app, terminal
 from flexdyn_ros.cli.commands import COMMANDS
-from flexdyn_ros.cli.main import main
 from flexdyn_ros.errors import FlexdynWarning
-
-
-@pytest.fixture
-def flexdyn(monkeypatch, capsys):
-    """The command in this process: exit code, stdout, stderr."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["flexdyn", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        return ended.value.code or 0, said.out, said.err
-
-    return run
 
 
 @pytest.fixture

@@ -1,31 +1,18 @@
 """`simulate --control`, `compare`, `from-dh` and `doctor`: files in, files out, exit codes."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
 import flexdyn_ros
-from flexdyn_ros.cli.main import main
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.simulation import compare, read_efforts
 
 
-@pytest.fixture
-def flexdyn(monkeypatch, capsys):
-    """The command in this process: exit code, stdout, stderr."""
-
-    def run(*arguments):
-        monkeypatch.setenv("COLUMNS", "160")
-        monkeypatch.setattr(sys, "argv", ["flexdyn", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        return ended.value.code or 0, said.out, said.err
-
-    return run
+@pytest.fixture(autouse=True)
+def _wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
 
 
 @pytest.fixture(scope="module")

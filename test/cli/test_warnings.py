@@ -1,6 +1,5 @@
 """Warnings of commands are one line each on stderr; what cannot be written is told before work begins."""
 
-import sys
 import warnings
 from pathlib import Path
 
@@ -9,20 +8,16 @@ import pytest
 from identification.motions import measured
 
 from flexdyn_ros import load
-from flexdyn_ros.cli.main import main, show_warning
+from flexdyn_ros.cli.main import show_warning
 
 
 @pytest.fixture
-def flexdyn(monkeypatch, capsys):
+def flexdyn(flexdyn):
     """The command in this process: exit code, lines of stdout and stderr."""
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["flexdyn", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        return ended.value.code or 0, said.out.splitlines(), said.err.splitlines()
+        code, out, err = flexdyn(*arguments)
+        return code, out.splitlines(), err.splitlines()
 
     return run
 
