@@ -84,26 +84,28 @@ class Wheels(Recipe):
         interfaces = f"{hashed('flexdyn_interfaces')}-{ros}"
         package = f"{hashed('pyproject.toml', 'setup.py', 'setup.cfg')}-{version}"
         fallback = f"{hashed('fallback', 'flexdyn_interfaces/cmake')}-{ros}"
+        compiled = ("interfaces", "control_msgs", "tf2_msgs")
         return [
             self.venv(),
-            self.packages("kernel-packages", numbers, lists["-kernels"], after="venv"),
-            self.packages("packages", library, lists["-ros"], lists[""], after="kernel-packages"),
+            self.packages("kernel-packages", numbers, lists["-kernels"], after=("venv",)),
+            self.packages("packages", library, lists["-ros"], lists[""], after=("kernel-packages",)),
             self.step("interfaces", interfaces, self.build_interfaces, after=("packages",)),
             *(
                 self.step(name, fallback, partial(self.build_fallback, name), after=("packages",))
-                for name in ("control_msgs", "tf2_msgs")
+                for name in compiled[1:]
             ),
             self.step("package", package, self.install_package, after=("packages",)),
-            # the library's own once more: all versions have to agree
+            # the library's own once more: all versions have to agree. Not while messages are compiled: FMPy's lark
+            # takes the place of the lark-parser that their generators import
             self.packages(
                 "test-packages",
                 f"{hashed(lists['-test'], lists['-colcon'])}-{library}",
                 *(lists[name] for name in ("-ros", "", "-test", "-colcon")),
-                after="package",
+                after=("package", *compiled),
             ),
         ]  # fmt: skip
 
-    def packages(self, name: str, key: str, *lists: str, after: str) -> Step:
+    def packages(self, name: str, key: str, *lists: str, after: tuple[str, ...]) -> Step:
         uv = re.search(r"^uv==\S+", (self.environment.root / "scripts/requirements-uv.txt").read_text(), re.M)
         assert uv is not None
         installer = [sys.executable, str(HERE / "install_packages.py"), self.python, uv[0]]
@@ -114,7 +116,7 @@ class Wheels(Recipe):
                 self.check_compiler()  # before a minute of downloads, not after
             yield [*installer, *requirements]
 
-        return self.step(name, key, commands, after=(after,), hint="the log names the package")
+        return self.step(name, key, commands, after=after, hint="the log names the package")
 
     def install_package(self) -> Iterator[list[str]]:
         options = ["--no-deps", "--no-build-isolation", "--editable"]

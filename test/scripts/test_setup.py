@@ -80,6 +80,17 @@ def test_kernels_begin_to_compile_before_the_wheels_of_ros_are_fetched(repositor
     finish(repository, process)
 
 
+def test_no_packages_are_exchanged_while_messages_are_compiled(repository):
+    """FMPy brings lark, which takes the place of the lark-parser that the generators of messages import."""
+    at = {"FAKE_WAITS": f"cmake --build {repository.folder}/build/flexdyn_interfaces"}
+    process = at_the_gate(repository, "setup", "--test", **at)
+    until(lambda: (repository.folder / ".venv/flexdyn/package").exists())
+    time.sleep(0.3)
+    assert "requirements-test" not in repository.calls_file.read_text()
+    finish(repository, process)
+    assert len(repository.calls("requirements-test")) == 1
+
+
 def test_two_caches_keep_their_stamps(repository, tmp_path):
     for name in ("one", "two", "one", "two"):
         assert repository.run("setup", NUMBA_CACHE_DIR=str(tmp_path / name)).returncode == 0
@@ -370,7 +381,9 @@ def test_a_shell_changes_from_one_python_to_another_and_back(repository, other_p
     assert back == f"{repository.folder}/.venv/bin"
 
 
-def test_environments_share_no_build_folders_and_no_stamps_of_kernels(monkeypatch, tmp_path):
+@pytest.fixture
+def provisioned(monkeypatch, tmp_path):
+    """Two environments of one folder with what it takes to make them: (environment, steps)."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "scripts"))
     from provision.environment import Environment
     from provision.steps import steps
@@ -378,14 +391,24 @@ def test_environments_share_no_build_folders_and_no_stamps_of_kernels(monkeypatc
     for name in ("requirements-uv.txt", "requirements-kernels.txt"):
         (tmp_path / "scripts").mkdir(exist_ok=True)
         (tmp_path / "scripts" / name).write_text("uv==1\n")
-    for name in (".venv", ".venv-3.99"):
+    made = []
+    for name, version in ((".venv", "3.11.2"), (".venv-3.99", "3.99.0")):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "pyvenv.cfg").write_text(
-            f"version = {'3.11.2' if name == '.venv' else '3.99.0'}\n"
-        )
-    default, other = (Environment(tmp_path, tmp_path / name, 2) for name in (".venv", ".venv-3.99"))
+        (tmp_path / name / "pyvenv.cfg").write_text(f"version = {version}\n")
+        environment = Environment(tmp_path, tmp_path / name, 2)
+        made.append((environment, steps(environment, "test", "")))
+    return made
+
+
+def test_environments_share_no_build_folders_and_no_stamps_of_kernels(provisioned, tmp_path):
+    (default, steps), (other, its_steps) = provisioned
     assert default.logs == tmp_path / "build" / "setup"
     assert other.logs == tmp_path / "build" / "3.99" / "setup"
-    for one, two in zip(steps(default, "test", ""), steps(other, "test", ""), strict=True):
+    for one, two in zip(steps, its_steps, strict=True):
         assert one.stamp != two.stamp
         assert one.name == two.name
+
+
+def test_test_packages_wait_for_everything_that_is_compiled_from_messages(provisioned):
+    after = {step.name: step.after for step in provisioned[0][1]}
+    assert {"interfaces", "control_msgs", "tf2_msgs"} <= set(after["test-packages"])
