@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.errors import needs
 from flexdyn_ros.export.tracing.equations import Equations, Function
-from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, FUNCTIONS, INPUT, RESULT
 from flexdyn_ros.export.tracing.steps import NOMINAL_STEP, hydraulic_step_functions, step_functions
+from flexdyn_ros.numerics.tracing.graph import CALL, CONSTANT, FUNCTIONS, INPUT, RESULT
 from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:

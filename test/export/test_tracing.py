@@ -10,7 +10,7 @@ from random_robots import FAMILIES, random_robot
 import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError, UnknownNameError, UnsupportedError
 from flexdyn_ros.export.tracing.equations import Equations
-from flexdyn_ros.export.tracing.graph import Graph
+from flexdyn_ros.numerics.tracing.graph import Graph
 
 ROBOTS = (
     "canadarm2", "flexible_two_link", "kane_beam", "mobile_arm", "mobile_arm_spatial", "seven_joint_arm",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph
+from flexdyn_ros.numerics.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph
 
 #: operations that a side must have for a branch to be worth it
 LEAST = 16

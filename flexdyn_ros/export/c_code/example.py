@@ -9,7 +9,7 @@ import numpy as np
 from flexdyn_ros.export.c_code.program import Program, signature
 from flexdyn_ros.export.c_code.text import c_comment
 from flexdyn_ros.export.tracing.hydraulics import OIL_VERBS, Oil
-from flexdyn_ros.export.tracing.interpreting import Memory
+from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 from flexdyn_ros.simulation.steps.stepper import Stepper

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from flexdyn_ros.export.c_code.branches import Branch, branches_of
 from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.tracing.equations import Function
-from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph
+from flexdyn_ros.numerics.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph
 
 #: statements of a piece, and how deep expressions nest
 PIECE, DEPTH = 400, 4

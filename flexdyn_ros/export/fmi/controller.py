@@ -22,8 +22,8 @@ from flexdyn_ros.export.fmi.header import Calls, header_text
 from flexdyn_ros.export.fmi.variables import Variable, structured
 from flexdyn_ros.export.names import c_name
 from flexdyn_ros.export.tracing.equations import Equations, Function, function_of
-from flexdyn_ros.export.tracing.graph import Graph
-from flexdyn_ros.export.tracing.interpreting import Memory
+from flexdyn_ros.numerics.tracing.graph import Graph
+from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.verbs import Robot
 

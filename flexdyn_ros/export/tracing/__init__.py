@@ -1,1 +1,1 @@
-"""Kernels interpreted on numbers that note what is done with them."""
+"""The functions of a robot as graphs of numbers (numerics/tracing), for all targets."""

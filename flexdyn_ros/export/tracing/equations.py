@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, UnsupportedError
-from flexdyn_ros.export.tracing.graph import Graph, objects
 from flexdyn_ros.export.tracing.hydraulics import OIL_MOTION, OIL_VERBS, Oil
-from flexdyn_ros.export.tracing.interpreting import Memory
 from flexdyn_ros.export.tracing.parameters import Parameters
 from flexdyn_ros.numerics.stepping import table as at
+from flexdyn_ros.numerics.tracing.graph import Graph, objects
+from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels, InterpretedKernels
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flexdyn_ros.export.tracing.equations import Equations, Function
-from flexdyn_ros.export.tracing.graph import CONSTANT, Graph, Number
+from flexdyn_ros.numerics.tracing.graph import CONSTANT, Graph, Number
 
 
 def event_indicators(equations: Equations, *, with_oil: bool = False) -> Function:

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.export.tracing.graph import objects
-from flexdyn_ros.export.tracing.interpreting import Memory
 from flexdyn_ros.families.actuators.hydraulics import HydraulicState
 from flexdyn_ros.families.actuators.kernels import memory as at
 from flexdyn_ros.families.actuators.kernels.cylinder import pressure_rates, spool_rates
@@ -16,6 +14,8 @@ from flexdyn_ros.families.actuators.kernels.forces import bristle_bending
 from flexdyn_ros.families.stewart.kernels import steps
 from flexdyn_ros.numerics.numbers.functions import larger, smaller
 from flexdyn_ros.numerics.stepping import table
+from flexdyn_ros.numerics.tracing.graph import objects
+from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.verbs import Robot
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.export.tracing.equations import Function
-from flexdyn_ros.export.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph, Number
+from flexdyn_ros.numerics.tracing.graph import CALL, CONSTANT, INPUT, RESULT, Graph, Number
 
 
 class Loops:

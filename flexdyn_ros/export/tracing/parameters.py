@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.export.tracing.graph import Graph, objects
-from flexdyn_ros.export.tracing.interpreting import Memory
+from flexdyn_ros.numerics.tracing.graph import Graph, objects
+from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.robot.parameters import Parameter, names_that_fit
 from flexdyn_ros.robot.verbs import Robot
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning, UnknownNameError, UnsupportedError
 from flexdyn_ros.export.tracing.equations import Equations, Function, accelerations, function_of
-from flexdyn_ros.export.tracing.graph import Graph, Number, objects
 from flexdyn_ros.export.tracing.hydraulics import Oil
-from flexdyn_ros.export.tracing.interpreting import Memory
 from flexdyn_ros.export.tracing.loops import Loops
 from flexdyn_ros.numerics.stepping import memory as at
 from flexdyn_ros.numerics.stepping import table
 from flexdyn_ros.numerics.stepping.fixed import find_step
+from flexdyn_ros.numerics.tracing.graph import Graph, Number, objects
+from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.simulation.steps.stepper import METHODS, Stepper
 from flexdyn_ros.simulation.steps.workspace import Workspace
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.export.tracing.graph import objects
 from flexdyn_ros.numerics.compiling import memory
+from flexdyn_ros.numerics.tracing.graph import objects
 
 
 class Memory:

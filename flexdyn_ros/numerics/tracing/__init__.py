@@ -1,0 +1,1 @@
+"""Kernels interpreted on numbers that note what is done with them, and what is made of these notes."""
