@@ -214,12 +214,18 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
         row = floats[LANES * width * i : LANES * width * (i + 1)]
         B[nv + i] = row[0:nv]
         lower[i] = row[nv : 3 * nv]
+    add_turns(twists, v, A)
+    return at.OK
+
+
+@kernel
+def add_turns(twists, v, A):
+    """Rates w x dq of the small turns of free bodies."""
     for k in range(twists.shape[0]):
         i = twists[k]
         A[i, i + 1], A[i, i + 2] = -v[i + 2], v[i + 1]
         A[i + 1, i], A[i + 1, i + 2] = v[i + 2], -v[i]
         A[i + 2, i], A[i + 2, i + 1] = -v[i + 1], v[i]
-    return at.OK
 
 
 @kernel

@@ -12,6 +12,7 @@ from flexdyn_ros.numerics.verbs import derivatives
 from flexdyn_ros.robot.arguments import Rows, explain_status, warn_of_singular_rows
 from flexdyn_ros.robot.entries.head import Head
 from flexdyn_ros.robot.entries.observed import ObservedFunctions
+from flexdyn_ros.robot.entries.taped import Taped
 from flexdyn_ros.robot.threads import run_in_slices
 
 __all__ = ["DerivativeEntries"]
@@ -47,17 +48,35 @@ class DerivativeEntries(ObservedFunctions):
         data = {name: rows.take(name) for name in ("q", "v", "tau")}
         nv, n = self.nv, rows.count
         a, A, B = _zeros((n, nv)), _empty((n, 2 * nv, 2 * nv)), _empty((n, 2 * nv, nv))
-        head = self.new_head("mass", "balance", "slopes", efforts=self.nu, frames=points)
-
-        def call(*arrays: np.ndarray) -> int:
-            memory = _empty(self.memory.spare.size), self.work(PER_TANGENTS)
-            return derivatives.linearize_many(head.address, *memory, *arrays)
-
-        status = run_in_slices(call, [*data.values(), a, wrenches, A, B])
+        left = np.arange(n)
+        if not wrenches.size and self.taped.is_worth(n):
+            left = self.taped.linearize(data, A, B)
+        status = self._linearize(left, points, [*data.values(), a, wrenches, A, B])
         if status or np.isnan(a).any():
             explain_status(status, data)
             warn_of_singular_rows(a, data, "the mass matrix", rows.shape)
         return A, self.by_efforts(B, data["q"])
+
+    def _linearize(self, left: np.ndarray, points: _Points, arrays: list[np.ndarray]) -> int:
+        """Linearize the rows `left` of q, v, tau, a, wrenches, A, B by tangents; the status."""
+        head = self.new_head("mass", "balance", "slopes", efforts=self.nu, frames=points)
+        is_all = left.size == arrays[0].shape[0]
+        chosen = arrays if is_all else [array[left] for array in arrays]
+
+        def call(*rows: np.ndarray) -> int:
+            memory = _empty(self.memory.spare.size), self.work(PER_TANGENTS)
+            return derivatives.linearize_many(head.address, *memory, *rows)
+
+        status = run_in_slices(call, chosen)
+        if not is_all:
+            for array, found in zip(arrays, chosen, strict=True):
+                array[left] = found
+        return status and status % 8 + 8 * int(left[status // 8])
+
+    @cached_property
+    def taped(self) -> Taped:
+        """For `linearize` of many states."""
+        return Taped(self)
 
     @cached_property
     def linearizing(self) -> Head:
