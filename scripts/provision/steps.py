@@ -95,8 +95,8 @@ class Wheels(Recipe):
                 for name in compiled[1:]
             ),
             self.step("package", package, self.install_package, after=("packages",)),
-            # the library's own once more: all versions have to agree. Not while messages are compiled: the lark
-            # of FMPy takes the place of the lark-parser that their generators import
+            # the library's own once more: all versions have to agree; not while messages are compiled, for
+            # the lark of FMPy takes the place of the lark-parser that their generators import
             self.packages(
                 "test-packages",
                 f"{hashed(lists['-test'], lists['-colcon'])}-{library}",

@@ -1,4 +1,4 @@
-"""A graph as a tape: instructions for a kernel that follows them for many samples at once (verbs/tapes.py).
+"""A graph as a tape: instructions for a kernel that follows them for many samples at once (numerics/verbs/instructions.py).
 
 Numbers have slots, which are used again once nobody needs what is in them. Most nodes are products and sums:
 those that are needed once become part of the sum that needs them.
@@ -14,7 +14,7 @@ import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.numerics.tracing.graph import CONSTANT, INPUT, Graph
-from flexdyn_ros.numerics.verbs.tapes import DOT, FIRST, OPERATIONS, PRODUCT, SUM
+from flexdyn_ros.numerics.verbs.instructions import DOT, FIRST, OPERATIONS, PRODUCT, SUM
 
 __all__ = ["Tape", "write_tape"]
 
