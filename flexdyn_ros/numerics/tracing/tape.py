@@ -1,4 +1,4 @@
-"""A graph as a tape: instructions for a kernel that follows them for many samples at once (numerics/verbs/instructions.py).
+"""A graph as a tape: instructions that verbs/instructions.py follows for many samples at once.
 
 Numbers have slots, which are used again once nobody needs what is in them. Most nodes are products and sums:
 those that are needed once become part of the sum that needs them.

@@ -1,4 +1,4 @@
-"""Tapes and the kernel that follows them for a block of samples at a time; numerics/tracing/tape.py writes them.
+"""Tapes, which numerics/tracing/tape.py writes, and what follows them for a block of samples at a time.
 
 A tape is a row of uint16 words. A product has PRODUCT, its slot and those of its factors; a sum of products
 DOT, its slot, how many there are, and pairs of factors. A sum has SUM, its slot, four counts and then slots:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Taped"]
 
 #: so many states have been linearized in batches before a tape is written, and so many are worth following it
-STATES, FEWEST = 4096, 8
+STATES, FEWEST = 1000, 8
 #: nodes of the equations, and products of their derivatives, above which there is no tape
 MOST_NODES, MOST_PRODUCTS = 40_000, 400_000
 #: imaginary step, and how well what is moved has to depend linearly on q
