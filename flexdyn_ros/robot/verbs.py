@@ -495,8 +495,8 @@ class Robot:
 
         Exact to rounding: derivatives of M a + h - B tau - sum J^T w by forward tangents (Griewank & Walther
         2008, section 3.1), solved with the mass matrix; of many states in batches by a graph of the equations
-        (`robot/entries/taped.py`), which agrees with it to rounding. The angular part of dq of a free body is a
-        small turn in world axes, so that its rate is dw + w x dq.
+        (`robot/entries/taped.py`), equal to rounding. The angular part of dq of a free body is a small turn
+        in world axes, so that its rate is dw + w x dq.
         """
         return linearization_of(self.functions, q, v, tau, wrenches)
 

@@ -60,26 +60,38 @@ class Entry:
 
     Arguments of any other type raise TypeError (that check runs in C and costs nothing extra), so a caller
     may try the entry first and look at its arguments only when that fails.
+
+    Direct ones do without Numba's dispatcher, where that is possible (direct.py); they keep the GIL.
     """
 
-    def __init__(self, function: Callable, signature: str, *, module: str = "", **options) -> None:
+    def __init__(
+        self, function: Callable, signature: str, *, module: str = "", direct: bool = False, **options
+    ) -> None:
         if module:  # made for a module by another, which gave it what it closes over
             function.__module__, function.__qualname__ = module, function.__name__
-        self.function, self.signature = function, signature
+        self.function, self.signature, self._direct = function, signature, direct
+        self._called: Callable | None = None
         self._dispatcher = njit(function, error_model="numpy", **options)
         if not numba.config.DISABLE_JIT:
             self._dispatcher._cache = EntryCache(function)
-        self._ready = False
 
     def load(self) -> Callable:
         """The compiled function, made or read from the cache if need be."""
-        if not self._ready:
+        if self._called is None:
             with _one_at_a_time:
-                if not self._ready and not numba.config.DISABLE_JIT:
-                    with compiling(self.function):
-                        self._dispatcher.compile(self.signature)
-                    self._dispatcher.disable_compile()
-                self._ready = True
+                if self._called is None:
+                    self._called = self._dispatcher if numba.config.DISABLE_JIT else self._compiled()
+        return self._called
+
+    def _compiled(self) -> Callable:
+        from .direct import DirectEntry, is_direct
+
+        if self._direct and is_direct(self.signature):
+            self._entry = DirectEntry(self.function, self.signature)  # the function needs its memory
+            return self._entry.load()
+        with compiling(self.function):
+            self._dispatcher.compile(self.signature)
+        self._dispatcher.disable_compile()
         return self._dispatcher
 
     def __call__(self, *arguments):

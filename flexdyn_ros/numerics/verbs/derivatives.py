@@ -55,7 +55,7 @@ def status_of(words, q, v, a, tau):
     return at.NOT_FINITE
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})", direct=True)
 def balance_one(head, q, v, a, out):
     """M a + h (nv,) of one state without wrenches."""
     words = ints_at(head, HEAD_WORDS)
@@ -104,7 +104,7 @@ def slopes_many(head, work, q, v, a, tau, wrenches, out):
     return at.OK
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M}, {_M})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M}, {_M})", direct=True)
 def inverse_derivatives_one(head, q, v, a, dq, dv, M):
     """Derivatives of tau = M a + h by q and v, and M, (nv, nv) each, of one state."""
     words = ints_at(head, HEAD_WORDS)
@@ -125,7 +125,7 @@ def inverse_derivatives_one(head, q, v, a, dq, dv, M):
     return at.OK
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M})", direct=True)
 def linearize_one(head, q, v, tau, A, B):
     """`linearize` of one state without wrenches."""
     words = ints_at(head, HEAD_WORDS)

@@ -50,6 +50,7 @@ def verb_entries(module: str, kernels: FamilyKernels) -> SimpleNamespace:
 
 _Defined = list[tuple[str, Callable, dict]]
 _FREE: dict = {"nogil": True}
+_DIRECT: dict = {"direct": True}
 
 
 def _single(module: str, of: FamilyKernels) -> _Defined:
@@ -92,9 +93,9 @@ def _single(module: str, of: FamilyKernels) -> _Defined:
     four = f"int64(int64, {_V}, {_V}, {_V}, {_V})"
     return [
         ("int64(int64)", prepare_one, {}),
-        (four, inverse_dynamics_one, {}),
-        (four, forward_dynamics_one, {}),
-        (f"int64(int64, {_V}, {_M})", mass_matrix_one, {}),
+        (four, inverse_dynamics_one, _DIRECT),
+        (four, forward_dynamics_one, _DIRECT),
+        (f"int64(int64, {_V}, {_M})", mass_matrix_one, _DIRECT),
     ]
 
 

@@ -52,7 +52,7 @@ def place(head, q, out):
     return observe(head, words[WORK], q, q[0:0], out)
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V})", direct=True)
 def observe_one(head, q, v, out):
     """The result (RESULTS,) of a state."""
     words = ints_at(head, HEAD_WORDS)
@@ -61,19 +61,19 @@ def observe_one(head, q, v, out):
     return observe(head, words[WORK], q, v, out)
 
 
-@entry(f"int64(int64, {_V}, {_M})")
+@entry(f"int64(int64, {_V}, {_M})", direct=True)
 def place_one(head, q, out):
     """The pose or Jacobian of one frame."""
     return place(head, q, out)
 
 
-@entry(f"int64(int64, {_V}, {_T})")
+@entry(f"int64(int64, {_V}, {_T})", direct=True)
 def place_several(head, q, out):
     """Poses or Jacobians of several frames."""
     return place(head, q, out)
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V})", direct=True)
 def velocity_one(head, q, v, out):
     """J v (6,) with the Jacobian of one frame."""
     words = ints_at(head, HEAD_WORDS)
@@ -89,7 +89,7 @@ def velocity_one(head, q, v, out):
     return status if status != at.OK or finite(out, 6) else at.NOT_FINITE
 
 
-@entry(f"int64(int64, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V})", direct=True)
 def center_one(head, q, out):
     """The centre of mass (3,), by the momenta; NOT_FINITE without mass."""
     words = ints_at(head, HEAD_WORDS)
@@ -104,7 +104,7 @@ def center_one(head, q, out):
     return status if status != at.OK or finite(out, 3) else at.NOT_FINITE
 
 
-@entry(f"int64(int64, {_V}, {_V}, float64, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, float64, {_V})", direct=True)
 def move_one(head, q, v, dt, out):
     """q (+) dt v."""
     words = ints_at(head, HEAD_WORDS)
@@ -116,7 +116,7 @@ def move_one(head, q, v, dt, out):
     return observe(head, words[WORK], q, turn, out)
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V})", direct=True)
 def subtract_one(n, q0, q1, out):
     """q1 - q0, of n numbers each."""
     if q0.shape[0] != n or q1.shape[0] != n or out.shape[0] != n:
@@ -126,7 +126,7 @@ def subtract_one(n, q0, q1, out):
     return at.OK if finite(out, n) else at.NOT_FINITE
 
 
-@entry(f"int64(int64, {_V}, {_M})")
+@entry(f"int64(int64, {_V}, {_M})", direct=True)
 def identity_one(head, q, out):
     """The identity (nv, nv) at a q."""
     words = ints_at(head, HEAD_WORDS)

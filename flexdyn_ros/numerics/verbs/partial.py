@@ -78,7 +78,7 @@ def solve(head, spare, work, q, v, tau, given, a, wrenches):
                 tau[i] = rest[i]
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})", direct=True)
 def forward_dynamics_one(head, q, v, tau, a):
     """a of one state without wrenches, 0 where it is given by the description and tau there not used."""
     words = ints_at(head, HEAD_WORDS)
@@ -98,7 +98,7 @@ def forward_dynamics_one(head, q, v, tau, a):
     return at.OK if finite(a, nv) else at.NOT_FINITE
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})", direct=True)
 def inverse_dynamics_one(head, q, v, a, tau):
     """tau of one state without wrenches, 0 where the acceleration is not given: that in a is not used."""
     words = ints_at(head, HEAD_WORDS)

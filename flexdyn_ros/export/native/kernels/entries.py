@@ -77,19 +77,19 @@ def dynamics_many(address, which, work, q, v, x, out):
     return at.OK
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})", direct=True)
 def inverse_dynamics_one(address, q, v, a, tau):
     """tau of a motion."""
     return dynamics_one(address, INVERSE, q, v, a, tau)
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})", direct=True)
 def forward_dynamics_one(address, q, v, tau, a):
     """a under efforts."""
     return dynamics_one(address, FORWARD, q, v, tau, a)
 
 
-@entry(f"int64(int64, {_V}, {_M})")
+@entry(f"int64(int64, {_V}, {_M})", direct=True)
 def mass_matrix_one(address, q, M):
     """M(q)."""
     head = ints_at(address, HEADER)

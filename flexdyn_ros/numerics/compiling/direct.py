@@ -1,0 +1,261 @@
+"""Entries as functions of Python without Numba's dispatcher, which takes a third of a microsecond.
+
+Such a function is what CPython calls a built-in: a method definition (METH_FASTCALL) whose C function gets
+the arguments as an array of objects. One C function serves all entries: it looks at each argument, puts
+numbers, addresses and lengths into a block of memory, and calls the entry with that. What it reads of
+arguments is laid down in the C interfaces of CPython (PyObject, PyFloatObject) and NumPy (PyArrayObject).
+Where objects of this interpreter look otherwise, and without a global lock, there are no such functions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+import sysconfig
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import sigutils
+from numba.extending import register_jitable
+
+from .callbacks import Callback, callback, caller
+from .compiler import kernel
+from .memory import floats_at, ints_at
+
+__all__ = ["DirectEntry", "is_direct"]
+
+#: words of the memory of an entry: its address, how many arguments it takes, the kind of each, and the block
+_ENTRY, _COUNT, _KINDS, _BLOCK, _WORDS = 0, 1, 2, 16, 64
+#: kinds of arguments: numbers, then arrays of float64 by their dimensions, and one of integers
+_INTEGER, _NUMBER, _ROW, _MATRIX, _TABLE, _INTEGERS = range(6)
+#: words of the block that an argument of each kind takes: a number, or an address and the lengths
+_SIZES = (1, 1, 2, 3, 4, 2)
+#: what the C function is told of this process
+_API = 11
+(
+    _OF_INT, _OF_FLOAT, _OF_SCALAR, _OF_ARRAY, _FLOATS, _INTS, _AS_LONG, _FROM_LONG, _FAILED, _RAISE, _ERROR,
+) = range(_API)  # fmt: skip
+#: places in an object: type; in a float: value; in an array: data, dimensions, lengths, dtype, flags
+_TYPE, _VALUE, _DATA, _NDIM, _SHAPE, _DTYPE, _FLAGS, _OBJECT = 1, 2, 2, 3, 4, 7, 8, 9
+#: C order, aligned, writeable
+_ORDINARY = 0x1 | 0x100 | 0x400
+_METH_FASTCALL = 0x80
+
+
+def _kind(kind: types.Type) -> int | None:
+    if isinstance(kind, types.Array) and kind.layout == "C" and kind.mutable:
+        if kind.dtype == types.float64 and 1 <= kind.ndim <= 3:
+            return _ROW + kind.ndim - 1
+        return _INTEGERS if kind.dtype == types.int64 and kind.ndim == 1 else None
+    return {types.int64: _INTEGER, types.float64: _NUMBER}.get(kind)
+
+
+def _kinds(signature: str) -> tuple[int, ...] | None:
+    """Kinds of the arguments; None where they or the result are others than those above."""
+    arguments, result = sigutils.normalize_signature(signature)
+    kinds = tuple(_kind(argument) for argument in arguments)
+    fits = result == types.int64 and None not in kinds and len(kinds) <= _BLOCK - _KINDS
+    return kinds if fits and 1 + sum(_SIZES[k] for k in kinds) <= _WORDS - _BLOCK else None  # type: ignore
+
+
+@cache
+def is_direct(signature: str) -> bool:
+    """Whether there can be a direct entry of that signature in this interpreter."""
+    return _kinds(signature) is not None and _is_known()
+
+
+@cache
+def _is_known() -> bool:
+    """Whether objects look in this interpreter as their C interfaces say."""
+    if sys.implementation.name != "cpython" or struct.calcsize("P") != 8 or sys.byteorder != "little":
+        return False
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return False
+    array, numbers = np.arange(6.0).reshape(2, 3), (2.5, np.float64(-1.5))
+    words = (ctypes.c_int64 * _OBJECT).from_address(id(array))
+    lengths = (ctypes.c_int64 * 2).from_address(words[_SHAPE])
+    return (
+        words[_TYPE] == id(np.ndarray)
+        and words[_DATA] == array.ctypes.data
+        and (words[_NDIM] & 0xFFFFFFFF, *lengths) == (2, 2, 3)
+        and words[_DTYPE] == id(np.dtype(np.float64))
+        and words[_FLAGS] & _ORDINARY == _ORDINARY
+        and all(ctypes.c_int64.from_address(id(x) + 8 * _TYPE).value == id(type(x)) for x in numbers)
+        and all(ctypes.c_double.from_address(id(x) + 8 * _VALUE).value == x for x in numbers)
+    )
+
+
+# ---- the entry, called with a block ----
+
+
+def _address(words, p):
+    return words[p]
+
+
+def _number(words, p):
+    return floats_at(words[p], 1)[0]
+
+
+def _row(words, p):
+    return floats_at(words[p], words[p + 1])
+
+
+def _matrix(words, p):
+    return floats_at(words[p], words[p + 1] * words[p + 2]).reshape(words[p + 1], words[p + 2])
+
+
+def _table(words, p):
+    n = words[p + 1] * words[p + 2] * words[p + 3]
+    return floats_at(words[p], n).reshape(words[p + 1], words[p + 2], words[p + 3])
+
+
+def _integers(words, p):
+    return ints_at(words[p], words[p + 1])
+
+
+_TAKEN = (_address, _number, _row, _matrix, _table, _integers)
+
+
+def _taking(kinds: tuple[int, ...]) -> Callable:
+    """What makes a tuple of arguments of these kinds from words, from one on."""
+    if not kinds:
+        return register_jitable(lambda words, p: ())
+    first, rest, size = register_jitable(_TAKEN[kinds[0]]), _taking(kinds[1:]), _SIZES[kinds[0]]
+
+    def take(words, p):
+        return (first(words, p), *rest(words, p + size))
+
+    return register_jitable(take)
+
+
+def _over_block(function: Callable, kinds: tuple[int, ...]) -> Callable:
+    """The function as one of the address of a block."""
+    take, called = _taking(kinds), register_jitable(error_model="numpy")(function)
+
+    def direct(block):
+        return called(*take(ints_at(block, _WORDS - _BLOCK), 0))
+
+    direct.__module__, direct.__name__ = function.__module__, function.__name__
+    direct.__qualname__ = f"{function.__qualname__} of a block"
+    return direct
+
+
+# ---- the C function behind all of them ----
+
+_call_none = caller("int64()")
+_call_one = caller("int64(int64)")
+_call_two = caller("int64(int64, int64)")
+
+
+@kernel
+def put_number(api, kind, given, place, own):
+    """Put a number into the block; whether it is one of that kind."""
+    kind_of = ints_at(given, _OBJECT)[_TYPE]
+    if kind == _NUMBER:
+        own[place] = given + 8 * _VALUE
+        return kind_of == api[_OF_FLOAT] or kind_of == api[_OF_SCALAR]
+    if kind_of != api[_OF_INT]:
+        return False
+    own[place] = _call_one(api[_AS_LONG], (given,))
+    return own[place] != -1 or _call_none(api[_FAILED], ()) == 0
+
+
+@kernel
+def put_array(api, kind, given, place, own):
+    """Put address and lengths of an array into the block; whether it is one of that kind."""
+    value = ints_at(given, _OBJECT)
+    if value[_TYPE] != api[_OF_ARRAY] or value[_FLAGS] & _ORDINARY != _ORDINARY:
+        return False
+    ndim, dtype = kind - _ROW + 1, api[_FLOATS]
+    if kind == _INTEGERS:
+        ndim, dtype = 1, api[_INTS]
+    if value[_NDIM] & 0xFFFFFFFF != ndim or value[_DTYPE] != dtype:
+        return False
+    lengths = ints_at(value[_SHAPE], ndim)
+    own[place] = value[_DATA]
+    for k in range(ndim):
+        own[place + 1 + k] = lengths[k]
+    return True
+
+
+@kernel
+def put_all(api, own, given):
+    """Put all arguments into the block; whether they are what the entry takes."""
+    if given.shape[0] != own[_COUNT]:
+        return False
+    place = _BLOCK
+    for i in range(given.shape[0]):
+        kind = own[_KINDS + i]
+        if kind < _ROW:
+            if not put_number(api, kind, given[i], place, own):
+                return False
+            place += 1
+        else:
+            if not put_array(api, kind, given[i], place, own):
+                return False
+            place += 2 if kind == _INTEGERS else 2 + kind - _ROW
+    return True
+
+
+@callback("int64(int64, int64, int64)")
+def enter(memory, arguments, count):
+    """Call the entry of `memory`, an array of int64: _API words, then those of the entry, then a message."""
+    start = ints_at(memory, _OBJECT)[_DATA]
+    api, own = ints_at(start, _API), ints_at(start + 8 * _API, _WORDS + 1)
+    if not put_all(api, own, ints_at(arguments, count)):
+        _call_two(api[_RAISE], (api[_ERROR], own[_WORDS]))
+        return 0
+    status = _call_one(own[_ENTRY], (start + 8 * (_API + _BLOCK),))
+    return _call_one(api[_FROM_LONG], (status,))
+
+
+class _Definition(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+@cache
+def _interface() -> list[int]:
+    """The words _API of this process."""
+    api = ctypes.pythonapi
+    functions = (api.PyLong_AsLongLong, api.PyLong_FromLongLong, api.PyErr_Occurred, api.PyErr_SetString)
+    addresses = [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
+    dtypes = [id(np.dtype(np.float64)), id(np.dtype(np.int64))]
+    return [id(int), id(float), id(np.float64), id(np.ndarray), *dtypes, *addresses, id(TypeError)]
+
+
+class DirectEntry:
+    """An entry of a signature that `is_direct`, compiled (or read from the cache) when it is loaded."""
+
+    def __init__(self, function: Callable, signature: str, **options: Any) -> None:
+        kinds = _kinds(signature)
+        assert kinds is not None
+        self._kinds, self._name = kinds, function.__name__.encode()
+        self._entry = Callback(_over_block(function, kinds), "int64(int64)", **options)
+
+    def load(self) -> Callable[..., int]:
+        """The function of Python. It raises TypeError at arguments of other types, or other many."""
+        expected = f"{self._name.decode()} takes {len(self._kinds)} arguments of its own types"
+        self._kept = ctypes.create_string_buffer(expected.encode())
+        own = [0] * _WORDS
+        own[_ENTRY], own[_COUNT], own[_KINDS : _KINDS + len(self._kinds)] = (
+            self._entry.address,
+            len(self._kinds),
+            self._kinds,
+        )
+        memory = np.array([*_interface(), *own, ctypes.addressof(self._kept)], dtype=np.int64)
+        self._definition = _Definition(self._name, enter.address, _METH_FASTCALL, None)
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+        made: Callable[..., int] = make(ctypes.addressof(self._definition), memory, None)
+        return made

@@ -1,0 +1,166 @@
+"""Entries that Python calls without Numba's dispatcher: what they take, and what they object to."""
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from flexdyn_ros.numerics.compiling import direct
+from flexdyn_ros.numerics.compiling.compiler import entry
+
+SIGNATURE = "int64(int64, float64, float64[::1], float64[:,::1], float64[:,:,::1], int64[::1])"
+
+
+@entry(SIGNATURE, direct=True)
+def weigh(number, factor, row, matrix, table, whole):
+    """A sum in which every number and every length has its own weight."""
+    s = 0.0
+    for i in range(row.shape[0]):
+        s += (i + 1) * row[i]
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            s += (10 * i + j) * matrix[i, j]
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            for k in range(table.shape[2]):
+                s += (100 * i + 10 * j + k) * table[i, j, k]
+    for i in range(whole.shape[0]):
+        s += whole[i]
+    row[0] = factor * s
+    return number + row.shape[0] + 10 * matrix.shape[1] + 100 * table.shape[2] + 1000 * whole.shape[0]
+
+
+def given():
+    rng = np.random.default_rng(1)
+    return [7, 0.5, rng.random(3), rng.random((2, 4)), rng.random((2, 3, 5)), np.arange(6)]
+
+
+def test_it_is_a_function_of_c_and_computes_what_python_does():
+    assert direct.is_direct(SIGNATURE)
+    assert type(weigh.load()).__name__ == "builtin_function_or_method"
+    ours, expected = given(), given()
+    assert weigh(*ours) == weigh.function(*expected) == 7 + 3 + 40 + 500 + 6000
+    assert ours[2][0] == pytest.approx(expected[2][0], rel=1e-14)
+
+
+@pytest.mark.parametrize("number", [0, -1, -(2**63), 2**63 - 1 - 6543])
+def test_integers(number):
+    arguments = [number, *given()[1:]]
+    assert weigh(*arguments) == number + 6543
+
+
+@pytest.mark.parametrize("factor", [-2.5, np.float64(-2.5)])
+def test_numbers(factor):
+    arguments = given()
+    weigh(*arguments)
+    at_half, arguments = arguments[2][0], given()
+    arguments[1] = factor
+    weigh(*arguments)
+    assert arguments[2][0] == pytest.approx(-5.0 * at_half)
+
+
+def test_empty_arrays():
+    arguments = [1, 1.0, np.zeros(1), np.zeros((0, 4)), np.zeros((2, 0, 5)), np.arange(0)]
+    assert weigh(*arguments) == 1 + 1 + 40 + 500
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+class Own(np.ndarray):
+    pass
+
+
+OBJECTIONS = {
+    "float for an integer": (0, 7.0),
+    "text for an integer": (0, "7"),
+    "an integer that is too large": (0, 2**63),
+    "an integer that is too small": (0, -(2**63) - 1),
+    "None for a number": (1, None),
+    "a list": (2, [1.0, 2.0, 3.0]),
+    "single precision": (2, np.zeros(3, dtype=np.float32)),
+    "another order of bytes": (2, np.zeros(3, dtype=">f8")),
+    "integers for numbers": (2, np.zeros(3, dtype=np.int64)),
+    "a matrix for a row": (2, np.zeros((3, 1))),
+    "a stride": (2, np.zeros(6)[::2]),
+    "what cannot be written to": (2, read_only(np.zeros(3))),
+    "a subclass": (2, np.zeros(3).view(Own)),
+    "a row for a matrix": (3, np.zeros(8)),
+    "Fortran's order": (3, np.zeros((2, 4), order="F")),
+    "a matrix for a table": (4, np.zeros((2, 4))),
+    "numbers for integers": (5, np.zeros(6)),
+    "half the integers": (5, np.zeros(6, dtype=np.int32)),
+}
+
+
+@pytest.mark.parametrize("what", OBJECTIONS)
+def test_other_arguments_are_objected_to(what):
+    place, wrong = OBJECTIONS[what]
+    arguments = given()
+    arguments[place] = wrong
+    row = np.copy(given()[2])
+    with pytest.raises(TypeError, match="weigh takes 6 arguments of its own types"):
+        weigh(*arguments)
+    if place != 2:
+        assert np.array_equal(arguments[2], row)
+
+
+def test_other_numbers_of_arguments_and_names_are_objected_to():
+    arguments = given()
+    for wrong in ([], arguments[:-1], [*arguments, 1]):
+        with pytest.raises(TypeError, match="weigh takes 6"):
+            weigh.load()(*wrong)
+    with pytest.raises(TypeError, match="keyword"):
+        weigh.load()(*arguments[:-1], whole=arguments[-1])
+
+
+def test_calls_keep_no_references():
+    arguments, called = given(), weigh.load()
+    before = [sys.getrefcount(x) for x in arguments[2:]]
+    for _ in range(1000):
+        called(*arguments)
+        with pytest.raises(TypeError):
+            called(*arguments[:-1], None)
+    assert [sys.getrefcount(x) for x in arguments[2:]] == before
+
+
+def test_calls_from_several_threads_do_not_meet():
+    called = weigh.load()
+
+    def work(seed):
+        rng, right = np.random.default_rng(seed), True
+        for _ in range(2000):
+            arguments = [seed, 1.0, rng.random(3), rng.random((2, 4)), np.zeros((1, 1, 1)), np.arange(seed)]
+            i, j = np.indices((2, 4))
+            expected = arguments[2] @ [1, 2, 3] + (arguments[3] * (10 * i + j)).sum() + np.arange(seed).sum()
+            right &= called(*arguments) == seed + 3 + 40 + 100 + 1000 * seed
+            right &= abs(arguments[2][0] - expected) < 1e-9
+        return right
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(1, 5)))
+
+
+def test_where_objects_look_otherwise_the_dispatcher_is_called(monkeypatch):
+    monkeypatch.setattr(direct, "_is_known", lambda: False)
+    direct.is_direct.cache_clear()
+    try:
+
+        @entry("int64(int64, float64[::1])", direct=True)
+        def count(number, row):
+            return number + row.shape[0]
+
+        assert type(count.load()).__name__ != "builtin_function_or_method"
+        assert count(3, np.zeros(4)) == 7
+    finally:
+        direct.is_direct.cache_clear()
+
+
+def test_signatures_that_have_no_direct_entry():
+    assert not direct.is_direct("float64(int64)")
+    assert not direct.is_direct("int64(float32)")
+    assert not direct.is_direct("int64(float64[:])")
+    assert not direct.is_direct("int64(complex128[::1])")
