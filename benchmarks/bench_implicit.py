@@ -23,7 +23,7 @@ import program
 from implicit_methods import ROS34PW2, ROS34PW3, GeneralisedAlpha, WMethod, run
 from implicit_robots import CASES, Case, MovedRobot
 
-from flexdyn_ros.numerics.stepping import controlled, extrapolated
+from flexdyn_ros.numerics.stepping import controlled, extrapolated, places
 from flexdyn_ros.simulation import Stepper
 from flexdyn_ros.simulation.plot_style import COLOURS, SIZES, styled
 from flexdyn_ros.simulation.steps.stiffness import allowed_errors
@@ -78,9 +78,9 @@ def by_library(
     stepper.set_servo(moved.case.stiffness, moved.case.damping)
     stepper.target_q[:] = moved.target
     stepper.tau[:] = 0.0
-    control = np.zeros(controlled.CONTROL)
-    control[[controlled.RTOL, controlled.LARGEST, controlled.OF_SPEEDS]] = rtol, np.inf, 1.0
-    control[[controlled.PREVIOUS, controlled.OF_ENERGIES]] = controlled.LEAST, np.inf
+    control = np.zeros(places.CONTROL)
+    control[[places.RTOL, places.LARGEST, places.OF_SPEEDS]] = rtol, np.inf, 1.0
+    control[[places.PREVIOUS, places.OF_ENERGIES]] = controlled.LEAST, np.inf
     scale, work = (
         allowed_errors(robot, moved.q0, 1e-3 * rtol),
         np.zeros((kernels.WORK_ROWS, 2 * robot.nv + 2)),
@@ -92,7 +92,7 @@ def by_library(
     )
     if status != 8 * n:
         return None
-    return q, int(control[controlled.EVALUATIONS])
+    return q, int(control[places.EVALUATIONS])
 
 
 def by_candidate(

@@ -7,7 +7,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 import flexdyn_ros
+
+#: a state with its speed and effort of one section, and of two
+Q = np.array([0.004, 0.022, 0.013])
+V = np.array([0.05, -0.03, 0.02])
+TAU = np.array([5.0, 30.0, 20.0])
+Q2 = np.array([10, 20, 0, 15, 5, 12]) * 1e-3
+V2 = np.array([0.1, -0.05, 0.02, -0.04, 0.06, 0.03])
+TAU2 = np.array([20.0, 30, 5, 22, 8, 15])
+NO_ROTARY = {"formulation.rotary_inertia": "none"}
 
 
 def rigid(
@@ -71,3 +82,15 @@ def two_sections() -> Any:
         'damping="12" lower="0" upper="0.03"/></flexdyn></robot>'
     )
     return flexdyn_ros.load(text)
+
+
+def random_states(n: int, count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """States and efforts of `count` samples: q, v, tau (count, n)."""
+    rng = np.random.default_rng(seed)
+    q = rng.uniform(0, 0.03, (count, n))
+    return q, rng.uniform(-0.2, 0.2, (count, n)), rng.uniform(-50, 50, (count, n))
+
+
+def relative(a: np.ndarray, b: np.ndarray) -> float:
+    """Largest difference as a share of the largest value of `a`."""
+    return np.abs(a - b).max() / np.abs(a).max()

@@ -309,11 +309,28 @@ def test_numbers_that_were_changed_before_are_where_the_fit_starts(start):
         ("link_3/EIz", "unknown parameter of flexible_two_link 'link_3/EIz'; did you mean link_2/EIz"),
         ("nothing/*", "nothing/\\*"),
         ("shoulder.effort.factor", "unknown column of shoulder.effort.factor 'shoulder.effort'"),
+        ("tool0.x.factor", "unknown column of tool0.x.factor 'tool0.x'; known names: elbow, elbow.effort$"),
+        ("elbo.offset", "unknown column of elbo.offset 'elbo'; did you mean elbow"),
+        ("tool0.x.cutoff", "unknown column of tool0.x.cutoff 'tool0.x'"),
     ],
 )
 def test_unknown_parameters_are_refused_with_what_there_is(start, name, said):
     with pytest.raises(errors.UnknownNameError, match=said):
-        Adjustable.of(start, [name], ("elbow.effort",), None, None)
+        Adjustable.of(start, [name], ("elbow", "elbow.effort"), None, None)
+
+
+def test_gains_of_unknown_columns_are_refused_with_a_start_too(start):
+    name = "tool0.y.offset"
+    with pytest.raises(errors.UnknownNameError, match=r"unknown column of tool0\.y\.offset 'tool0\.y'"):
+        Adjustable.of(start, [name], ("elbow", "tool0.x"), {name: 0.1}, None)
+
+
+def test_numbers_of_the_description_that_end_like_gains_are_paths(start):
+    found = Adjustable.of(start, ["links.link_2.damping.ratio"], ("elbow",), None, None)
+    assert found.gains == frozenset()
+    road = "road.offset"
+    with pytest.raises(errors.StateError, match=r"road\.offset is neither a parameter"):
+        Adjustable.of(start, [road], ("elbow",), None, None)
 
 
 def test_a_value_that_no_robot_can_have_is_refused_before_the_fit(start):

@@ -10,8 +10,7 @@ from pendulums import Verbs, double_pendulum, tumbler, wheel
 
 import flexdyn_ros
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.numerics.stepping import controlled as steppers_controlled
-from flexdyn_ros.numerics.stepping import dop853
+from flexdyn_ros.numerics.stepping import dop853, places
 from flexdyn_ros.numerics.stepping import extrapolated as steppers_extrapolated
 from flexdyn_ros.numerics.stepping.explicit import chart_rate
 from flexdyn_ros.simulation import Stepper
@@ -214,18 +213,18 @@ def by_alternating_steps(robot, q, v, span, n, column):
     """The end of a run by the extrapolated method with one column, of n pairs of steps, 10 to 1."""
     stepper = Stepper(robot, 1e-3, "rosenbrock", q0=q, v0=v)
     run_to = steppers_extrapolated.run_to.load()
-    control, scale = np.zeros(steppers_controlled.CONTROL), np.ones(2 * robot.nv)
+    control, scale = np.zeros(places.CONTROL), np.ones(2 * robot.nv)
     work = np.zeros((steppers_extrapolated.WORK_ROWS, 2 * robot.nv + 2))
     none = [np.zeros((0, width)) for width in (robot.nq, robot.nv, robot.nu, 3, robot.nq, robot.nv)]
     t = 0.0
     for i in range(2 * n):
         h = span / n * (10.0 if i % 2 == 0 else 1.0) / 11.0
-        control[[steppers_controlled.RTOL, steppers_controlled.LARGEST]] = 1e9, np.inf
-        control[steppers_controlled.OF_SPEEDS] = 1.0
-        control[[steppers_controlled.STEP, steppers_controlled.COLUMN]] = h, column
+        control[[places.RTOL, places.LARGEST]] = 1e9, np.inf
+        control[places.OF_SPEEDS] = 1.0
+        control[[places.STEP, places.COLUMN]] = h, column
         run_to(stepper._steps, t, t + h, 0, control, scale, work, np.zeros(0), *none)
         t += h
-    assert control[steppers_controlled.ACCEPTED] == 2 * n
+    assert control[places.ACCEPTED] == 2 * n
     return stepper.q.copy(), stepper.v.copy()
 
 

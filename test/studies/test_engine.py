@@ -19,7 +19,7 @@ from study_experiments import numbers_in  # noqa: E402
 
 from flexdyn_ros.errors import StateError  # noqa: E402
 from flexdyn_ros.studies import run  # noqa: E402
-from flexdyn_ros.studies.engine import local_cluster  # noqa: E402
+from flexdyn_ros.studies.processes.cluster import local_cluster  # noqa: E402
 
 TEST = Path(__file__).parents[1]
 POINTS = 160
@@ -102,7 +102,7 @@ def test_each_worker_has_a_chunk_waiting_and_no_more(cluster, tmp_path):
 
 
 def test_rows_of_short_points_are_taken_together_and_each_keeps_its_time_limit(monkeypatch):
-    from flexdyn_ros.studies import worker
+    from flexdyn_ros.studies.processes import worker
 
     told = {
         "key": "short", "folder": "", "file": None, "trajectories": False,
@@ -206,7 +206,7 @@ def test_a_study_that_workers_cannot_load_is_told_at_once(cluster, tmp_path):
 
 
 def test_a_first_point_that_waits_for_the_compiler_is_told_from_one_that_never_ends(tmp_path, monkeypatch):
-    from flexdyn_ros.studies.worker import kernels_written_since
+    from flexdyn_ros.studies.processes.worker import kernels_written_since
 
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     begun = time.time()
@@ -415,13 +415,13 @@ def test_control_c_keeps_what_is_done_and_resume_computes_the_rest(cluster, tmp_
 
 @pytest.mark.slow
 def test_a_scheduler_that_is_not_there_or_goes_is_told(cluster, tmp_path, monkeypatch):
-    from flexdyn_ros.studies import engine
+    from flexdyn_ros.studies.processes import cluster as clusters
 
-    monkeypatch.setattr(engine, "CONNECT", 0.5)
+    monkeypatch.setattr(clusters, "CONNECT", 0.5)
     study = logged(tmp_path / "log", 100, seconds=0.05)
     with pytest.raises(ConnectionError, match=r"no scheduler answers at tcp://127.0.0.1:9"):
         run(study, None, False, scheduler="tcp://127.0.0.1:9", folder=tmp_path / "none")
-    monkeypatch.setattr(engine, "CONNECT", 20.0)
+    monkeypatch.setattr(clusters, "CONNECT", 20.0)
     address = tmp_path / "scheduler.json"
     words = ["--scheduler-file", str(address), "--no-dashboard"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

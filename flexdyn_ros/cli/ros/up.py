@@ -90,7 +90,7 @@ def up(
     settings: Settings = None,
     rigid: Rigid = False,
 ) -> None:
-    """Start the nodes of a robot; Ctrl-C ends them."""
+    """Start the nodes of a robot; Ctrl-C ends them, with exit code 130."""
     if importlib.util.find_spec("rclpy") is None:
         raise MissingExtraError("rclpy", "ros")
     loaded = load_robot(robot, config, settings, rigid)
@@ -212,7 +212,8 @@ def _rviz_command(namespace: str, description: RobotDescription) -> list[str]:
 
 
 def _watch(commands: dict[str, list[str]]) -> int:
-    """Run all commands until one ends by itself (1) or the user interrupts (0)."""
+    """Run all commands until one ends by itself (1) or SIGTERM comes (0); SIGINT is KeyboardInterrupt, once
+    they have ended."""
     stop: list[int] = []
     before = {
         s: signal.signal(s, lambda number, frame: stop.append(number))
@@ -231,11 +232,13 @@ def _watch(commands: dict[str, list[str]]) -> int:
                     )
                     return 1
             time.sleep(0.1)
-        return 0
     finally:
         _end(nodes)
         for number, handler in before.items():
             signal.signal(number, handler)
+    if stop[0] == signal.SIGINT:
+        raise KeyboardInterrupt
+    return 0
 
 
 def _end(nodes: dict[str, subprocess.Popen[bytes]]) -> None:

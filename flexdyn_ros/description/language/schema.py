@@ -30,6 +30,11 @@ def scope_of(tag: str) -> Element | None:
     return next((scope for scope in SCOPES if scope.child(tag)), None)
 
 
+def begins_path(word: str) -> bool:
+    """Whether paths of options may begin with a word: links, joints, an element of the whole robot."""
+    return word in YAML_KEYS or ROBOT.child(word) is not None
+
+
 #: elements of the whole robot that were added to those above
 _added: list[Element] = []
 

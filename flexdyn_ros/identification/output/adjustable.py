@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.description.language.schema import begins_path
 from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.identification.chosen import bodies_and_joints
 from flexdyn_ros.identification.inertial import tensor_of, with_payloads
@@ -193,7 +194,8 @@ def _check_names(
     """UnknownNameError for a name that is neither a parameter nor could be a path, or a gain of no column."""
     for name in names:
         gain = SENSOR.fullmatch(name)
-        if gain and gain[1].endswith(OF_COLUMNS):
+        is_path = begins_path(name.partition(".")[0])
+        if gain and (gain[1].endswith(OF_COLUMNS) or not is_path):
             raise UnknownNameError(f"column of {name}", gain[1], tuple(columns))
         of_beam = _OF_BEAM.fullmatch(name) or _OF_DAMPING.fullmatch(name)
         if "." not in name and not (of_beam and of_beam[1] in robot.description.flexible_links):

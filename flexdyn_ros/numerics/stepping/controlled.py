@@ -14,41 +14,32 @@ from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
 
-from .defect import total_energy
+from .accounts import OFTEN, ROUNDED, SELDOM, begin_accounts, look_at_energies, strictness
 from .dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C, weigh_stages
 from .explicit import chart_rate
 from .forces import explicit_rates
 from .memory import DISSIPATED, WORK_DONE, open_chart, open_steps
+from .places import (
+    ACCEPTED,
+    BOUND,
+    DIVERGED,
+    DONE,
+    EVALUATIONS,
+    LARGEST,
+    NOT_FINITE,
+    OF_ENERGIES,
+    OF_SPEEDS,
+    PREVIOUS,
+    REJECTED,
+    RTOL,
+    STEP,
+    STEPPED,
+    TIME,
+    TOO_SMALL,
+)
 
 _V = "float64[::1]"
 _M = "float64[:,::1]"
-
-#: places in the numbers of a run: relative tolerance; the step to begin with (0: found by the run), the
-#: largest one; time reached; accepted and rejected steps, evaluations, steps in a row that stability bounds;
-#: the column that an extrapolation aims at; how many times as large an error of a speed may be; error of the
-#: last step; error [J] that work and dissipated energy may have in a step; energies less work done where the
-#: run begins, what errors have added to them since [J], and how often that was more than a run may have
-CONTROL = 15
-(
-    RTOL,
-    STEP,
-    LARGEST,
-    TIME,
-    ACCEPTED,
-    REJECTED,
-    EVALUATIONS,
-    BOUND,
-    COLUMN,
-    OF_SPEEDS,
-    PREVIOUS,
-    OF_ENERGIES,
-    BEGUN,
-    MADE,
-    SPENT,
-) = range(CONTROL)
-
-#: how a call ends, beside numerics/stepping/fixed.py: the step became too small; a step is made, as asked for
-DONE, NOT_FINITE, DIVERGED, TOO_SMALL, STEPPED = range(5)
 
 #: rows (2 nv + 2,) of the work memory: stages, the seven terms of the interpolation, the state of a stage
 TERMS = ALL_STAGES
@@ -63,16 +54,6 @@ GROWTH, SHRINKAGE, SAFETY = 6.0, 1.0 / 3.0, 0.9
 #: the smallest error that counts there: without it a quarter of the steps near the limit of stability fail
 MEMORY, LEAST = 0.04, 1e-4
 EXPONENT = 0.125 - 0.2 * MEMORY
-#: share of what a step adds to an account below which its error is rounding
-ROUNDED = 1e-13
-#: share of the energy that errors may make in a run, and the least share of the tolerances that is left once
-#: they have made it
-MOST_MADE, STRICTEST = 0.7, 0.01
-#: how often errors may make more, after the first steps, until a run goes on without regard to them: arms
-#: that whip, and arms that creep against strong dampers, would pay for each step and win nothing
-MOST_SPENT, SETTLED = 3.0, 10.0
-#: steps between two looks at the energies; where stability bounds them, which are short for the motion
-OFTEN, SELDOM = 2.0, 8.0
 #: reach of the method's region of stability: beyond it, stability and not accuracy bounds the step
 STABLE = 6.1
 
@@ -226,60 +207,6 @@ def write_sample(steps, t, y, row, q, v, effort, account):
 
 
 @kernel
-def begin_accounts(steps, t, control):
-    """Note the energies where the run begins."""
-    if control[ACCEPTED] + control[REJECTED] == 0.0:
-        control[BEGUN], control[MADE] = balanced_energy(steps, t), 0.0
-
-
-@kernel
-def balanced_energy(steps, t):
-    """Energies less work done, which errors alone change; memory.energies holds its parts."""
-    memory = open_steps(steps)
-    account = memory.account
-    return total_energy(steps, t, memory.q, memory.v) - account[WORK_DONE] + account[DISSIPATED]
-
-
-@kernel
-def look_at_energies(steps, t, every, control):
-    """Let accounts have errors of the relative tolerance times the largest kinetic energy so far, and note
-    what errors have made.
-
-    It costs an evaluation, and is asked for after the first steps and then after `every` so many.
-    """
-    if control[ACCEPTED] > SELDOM and control[ACCEPTED] % every != 0.0:
-        return
-    made = balanced_energy(steps, t) - control[BEGUN]
-    note_energies(open_steps(steps).energies, made, control)
-
-
-@kernel
-def note_energies(energies, made, control):
-    """Take over energies (3,) that a step ends with, and what errors have made until then.
-
-    What is spent once cannot be won back by later steps: they begin anew.
-    """
-    kinetic, gravity, elastic = energies
-    control[OF_ENERGIES] = max(control[OF_ENERGIES], control[RTOL] * kinetic)
-    control[MADE] = made if abs(made) > ROUNDED * (kinetic + abs(gravity) + elastic) else 0.0
-    if abs(control[MADE]) > control[OF_ENERGIES]:
-        control[BEGUN] += control[MADE]
-        control[MADE] = 0.0
-        if control[ACCEPTED] > SETTLED:
-            control[SPENT] += 1.0
-
-
-@kernel
-def strictness(control):
-    """Share of the tolerances that is left for the motion: errors that are small beside them add up, times
-    the forces that hold the robot."""
-    allowed, made = MOST_MADE * control[OF_ENERGIES], abs(control[MADE])
-    if made == 0.0 or control[SPENT] >= MOST_SPENT:
-        return 1.0
-    return max(STRICTEST, 1.0 - made / allowed)
-
-
-@kernel
 def state_of(memory, y):
     """0, NOT_FINITE or DIVERGED for the state y of a step."""
     nv = memory.nv
@@ -321,7 +248,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
 
     Parameters
     ----------
-    control : (CONTROL,), see above; TIME and STEP say where the next call goes on
+    control : (CONTROL,), see places.py; TIME and STEP say where the next call goes on
     scale : (2 nv,) what an error may be apart from the relative tolerance, of positions and speeds
     work : (WORK_ROWS, 2 nv + 2)
     times : (n,) increasing, of the samples in (t, end] that are written to q (n, nq), v (n, nv), effort (n,

@@ -12,7 +12,8 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.manifold import displacement
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 
-from . import controlled
+from . import places
+from .accounts import begin_accounts, look_at_energies, strictness
 from .explicit import step_staggered
 from .fixed import OK, check_state, take_over
 from .forces import actuate, provide
@@ -88,19 +89,19 @@ def error_of(steps, actuators, control, scale, work):
     for i in range(nv):
         at = memory.q_of_v[i]
         size = max(abs(start[at]), abs(halves[at])) if at >= 0 else 1.0
-        total += (apart[i] / (scale[i] + control[controlled.RTOL] * size)) ** 2
+        total += (apart[i] / (scale[i] + control[places.RTOL] * size)) ** 2
         v0, v1 = start[nq + i], halves[nq + i]
-        allowed = scale[nv + i] + control[controlled.RTOL] * max(abs(v0), abs(v1))
+        allowed = scale[nv + i] + control[places.RTOL] * max(abs(v0), abs(v1))
         total += ((v1 - whole[nq + i]) / allowed) ** 2
         counted += 2
     first = nq + nv + 2 + nu
     for i in range(actuators.size):
         if scale[2 * nv + i] < np.inf:
             x0, x1 = start[first + i], halves[first + i]
-            allowed = scale[2 * nv + i] + control[controlled.RTOL] * max(abs(x0), abs(x1))
+            allowed = scale[2 * nv + i] + control[places.RTOL] * max(abs(x0), abs(x1))
             total += ((x1 - whole[first + i]) / allowed) ** 2
             counted += 1
-    return np.sqrt(total / counted) / (3.0 * controlled.strictness(control))
+    return np.sqrt(total / counted) / (3.0 * strictness(control))
 
 
 _RUN = (
@@ -121,14 +122,14 @@ def run_to(
         memory.clipped[i] = 0
         memory.at_stop[i] = 0
         memory.saturated[i] = 0
-    H = control[controlled.STEP] if control[controlled.STEP] > 0.0 else 1e-5
+    H = control[places.STEP] if control[places.STEP] > 0.0 else 1e-5
     row, taken = 0, 0
-    status = controlled.DONE
+    status = places.DONE
     rejected = False
-    controlled.begin_accounts(steps, t, control)
-    while t < end and status == controlled.DONE:
+    begin_accounts(steps, t, control)
+    while t < end and status == places.DONE:
         until = times[row] if row < times.size else end
-        H = min(H, control[controlled.LARGEST])
+        H = min(H, control[places.LARGEST])
         wanted = H
         h = until - t if t + 1.01 * H >= until else (0.5 * (until - t) if t + 1.9 * H >= until else H)
         keep(memory, actuators, work[START])
@@ -145,7 +146,7 @@ def run_to(
             good = good and make_step(steps, t + 0.5 * h, 0.5 * h)
             for i in range(memory.nu):
                 memory.effort[i] = 0.5 * (memory.effort[i] + first[i])
-        control[controlled.EVALUATIONS] += 6.0
+        control[places.EVALUATIONS] += 6.0
         if good:
             keep(memory, actuators, work[HALVES])
             error = error_of(steps, actuators, control, scale, work)
@@ -153,10 +154,10 @@ def run_to(
             take_back(memory, actuators, work[START])
             share = SAFETY * error ** (-1.0 / 3.0) if error < np.inf else SHRINKAGE
             H = h * max(SHRINKAGE, min(share, 0.7))
-            control[controlled.REJECTED] += 1.0
+            control[places.REJECTED] += 1.0
             rejected = True
             if 1e-13 * max(1.0, abs(t)) >= H:
-                status = controlled.TOO_SMALL if good else controlled.NOT_FINITE
+                status = places.TOO_SMALL if good else places.NOT_FINITE
             continue
         share = GROWTH if error == 0.0 else min(GROWTH, max(0.3, SAFETY * error ** (-1.0 / 3.0)))
         H = h * min(share, 1.0) if rejected else h * share
@@ -165,8 +166,8 @@ def run_to(
             H = max(H, wanted) if share >= 1.0 else H
         rejected = False
         t = until if h == until - t else t + h
-        control[controlled.ACCEPTED] += 1.0
-        controlled.look_at_energies(steps, t, 1.0, control)
+        control[places.ACCEPTED] += 1.0
+        look_at_energies(steps, t, 1.0, control)
         if row < times.size and times[row] == t:
             q[row], v[row], effort[row] = memory.q, memory.v, memory.effort
             account[row, 0], account[row, 1] = memory.account[WORK_DONE], memory.account[DISSIPATED]
@@ -176,6 +177,6 @@ def run_to(
             path_q[taken], path_v[taken] = memory.q, memory.v
         taken += 1
         if taken == most and t < end:
-            status = controlled.STEPPED
-    control[controlled.TIME], control[controlled.STEP] = t, H
+            status = places.STEPPED
+    control[places.TIME], control[places.STEP] = t, H
     return status + 8 * row

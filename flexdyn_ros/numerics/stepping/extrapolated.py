@@ -15,9 +15,9 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.manifold import displacement, move
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 
-from . import controlled
-from .controlled import begin_accounts, begin_step, note_energies, state_of, write_sample
-from .defect import total_energy
+from . import places
+from .accounts import begin_accounts, made_until, may_make, note_energies
+from .controlled import begin_step, state_of, write_sample
 from .forces import observe, penetration, provide, servo_effort
 from .implicit import implicit_euler
 from .memory import ACCOUNT, DISSIPATED, S_SATURATE, S_STOPS, WORK_DONE, header_of, open_chart, open_steps
@@ -27,8 +27,6 @@ _M = "float64[:,::1]"
 
 #: columns of the scheme at most
 COLUMNS = 8
-#: share that a step may take of the energy that a run may still make, and the least share of all that is left
-SHARE, LEAST = 0.02, 0.01
 
 #: rows of the work memory: the scheme, the state of a small step, two positions
 STATE = COLUMNS
@@ -113,33 +111,11 @@ def difference(steps, control, scale, work):
             size = max(abs(memory.q0[at]), abs(memory.q0[at] + work[0, i])) if at >= 0 else 1.0
         else:
             size = max(abs(memory.v0[i - nv]), abs(work[0, i]))
-        allowed = scale[i] + control[controlled.RTOL] * size
+        allowed = scale[i] + control[places.RTOL] * size
         if i >= nv:
-            allowed *= control[controlled.OF_SPEEDS]
+            allowed *= control[places.OF_SPEEDS]
         total += ((work[0, i] - work[1, i]) / allowed) ** 2
     return np.sqrt(total / (2 * nv))
-
-
-@kernel
-def made_until(steps, t, control, y):
-    """Energy [J] that errors have made at the end t of a step to the state y, whose own is kept."""
-    memory, chart = open_steps(steps), open_chart(steps)
-    nv, account = memory.nv, memory.account
-    move(chart, memory.q0, y[0:nv], 1.0, memory.q2)
-    work = account[WORK_DONE] - account[DISSIPATED] + y[2 * nv] - y[2 * nv + 1]
-    return total_energy(steps, t, memory.q2, y[nv : 2 * nv]) - work - control[controlled.BEGUN]
-
-
-@kernel
-def may_make(control, energies, made):
-    """Whether a step that ends with energies (3,) makes little of what errors may still make in the run."""
-    if control[controlled.SPENT] >= controlled.MOST_SPENT:
-        return True
-    allowed = max(control[controlled.OF_ENERGIES], control[controlled.RTOL] * energies[0])
-    before = control[controlled.MADE]
-    left = SHARE * max(allowed - abs(before), LEAST * allowed)
-    rounding = controlled.ROUNDED * (energies[0] + abs(energies[1]) + energies[2])
-    return abs(made - before) <= max(left, rounding)
 
 
 @kernel
@@ -162,16 +138,16 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         memory.clipped[i] = 0
         memory.at_stop[i] = 0
         memory.saturated[i] = 0
-    H = control[controlled.STEP] if control[controlled.STEP] > 0.0 else 1e-5
-    aim = int(control[controlled.COLUMN]) if control[controlled.COLUMN] >= 1.0 else 2
+    H = control[places.STEP] if control[places.STEP] > 0.0 else 1e-5
+    aim = int(control[places.COLUMN]) if control[places.COLUMN] >= 1.0 else 2
     row, taken = 0, 0
     rejected = False
-    status = controlled.DONE
+    status = places.DONE
     begin_accounts(steps, t, control)
     begin_step(memory)
-    while t < end and status == controlled.DONE:
+    while t < end and status == places.DONE:
         until = times[row] if row < times.size else end
-        H = min(H, control[controlled.LARGEST])
+        H = min(H, control[places.LARGEST])
         wanted = H
         h = until - t if t + 1.01 * H >= until else (0.5 * (until - t) if t + 1.9 * H >= until else H)
         accepted = -1
@@ -181,7 +157,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
         last = min(aim + 2, COLUMNS) - 1
         for j in range(last + 1):
             small_steps(steps, t, h, j + 1, work[j])
-            control[controlled.EVALUATIONS] += j + 1.0
+            control[places.EVALUATIONS] += j + 1.0
             if j == 0:
                 continue
             extrapolate(j, work, n)
@@ -191,7 +167,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
                 break
             # the difference is of order h^(j + 1) in one step
             share = 6.0 if error == 0.0 else min(6.0, max(0.05, 0.9 * (0.7 / error) ** (1.0 / (j + 1))))
-            allowed = min(h * share, control[controlled.LARGEST])
+            allowed = min(h * share, control[places.LARGEST])
             work_now = evaluations(j) / min(allowed, max(until - t, h))
             if work_now < (0.9 if j > 1 else 1.0) * best_work:
                 best, best_work, longest = j, work_now, allowed
@@ -208,15 +184,15 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             work_before = work_now
         if accepted >= 0:
             status = state_of(memory, work[0])
-        if accepted < 0 or status != controlled.DONE:
+        if accepted < 0 or status != places.DONE:
             H = min(longest, 0.5 * h)
             aim = max(1, best)
-            control[controlled.REJECTED] += 1.0
+            control[places.REJECTED] += 1.0
             rejected = True
             if 1e-13 * max(1.0, abs(t)) < H:
-                status = controlled.DONE
-            elif status == controlled.DONE:
-                status = controlled.TOO_SMALL if np.isfinite(work[0, 0]) else controlled.NOT_FINITE
+                status = places.DONE
+            elif status == places.DONE:
+                status = places.TOO_SMALL if np.isfinite(work[0, 0]) else places.NOT_FINITE
             continue
         y = work[0]
         t_next = until if h == until - t else t + h
@@ -229,7 +205,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             memory.v[i] = y[nv + i]
         memory.account[WORK_DONE] += y[2 * nv]
         memory.account[DISSIPATED] += y[2 * nv + 1]
-        control[controlled.ACCEPTED] += 1.0
+        control[places.ACCEPTED] += 1.0
         note_energies(memory.energies, made, control)
         H = min(longest, h) if rejected else longest
         if h < wanted:
@@ -242,8 +218,8 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             path_q[taken], path_v[taken] = memory.q, memory.v
         taken += 1
         if taken == most and t < end:
-            status = controlled.STEPPED
+            status = places.STEPPED
         elif t < end:
             begin_step(memory)
-    control[controlled.TIME], control[controlled.STEP], control[controlled.COLUMN] = t, H, aim
+    control[places.TIME], control[places.STEP], control[places.COLUMN] = t, H, aim
     return status + 8 * row

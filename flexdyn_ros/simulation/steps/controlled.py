@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.numerics.stepping import controlled as kernels
-from flexdyn_ros.numerics.stepping import doubled, extrapolated
+from flexdyn_ros.numerics.stepping import doubled, extrapolated, places
 from flexdyn_ros.simulation.events import Event, values_past, zeros_in_step
 from flexdyn_ros.simulation.plan import Plan
 from flexdyn_ros.simulation.progress import Progress
@@ -25,7 +25,7 @@ from flexdyn_ros.simulation.trajectory import Trajectory
 __all__ = ["run_controlled"]
 
 _FAILURES = FAILURES | {
-    kernels.TOO_SMALL: "the step that the tolerances ask for became smaller than the resolution of the time"
+    places.TOO_SMALL: "the step that the tolerances ask for became smaller than the resolution of the time"
 }
 #: steps between two looks at the clock where the progress is reported
 CHUNK = 200
@@ -143,17 +143,17 @@ class _Run:
         )
         self.provider = _Provider(plan, self.stepper)
         self.stepper.set_wrenches(plan.loads)
-        self._control = np.zeros(kernels.CONTROL)
+        self._control = np.zeros(places.CONTROL)
         # beyond the region of stability errors grow to what the tolerances allow, in a robot at rest too
         fastest = highest_rate(robot, plan.q0)
         largest = STABLE / fastest if fastest > 0.0 and self.method == "dop853" else np.inf
-        self._control[[kernels.RTOL, kernels.LARGEST]] = plan.rtol, largest
-        self._control[kernels.PREVIOUS] = kernels.LEAST
+        self._control[[places.RTOL, places.LARGEST]] = plan.rtol, largest
+        self._control[places.PREVIOUS] = kernels.LEAST
         lenient = plan.atol is None and self.stepper.has_modes and bool(robot.description.wheels)
-        self._control[kernels.OF_SPEEDS] = OF_SPEEDS if lenient else 1.0
+        self._control[places.OF_SPEEDS] = OF_SPEEDS if lenient else 1.0
         # the steps raise it to the kinetic energy that they see
         scale = energy_scale(robot, plan.v0, robot.mass_matrix(plan.q0))
-        self._still = self._control[kernels.OF_ENERGIES] = plan.rtol * STILL * scale
+        self._still = self._control[places.OF_ENERGIES] = plan.rtol * STILL * scale
         self._scale = allowed_errors(robot, plan.q0, plan.atol)
         self._width = 2 * robot.nv + 2
         self._more: tuple[np.ndarray, ...] = ()
@@ -248,39 +248,39 @@ class _Run:
                     status, written = self._run(kink, wanted[wanted <= kink], 0)
                 self._keep(wanted, status, written)
             self.progress.reach(self.t)
-            if self.plan.method == "auto" and self._control[kernels.BOUND] > STIFF:
+            if self.plan.method == "auto" and self._control[places.BOUND] > STIFF:
                 self._try_the_other(end)
         return None
 
     def _try_the_other(self, end: float) -> None:
         """Where stability bounds the explicit steps: the implicit ones, if they cost less over some steps."""
         control = self._control
-        control[kernels.BOUND] = 0.0
-        if self._interpolates is False or control[kernels.EVALUATIONS] < self._patience or self.t >= end:
+        control[places.BOUND] = 0.0
+        if self._interpolates is False or control[places.EVALUATIONS] < self._patience or self.t >= end:
             return
-        steps, seconds = control[kernels.ACCEPTED], self.t - float(self.plan.times[0])
-        explicit = control[kernels.EVALUATIONS] / max(seconds, 1e-12)
+        steps, seconds = control[places.ACCEPTED], self.t - float(self.plan.times[0])
+        explicit = control[places.EVALUATIONS] / max(seconds, 1e-12)
         now = self.stepper.snapshot(), control.copy(), self.t
         until = min(end, self.t + max(TRIED * seconds, 5.0 * self.plan.dt))
         self._use(_KINDS["extrapolated"])
-        control[[kernels.STEP, kernels.LARGEST]] = 0.0, np.inf
+        control[[places.STEP, places.LARGEST]] = 0.0, np.inf
         implicit = 0.0
-        most = control[kernels.ACCEPTED] + max(FIRST_STEPS, TRIED * steps)
+        most = control[places.ACCEPTED] + max(FIRST_STEPS, TRIED * steps)
         # the first steps tell what is hopeless
-        while self.t < until and implicit < HOPELESS * explicit and control[kernels.ACCEPTED] < most:
+        while self.t < until and implicit < HOPELESS * explicit and control[places.ACCEPTED] < most:
             self._run(until, np.zeros(0), FIRST_STEPS)
-            spent = control[kernels.EVALUATIONS] - now[1][kernels.EVALUATIONS]
+            spent = control[places.EVALUATIONS] - now[1][places.EVALUATIONS]
             implicit = spent / max(self.t - now[2], 1e-12)
         reached = self.t > now[2]
-        h = control[kernels.STEP]
+        h = control[places.STEP]
         self._go_back(now)
         if reached and implicit < WORTH_IT * explicit:
             self.used.append("extrapolated")
             self.method = "+".join(self.used)
-            control[[kernels.STEP, kernels.LARGEST]] = h, np.inf
+            control[[places.STEP, places.LARGEST]] = h, np.inf
             return
         self._use(_KINDS["dop853"])
-        self._patience = 8.0 * control[kernels.EVALUATIONS]
+        self._patience = 8.0 * control[places.EVALUATIONS]
 
     def _run(self, end: float, wanted: np.ndarray, most: int) -> tuple[int, int]:
         """Steps towards `end`, at most so many; their status and the number of samples written."""
@@ -298,8 +298,8 @@ class _Run:
             *(path[:most] for path in self._path),
         )
         self._raise_what_was_raised()
-        self.t = float(self._control[kernels.TIME])
-        seen = float(self._control[kernels.OF_ENERGIES])
+        self.t = float(self._control[places.TIME])
+        seen = float(self._control[places.OF_ENERGIES])
         self.record.kinetic_between = seen / self.plan.rtol if seen > self._still else 0.0
         return result & 7, result >> 3
 
@@ -312,15 +312,15 @@ class _Run:
             if self._cylinders is not None:
                 self._cylinders.note_missed()
             record.keep_cylinders()
-        if status not in (kernels.DONE, kernels.STEPPED):
+        if status not in (places.DONE, places.STEPPED):
             raise record.failure(_FAILURES[status], self.method)
 
     def _run_and_look(self, end: float, wanted: np.ndarray) -> None:
         """A chunk of steps; where there is an event in it, the steps before the one to look into."""
         before = self.stepper.snapshot(), self._control.copy(), self.t
-        taken = self._control[kernels.ACCEPTED]
+        taken = self._control[places.ACCEPTED]
         status, written = self._run(end, wanted, CHUNK)
-        n = int(self._control[kernels.ACCEPTED] - taken)
+        n = int(self._control[places.ACCEPTED] - taken)
         # fresh views, the same for all watches: they tell rows apart by identity
         q, v = (path[:n] for path in self._path)
         found, values = [], []
@@ -334,7 +334,7 @@ class _Run:
         if found:
             self._go_back(before)
             self._careful = 1
-            status, written = self._run(end, wanted, calm) if calm else (kernels.STEPPED, 0)
+            status, written = self._run(end, wanted, calm) if calm else (places.STEPPED, 0)
         self._keep(wanted, status, written)
 
     def _raise_what_was_raised(self) -> None:

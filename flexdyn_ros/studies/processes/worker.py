@@ -62,7 +62,7 @@ class _Child:
         read, from_child = os.pipe()
         environment = os.environ | dict.fromkeys(ONE_THREAD, "1")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "flexdyn_ros.studies.child", str(to_child), str(from_child)],
+            [sys.executable, "-m", "flexdyn_ros.studies.processes.child", str(to_child), str(from_child)],
             pass_fds=(to_child, from_child), stdin=subprocess.DEVNULL, env=environment,
             start_new_session=True,
         )  # fmt: skip

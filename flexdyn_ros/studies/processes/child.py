@@ -1,7 +1,8 @@
 """The process that computes points: it reads jobs from a pipe and answers point by point.
 
 It is a process of its own below each worker, so that code of experiments that never returns, or that ends its
-process, costs one point: its worker ends it and starts another. Run as `python -m flexdyn_ros.studies.child`.
+process, costs one point: its worker ends it and starts another. Run as
+`python -m flexdyn_ros.studies.processes.child`.
 """
 
 from __future__ import annotations
