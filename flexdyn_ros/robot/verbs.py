@@ -212,14 +212,15 @@ class Robot:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Numbers that tau is linear in, of trees: ten of each rigid body, those of the joints
+        """Numbers that tau is linear in: ten of each rigid body, those of the joints
         (`families/trees/rigid/parameters.py`), rigidities, mass per length and modal damping of beams
-        (`families/trees/flexible/parameters.py`), rotors, springs and dampers of elastic joints.
+        (`families/trees/flexible/parameters.py`), rotors, springs and dampers of elastic joints; of platforms
+        ten numbers of platform, cylinders and rods (`families/stewart/parameters.py`).
 
         Raises
         ------
         UnsupportedError
-            On wheels, of soft arms and platforms.
+            On wheels, of soft arms, and of families that have none.
         """
         return self.functions.parameters
 
@@ -239,7 +240,8 @@ class Robot:
 
         Raises
         ------
-        DimensionError, StateError, UnsupportedError
+        DimensionError, StateError, SingularityError, UnsupportedError
+            SingularityError: of platforms, as `inverse_dynamics`; in a batch such rows are NaN.
         """
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv), "a": (a, self.nv)})
         Y, tau0 = self.functions.regressor_rows(rows)
@@ -536,8 +538,8 @@ class Robot:
         *,
         parameters: str | Sequence[str] = "*",
     ) -> np.ndarray:
-        """-M^-1 Y (..., nv, np): derivative of `forward_dynamics` by those of `parameters` whose names fit,
-        in their order, such as "boom_1/EI*"; exact to rounding.
+        """-M^-1 B Y (..., nv, np): derivative of `forward_dynamics` by those of `parameters` whose names fit,
+        in their order, such as "boom_1/EI*"; exact to rounding. 0 where motion is prescribed.
 
         Raises
         ------

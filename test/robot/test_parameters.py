@@ -150,7 +150,7 @@ def test_wrong_parameters_are_refused_by_name():
         robot.with_parameters({first: float("nan")})
     with pytest.raises(StateError, match=r"-1\.0, expected at least 0"):
         robot.with_parameters({first: -1.0})
-    for name in ("mobile_arm", "soft_arm", "stewart_1t"):
+    for name in ("mobile_arm", "soft_arm"):
         with pytest.raises(UnsupportedError, match="parameters of robots of kind"):
             flexdyn_ros.load(name).parameters  # noqa: B018
 

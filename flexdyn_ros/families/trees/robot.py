@@ -20,6 +20,7 @@ from flexdyn_ros.families.trees.rigid.payload import carry
 from flexdyn_ros.robot.arguments import Rows, explain_status, refuse_nonfinite
 from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.parameters import without_payloads
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Deflection
 from flexdyn_ros.robot.stations import word_for
@@ -152,11 +153,14 @@ class TreeFunctions(EntryFunctions):
         return parameters_of(self.tree)
 
     def with_parameters(self, values: Mapping[str, float]) -> Self:
-        own, total = ({p.name: p.value for p in parameters_of(tree)} for tree in (self.bare, self.tree))
-        new = {name: value + (own[name] - total[name]) for name, value in values.items()}
+        new = without_payloads(values, *map(parameters_of, (self.tree, self.bare)))
         bare = changed(self.bare, new)
         changes = tuple({**dict(self.changes), **new}.items())
         return type(self)(self.description, self.payloads, self.sections, changes, bare=bare)
+
+    def probe(self, values: Mapping[str, float]) -> Robot:
+        """The robot without payloads that has these values of all `parameters`, whatever they are."""
+        return Robot(type(self)(self.description, (), self.sections, bare=changed(self.tree, values)))
 
     def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         if self.kind != "tree":

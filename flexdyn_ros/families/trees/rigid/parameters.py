@@ -34,23 +34,37 @@ _OF_JOINTS = {
 
 def parameters_of(tree: RigidTree) -> tuple[Parameter, ...]:
     """The parameters, bodies first."""
-    found = []
-    for body, link in body_links_of(tree):
-        for (name, unit), value in zip(_INERTIAL.items(), _of_link(tree, body, link), strict=True):
-            found.append(Parameter(f"{link}/{name}", float(value), unit, _lower(name)))
+    found = [*body_parameters(tree)]
     for name, columns, unit in _joint_numbers(tree):
         found.append(Parameter(name, float(tree.model.dof[columns[0]]), unit, 0.0))
     return tuple(found)
+
+
+def body_parameters(tree: RigidTree) -> tuple[Parameter, ...]:
+    """Those of the bodies."""
+    bodies = body_links_of(tree)
+    return tuple(p for body, link in bodies for p in inertial_parameters(link, _of_link(tree, body, link)))
+
+
+def inertial_parameters(link: str, numbers: np.ndarray) -> list[Parameter]:
+    """Those of a body, of its ten numbers in the axes of the link that names it, about the link's origin."""
+    every = zip(_INERTIAL.items(), numbers.tolist(), strict=True)
+    return [Parameter(f"{link}/{name}", value, unit, _lower(name)) for (name, unit), value in every]
+
+
+def changed_inertia(link: str, numbers: np.ndarray, values: Mapping[str, float]) -> RigidInertia | None:
+    """The inertia of a body with other values of some of its ten numbers; None if none is another."""
+    new = [values.get(f"{link}/{name}", old) for name, old in zip(_INERTIAL, numbers, strict=True)]
+    return None if new == list(numbers) else _inertia(new)
 
 
 def changed(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
     """The tree with other values of these parameters."""
     inertia, dof = tree.model.inertia.copy(), tree.model.dof.copy()
     for body, link in body_links_of(tree):
-        numbers = _of_link(tree, body, link)
-        new = [values.get(f"{link}/{name}", old) for name, old in zip(_INERTIAL, numbers, strict=True)]
-        if new != list(numbers):
-            inertia[10 * body : 10 * body + 10] = _inertia(new).seen_from(tree.frames[link].placement).flat()
+        new = changed_inertia(link, _of_link(tree, body, link), values)
+        if new is not None:
+            inertia[10 * body : 10 * body + 10] = new.seen_from(tree.frames[link].placement).flat()
     for name, columns, _ in _joint_numbers(tree):
         if name in values:
             dof[list(columns)] = values[name]

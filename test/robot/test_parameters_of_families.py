@@ -1,0 +1,221 @@
+"""Parameters of platforms: efforts are linear in them, and a robot with other values is that of a description
+with those."""
+
+import pickle
+import warnings
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from platforms import random_platform
+
+import flexdyn_ros
+from flexdyn_ros.errors import FlexdynWarning, SingularityError, StateError, UnknownNameError
+from flexdyn_ros.numerics.algebra.placement import RigidInertia
+
+INERTIAL = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+PLATFORMS = ["stewart_1t", "random platform"]
+ROBOTS = [*PLATFORMS]
+#: a link that moves, its <inertial>: mass, centre of mass, inertia about it
+LINKS = {"stewart_1t": "leg_2_rod"}
+OTHER = (7.0, (0.02, -0.01, 0.05), (0.3, 0.01, -0.02, 0.25, 0.03, 0.2))
+#: numbers are affine to rounding: share of the largest effort that may be left
+ROUNDING = 1e-12
+
+
+def loaded(name):
+    if name == "random platform":
+        return flexdyn_ros.load(random_platform(3)[0])
+    return flexdyn_ros.load(name)
+
+
+def states(robot, count, seed=1):
+    rng = np.random.default_rng(seed)
+    q = np.array([robot.random(rng) for _ in range(count)])
+    return q, *rng.standard_normal((2, count, robot.nv))
+
+
+def values_of(robot):
+    return {p.name: p.value for p in robot.parameters}
+
+
+def others(robot, seed=2):
+    """Other values of all parameters."""
+    rng = np.random.default_rng(seed)
+    return {p.name: float(p.value * rng.uniform(0.5, 2.0) + rng.uniform(0.0, 0.01)) for p in robot.parameters}
+
+
+def close(found, expected, bound=ROUNDING):
+    assert np.abs(found - expected).max() <= bound * np.abs(expected).max()
+
+
+def with_inertial(text, link, mass, com, inertia):
+    """A description whose link has this <inertial>."""
+    root = ElementTree.fromstring(text)
+    element = next(x for x in root.iter("link") if x.get("name") == link)
+    for old in element.findall("inertial"):
+        element.remove(old)
+    inertial = ElementTree.SubElement(element, "inertial")
+    ElementTree.SubElement(inertial, "origin", xyz=" ".join(map(repr, com)))
+    ElementTree.SubElement(inertial, "mass", value=repr(mass))
+    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    ElementTree.SubElement(inertial, "inertia", dict(zip(names, map(repr, inertia), strict=True)))
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def ten_numbers(link, mass, com, inertia):
+    numbers = RigidInertia.of(mass, com, inertia).flat().tolist()
+    return dict(zip((f"{link}/{name}" for name in INERTIAL), numbers, strict=True))
+
+
+def agree(found, expected):
+    """Dynamics, energies, momenta and runs of two robots."""
+    q, v, a = states(found, 3, seed=5)
+    for verb, arguments in {"inverse_dynamics": (q, v, a), "mass_matrix": (q,), "bias_forces": (q, v),
+                            "momentum": (q, v), "center_of_mass": (q,)}.items():  # fmt: skip
+        close(getattr(found, verb)(*arguments), getattr(expected, verb)(*arguments))
+    for one, other in zip(found.energy(q, v), expected.energy(q, v), strict=True):
+        assert np.abs(one - other).max() <= ROUNDING * max(np.abs(other).max(), 1e-9)
+    tau = expected.inverse_dynamics(q, v, 0.1 * a)
+    close(found.forward_dynamics(q, v, tau), expected.forward_dynamics(q, v, tau), 1e-10)
+    runs = [flexdyn_ros.simulate(r, 2e-3, q[0], 0.01 * v[0], control=tau[0], dt=1e-4)
+            for r in (found, expected)]  # fmt: skip
+    close(runs[0].q, runs[1].q, 1e-10)
+    assert found.mass == pytest.approx(expected.mass, rel=1e-14)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_efforts_are_linear_in_the_parameters(name):
+    robot = loaded(name)
+    frame = robot.coordinates[0].body
+    for one in (robot, robot.with_payload(frame, 3.0, (0.1, 0.0, 0.2), np.diag([0.1, 0.2, 0.2]))):
+        q, v, a = states(one, 4)
+        Y, tau0 = one.regressor(q, v, a)
+        assert Y.shape == (4, one.nu, len(one.parameters))
+        close(Y @ list(values_of(one).values()) + tau0, one.inverse_dynamics(q, v, a))
+        new = others(one)
+        close(Y @ list(new.values()) + tau0, one.with_parameters(new).inverse_dynamics(q, v, a))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_batches_and_single_states_have_the_same_regressor(name):
+    robot = loaded(name)
+    q, v, a = states(robot, 4)
+    Y, tau0 = robot.regressor(q.reshape(2, 2, -1), v.reshape(2, 2, -1), a[0])
+    assert Y.shape == (2, 2, robot.nu, len(robot.parameters))
+    alone = robot.regressor(q[3], v[3], a[0])
+    assert alone.Y.shape == Y.shape[2:]
+    assert np.abs(alone.Y - Y[1, 1]).max() <= ROUNDING * np.abs(alone.Y).max()
+    assert np.abs(alone.tau0 - tau0[1, 1]).max() <= ROUNDING * max(np.abs(alone.tau0).max(), 1e-9)
+    none = robot.regressor(q[:0], v[:0], a[:0])
+    assert none.Y.shape == (0, *alone.Y.shape)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_values_that_are_put_back_give_the_robot_back(name):
+    robot = loaded(name)
+    frame = robot.coordinates[0].body
+    laden = robot.with_payload(frame, 3.0, (0.1, 0.0, 0.2))
+    state = states(robot, 3)
+    tau = laden.inverse_dynamics(*state)
+    close(laden.with_parameters({}).inverse_dynamics(*state), tau, 1e-14)
+    changed = laden.with_parameters(others(laden))
+    assert np.abs(changed.inverse_dynamics(*state) - tau).max() > 1e-3 * np.abs(tau).max()
+    close(changed.with_parameters(values_of(laden)).inverse_dynamics(*state), tau)
+    close(pickle.loads(pickle.dumps(changed)).inverse_dynamics(*state), changed.inverse_dynamics(*state))
+    # the payload can be taken off, and what was changed stays
+    bare = changed.with_payload(frame, 0.0)
+    link = f"{frame}/mass"
+    assert values_of(bare)[link] == pytest.approx(values_of(changed)[link] - 3.0)
+    assert changed.mass == pytest.approx(bare.mass + 3.0)
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_changed_body_is_that_of_a_description_with_its_numbers(name):
+    robot, link = loaded(name), LINKS[name]
+    described = flexdyn_ros.load(with_inertial(robot.description.text, link, *OTHER))
+    changed = robot.with_parameters(ten_numbers(link, *OTHER))
+    assert abs(changed.mass - robot.mass) > 0.1
+    agree(changed, described)
+    assert values_of(changed) == pytest.approx(values_of(described), rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_wrong_names_and_values_are_refused(name):
+    robot, link = loaded(name), LINKS[name]
+    with pytest.raises(UnknownNameError, match="parameter 'nothing'"):
+        robot.with_parameters({"nothing": 1.0})
+    with pytest.raises(StateError, match=f"{link}/mx.*nan"):
+        robot.with_parameters({f"{link}/mx": float("nan")})
+    with pytest.raises(StateError, match=rf"{link}/mass' is -1\.0, expected at least 0"):
+        robot.with_parameters({f"{link}/mass": -1.0})
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_derivatives_of_accelerations_by_parameters(name):
+    """Against central differences of robots with other values; accelerations are smooth in them."""
+    robot = loaded(name)
+    q, v, _ = (x[0] for x in states(robot, 1))
+    tau = robot.inverse_dynamics(q, v, np.zeros(robot.nv)) if robot.kind == "platform" else np.ones(robot.nu)
+    slopes = robot.forward_dynamics_parameter_derivatives(q, v, tau)
+    a = robot.forward_dynamics(q, v, tau)
+    for i in np.random.default_rng(7).permutation(len(robot.parameters))[:12]:
+        p = robot.parameters[i]
+        step = 1e-5 * max(abs(p.value), 1.0)
+        ends = [robot.functions.with_parameters({p.name: p.value + s * step}) for s in (-1.0, 1.0)]
+        low, high = (flexdyn_ros.Robot(end).forward_dynamics(q, v, tau) for end in ends)
+        found = (high - low) / (2.0 * step)
+        bound = 1e-5 * np.abs(found).max() + 1e-9 * np.abs(a).max() / step
+        assert np.abs(slopes[:, i] - found).max() <= bound, p
+
+
+# ---- platforms ----
+
+
+def test_crosses_and_joints_of_a_platform_have_no_parameters():
+    names = {p.name.rpartition("/")[0] for p in loaded("stewart_1t").parameters}
+    legs = {f"leg_{n}_{part}" for n in range(1, 7) for part in ("cylinder", "rod")}
+    assert names == {"platform", *legs}
+
+
+def test_reactions_in_the_joints_of_legs_know_changed_bodies():
+    robot = loaded("stewart_1t")
+    described = flexdyn_ros.load(with_inertial(robot.description.text, "leg_2_rod", *OTHER))
+    changed = robot.with_parameters(ten_numbers("leg_2_rod", *OTHER))
+    state = states(robot, 3)
+    for found, expected in zip(
+        changed.joint_reactions(*state), described.joint_reactions(*state), strict=True
+    ):
+        assert np.abs(found - expected).max() <= 1e-11 * np.abs(expected).max() + 1e-9
+
+
+def test_legs_that_are_no_longer_round_are_computed_so_and_refused_where_their_spin_is_neglected():
+    name = "leg_1_rod/mx"
+    robot = loaded("stewart_1t")
+    assert robot.functions.tables.axisymmetric
+    assert not robot.with_parameters({name: 1.0}).functions.tables.axisymmetric
+    without_spin = flexdyn_ros.load("stewart_1t", options={"formulation.leg_spin": "none"})
+    with pytest.raises(StateError, match="leg 'leg_1' is not axisymmetric"):
+        without_spin.with_parameters({name: 1.0})
+    both = {f"leg_1_rod/{axis}": 9.0 for axis in ("ixx", "iyy")}
+    changed = without_spin.with_parameters({**both, "leg_1_rod/mass": 40.0})
+    q, v, a = states(without_spin, 3)
+    Y, tau0 = without_spin.regressor(q, v, a)
+    p = list(values_of(changed).values())
+    close(Y @ p + tau0, changed.inverse_dynamics(q, v, a))
+
+
+def test_regressors_at_singular_poses_are_refused_or_nan():
+    robot = loaded("stewart_1t")
+    q, v, a = states(robot, 2)
+    turn = 0.5 * np.pi  # about the vertical: all legs meet an axis
+    q[1] = [0.0, 0.0, robot.neutral()[2], 0.0, 0.0, np.sin(turn / 2.0), np.cos(turn / 2.0)]
+    with pytest.raises(SingularityError):
+        robot.regressor(q[1], v[1], a[1])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Y, tau0 = robot.regressor(q, v, a)
+    assert [w.category for w in caught] == [FlexdynWarning]
+    assert np.isfinite(Y[0]).all()
+    assert np.isnan(Y[1]).all()
+    assert np.isnan(tau0[1]).all()
