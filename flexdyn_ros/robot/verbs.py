@@ -215,12 +215,13 @@ class Robot:
         """Numbers that tau is linear in: ten of each rigid body, those of the joints
         (`families/trees/rigid/parameters.py`), rigidities, mass per length and modal damping of beams
         (`families/trees/flexible/parameters.py`), rotors, springs and dampers of elastic joints; of platforms
-        ten numbers of platform, cylinders and rods (`families/stewart/parameters.py`).
+        ten numbers of platform, cylinders and rods (`families/stewart/parameters.py`), of soft arms bodies
+        and sections (`families/continuum/parameters.py`).
 
         Raises
         ------
         UnsupportedError
-            On wheels, of soft arms, and of families that have none.
+            On wheels, and of families that have none.
         """
         return self.functions.parameters
 

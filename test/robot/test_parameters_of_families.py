@@ -1,5 +1,5 @@
-"""Parameters of platforms: efforts are linear in them, and a robot with other values is that of a description
-with those."""
+"""Parameters of platforms and soft arms: efforts are linear in them, and a robot with other values is that
+of a description with those."""
 
 import pickle
 import warnings
@@ -15,9 +15,15 @@ from flexdyn_ros.numerics.algebra.placement import RigidInertia
 
 INERTIAL = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 PLATFORMS = ["stewart_1t", "random platform"]
-ROBOTS = [*PLATFORMS]
+SOFT = ["soft_arm", "soft_arm_3", "soft_arm lumped", "soft_arm_3 modal", "soft_arm uneven"]
+ROBOTS = [*PLATFORMS, *SOFT]
 #: a link that moves, its <inertial>: mass, centre of mass, inertia about it
-LINKS = {"stewart_1t": "leg_2_rod"}
+LINKS = {"stewart_1t": "leg_2_rod", "soft_arm_3": "plate_2"}
+#: options by the second word of a robot
+OPTIONS = {
+    "lumped": {"formulation.mass_model": "lumped"},
+    "modal": {"formulation.kinematics": "modal", "formulation.order": 3},
+}
 OTHER = (7.0, (0.02, -0.01, 0.05), (0.3, 0.01, -0.02, 0.25, 0.03, 0.2))
 #: numbers are affine to rounding: share of the largest effort that may be left
 ROUNDING = 1e-12
@@ -26,7 +32,12 @@ ROUNDING = 1e-12
 def loaded(name):
     if name == "random platform":
         return flexdyn_ros.load(random_platform(3)[0])
-    return flexdyn_ros.load(name)
+    name, _, how = name.partition(" ")
+    if how == "uneven":
+        text = flexdyn_ros.load(name).description.text
+        values = 'stiffness="1500 1700 1900" damping="10 15 10" bending_stiffness="0.4"'
+        return flexdyn_ros.load(text.replace("<section ", f"<section {values} "))
+    return flexdyn_ros.load(name, options=OPTIONS.get(how))
 
 
 def states(robot, count, seed=1):
@@ -66,6 +77,14 @@ def with_inertial(text, link, mass, com, inertia):
 def ten_numbers(link, mass, com, inertia):
     numbers = RigidInertia.of(mass, com, inertia).flat().tolist()
     return dict(zip((f"{link}/{name}" for name in INERTIAL), numbers, strict=True))
+
+
+# runs are too short for the check of their energy
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the energy of", FlexdynWarning)
+        yield
 
 
 def agree(found, expected):
@@ -124,9 +143,9 @@ def test_values_that_are_put_back_give_the_robot_back(name):
     close(changed.with_parameters(values_of(laden)).inverse_dynamics(*state), tau)
     close(pickle.loads(pickle.dumps(changed)).inverse_dynamics(*state), changed.inverse_dynamics(*state))
     # the payload can be taken off, and what was changed stays
-    bare = changed.with_payload(frame, 0.0)
-    link = f"{frame}/mass"
-    assert values_of(bare)[link] == pytest.approx(values_of(changed)[link] - 3.0)
+    bare, mass = changed.with_payload(frame, 0.0), f"{frame}/mass"
+    if mass in values_of(bare):
+        assert values_of(bare)[mass] == pytest.approx(values_of(changed)[mass] - 3.0)
     assert changed.mass == pytest.approx(bare.mass + 3.0)
 
 
@@ -155,18 +174,22 @@ def test_wrong_names_and_values_are_refused(name):
 def test_derivatives_of_accelerations_by_parameters(name):
     """Against central differences of robots with other values; accelerations are smooth in them."""
     robot = loaded(name)
-    q, v, _ = (x[0] for x in states(robot, 1))
-    tau = robot.inverse_dynamics(q, v, np.zeros(robot.nv)) if robot.kind == "platform" else np.ones(robot.nu)
+    q, v, a = (x[0] for x in states(robot, 1))
+    tau = robot.inverse_dynamics(q, v, a) if robot.kind == "platform" else np.ones(robot.nu)
     slopes = robot.forward_dynamics_parameter_derivatives(q, v, tau)
-    a = robot.forward_dynamics(q, v, tau)
-    for i in np.random.default_rng(7).permutation(len(robot.parameters))[:12]:
-        p = robot.parameters[i]
-        step = 1e-5 * max(abs(p.value), 1.0)
+    a = np.abs(robot.forward_dynamics(q, v, tau)).max()
+
+    def difference(p, step):
         ends = [robot.functions.with_parameters({p.name: p.value + s * step}) for s in (-1.0, 1.0)]
         low, high = (flexdyn_ros.Robot(end).forward_dynamics(q, v, tau) for end in ends)
-        found = (high - low) / (2.0 * step)
-        bound = 1e-5 * np.abs(found).max() + 1e-9 * np.abs(a).max() / step
-        assert np.abs(slopes[:, i] - found).max() <= bound, p
+        return (high - low) / (2.0 * step)
+
+    for i in np.random.default_rng(7).permutation(len(robot.parameters))[:12]:
+        p, size = robot.parameters[i], np.abs(slopes[:, i]).max()
+        # rounding of accelerations, 1e-11 of them, is then 1e-6 of the slope
+        step = 1e-5 * a / size if size > 0.0 else 1.0
+        found = (4.0 * difference(p, step) - difference(p, 2.0 * step)) / 3.0
+        assert np.abs(slopes[:, i] - found).max() <= 2e-5 * size + 1e-11 * a / step, p
 
 
 # ---- platforms ----
@@ -219,3 +242,38 @@ def test_regressors_at_singular_poses_are_refused_or_nan():
     assert np.isfinite(Y[0]).all()
     assert np.isnan(Y[1]).all()
     assert np.isnan(tau0[1]).all()
+
+
+# ---- soft arms ----
+
+
+def test_sections_have_parameters_by_their_names_and_actuators_that_differ_by_theirs():
+    names = [p.name for p in loaded("soft_arm").parameters]
+    assert names[10:] == [
+        f"section_1/{x}" for x in ("section_mass", "stiffness", "damping", "bending_stiffness")
+    ]
+    uneven = [p.name for p in loaded("soft_arm uneven").parameters]
+    assert uneven[11:17] == [
+        f"section_1/actuator_{k}/{x}" for x in ("stiffness", "damping") for k in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize("name", SOFT[:4])
+def test_a_changed_section_is_that_of_a_description_with_its_numbers(name):
+    path = "joints.section_1.section"
+    numbers = {"mass": 0.17, "stiffness": 1850.0, "damping": 11.0, "bending_stiffness": 0.3}
+    bare, _, how = name.partition(" ")
+    options = {**OPTIONS.get(how, {}), **{f"{path}.{part}": value for part, value in numbers.items()}}
+    described = flexdyn_ros.load(bare, options=options)
+    values = {f"section_1/{'section_mass' if part == 'mass' else part}": x for part, x in numbers.items()}
+    agree(loaded(name).with_parameters(values), described)
+
+
+def test_a_changed_section_bends_and_vibrates_by_its_numbers():
+    robot = loaded("soft_arm")
+    changed = robot.with_parameters({"section_1/stiffness": 850.0})
+    q = states(robot, 1)[0][0]
+    close(changed.deflections(q)["section_1"].moment, 0.5 * robot.deflections(q)["section_1"].moment)
+    described = flexdyn_ros.load("soft_arm", options={"joints.section_1.section.stiffness": 850.0})
+    close(changed.modes(0.0 * q).frequency, described.modes(0.0 * q).frequency)
+    assert changed.with_quadrature().parameters == changed.parameters
