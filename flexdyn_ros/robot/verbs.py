@@ -216,12 +216,13 @@ class Robot:
         (`families/trees/rigid/parameters.py`), rigidities, mass per length and modal damping of beams
         (`families/trees/flexible/parameters.py`), rotors, springs and dampers of elastic joints; of platforms
         ten numbers of platform, cylinders and rods (`families/stewart/parameters.py`), of soft arms bodies
-        and sections (`families/continuum/parameters.py`).
+        and sections (`families/continuum/parameters.py`), of wheels suspensions and tyres
+        (`families/wheeled/parameters.py`).
 
         Raises
         ------
         UnsupportedError
-            On wheels, and of families that have none.
+            Of families that have none.
         """
         return self.functions.parameters
 
@@ -237,7 +238,8 @@ class Robot:
 
     def regressor(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Regressor:
         """Y (..., nu, np) and tau0 (..., nu) with inverse_dynamics(q, v, a) = Y p + tau0, p the values of
-        `parameters`; tau0 is 0 where nothing bends (Atkeson, An & Hollerbach 1986).
+        `parameters`; tau0, what does not depend on them, is 0 for rigid trees and platforms (Atkeson, An &
+        Hollerbach 1986).
 
         Raises
         ------

@@ -1,12 +1,14 @@
-"""Parameters of platforms and soft arms: efforts are linear in them, and a robot with other values is that
-of a description with those."""
+"""Parameters of platforms, soft arms and arms on wheels: efforts are linear in them, and a robot with other
+values is that of a description with those."""
 
 import pickle
+import re
 import warnings
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from mobile_arms import chain
 from platforms import random_platform
 
 import flexdyn_ros
@@ -16,17 +18,22 @@ from flexdyn_ros.numerics.algebra.placement import RigidInertia
 INERTIAL = ("mass", "mx", "my", "mz", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 PLATFORMS = ["stewart_1t", "random platform"]
 SOFT = ["soft_arm", "soft_arm_3", "soft_arm lumped", "soft_arm_3 modal", "soft_arm uneven"]
-ROBOTS = [*PLATFORMS, *SOFT]
+WHEELED = ["mobile_arm", "mobile_arm articulated", "mobile_arm_spatial", "cart", "cart articulated"]
+ROBOTS = [*PLATFORMS, *SOFT, *WHEELED]
 #: a link that moves, its <inertial>: mass, centre of mass, inertia about it
-LINKS = {"stewart_1t": "leg_2_rod", "soft_arm_3": "plate_2"}
+LINKS = {"stewart_1t": "leg_2_rod", "soft_arm_3": "plate_2",
+         "mobile_arm": "base_link", "mobile_arm_spatial": "turret"}  # fmt: skip
 #: options by the second word of a robot
 OPTIONS = {
     "lumped": {"formulation.mass_model": "lumped"},
     "modal": {"formulation.kinematics": "modal", "formulation.order": 3},
+    "articulated": {"formulation.method": "articulated"},
 }
 OTHER = (7.0, (0.02, -0.01, 0.05), (0.3, 0.01, -0.02, 0.25, 0.03, 0.2))
 #: numbers are affine to rounding: share of the largest effort that may be left
 ROUNDING = 1e-12
+#: speed of what is prescribed, of mobile_arm [m/s]
+DRIVEN = 0.3
 
 
 def loaded(name):
@@ -37,7 +44,15 @@ def loaded(name):
         text = flexdyn_ros.load(name).description.text
         values = 'stiffness="1500 1700 1900" damping="10 15 10" bending_stiffness="0.4"'
         return flexdyn_ros.load(text.replace("<section ", f"<section {values} "))
-    return flexdyn_ros.load(name, options=OPTIONS.get(how))
+    return flexdyn_ros.load(cart() if name == "cart" else name, options=OPTIONS.get(how))
+
+
+def cart(road='<road kind="flat"/>', **tyre):
+    """Two links on a cart whose wheels have tyres."""
+    text = chain(tyres=True, road=road)
+    for part, value in tyre.items():
+        text = re.sub(rf'(<tyre [^>]*{part}=)"[^"]*"', rf'\1"{value!r}"', text)
+    return text
 
 
 def states(robot, count, seed=1):
@@ -95,9 +110,11 @@ def agree(found, expected):
         close(getattr(found, verb)(*arguments), getattr(expected, verb)(*arguments))
     for one, other in zip(found.energy(q, v), expected.energy(q, v), strict=True):
         assert np.abs(one - other).max() <= ROUNDING * max(np.abs(other).max(), 1e-9)
-    tau = expected.inverse_dynamics(q, v, 0.1 * a)
+    given = expected.functions.prescribed
+    tau = np.where(given[: expected.nu], 0.0, expected.inverse_dynamics(q, v, 0.1 * a))
     close(found.forward_dynamics(q, v, tau), expected.forward_dynamics(q, v, tau), 1e-10)
-    runs = [flexdyn_ros.simulate(r, 2e-3, q[0], 0.01 * v[0], control=tau[0], dt=1e-4)
+    start = q[0], np.where(given, DRIVEN, 0.01 * v[0])
+    runs = [flexdyn_ros.simulate(r, 2e-3, *start, control=tau[0], dt=1e-4)
             for r in (found, expected)]  # fmt: skip
     close(runs[0].q, runs[1].q, 1e-10)
     assert found.mass == pytest.approx(expected.mass, rel=1e-14)
@@ -175,7 +192,7 @@ def test_derivatives_of_accelerations_by_parameters(name):
     """Against central differences of robots with other values; accelerations are smooth in them."""
     robot = loaded(name)
     q, v, a = (x[0] for x in states(robot, 1))
-    tau = robot.inverse_dynamics(q, v, a) if robot.kind == "platform" else np.ones(robot.nu)
+    tau = robot.inverse_dynamics(q, v, a) if robot.kind == "platform" else 1.0 - robot.functions.prescribed
     slopes = robot.forward_dynamics_parameter_derivatives(q, v, tau)
     a = np.abs(robot.forward_dynamics(q, v, tau)).max()
 
@@ -277,3 +294,100 @@ def test_a_changed_section_bends_and_vibrates_by_its_numbers():
     described = flexdyn_ros.load("soft_arm", options={"joints.section_1.section.stiffness": 850.0})
     close(changed.modes(0.0 * q).frequency, described.modes(0.0 * q).frequency)
     assert changed.with_quadrature().parameters == changed.parameters
+
+
+# ---- arms on wheels ----
+
+
+def test_wheels_have_parameters_beside_those_of_their_tree():
+    names = [p.name for p in loaded("cart").parameters]
+    wheel = loaded("cart").wheel_names[0]
+    of_wheel = ("suspension_stiffness", "suspension_damping", "tyre_stiffness", "tyre_damping", "tyre_mass")
+    first = names.index(f"{wheel}/suspension_stiffness")
+    assert names[first : first + 5] == [f"{wheel}/{part}" for part in of_wheel]
+    assert {"link_1/EIy", "link_1/mass_per_length", "shoulder/damping", "base_link/iyy"} <= {
+        p.name for p in loaded("mobile_arm").parameters
+    }
+
+
+@pytest.mark.parametrize("name", WHEELED[:3])
+def test_changed_suspensions_and_joints_are_those_of_a_description(name):
+    robot = loaded(name)
+    wheel = robot.wheel_names[0]
+    bare, _, how = name.partition(" ")
+    options = {**OPTIONS.get(how, {}), f"wheel.{wheel}.suspension.stiffness": 1400.0,
+               f"wheel.{wheel}.suspension.damping": 70.0, "joints.elbow.rotor.inertia": 0.02}  # fmt: skip
+    values = {
+        f"{wheel}/suspension_stiffness": 1400.0,
+        f"{wheel}/suspension_damping": 70.0,
+        "elbow/rotor": 0.02,
+    }
+    changed, described = robot.with_parameters(values), flexdyn_ros.load(bare, options=options)
+    agree(changed, described)
+    q, v, _ = states(robot, 3)
+    close(changed.wheel_forces(q, v).suspension, described.wheel_forces(q, v).suspension)
+
+
+@pytest.mark.parametrize("name", WHEELED[3:])
+def test_changed_tyres_are_those_of_a_description(name):
+    numbers = {"stiffness": 3.1e4, "damping": 44.0, "mass": 2.5}
+    described = flexdyn_ros.load(cart(**numbers), options=OPTIONS.get(name.partition(" ")[2]))
+    robot = loaded(name)
+    wheels = robot.wheel_names
+    values = {f"{wheel}/tyre_{part}": x for wheel in wheels for part, x in numbers.items()}
+    changed = robot.with_parameters(values)
+    agree(changed, described)
+    assert changed.mass == pytest.approx(robot.mass + len(wheels), rel=1e-12)
+
+
+@pytest.mark.parametrize("how", ["", "articulated"])
+def test_changed_beams_on_wheels_are_those_of_a_description_with_their_rigidity(how):
+    """The shapes of these beams are polynomials, which do not depend on their rigidity."""
+    options = {**OPTIONS.get(how, {}), "links.link_1.modes.axial": 0}
+    robot = flexdyn_ros.load("mobile_arm", options=options)
+    described = flexdyn_ros.load("mobile_arm", options={**options, "links.link_1.beam.material.E": 147e9})
+    rigidity = 0.7 * values_of(robot)["link_1/EIy"]
+    agree(robot.with_parameters({"link_1/EIy": rigidity}), described)
+
+
+@pytest.mark.parametrize("name", WHEELED[:2])
+def test_damping_of_a_mode_on_wheels_acts_on_its_effort(name):
+    robot, mode = loaded(name), "link_2/bending_z/1"
+    q, v, a = states(robot, 1)
+    more = robot.with_parameters({f"{mode}/damping": values_of(robot)[f"{mode}/damping"] + 0.3})
+    difference = more.inverse_dynamics(q, v, a) - robot.inverse_dynamics(q, v, a)
+    expected = np.zeros_like(difference)
+    expected[0, robot.index(mode)] = 0.3 * v[0, robot.index(mode)]
+    assert np.abs(difference - expected).max() < 1e-9
+
+
+@pytest.mark.parametrize("rotary", ["none", "consistent"])
+def test_a_heavier_beam_on_wheels_is_that_of_a_description_with_its_mass(rotary):
+    """The shapes of these beams are polynomials, which do not depend on their mass."""
+    text = flexdyn_ros.load("mobile_arm").description.text
+    options = {"formulation.rotary_inertia": rotary, "formulation.stiffening": "geometric"}
+
+    def with_mass(mu):
+        root = ElementTree.fromstring(text.replace('mass_per_length="1.25"', f'mass_per_length="{mu}"'))
+        link = next(x for x in root.iter("link") if x.get("name") == "link_1")
+        link.remove(link.find("inertial"))
+        return flexdyn_ros.load(ElementTree.tostring(root, encoding="unicode"), options=options)
+
+    light, heavy = with_mass(1.25), with_mass(2.5)
+    agree(light.with_parameters({"link_1/mass_per_length": 2.5}), heavy)
+
+
+def test_what_lifts_off_is_no_parameter():
+    """Forces of unilateral contact are clipped where they would pull: efforts are not linear in them."""
+    road = '<road kind="flat" contact="unilateral"/>'
+    names = {p.name for p in flexdyn_ros.load(cart(road)).parameters}
+    wheel = loaded("cart").wheel_names[0]
+    assert {f"{wheel}/suspension_stiffness", f"{wheel}/tyre_mass"} <= names
+    assert not {f"{wheel}/tyre_stiffness", f"{wheel}/tyre_damping"} & names
+    robot = flexdyn_ros.load(cart(road))
+    q, v, a = states(robot, 6)
+    Y, tau0 = robot.regressor(q, v, a)
+    assert not robot.wheel_forces(q, v).in_contact.all()
+    close(Y @ list(values_of(robot).values()) + tau0, robot.inverse_dynamics(q, v, a))
+    bare = flexdyn_ros.load("mobile_arm", options={"road.contact": "unilateral"})
+    assert not any("suspension" in p.name for p in bare.parameters)
