@@ -85,5 +85,5 @@ def test_joints_that_are_not_there_or_stand_still_are_told():
     rows = np.sin(np.outer(t, np.arange(1.0, wheeled.nv + 1.0)))
     efforts = wheeled.inverse_dynamics(rows, rows, rows)
     moved = Measurement.of_motion(wheeled, t, rows, rows, rows, efforts)
-    with pytest.raises(errors.UnsupportedError, match="parameters of robots of kind 'mobile'"):
+    with pytest.raises(errors.StateError, match="no dry friction of shoulder"):
         fit_linear(wheeled, moved, stribeck="*")
