@@ -11,8 +11,8 @@ from flexdyn_ros.robot.verbs import Robot
 
 
 def bodies_and_joints(robot: Robot, model: LinearModel) -> tuple[Parameter, ...]:
-    """The parameters of rigid bodies, joints, soft sections and wheels, and of robots without `parameters` all
-    that there are.
+    """The parameters of rigid bodies, joints, soft sections and wheels, and of robots without `parameters`
+    all that there are.
 
     Those of beams hold the mode shapes, which a description with another stiffness chooses anew: they are
     fitted as numbers of the description.

@@ -33,7 +33,7 @@ Fit = Callable[[LinearModel], tuple[Mapping[str, float], float]]
 
 @dataclass(frozen=True, eq=False)
 class StribeckModel(LinearModel):
-    """A tree with Stribeck friction, with slopes as columns of the velocities.
+    """A robot with Stribeck friction, with slopes as columns of the velocities.
 
     Attributes
     ----------
