@@ -96,10 +96,9 @@ def base_parameters(
     coordinates makes no difference, since the motion of all of them is known. The rank is where the pivots
     fall by most.
 
-    Robots without `parameters` (platforms, soft arms, on wheels) have the ten numbers of every rigid body
-    that moves, links on fixed joints lumped, and those of the description that efforts are linear in:
-    JOINT/damping, /friction, /rotor, /stiffness; SECTION/section_mass, /stiffness, /damping,
-    /bending_stiffness of soft sections; WHEEL/suspension_stiffness and so on.
+    Robots without `parameters` (families that have none) have the ten numbers of every rigid body that moves,
+    links on fixed joints lumped, and those of the description that efforts are linear in: JOINT/damping and
+    so on.
 
     Parameters
     ----------

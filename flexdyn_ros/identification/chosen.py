@@ -11,15 +11,18 @@ from flexdyn_ros.robot.verbs import Robot
 
 
 def bodies_and_joints(robot: Robot, model: LinearModel) -> tuple[Parameter, ...]:
-    """The parameters of rigid bodies and joints, and of robots without `parameters` all that there are.
+    """The parameters of rigid bodies, joints, soft sections and wheels, and of robots without `parameters`
+    all that there are.
 
     Those of beams hold the mode shapes, which a description with another stiffness chooses anew: they are
     fitted as numbers of the description.
     """
     if not model.of_parameters:
         return model.parameters
-    joints = {joint.name for joint in robot.description.joints}
-    return tuple(p for p in model.parameters if is_inertial(p.name) or p.name.rpartition("/")[0] in joints)
+    description = robot.description
+    owners = {joint.name for joint in description.joints} | {wheel.name for wheel in description.wheels}
+    owners |= {c.name for c in robot.coordinates if c.kind == "actuator"}
+    return tuple(p for p in model.parameters if is_inertial(p.name) or p.name.rpartition("/")[0] in owners)
 
 
 def chosen_parameters(model: LinearModel, patterns: str | Sequence[str] | None) -> tuple[Parameter, ...]:

@@ -17,6 +17,7 @@ from flexdyn_ros.robot.analysis.coriolis import coriolis_of
 from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.analysis.partial import partial_motion
+from flexdyn_ros.robot.analysis.probes import Probes
 from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, refuse_nonfinite
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.motion import Motion
@@ -173,9 +174,22 @@ class FamilyFunctions(ABC):
         """The same robot with other values of `parameters`."""
         raise self.without_parameters
 
+    def probe(self, values: Mapping[str, float]) -> Robot:
+        """The robot without payloads that has these values of all `parameters`, whatever they are."""
+        raise self.without_parameters
+
     def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         """Y (count, nu, np) and tau0 (count, nu) at rows of q, v, a."""
-        raise self.without_parameters
+        return self._probes.columns(rows)
+
+    @cached_property
+    def _probes(self) -> Probes:
+        return Probes(self.parameters, self.probe)
+
+    def open_to_parameters(self) -> Robot:
+        """The robot as exporters see it where parameters are inputs: by kernels that hold for all values of
+        them."""
+        return self.general
 
     @property
     def without_parameters(self) -> UnsupportedError:

@@ -11,7 +11,7 @@ import numpy as np
 from flexdyn_ros.errors import StateError, UnknownNameError
 from flexdyn_ros.robot.arguments import by_name, finite_number
 
-__all__ = ["Parameter", "Regressor", "checked_values", "names_that_fit"]
+__all__ = ["Parameter", "Regressor", "checked_values", "names_that_fit", "without_payloads"]
 
 
 class Parameter(NamedTuple):
@@ -65,3 +65,11 @@ def names_that_fit(
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UnknownNameError(what, pattern, tuple(names))
     return tuple(name for name in names if any(fnmatchcase(name, pattern) for pattern in wanted))
+
+
+def without_payloads(
+    values: Mapping[str, float], total: Sequence[Parameter], own: Sequence[Parameter]
+) -> dict[str, float]:
+    """Values less what payloads bring: total and own are the parameters with and without them."""
+    brought = {p.name: bare.value - p.value for p, bare in zip(total, own, strict=True)}
+    return {name: value + brought[name] for name, value in values.items()}

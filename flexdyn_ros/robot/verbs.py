@@ -212,14 +212,17 @@ class Robot:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """Numbers that tau is linear in, of trees: ten of each rigid body, those of the joints
+        """Numbers that tau is linear in: ten of each rigid body, those of the joints
         (`families/trees/rigid/parameters.py`), rigidities, mass per length and modal damping of beams
-        (`families/trees/flexible/parameters.py`), rotors, springs and dampers of elastic joints.
+        (`families/trees/flexible/parameters.py`), rotors, springs and dampers of elastic joints; of platforms
+        ten numbers of platform, cylinders and rods (`families/stewart/parameters.py`), of soft arms bodies
+        and sections (`families/continuum/parameters.py`), of wheels suspensions and tyres
+        (`families/wheeled/parameters.py`).
 
         Raises
         ------
         UnsupportedError
-            On wheels, of soft arms and platforms.
+            Of families that have none.
         """
         return self.functions.parameters
 
@@ -235,11 +238,13 @@ class Robot:
 
     def regressor(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> Regressor:
         """Y (..., nu, np) and tau0 (..., nu) with inverse_dynamics(q, v, a) = Y p + tau0, p the values of
-        `parameters`; tau0 is 0 where nothing bends (Atkeson, An & Hollerbach 1986).
+        `parameters`; tau0, what does not depend on them, is 0 for rigid trees and platforms (Atkeson, An &
+        Hollerbach 1986).
 
         Raises
         ------
-        DimensionError, StateError, UnsupportedError
+        DimensionError, StateError, SingularityError, UnsupportedError
+            SingularityError: of platforms, as `inverse_dynamics`; in a batch such rows are NaN.
         """
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv), "a": (a, self.nv)})
         Y, tau0 = self.functions.regressor_rows(rows)
@@ -537,8 +542,8 @@ class Robot:
         *,
         parameters: str | Sequence[str] = "*",
     ) -> np.ndarray:
-        """-M^-1 Y (..., nv, np): derivative of `forward_dynamics` by those of `parameters` whose names fit,
-        in their order, such as "boom_1/EI*"; exact to rounding.
+        """-M^-1 B Y (..., nv, np): derivative of `forward_dynamics` by those of `parameters` whose names fit,
+        in their order, such as "boom_1/EI*"; exact to rounding. 0 where motion is prescribed.
 
         Raises
         ------

@@ -132,14 +132,37 @@ def test_parameters_are_inputs(motors):
     assert np.abs(M - changed.mass_matrix(q)).max() <= 1e-12 * np.abs(M).max()
 
 
+@pytest.mark.parametrize(
+    ("name", "chosen", "more"),
+    [
+        ("stewart_1t", ["platform/*", "leg_1_rod/*"], 0.01),
+        ("soft_arm_3", ["plate_2/*", "section_1/*"], 1e-7),
+        ("mobile_arm", ["base_link/*", "rear/*", "link_1/*", "elbow/*"], 1e-3),
+    ],
+)
+def test_parameters_of_other_families_are_inputs(name, chosen, more):
+    """Of a platform those that make a leg lose its symmetry are too."""
+    robot = flexdyn_ros.load(name)
+    traced = Equations(robot, chosen)
+    p = 1.1 * traced.parameters.values + more
+    changed = robot.with_parameters(dict(zip(traced.parameters.names, p, strict=True)))
+    q, v, a, _ = at_random(robot)
+    found = evaluated(traced.function("inverse_dynamics"), q=q, v=v, a=a, p=p)
+    expected = changed.inverse_dynamics(q, v, a)
+    assert np.abs(expected - robot.inverse_dynamics(q, v, a)).max() > 0.01
+    assert np.abs(found - expected).max() <= 1e-12 * np.abs(expected).max()
+    a[..., robot.functions.prescribed] = 0.0
+    tau = changed.inverse_dynamics(q, v, a)
+    found = evaluated(traced.function("forward_dynamics"), q=q, v=v, tau=tau, p=p)
+    assert np.abs(found - a).max() <= 1e-9 * np.abs(a).max()
+
+
 def test_unknown_parameters_and_verbs_are_refused():
     robot = flexdyn_ros.load("two_link")
     with pytest.raises(UnknownNameError, match="parameter"):
         Equations(robot, ["wheel/mass"])
     with pytest.raises(UnknownNameError, match="verb"):
         Equations(robot).function("inverse_kinematics")
-    with pytest.raises(UnsupportedError, match="platform"):
-        Equations(flexdyn_ros.load("stewart_1t"), ["*"])
 
 
 def test_a_robot_that_does_not_move_has_no_equations():

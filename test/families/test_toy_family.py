@@ -346,6 +346,18 @@ def test_it_is_checked_expanded_and_shown(toy):
         viewer.close()
 
 
+def test_parameters_that_a_family_does_not_have_are_refused_in_its_words(toy):
+    asked = (
+        lambda: toy.parameters,
+        lambda: toy.with_parameters({"rod/mass": 1.0}),
+        lambda: toy.regressor([0.1], [0.2], [0.3]),
+        lambda: toy.forward_dynamics_parameter_derivatives([0.1], [0.2]),
+    )
+    for ask in asked:
+        with pytest.raises(flexdyn_ros.errors.UnsupportedError, match="parameters of robots of kind 'pend"):
+            ask()
+
+
 def test_a_payload_and_an_attribute_out_of_bounds_are_refused_in_its_words(toy):
     with pytest.raises(flexdyn_ros.errors.UnsupportedError, match="kind 'pendulum' carry no payloads"):
         toy.with_payload("rod", 1.0)

@@ -161,7 +161,7 @@ def test_the_file_has_what_was_found(tmp_path, name, chosen, path):
 
 
 def test_numbers_that_efforts_are_linear_in_are_told_by_name():
-    names = [p.name for p in base_parameters(load("soft_arm")).parameters]
+    names = [p.name for p in base_parameters(load("soft_arm"), parameters="*").parameters]
     assert names[10:] == [
         "section_1/section_mass", "section_1/stiffness", "section_1/damping", "section_1/bending_stiffness",
     ]  # fmt: skip

@@ -73,6 +73,21 @@ def test_the_file_has_them(tmp_path):
     assert "stribeck_velocity" in diff
 
 
+@pytest.mark.slow
+def test_arms_on_wheels_give_their_stribeck_friction_back():
+    options = {"joints.elbow.friction.static": 0.9, "joints.elbow.friction.stribeck_velocity": 0.2}
+    start = load("mobile_arm")
+    truth = load("mobile_arm", options=options).with_parameters({"elbow/friction": 0.5})
+    t, rng = np.linspace(0.0, 4.0, 60), np.random.default_rng(0)
+    rates, phases = rng.uniform(2.0, 9.0, start.nv), rng.uniform(0.0, 6.0, start.nv)
+    angle = np.outer(t, rates) + phases
+    q, v, a = 0.3 * np.sin(angle), 0.3 * rates * np.cos(angle), -0.3 * rates**2 * np.sin(angle)
+    moved = Measurement.of_motion(truth, t, q, v, a, truth.inverse_dynamics(q, v, a))
+    found = fit_linear(start, moved, parameters="elbow/*", stribeck="elbow").values
+    wanted = {"elbow/friction": 0.5, "elbow/static": 0.9, "elbow/stribeck_velocity": 0.2}
+    assert {name: found[name] for name in wanted} == pytest.approx(wanted, rel=1e-6)
+
+
 def test_joints_that_are_not_there_or_stand_still_are_told():
     data = data_of(rubbing())
     with pytest.raises(errors.UnknownNameError, match="wrist"):
@@ -85,5 +100,5 @@ def test_joints_that_are_not_there_or_stand_still_are_told():
     rows = np.sin(np.outer(t, np.arange(1.0, wheeled.nv + 1.0)))
     efforts = wheeled.inverse_dynamics(rows, rows, rows)
     moved = Measurement.of_motion(wheeled, t, rows, rows, rows, efforts)
-    with pytest.raises(errors.UnsupportedError, match="parameters of robots of kind 'mobile'"):
+    with pytest.raises(errors.StateError, match="no dry friction of shoulder"):
         fit_linear(wheeled, moved, stribeck="*")

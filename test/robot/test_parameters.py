@@ -10,7 +10,7 @@ from random_robots import random_robot
 
 import flexdyn_ros
 from flexdyn_ros import Robot
-from flexdyn_ros.errors import SingularityError, StateError, UnknownNameError, UnsupportedError
+from flexdyn_ros.errors import SingularityError, StateError, UnknownNameError
 
 TREES = ["seven_joint_arm", "flexible_two_link", "canadarm2"]
 ELASTIC = ["elastic seven_joint_arm", "elastic flexible_two_link"]
@@ -137,8 +137,6 @@ def test_derivative_by_parameters_of_batches_and_by_name():
         close(many[i], every[:, columns], 1e-9)
     with pytest.raises(UnknownNameError, match="parameter 'wheel/mass'"):
         robot.forward_dynamics_parameter_derivatives(q[0], v[0], parameters="wheel/mass")
-    with pytest.raises(UnsupportedError, match="parameters"):
-        flexdyn_ros.load("soft_arm").forward_dynamics_parameter_derivatives(np.zeros(3), np.zeros(3))
 
 
 def test_wrong_parameters_are_refused_by_name():
@@ -150,9 +148,6 @@ def test_wrong_parameters_are_refused_by_name():
         robot.with_parameters({first: float("nan")})
     with pytest.raises(StateError, match=r"-1\.0, expected at least 0"):
         robot.with_parameters({first: -1.0})
-    for name in ("mobile_arm", "soft_arm", "stewart_1t"):
-        with pytest.raises(UnsupportedError, match="parameters of robots of kind"):
-            flexdyn_ros.load(name).parameters  # noqa: B018
 
 
 def test_fixed_steps_know_changed_damping_friction_and_springs():

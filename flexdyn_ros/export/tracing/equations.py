@@ -81,7 +81,8 @@ class Equations:
             raise UnsupportedError(
                 f"robot {robot.name!r} has no joint that moves: there are no equations to export"
             )
-        self.robot = robot.functions.general
+        general = robot.functions.general
+        self.robot = general.functions.open_to_parameters() if parameters else general
         self.parameters = Parameters(self.robot, parameters)
 
     def function(self, verb: str, frames: Sequence[str] = ()) -> Function:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +16,17 @@ from flexdyn_ros.families.continuum.model import (
     ATMOSPHERE,
     PackedArm,
     SectionFrame,
+    SoftArm,
     build_arm,
     carry_payloads,
 )
+from flexdyn_ros.families.continuum.parameters import arm_parameters, changed_arm
 from flexdyn_ros.families.continuum.results import Solution
 from flexdyn_ros.families.continuum.shape import STATIONS, arc_of, deflections_of
 from flexdyn_ros.numerics.algebra.placement import IDENTITY
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
 from flexdyn_ros.robot.entries.functions import EntryFunctions
+from flexdyn_ros.robot.parameters import without_payloads
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Deflection
 from flexdyn_ros.robot.stations import section_of, word_for
@@ -31,6 +34,7 @@ from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.motion import Motion
+    from flexdyn_ros.robot.parameters import Parameter
 
 _empty = np.empty
 
@@ -53,10 +57,20 @@ class ContinuumFunctions(EntryFunctions):
     )  # fmt: skip
 
     def __init__(
-        self, description: RobotDescription, payloads: tuple[Payload, ...] = (), quadrature: bool = False
+        self,
+        description: RobotDescription,
+        payloads: tuple[Payload, ...] = (),
+        quadrature: bool = False,
+        changes: tuple[tuple[str, float], ...] = (),
+        *,
+        bare: SoftArm | None = None,
     ) -> None:
-        self.payloads, self._quadrature = payloads, quadrature
-        self.arm = arm = carry_payloads(build_arm(description, quadrature=quadrature), payloads)
+        """changes: values of parameters of the arm without payloads; bare: that arm, if it is there."""
+        self.payloads, self._quadrature, self.changes = payloads, quadrature, changes
+        if bare is None:
+            bare = changed_arm(description, build_arm(description, quadrature=quadrature), dict(changes))
+        self._bare = bare
+        self.arm = arm = carry_payloads(bare, payloads)
         self._settle(
             description,
             arm.coordinates,
@@ -71,7 +85,7 @@ class ContinuumFunctions(EntryFunctions):
 
     @property
     def recipe(self) -> tuple[Any, ...]:
-        return (self.description, self.payloads, self._quadrature)
+        return (self.description, self.payloads, self._quadrature, self.changes)
 
     # ---- what the robot is ----
 
@@ -82,7 +96,7 @@ class ContinuumFunctions(EntryFunctions):
 
     def with_quadrature(self) -> Robot:
         """The same arm with the mass of its section integrated by Gauss-Legendre even if there is but one."""
-        return Robot(ContinuumFunctions(self.description, self.payloads, True))
+        return Robot(ContinuumFunctions(self.description, self.payloads, True, self.changes))
 
     def check_carrier(self, frame: str) -> None:
         if frame in self.arm.frames:
@@ -96,7 +110,23 @@ class ContinuumFunctions(EntryFunctions):
         raise UnknownNameError("frame", frame, self.frame_names)
 
     def carrying(self, frame: str, payloads: tuple[Payload, ...]) -> ContinuumFunctions:
-        return ContinuumFunctions(self.description, payloads, self._quadrature)
+        return ContinuumFunctions(self.description, payloads, self._quadrature, self.changes, bare=self._bare)
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return arm_parameters(self.description, self.arm)
+
+    def with_parameters(self, values: Mapping[str, float]) -> ContinuumFunctions:
+        own = arm_parameters(self.description, self._bare)
+        new = without_payloads(values, self.parameters, own)
+        changes = tuple({**dict(self.changes), **new}.items())
+        bare = changed_arm(self.description, self._bare, new)
+        return ContinuumFunctions(self.description, self.payloads, self._quadrature, changes, bare=bare)
+
+    def probe(self, values: Mapping[str, float]) -> Robot:
+        """The arm without payloads that has these values of all `parameters`, whatever they are."""
+        bare = changed_arm(self.description, self.arm, values)
+        return Robot(ContinuumFunctions(self.description, (), self._quadrature, bare=bare))
 
     def neutral(self) -> np.ndarray:
         """Undeformed: zeros (nq,)."""

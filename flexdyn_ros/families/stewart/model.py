@@ -6,7 +6,6 @@ along. From it come the numbers of kernels/views.py, each leg's inertias turned 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import atan2, hypot, inf, pi
 from typing import NamedTuple
@@ -19,10 +18,8 @@ from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.stewart.kernels import views as at
 from flexdyn_ros.families.stewart.refusals import check_axis, check_mechanism
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
-from flexdyn_ros.families.trees.rigid.payload import carry
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
 from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
-from flexdyn_ros.robot.payload import Payload
 
 #: angle by which home may be beyond a limit that it touches [rad]
 ANGLE_ROUNDING = 1e-9
@@ -58,7 +55,8 @@ class PlatformTables:
     """A platform, ready for the kernels, and the names that go with its numbers.
 
     numbers : (PLATFORM_NUMBERS,) read-only
-    universal, axisymmetric : bool, as in `PlatformModel`
+    universal : bool, as in `PlatformModel`
+    round_legs : (6,) tuple of bool, whether each leg is axisymmetric
     legs : tuple of LegFacts, in the order of the description
     feet, axes : (6, 3) centres and base-fixed axes of the universal joints, world [m, -]
     anchors : (6, 3) upper joints, platform axes [m]
@@ -70,7 +68,7 @@ class PlatformTables:
 
     numbers: np.ndarray
     universal: bool
-    axisymmetric: bool
+    round_legs: tuple[bool, ...]
     coordinates: tuple[Coordinate, ...]
     q_names: tuple[str, ...]
     legs: tuple[LegFacts, ...]
@@ -81,6 +79,18 @@ class PlatformTables:
     neutral: np.ndarray
     reach: float
     mass: float
+
+    @property
+    def axisymmetric(self) -> bool:
+        """Whether all legs are, as in `PlatformModel`."""
+        return all(self.round_legs)
+
+    @property
+    def leg_of_wrong_spin(self) -> str | None:
+        """A leg whose spin about its axis is neglected although it is not axisymmetric."""
+        if self.universal or self.axisymmetric:
+            return None
+        return self.legs[self.round_legs.index(False)].name
 
 
 class _LegParts(NamedTuple):
@@ -93,21 +103,30 @@ class _LegParts(NamedTuple):
     foot: Placement
 
 
-def build_platform_tables(description: RobotDescription, payloads: Sequence[Payload] = ()) -> PlatformTables:
-    """The numbers of a description of kind platform, payloads included.
+def build_mechanism(description: RobotDescription) -> RigidTree:
+    """The open mechanism of a description of kind platform.
 
     Raises
     ------
     DescriptionError
-        If the joints are no six legs on universal joints, an axis can line up with its leg, or spin is
-        neglected for legs that are not axisymmetric; says which leg.
+        If the joints are no six legs on universal joints.
     UnsupportedError
         If the joints of the legs have friction, springs or the like.
     """
-    assert description.platform is not None
     check_mechanism(description)
-    tree = carry(build_tree(description), payloads)
+    return build_tree(description)
+
+
+def platform_tables(description: RobotDescription, tree: RigidTree) -> PlatformTables:
+    """The numbers of a platform whose open mechanism is a tree.
+
+    Raises
+    ------
+    DescriptionError
+        If an axis can line up with its leg; says which leg.
+    """
     platform = description.platform
+    assert platform is not None
     joint = description.joint_to(platform.link)
     home = tree.frames[joint.parent].placement @ Placement.of(joint.xyz, joint.rpy)
     numbers = np.zeros(at.PLATFORM_NUMBERS)
@@ -129,21 +148,12 @@ def build_platform_tables(description: RobotDescription, payloads: Sequence[Payl
         frames.update(_links_of(tree, parts.u2.child, 3 + 3 * i, axes))
         frames.update(_links_of(tree, parts.slider.child, 4 + 3 * i, axes))
         legs.append(facts)
-    universal = description.formulation.leg_spin != "none"
-    if not universal and not all(round_legs):
-        name = legs[round_legs.index(False)].name
-        description.place(platform, "formulation").fail(
-            f"leg '{name}' is not axisymmetric: spin about its axis cannot be neglected",
-            "leg_spin",
-            "none",
-            "universal, or legs with equal transverse inertias and centres of mass on their axes",
-        )
     numbers.setflags(write=False)
     blocks = numbers[at.FIRST_LEG :].reshape(at.LEGS, at.LEG_NUMBERS)
     return PlatformTables(
         numbers=numbers,
-        universal=universal,
-        axisymmetric=all(round_legs),
+        universal=description.formulation.leg_spin != "none",
+        round_legs=tuple(round_legs),
         coordinates=_coordinates(platform.link),
         q_names=tuple(f"platform/{name}" for name in POSE_NAMES),
         legs=tuple(legs),
@@ -316,13 +326,6 @@ def _six(I: np.ndarray) -> np.ndarray:
     return np.array([I[0, 0], I[0, 1], I[0, 2], I[1, 1], I[1, 2], I[2, 2]])
 
 
-def _central(body: RigidInertia) -> np.ndarray:
-    if body.mass == 0.0:
-        return body.inertia
-    c = body.moment / body.mass
-    return body.inertia - body.mass * (c @ c * np.eye(3) - np.outer(c, c))
-
-
 def _fill_inertias(tree: RigidTree, parts: _LegParts, axes: Placement, block: np.ndarray) -> bool:
     """Write both bodies of a leg; True if the leg is axisymmetric."""
     cylinder, rod = _inertia(tree, parts.u2.child, axes), _inertia(tree, parts.slider.child, axes)
@@ -331,8 +334,7 @@ def _fill_inertias(tree: RigidTree, parts: _LegParts, axes: Placement, block: np
     block[at.CYLINDER_MASS] = cylinder.mass
     block[at.CYLINDER_MOMENT : at.CYLINDER_MOMENT + 3] = cylinder.moment
     block[at.LEG_INERTIA : at.LEG_INERTIA + 6] = _six(total)
-    block[at.ROD_INERTIA : at.ROD_INERTIA + 6] = _six(_central(rod))
-    block[at.CYLINDER_INERTIA : at.CYLINDER_INERTIA + 6] = _six(_central(cylinder))
+    block[at.ROD_INERTIA : at.ROD_INERTIA + 6] = _six(rod.inertia)
     scale = ROUND * np.abs(total).max()
     aside = max(np.abs(rod.moment[:2]).max(), np.abs(cylinder.moment[:2]).max())
     size = max(np.abs(rod.moment).max(), np.abs(cylinder.moment).max())

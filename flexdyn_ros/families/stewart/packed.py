@@ -14,13 +14,19 @@ from flexdyn_ros.numerics.algebra.manifold import FREE
 
 
 class PackedPlatform:
-    """Keeps the memory of a model alive and hands out its address; see PackedTree."""
+    """Keeps the memory of a model alive and hands out its address; see PackedTree.
 
-    def __init__(self, tables: PlatformTables) -> None:
+    plain: take the kernels of axisymmetric legs where all legs are.
+    """
+
+    def __init__(self, tables: PlatformTables, *, plain: bool = True) -> None:
         #: numbers of work memory that the kernels take
         self.numbers = WORK_NUMBERS
         work = np.zeros(WORK_NUMBERS)
-        self._header = Header(tables.universal, tables.axisymmetric, tables.numbers.copy(), work)
+        numbers = tables.numbers.copy()
+        #: the arrays of floats that kernels read
+        self.floats = (numbers,)
+        self._header = Header(tables.universal, plain and tables.axisymmetric, numbers, work)
         self.address = self._header.address
 
 

@@ -11,6 +11,8 @@ from flexdyn_ros.numerics.algebra.placement import rotation_of_rpy
 
 #: a leg may come this near to the base-fixed axis of its universal joint: |u . s|; the joint is singular at 1
 LARGEST_K = 0.95
+#: what neglecting the spin of legs asks for
+ROUND_LEGS = "universal, or legs with equal transverse inertias and centres of mass on their axes"
 #: error of right angles between axes
 ROUNDING = 1e-6
 
@@ -52,6 +54,18 @@ def check_axis(description: RobotDescription, leg: Leg, u1: Joint, k: float) -> 
             "slider",
             leg.slider,
             f"a base-fixed axis with |u.s| < {LARGEST_K}; horizontal and tangent to the base circle",
+        )
+
+
+def check_spin(description: RobotDescription, leg: str | None) -> None:
+    """Of the leg whose spin is neglected although it is not axisymmetric, if there is one."""
+    if leg is not None:
+        assert description.platform is not None
+        description.place(description.platform, "formulation").fail(
+            f"leg '{leg}' is not axisymmetric: spin about its axis cannot be neglected",
+            "leg_spin",
+            "none",
+            ROUND_LEGS,
         )
 
 

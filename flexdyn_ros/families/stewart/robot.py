@@ -13,10 +13,15 @@ from flexdyn_ros.errors import SingularityError, StateError, UnsupportedError
 from flexdyn_ros.families.stewart.kernels import entries as kernels
 from flexdyn_ros.families.stewart.legs import LegFunctions
 from flexdyn_ros.families.stewart.margins import homogeneous
-from flexdyn_ros.families.stewart.model import build_platform_tables
+from flexdyn_ros.families.stewart.model import build_mechanism, platform_tables
 from flexdyn_ros.families.stewart.packed import PackedPlatform, pose_manifold
+from flexdyn_ros.families.stewart.parameters import mechanism_parameters
 from flexdyn_ros.families.stewart.reach import check_reach
+from flexdyn_ros.families.stewart.refusals import ROUND_LEGS, check_spin
 from flexdyn_ros.families.trees.rigid.kernels import entries as tree_entries
+from flexdyn_ros.families.trees.rigid.model import RigidTree
+from flexdyn_ros.families.trees.rigid.parameters import changed
+from flexdyn_ros.families.trees.rigid.payload import carry
 from flexdyn_ros.numerics.numbers.memory import PER_LANES
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.arguments import (
@@ -28,14 +33,17 @@ from flexdyn_ros.robot.arguments import (
 )
 from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
 from flexdyn_ros.robot.entries.observed import ObservedFunctions
+from flexdyn_ros.robot.parameters import without_payloads
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Equilibrium
 from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.robot.wrenches import rows_with_wrenches, wrench_rows
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.actuators.hydraulics import Hydraulics
     from flexdyn_ros.robot.motion import Motion
+    from flexdyn_ros.robot.parameters import Parameter
 
 _empty = np.empty
 #: number of the first body of the first leg, its cross, and how many bodies a leg has
@@ -58,9 +66,21 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
     #: the servo-hydraulic cylinders of the legs; None without `<hydraulics>`
     hydraulics: Hydraulics | None
 
-    def __init__(self, description: RobotDescription, payloads: tuple[Payload, ...] = ()) -> None:
-        self.payloads = payloads
-        self.tables = build_platform_tables(description, payloads)
+    def __init__(
+        self,
+        description: RobotDescription,
+        payloads: tuple[Payload, ...] = (),
+        changes: tuple[tuple[str, float], ...] = (),
+        *,
+        bare: RigidTree | None = None,
+        plain: bool = True,
+    ) -> None:
+        """changes: values of parameters of the open mechanism without payloads; bare: that mechanism, if it
+        is there; plain: legs that are axisymmetric are computed as such."""
+        self.payloads, self.changes, self._plain = payloads, changes, plain
+        self._bare = changed(build_mechanism(description), dict(changes)) if bare is None else bare
+        self._tree = carry(self._bare, payloads)
+        self.tables = platform_tables(description, self._tree)
         self.legs = self.tables.legs
         gravity = np.array(description.gravity)
         gravity.setflags(write=False)
@@ -73,15 +93,17 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
             effort_names=tuple(leg.name for leg in self.legs),
             warnings=description.warnings,
         )
-        self.packed = PackedPlatform(self.tables)
+        self.packed = PackedPlatform(self.tables, plain=plain)
         self.address = self.packed.address
-        check_reach(description, self.tables, self.packed)
+        if bare is None:
+            check_spin(description, self.tables.leg_of_wrong_spin)
+            check_reach(description, self.tables, self.packed)
         self.hydraulics = _cylinders_of(description)
         self._manifold = pose_manifold(self.gravity)
 
     @property
     def recipe(self) -> tuple[Any, ...]:
-        return (self.description, self.payloads)
+        return (self.description, self.payloads, self.changes)
 
     # ---- what the robot is ----
 
@@ -106,7 +128,38 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
             )
 
     def carrying(self, frame: str, payloads: tuple[Payload, ...]) -> PlatformFunctions:
-        return PlatformFunctions(self.description, payloads)
+        found = PlatformFunctions(self.description, payloads, self.changes, bare=self._bare)
+        check_spin(self.description, found.tables.leg_of_wrong_spin)
+        return found
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return mechanism_parameters(self.description, self._tree)
+
+    def with_parameters(self, values: Mapping[str, float]) -> PlatformFunctions:
+        own = mechanism_parameters(self.description, self._bare)
+        new = without_payloads(values, self.parameters, own)
+        changes = tuple({**dict(self.changes), **new}.items())
+        bare = changed(self._bare, new)
+        found = PlatformFunctions(self.description, self.payloads, changes, bare=bare, plain=self._plain)
+        leg = found.tables.leg_of_wrong_spin
+        if leg is not None:
+            raise StateError(
+                f"with these parameters leg '{leg}' is not axisymmetric, and leg_spin 'none' neglects spin "
+                f"about its axis; expected leg_spin {ROUND_LEGS}"
+            )
+        return found
+
+    def probe(self, values: Mapping[str, float]) -> Robot:
+        """The platform without payloads that has these values of all `parameters`, whatever they are."""
+        return Robot(PlatformFunctions(self.description, bare=changed(self._tree, values)))
+
+    def open_to_parameters(self) -> Robot:
+        """The platform by the kernels of legs of any inertia."""
+        open_to = PlatformFunctions(
+            self.description, self.payloads, self.changes, bare=self._bare, plain=False
+        )
+        return Robot(open_to)
 
     def neutral(self) -> np.ndarray:
         """The pose at home (7,)."""

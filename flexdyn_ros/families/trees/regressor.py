@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexdyn_ros.families.trees.parameters import changed, parameters_of
+from flexdyn_ros.families.trees.parameters import parameters_of
 from flexdyn_ros.families.trees.rigid.kernels.regressor import (
     joint_columns_many,
     regressor_many,
     regressor_one,
 )
 from flexdyn_ros.families.trees.rigid.parameters import body_links_of, unit_rows_of
+from flexdyn_ros.robot.analysis.probes import Probes
 from flexdyn_ros.robot.arguments import Rows
-from flexdyn_ros.robot.verbs import Robot
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.robot import TreeFunctions
@@ -43,18 +43,8 @@ class TreeRegressor:
             self._tables = *functions.placements(self.links), *self._joints
             self.work = functions.memory.floats
             return
-        self._nothing = self._probe(dict.fromkeys(names, 0.0))
         first = 10 * len(self.links) + len(self._joints[0])
-        self._beams = []
-        for i, (name, value, *_) in enumerate(parameters[first:], first):
-            size = max(1.0, abs(value))
-            self._beams.append((i, self._probe(dict.fromkeys(names, 0.0) | {name: size}), size))
-
-    def _probe(self, values: dict[str, float]) -> Robot:
-        """The robot without payloads, with these parameters."""
-        functions = self._functions
-        tree = changed(functions.tree, values)
-        return Robot(type(functions)(functions.description, (), functions.sections, bare=tree))
+        self._beams = Probes(parameters, functions.probe, range(first, len(names)))
 
     def one(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, Y: np.ndarray) -> int:
         """Write Y (nv, np) of one state of a rigid tree; the entry's status."""
@@ -67,12 +57,10 @@ class TreeRegressor:
             self._functions.call(self._of_rigid_tree, rows, ("q", "v", "a"), Y)
             return Y, np.zeros(Y.shape[:2])
         q, v, a = (rows.take(name) for name in ("q", "v", "a"))
-        tau0 = _efforts(self._nothing, q, v, a)
+        Y[:, :, self._beams.chosen], tau0 = self._beams.columns(rows)
         for b, (J, wrenches) in enumerate(self._wrenches(q, v, a)):
             Y[:, :, 10 * b : 10 * b + 10] = np.swapaxes(J, 1, 2) @ wrenches
         joint_columns_many(10 * len(self.links), *self._joints, q, v, a, Y)
-        for i, probe, size in self._beams:
-            Y[:, :, i] = (_efforts(probe, q, v, a) - tau0) / size
         return Y, tau0
 
     def _of_rigid_tree(self, address: int, work: np.ndarray, *arrays: np.ndarray) -> int:
@@ -96,13 +84,6 @@ class TreeRegressor:
             R = poses[:, b, :3, :3]
             parts = (speed[:, b, :3], rate[:, b, :3], rate[:, b, 3:])
             yield J[:, b], _turned(R, _unit_wrenches(*(np.einsum("nij,ni->nj", R, x) for x in parts)))
-
-
-def _efforts(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """tau (N, nv) at rows; the short way for one."""
-    if len(q) == 1:
-        return robot.inverse_dynamics(q[0], v[0], a[0])[None]
-    return robot.inverse_dynamics(q, v, a)
 
 
 def _unit_wrenches(w: np.ndarray, alpha: np.ndarray, a: np.ndarray) -> np.ndarray:

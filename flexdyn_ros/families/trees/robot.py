@@ -20,6 +20,7 @@ from flexdyn_ros.families.trees.rigid.payload import carry
 from flexdyn_ros.robot.arguments import Rows, explain_status, refuse_nonfinite
 from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.parameters import without_payloads
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Deflection
 from flexdyn_ros.robot.stations import word_for
@@ -59,7 +60,7 @@ class TreeFunctions(EntryFunctions):
         """changes: values of parameters of the tree without payloads; bare: that tree, if it is there."""
         self.payloads, self.sections, self.changes = payloads, sections, changes
         if bare is None:
-            bare = changed(build_tree(description, sections, loose=loose), dict(changes))
+            bare = self.changed_tree(build_tree(description, sections, loose=loose), dict(changes))
         self.bare, self.tree = bare, carry(bare, payloads)
         tree = self.tree
         self._settle(
@@ -102,9 +103,10 @@ class TreeFunctions(EntryFunctions):
         rows = Rows({"q": (np.array([self.random(rng) for _ in range(3)]), self.nq)})
         M = _empty((rows.count, self.nv, self.nv))
         self.mass_matrix_rows(rows, M)
-        size = np.sqrt(np.einsum("nii->ni", M))
-        if not size.all():
+        square = np.einsum("nii->ni", M)
+        if not (square > 0.0).all():
             return True
+        size = np.sqrt(square)
         return bool(np.linalg.eigvalsh(M / size[:, :, None] / size[:, None])[:, 0].min() < 1e-12)
 
     # ---- what the robot is ----
@@ -147,26 +149,33 @@ class TreeFunctions(EntryFunctions):
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        if self.kind != "tree":
-            return super().parameters
-        return parameters_of(self.tree)
+        return self.parameters_with(self.tree)
+
+    def parameters_with(self, tree: RigidTree) -> tuple[Parameter, ...]:
+        """The parameters of a robot with this tree."""
+        return parameters_of(tree)
+
+    def changed_tree(self, tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
+        """A tree with other values of parameters."""
+        return changed(tree, values)
 
     def with_parameters(self, values: Mapping[str, float]) -> Self:
-        own, total = ({p.name: p.value for p in parameters_of(tree)} for tree in (self.bare, self.tree))
-        new = {name: value + (own[name] - total[name]) for name, value in values.items()}
-        bare = changed(self.bare, new)
+        new = without_payloads(values, *map(self.parameters_with, (self.tree, self.bare)))
+        bare = self.changed_tree(self.bare, new)
         changes = tuple({**dict(self.changes), **new}.items())
         return type(self)(self.description, self.payloads, self.sections, changes, bare=bare)
 
+    def probe(self, values: Mapping[str, float]) -> Robot:
+        """The robot without payloads that has these values of all `parameters`, whatever they are."""
+        bare = self.changed_tree(self.tree, values)
+        return Robot(type(self)(self.description, (), self.sections, tuple(values.items()), bare=bare))
+
     def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-        if self.kind != "tree":
-            return super().regressor_rows(rows)
         return self._regressor.rows(rows)
 
     @property
     def regressor_one(self) -> Callable[..., int] | None:
-        rigid = self.kind == "tree" and self.tree.flexible is None
-        return self._regressor.one if rigid else None
+        return self._regressor.one if self.tree.flexible is None else None
 
     @cached_property
     def _regressor(self) -> TreeRegressor:

@@ -16,7 +16,8 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.description.places import Place
 from flexdyn_ros.errors import UnsupportedError
-from flexdyn_ros.families.trees.flexible.beams.mode_shapes import gauss_legendre
+from flexdyn_ros.families.trees.flexible.beams.mode_shapes import Profile, gauss_legendre
+from flexdyn_ros.families.trees.flexible.beams.modes import Beam
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
 from flexdyn_ros.families.trees.flexible.kernels.views import FIXED, SECTION
 from flexdyn_ros.families.trees.flexible.model import FlexibleLinkModel
@@ -108,8 +109,8 @@ def invariants(
     along : (3, 3) rows: the plane's x (along the beam), y, and the normal, in beam axes
     origin : (2,) root of the beam from the node's origin, in the plane's axes
     """
-    beam, modes = link.beam.beam, link.modes
-    m, L = len(modes), beam.length
+    beam, modes = mass_along(link), link.modes
+    m, L = len(modes), link.beam.beam.length
     total: dict[str, Any] = {
         "mass": 0.0, "moment": np.zeros(2), "inertia": 0.0, "N": np.zeros((2, m)), "a": np.zeros(m),
         "b": np.zeros(m), "M": np.zeros((m, m)), "Mt": np.zeros((m, m)), "G": np.zeros((m, m)),
@@ -137,6 +138,18 @@ def invariants(
     return Invariants(**total, K=link.stiffness, D=link.damping)
 
 
+def mass_along(link: FlexibleLinkModel) -> Beam:
+    """Mass and rotary inertia along a beam, what grows with its mass per length at its density."""
+    assert isinstance(link.beam, BeamLink)
+    beam, line, more = link.beam.beam, link.beam.line, link.density - 1.0
+
+    def total(part: str) -> Profile:
+        own, grown = getattr(beam, part), getattr(line, part)
+        return lambda s: own(s) + more * grown(s)
+
+    return Beam(beam.length, total("mu"), Jyy=total("Jyy"), Jzz=total("Jzz"))
+
+
 def _stations(link: FlexibleLinkModel) -> list[tuple[np.ndarray, np.ndarray]]:
     """Gauss points and weights on each smooth piece of the beam."""
     assert isinstance(link.beam, BeamLink)
@@ -151,7 +164,7 @@ def _outer_moment(link: FlexibleLinkModel, station: float, root: float) -> float
     x, w = gauss_legendre(16)
     s = station + (1.0 - station) * x
     L = link.beam.beam.length
-    return float((w * (1.0 - station) * L * link.beam.beam.mu(s)) @ (root + L * s))
+    return float((w * (1.0 - station) * L * mass_along(link).mu(s)) @ (root + L * s))
 
 
 class _Plane:

@@ -36,14 +36,17 @@ class PackedMobile:
         table[:, layout.MODAL_AT] += shift
         #: numbers of work memory that the kernels take, those of the planar tree or of the general one
         self.numbers = max(size, base.numbers)
+        numbers, of_wheels = tables.numbers.copy(), tables.wheels.numbers.ravel().copy()
+        #: the arrays of floats that kernels read and parameters change
+        self.floats = (*base.floats, numbers, of_wheels)
         words = {
             layout.NODES: tables.nodes,
             layout.NODE_TABLE: table,
-            layout.NODE_NUMBERS: tables.numbers.copy(),
+            layout.NODE_NUMBERS: numbers,
             layout.N_FLOATS: tables.numbers.size,
             layout.WHEELS: wheels,
             layout.WHEEL_TABLE: tables.wheels.table.ravel().copy(),
-            layout.WHEEL_NUMBERS: tables.wheels.numbers.ravel().copy(),
+            layout.WHEEL_NUMBERS: of_wheels,
             layout.ROAD: self._road.address,
             layout.GIVEN: tables.prescribed.copy(),
             layout.EXACT: int(tables.exact),

@@ -26,6 +26,8 @@ class PackedWheels:
         m = tree.model
         self._base, self._road = base, PackedRoad(description.road)
         table, numbers = _tables(description, tree)
+        #: the arrays of floats that kernels read and parameters change
+        self.floats = (*base.floats, numbers)
         self._header = Header(*base.header.words, size=layout.WHEELED_HEADER)
         self.address = self._header.address
         if base.header.words.size == HEADER:

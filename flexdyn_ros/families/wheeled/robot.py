@@ -11,14 +11,17 @@ import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.families.trees.reactions import JointReactions
+from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.robot import TreeFunctions
 from flexdyn_ros.families.wheeled.checks import Softening
 from flexdyn_ros.families.wheeled.floating_frames import Rolling
 from flexdyn_ros.families.wheeled.kernels import ground_contact, road, tree_wheels, wheels
 from flexdyn_ros.families.wheeled.kernels.entries import WHEEL_RESULTS, joint_forces_many, wheels_many
+from flexdyn_ros.families.wheeled.parameters import wheel_parameters, with_hubs, with_wheels
 from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.arguments import Rows, explain_status
 from flexdyn_ros.robot.motion import Motion
+from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches, wrench_rows
 
@@ -62,7 +65,8 @@ class MobileFunctions(TreeFunctions):
     )  # fmt: skip
 
     def _build(self) -> None:
-        self.rolling = rolling = Rolling(self.description, self.tree, self.entries, self.packed)
+        self._rolled = with_wheels(self.description, dict(self.changes))
+        self.rolling = rolling = Rolling(self._rolled, self.tree, self.entries, self.packed)
         self.entries, self.packed = rolling.entries, rolling.packed
         self.address = self.packed.address
         if rolling.hubs.mass > 0.0:
@@ -72,6 +76,20 @@ class MobileFunctions(TreeFunctions):
     def mass(self) -> float:
         """Mass of all links, those fixed to the world included, and of the hubs of wheels [kg]."""
         return self.tree.mass + self.rolling.hubs.mass
+
+    def parameters_with(self, tree: RigidTree) -> tuple[Parameter, ...]:
+        return (*super().parameters_with(tree), *wheel_parameters(self._rolled))
+
+    def changed_tree(self, tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
+        return with_hubs(super().changed_tree(tree, values), values)
+
+    def regressor_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        return self._probes.columns(rows)
+
+    @property
+    def regressor_one(self) -> None:
+        """None: the columns are those of robots with one parameter each."""
+        return
 
     def motion(self) -> Motion:
         """What fixed compiled steps need."""

@@ -68,7 +68,7 @@ def fit_linear(
         Residuals that are far out count less (Huber 1981).
     stribeck : names or patterns of joints
         Whose dry friction falls from a static level as exp(-(v / stribeck velocity)^2): both are fitted too,
-        of trees, the velocities by a nonlinear stage around the linear one.
+        the velocities by a nonlinear stage around the linear one.
 
     Returns
     -------

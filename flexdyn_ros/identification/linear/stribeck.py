@@ -33,7 +33,7 @@ Fit = Callable[[LinearModel], tuple[Mapping[str, float], float]]
 
 @dataclass(frozen=True, eq=False)
 class StribeckModel(LinearModel):
-    """A tree with Stribeck friction, with slopes as columns of the velocities.
+    """A robot with Stribeck friction, with slopes as columns of the velocities.
 
     Attributes
     ----------
@@ -82,8 +82,18 @@ class StribeckModel(LinearModel):
         for joint, old in self.velocities.items():
             new = float(np.clip(values[f"{joint}{VELOCITY}"], old / MOST, old * MOST))
             robot = _with_friction(robot, joint, stribeck_velocity=new)
-        levels = [f"{joint}/{part}" for joint in self.joints for part in ("friction", "static")]
-        return StribeckModel(robot.with_parameters({n: max(values[n], 0.0) for n in levels}), self.joints)
+        levels = {
+            f"{joint}/{part}": max(values[f"{joint}/{part}"], 0.0)
+            for joint in self.joints
+            for part in ("friction", "static")
+        }
+        for joint in self.joints:
+            if levels[f"{joint}/friction"] == levels[f"{joint}/static"]:
+                raise StateError(
+                    f"the data tell no dry friction of {joint} that falls with its speed: static and Coulomb "
+                    f"friction both come out as {levels[f'{joint}/static']:g}"
+                )
+        return StribeckModel(robot.with_parameters(levels), self.joints)
 
     def _slope(self, joint: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Of the efforts (..., nu) by the velocity of one joint."""
@@ -128,7 +138,7 @@ def stribeck_model(
     UnsupportedError
         If the robot has no `parameters`.
     StateError
-        If the velocities do not settle.
+        If the velocities do not settle, or a joint turns out to have no such friction.
     """
     starts = [_model_at(robot, joints, motions, share) for share in SHARES]
     costs = [fit(model)[1] for model in starts]

@@ -70,9 +70,11 @@ def parameter_derivatives_of(
     M = np.array(np.broadcast_to(robot.mass_matrix(q), (*a.shape, functions.nv)))
     M[singular] = np.eye(functions.nv)
     Y = robot.regressor(q, v, np.where(singular[..., None], 0.0, a)).Y[..., columns]
-    found = -np.linalg.solve(M, Y)
+    force, free = robot.actuation_matrix(q) @ Y, np.flatnonzero(~functions.prescribed)
+    found = np.zeros((*a.shape, len(columns)))
+    found[..., free, :] = -np.linalg.solve(M[..., free[:, None], free], force[..., free, :])
     found[singular] = np.nan
-    return np.asarray(found)
+    return found
 
 
 def linearization_of(

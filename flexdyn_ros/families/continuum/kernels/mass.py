@@ -69,7 +69,7 @@ def lump(P, W, ratio, elongation):
     m = P[at.MASS]
     y = ux * ux + uy * uy
     S, B, C, S1, B1, C1, S2, B2, C2 = bending_functions(y)
-    put_mass_moment(W, m, x, C, B, C1, B1)
+    put_mass_moment(W, 1.0, x, C, B, C1, B1)
     w, v, sd = ux * xd[0] + uy * xd[1], xd[0] * xd[0] + xd[1] * xd[1], xd[2]
     Cd, Bd = C1 * w, B1 * w
     Cdd, Bdd = C2 * w * w + C1 * v, B2 * w * w + B1 * v
@@ -81,24 +81,23 @@ def lump(P, W, ratio, elongation):
         column(W, at.COUPLING_SHIFT, 1),
         column(W, at.COUPLING_SHIFT, 2),
     )
+    put_column(W, at.COUPLING_SHIFT, 0, (m * J0[0], m * J0[1], m * J0[2]))
+    put_column(W, at.COUPLING_SHIFT, 1, (m * J1[0], m * J1[1], m * J1[2]))
+    put_column(W, at.COUPLING_SHIFT, 2, (m * J2[0], m * J2[1], m * J2[2]))
     for i in range(9):
         W[at.INERTIA + i] = 0.0 * y
-    k = 1.0 / (m * ratio)
+    k = m / ratio
     add_product(W, k, (J0[0], J1[0], J2[0]), (J0[0], J1[0], J2[0]))
     add_product(W, k, (J0[1], J1[1], J2[1]), (J0[1], J1[1], J2[1]))
     add_product(W, k, (J0[2], J1[2], J2[2]), (J0[2], J1[2], J2[2]))
-    on_x = dot(J0, bias) / ratio, dot(J1, bias) / ratio, dot(J2, bias) / ratio
+    on_x = k * dot(J0, bias), k * dot(J1, bias), k * dot(J2, bias)
     if elongation > 0.0:
         # K += 1/2 m (1/elongation - 1/ratio) (d|beta|/dt)^2
         more = m * (1.0 / elongation - 1.0 / ratio)
         beta = s * C * ux, s * C * uy, s * B
         square = dot(beta, beta)
         distance = np.sqrt(square)
-        n = (
-            dot(J0, beta) / (m * distance),
-            dot(J1, beta) / (m * distance),
-            dot(J2, beta) / (m * distance),
-        )
+        n = dot(J0, beta) / distance, dot(J1, beta) / distance, dot(J2, beta) / distance
         add_product(W, more, n, n)
         along = dot(beta, velocity)
         bend = (dot(velocity, velocity) + dot(beta, bias) - along * along / square) / distance

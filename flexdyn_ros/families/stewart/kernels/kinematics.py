@@ -134,7 +134,7 @@ def reaction_table(model, q, v, a, tau, table):
         B = (-z[1] * inverse, (z[0] + k * normal) * inverse, tau[i] - Fu[2])
         P = (B[0] + Fu[0], B[1] + Fu[1], B[2] + Fu[2])
         Fl = cylinder_force(f, at, W, g)
-        N = guide_moment(f, at, length, w, alpha, Fu, B)
+        N = guide_moment(f, at, length, w, alpha, ab, g, Fu, B)
         put3(row, F_B, to_world(x, y, s, B))
         put3(row, F_P, to_world(x, y, s, P))
         put3(row, F_A, to_world(x, y, s, (P[0] + Fl[0], P[1] + Fl[1], P[2] + Fl[2])))
@@ -153,16 +153,20 @@ def cylinder_force(f, at, W, g):
 
 
 @leaf
-def guide_moment(f, at, length, w, alpha, F, B):
-    """Moment of the cylinder on the rod about the guide, leg axes: F of the rod's motion, B on the
-    platform."""
+def guide_moment(f, at, length, w, alpha, a, g, F, B):
+    """Moment of the cylinder on the rod about the guide, leg axes: F of the rod's motion, B on the platform;
+    a = acceleration of the upper joint."""
     I = six(f, at + views.ROD_INERTIA)
     L, e = symmetric(I, w[0], w[1], w[2]), symmetric(I, alpha[0], alpha[1], alpha[2])
     n = cross(w[0], w[1], w[2], L[0], L[1], L[2])
-    c = over(three(f, at + views.ROD_MOMENT), f[at + views.ROD_MASS])
+    h = three(f, at + views.ROD_MOMENT)
+    p = cross(h[0], h[1], h[2], a[0] - g[0], a[1] - g[1], a[2] - g[2])
     arm = length - f[at + views.GUIDE]
-    p = cross(c[0], c[1], c[2] + arm, F[0], F[1], F[2])
-    return e[0] + n[0] + p[0] - arm * B[1], e[1] + n[1] + p[1] + arm * B[0], e[2] + n[2] + p[2]
+    return (
+        e[0] + n[0] + p[0] - arm * (F[1] + B[1]),
+        e[1] + n[1] + p[1] + arm * (F[0] + B[0]),
+        e[2] + n[2] + p[2],
+    )
 
 
 # ---- frames ----

@@ -38,10 +38,9 @@ ROD_MOMENT = 18  # (3) first moment of the rod about the platform joint, leg axe
 CYLINDER_MASS = 21
 CYLINDER_MOMENT = 22  # (3) first moment of the cylinder about the base joint, leg axes [kg m]
 LEG_INERTIA = 25  # (6) cylinder about the base joint plus rod about the platform joint, leg axes [kg m2]
-ROD_INERTIA = 31  # (6) rod about its own centre of mass, leg axes [kg m2]
-CYLINDER_INERTIA = 37  # (6) cylinder about its own centre of mass, leg axes [kg m2]
-GUIDE = 43  # distance of the guide from the base joint [m]
-LEG_NUMBERS = 44
+ROD_INERTIA = 31  # (6) rod about the platform joint, leg axes [kg m2]
+GUIDE = 37  # distance of the guide from the base joint [m]
+LEG_NUMBERS = 38
 PLATFORM_NUMBERS = FIRST_LEG + LEGS * LEG_NUMBERS
 
 #: numbers of work memory: Jacobian by rows (36), system (42), mass matrix (36), vectors (24)

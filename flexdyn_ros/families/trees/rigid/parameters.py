@@ -10,19 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import inf
 
 import numpy as np
 
 from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.families.trees.rigid.model import RigidTree
-from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
+from flexdyn_ros.numerics.algebra.placement import Placement
+from flexdyn_ros.robot.inertial import changed_inertia, inertia_of, inertial_parameters
 from flexdyn_ros.robot.parameters import Parameter
 
-_INERTIAL = {
-    "mass": "kg", "mx": "kg m", "my": "kg m", "mz": "kg m",
-    "ixx": "kg m2", "ixy": "kg m2", "ixz": "kg m2", "iyy": "kg m2", "iyz": "kg m2", "izz": "kg m2",
-}  # fmt: skip
 #: numbers of a joint: columns of `TreeModel.dof`, units for turns and for slides
 _OF_JOINTS = {
     "damping": ((at.DAMPING,), "N m s/rad", "N s/m"),
@@ -34,23 +30,25 @@ _OF_JOINTS = {
 
 def parameters_of(tree: RigidTree) -> tuple[Parameter, ...]:
     """The parameters, bodies first."""
-    found = []
-    for body, link in body_links_of(tree):
-        for (name, unit), value in zip(_INERTIAL.items(), _of_link(tree, body, link), strict=True):
-            found.append(Parameter(f"{link}/{name}", float(value), unit, _lower(name)))
+    found = [*body_parameters(tree)]
     for name, columns, unit in _joint_numbers(tree):
         found.append(Parameter(name, float(tree.model.dof[columns[0]]), unit, 0.0))
     return tuple(found)
+
+
+def body_parameters(tree: RigidTree) -> tuple[Parameter, ...]:
+    """Those of the bodies."""
+    bodies = body_links_of(tree)
+    return tuple(p for body, link in bodies for p in inertial_parameters(link, _of_link(tree, body, link)))
 
 
 def changed(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
     """The tree with other values of these parameters."""
     inertia, dof = tree.model.inertia.copy(), tree.model.dof.copy()
     for body, link in body_links_of(tree):
-        numbers = _of_link(tree, body, link)
-        new = [values.get(f"{link}/{name}", old) for name, old in zip(_INERTIAL, numbers, strict=True)]
-        if new != list(numbers):
-            inertia[10 * body : 10 * body + 10] = _inertia(new).seen_from(tree.frames[link].placement).flat()
+        new = changed_inertia(link, _of_link(tree, body, link), values)
+        if new is not None:
+            inertia[10 * body : 10 * body + 10] = new.seen_from(tree.frames[link].placement).flat()
     for name, columns, _ in _joint_numbers(tree):
         if name in values:
             dof[list(columns)] = values[name]
@@ -69,13 +67,8 @@ def body_links_of(tree: RigidTree) -> Iterator[tuple[int, str]]:
 def _of_link(tree: RigidTree, body: int, link: str) -> np.ndarray:
     """The ten numbers of a body in the axes of its link, about the link's origin."""
     R, p = tree.frames[link].placement
-    own = _inertia(tree.model.inertia[10 * body : 10 * body + 10])
+    own = inertia_of(tree.model.inertia[10 * body : 10 * body + 10])
     return own.seen_from(Placement(R.T, -R.T @ p)).flat()
-
-
-def _inertia(x: list[float] | np.ndarray) -> RigidInertia:
-    tensor = np.array([[x[4], x[5], x[6]], [x[5], x[7], x[8]], [x[6], x[8], x[9]]])
-    return RigidInertia(float(x[0]), np.array(x[1:4]), tensor)
 
 
 def unit_rows_of(tree: RigidTree) -> tuple[np.ndarray, np.ndarray]:
@@ -107,7 +100,3 @@ def _joint_numbers(tree: RigidTree) -> Iterator[tuple[str, tuple[int, ...], str]
                 yield f"{c.name}/static", (first + at.STATIC,), unit
                 columns = (at.COULOMB,)
             yield f"{c.name}/{name}", tuple(first + column for column in columns), unit
-
-
-def _lower(name: str) -> float:
-    return 0.0 if name in ("mass", "ixx", "iyy", "izz") else -inf
