@@ -58,6 +58,13 @@ def identify(
         list[str] | None,
         typer.Option("--factor", metavar="NAME=NUMBER", help="motor constants, signs; repeatable"),
     ] = None,
+    held: Annotated[
+        bool | None,
+        typer.Option(
+            "--held/--not-held",
+            help="whether each effort was held until the next sample; default what the files say, else not",
+        ),
+    ] = None,
     start: Annotated[
         list[str] | None, typer.Option("--start", metavar="NAME=NUMBER", help="where to start; repeatable")
     ] = None,
@@ -100,7 +107,7 @@ def identify(
         terminal.check_output(output, "-o")
     if report is not None:
         terminal.check_output(report, "--report", is_folder=True)
-    measured = [_read(path, columns, column, unit, factor) for path in data or ()]
+    measured = [_read(path, columns, column, unit, factor, held) for path in data or ()]
     linear = method == "linear" or (method == "auto" and modes is None and _is_linear(loaded, patterns))
     if not linear and patterns is None:
         raise typer.BadParameter("needed for a fit by simulation", param_hint="--parameters")
@@ -141,6 +148,7 @@ def _read(
     column: list[str] | None,
     unit: list[str] | None,
     factor: list[str] | None,
+    held: bool | None,
 ) -> Measurement:
     from flexdyn_ros.identification import Measurement
 
@@ -148,7 +156,11 @@ def _read(
     if columns is not None:
         names = [word.strip().strip("'\"") for word in columns.split(",")]
     return Measurement.read(
-        path, names=names or None, units=_texts(unit, "--unit"), factors=_numbers(factor, "--factor")
+        path,
+        names=names or None,
+        units=_texts(unit, "--unit"),
+        factors=_numbers(factor, "--factor"),
+        held=held,
     )
 
 

@@ -58,4 +58,5 @@ def supplied(robot, duration):
         columns[f"{name}.pressure"] = ATMOSPHERE + force[:, i] / SUPPLY["area"]
         columns[f"{name}.effort"] = command[:, i]
     tip = run.frames("tip")[:, :3, 3]
-    return Measurement.of(run.t, columns | {f"tip.{axis}": tip[:, i] for i, axis in enumerate("xyz")})
+    columns |= {f"tip.{axis}": tip[:, i] for i, axis in enumerate("xyz")}
+    return Measurement.of(run.t, columns, held=run.held)

@@ -99,7 +99,8 @@ def test_an_imu_at_a_frame_tells_stiffness():
     for column, values in (("angular_velocity.z", rate), ("linear_acceleration.y", along_y)):
         seen = np.full(run.t.size, np.nan)
         seen[inner] = values[inner]
-        data = Measurement.of(run.t, {"shoulder": run["shoulder"], f"tool0.{column}": seen, **efforts})
+        columns = {"shoulder": run["shoulder"], f"tool0.{column}": seen, **efforts}
+        data = Measurement.of(run.t, columns, held=run.held)
         found = fitted(start, data, ["link_2/EIz"], outputs=[f"tool0.{column}"], initial="neutral")
         # differences of places smooth what the rates of the frame do not
         assert found.values["link_2/EIz"] == pytest.approx(2.1, rel=2e-3)

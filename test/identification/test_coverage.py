@@ -46,7 +46,7 @@ def repeated(start, t, seen, inputs, true, fits, **options):
     for seed in range(fits):
         rng = np.random.default_rng(seed)
         noisy = {key: x + NOISE * np.ptp(x) * rng.standard_normal(x.size) for key, x in seen.items()}
-        data = Measurement.of(t, {**noisy, **inputs})
+        data = Measurement.of(t, {**noisy, **inputs}, held=True)
         hits.append(
             held(partial(fit_output, start, data, list(true), true, **options), np.array([*true.values()]))
         )

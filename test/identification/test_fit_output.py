@@ -42,7 +42,7 @@ def record(robot, duration, *, noise=0.0, seed=0, columns=(), name="run"):
     rng = np.random.default_rng(seed)
     seen = {key: x + noise * np.ptp(x) * rng.standard_normal(x.size) for key, x in seen.items()}
     efforts = {f"{key}.effort": run[key, "effort"] for key in ("shoulder", "elbow")}
-    return Measurement.of(run.t, {**seen, **efforts}, name=name)
+    return Measurement.of(run.t, {**seen, **efforts}, name=name, held=run.held)
 
 
 def fitted(*arguments, **options):
@@ -90,7 +90,8 @@ def test_a_trajectory_is_data_with_its_modal_coordinates(start, truth):
 def test_tips_and_curvatures_tell_it_too_and_sensors_may_have_gains(start, truth):
     data = record(truth, 0.2, columns=("tool0.x", "link_1@0.1.curvature_z"))
     strain = {"link_1@0.1.curvature_z": 0.0015 * data["link_1@0.1.curvature_z"] + 2e-6}
-    data = Measurement.of(data.t, {**data.columns, **strain, "elbow.effort": data["elbow.effort"] / 0.7})
+    weak = {"elbow.effort": data["elbow.effort"] / 0.7}
+    data = Measurement.of(data.t, {**data.columns, **strain, **weak}, held=data.held)
     gains = ("link_1@0.1.curvature_z.factor", "link_1@0.1.curvature_z.offset", "elbow.effort.factor")
     found = fitted(start, data, (*NAMES, *gains), start={gains[0]: 1e-3, gains[2]: 1.0})
     assert found.values["link_1/EIz"] == pytest.approx(31.0, rel=1e-8)

@@ -1,5 +1,6 @@
 """What a fit writes: the user's description with other numbers and nothing else, reports, the command."""
 
+import json
 import re
 import sys
 import warnings
@@ -12,7 +13,7 @@ from identification.test_fit_output import record
 
 from flexdyn_ros import errors, load
 from flexdyn_ros.cli.main import main
-from flexdyn_ros.identification import fit_linear, fit_output
+from flexdyn_ros.identification import Measurement, fit_linear, fit_output
 
 pytest.importorskip("pandas")
 
@@ -194,6 +195,24 @@ def test_the_command_fits_shows_and_writes_only_when_asked(monkeypatch, capsys, 
     assert arm.read_text() == ARM
 
 
+@pytest.mark.parametrize(("option", "held"), [("--held", True), ("--not-held", False)])
+@pytest.mark.parametrize("told", [0.0, 1.0])
+def test_the_command_takes_efforts_as_it_is_told(monkeypatch, capsys, tmp_path, option, held, told):
+    """Whatever the file says, and as a fit to the same measurement."""
+    data = measured(load("two_link"), duration=2.0)
+    path = write(data, tmp_path / "run.csv")
+    lines = path.read_text().splitlines()
+    rows = [f"{line},{told}" for line in lines[1:]]
+    path.write_text("\n".join([f"{lines[0]},efforts_held", *rows]))
+    code, out, _ = flexdyn(monkeypatch, capsys, "two_link", path, option, "--json")
+    assert code == 0
+    expected = fitted(load("two_link"), Measurement.of(data.t, dict(data.columns), held=held))
+    other = fitted(load("two_link"), Measurement.of(data.t, dict(data.columns), held=not held))
+    rms = json.loads(out)["rms"]
+    assert rms == pytest.approx(expected.rms, rel=1e-6)
+    assert rms != pytest.approx(other.rms, rel=1e-2)
+
+
 def test_the_command_fits_by_simulation(monkeypatch, capsys, tmp_path):
     truth = load("flexible_two_link", options={"links.link_2.beam.EIz": 2.1})
     run = write(record(truth, 0.2, noise=1e-3), tmp_path / "run.csv")
@@ -206,6 +225,7 @@ def test_the_command_fits_by_simulation(monkeypatch, capsys, tmp_path):
         "link_2/EIz",
         "--start",
         "link_2/EIz=2.5",
+        "--held",
     )
     assert code == 0
     (line,) = [line for line in out.splitlines() if line.startswith("link_2/EIz")]

@@ -64,7 +64,8 @@ def fit_output(
     robot : Robot
         Where to start.
     data : Measurement, Trajectory, path, or several of them; may be empty with modes
-        Efforts, or LEG.valve_command of hydraulic cylinders, each held until the next sample, and outputs:
+        Efforts, held until the next sample where `held` says so and on lines between samples otherwise, or
+        LEG.valve_command of hydraulic cylinders, always held, and outputs:
         coordinates, NAME.velocity, FRAME.x, FRAME.angular_velocity.x and .linear_acceleration.x (less
         gravity) of an IMU, LINK@STATION.strain, .displacement_y, .rotation_z, .curvature_z,
         ACTUATOR.pressure of soft sections, LEG.pressure_bore, .pressure_rod, .stroke, .force.

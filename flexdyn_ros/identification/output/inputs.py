@@ -52,10 +52,10 @@ class Inputs(ABC):
         """At work on a stepper that is at the start."""
 
 
-def held_columns(
+def input_columns(
     measurement: Measurement, names: tuple[str, ...], ending: str
 ) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Inputs (n, k), each held until the next sample, of NAME + ending; 0 where there is no column."""
+    """Inputs (n, k) of NAME + ending; 0 where there is no column."""
     values = np.zeros((len(measurement), len(names)))
     found = []
     for i, name in enumerate(names):
@@ -80,35 +80,39 @@ def as_made(
 
 @dataclass(frozen=True, eq=False)
 class Efforts(Inputs):
-    """Efforts tau (n, nu), each held until the next sample; areas (nu,) of actuators that show pressures."""
+    """Efforts tau (n, nu), each held until the next sample, or on lines between samples; areas (nu,) of
+    actuators that show pressures."""
 
     tau: np.ndarray
+    held: bool = True
     areas: np.ndarray | None = None
     shown: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, robot: Robot, measurement: Measurement) -> Efforts:
-        tau, _ = held_columns(measurement, robot.effort_names, ".effort")
+        tau, _ = input_columns(measurement, robot.effort_names, ".effort")
         areas = getattr(robot, "pressure_areas", None)
         shown = () if areas is None else tuple(f"{name}{PRESSURE}" for name in robot.effort_names)
-        return cls(tau, areas, shown)
+        return cls(tau, measurement.held, areas, shown)
 
     def driver(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> Driver:
         names = tuple(f"{name}.effort" for name in stepper.robot.effort_names)
         # of areas that are fitted, those of this robot
         areas = None if self.areas is None else stepper.robot.pressure_areas
-        return _EffortDriver(stepper, as_made(self.tau, names, sensors, step), areas)
+        made = as_made(self.tau, names, sensors, step)
+        if not self.held:
+            stepper.tau[:] = made[0]
+        kind = _HeldEfforts if self.held else _EffortsOnLines
+        return kind(stepper, made, areas)
 
 
 @dataclass(frozen=True, eq=False)
 class _EffortDriver(Driver):
+    """With what actuators show under efforts."""
+
     stepper: Stepper
     tau: np.ndarray
     areas: np.ndarray | None
-
-    def advance(self, sample: int, steps: int) -> int:
-        self.stepper.tau[:] = self.tau[sample]
-        return self.stepper.advance(steps)
 
     def observed(self) -> np.ndarray:
         if self.areas is None:
@@ -119,6 +123,28 @@ class _EffortDriver(Driver):
         """Of the actuators: commands, where they do not lag."""
         nu = self.stepper.robot.nu
         return self.stepper.actuators[-nu:].copy() if self.stepper.actuators.size else self.stepper.tau.copy()
+
+
+class _HeldEfforts(_EffortDriver):
+    """Each until the next sample."""
+
+    def advance(self, sample: int, steps: int) -> int:
+        self.stepper.tau[:] = self.tau[sample]
+        return self.stepper.advance(steps)
+
+
+class _EffortsOnLines(_EffortDriver):
+    """In each step the effort of its middle, at a sample its own."""
+
+    def advance(self, sample: int, steps: int) -> int:
+        stepper, now, change = self.stepper, self.tau[sample], self.tau[sample + 1] - self.tau[sample]
+        for step in range(steps):
+            stepper.tau[:] = now + (step + 0.5) / steps * change
+            status = stepper.advance(1)
+            if status:
+                return status
+        stepper.tau[:] = self.tau[sample + 1]
+        return 0
 
 
 # ---- positions ----

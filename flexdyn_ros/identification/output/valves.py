@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexdyn_ros.identification.measurement import Measurement
-from flexdyn_ros.identification.output.inputs import Driver, Efforts, Inputs, Positions, as_made, held_columns
+from flexdyn_ros.identification.output.inputs import (
+    Driver,
+    Efforts,
+    Inputs,
+    Positions,
+    as_made,
+    input_columns,
+)
 from flexdyn_ros.identification.output.sensors import Sensor
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation import FusedHydraulics, Stepper
@@ -36,7 +43,7 @@ class Valves(Inputs):
 
     @classmethod
     def of(cls, robot: Robot, measurement: Measurement) -> Valves:
-        openings, _ = held_columns(measurement, robot.effort_names, COMMAND)
+        openings, _ = input_columns(measurement, robot.effort_names, COMMAND)
         return cls(openings, tuple(f"{leg}.{part}" for part in SHOWN for leg in robot.effort_names))
 
     def driver(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> Driver:
