@@ -62,7 +62,7 @@ def identify(
         bool | None,
         typer.Option(
             "--held/--not-held",
-            help="whether each effort was held until the next sample; default what the files say, else not",
+            help="whether each effort was held until the next sample; default what the files say",
         ),
     ] = None,
     start: Annotated[

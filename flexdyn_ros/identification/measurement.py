@@ -38,15 +38,16 @@ class Measurement:
         JOINT.velocity, JOINT.acceleration and JOINT.effort belong to it; FRAME.x, FRAME.y, FRAME.z are the
         place of a frame in the world, LINK@STATION.strain is a strain, as of `Robot.deflections`. Others that
         a fit compares: see `fit_output`.
-    held : bool
-        Whether each effort was held until the next sample, as a digital controller does. `read` finds it in
-        files of trajectories.
+    held : bool or None
+        Whether each effort was held until the next sample, as a digital controller does; None where nobody
+        said so: fits of efforts then take them for those of their times, fits of outputs for held. `read`
+        finds it in files of trajectories.
     """
 
     name: str
     t: np.ndarray
     columns: Mapping[str, np.ndarray]
-    held: bool = False
+    held: bool | None = None
 
     def __post_init__(self) -> None:
         for name, values in self.columns.items():
@@ -73,7 +74,7 @@ class Measurement:
         *,
         units: Mapping[str, str] | None = None,
         name: str = "data",
-        held: bool = False,
+        held: bool | None = None,
     ) -> Measurement:
         """From arrays.
 
@@ -85,7 +86,7 @@ class Measurement:
         units : mapping from name to unit, optional
             Where it is not SI: "deg", "deg/s", "mm", "bar", ...
         name : str
-        held : bool
+        held : bool, optional
             Whether each effort was held until the next sample.
 
         Raises
@@ -109,7 +110,7 @@ class Measurement:
         tau: Any = None,
         *,
         name: str = "data",
-        held: bool = False,
+        held: bool | None = None,
     ) -> Measurement:
         """From arrays t (n,), q (n, nq), v and a (n, nv), tau (n, nu) of a robot; what is None was not
         measured. `held`: whether each effort was held until the next sample."""
@@ -156,7 +157,7 @@ class Measurement:
             The file's name of the column of times [s]; default time, t, timestamp, stamp, or the first.
         held : bool, optional
             Whether each effort was held until the next sample; default what files of trajectories say of
-            themselves (of CSV a column `efforts_held` of ones), of others that it was not.
+            themselves (of CSV a column `efforts_held` of ones or zeros).
 
         Raises
         ------

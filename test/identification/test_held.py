@@ -153,6 +153,13 @@ def test_outputs_are_fitted_with_efforts_on_lines_between_samples_where_they_wer
     assert on_time < 0.2 * late
 
 
+def test_outputs_of_data_that_do_not_say_are_fitted_with_held_efforts(damped):
+    data = Measurement.of_trajectory(simulate(damped, 1.2, control=shaken, sample=0.04))
+    silent = Measurement.of(data.t, dict(data.columns))
+    assert silent.held is None
+    assert error_of_damping(damped, silent) == error_of_damping(damped, data)
+
+
 def test_outputs_are_fitted_with_held_efforts_as_they_were(damped):
     data = Measurement.of_trajectory(simulate(damped, 1.2, control=shaken, sample=0.04))
     assert data.held

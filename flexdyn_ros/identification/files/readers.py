@@ -25,13 +25,14 @@ Columns = dict[str, np.ndarray]
 
 def read_file(
     path: str | PathLike, names: Mapping[str, str] | Sequence[str] | None, time: str | None
-) -> tuple[np.ndarray, Columns, bool]:
-    """Times (n,) and columns of a file, and whether it says that efforts were held; see
+) -> tuple[np.ndarray, Columns, bool | None]:
+    """Times (n,) and columns of a file, and what it says of whether efforts were held; see
     `Measurement.read`."""
     kind = Path(path).suffix.lower()
     UnknownNameError.check(f"kind of file of {str(path)!r}", kind, tuple(_READERS))
     found = _READERS[kind](Path(path))
-    held = bool(np.all(found.pop(HELD, np.zeros(1)) == 1.0))
+    told = found.pop(HELD, None)
+    held = None if told is None else bool(np.all(told == 1.0))
     if names is not None and not isinstance(names, Mapping):
         names = _in_order(path, tuple(names), found)
     for given in names or {}:

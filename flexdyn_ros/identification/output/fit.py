@@ -64,7 +64,7 @@ def fit_output(
     robot : Robot
         Where to start.
     data : Measurement, Trajectory, path, or several of them; may be empty with modes
-        Efforts, held until the next sample where `held` says so and on lines between samples otherwise, or
+        Efforts, on lines between samples where `held` is False and else held until the next sample, or
         LEG.valve_command of hydraulic cylinders, always held, and outputs:
         coordinates, NAME.velocity, FRAME.x, FRAME.angular_velocity.x and .linear_acceleration.x (less
         gravity) of an IMU, LINK@STATION.strain, .displacement_y, .rotation_z, .curvature_z,

@@ -93,7 +93,7 @@ class Efforts(Inputs):
         tau, _ = input_columns(measurement, robot.effort_names, ".effort")
         areas = getattr(robot, "pressure_areas", None)
         shown = () if areas is None else tuple(f"{name}{PRESSURE}" for name in robot.effort_names)
-        return cls(tau, measurement.held, areas, shown)
+        return cls(tau, measurement.held is not False, areas, shown)
 
     def driver(self, stepper: Stepper, sensors: Mapping[str, Sensor], step: float) -> Driver:
         names = tuple(f"{name}.effort" for name in stepper.robot.effort_names)
