@@ -1,5 +1,6 @@
 """Entries that Python calls without Numba's dispatcher: what they take, and what they object to."""
 
+import gc
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -125,6 +126,20 @@ def test_calls_keep_no_references():
         with pytest.raises(TypeError):
             called(*arguments[:-1], None)
     assert [sys.getrefcount(x) for x in arguments[2:]] == before
+
+
+def test_a_function_outlives_its_entry():
+    def add(number, row):
+        return number + row.shape[0]
+
+    called = direct.DirectEntry(add, "int64(int64, float64[::1])").load()
+    gc.collect()
+    assert called(3, np.zeros(4)) == 7
+    with pytest.raises(TypeError, match="add takes 2 arguments"):
+        called(3)
+    assert called.__name__ == "add"
+    del called
+    gc.collect()
 
 
 def test_calls_from_several_threads_do_not_meet():

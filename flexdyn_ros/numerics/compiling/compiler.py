@@ -87,8 +87,7 @@ class Entry:
         from .direct import DirectEntry, is_direct
 
         if self._direct and is_direct(self.signature):
-            self._entry = DirectEntry(self.function, self.signature)  # the function needs its memory
-            return self._entry.load()
+            return DirectEntry(self.function, self.signature).load()
         with compiling(self.function):
             self._dispatcher.compile(self.signature)
         self._dispatcher.disable_compile()

@@ -234,28 +234,33 @@ def _interface() -> list[int]:
     return [id(int), id(float), id(np.float64), id(np.ndarray), *dtypes, *addresses, id(TypeError)]
 
 
+class _Memory(np.ndarray):
+    """Words that a direct function keeps alive, and with them in `kept` all else that it needs: CPython lets go
+    of them last."""
+
+    kept: tuple[Any, ...]
+
+
 class DirectEntry:
     """An entry of a signature that `is_direct`, compiled (or read from the cache) when it is loaded."""
 
     def __init__(self, function: Callable, signature: str, **options: Any) -> None:
         kinds = _kinds(signature)
         assert kinds is not None
-        self._kinds, self._name = kinds, function.__name__.encode()
+        self._kinds, self._name = kinds, function.__name__
         self._entry = Callback(_over_block(function, kinds), "int64(int64)", **options)
 
     def load(self) -> Callable[..., int]:
         """The function of Python. It raises TypeError at arguments of other types, or other many."""
-        expected = f"{self._name.decode()} takes {len(self._kinds)} arguments of its own types"
-        self._kept = ctypes.create_string_buffer(expected.encode())
-        own = [0] * _WORDS
-        own[_ENTRY], own[_COUNT], own[_KINDS : _KINDS + len(self._kinds)] = (
-            self._entry.address,
-            len(self._kinds),
-            self._kinds,
-        )
-        memory = np.array([*_interface(), *own, ctypes.addressof(self._kept)], dtype=np.int64)
-        self._definition = _Definition(self._name, enter.address, _METH_FASTCALL, None)
+        count, own = len(self._kinds), [0] * _WORDS
+        text = ctypes.create_string_buffer(f"{self._name} takes {count} arguments of its own types".encode())
+        own[_ENTRY], own[_COUNT] = self._entry.address, count
+        own[_KINDS : _KINDS + count] = self._kinds
+        words = [*_interface(), *own, ctypes.addressof(text)]
+        memory = np.array(words, dtype=np.int64).view(_Memory)
+        definition = _Definition(self._name.encode(), enter.address, _METH_FASTCALL, None)
+        memory.kept = definition, text, self._entry
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-        made: Callable[..., int] = make(ctypes.addressof(self._definition), memory, None)
+        made: Callable[..., int] = make(ctypes.addressof(definition), memory, None)
         return made
