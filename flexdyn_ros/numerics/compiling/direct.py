@@ -235,7 +235,7 @@ def _interface() -> list[int]:
 
 
 class _Memory(np.ndarray):
-    """Words that a direct function keeps alive, and with them in `kept` all else that it needs: CPython lets go
+    """Words that a direct function keeps alive, and with them in `kept` all else that it needs: it lets go
     of them last."""
 
     kept: tuple[Any, ...]
