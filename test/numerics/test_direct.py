@@ -1,6 +1,8 @@
 """Entries that Python calls without Numba's dispatcher: what they take, and what they object to."""
 
 import gc
+import os
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,12 +10,11 @@ import numpy as np
 import pytest
 
 from flexdyn_ros.numerics.compiling import direct
-from flexdyn_ros.numerics.compiling.compiler import entry
 
 SIGNATURE = "int64(int64, float64, float64[::1], float64[:,::1], float64[:,:,::1], int64[::1])"
 
 
-@entry(SIGNATURE, direct=True)
+@direct.direct_entry(SIGNATURE)
 def weigh(number, factor, row, matrix, table, whole):
     """A sum in which every number and every length has its own weight."""
     s = 0.0
@@ -164,7 +165,7 @@ def test_where_objects_look_otherwise_the_dispatcher_is_called(monkeypatch):
     direct.is_direct.cache_clear()
     try:
 
-        @entry("int64(int64, float64[::1])", direct=True)
+        @direct.direct_entry("int64(int64, float64[::1])")
         def count(number, row):
             return number + row.shape[0]
 
@@ -179,3 +180,31 @@ def test_signatures_that_have_no_direct_entry():
     assert not direct.is_direct("int64(float32)")
     assert not direct.is_direct("int64(float64[:])")
     assert not direct.is_direct("int64(complex128[::1])")
+
+
+KEYS = """
+import sys
+from hashlib import sha256
+from numba.core.serialize import dumps
+from flexdyn_ros.numerics.compiling.direct import DirectEntry
+from flexdyn_ros.numerics.compiling.warmup_names import entries
+if sys.argv[1:]:
+    from flexdyn_ros.numerics.compiling.callbacks import _by_address
+    _by_address[id(sys)] = len
+for name, one in entries():
+    if isinstance(one, DirectEntry):
+        cells = tuple(cell.cell_contents for cell in one._over_block.function.__closure__)
+        print(name, sha256(dumps(cells)).hexdigest())
+"""
+
+
+def test_what_is_kept_is_found_again_by_other_processes():
+    """Numba's key of a function that closes over others is a hash of these."""
+    told = []
+    for seed, *done in (("1",), ("2", "called before")):
+        command = [sys.executable, "-c", KEYS, *done]
+        environment = os.environ | {"PYTHONHASHSEED": seed}
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        told.append(run.stdout.splitlines())
+    assert len(told[0]) > 25
+    assert told[0] == told[1]

@@ -86,7 +86,7 @@ class Adjustable:
             raise StateError("parameters is empty, expected at least one name")
         for given in (*(start or {}), *(bounds or {})):
             UnknownNameError.check("parameter", given, names)
-        held = set(columns)
+        held = tuple(sorted(set(columns)))
         gains = frozenset(n for n in names if n not in known and (m := SENSOR.fullmatch(n)) and m[1] in held)
         own = frozenset(n for n in names if n in known)
         _check_names(robot, [n for n in names if n not in gains], {**known, **beams}, held)

@@ -60,16 +60,12 @@ class Entry:
 
     Arguments of any other type raise TypeError (that check runs in C and costs nothing extra), so a caller
     may try the entry first and look at its arguments only when that fails.
-
-    Direct ones do without Numba's dispatcher, where that is possible (direct.py); they keep the GIL.
     """
 
-    def __init__(
-        self, function: Callable, signature: str, *, module: str = "", direct: bool = False, **options
-    ) -> None:
+    def __init__(self, function: Callable, signature: str, *, module: str = "", **options) -> None:
         if module:  # made for a module by another, which gave it what it closes over
             function.__module__, function.__qualname__ = module, function.__name__
-        self.function, self.signature, self._direct = function, signature, direct
+        self.function, self.signature = function, signature
         self._called: Callable | None = None
         self._dispatcher = njit(function, error_model="numpy", **options)
         if not numba.config.DISABLE_JIT:
@@ -84,10 +80,6 @@ class Entry:
         return self._called
 
     def _compiled(self) -> Callable:
-        from .direct import DirectEntry, is_direct
-
-        if self._direct and is_direct(self.signature):
-            return DirectEntry(self.function, self.signature).load()
         with compiling(self.function):
             self._dispatcher.compile(self.signature)
         self._dispatcher.disable_compile()

@@ -23,10 +23,10 @@ from numba.core import sigutils
 from numba.extending import register_jitable
 
 from .callbacks import Callback, callback, caller
-from .compiler import kernel
+from .compiler import Entry, kernel
 from .memory import floats_at, ints_at
 
-__all__ = ["DirectEntry", "is_direct"]
+__all__ = ["DirectEntry", "direct_entry", "is_direct"]
 
 #: words of the memory of an entry: its address, how many arguments it takes, the kind of each, and the block
 _ENTRY, _COUNT, _KINDS, _BLOCK, _WORDS = 0, 1, 2, 16, 64
@@ -241,26 +241,37 @@ class _Memory(np.ndarray):
     kept: tuple[Any, ...]
 
 
-class DirectEntry:
-    """An entry of a signature that `is_direct`, compiled (or read from the cache) when it is loaded."""
+class DirectEntry(Entry):
+    """An entry that keeps the GIL: a direct function where there can be one, else as others."""
 
-    def __init__(self, function: Callable, signature: str, **options: Any) -> None:
+    def __init__(self, function: Callable, signature: str, *, module: str = "") -> None:
+        super().__init__(function, signature, module=module)
         kinds = _kinds(signature)
-        assert kinds is not None
-        self._kinds, self._name = kinds, function.__name__
-        self._entry = Callback(_over_block(function, kinds), "int64(int64)", **options)
+        if kinds is not None:
+            self._kinds = kinds
+            self._over_block = Callback(_over_block(function, kinds), "int64(int64)")
+            # what keeps compiled code tells functions by where they are found, else by all they refer to
+            function.__qualname__ = f"{function.__name__}.function"
 
-    def load(self) -> Callable[..., int]:
+    def _compiled(self) -> Callable[..., int]:
+        return self._bound() if is_direct(self.signature) else super()._compiled()
+
+    def _bound(self) -> Callable[..., int]:
         """The function of Python. It raises TypeError at arguments of other types, or other many."""
-        count, own = len(self._kinds), [0] * _WORDS
-        text = ctypes.create_string_buffer(f"{self._name} takes {count} arguments of its own types".encode())
-        own[_ENTRY], own[_COUNT] = self._entry.address, count
+        name, count, own = self.function.__name__, len(self._kinds), [0] * _WORDS
+        text = ctypes.create_string_buffer(f"{name} takes {count} arguments of its own types".encode())
+        own[_ENTRY], own[_COUNT] = self._over_block.address, count
         own[_KINDS : _KINDS + count] = self._kinds
         words = [*_interface(), *own, ctypes.addressof(text)]
         memory = np.array(words, dtype=np.int64).view(_Memory)
-        definition = _Definition(self._name.encode(), enter.address, _METH_FASTCALL, None)
-        memory.kept = definition, text, self._entry
+        definition = _Definition(name.encode(), enter.address, _METH_FASTCALL, None)
+        memory.kept = definition, text, self._over_block
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
         made: Callable[..., int] = make(ctypes.addressof(definition), memory, None)
         return made
+
+
+def direct_entry(signature: str) -> Callable[[Callable], DirectEntry]:
+    """Decorate a kernel that Python enters with exactly the types of `signature`, for short calls."""
+    return lambda function: DirectEntry(function, signature)

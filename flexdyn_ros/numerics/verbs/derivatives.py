@@ -9,6 +9,7 @@ from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.numbers.memory import lanes_of, next_aligned
 from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT, LANES
@@ -55,7 +56,7 @@ def status_of(words, q, v, a, tau):
     return at.NOT_FINITE
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def balance_one(head, q, v, a, out):
     """M a + h (nv,) of one state without wrenches."""
     words = ints_at(head, HEAD_WORDS)
@@ -104,7 +105,7 @@ def slopes_many(head, work, q, v, a, tau, wrenches, out):
     return at.OK
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M}, {_M})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M}, {_M})")
 def inverse_derivatives_one(head, q, v, a, dq, dv, M):
     """Derivatives of tau = M a + h by q and v, and M, (nv, nv) each, of one state."""
     words = ints_at(head, HEAD_WORDS)
@@ -125,7 +126,7 @@ def inverse_derivatives_one(head, q, v, a, dq, dv, M):
     return at.OK
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M})")
 def linearize_one(head, q, v, tau, A, B):
     """`linearize` of one state without wrenches."""
     words = ints_at(head, HEAD_WORDS)

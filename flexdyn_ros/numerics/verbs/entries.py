@@ -15,6 +15,7 @@ from types import SimpleNamespace
 
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import Entry, apart, inner
+from flexdyn_ros.numerics.compiling.direct import DirectEntry
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
 
@@ -44,13 +45,13 @@ def verb_entries(module: str, kernels: FamilyKernels) -> SimpleNamespace:
     for define in (_single, _batches, _loaded):
         for signature, function, options in define(module, kernels):
             name = function.__name__
-            setattr(made, name, Entry(function, signature, module=module, **options))
+            kind = DirectEntry if define is _single else Entry
+            setattr(made, name, kind(function, signature, module=module, **options))
     return made
 
 
 _Defined = list[tuple[str, Callable, dict]]
 _FREE: dict = {"nogil": True}
-_DIRECT: dict = {"direct": True}
 
 
 def _single(module: str, of: FamilyKernels) -> _Defined:
@@ -93,9 +94,9 @@ def _single(module: str, of: FamilyKernels) -> _Defined:
     four = f"int64(int64, {_V}, {_V}, {_V}, {_V})"
     return [
         ("int64(int64)", prepare_one, {}),
-        (four, inverse_dynamics_one, _DIRECT),
-        (four, forward_dynamics_one, _DIRECT),
-        (f"int64(int64, {_V}, {_M})", mass_matrix_one, _DIRECT),
+        (four, inverse_dynamics_one, {}),
+        (four, forward_dynamics_one, {}),
+        (f"int64(int64, {_V}, {_M})", mass_matrix_one, {}),
     ]
 
 

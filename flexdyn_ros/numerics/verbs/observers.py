@@ -10,6 +10,7 @@ from __future__ import annotations
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 
 from .head import (
@@ -52,7 +53,7 @@ def place(head, q, out):
     return observe(head, words[WORK], q, q[0:0], out)
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V})")
 def observe_one(head, q, v, out):
     """The result (RESULTS,) of a state."""
     words = ints_at(head, HEAD_WORDS)
@@ -61,19 +62,19 @@ def observe_one(head, q, v, out):
     return observe(head, words[WORK], q, v, out)
 
 
-@entry(f"int64(int64, {_V}, {_M})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_M})")
 def place_one(head, q, out):
     """The pose or Jacobian of one frame."""
     return place(head, q, out)
 
 
-@entry(f"int64(int64, {_V}, {_T})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_T})")
 def place_several(head, q, out):
     """Poses or Jacobians of several frames."""
     return place(head, q, out)
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V})")
 def velocity_one(head, q, v, out):
     """J v (6,) with the Jacobian of one frame."""
     words = ints_at(head, HEAD_WORDS)
@@ -89,7 +90,7 @@ def velocity_one(head, q, v, out):
     return status if status != at.OK or finite(out, 6) else at.NOT_FINITE
 
 
-@entry(f"int64(int64, {_V}, {_V})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_V})")
 def center_one(head, q, out):
     """The centre of mass (3,), by the momenta; NOT_FINITE without mass."""
     words = ints_at(head, HEAD_WORDS)
@@ -104,7 +105,7 @@ def center_one(head, q, out):
     return status if status != at.OK or finite(out, 3) else at.NOT_FINITE
 
 
-@entry(f"int64(int64, {_V}, {_V}, float64, {_V})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_V}, float64, {_V})")
 def move_one(head, q, v, dt, out):
     """q (+) dt v."""
     words = ints_at(head, HEAD_WORDS)
@@ -116,7 +117,7 @@ def move_one(head, q, v, dt, out):
     return observe(head, words[WORK], q, turn, out)
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V})")
 def subtract_one(n, q0, q1, out):
     """q1 - q0, of n numbers each."""
     if q0.shape[0] != n or q1.shape[0] != n or out.shape[0] != n:
@@ -126,7 +127,7 @@ def subtract_one(n, q0, q1, out):
     return at.OK if finite(out, n) else at.NOT_FINITE
 
 
-@entry(f"int64(int64, {_V}, {_M})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_M})")
 def identity_one(head, q, out):
     """The identity (nv, nv) at a q."""
     words = ints_at(head, HEAD_WORDS)

@@ -10,6 +10,7 @@ from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 
 from .head import (
@@ -78,7 +79,7 @@ def solve(head, spare, work, q, v, tau, given, a, wrenches):
                 tau[i] = rest[i]
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def forward_dynamics_one(head, q, v, tau, a):
     """a of one state without wrenches, 0 where it is given by the description and tau there not used."""
     words = ints_at(head, HEAD_WORDS)
@@ -98,7 +99,7 @@ def forward_dynamics_one(head, q, v, tau, a):
     return at.OK if finite(a, nv) else at.NOT_FINITE
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def inverse_dynamics_one(head, q, v, a, tau):
     """tau of one state without wrenches, 0 where the acceleration is not given: that in a is not used."""
     words = ints_at(head, HEAD_WORDS)

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import address_of, caller
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import ints_at
 from flexdyn_ros.numerics.verbs.samples import finite
 
@@ -77,19 +78,19 @@ def dynamics_many(address, which, work, q, v, x, out):
     return at.OK
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def inverse_dynamics_one(address, q, v, a, tau):
     """tau of a motion."""
     return dynamics_one(address, INVERSE, q, v, a, tau)
 
 
-@entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
 def forward_dynamics_one(address, q, v, tau, a):
     """a under efforts."""
     return dynamics_one(address, FORWARD, q, v, tau, a)
 
 
-@entry(f"int64(int64, {_V}, {_M})", direct=True)
+@direct_entry(f"int64(int64, {_V}, {_M})")
 def mass_matrix_one(address, q, M):
     """M(q)."""
     head = ints_at(address, HEADER)
