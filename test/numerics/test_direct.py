@@ -2,6 +2,7 @@
 
 import gc
 import os
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -62,6 +63,13 @@ def test_numbers(factor):
     assert arguments[2][0] == pytest.approx(-5.0 * at_half)
 
 
+def test_arrays_that_were_pickled():
+    """Their dtype is equal to NumPy's own, and another object."""
+    arguments = pickle.loads(pickle.dumps(given()))
+    assert arguments[2].dtype is not np.dtype(np.float64)
+    assert weigh(*arguments) == 6550
+
+
 def test_empty_arrays():
     arguments = [1, 1.0, np.zeros(1), np.zeros((0, 4)), np.zeros((2, 0, 5)), np.arange(0)]
     assert weigh(*arguments) == 1 + 1 + 40 + 500
@@ -95,6 +103,11 @@ OBJECTIONS = {
     "a matrix for a table": (4, np.zeros((2, 4))),
     "numbers for integers": (5, np.zeros(6)),
     "half the integers": (5, np.zeros(6, dtype=np.int32)),
+    "integers without sign": (5, np.zeros(6, dtype=np.uint64)),
+    "times": (5, np.zeros(6, dtype="m8[s]")),
+    "complex numbers": (2, np.zeros(3, dtype=complex)),
+    "objects": (2, np.array([1.0, 2.0, 3.0], dtype=object)),
+    "records": (2, np.zeros(3, dtype=[("x", "f8")])),
 }
 
 

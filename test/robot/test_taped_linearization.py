@@ -171,3 +171,26 @@ def test_wrenches_are_linearized_by_tangents(at_once):
     A, _ = robot.linearize(q, v, tau, {frame: loads})
     single = robot.linearize(q[7], v[7], tau[7], {frame: loads[7]})
     assert np.abs(A[7] - single.A).max() <= 1e-12 * np.abs(single.A).max()
+
+
+def test_kernels_that_cannot_be_traced_are_linearized_by_tangents(at_once, monkeypatch):
+    """Those of other packages may do anything."""
+
+    def refuse(*arguments):
+        raise TypeError("unsupported operand")
+
+    monkeypatch.setattr(taped.Equations, "tape", refuse)
+    robot = flexdyn_ros.load("two_link")
+    q, v, tau = states(robot, 10)
+    A, _ = robot.linearize(q, v, tau)
+    assert np.array_equal(A, one_by_one(robot, q, v, tau)[0])
+
+
+def test_single_states_do_not_count_as_batches(monkeypatch):
+    monkeypatch.setattr(taped, "STATES", 20)
+    robot = flexdyn_ros.load("two_link")
+    q, v, tau = states(robot, 1)
+    for _ in range(30):
+        robot.linearize(q, v, tau)
+    robot.linearize(*states(robot, 10))
+    assert "tape" not in vars(robot.functions.general.functions.taped)

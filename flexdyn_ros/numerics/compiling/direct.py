@@ -43,6 +43,9 @@ _API = 11
 _TYPE, _VALUE, _DATA, _NDIM, _SHAPE, _DTYPE, _FLAGS, _OBJECT = 1, 2, 2, 3, 4, 7, 8, 9
 #: C order, aligned, writeable
 _ORDINARY = 0x1 | 0x100 | 0x400
+#: place in a dtype of the word that holds its order of bytes and its number, and these two in it; another
+#: object than NumPy's own is the dtype of arrays that were pickled
+_ABOUT, _ORDER_AND_NUMBER = 3, -0x100000000 | 0xFF0000
 _METH_FASTCALL = 0x80
 
 
@@ -78,15 +81,23 @@ def _is_known() -> bool:
     array, numbers = np.arange(6.0).reshape(2, 3), (2.5, np.float64(-1.5))
     words = (ctypes.c_int64 * _OBJECT).from_address(id(array))
     lengths = (ctypes.c_int64 * 2).from_address(words[_SHAPE])
+    kinds = [np.dtype(kind) for kind in ("<f8", ">f8", "<i8", "<i4", "<f4")]
+    about = [(ctypes.c_int64 * (1 + _ABOUT)).from_address(id(kind))[_ABOUT] for kind in kinds]
     return (
         words[_TYPE] == id(np.ndarray)
         and words[_DATA] == array.ctypes.data
         and (words[_NDIM] & 0xFFFFFFFF, *lengths) == (2, 2, 3)
         and words[_DTYPE] == id(np.dtype(np.float64))
         and words[_FLAGS] & _ORDINARY == _ORDINARY
+        and [word & _ORDER_AND_NUMBER for word in about] == [_about(kind) for kind in kinds]
         and all(ctypes.c_int64.from_address(id(x) + 8 * _TYPE).value == id(type(x)) for x in numbers)
         and all(ctypes.c_double.from_address(id(x) + 8 * _VALUE).value == x for x in numbers)
     )
+
+
+def _about(dtype: np.dtype) -> int:
+    """Order of bytes and number of a dtype, as in the word _ABOUT."""
+    return dtype.num << 32 | ord(dtype.byteorder) << 16
 
 
 # ---- the entry, called with a block ----
@@ -173,7 +184,8 @@ def put_array(api, kind, given, place, own):
     ndim, dtype = kind - _ROW + 1, api[_FLOATS]
     if kind == _INTEGERS:
         ndim, dtype = 1, api[_INTS]
-    if value[_NDIM] & 0xFFFFFFFF != ndim or value[_DTYPE] != dtype:
+    about = ints_at(value[_DTYPE], 1 + _ABOUT)[_ABOUT] & _ORDER_AND_NUMBER
+    if value[_NDIM] & 0xFFFFFFFF != ndim or about != dtype:
         return False
     lengths = ints_at(value[_SHAPE], ndim)
     own[place] = value[_DATA]
@@ -230,7 +242,7 @@ def _interface() -> list[int]:
     api = ctypes.pythonapi
     functions = (api.PyLong_AsLongLong, api.PyLong_FromLongLong, api.PyErr_Occurred, api.PyErr_SetString)
     addresses = [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
-    dtypes = [id(np.dtype(np.float64)), id(np.dtype(np.int64))]
+    dtypes = [_about(np.dtype(kind)) for kind in (np.float64, np.int64)]
     return [id(int), id(float), id(np.float64), id(np.ndarray), *dtypes, *addresses, id(TypeError)]
 
 

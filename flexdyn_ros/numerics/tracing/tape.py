@@ -18,6 +18,8 @@ from flexdyn_ros.numerics.verbs.instructions import DOT, FIRST, OPERATIONS, PROD
 
 __all__ = ["Tape", "write_tape"]
 
+#: what a word can name
+MOST_SLOTS = 1 << 16
 _LINEAR = frozenset({"add", "sub", "mul", "neg"})
 _FOREVER = 1 << 62
 
@@ -68,6 +70,8 @@ def write_tape(graph: Graph, inputs: Sequence[int], parts: Sequence[Sequence[int
         lengths.append(len(order))
     writer = _Writer(graph, inputs, expressions)
     words = writer.words(order, wanted)
+    if writer.slots > MOST_SLOTS:
+        raise UnsupportedError(f"a tape takes more than {MOST_SLOTS} slots")
     ends = np.cumsum([0, *(len(row) for row in words)])
     return Tape(
         np.array([word for row in words for word in row], dtype=np.uint16),

@@ -1,13 +1,14 @@
 """Linearizations of many states by a tape: the robot's own kernels, traced once, and their derivatives.
 
 The kernels of the balance of forces are interpreted on numbers that note what is done with them; derivatives
-of these notes are found by vertex elimination (numerics/tracing/elimination.py), which takes a tenth to a
-third of the operations that tangents take, and a tape of all that is followed for a block of states at a time
-(numerics/verbs/tapes.py). Finding it takes 0.1 to 1 s: it pays for many states only.
+of these notes are found by vertex elimination (numerics/tracing/elimination.py), which takes what is zero by
+a direction for nothing, and a tape of all that is followed for a block of states at a time
+(numerics/verbs/tapes.py). Finding it takes up to 1.5 s: it pays for many states only.
 """
 
 from __future__ import annotations
 
+import logging
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -52,18 +53,27 @@ class Taped:
 
     def is_worth(self, count: int) -> bool:
         """Whether so many further states are better linearized by the tape."""
+        if numba.config.DISABLE_JIT or count < FEWEST:
+            return False
         self._states += count
-        if numba.config.DISABLE_JIT or self._states < STATES or count < FEWEST:
+        if self._states < STATES:
             return False
         with self._lock:
             return self.tape is not None
 
     @cached_property
     def tape(self) -> Tape | None:
-        """The tape; None where there is none: kernels cannot be traced, or take too much."""
+        """The tape; None where there is none: kernels cannot be traced, or take too much.
+
+        Kernels of other packages may do what such numbers cannot: tangents answer then as well.
+        """
         try:
             return Equations(self._functions).tape()
         except UnsupportedError:
+            return None
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            name = self._functions.description.name
+            logging.getLogger(__name__).debug("kernels of %r cannot be traced: %r", name, error)
             return None
 
     @cached_property
