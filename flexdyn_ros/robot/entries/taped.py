@@ -3,7 +3,7 @@
 The kernels of the balance of forces are interpreted on numbers that note what is done with them; derivatives
 of these notes are found by vertex elimination (numerics/tracing/elimination.py), which takes what is zero by
 a direction for nothing, and a tape of all that is followed for a block of states at a time
-(numerics/verbs/tapes.py). Finding it takes up to 1.5 s: it pays for many states only.
+(numerics/verbs/tapes.py). Finding it takes up to 2.5 s: it pays for many states only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["Taped"]
 #: so many states have been linearized in batches before a tape is written, and so many are worth following it
 STATES, FEWEST = 1000, 8
 #: nodes of the equations, and products of their derivatives, above which there is no tape
-MOST_NODES, MOST_PRODUCTS = 40_000, 400_000
+MOST_NODES, MOST_PRODUCTS = 40_000, 100_000
 #: imaginary step, and how well what is moved has to depend linearly on q
 _STEP, _LINEAR = 1e-30, 1e-12
 
