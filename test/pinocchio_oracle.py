@@ -179,6 +179,15 @@ class Oracle:
         ).reshape(6, self.model.nv)  # one column comes as a vector
         return np.vstack([J[3:], J[:3]]) @ self.G(q)
 
+    def frame_motion(self, q, v, a, name):
+        """(angular; linear) velocity and acceleration (6,) of a frame's origin, world axes."""
+        G, axes = self.G(q), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        rate = G @ a + self.Gdot_v(q, v)
+        pin.forwardKinematics(self.model, self.data, self.q(q), G @ v, rate)
+        at = self.model, self.data, self.frame(name), axes
+        moved = pin.getFrameVelocity(*at), pin.getFrameClassicalAcceleration(*at)
+        return tuple(np.concatenate([m.angular, m.linear]) for m in moved)
+
     def energies(self, q, v):
         """Kinetic energy of the bodies, potential energy."""
         qp = self.q(q)

@@ -257,14 +257,6 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
                 self.check({"q": array}, name)
         return way
 
-    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        points = self.points(tuple(wrenches or ()))
-        return self.balance_slopes(rows, points, wrench_rows(rows, wrenches))
-
-    def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        points = self.points(tuple(wrenches or ()))
-        return self.linearizations(rows, points, wrench_rows(rows, wrenches))
-
     def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         if self.hydraulics is None:
             K = self.slopes_rows(rows, None)[0]

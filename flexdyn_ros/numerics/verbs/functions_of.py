@@ -51,7 +51,8 @@ def observers(module: str, of: FamilyKernels | ObservedKernels) -> dict[str, Cal
     if of.frames is not None:
         found.append(_frames(of.frames))
     if of.jacobian is not None:
-        found += [_jacobian(of.jacobian), _jacobian_rate(of.displace, of.jacobian)]
+        rate = _rate(of.rate) if of.rate is not None else _rate_on_tangents(of.displace, of.jacobian)
+        found += [_jacobian(of.jacobian), rate]
     return _named(module, [*found, _moved(of.displace)])
 
 
@@ -154,7 +155,24 @@ def _jacobian(write: Callable) -> _Made:
     return jacobian, OBSERVE_SIGNATURE
 
 
-def _jacobian_rate(displace: Callable, write: Callable) -> _Made:
+def _rate(write: Callable) -> _Made:
+    """dJ/dt v (k, 6) of points of frames."""
+
+    def jacobian_rate(head, work, q, v, out):
+        words = ints_at(head, HEAD_WORDS)
+        k, width = words[COUNT], words[WIDTH]
+        bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], k * width)
+        memory, place, speed = floats_at(work, words[SIZE]), floats_at(q, words[NQ]), floats_at(v, words[NV])
+        result = floats_at(out, 6 * k)
+        for f in range(k):
+            point, found = points[width * f : width * (f + 1)], result[6 * f : 6 * (f + 1)]
+            write(words[ROBOT], memory, place, speed, bodies[f], point, found)
+        return 0
+
+    return jacobian_rate, OBSERVE_SIGNATURE
+
+
+def _rate_on_tangents(displace: Callable, write: Callable) -> _Made:
     """dJ/dt v (k, 6) of points of frames: their Jacobians on tangents, q moved along v."""
 
     def jacobian_rate(head, work, q, v, out):

@@ -40,6 +40,8 @@ class FamilyKernels(NamedTuple):
         out = q (+) r.
     lanes
         False if the kernels look at values that differ between samples: batches then go one by one.
+    rate : (address, work, q, v, body, point, out)
+        dJ/dt v (6,) of the point of `jacobian`; left out, that is found by `jacobian` on tangents.
 
     What a family has from elsewhere is None: its entry is not made.
     """
@@ -59,6 +61,7 @@ class FamilyKernels(NamedTuple):
     load: Callable
     displace: Callable
     lanes: bool = True
+    rate: Callable | None = None
 
 
 class ObservedKernels(NamedTuple):
@@ -74,6 +77,7 @@ class ObservedKernels(NamedTuple):
     frames: Callable | None
     jacobian: Callable | None
     displace: Callable
+    rate: Callable | None = None
 
 
 class InterpretedKernels(NamedTuple):

@@ -74,8 +74,8 @@ def place_several(head, q, out):
     return place(head, q, out)
 
 
-@direct_entry(f"int64(int64, {_V}, {_V}, {_V})")
-def velocity_one(head, q, v, out):
+@kernel(forceinline=True)
+def velocity(head, q, v, out):
     """J v (6,) with the Jacobian of one frame."""
     words = ints_at(head, HEAD_WORDS)
     nv = words[NV]
@@ -87,6 +87,28 @@ def velocity_one(head, q, v, out):
         out[i] = 0.0
         for j in range(nv):
             out[i] += J[i, j] * v[j]
+    return status if status != at.OK or finite(out, 6) else at.NOT_FINITE
+
+
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V})")
+def velocity_one(head, q, v, out):
+    """J v (6,) with the Jacobian of one frame."""
+    return velocity(head, q, v, out)
+
+
+@direct_entry(f"int64(int64, int64, {_V}, {_V}, {_V}, {_V})")
+def acceleration_one(head, rate, q, v, a, out):
+    """J a + dJ/dt v (6,) by the heads of the Jacobian of one frame and of its rate."""
+    status = velocity(head, q, a, out)
+    words = ints_at(head, HEAD_WORDS)
+    if status == at.OK and v.shape[0] != words[NV]:
+        status = at.BAD_SHAPE
+    if status != at.OK:
+        return status
+    found = floats_at(words[SPARE], 6)
+    status = observe(rate, ints_at(rate, HEAD_WORDS)[WORK], q, v, found)
+    for i in range(6):
+        out[i] += found[i]
     return status if status != at.OK or finite(out, 6) else at.NOT_FINITE
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -9,11 +10,13 @@ import numpy as np
 
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS
 from flexdyn_ros.numerics.verbs import derivatives
+from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
 from flexdyn_ros.robot.arguments import Rows, explain_status, warn_of_singular_rows
 from flexdyn_ros.robot.entries.head import Head
 from flexdyn_ros.robot.entries.observed import ObservedFunctions
 from flexdyn_ros.robot.entries.taped import Taped
 from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.wrenches import wrench_rows
 
 __all__ = ["DerivativeEntries"]
 
@@ -23,6 +26,16 @@ _Points = tuple[np.ndarray, np.ndarray]
 
 class DerivativeEntries(ObservedFunctions):
     """A family whose entries have the C functions `balance` and `slopes` too."""
+
+    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
+        return seeing.balance_slopes(rows, seeing.points(names), wrench_rows(rows, wrenches))
+
+    def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+        if not self.direct:
+            return linearized_by_parts(self, rows, wrenches)
+        seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
+        return seeing.linearizations(rows, seeing.points(names), wrench_rows(rows, wrenches))
 
     def balance_slopes(
         self, rows: Rows, points: _Points, wrenches: np.ndarray, entries: Any = None

@@ -10,7 +10,6 @@ import numpy as np
 
 from flexdyn_ros.numerics.numbers.memory import PER_LANES
 from flexdyn_ros.numerics.verbs import derivatives, partial
-from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
 from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, warn_of_singular_rows
 from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
 from flexdyn_ros.robot.functions import DirectFunctions
@@ -32,16 +31,6 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
 
     def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
         self._dynamics("forward_dynamics", rows, ("q", "v", "tau"), a, wrenches)
-
-    def slopes_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
-        return seeing.balance_slopes(rows, seeing.points(names), wrench_rows(rows, wrenches))
-
-    def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        if not self.direct:
-            return linearized_by_parts(self, rows, wrenches)
-        seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
-        return seeing.linearizations(rows, seeing.points(names), wrench_rows(rows, wrenches))
 
     def _dynamics(
         self,

@@ -361,17 +361,17 @@ def _frame_acceleration(robot: Robot, general: _Way) -> _Way | None:
     if (functions := _observed(robot, "jacobian")) is None:
         return None
     known: dict[str, tuple[Head, Head]] = {}
-    turned = moved = _UNLOADED
+    call = _UNLOADED
 
     def frame_acceleration(q, v, a, frame):  # type: ignore[no-untyped-def]
-        nonlocal turned, moved
+        nonlocal call
         try:
             J, rate = known[frame]
-            by_a, by_v = _empty(6), _empty(6)
-            if turned(J.address, q, a, by_a) == 0 and moved(rate.address, q, v, by_v) == 0:
-                return by_a + by_v
+            acceleration = _empty(6)
+            if call(J.address, rate.address, q, v, a, acceleration) == 0:
+                return acceleration
         except (*_OBJECTIONS, KeyError):
-            turned, moved = observers.velocity_one.load(), observers.observe_one.load()
+            call = observers.acceleration_one.load()
         found = general(q, v, a, frame)
         if isinstance(frame, str) and len(known) < MOST_HEADS:
             known[frame] = functions.jacobians_of((frame,)), functions.rates_of((frame,))

@@ -53,12 +53,16 @@ def compare_dynamics(robot, oracle, rng):
 
 
 def compare_kinematics(robot, oracle, rng):
-    q, v, _ = random_state(robot, rng)
+    q, v, a = random_state(robot, rng)
     names = robot.frame_names
     for name in {names[0], names[-1], *rng.choice(names, min(3, len(names)))}:
         assert_near(robot.frames(q, str(name)), oracle.pose(q, name), 1e-12, f"pose of {name}")
         J = oracle.jacobian(q, name)
         assert_near(robot.jacobian(q, str(name)), J, 1e-10, f"Jacobian of {name}")
+        velocity, acceleration = oracle.frame_motion(q, v, a, name)
+        assert_near(robot.frame_velocity(q, v, str(name)), velocity, 1e-10, f"velocity of {name}")
+        found = robot.frame_acceleration(q, v, a, str(name))
+        assert_near(found, acceleration, 1e-10, f"acceleration of {name}")
     kinetic, potential = oracle.energies(q, v)
     energy = robot.energy(q, v)
     rotors = sum(0.5 * _armature(robot, c.name) * v[c.v_index] ** 2 for c in robot.coordinates)

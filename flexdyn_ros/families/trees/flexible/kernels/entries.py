@@ -22,7 +22,6 @@ from .kinematics import (
     flexible_jacobian,
     flexible_momenta,
     load_wrenches,
-    move_flexible,
     place_flexible,
 )
 from .nodes import add_modal_resistance
@@ -97,25 +96,15 @@ def jacobian(address, work, q, body, point, J):
 
 
 @kernel
-def move(address, work, q, v):
-    """Poses and velocities of all nodes."""
-    prepare_for(address, work, 0.0)
-    place_flexible(address, work, q)
-    move_flexible(address, work, q, v)
-
-
-@kernel
 def energies(address, work, q, v, out):
     """Kinetic, gravity and elastic energy (3,)."""
-    move(address, work, q, v)
     flexible_energies(address, work, q, v, out)
 
 
 @kernel
 def momenta(address, work, q, v, out):
     """Angular and linear momentum, first moment of mass, mass (10,)."""
-    move(address, work, q, v)
-    flexible_momenta(address, work, v, out)
+    flexible_momenta(address, work, q, v, out)
 
 
 verbs = verb_entries(

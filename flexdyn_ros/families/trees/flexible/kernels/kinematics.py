@@ -7,19 +7,18 @@ from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.kinematics import (
     add_column,
     add_joint_columns,
-    energies,
     load_joint,
-    momenta,
     move_body,
     place_on_parent,
     point_in_world,
 )
+from flexdyn_ros.families.trees.rigid.kernels.momenta import energies, lift_body, momenta, momentum_of_body
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views
 from .inertia import deform
-from .nodes import link_of, place_node
+from .nodes import place_node
 from .section import move_section
 from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
 
@@ -37,18 +36,21 @@ def place_flexible(address, work, q):
 
 @kernel
 def move_flexible(address, work, q, v):
-    """Write OMEGA and VELOCITY of all nodes; reads what `place_flexible` wrote. Deforms the links too."""
+    """Write OMEGA and VELOCITY of all nodes; reads what `place_flexible` wrote."""
     model = open_flexible(address)
     tree = model.tree
     data = carve_flexible(work, tree.nb, tree.nq, tree.nv)
     for b in range(1, tree.nb):
-        i = link_of(model, b)
-        if i >= 0:
-            deform(open_link(model, i), open_state(model, data, i), q)
-        if tree.joint_type[b] == views.SECTION:
-            move_section(model, data, b, v)
-        else:
-            move_body(tree, data.tree, b, v)
+        move_node(model, data, b, v)
+
+
+@kernel(forceinline=True)
+def move_node(model, data, b, v):
+    """Write OMEGA and VELOCITY of a node; reads those of its parent, and what `place_node` wrote."""
+    if model.tree.joint_type[b] == views.SECTION:
+        move_section(model, data, b, v)
+    else:
+        move_body(model.tree, data.tree, b, v)
 
 
 @kernel
@@ -136,16 +138,20 @@ def add_section_columns(model, data, b, px, py, pz, out):
 
 @kernel
 def flexible_energies(address, work, q, v, out):
-    """out = kinetic energy, gravity potential, elastic energy [J]; reads `place_flexible` and
-    `move_flexible`."""
+    """out = kinetic energy, gravity potential, elastic energy [J]; reads the world's rows, as `prepare`
+    leaves them."""
     model = open_flexible(address)
     tree = model.tree
     data = carve_flexible(work, tree.nb, tree.nq, tree.nv)
+    for b in range(1, tree.nb):
+        place_node(model, data, b, q)
+        move_node(model, data, b, v)
+        lift_body(tree, data.tree, b)
     energies(tree, data.tree, q, v, out)
     for i in range(model.nl):
         link, state = open_link(model, i), open_state(model, data, i)
+        deform(link, state, q)
         own = data.tree.bodies[at.BODY_ROWS * node_of(model, i) : at.BODY_ROWS * (node_of(model, i) + 1)]
-        mass, cx, cy, cz = state.rigid[0], state.rigid[1], state.rigid[2], state.rigid[3]
         ux, uy, uz = load3(own, at.VELOCITY)
         wx, wy, wz = load3(own, at.OMEGA)
         momentum = link_momentum(link, state, v, wx, wy, wz, ux, uy, uz)
@@ -162,11 +168,10 @@ def flexible_energies(address, work, q, v, out):
                 f += link.K[m * k + l] * q[link.q + l]
             kinetic += v[link.v + k] * p
             elastic += q[link.q + k] * f
-        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
-        cx, cy, cz = turn(load9(own, at.WORLD_ROTATION), cx, cy, cz)
-        g = tree.gravity
+        ax, ay, az = load3(own, at.ACCELERATION)
+        r = state.rigid
         out[0] += 0.5 * kinetic
-        out[1] -= g[0] * (mass * ox + cx) + g[1] * (mass * oy + cy) + g[2] * (mass * oz + cz)
+        out[1] += r[0] * own[at.LIFT] + ax * r[1] + ay * r[2] + az * r[3]
         out[2] += 0.5 * elastic
 
 
@@ -197,27 +202,26 @@ def link_momentum(link, state, v, wx, wy, wz, ux, uy, uz):
 
 
 @kernel
-def flexible_momenta(address, work, v, out):
+def flexible_momenta(address, work, q, v, out):
     """Angular momentum about the world origin, momentum, first moment, mass (10), world axes; as
-    `momenta`."""
+    `momenta`. Reads the world's rows, as `prepare` leaves them."""
     model = open_flexible(address)
     tree = model.tree
     data = carve_flexible(work, tree.nb, tree.nq, tree.nv)
-    momenta(tree, data.tree, out)
+    for b in range(1, tree.nb):
+        place_node(model, data, b, q)
+        move_node(model, data, b, v)
+        own = data.tree.bodies[at.BODY_ROWS * b : at.BODY_ROWS * (b + 1)]
+        momentum_of_body(tree.inertia[10 * b : 10 * b + 10], own)
     for i in range(model.nl):
         link, state = open_link(model, i), open_state(model, data, i)
+        deform(link, state, q)
         own = data.tree.bodies[at.BODY_ROWS * node_of(model, i) : at.BODY_ROWS * (node_of(model, i) + 1)]
         ux, uy, uz = load3(own, at.VELOCITY)
         wx, wy, wz = load3(own, at.OMEGA)
         hx, hy, hz, lx, ly, lz = link_momentum(link, state, v, wx, wy, wz, ux, uy, uz)
-        r = load9(own, at.WORLD_ROTATION)
-        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
-        hx, hy, hz = turn(r, hx, hy, hz)
-        lx, ly, lz = turn(r, lx, ly, lz)
-        tx, ty, tz = cross(ox, oy, oz, lx, ly, lz)
-        mass = state.rigid[0]
-        cx, cy, cz = turn(r, state.rigid[1], state.rigid[2], state.rigid[3])
-        add3(out, 0, hx + tx, hy + ty, hz + tz)
-        add3(out, 3, lx, ly, lz)
-        add3(out, 6, mass * ox + cx, mass * oy + cy, mass * oz + cz)
-        out[9] += mass
+        add3(own, at.MOMENT, hx, hy, hz)
+        add3(own, at.FORCE, lx, ly, lz)
+        add3(own, at.FIRST_MOMENT, state.rigid[1], state.rigid[2], state.rigid[3])
+        own[at.MASS] += state.rigid[0]
+    momenta(tree, data.tree, out)

@@ -18,7 +18,7 @@ from flexdyn_ros.numerics.stepping import table as at
 from . import views
 from .aba import flexible_articulated_body
 from .crba import flexible_composite_body
-from .kinematics import flexible_energies, load_wrenches, move_flexible, place_flexible
+from .kinematics import flexible_energies, load_wrenches
 from .rnea import flexible_newton_euler
 from .views import carve_flexible, open_flexible, open_link
 
@@ -140,14 +140,8 @@ def losses(robot, work, t, q, v0, speed, mean):
 def energies(robot, work, t, q, v, out):
     """See numerics/stepping/table.py."""
     tree = open_tree(robot)
-    memory = recursion_memory(robot, work)
-    data = carve_flexible(memory, tree.nb, tree.nq, tree.nv).tree
     q, v = floats_at(q, tree.nq), floats_at(v, tree.nv)
-    prepare_data(tree, data, 0.0)
-    place_flexible(robot, memory, q)
-    move_flexible(robot, memory, q, v)
-    flexible_energies(robot, memory, q, v, floats_at(out, 3))
-    prepare_data(tree, data, 1.0)
+    flexible_energies(robot, recursion_memory(robot, work), q, v, floats_at(out, 3))
     return 0
 
 

@@ -19,7 +19,8 @@ from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
 from flexdyn_ros.numerics.verbs.samples import finite
 
 from . import views as at
-from .entries import move_all, status_of_q
+from .entries import status_of_q
+from .kinematics import move_all
 from .views import carve_data, open_tree
 
 

@@ -16,15 +16,9 @@ from flexdyn_ros.numerics.verbs.samples import finite
 
 from .aba import articulated_body
 from .crba import composite_body
-from .kinematics import (
-    energies,
-    frame_jacobian,
-    frame_pose,
-    load_wrenches,
-    momenta,
-    move_in_body_axes,
-    place_in_world,
-)
+from .kinematics import frame_pose, load_wrenches, place_in_world
+from .momenta import moving_energies, moving_momenta
+from .paths import path_jacobian, path_rate
 from .resistance import add_joint_resistance
 from .rnea import inward, newton_euler, outward
 from .views import HEADER, N_FREE, NQ, NV, WORK, carve_data, open_tree, prepare, work_size
@@ -138,7 +132,10 @@ def terms(address, work, q, v, terms):
 def frames(address, work, q, bodies, placements, poses):
     """Poses (k, 4, 4) of frames given by body and placement (k, 12)."""
     model, data = opened(address, work)
-    place_in_world(model, data, q)
+    last = 0
+    for f in range(bodies.shape[0]):
+        last = max(last, bodies[f])
+    place_in_world(model, data, q, last + 1)
     for f in range(bodies.shape[0]):
         frame_pose(data, bodies[f], placements[f], poses[f])
 
@@ -147,32 +144,28 @@ def frames(address, work, q, bodies, placements, poses):
 def jacobian(address, work, q, body, point, J):
     """J (6, nv) of a point (3,) of a body, world axes."""
     model, data = opened(address, work)
-    place_in_world(model, data, q)
-    frame_jacobian(model, data, body, point, J)
+    path_jacobian(model, data, q, body, point, J)
 
 
-@kernel
-def move_all(model, data, q, v):
-    """Poses and velocities of all bodies."""
-    prepare(model, data, 0.0)
-    place_in_world(model, data, q)
-    move_in_body_axes(model, data, v)
+@kernel(forceinline=True)
+def rate(address, work, q, v, body, point, out):
+    """dJ/dt v (6,) of a point (3,) of a body, world axes."""
+    model, data = opened(address, work)
+    path_rate(model, data, q, v, body, point, out)
 
 
 @kernel(forceinline=True)
 def energies_of(address, work, q, v, out):
     """Kinetic, gravity and elastic energy (3,)."""
     model, data = opened(address, work)
-    move_all(model, data, q, v)
-    energies(model, data, q, v, out)
+    moving_energies(model, data, q, v, out)
 
 
 @kernel(forceinline=True)
 def momenta_of(address, work, q, v, out):
     """Angular and linear momentum, first moment of mass, mass (10,)."""
     model, data = opened(address, work)
-    move_all(model, data, q, v)
-    momenta(model, data, out)
+    moving_momenta(model, data, q, v, out)
 
 
 @kernel(forceinline=True)
@@ -205,6 +198,7 @@ verbs = verb_entries(
         jacobian,
         load,
         displace,
+        rate=rate,
     ),
 )
 

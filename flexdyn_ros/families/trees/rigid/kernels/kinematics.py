@@ -1,4 +1,4 @@
-"""Poses and velocities of bodies and frames, wrenches on them, energies and momenta."""
+"""Poses and velocities of bodies and frames, and wrenches on them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from flexdyn_ros.numerics.algebra.rotations import (
     multiply,
     store3,
     store9,
-    symmetric,
     turn,
     unturn,
 )
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views as at
-from .blocks import add3, load6
-from .joints import place_body
+from .blocks import add3
+from .joints import FAST, place_body
+from .views import prepare
 
 
-@kernel
-def place_in_world(model, data, q):
-    """Write WORLD_ROTATION and WORLD_ORIGIN of all bodies."""
-    for b in range(1, model.nb):
+@kernel(fastmath=FAST, forceinline=True)
+def place_in_world(model, data, q, count):
+    """Write WORLD_ROTATION and WORLD_ORIGIN of bodies 1 to count - 1; parents come before their children."""
+    for b in range(1, count):
         place_body(model, data, b, q)
         place_on_parent(model, data, b)
 
@@ -53,13 +53,15 @@ def in_world(data, body, m, x, y, z):
 
 
 @kernel
-def move_in_body_axes(model, data, v):
-    """Write OMEGA and VELOCITY of all bodies; reads what `place_in_world` wrote."""
+def move_all(model, data, q, v):
+    """Write WORLD_ROTATION, WORLD_ORIGIN, OMEGA and VELOCITY of all bodies."""
+    prepare(model, data, 0.0)
+    place_in_world(model, data, q, model.nb)
     for b in range(1, model.nb):
         move_body(model, data, b, v)
 
 
-@kernel(forceinline=True)
+@kernel(fastmath=FAST, forceinline=True)
 def move_body(model, data, b, v):
     """Write OMEGA and VELOCITY of a body on a joint, or fixed to its parent."""
     p = model.parent[b]
@@ -99,7 +101,7 @@ def point_in_world(data, body, point):
 @kernel
 def load_wrenches(model, data, q, bodies, points, wrenches, force):
     """force += sum J^T w of wrenches (k, 6) = (moment; force), world axes, at points (k, 3) of bodies."""
-    place_in_world(model, data, q)
+    place_in_world(model, data, q, model.nb)
     for j in range(bodies.shape[0]):
         b = bodies[j]
         if b > 0:
@@ -147,20 +149,6 @@ def frame_pose(data, body, placement, out):
     out[3, 0], out[3, 1], out[3, 2], out[3, 3] = 0.0, 0.0, 0.0, 1.0
 
 
-@kernel
-def frame_jacobian(model, data, body, point, out):
-    """Jacobian (6, nv) = (angular; linear), world axes, of `point` (3,) fixed to `body`; reads
-    `place_in_world`."""
-    out[:] = 0.0
-    if body == 0:
-        return
-    px, py, pz = point_in_world(data, body, point)
-    b = body
-    while b > 0:
-        add_joint_columns(model, data, b, px, py, pz, out)
-        b = model.parent[b]
-
-
 @kernel(forceinline=True)
 def add_joint_columns(model, data, b, px, py, pz, out):
     """Columns of the joint of body b for the world point p."""
@@ -190,68 +178,3 @@ def add_column(out, i, ax, ay, az, lx, ly, lz):
     """Add (angular; linear) to a column."""
     add3(out[:, i], 0, ax, ay, az)
     add3(out[:, i], 3, lx, ly, lz)
-
-
-@kernel
-def energies(model, data, q, v, out):
-    """out = kinetic energy (armature included), gravity potential (world origin), energy of joint springs
-    [J].
-
-    Reads `place_in_world` and `move_in_body_axes`.
-    """
-    kinetic = 0.0
-    potential = 0.0
-    for b in range(1, model.nb):
-        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        inertia = model.inertia[10 * b : 10 * b + 10]
-        mass, cx, cy, cz = inertia[0], inertia[1], inertia[2], inertia[3]
-        i = load6(inertia, 4)
-        wx, wy, wz = load3(own, at.OMEGA)
-        ux, uy, uz = load3(own, at.VELOCITY)
-        hx, hy, hz = symmetric(i, wx, wy, wz)
-        tx, ty, tz = cross(wx, wy, wz, cx, cy, cz)
-        kinetic += 0.5 * mass * (ux * ux + uy * uy + uz * uz) + ux * tx + uy * ty + uz * tz
-        kinetic += 0.5 * (wx * hx + wy * hy + wz * hz)
-        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
-        cx, cy, cz = turn(load9(own, at.WORLD_ROTATION), cx, cy, cz)
-        potential -= model.gravity[0] * (mass * ox + cx)
-        potential -= model.gravity[1] * (mass * oy + cy)
-        potential -= model.gravity[2] * (mass * oz + cz)
-    elastic = 0.0
-    for i in range(model.nv):
-        dof = model.dof[at.DOF_NUMBERS * i : at.DOF_NUMBERS * (i + 1)]
-        kinetic += 0.5 * dof[at.ARMATURE] * v[i] * v[i]
-        if dof[at.STIFFNESS] != 0.0:
-            stretch = q[model.q_of_v[i]] - dof[at.REFERENCE]
-            elastic += 0.5 * dof[at.STIFFNESS] * stretch * stretch
-    out[0], out[1], out[2] = kinetic, potential, elastic
-
-
-@kernel
-def momenta(model, data, out):
-    """out = angular momentum about the world origin (3), linear momentum (3), first moment of mass (3), mass;
-    world axes.
-
-    Reads `place_in_world` and `move_in_body_axes`. Rotors count with their joint's armature only, not here.
-    """
-    out[:] = 0.0
-    for b in range(1, model.nb):
-        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        inertia = model.inertia[10 * b : 10 * b + 10]
-        mass, cx, cy, cz = inertia[0], inertia[1], inertia[2], inertia[3]
-        i = load6(inertia, 4)
-        r = load9(own, at.WORLD_ROTATION)
-        ox, oy, oz = load3(own, at.WORLD_ORIGIN)
-        wx, wy, wz = load3(own, at.OMEGA)
-        ux, uy, uz = load3(own, at.VELOCITY)
-        hx, hy, hz = symmetric(i, wx, wy, wz)
-        tx, ty, tz = cross(cx, cy, cz, ux, uy, uz)
-        hx, hy, hz = turn(r, hx + tx, hy + ty, hz + tz)
-        tx, ty, tz = cross(wx, wy, wz, cx, cy, cz)
-        tx, ty, tz = turn(r, mass * ux + tx, mass * uy + ty, mass * uz + tz)
-        ux, uy, uz = cross(ox, oy, oz, tx, ty, tz)
-        cx, cy, cz = turn(r, cx, cy, cz)
-        add3(out, 0, hx + ux, hy + uy, hz + uz)
-        add3(out, 3, tx, ty, tz)
-        add3(out, 6, mass * ox + cx, mass * oy + cy, mass * oz + cz)
-        out[9] += mass

@@ -16,8 +16,8 @@ from flexdyn_ros.numerics.stepping import table as at
 
 from .aba import articulated_body
 from .crba import crba
-from .kinematics import energies as write_energies
-from .kinematics import load_wrenches, move_in_body_axes, place_in_world
+from .kinematics import load_wrenches
+from .momenta import moving_energies
 from .resistance import add_implicit_joint_terms, joint_losses
 from .rnea import rnea
 from .views import open_data, open_tree, work_size
@@ -96,9 +96,7 @@ def energies(robot, work, t, q, v, out):
     model = open_tree(robot)
     data = open_data(work, model.nb, model.nq, model.nv)
     q, v = floats_at(q, model.nq), floats_at(v, model.nv)
-    place_in_world(model, data, q)
-    move_in_body_axes(model, data, v)
-    write_energies(model, data, q, v, floats_at(out, 3))
+    moving_energies(model, data, q, v, floats_at(out, 3))
     return 0
 
 

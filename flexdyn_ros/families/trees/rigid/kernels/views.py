@@ -100,6 +100,10 @@ BODY_ROWS = 42
 WORLD_ROTATION = 15  # (9) world <- body, row by row
 WORLD_ORIGIN = 24  # (3) body origin in the world
 VELOCITY = 36  # (3) velocity of the body origin, body axes
+# rows of momenta.py, likewise; LIFT of the world is zero
+LIFT = 39  # potential of a unit of mass at the body origin
+FIRST_MOMENT = 39  # (3) of the mass that hangs on a body, about its origin, body axes
+MASS = 15  # of what hangs on a body
 
 
 class TreeData(NamedTuple):
