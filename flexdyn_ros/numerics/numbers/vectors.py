@@ -14,6 +14,7 @@ from __future__ import annotations
 import operator
 
 from llvmlite import ir
+from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.core.typeconv import Conversion
 from numba.extending import (
@@ -31,15 +32,17 @@ from flexdyn_ros.numerics.compiling.sources import source_key
 
 __all__ = ["ALIGNMENT", "DIRECTIONS", "LANES", "Lanes", "Mask", "Tangents", "Vector", "lanes", "tangents"]
 
-#: samples that one pass over Lanes works on
-LANES = 8
-#: directions that one pass over Tangents differentiates in; with the value three vectors of AVX-512
-DIRECTIONS = 23
+#: samples that one pass over Lanes works on: a vector of AVX-512; half of it where there is none, since
+#: kernels then have enough registers and their memory fits in the nearest cache
+LANES = 8 if get_host_cpu_features().get("avx512f") else 4
+#: numbers of each vector of Tangents, and directions that one pass over them differentiates in: with the
+#: value three vectors
+_WIDTH, DIRECTIONS = 8, 23
 #: bytes: the size of such a vector
 ALIGNMENT = 64
 
 _DOUBLE, _INT = ir.DoubleType(), ir.IntType(32)
-_PART = ir.VectorType(_DOUBLE, LANES)
+_PART = ir.VectorType(_DOUBLE, _WIDTH)
 #: what the compiler may do with sums and products: a b + c in one rounding, signs of zeros, 1/x
 _FLAGS = ("contract", "nsz", "arcp")
 
@@ -90,7 +93,7 @@ class _LanesModel(models.PrimitiveModel):
 @register_model(Tangents)
 class _TangentsModel(models.PrimitiveModel):
     def __init__(self, manager, kind: Tangents) -> None:
-        super().__init__(manager, kind, ir.ArrayType(_PART, kind.n // LANES))
+        super().__init__(manager, kind, ir.ArrayType(_PART, kind.n // _WIDTH))
 
 
 @register_model(Mask)
@@ -102,27 +105,27 @@ class _MaskModel(models.PrimitiveModel):
 # ---- LLVM's instructions ----
 
 
-def _spread(builder, number):
-    """A SIMD vector of the same number."""
-    nothing = ir.Constant(_PART, ir.Undefined)
+def _spread(builder, number, n):
+    """A SIMD vector of n times the same number."""
+    nothing = ir.Constant(ir.VectorType(_DOUBLE, n), ir.Undefined)
     first = builder.insert_element(nothing, number, _INT(0))
-    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_INT, LANES), [0] * LANES))
+    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_INT, n), [0] * n))
 
 
 def _parts(builder, kind, value) -> list:
-    """The SIMD vectors that a number of this type consists of; a float64 is one, spread out."""
+    """The SIMD vectors that a number of this type consists of; a float64 is one of Lanes, spread out."""
     if isinstance(kind, Lanes):
         return [value]
     if isinstance(kind, Tangents):
-        return [builder.extract_value(value, i) for i in range(kind.n // LANES)]
-    return [_spread(builder, value)]
+        return [builder.extract_value(value, i) for i in range(kind.n // _WIDTH)]
+    return [_spread(builder, value, LANES)]
 
 
 def _joined_parts(builder, kind, parts):
     """The number that consists of these SIMD vectors."""
     if isinstance(kind, Lanes):
         return parts[0]
-    whole = ir.Constant(ir.ArrayType(_PART, kind.n // LANES), ir.Undefined)
+    whole = ir.Constant(ir.ArrayType(_PART, kind.n // _WIDTH), ir.Undefined)
     for i, part in enumerate(parts):
         whole = builder.insert_value(whole, part, i)
     return whole
@@ -140,13 +143,13 @@ def _lift(builder, kind: Vector, given, value) -> list:
     """The parts of a float64 or of a vector as of a vector of this type."""
     if isinstance(given, Vector) or isinstance(kind, Lanes):
         return _parts(builder, given, value)
-    zeros = [ir.Constant(_PART, [0.0] * LANES) for _ in range(kind.n // LANES)]
+    zeros = [ir.Constant(_PART, [0.0] * _WIDTH) for _ in range(kind.n // _WIDTH)]
     return _with_value(builder, zeros, value)
 
 
 def _scaled(builder, parts, number) -> list:
-    """Parts times a float64."""
-    factor = _spread(builder, number)
+    """Parts of tangents times a float64."""
+    factor = _spread(builder, number, _WIDTH)
     return [builder.fmul(factor, part, flags=_FLAGS) for part in parts]
 
 

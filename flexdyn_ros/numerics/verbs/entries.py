@@ -21,7 +21,7 @@ from flexdyn_ros.numerics.numbers.vectors import LANES
 
 from .functions_of import family_functions
 from .kernels_of import FamilyKernels
-from .samples import finite, gather, scatter
+from .samples import finite, gather, note_wrong, scatter
 
 __all__ = ["verb_entries", "work_numbers"]
 
@@ -34,9 +34,9 @@ _FAST = {"contract", "nsz", "arcp"}
 
 
 def work_numbers(numbers: int, nq: int, nv: int, per_number: int) -> int:
-    """float64 numbers of the work memory of an entry: the kernels' `numbers` and one sample, of a number type
-    with so many float64 each."""
-    return per_number * (numbers + 2 * nq + 7 * nv)
+    """float64 numbers of the work memory of an entry: the kernels' `numbers`, one sample and a mark, of a
+    number type with so many float64 each."""
+    return per_number * (numbers + 2 * nq + 7 * nv + 1)
 
 
 def verb_entries(module: str, kernels: FamilyKernels) -> SimpleNamespace:
@@ -101,10 +101,13 @@ def _single(module: str, of: FamilyKernels) -> _Defined:
 
 
 def _first_wrong(module: str, status_of_q: Callable) -> Callable:
-    """The search for the first sample that is not finite or has a bad quaternion, as a kernel."""
+    """The search for the first sample that is not finite or has a bad quaternion, as a kernel; `fine`: all
+    numbers are known to be finite."""
 
-    def first_wrong(address, q, v, third, result):
+    def first_wrong(address, q, v, third, result, fine):
         n = v.shape[1]
+        if fine and q.shape[1] == n:
+            return at.OK  # all is finite, and there is no quaternion
         for s in range(q.shape[0]):
             status = status_of_q(address, q[s])
             if status == at.OK and not (finite(v[s], n) and finite(third[s], n) and finite(result[s], n)):
@@ -122,33 +125,37 @@ def _batches(module: str, of: FamilyKernels) -> _Defined:
 
     def inverse_dynamics_many(address, work, q, v, a, tau):
         nq, nv = q.shape[1], v.shape[1]
-        floats = work[0 : LANES * (nq + 3 * nv)]
-        block, memory = lanes_of(floats), lanes_of(work[LANES * (nq + 3 * nv) :])
-        i, j, k = nq, nq + nv, nq + 2 * nv
+        i, j, k, n = nq, nq + nv, nq + 2 * nv, nq + 3 * nv
+        floats = work[0 : LANES * (n + 1)]
+        block, memory = lanes_of(floats), lanes_of(work[LANES * (n + 1) :])
+        floats[LANES * n :] = 0.0
         prepare(address, memory)
         for first in range(0, q.shape[0], LANES):
             gather(floats, q, first, nq)
             gather(floats[LANES * i :], v, first, nv)
             gather(floats[LANES * j :], a, first, nv)
-            inverse(address, memory, block[0:i], block[i:j], block[j:k], block[k:])
+            inverse(address, memory, block[0:i], block[i:j], block[j:k], block[k:n])
+            note_wrong(block, n)
             scatter(floats[LANES * k :], tau, first, nv)
-        return first_wrong(address, q, v, a, tau)
+        return first_wrong(address, q, v, a, tau, finite(floats[LANES * n :], LANES))
 
     def forward_dynamics_many(address, work, q, v, tau, a):
         nq, nv = q.shape[1], v.shape[1]
-        floats = work[0 : LANES * (nq + 3 * nv)]
-        block, memory = lanes_of(floats), lanes_of(work[LANES * (nq + 3 * nv) :])
-        i, j, k = nq, nq + nv, nq + 2 * nv
+        i, j, k, n = nq, nq + nv, nq + 2 * nv, nq + 3 * nv
+        floats = work[0 : LANES * (n + 1)]
+        block, memory = lanes_of(floats), lanes_of(work[LANES * (n + 1) :])
+        floats[LANES * n :] = 0.0
         prepare(address, memory)
         for first in range(0, q.shape[0], LANES):
             gather(floats, q, first, nq)
             gather(floats[LANES * i :], v, first, nv)
             gather(floats[LANES * j :], tau, first, nv)
-            status = forward(address, memory, block[0:i], block[i:j], block[j:k], block[k:])
+            status = forward(address, memory, block[0:i], block[i:j], block[j:k], block[k:n])
             if status != at.OK:
                 return status + 8 * first
+            note_wrong(block, n)
             scatter(floats[LANES * k :], a, first, nv)
-        return first_wrong(address, q, v, tau, a)
+        return first_wrong(address, q, v, tau, a, finite(floats[LANES * n :], LANES))
 
     five = f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})"
     if not of.lanes:
@@ -166,7 +173,7 @@ def _one_by_one(module: str, of: FamilyKernels) -> tuple[Callable, Callable]:
         prepare(address, work)
         for s in range(q.shape[0]):
             inverse(address, work, q[s], v[s], a[s], tau[s])
-        return first_wrong(address, q, v, a, tau)
+        return first_wrong(address, q, v, a, tau, False)
 
     def forward_dynamics_many(address, work, q, v, tau, a):
         prepare(address, work)
@@ -174,7 +181,7 @@ def _one_by_one(module: str, of: FamilyKernels) -> tuple[Callable, Callable]:
             status = forward(address, work, q[s], v[s], tau[s], a[s])
             if status != at.OK:
                 return status + 8 * s
-        return first_wrong(address, q, v, tau, a)
+        return first_wrong(address, q, v, tau, a, False)
 
     return inverse_dynamics_many, forward_dynamics_many
 
@@ -194,7 +201,7 @@ def _loaded(module: str, of: FamilyKernels) -> _Defined:
             status = forward(address, memory, q[s], v[s], force, a[s])
             if status != at.OK:
                 return status + 8 * s
-        return first_wrong(address, q, v, tau, a)
+        return first_wrong(address, q, v, tau, a, False)
 
     signature = f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_WRENCHES}, {_M})"
     return [(signature, forward_dynamics_loaded, _FREE)]

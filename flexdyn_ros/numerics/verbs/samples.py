@@ -20,14 +20,37 @@ def gather(block, rows, first, n):
     """Copy samples first .. first + LANES - 1 (the last one repeated) of rows (N, n) into a block of lanes,
     seen as float64."""
     last = rows.shape[0] - 1
-    for i in range(n):
-        for k in range(LANES):
-            block[i * LANES + k] = rows[min(first + k, last), i]
+    if first + LANES <= rows.shape[0]:
+        for i in range(n):
+            for k in range(LANES):
+                block[i * LANES + k] = rows[first + k, i]
+    else:
+        for i in range(n):
+            for k in range(LANES):
+                block[i * LANES + k] = rows[min(first + k, last), i]
 
 
 @kernel
 def scatter(block, rows, first, n):
     """Copy a block of lanes into rows (N, n)."""
-    for k in range(min(LANES, rows.shape[0] - first)):
+    if first + LANES <= rows.shape[0]:
         for i in range(n):
-            rows[first + k, i] = block[i * LANES + k]
+            for k in range(LANES):
+                rows[first + k, i] = block[i * LANES + k]
+    else:
+        for k in range(rows.shape[0] - first):
+            for i in range(n):
+                rows[first + k, i] = block[i * LANES + k]
+
+
+@kernel
+def note_wrong(block, n):
+    """Make number n of a block of lanes NaN where one of the n before it is NaN or infinite."""
+    # two sums, that do not wait for each other
+    a, b = block[n], 0.0 * block[n]
+    for i in range(0, n - 1, 2):
+        a = a + (block[i] - block[i])
+        b = b + (block[i + 1] - block[i + 1])
+    if n % 2 == 1:
+        a = a + (block[n - 1] - block[n - 1])
+    block[n] = a + b

@@ -118,9 +118,8 @@ def eliminate_inward(model, data, tau):
             i = model.nodes[views.NODE_INTS * b + views.NODE_LINK]
             link = open_link(model, i)
             hold_still(joint)
-            aba.carry_bias(own, joint)
             load_modes(link, open_state(model, data, i), open_columns(model, data, b, link.m), own, joint)
-            aba.hand_down_inertia(own, joint, base)
+            aba.hand_down(own, joint, base)
             continue
         i = link_of(model, b)
         if i >= 0:
@@ -134,10 +133,9 @@ def eliminate_inward(model, data, tau):
             hold_still(joint)
         else:
             diagonal = data.tree.diagonal[first : first + 1]
-            aba.eliminate_axis(joint, tau[first : first + 1], diagonal, kind == REVOLUTE)
+            aba.release_axis(joint, tau[first : first + 1], diagonal, kind == REVOLUTE)
         if p > 0:
-            aba.carry_bias(own, joint)
-            aba.hand_down_inertia(own, joint, base)
+            aba.hand_down(own, joint, base)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -145,6 +143,22 @@ def hold_still(joint):
     """A node without a joint: nothing is eliminated."""
     for i in range(aba.U_MOMENT, aba.D_ROW + 1):
         joint[i] = 0.0
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def carried_bias(own, joint):
+    """Bias of a section's node (moment; force) with the velocity part of its accelerations: p + I c."""
+    a, h, m = load6(joint, aba.A_ROW), load9(joint, aba.H_ROW), load6(joint, aba.M_ROW)
+    cx, cy, cz = load3(own, at.BIAS_ALPHA)
+    dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
+    x, y, z = symmetric(a, cx, cy, cz)
+    sx, sy, sz = turn(h, dx, dy, dz)
+    ux, uy, uz = load3(joint, aba.BIAS_MOMENT)
+    ux, uy, uz = ux + x + sx, uy + y + sy, uz + z + sz
+    x, y, z = unturn(h, cx, cy, cz)
+    sx, sy, sz = symmetric(m, dx, dy, dz)
+    fx, fy, fz = load3(joint, aba.BIAS_FORCE)
+    return ux, uy, uz, fx + x + sx, fy + y + sy, fz + z + sz
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -157,8 +171,7 @@ def load_modes(link, state, columns, own, joint):
     A = aba.rotate_symmetric(r, load6(joint, aba.A_ROW))
     H = aba.rotate_full(r, load9(joint, aba.H_ROW))
     M = aba.rotate_symmetric(r, load6(joint, aba.M_ROW))
-    bx, by, bz = load3(joint, aba.BIAS_MOMENT)
-    cx, cy, cz = load3(joint, aba.BIAS_FORCE)
+    bx, by, bz, cx, cy, cz = carried_bias(own, joint)
     bx, by, bz = turn(r, bx, by, bz)
     cx, cy, cz = turn(r, cx, cy, cz)
     for k in range(m):

@@ -62,13 +62,16 @@ def articulated_pass(model, data, q, v, tau, a):
             velocity_free(below, own, v[first : first + 6])
         else:
             velocity_axis(below, own, v[first : first + 1], model.ratio[b], kind == REVOLUTE)
-        start_inertia(
-            model.inertia[10 * b : 10 * b + 10],
-            own,
-            data.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS],
-        )
+    started = model.nb
     for b in range(model.nb - 1, 0, -1):
         p = model.parent[b]
+        while started > max(p, 1):  # no sooner than it is needed: caches are small
+            started -= 1
+            start_inertia(
+                model.inertia[10 * started : 10 * started + 10],
+                data.bodies[started * at.BODY_ROWS : (started + 1) * at.BODY_ROWS],
+                data.articulated[started * at.ARTICULATED_ROWS : (started + 1) * at.ARTICULATED_ROWS],
+            )
         own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
         joint = data.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
         base = data.articulated[p * at.ARTICULATED_ROWS : (p + 1) * at.ARTICULATED_ROWS]
@@ -80,10 +83,9 @@ def articulated_pass(model, data, q, v, tau, a):
                 hand_down_force(own, joint, base)
         else:
             effort, diagonal = tau[first : first + 1], data.diagonal[first : first + 1]
-            eliminate_axis(joint, effort, diagonal, kind == REVOLUTE)
+            release_axis(joint, effort, diagonal, kind == REVOLUTE)
             if p > 0:
-                carry_bias(own, joint)
-                hand_down_inertia(own, joint, base)
+                hand_down(own, joint, base)
     for b in range(1, model.nb):
         p = model.parent[b]
         below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
@@ -157,62 +159,92 @@ def start_inertia(inertia, own, joint):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def eliminate_axis(joint, tau, diagonal, turns):
-    """U, D, u of a joint about or along z, and the inertia that is left: [A H; H^T M] - U U^T / D."""
-    a = load6(joint, A_ROW)
-    h = load9(joint, H_ROW)
-    m = load6(joint, M_ROW)
+def release_axis(joint, tau, diagonal, turns):
+    """Write U, u and 1/D of a joint about or along z."""
     if turns:
-        u = tau[0] - joint[BIAS_MOMENT + 2]
-        inverse = 1.0 / (a[5] + diagonal[0])
-        store_elimination(joint, a, h, m, a[2], a[4], a[5], h[6], h[7], h[8], u, inverse)
+        store3(joint, U_MOMENT, joint[A_ROW + 2], joint[A_ROW + 4], joint[A_ROW + 5])
+        store3(joint, U_FORCE, joint[H_ROW + 6], joint[H_ROW + 7], joint[H_ROW + 8])
+        joint[U_ROW] = tau[0] - joint[BIAS_MOMENT + 2]
+        joint[D_ROW] = 1.0 / (joint[A_ROW + 5] + diagonal[0])
     else:
-        u = tau[0] - joint[BIAS_FORCE + 2]
-        inverse = 1.0 / (m[5] + diagonal[0])
-        store_elimination(joint, a, h, m, h[2], h[5], h[8], m[2], m[4], m[5], u, inverse)
+        store3(joint, U_MOMENT, joint[H_ROW + 2], joint[H_ROW + 5], joint[H_ROW + 8])
+        store3(joint, U_FORCE, joint[M_ROW + 2], joint[M_ROW + 4], joint[M_ROW + 5])
+        joint[U_ROW] = tau[0] - joint[BIAS_FORCE + 2]
+        joint[D_ROW] = 1.0 / (joint[M_ROW + 5] + diagonal[0])
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def store_elimination(joint, a, h, m, ux, uy, uz, fx, fy, fz, u, inverse):
-    """Write U, u, 1/D and subtract U U^T / D from the inertia [a h; h^T m]."""
-    store3(joint, U_MOMENT, ux, uy, uz)
-    store3(joint, U_FORCE, fx, fy, fz)
-    joint[U_ROW] = u
-    joint[D_ROW] = inverse
-    gx, gy, gz = ux * inverse, uy * inverse, uz * inverse
-    ex, ey, ez = fx * inverse, fy * inverse, fz * inverse
-    store6(
-        joint,
-        A_ROW,
-        (a[0] - gx * ux, a[1] - gx * uy, a[2] - gx * uz, a[3] - gy * uy, a[4] - gy * uz, a[5] - gz * uz),
-    )
-    store6(
-        joint,
-        M_ROW,
-        (m[0] - ex * fx, m[1] - ex * fy, m[2] - ex * fz, m[3] - ey * fy, m[4] - ey * fz, m[5] - ez * fz),
-    )
-    store3(joint, H_ROW, h[0] - gx * fx, h[1] - gx * fy, h[2] - gx * fz)
-    store3(joint, H_ROW + 3, h[3] - gy * fx, h[4] - gy * fy, h[5] - gy * fz)
-    store3(joint, H_ROW + 6, h[6] - gz * fx, h[7] - gz * fy, h[8] - gz * fz)
+def hand_down(own, joint, base):
+    """Add a body's articulated inertia and bias, without what its joint takes, to those of its parent.
 
-
-@kernel(fastmath=FAST, forceinline=True)
-def carry_bias(own, joint):
-    """Bias that the parent feels: own bias + Ia c + U u / D."""
-    a = load6(joint, A_ROW)
-    h = load9(joint, H_ROW)
-    m = load6(joint, M_ROW)
+    What is left is Ia = I - U U^T / D, and p + Ia c + U u / D. In parent axes, with P = [p]x: M, H + P M,
+    A - H P + P (H + P M)^T. Block by block, so that few numbers are in use at a time.
+    """
+    ux, uy, uz = load3(joint, U_MOMENT)
+    fx, fy, fz = load3(joint, U_FORCE)
+    inverse = joint[D_ROW]
+    drive = joint[U_ROW] * inverse
     cx, cy, cz = load3(own, at.BIAS_ALPHA)
     dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
-    drive = joint[U_ROW] * joint[D_ROW]
-    x, y, z = symmetric(a, cx, cy, cz)
-    sx, sy, sz = turn(h, dx, dy, dz)
-    ux, uy, uz = load3(joint, U_MOMENT)
-    add3(joint, BIAS_MOMENT, x + sx + drive * ux, y + sy + drive * uy, z + sz + drive * uz)
-    x, y, z = unturn(h, cx, cy, cz)
+    r = load9(own, at.ROTATION)
+    px, py, pz = load3(own, at.ORIGIN)
+    # M
+    ex, ey, ez = fx * inverse, fy * inverse, fz * inverse
+    m = load6(joint, M_ROW)
+    m = (m[0] - ex * fx, m[1] - ex * fy, m[2] - ex * fz, m[3] - ey * fy, m[4] - ey * fz, m[5] - ez * fz)
     sx, sy, sz = symmetric(m, dx, dy, dz)
-    ux, uy, uz = load3(joint, U_FORCE)
-    add3(joint, BIAS_FORCE, x + sx + drive * ux, y + sy + drive * uy, z + sz + drive * uz)
+    bx, by, bz = load3(joint, BIAS_FORCE)
+    bx, by, bz = bx + sx + drive * fx, by + sy + drive * fy, bz + sz + drive * fz
+    m = rotate_symmetric(r, m)
+    for i in range(6):
+        base[M_ROW + i] += m[i]
+    # H
+    gx, gy, gz = ux * inverse, uy * inverse, uz * inverse
+    h = load9(joint, H_ROW)
+    h = (
+        h[0] - gx * fx, h[1] - gx * fy, h[2] - gx * fz,
+        h[3] - gy * fx, h[4] - gy * fy, h[5] - gy * fz,
+        h[6] - gz * fx, h[7] - gz * fy, h[8] - gz * fz,
+    )  # fmt: skip
+    sx, sy, sz = turn(h, dx, dy, dz)
+    ox, oy, oz = load3(joint, BIAS_MOMENT)
+    ox, oy, oz = ox + sx + drive * ux, oy + sy + drive * uy, oz + sz + drive * uz
+    sx, sy, sz = unturn(h, cx, cy, cz)
+    bx, by, bz = bx + sx, by + sy, bz + sz
+    h = rotate_full(r, h)
+    # rows of -h P are p x (rows of h)
+    t00, t01, t02 = cross(px, py, pz, h[0], h[1], h[2])
+    t10, t11, t12 = cross(px, py, pz, h[3], h[4], h[5])
+    t20, t21, t22 = cross(px, py, pz, h[6], h[7], h[8])
+    # g = h + P m, column by column
+    g0, g3, g6 = cross(px, py, pz, m[0], m[1], m[2])
+    g1, g4, g7 = cross(px, py, pz, m[1], m[3], m[4])
+    g2, g5, g8 = cross(px, py, pz, m[2], m[4], m[5])
+    g0, g1, g2 = g0 + h[0], g1 + h[1], g2 + h[2]
+    g3, g4, g5 = g3 + h[3], g4 + h[4], g5 + h[5]
+    g6, g7, g8 = g6 + h[6], g7 + h[7], g8 + h[8]
+    add3(base, H_ROW, g0, g1, g2)
+    add3(base, H_ROW + 3, g3, g4, g5)
+    add3(base, H_ROW + 6, g6, g7, g8)
+    # columns of P g^T are p x (rows of g)
+    s00, s10, s20 = cross(px, py, pz, g0, g1, g2)
+    s01, s11, s21 = cross(px, py, pz, g3, g4, g5)
+    s02, s12, s22 = cross(px, py, pz, g6, g7, g8)
+    t00, t01, t02, t11, t12, t22 = t00 + s00, t01 + s01, t02 + s02, t11 + s11, t12 + s12, t22 + s22
+    # A
+    a = load6(joint, A_ROW)
+    a = (a[0] - gx * ux, a[1] - gx * uy, a[2] - gx * uz, a[3] - gy * uy, a[4] - gy * uz, a[5] - gz * uz)
+    sx, sy, sz = symmetric(a, cx, cy, cz)
+    ox, oy, oz = ox + sx, oy + sy, oz + sz
+    a = rotate_symmetric(r, a)
+    add3(base, A_ROW, a[0] + t00, a[1] + t01, a[2] + t02)
+    add3(base, A_ROW + 3, a[3] + t11, a[4] + t12, a[5] + t22)
+    # the bias
+    mx, my, mz = turn(r, ox, oy, oz)
+    bx, by, bz = turn(r, bx, by, bz)
+    ox, oy, oz = cross(px, py, pz, bx, by, bz)
+    add3(base, BIAS_MOMENT, mx + ox, my + oy, mz + oz)
+    add3(base, BIAS_FORCE, bx, by, bz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -241,41 +273,6 @@ def rotate_full(r, h):
     a1, b1, c1 = turn(r, y0, y1, y2)
     a2, b2, c2 = turn(r, z0, z1, z2)
     return (a0, a1, a2, b0, b1, b2, c0, c1, c2)
-
-
-@kernel(fastmath=FAST, forceinline=True)
-def hand_down_inertia(own, joint, base):
-    """Add a body's articulated inertia and bias to those of its parent.
-
-    In parent axes, with P = [p]x: M, H + P M, A - H P + P (H + P M)^T.
-    """
-    r = load9(own, at.ROTATION)
-    px, py, pz = load3(own, at.ORIGIN)
-    a = rotate_symmetric(r, load6(joint, A_ROW))
-    h = rotate_full(r, load9(joint, H_ROW))
-    m = rotate_symmetric(r, load6(joint, M_ROW))
-    # g = h + P m, column by column
-    g0, g3, g6 = cross(px, py, pz, m[0], m[1], m[2])
-    g1, g4, g7 = cross(px, py, pz, m[1], m[3], m[4])
-    g2, g5, g8 = cross(px, py, pz, m[2], m[4], m[5])
-    g0, g1, g2 = g0 + h[0], g1 + h[1], g2 + h[2]
-    g3, g4, g5 = g3 + h[3], g4 + h[4], g5 + h[5]
-    g6, g7, g8 = g6 + h[6], g7 + h[7], g8 + h[8]
-    # columns of P g^T are p x (rows of g); rows of -h P are p x (rows of h)
-    s00, s10, s20 = cross(px, py, pz, g0, g1, g2)
-    s01, s11, s21 = cross(px, py, pz, g3, g4, g5)
-    s02, s12, s22 = cross(px, py, pz, g6, g7, g8)
-    t00, t01, t02 = cross(px, py, pz, h[0], h[1], h[2])
-    t10, t11, t12 = cross(px, py, pz, h[3], h[4], h[5])
-    t20, t21, t22 = cross(px, py, pz, h[6], h[7], h[8])
-    add3(base, A_ROW, a[0] + s00 + t00, a[1] + s01 + t01, a[2] + s02 + t02)
-    add3(base, A_ROW + 3, a[3] + s11 + t11, a[4] + s12 + t12, a[5] + s22 + t22)
-    add3(base, H_ROW, g0, g1, g2)
-    add3(base, H_ROW + 3, g3, g4, g5)
-    add3(base, H_ROW + 6, g6, g7, g8)
-    for i in range(6):
-        base[M_ROW + i] += m[i]
-    add_wrench(r, px, py, pz, joint, base)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -378,9 +375,7 @@ def solve_symmetric3(i, x, y, z):
 @kernel(fastmath=FAST, forceinline=True)
 def solve_free(joint, own):
     """Solve [A H; H^T M] (ALPHA; ACCELERATION) = (U_MOMENT; U_FORCE) by eliminating the linear part."""
-    a = load6(joint, A_ROW)
-    h = load9(joint, H_ROW)
-    m = load6(joint, M_ROW)
+    a, h, m = load6(joint, A_ROW), load9(joint, H_ROW), load6(joint, M_ROW)
     bx, by, bz = load3(joint, U_MOMENT)
     fx, fy, fz = load3(joint, U_FORCE)
     # rows of h M^-1

@@ -94,8 +94,8 @@ def path_rate(model, data, q, v, body, point, out):
     """dJ/dt v (6,) = (angular; linear), world axes, of `point` (3,) fixed to `body`: its acceleration where
     that of all coordinates is zero.
 
-    Of what moves by (w, u), and accelerates by (g, a), in a body that turns with r and moves with s: g + r x w
-    and a + 2 r x u + r x (r x p); then it moves by w + r, and u + r x p + s.
+    Of what moves by (w, u), and accelerates by (g, a), in a body that turns with r and moves with s: g + r x
+    w and a + 2 r x u + r x (r x p); then it moves by w + r, and u + r x p + s.
     """
     for i in range(6):
         out[i] = 0.0
