@@ -100,5 +100,5 @@ def branch(x):
 
 
 def test_a_branch_on_lanes_does_not_compile():
-    with pytest.raises(Exception, match="lanes8"):
+    with pytest.raises(Exception, match=f"lanes{PER_LANES}"):
         branch(aligned(PER_LANES))

@@ -96,6 +96,23 @@ def test_results_have_the_shape_of_the_batch(case):
         assert np.abs(many[1, 2] - alone).max() <= 1e-9 * (1.0 + np.abs(alone).max()), name
 
 
+@pytest.mark.parametrize("count", [3, 8, 19])
+def test_the_first_wrong_row_of_a_batch_is_named_wherever_it_lies(case, count):
+    q, v, a, tau, _ = case.state
+    robot, rng = case.robot, np.random.default_rng(count)
+    for verb, names in (("inverse_dynamics", "qva"), ("forward_dynamics", "qvt")):
+        rows = [np.tile(x, (count, 1)) for x in (q, v, a if names[2] == "a" else tau)]
+        good = getattr(robot, verb)(*rows)
+        assert np.isfinite(good).all()
+        for number in (np.nan, np.inf, -np.inf):
+            for i in range(3):
+                wrong = [x.copy() for x in rows]
+                at = rng.integers(count, size=2)
+                wrong[i][at, rng.integers(wrong[i].shape[1])] = number
+                with pytest.raises(StateError, match=f"of sample {at.min()} is"):
+                    getattr(robot, verb)(*wrong)
+
+
 def test_bad_states_are_refused(case):
     q, v, a, tau, w = case.state
     bad = q.copy()
