@@ -18,6 +18,8 @@ from flexdyn_ros.robot.verbs import Robot
 SAMPLES, BLOCK = 4, 256
 #: pivots below this share of the largest may lie behind the gap; factors of combinations below it are zero
 NEGLIGIBLE = 1e-7
+#: by what share the last column has to be longer than the first one to come before it
+TIE = 1e-9
 #: rates and accelerations of the random states [rad/s or m/s, rad/s2 or m/s2]
 SPEED, ACCELERATION = 2.0, 5.0
 
@@ -142,6 +144,8 @@ def reduced(W: np.ndarray, parameters: Sequence[Parameter]) -> BaseParameters:
     used = np.flatnonzero(scale > NEGLIGIBLE**2 * scale.max(initial=0.0))
     if not used.size:
         raise StateError("the motion tells none of the parameters: nothing acts on them")
+    # of equal columns the first one leads, not the one that rounding favours
+    scale[used] *= 1.0 + TIE * np.linspace(0.0, 1.0, used.size)
     R, order = qr(W[:, used] / scale[used], mode="r", pivoting=True)
     rank = _rank(np.abs(np.diag(R)))
     lead, rest = used[order[:rank]], used[order[rank:]]

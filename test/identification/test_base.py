@@ -8,6 +8,7 @@ import pytest
 
 from flexdyn_ros import errors, load
 from flexdyn_ros.identification import base_parameters
+from flexdyn_ros.identification.base import reduced
 
 PENDULUM = """<robot name="pendulum">
   <link name="world"/>
@@ -127,6 +128,18 @@ def test_other_states_give_the_same_combinations():
     # pivots may differ, the space may not
     both = np.vstack([one.matrix, other.matrix])
     assert one.rank == other.rank == np.linalg.matrix_rank(both, tol=1e-6)
+
+
+def test_the_first_of_equal_columns_leads_whatever_rounding_says():
+    parameters = base_parameters(load("two_link"), parameters="upper/*").parameters[:4]
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        W = rng.normal(size=(40, 4))
+        W[:, 2] = 3.0 * W[:, 1]
+        W[:, 1:] *= 1.0 + 1e-15 * rng.normal(size=(40, 3))
+        base = reduced(W, parameters)
+        assert base.leading.tolist() == [0, 1, 3]
+        assert np.abs(base.matrix[1] - [0.0, 1.0, 3.0, 0.0]).max() < 1e-12
 
 
 def test_wrong_patterns_and_values_are_told():

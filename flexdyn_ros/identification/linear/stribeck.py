@@ -26,6 +26,8 @@ SHARES = (0.01, 0.03, 0.1, 0.3)
 STATIC, FRICTION = 1.5, 0.1
 #: differences of a velocity, most rounds, the change by which it settles, and the most in one round
 STEP, ROUNDS, SETTLED, MOST = 1e-4, 50, 1e-7, 2.0
+#: friction below this share of a joint's largest effort is what rounding leaves
+NOTHING = 1e-6
 
 #: from a model to its estimates by name, and the weighted sum of the squares of what they leave
 Fit = Callable[[LinearModel], tuple[Mapping[str, float], float]]
@@ -76,8 +78,9 @@ class StribeckModel(LinearModel):
         own = {name: value for name, value in known.items() if name not in names}
         return robot.with_parameters(own) if checked else Robot(robot.functions.with_parameters(own))
 
-    def moved(self, values: Mapping[str, float]) -> StribeckModel:
-        """The model around other friction, no velocity more than doubled or halved."""
+    def moved(self, values: Mapping[str, float], largest: Mapping[str, float]) -> StribeckModel:
+        """The model around other friction, no velocity more than doubled or halved; `largest`: efforts of the
+        joints."""
         robot = self.robot
         for joint, old in self.velocities.items():
             new = float(np.clip(values[f"{joint}{VELOCITY}"], old / MOST, old * MOST))
@@ -88,10 +91,11 @@ class StribeckModel(LinearModel):
             for part in ("friction", "static")
         }
         for joint in self.joints:
-            if levels[f"{joint}/friction"] == levels[f"{joint}/static"]:
+            fall = levels[f"{joint}/static"] - levels[f"{joint}/friction"]
+            if abs(fall) <= NOTHING * largest[joint]:
                 raise StateError(
                     f"the data tell no dry friction of {joint} that falls with its speed: static and Coulomb "
-                    f"friction both come out as {levels[f'{joint}/static']:g}"
+                    f"friction come out as {levels[f'{joint}/static']:g} and {levels[f'{joint}/friction']:g}"
                 )
         return StribeckModel(robot.with_parameters(levels), self.joints)
 
@@ -143,9 +147,14 @@ def stribeck_model(
     starts = [_model_at(robot, joints, motions, share) for share in SHARES]
     costs = [fit(model)[1] for model in starts]
     model = starts[int(np.argmin(costs))]
+    places = {joint: robot.v_names.index(joint) for joint in joints}
+    largest = {
+        joint: max(float(np.abs(motion.tau[:, place]).max()) for motion in motions)
+        for joint, place in places.items()
+    }
     for _ in range(ROUNDS):
         values, _ = fit(model)
-        new = model.moved(values)
+        new = model.moved(values, largest)
         before, after = (np.array([*m.velocities.values()]) for m in (model, new))
         model = new
         if np.all(np.abs(after - before) <= SETTLED * before):
