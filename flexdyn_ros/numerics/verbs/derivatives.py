@@ -11,8 +11,8 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.numbers.memory import lanes_of, next_aligned
-from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT, LANES
+from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, next_aligned, tangents_of
+from flexdyn_ros.numerics.numbers.vectors import ALIGNMENT
 
 from .head import (
     BALANCE,
@@ -39,7 +39,7 @@ from .samples import finite
 
 def spare_numbers(nv: int) -> int:
     """float64 numbers of memory that the entries of a robot may write to, beside their work memory."""
-    return 2 * nv * nv + 8 * nv + 10 + nv * (3 * nv + LANES) + ALIGNMENT // 8
+    return 2 * nv * nv + 8 * nv + 10 + nv * (3 * nv + PER_TANGENTS) + ALIGNMENT // 8
 
 
 _V, _M, _T = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
@@ -201,18 +201,19 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
     lower = A[nv:]
     call_balance(words[SLOPES], (head, work, *motion, address_of(lower)))
     # rows of M^-1 and of -M^-1 d(balance), side by side
-    width = (3 * nv + LANES - 1) // LANES
-    floats = floats_at(next_aligned(spare + 8 * nv * (2 * nv + 1)), LANES * width * nv)
+    width = (3 * nv + PER_TANGENTS - 1) // PER_TANGENTS
+    size = PER_TANGENTS * width
+    floats = floats_at(next_aligned(spare + 8 * nv * (2 * nv + 1)), size * nv)
     floats[:] = 0.0
     for i in range(nv):
         if given[i] == 0:
-            row = floats[LANES * width * i : LANES * width * (i + 1)]
+            row = floats[size * i : size * (i + 1)]
             row[i] = 1.0
             for j in range(2 * nv):
                 row[nv + j] = -lower[i, j]
-    solve_rows(M, nv, lanes_of(floats), width)
+    solve_rows(M, nv, tangents_of(floats), width)
     for i in range(nv):
-        row = floats[LANES * width * i : LANES * width * (i + 1)]
+        row = floats[size * i : size * (i + 1)]
         B[nv + i] = row[0:nv]
         lower[i] = row[nv : 3 * nv]
     add_turns(twists, v, A)
@@ -231,29 +232,17 @@ def add_turns(twists, v, A):
 
 @kernel
 def solve_rows(L, n, X, width):
-    """X <- (L L^T)^-1 X, whose n rows are `width` lanes each, rows at a time."""
-    for i in range(n):
-        for k in range(i):
-            if L[i, k] != 0.0:
-                add_row(X, width, i, -L[i, k], k)
-        scale_row(X, width, i, 1.0 / L[i, i])
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            if L[k, i] != 0.0:
-                add_row(X, width, i, -L[k, i], k)
-        scale_row(X, width, i, 1.0 / L[i, i])
-
-
-@kernel(forceinline=True)
-def add_row(X, width, i, factor, k):
-    """Row i += factor row k."""
-    to, of = i * width, k * width
+    """X <- (L L^T)^-1 X, whose n rows are `width` numbers each, of the widest type there is."""
     for j in range(width):
-        X[to + j] += factor * X[of + j]
-
-
-@kernel(forceinline=True)
-def scale_row(X, width, i, factor):
-    """Row i *= factor."""
-    for j in range(i * width, (i + 1) * width):
-        X[j] *= factor
+        for i in range(n):
+            x = X[width * i + j]
+            for k in range(i):
+                if L[i, k] != 0.0:
+                    x = x - L[i, k] * X[width * k + j]
+            X[width * i + j] = (1.0 / L[i, i]) * x
+        for i in range(n - 1, -1, -1):
+            x = X[width * i + j]
+            for k in range(i + 1, n):
+                if L[k, i] != 0.0:
+                    x = x - L[k, i] * X[width * k + j]
+            X[width * i + j] = (1.0 / L[i, i]) * x
