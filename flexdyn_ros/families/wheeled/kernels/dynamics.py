@@ -117,26 +117,6 @@ def plain_forward(address, w, q, v, tau, a):
 
 
 @kernel
-def mass_columns(address, w, q, M):
-    """M(q), column by column of the inertial forces."""
-    head = header_at(address)
-    v, a, tau = vectors_of(head, w)[1:4]
-    nv = head[views.NV]
-    for i in range(nv):
-        v[i], a[i] = 0.0, 0.0
-    for j in range(nv):
-        a[j] = 1.0
-        move_planar(address, w, q, v)
-        inertial(address, w, q, v, a, tau)
-        a[j] = 0.0
-        for i in range(nv):
-            M[i, j] = tau[i]
-    for i in range(nv):
-        for j in range(i):
-            M[i, j] = M[j, i] = 0.5 * (M[i, j] + M[j, i])
-
-
-@kernel
 def inertial(address, w, q, v, a, tau):
     """tau = M a + velocity products, after `move_planar`."""
     weigh_all(address, w, q, v, 0.0)

@@ -19,6 +19,7 @@ from flexdyn_ros.numerics.verbs.samples import finite
 
 from . import views as at
 from .chain import balance, move_planar, weigh_all
+from .composite import composite_bodies
 from .dynamics import (
     energies,
     forget_inertia,
@@ -26,7 +27,6 @@ from .dynamics import (
     inverse,
     load,
     loaded_inverse,
-    mass_columns,
     plain_forward,
     resist,
     resist_in_beams,
@@ -106,7 +106,7 @@ verbs = verb_entries(
         state_of_q,
         inverse,
         plain_forward,
-        mass_columns,
+        composite_bodies,
         terms,
         energies,
         None,
