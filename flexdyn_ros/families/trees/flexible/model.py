@@ -26,7 +26,12 @@ from flexdyn_ros.families.trees.flexible.beams.modal_integrals import (
 )
 from flexdyn_ros.families.trees.flexible.beams.modes import Mode
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink, beam_link
-from flexdyn_ros.families.trees.flexible.constants import LinkConstants, link_constants, section_constants
+from flexdyn_ros.families.trees.flexible.constants import (
+    LinkConstants,
+    Listed,
+    link_constants,
+    section_constants,
+)
 from flexdyn_ros.families.trees.flexible.kernels import views as layout
 from flexdyn_ros.numerics.algebra.placement import IDENTITY, Placement, RigidInertia
 from flexdyn_ros.robot.coordinates import Coordinate
@@ -61,6 +66,7 @@ class FlexibleLinkModel:
     damping: np.ndarray
     integrals: ModalIntegrals
     rotary: str
+    listed: Listed
     numbers_at: int = 0
     rigidity: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
     density: float = 1.0
@@ -257,6 +263,8 @@ class FlexibleLinks:
         check_modal_mass(whole, modes, link, place)
         mass = modal_mass(whole)
         _check_independence(link, mass, place)
+        damping = self._damping(link, whole)
+        constants = link_constants(integrals, beam_in_node, damping, foreshortened)
         model = FlexibleLinkModel(
             name=link,
             node=node,
@@ -268,11 +276,11 @@ class FlexibleLinks:
             foreshortened=foreshortened,
             modal_mass=mass,
             stiffness=integrals.K,
-            damping=self._damping(link, whole),
+            damping=damping,
             integrals=integrals,
             rotary=rotary,
+            listed=constants.listed(),
         )
-        constants = link_constants(integrals, beam_in_node, model.damping, foreshortened)
         return model, constants
 
     def _damping(self, link: str, whole: Any) -> np.ndarray:
@@ -292,31 +300,35 @@ class FlexibleLinks:
         """The tables of flexible/kernels/views.py for a finished draft."""
         nodes = np.full((node_count, layout.NODE_INTS), -1, dtype=np.int64)
         nodes[:, 1:] = 0
-        links, models, pairs, numbers = [], [], [], []
-        size = blocks = pair_count = 0
+        links, models, places, numbers = [], [], [], []
+        size = blocks = place_count = 0
         for index, seat in enumerate(self.seats.values()):
             constants, model = seat.constants, seat.model
-            m, P, n = len(model.modes), len(constants.pairs), constants.slopes
-            head = [
-                seat.node,
-                m,
-                model.q[0],
-                model.v[0],
-                pair_count,
-                P,
-                constants.first_slope,
-                n,
-                size,
-                blocks,
-            ]
-            links.append([*head, constants.foreshortened])
+            m, P, listed = len(model.modes), len(constants.pairs), model.listed
+            counts = [len(indices) for indices in listed]
+            links.append(
+                [
+                    seat.node,
+                    m,
+                    model.q[0],
+                    model.v[0],
+                    place_count,
+                    P,
+                    *counts,
+                    constants.first_slope,
+                    constants.slopes,
+                    size,
+                    blocks,
+                ]
+            )
             models.append(replace(model, numbers_at=size))
-            flat = constants.flat()
-            assert len(flat) == layout.link_floats(m, P, n)
+            flat = constants.flat(listed)
+            assert len(flat) == layout.link_floats(m, P, sum(counts))
             numbers.append(flat)
-            pairs.append(np.array(constants.pairs, dtype=np.int64).reshape(-1))
-            size, pair_count = size + len(flat), pair_count + P
-            blocks += layout.state_floats(m, P, n)
+            places += [constants.pairs.ravel(), listed.places(m, P)]
+            size += len(flat)
+            place_count += len(places[-2]) + len(places[-1])
+            blocks += layout.state_floats(m, P, constants.slopes)
             nodes[seat.node, layout.NODE_LINK] = index
             for station, node in seat.sections.items():
                 fields = model.beam.fields(model.modes, station)
@@ -325,7 +337,7 @@ class FlexibleLinks:
                 nodes[node] = [index, size, blocks]
                 numbers.append(flat)
                 size, blocks = size + len(flat), blocks + layout.columns_floats(m)
-        ints = [np.array([2 * pair_count, size]), nodes.ravel(), np.array(links).ravel(), *pairs]
+        ints = [np.array([place_count, size]), nodes.ravel(), np.array(links).ravel(), *places]
         return FlexibleTables(
             ints=np.concatenate(ints).astype(np.int64),
             numbers=np.concatenate(numbers),

@@ -57,8 +57,9 @@ def with_beams(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
     numbers, links = tables.numbers.copy(), []
     for old in tables.links:
         link = _changed(tree, old, values)
-        constants = link_constants(link.integrals, link.beam_in_node, link.damping, link.foreshortened).flat()
-        numbers[link.numbers_at : link.numbers_at + len(constants)] = constants
+        constants = link_constants(link.integrals, link.beam_in_node, link.damping, link.foreshortened)
+        flat = constants.flat(link.listed)
+        numbers[link.numbers_at : link.numbers_at + len(flat)] = flat
         links.append(link)
     numbers.setflags(write=False)
     mass = sum(2.0 * float(link.integrals.C[0, 0]) for link in links)

@@ -18,7 +18,7 @@ from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetri
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views
-from .inertia import deform, velocity_forces
+from .inertia import deform, modal_mass, velocity_forces
 from .nodes import add_modal_resistance, link_of, place_node
 from .section import accelerate_section, velocity_section
 from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
@@ -67,8 +67,9 @@ def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
         if i >= 0:
             link, state = open_link(model, i), open_state(model, data, i)
             deform(link, state, q)
+            modal_mass(link, state, q)
             wx, wy, wz = load3(own, at.OMEGA)
-            velocity_forces(link, state, v, wx, wy, wz)
+            velocity_forces(link, state, q, v, wx, wy, wz)
             start_link(link, state, joint, tau, stiffness_time, damping_time)
 
 

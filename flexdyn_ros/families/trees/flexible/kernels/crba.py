@@ -21,7 +21,7 @@ from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, 
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views
-from .inertia import deform
+from .inertia import deform, modal_mass
 from .nodes import link_of, place_node
 from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
 
@@ -64,6 +64,7 @@ def start_inertias(model, data, q):
         if i >= 0:
             link, state = open_link(model, i), open_state(model, data, i)
             deform(link, state, q)
+            modal_mass(link, state, q)
             own[C_MASS] += state.rigid[0]
             for j in range(3):
                 own[C_MOMENT + j] += state.rigid[1 + j]

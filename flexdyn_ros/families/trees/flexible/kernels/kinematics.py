@@ -17,7 +17,7 @@ from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetri
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views
-from .inertia import deform
+from .inertia import deform, modal_mass
 from .nodes import place_node
 from .section import move_section
 from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
@@ -151,6 +151,7 @@ def flexible_energies(address, work, q, v, out):
     for i in range(model.nl):
         link, state = open_link(model, i), open_state(model, data, i)
         deform(link, state, q)
+        modal_mass(link, state, q)
         own = data.tree.bodies[at.BODY_ROWS * node_of(model, i) : at.BODY_ROWS * (node_of(model, i) + 1)]
         ux, uy, uz = load3(own, at.VELOCITY)
         wx, wy, wz = load3(own, at.OMEGA)

@@ -17,7 +17,7 @@ from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetri
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views
-from .inertia import deform, velocity_forces
+from .inertia import deform, motion_forces
 from .nodes import add_modal_resistance, link_of, place_node
 from .section import accelerate_section, velocity_section
 from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
@@ -80,7 +80,7 @@ def weigh_link(link, state, own, q, v, a, tau):
     m = link.m
     deform(link, state, q)
     wx, wy, wz = load3(own, at.OMEGA)
-    velocity_forces(link, state, v, wx, wy, wz)
+    motion_forces(link, state, q, v, a, wx, wy, wz)
     rigid, wrench = state.rigid, state.wrench
     ax, ay, az = load3(own, at.ALPHA)
     lx, ly, lz = load3(own, at.ACCELERATION)
@@ -101,10 +101,7 @@ def weigh_link(link, state, own, q, v, a, tau):
         mx += d * t[0]
         my += d * t[1]
         mz += d * t[2]
-        f = state.h[k] + s[0] * lx + s[1] * ly + s[2] * lz + t[0] * ax + t[1] * ay + t[2] * az
-        for l in range(m):
-            f += state.M[k * m + l] * a[link.v + l]
-        tau[link.v + k] += f
+        tau[link.v + k] += state.h[k] + s[0] * lx + s[1] * ly + s[2] * lz + t[0] * ax + t[1] * ay + t[2] * az
     add3(own, at.MOMENT, mx, my, mz)
     add3(own, at.FORCE, fx, fy, fz)
 

@@ -86,7 +86,7 @@ def place_section(model, data, node, q):
         py += d * uy
         pz += d * uz
         store3(columns, 6 * k + 3, ux, uy, uz)
-    if link.foreshortened:
+    if link.P > 0:
         ex, ey, ez = link.e[0], link.e[1], link.e[2]
         for i in range(link.n):
             k = link.first_slope + i
@@ -157,7 +157,7 @@ def section_rates(model, data, node, q, v):
     store3(columns, 6 * m, wx, wy, wz)
     store3(columns, 6 * m + 3, ux, uy, uz)
     short = zero
-    if link.foreshortened:
+    if link.P > 0:
         for i in range(link.n):
             k = link.first_slope + i
             for j in range(link.n):

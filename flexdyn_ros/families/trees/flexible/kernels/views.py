@@ -5,8 +5,9 @@ SECTION nodes. A SECTION node is a cross section of the flexible link that its p
 of the link and bodies on its tip hang on it, so that every recursion over joints serves them unchanged.
 Fields and integrals of a flexible link are in the axes and about the origin of its node.
 
-Modes k, l; pairs p = (k, l), k <= l, are those whose foreshortening S_kl is not zero; slope modes are the
-contiguous range that contains all of these.
+Modes k, l; pairs p = (k, l), k <= l, are those whose foreshortening S_kl is not zero (none of a link that is
+not stiffened); slope modes are the contiguous range that contains all of these. Of matrices that are mostly
+zeros the other numbers are listed, with a list of their places.
 """
 
 from __future__ import annotations
@@ -29,10 +30,22 @@ NODE_INTS = 3
 NODE_LINK, NODE_FLOATS, NODE_WORK = range(NODE_INTS)
 
 # columns of a flexible link in the table of links
-LINK_NUMBERS = 11
-(NODE, MODES, Q_FIRST, V_FIRST, PAIR_FIRST, PAIRS, SLOPE_FIRST, SLOPES, FLOATS_AT, WORK_AT, STIFFENING) = (
-    range(LINK_NUMBERS)
-)
+LINK_NUMBERS = 13
+(
+    NODE,
+    MODES,
+    Q_FIRST,
+    V_FIRST,
+    PLACES_AT,
+    PAIRS,
+    C_COUNT,
+    X_COUNT,
+    U_COUNT,
+    SLOPE_FIRST,
+    SLOPES,
+    FLOATS_AT,
+    WORK_AT,
+) = range(LINK_NUMBERS)
 
 
 class FlexibleModel(NamedTuple):
@@ -41,7 +54,7 @@ class FlexibleModel(NamedTuple):
     tree : TreeModel over the nodes
     nodes : (NODE_INTS nb,) int, table of the nodes
     links : (LINK_NUMBERS nl,) int, table of the links
-    pairs : (2 sum P,) int, modes of the pairs, link by link
+    places : int, pairs and places of the links (`open_link`)
     numbers : float64, blocks of the links (`open_link`) and of the sections (`open_section`)
     """
 
@@ -49,7 +62,7 @@ class FlexibleModel(NamedTuple):
     nl: int
     nodes: object
     links: object
-    pairs: object
+    places: object
     numbers: object
 
 
@@ -63,17 +76,17 @@ class FlexibleData(NamedTuple):
 class Link(NamedTuple):
     """Constants of a flexible link of m modes, P pairs, n slope modes; node axes, about the node's origin.
 
-    mass, moment (3,), second (6,) : undeformed; second moments int h h^T dm as xx xy xz yy yz zz
+    pairs (2 P,) : modes of the pairs
+    rigid (10,) : undeformed mass, first moment, second moments int h h^T dm as xx xy xz yy yz zz
     s (3 m,) : int u_k dm
     N (9 m,) : int h0 u_k^T dm, row by row, mode after mode
-    C (m, 9 m), flat : int u_l u_k^T dm for all k, row l
-    X (m, 3 m), flat : int u_l x u_k dm for all k, row l
+    C listed : int u_l u_k^T dm; places: in N of k, and l
+    X listed : int u_l x u_k dm; places: 3 k + axis, and l
     M, K, D (m, m), flat : modal mass, stiffness, damping
     e (3,) : direction of the centre line
-    S (n, n), flat : int S_kl dm
-    H (3 P,) : int h0 S_p dm
-    U (m, 3 P), flat : int u_k S_p dm
-    Q (n, P n), flat : int S_p S_kl dm for all p and k, row l
+    mass (P,), H (3 P,) : int S_p dm, int h0 S_p dm
+    U listed : int u_k S_p dm; places: k, 3 k + axis, p, 3 p + axis
+    Q (P, P), flat : int S_p S_q dm
     """
 
     m: int
@@ -82,8 +95,10 @@ class Link(NamedTuple):
     first_slope: int
     q: int
     v: int
-    foreshortened: int
     pairs: object
+    C_places: object
+    X_places: object
+    U_places: object
     rigid: object
     s: object
     N: object
@@ -93,7 +108,7 @@ class Link(NamedTuple):
     K: object
     D: object
     e: object
-    S: object
+    mass: object
     H: object
     U: object
     Q: object
@@ -107,7 +122,10 @@ class State(NamedTuple):
     deformed
         h and the tangent fields u_k
     wrench (6,), h (m,) : moment, force and modal forces of the velocities
-    H (3 P,), V (P, n), W (n, 3 m) : int h S_p (h without foreshortening), int S_p sigma_k, int sigma_l u_k
+    before (3 m,), after (3 m,) : vectors per mode, for a while
+    half (P,), H (3 P,), V (n, P) : what sigma is of each S_p, int h S_p (h without foreshortening), int S_p
+    sigma_k
+    rate (P,), turn (P,), push (P,), swing (3 P,) : motion of the pairs (`rate_pairs`)
     F (6 m,) : coupling of modes with the node's (angular; linear) acceleration, mode after mode
     L (m, m), t (m,) : modal inertia with all that hangs on the link, then its Cholesky factor; modal forces
     """
@@ -119,9 +137,15 @@ class State(NamedTuple):
     M: object
     wrench: object
     h: object
+    before: object
+    after: object
+    half: object
     H: object
     V: object
-    W: object
+    rate: object
+    turn: object
+    push: object
+    swing: object
     F: object
     L: object
     t: object
@@ -137,14 +161,14 @@ class Section(NamedTuple):
     S: object
 
 
-def link_floats(m: int, P: int, n: int) -> int:
-    """Numbers of a link in FlexibleModel.numbers."""
-    return 10 + 12 * m + 12 * m * m + 3 * m * m + 3 + n * n + 3 * P + 3 * P * m + P * n * n
+def link_floats(m: int, P: int, listed: int) -> int:
+    """Numbers of a link in FlexibleModel.numbers, so many of them listed."""
+    return 13 + 12 * m + 3 * m * m + 4 * P + P * P + listed
 
 
 def state_floats(m: int, P: int, n: int) -> int:
     """Numbers of a link in FlexibleData.blocks."""
-    return 10 + 15 * m + m * m + 6 + m + 3 * P + P * n + 3 * m * n + 6 * m + m * m + m
+    return 16 + 29 * m + 2 * m * m + 10 * P + P * n
 
 
 def section_floats(m: int) -> int:
@@ -193,44 +217,48 @@ def flexible_work_size(nb: int, nq: int, nv: int, blocks: int) -> int:
 def open_link(model, link):
     """Constants of a flexible link."""
     row = model.links[LINK_NUMBERS * link : LINK_NUMBERS * (link + 1)]
-    m, P, n = row[MODES], row[PAIRS], row[SLOPES]
-    first_pair = row[PAIR_FIRST]
+    m, P = row[MODES], row[PAIRS]
+    i = model.places[row[PLACES_AT] :]
+    x = 2 * P + 2 * row[C_COUNT]
+    u = x + 2 * row[X_COUNT]
     f = model.numbers
     a = row[FLOATS_AT]
     b = a + 10
     c = b + 3 * m
     d = c + 9 * m
-    e = d + 9 * m * m
-    g = e + 3 * m * m
+    e = d + row[C_COUNT]
+    g = e + row[X_COUNT]
     h = g + m * m
-    i = h + m * m
-    j = i + m * m
-    k = j + 3
-    l = k + n * n
-    o = l + 3 * P
-    p = o + 3 * P * m
+    j = h + m * m
+    k = j + m * m
+    l = k + 3
+    o = l + P
+    p = o + 3 * P
+    r = p + row[U_COUNT]
     return Link(
         m,
         P,
-        n,
+        row[SLOPES],
         row[SLOPE_FIRST],
         row[Q_FIRST],
         row[V_FIRST],
-        row[STIFFENING],
-        model.pairs[2 * first_pair : 2 * (first_pair + P)],
+        i[0 : 2 * P],
+        i[2 * P : x],
+        i[x:u],
+        i[u : u + 4 * row[U_COUNT]],
         f[a:b],
         f[b:c],
         f[c:d],
         f[d:e],
         f[e:g],
         f[g:h],
-        f[h:i],
-        f[i:j],
+        f[h:j],
         f[j:k],
         f[k:l],
         f[l:o],
         f[o:p],
-        f[p : p + P * n * n],
+        f[p:r],
+        f[r : r + P * P],
     )
 
 
@@ -245,20 +273,27 @@ def open_state(model, data, link):
     c = b + 3 * m
     d = c + 3 * m
     e = d + 9 * m
-    g = e + m * m
-    h = g + 6
-    i = h + m
-    j = i + 3 * P
-    k = j + P * n
-    l = k + 3 * m * n
-    o = l + 6 * m
-    p = o + m * m
+    f = e + m * m
+    g = f + 6
+    h = g + m
+    i = h + 3 * m
+    j = i + 3 * m
+    k = j + P
+    l = k + 3 * P
+    o = l + P * n
+    p = o + P
+    r = p + P
+    s = r + P
+    t = s + 3 * P
+    u = t + 6 * m
+    x = u + m * m
     return State(
         w[a:b],
         w[b:c],
         w[c:d],
         w[d:e],
-        w[e:g],
+        w[e:f],
+        w[f:g],
         w[g:h],
         w[h:i],
         w[i:j],
@@ -266,7 +301,12 @@ def open_state(model, data, link):
         w[k:l],
         w[l:o],
         w[o:p],
-        w[p : p + m],
+        w[p:r],
+        w[r:s],
+        w[s:t],
+        w[t:u],
+        w[u:x],
+        w[x : x + m],
     )
 
 
