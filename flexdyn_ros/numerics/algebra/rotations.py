@@ -56,12 +56,38 @@ def cross(ax, ay, az, bx, by, bz):
 
 
 @leaf
+def add_cross(x, y, z, ax, ay, az, bx, by, bz):
+    """(x, y, z) + a x b; each product is added at once."""
+    return x + ay * bz - az * by, y + az * bx - ax * bz, z + ax * by - ay * bx
+
+
+@leaf
 def turn(m, x, y, z):
     """m (x, y, z)"""
     return (
         m[0] * x + m[1] * y + m[2] * z,
         m[3] * x + m[4] * y + m[5] * z,
         m[6] * x + m[7] * y + m[8] * z,
+    )
+
+
+@leaf
+def add_turned(a, b, c, m, x, y, z):
+    """(a, b, c) + m (x, y, z); each product is added at once."""
+    return (
+        a + m[0] * x + m[1] * y + m[2] * z,
+        b + m[3] * x + m[4] * y + m[5] * z,
+        c + m[6] * x + m[7] * y + m[8] * z,
+    )
+
+
+@leaf
+def add_unturned(a, b, c, m, x, y, z):
+    """(a, b, c) + m^T (x, y, z); each product is added at once."""
+    return (
+        a + m[0] * x + m[3] * y + m[6] * z,
+        b + m[1] * x + m[4] * y + m[7] * z,
+        c + m[2] * x + m[5] * y + m[8] * z,
     )
 
 

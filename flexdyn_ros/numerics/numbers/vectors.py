@@ -45,6 +45,8 @@ _DOUBLE, _INT = ir.DoubleType(), ir.IntType(32)
 _PART = ir.VectorType(_DOUBLE, _WIDTH)
 #: what the compiler may do with sums and products: a b + c in one rounding, signs of zeros, 1/x
 _FLAGS = ("contract", "nsz", "arcp")
+#: for sums of Tangents also: the order of sums, so that x + a b takes two roundings a direction, not three
+_SUM_FLAGS = (*_FLAGS, "reassoc")
 
 
 class Vector(types.Type):
@@ -153,8 +155,8 @@ def _scaled(builder, parts, number) -> list:
     return [builder.fmul(factor, part, flags=_FLAGS) for part in parts]
 
 
-def _added(instruction, parts, others) -> list:
-    return [instruction(a, b, flags=_FLAGS) for a, b in zip(parts, others, strict=True)]
+def _added(instruction, parts, others, flags=_FLAGS) -> list:
+    return [instruction(a, b, flags=flags) for a, b in zip(parts, others, strict=True)]
 
 
 def _sum(instruction: str):
@@ -162,7 +164,8 @@ def _sum(instruction: str):
 
     def code(builder, kind, given, values):
         a, b = (_lift(builder, kind, t, x) for t, x in zip(given, values, strict=True))
-        return _joined_parts(builder, kind, _added(getattr(builder, instruction), a, b))
+        flags = _FLAGS if isinstance(kind, Lanes) else _SUM_FLAGS
+        return _joined_parts(builder, kind, _added(getattr(builder, instruction), a, b, flags))
 
     return code
 
@@ -177,7 +180,7 @@ def _product(builder, kind, given, values):
     a, b = (_parts(builder, kind, x) for x in values)
     first = _scaled(builder, b, _value(builder, a))
     second = _scaled(builder, _with_value(builder, a, _DOUBLE(0.0)), _value(builder, b))
-    return _joined_parts(builder, kind, _added(builder.fadd, first, second))
+    return _joined_parts(builder, kind, _added(builder.fadd, first, second, _SUM_FLAGS))
 
 
 def _quotient(builder, kind, given, values):

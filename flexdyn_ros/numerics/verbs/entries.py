@@ -131,12 +131,12 @@ def _batches(module: str, of: FamilyKernels) -> _Defined:
         floats[LANES * n :] = 0.0
         prepare(address, memory)
         for first in range(0, q.shape[0], LANES):
-            gather(floats, q, first, nq)
-            gather(floats[LANES * i :], v, first, nv)
-            gather(floats[LANES * j :], a, first, nv)
+            gather(block[0:i], q, first, nq)
+            gather(block[i:j], v, first, nv)
+            gather(block[j:k], a, first, nv)
             inverse(address, memory, block[0:i], block[i:j], block[j:k], block[k:n])
             note_wrong(block, n)
-            scatter(floats[LANES * k :], tau, first, nv)
+            scatter(block[k:n], tau, first, nv)
         return first_wrong(address, q, v, a, tau, finite(floats[LANES * n :], LANES))
 
     def forward_dynamics_many(address, work, q, v, tau, a):
@@ -147,14 +147,14 @@ def _batches(module: str, of: FamilyKernels) -> _Defined:
         floats[LANES * n :] = 0.0
         prepare(address, memory)
         for first in range(0, q.shape[0], LANES):
-            gather(floats, q, first, nq)
-            gather(floats[LANES * i :], v, first, nv)
-            gather(floats[LANES * j :], tau, first, nv)
+            gather(block[0:i], q, first, nq)
+            gather(block[i:j], v, first, nv)
+            gather(block[j:k], tau, first, nv)
             status = forward(address, memory, block[0:i], block[i:j], block[j:k], block[k:n])
             if status != at.OK:
                 return status + 8 * first
             note_wrong(block, n)
-            scatter(floats[LANES * k :], a, first, nv)
+            scatter(block[k:n], a, first, nv)
         return first_wrong(address, q, v, tau, a, finite(floats[LANES * n :], LANES))
 
     five = f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})"

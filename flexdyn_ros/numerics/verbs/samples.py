@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.numbers.vectors import LANES
+from flexdyn_ros.numerics.numbers.vectors import LANES, element, with_element
 
 
 @kernel(forceinline=True)
@@ -17,40 +17,49 @@ def finite(x, n):
 
 @kernel
 def gather(block, rows, first, n):
-    """Copy samples first .. first + LANES - 1 (the last one repeated) of rows (N, n) into a block of lanes,
-    seen as float64."""
+    """Copy samples first .. first + LANES - 1 (the last one repeated) of rows (N, n) into n numbers of a
+    block of lanes."""
     last = rows.shape[0] - 1
     if first + LANES <= rows.shape[0]:
         for i in range(n):
+            x = block[i]
             for k in range(LANES):
-                block[i * LANES + k] = rows[first + k, i]
+                x = with_element(x, k, rows[first + k, i])
+            block[i] = x
     else:
         for i in range(n):
+            x = block[i]
             for k in range(LANES):
-                block[i * LANES + k] = rows[min(first + k, last), i]
+                x = with_element(x, k, rows[min(first + k, last), i])
+            block[i] = x
 
 
 @kernel
 def scatter(block, rows, first, n):
-    """Copy a block of lanes into rows (N, n)."""
+    """Copy n numbers of a block of lanes into rows (N, n)."""
     if first + LANES <= rows.shape[0]:
         for i in range(n):
+            x = block[i]
             for k in range(LANES):
-                rows[first + k, i] = block[i * LANES + k]
+                rows[first + k, i] = element(x, k)
     else:
         for k in range(rows.shape[0] - first):
             for i in range(n):
-                rows[first + k, i] = block[i * LANES + k]
+                rows[first + k, i] = element(block[i], k)
 
 
 @kernel
 def note_wrong(block, n):
     """Make number n of a block of lanes NaN where one of the n before it is NaN or infinite."""
-    # two sums, that do not wait for each other
+    # four sums, that do not wait for each other
     a, b = block[n], 0.0 * block[n]
-    for i in range(0, n - 1, 2):
+    c, d = b, b
+    whole = n - n % 4
+    for i in range(0, whole, 4):
         a = a + (block[i] - block[i])
         b = b + (block[i + 1] - block[i + 1])
-    if n % 2 == 1:
-        a = a + (block[n - 1] - block[n - 1])
-    block[n] = a + b
+        c = c + (block[i + 2] - block[i + 2])
+        d = d + (block[i + 3] - block[i + 3])
+    for i in range(whole, n):
+        a = a + (block[i] - block[i])
+    block[n] = (a + b) + (c + d)

@@ -19,7 +19,7 @@ from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import lanes_of
-from flexdyn_ros.numerics.numbers.vectors import LANES
+from flexdyn_ros.numerics.numbers.vectors import LANES, element
 from flexdyn_ros.numerics.verbs.functions_of import dynamics, observers
 from flexdyn_ros.numerics.verbs.head import HEAD_WORDS, OBSERVE_SIGNATURE, ROBOT, SIZE
 from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels, ObservedKernels
@@ -134,32 +134,31 @@ def first_wrong(q, result):
 @kernel(forceinline=True)
 def block_of(work):
     """A block of lanes for q, v, two more of six and a result of seven numbers; the rest of the memory."""
-    floats = work[0 : 32 * LANES]
-    return floats, lanes_of(floats), carve_platform(lanes_of(work[32 * LANES :]))
+    return lanes_of(work[0 : 32 * LANES]), carve_platform(lanes_of(work[32 * LANES :]))
 
 
 @kernel
-def gather_all(floats, first, q, v, x, load):
+def gather_all(block, first, q, v, x, load):
     """Rows of a block of lanes."""
-    gather(floats, q, first, 7)
-    gather(floats[7 * LANES :], v, first, 6)
-    gather(floats[13 * LANES :], x, first, 6)
-    gather(floats[19 * LANES :], load, first, 6)
+    gather(block[0:7], q, first, 7)
+    gather(block[7:13], v, first, 6)
+    gather(block[13:19], x, first, 6)
+    gather(block[19:25], load, first, 6)
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_M}, {_V})", nogil=True)
 def inverse_dynamics_many(address, work, q, v, a, load, tau, pivot):
     """tau of J^T tau = M a + h - load for rows; pivot (N,): nearness to a singular Jacobian."""
     model = open_platform(address)
-    floats, block, data = block_of(work)
+    block, data = block_of(work)
     for first in range(0, q.shape[0], LANES):
-        gather_all(floats, first, q, v, a, load)
+        gather_all(block, first, q, v, a, load)
         block[31] = drive_forces(
             model, data, block[0:7], block[7:13], block[13:19], block[19:25], block[25:31]
         )
-        scatter(floats[25 * LANES :], tau, first, 6)
+        scatter(block[25:31], tau, first, 6)
         for k in range(min(LANES, q.shape[0] - first)):
-            pivot[first + k] = floats[31 * LANES + k]
+            pivot[first + k] = element(block[31], k)
     return first_wrong(q, tau)
 
 
@@ -167,11 +166,11 @@ def inverse_dynamics_many(address, work, q, v, a, load, tau, pivot):
 def forward_dynamics_many(address, work, q, v, tau, load, a):
     """a = M^-1 (J^T tau + load - h) for rows."""
     model = open_platform(address)
-    floats, block, data = block_of(work)
+    block, data = block_of(work)
     for first in range(0, q.shape[0], LANES):
-        gather_all(floats, first, q, v, tau, load)
+        gather_all(block, first, q, v, tau, load)
         pose_acceleration(model, data, block[0:7], block[7:13], block[13:19], block[19:25], block[25:31])
-        scatter(floats[25 * LANES :], a, first, 6)
+        scatter(block[25:31], a, first, 6)
     return first_wrong(q, a)
 
 

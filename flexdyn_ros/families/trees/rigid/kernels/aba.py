@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import (
+    add_cross,
+    add_turned,
+    add_unturned,
     cross,
     load3,
     load9,
@@ -192,9 +195,10 @@ def hand_down(own, joint, base):
     ex, ey, ez = fx * inverse, fy * inverse, fz * inverse
     m = load6(joint, M_ROW)
     m = (m[0] - ex * fx, m[1] - ex * fy, m[2] - ex * fz, m[3] - ey * fy, m[4] - ey * fz, m[5] - ez * fz)
-    sx, sy, sz = symmetric(m, dx, dy, dz)
     bx, by, bz = load3(joint, BIAS_FORCE)
-    bx, by, bz = bx + sx + drive * fx, by + sy + drive * fy, bz + sz + drive * fz
+    bx = bx + drive * fx + m[0] * dx + m[1] * dy + m[2] * dz
+    by = by + drive * fy + m[1] * dx + m[3] * dy + m[4] * dz
+    bz = bz + drive * fz + m[2] * dx + m[4] * dy + m[5] * dz
     m = rotate_symmetric(r, m)
     for i in range(6):
         base[M_ROW + i] += m[i]
@@ -206,45 +210,42 @@ def hand_down(own, joint, base):
         h[3] - gy * fx, h[4] - gy * fy, h[5] - gy * fz,
         h[6] - gz * fx, h[7] - gz * fy, h[8] - gz * fz,
     )  # fmt: skip
-    sx, sy, sz = turn(h, dx, dy, dz)
     ox, oy, oz = load3(joint, BIAS_MOMENT)
-    ox, oy, oz = ox + sx + drive * ux, oy + sy + drive * uy, oz + sz + drive * uz
-    sx, sy, sz = unturn(h, cx, cy, cz)
-    bx, by, bz = bx + sx, by + sy, bz + sz
+    ox = ox + drive * ux + h[0] * dx + h[1] * dy + h[2] * dz
+    oy = oy + drive * uy + h[3] * dx + h[4] * dy + h[5] * dz
+    oz = oz + drive * uz + h[6] * dx + h[7] * dy + h[8] * dz
+    bx = bx + h[0] * cx + h[3] * cy + h[6] * cz
+    by = by + h[1] * cx + h[4] * cy + h[7] * cz
+    bz = bz + h[2] * cx + h[5] * cy + h[8] * cz
     h = rotate_full(r, h)
-    # rows of -h P are p x (rows of h)
-    t00, t01, t02 = cross(px, py, pz, h[0], h[1], h[2])
-    t10, t11, t12 = cross(px, py, pz, h[3], h[4], h[5])
-    t20, t21, t22 = cross(px, py, pz, h[6], h[7], h[8])
     # g = h + P m, column by column
-    g0, g3, g6 = cross(px, py, pz, m[0], m[1], m[2])
-    g1, g4, g7 = cross(px, py, pz, m[1], m[3], m[4])
-    g2, g5, g8 = cross(px, py, pz, m[2], m[4], m[5])
-    g0, g1, g2 = g0 + h[0], g1 + h[1], g2 + h[2]
-    g3, g4, g5 = g3 + h[3], g4 + h[4], g5 + h[5]
-    g6, g7, g8 = g6 + h[6], g7 + h[7], g8 + h[8]
+    g0, g3, g6 = add_cross(h[0], h[3], h[6], px, py, pz, m[0], m[1], m[2])
+    g1, g4, g7 = add_cross(h[1], h[4], h[7], px, py, pz, m[1], m[3], m[4])
+    g2, g5, g8 = add_cross(h[2], h[5], h[8], px, py, pz, m[2], m[4], m[5])
     add3(base, H_ROW, g0, g1, g2)
     add3(base, H_ROW + 3, g3, g4, g5)
     add3(base, H_ROW + 6, g6, g7, g8)
-    # columns of P g^T are p x (rows of g)
-    s00, s10, s20 = cross(px, py, pz, g0, g1, g2)
-    s01, s11, s21 = cross(px, py, pz, g3, g4, g5)
-    s02, s12, s22 = cross(px, py, pz, g6, g7, g8)
-    t00, t01, t02, t11, t12, t22 = t00 + s00, t01 + s01, t02 + s02, t11 + s11, t12 + s12, t22 + s22
-    # A
+    # A: rows of -h P are p x (rows of h), columns of P g^T are p x (rows of g)
     a = load6(joint, A_ROW)
     a = (a[0] - gx * ux, a[1] - gx * uy, a[2] - gx * uz, a[3] - gy * uy, a[4] - gy * uz, a[5] - gz * uz)
-    sx, sy, sz = symmetric(a, cx, cy, cz)
-    ox, oy, oz = ox + sx, oy + sy, oz + sz
-    a = rotate_symmetric(r, a)
-    add3(base, A_ROW, a[0] + t00, a[1] + t01, a[2] + t02)
-    add3(base, A_ROW + 3, a[3] + t11, a[4] + t12, a[5] + t22)
+    ox = ox + a[0] * cx + a[1] * cy + a[2] * cz
+    oy = oy + a[1] * cx + a[3] * cy + a[4] * cz
+    oz = oz + a[2] * cx + a[4] * cy + a[5] * cz
+    a = add_rotated(load6(base, A_ROW), r, a)
+    t0, t1, t2 = add_cross(a[0], a[1], a[2], px, py, pz, h[0], h[1], h[2])
+    _, t3, t4 = add_cross(a[1], a[3], a[4], px, py, pz, h[3], h[4], h[5])
+    _, _, t5 = add_cross(a[2], a[4], a[5], px, py, pz, h[6], h[7], h[8])
+    t0, _, _ = add_cross(t0, t1, t2, px, py, pz, g0, g1, g2)
+    t1, t3, _ = add_cross(t1, t3, t4, px, py, pz, g3, g4, g5)
+    t2, t4, t5 = add_cross(t2, t4, t5, px, py, pz, g6, g7, g8)
+    store6(base, A_ROW, (t0, t1, t2, t3, t4, t5))
     # the bias
-    mx, my, mz = turn(r, ox, oy, oz)
     bx, by, bz = turn(r, bx, by, bz)
-    ox, oy, oz = cross(px, py, pz, bx, by, bz)
-    add3(base, BIAS_MOMENT, mx + ox, my + oy, mz + oz)
     add3(base, BIAS_FORCE, bx, by, bz)
+    mx, my, mz = load3(base, BIAS_MOMENT)
+    mx, my, mz = add_turned(mx, my, mz, r, ox, oy, oz)
+    mx, my, mz = add_cross(mx, my, mz, px, py, pz, bx, by, bz)
+    store3(base, BIAS_MOMENT, mx, my, mz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -260,6 +261,22 @@ def rotate_symmetric(r, i):
         r[3] * y0 + r[4] * y1 + r[5] * y2,
         r[3] * z0 + r[4] * z1 + r[5] * z2,
         r[6] * z0 + r[7] * z1 + r[8] * z2,
+    )
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def add_rotated(s, r, i):
+    """s + r i r^T of symmetric matrices"""
+    x0, x1, x2 = symmetric(i, r[0], r[1], r[2])
+    y0, y1, y2 = symmetric(i, r[3], r[4], r[5])
+    z0, z1, z2 = symmetric(i, r[6], r[7], r[8])
+    return (
+        s[0] + r[0] * x0 + r[1] * x1 + r[2] * x2,
+        s[1] + r[0] * y0 + r[1] * y1 + r[2] * y2,
+        s[2] + r[0] * z0 + r[1] * z1 + r[2] * z2,
+        s[3] + r[3] * y0 + r[4] * y1 + r[5] * y2,
+        s[4] + r[3] * z0 + r[4] * z1 + r[5] * z2,
+        s[5] + r[6] * z0 + r[7] * z1 + r[8] * z2,
     )
 
 
@@ -317,12 +334,12 @@ def carried_acceleration(below, own):
     px, py, pz = load3(own, at.ORIGIN)
     ax, ay, az = load3(below, at.ALPHA)
     lx, ly, lz = load3(below, at.ACCELERATION)
-    ux, uy, uz = cross(ax, ay, az, px, py, pz)
-    lx, ly, lz = unturn(m, lx + ux, ly + uy, lz + uz)
-    ax, ay, az = unturn(m, ax, ay, az)
+    lx, ly, lz = add_cross(lx, ly, lz, ax, ay, az, px, py, pz)
     cx, cy, cz = load3(own, at.BIAS_ALPHA)
     dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
-    return ax + cx, ay + cy, az + cz, lx + dx, ly + dy, lz + dz
+    lx, ly, lz = add_unturned(dx, dy, dz, m, lx, ly, lz)
+    ax, ay, az = add_unturned(cx, cy, cz, m, ax, ay, az)
+    return ax, ay, az, lx, ly, lz
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -331,8 +348,8 @@ def accelerate_axis(below, own, joint, a, turns):
     ax, ay, az, lx, ly, lz = carried_acceleration(below, own)
     sx, sy, sz = load3(joint, U_MOMENT)
     tx, ty, tz = load3(joint, U_FORCE)
-    felt = sx * ax + sy * ay + sz * az + tx * lx + ty * ly + tz * lz
-    along = (joint[U_ROW] - felt) * joint[D_ROW]
+    left = joint[U_ROW] - sx * ax - sy * ay - sz * az - tx * lx - ty * ly - tz * lz
+    along = left * joint[D_ROW]
     a[0] = along
     if turns:
         az = az + along

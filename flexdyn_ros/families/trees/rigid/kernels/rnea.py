@@ -7,7 +7,17 @@ forces and moments inward. The world accelerates with -g, so weight needs no ter
 from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
-from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn, unturn
+from flexdyn_ros.numerics.algebra.rotations import (
+    add_cross,
+    add_turned,
+    cross,
+    load3,
+    load9,
+    store3,
+    symmetric,
+    turn,
+    unturn,
+)
 from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from .blocks import add3, load6
@@ -63,9 +73,9 @@ def carried(below, own):
     ax, ay, az = load3(below, ALPHA)
     lx, ly, lz = load3(below, ACCELERATION)
     ux, uy, uz = cross(wx, wy, wz, px, py, pz)
-    tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
-    ux, uy, uz = cross(ax, ay, az, px, py, pz)
-    lx, ly, lz = unturn(m, lx + ux + tx, ly + uy + ty, lz + uz + tz)
+    lx, ly, lz = add_cross(lx, ly, lz, wx, wy, wz, ux, uy, uz)
+    lx, ly, lz = add_cross(lx, ly, lz, ax, ay, az, px, py, pz)
+    lx, ly, lz = unturn(m, lx, ly, lz)
     wx, wy, wz = unturn(m, wx, wy, wz)
     ax, ay, az = unturn(m, ax, ay, az)
     return wx, wy, wz, ax, ay, az, lx, ly, lz
@@ -117,14 +127,14 @@ def weigh(inertia, own):
     ax, ay, az = load3(own, ALPHA)
     lx, ly, lz = load3(own, ACCELERATION)
     ux, uy, uz = cross(wx, wy, wz, cx, cy, cz)
-    tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
-    ux, uy, uz = cross(ax, ay, az, cx, cy, cz)
-    store3(own, FORCE, mass * lx + ux + tx, mass * ly + uy + ty, mass * lz + uz + tz)
+    fx, fy, fz = add_cross(mass * lx, mass * ly, mass * lz, wx, wy, wz, ux, uy, uz)
+    fx, fy, fz = add_cross(fx, fy, fz, ax, ay, az, cx, cy, cz)
+    store3(own, FORCE, fx, fy, fz)
     hx, hy, hz = symmetric(i, wx, wy, wz)
-    gx, gy, gz = symmetric(i, ax, ay, az)
-    ux, uy, uz = cross(wx, wy, wz, hx, hy, hz)
-    tx, ty, tz = cross(cx, cy, cz, lx, ly, lz)
-    store3(own, MOMENT, gx + ux + tx, gy + uy + ty, gz + uz + tz)
+    mx, my, mz = symmetric(i, ax, ay, az)
+    mx, my, mz = add_cross(mx, my, mz, wx, wy, wz, hx, hy, hz)
+    mx, my, mz = add_cross(mx, my, mz, cx, cy, cz, lx, ly, lz)
+    store3(own, MOMENT, mx, my, mz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -169,7 +179,8 @@ def hand_down(below, own):
     fx, fy, fz = load3(own, FORCE)
     mx, my, mz = load3(own, MOMENT)
     fx, fy, fz = turn(m, fx, fy, fz)
-    mx, my, mz = turn(m, mx, my, mz)
-    ux, uy, uz = cross(px, py, pz, fx, fy, fz)
     add3(below, FORCE, fx, fy, fz)
-    add3(below, MOMENT, mx + ux, my + uy, mz + uz)
+    ax, ay, az = load3(below, MOMENT)
+    ax, ay, az = add_turned(ax, ay, az, m, mx, my, mz)
+    ax, ay, az = add_cross(ax, ay, az, px, py, pz, fx, fy, fz)
+    store3(below, MOMENT, ax, ay, az)
