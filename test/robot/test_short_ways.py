@@ -185,5 +185,6 @@ def test_inverse_dynamics_of_what_nothing_drives():
     assert np.abs(short - general).max() <= 1e-12 * np.abs(general).max()
     free = [i for i, c in enumerate(robot.coordinates) if not c.actuated]
     assert np.all(short[free] == 0.0)
-    assert np.allclose(robot.forward_dynamics(q, v, short)[[robot.index(n) for n in robot.actuators]],
-                       a[[robot.index(n) for n in robot.actuators]], rtol=1e-8)  # fmt: skip
+    # modes accelerate by 1e5 times what joints do: rounding is as large as a part of that
+    found, driven = robot.forward_dynamics(q, v, short), [robot.index(n) for n in robot.actuators]
+    assert np.abs(found - a)[driven].max() <= 1e-12 * np.abs(found).max()
