@@ -9,7 +9,7 @@ from __future__ import annotations
 from numba import carray, types
 from numba.extending import intrinsic, overload
 
-__all__ = ["tail"]
+__all__ = ["tail", "window"]
 
 
 @intrinsic
@@ -29,3 +29,13 @@ def tail(array, first):
 @overload(tail, jit_options={"forceinline": True})
 def _tail(array, first):
     return lambda array, first: carray(_pointer_from(array, first), (array.size - first,))
+
+
+def window(array, first, n):
+    """array[first : first + n] of a contiguous array that has these; as `borrowed`, it owns nothing."""
+    return array[first : first + n]
+
+
+@overload(window, jit_options={"forceinline": True})
+def _window(array, first, n):
+    return lambda array, first, n: carray(_pointer_from(array, first), (n,))

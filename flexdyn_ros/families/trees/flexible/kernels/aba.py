@@ -16,6 +16,7 @@ from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resist
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
 from .inertia import deform, modal_mass, velocity_forces
@@ -49,20 +50,20 @@ def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
     for b in range(1, tree.nb):
         place_node(model, data, b, q)
         p = tree.parent[b]
-        below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
-        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        joint = data.tree.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
+        below = window(data.tree.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
+        own = window(data.tree.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
+        joint = window(data.tree.articulated, b * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
         first = tree.v_index[b]
         kind = tree.joint_type[b]
         if kind == views.SECTION:
             velocity_section(model, data, b, q, v)
         elif kind == FREE:
-            aba.velocity_free(below, own, v[first : first + 6])
+            aba.velocity_free(below, own, window(v, first, 6))
         elif kind == views.FIXED:
             aba.velocity_axis(below, own, v[0:1], 0.0, True)
         else:
-            aba.velocity_axis(below, own, v[first : first + 1], tree.ratio[b], kind == REVOLUTE)
-        aba.start_inertia(tree.inertia[10 * b : 10 * b + 10], own, joint)
+            aba.velocity_axis(below, own, window(v, first, 1), tree.ratio[b], kind == REVOLUTE)
+        aba.start_inertia(window(tree.inertia, 10 * b, 10), own, joint)
         i = link_of(model, b)
         if i >= 0:
             link, state = open_link(model, i), open_state(model, data, i)
@@ -110,9 +111,9 @@ def eliminate_inward(model, data, tau):
     tree = model.tree
     for b in range(tree.nb - 1, 0, -1):
         p = tree.parent[b]
-        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        joint = data.tree.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
-        base = data.tree.articulated[p * at.ARTICULATED_ROWS : (p + 1) * at.ARTICULATED_ROWS]
+        own = window(data.tree.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
+        joint = window(data.tree.articulated, b * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
+        base = window(data.tree.articulated, p * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
         first = tree.v_index[b]
         kind = tree.joint_type[b]
         if kind == views.SECTION:
@@ -126,15 +127,15 @@ def eliminate_inward(model, data, tau):
         if i >= 0:
             eliminate_modes(open_link(model, i), open_state(model, data, i), joint, data.tree.diagonal)
         if kind == FREE:
-            aba.release_free(own, joint, tau[first : first + 6])
+            aba.release_free(own, joint, window(tau, first, 6))
             if p > 0:
                 aba.hand_down_force(own, joint, base)
             continue
         if kind == views.FIXED:
             hold_still(joint)
         else:
-            diagonal = data.tree.diagonal[first : first + 1]
-            aba.release_axis(joint, tau[first : first + 1], diagonal, kind == REVOLUTE)
+            diagonal = window(data.tree.diagonal, first, 1)
+            aba.release_axis(joint, window(tau, first, 1), diagonal, kind == REVOLUTE)
         if p > 0:
             aba.hand_down(own, joint, base)
 
@@ -176,7 +177,7 @@ def load_modes(link, state, columns, own, joint):
     bx, by, bz = turn(r, bx, by, bz)
     cx, cy, cz = turn(r, cx, cy, cz)
     for k in range(m):
-        c = columns[6 * k : 6 * k + 6]
+        c = window(columns, 6 * k, 6)
         x0, x1, x2, x3, x4, x5 = c[0], c[1], c[2], c[3], c[4], c[5]
         state.t[k] -= x0 * bx + x1 * by + x2 * bz + x3 * cx + x4 * cy + x5 * cz
         mx, my, mz = symmetric(A, x0, x1, x2)
@@ -187,10 +188,10 @@ def load_modes(link, state, columns, own, joint):
         fx, fy, fz = fx + ux, fy + uy, fz + uz
         row = state.L[m * k : m * (k + 1)]
         for l in range(k + 1):
-            d = columns[6 * l : 6 * l + 6]
+            d = window(columns, 6 * l, 6)
             row[l] += d[0] * mx + d[1] * my + d[2] * mz + d[3] * fx + d[4] * fy + d[5] * fz
         ux, uy, uz = cross(px, py, pz, fx, fy, fz)
-        F = state.F[6 * k : 6 * k + 6]
+        F = window(state.F, 6 * k, 6)
         add3(F, 0, mx + ux, my + uy, mz + uz)
         add3(F, 3, fx, fy, fz)
 
@@ -207,7 +208,7 @@ def eliminate_modes(link, state, joint, diagonal):
         L[m * k + k] += diagonal[link.v + k]
     for k in range(m):
         row = L[m * k : m * (k + 1)]
-        Fk = F[6 * k : 6 * k + 6]
+        Fk = window(F, 6 * k, 6)
         f0, f1, f2, f3, f4, f5, tk = Fk[0], Fk[1], Fk[2], Fk[3], Fk[4], Fk[5], t[k]
         d = row[k]
         for l in range(k):
@@ -218,7 +219,7 @@ def eliminate_modes(link, state, joint, diagonal):
             x = x * L[m * l + l]
             row[l] = x
             d -= x * x
-            Fl = F[6 * l : 6 * l + 6]
+            Fl = window(F, 6 * l, 6)
             f0 -= x * Fl[0]
             f1 -= x * Fl[1]
             f2 -= x * Fl[2]
@@ -248,19 +249,19 @@ def accelerate_outward(model, data, a):
     tree = model.tree
     for b in range(1, tree.nb):
         p = tree.parent[b]
-        below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
-        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        joint = data.tree.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
+        below = window(data.tree.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
+        own = window(data.tree.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
+        joint = window(data.tree.articulated, b * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
         first = tree.v_index[b]
         kind = tree.joint_type[b]
         if kind == views.SECTION:
             accelerate_section(model, data, b, a)
         elif kind == FREE:
-            aba.accelerate_free(below, own, joint, a[first : first + 6])
+            aba.accelerate_free(below, own, joint, window(a, first, 6))
         elif kind == views.FIXED:
-            aba.accelerate_axis(below, own, joint, joint[SPARE_ROW : SPARE_ROW + 1], True)
+            aba.accelerate_axis(below, own, joint, window(joint, SPARE_ROW, 1), True)
         else:
-            aba.accelerate_axis(below, own, joint, a[first : first + 1], kind == REVOLUTE)
+            aba.accelerate_axis(below, own, joint, window(a, first, 1), kind == REVOLUTE)
         i = link_of(model, b)
         if i >= 0:
             accelerate_modes(open_link(model, i), open_state(model, data, i), own, a)
@@ -273,7 +274,7 @@ def accelerate_modes(link, state, own, a):
     ax, ay, az = load3(own, at.ALPHA)
     lx, ly, lz = load3(own, at.ACCELERATION)
     for k in range(m):
-        F = state.F[6 * k : 6 * k + 6]
+        F = window(state.F, 6 * k, 6)
         a[link.v + k] = state.t[k] - (F[0] * ax + F[1] * ay + F[2] * az + F[3] * lx + F[4] * ly + F[5] * lz)
     for k in range(m - 1, -1, -1):
         x = a[link.v + k] * state.L[m * k + k]

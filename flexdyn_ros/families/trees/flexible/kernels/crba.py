@@ -19,6 +19,7 @@ from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
 from .inertia import deform, modal_mass
@@ -58,8 +59,8 @@ def start_inertias(model, data, q):
     tree = model.tree
     for b in range(1, tree.nb):
         place_node(model, data, b, q)
-        own = data.tree.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
-        start_composite(own, tree.inertia[10 * b : 10 * b + 10])
+        own = window(data.tree.articulated, b * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
+        start_composite(own, window(tree.inertia, 10 * b, 10))
         i = link_of(model, b)
         if i >= 0:
             link, state = open_link(model, i), open_state(model, data, i)
@@ -86,9 +87,9 @@ def collect_inward(model, data):
         p = tree.parent[b]
         if p == 0:
             continue
-        own = data.tree.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
-        base = data.tree.articulated[p * at.ARTICULATED_ROWS : (p + 1) * at.ARTICULATED_ROWS]
-        body = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        own = window(data.tree.articulated, b * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
+        base = window(data.tree.articulated, p * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
+        body = window(data.tree.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
         r = load9(body, at.ROTATION)
         x, y, z = load3(body, at.ORIGIN)
         m = own[C_MASS]
@@ -108,17 +109,17 @@ def load_modal_inertia(link, state, columns, inertia, cx, cy, cz, mass, px, py, 
     """Add what a section carries (about its centre, axes of the link's node) to L and F of the link."""
     m = link.m
     for k in range(m):
-        x = columns[6 * k : 6 * k + 6]
+        x = window(columns, 6 * k, 6)
         mx, my, mz = symmetric(inertia, x[0], x[1], x[2])
         ux, uy, uz = cross(cx, cy, cz, x[3], x[4], x[5])
         mx, my, mz = mx + ux, my + uy, mz + uz
         ux, uy, uz = cross(x[0], x[1], x[2], cx, cy, cz)
         fx, fy, fz = mass * x[3] + ux, mass * x[4] + uy, mass * x[5] + uz
         for l in range(m):
-            d = columns[6 * l : 6 * l + 6]
+            d = window(columns, 6 * l, 6)
             state.L[m * k + l] += d[0] * mx + d[1] * my + d[2] * mz + d[3] * fx + d[4] * fy + d[5] * fz
         ux, uy, uz = cross(px, py, pz, fx, fy, fz)
-        F = state.F[6 * k : 6 * k + 6]
+        F = window(state.F, 6 * k, 6)
         add3(F, 0, mx + ux, my + uy, mz + uz)
         add3(F, 3, fx, fy, fz)
 
@@ -127,13 +128,13 @@ def load_modal_inertia(link, state, columns, inertia, cx, cy, cz, mass, px, py, 
 def write_modes(model, data, b, link, state, M):
     """Rows and columns of the modes of the link that node b carries."""
     m, v = link.m, link.v
-    body = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+    body = window(data.tree.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
     for k in range(m):
         for l in range(k):
             M[v + k, v + l] += state.L[m * k + l]
             M[v + l, v + k] += state.L[m * k + l]
         M[v + k, v + k] += state.L[m * k + k]
-        F = state.F[6 * k : 6 * k + 6]
+        F = window(state.F, 6 * k, 6)
         store3(body, at.MOMENT, F[0], F[1], F[2])
         store3(body, at.FORCE, F[3], F[4], F[5])
         project_up(model, data, b, v + k, 1.0, -1, M)
@@ -146,12 +147,12 @@ def project_up(model, data, b, column, ratio, own_part, M):
     own_part: which coordinate of the node's own joint has pushed, -1 if a mode has.
     """
     tree = model.tree
-    body = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+    body = window(data.tree.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
     mx, my, mz = load3(body, at.MOMENT)
     fx, fy, fz = load3(body, at.FORCE)
     j = b
     while j > 0:
-        body = data.tree.bodies[j * at.BODY_ROWS : (j + 1) * at.BODY_ROWS]
+        body = window(data.tree.bodies, j * at.BODY_ROWS, at.BODY_ROWS)
         kind = tree.joint_type[j]
         if kind <= FREE:
             is_own = j == b and own_part >= 0
@@ -164,7 +165,7 @@ def project_up(model, data, b, column, ratio, own_part, M):
             link = open_link(model, model.nodes[views.NODE_INTS * j + views.NODE_LINK])
             columns = open_columns(model, data, j, link.m)
             for k in range(link.m):
-                c = columns[6 * k : 6 * k + 6]
+                c = window(columns, 6 * k, 6)
                 value = c[0] * mx + c[1] * my + c[2] * mz + c[3] * fx + c[4] * fy + c[5] * fz
                 M[link.v + k, column] += ratio * value
                 M[column, link.v + k] += ratio * value

@@ -12,6 +12,7 @@ from flexdyn_ros.families.trees.rigid.kernels.blocks import add3, load6
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, store3, symmetric
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -39,7 +40,7 @@ def deform(link, state, q):
         cx += d * link.s[3 * k]
         cy += d * link.s[3 * k + 1]
         cz += d * link.s[3 * k + 2]
-        N, N0 = state.N[9 * k : 9 * k + 9], link.N[9 * k : 9 * k + 9]
+        N, N0 = window(state.N, 9 * k, 9), window(link.N, 9 * k, 9)
         xx += d * (N[0] + N0[0])
         xy += d * (N[1] + N0[3])
         xz += d * (N[2] + N0[6])
@@ -65,7 +66,7 @@ def deform(link, state, q):
     rigid[4], rigid[7], rigid[9] = yy + zz, xx + zz, xx + yy
     rigid[5], rigid[6], rigid[8] = -xy, -xz, -yz
     for k in range(m):
-        N = state.N[9 * k : 9 * k + 9]
+        N = window(state.N, 9 * k, 9)
         store3(state.a, 3 * k, N[5] - N[7], N[6] - N[2], N[1] - N[3])
 
 
@@ -89,7 +90,7 @@ def shorten(link, state, q):
         before[i], after[i] = zero, zero
     # int h' S_p and int sigma u_k
     for i in range(link.U.shape[0]):
-        place = link.U_places[4 * i : 4 * i + 4]
+        place = window(link.U_places, 4 * i, 4)
         H[place[3]] += link.U[i] * q[link.q + place[0]]
         after[place[1]] += link.U[i] * half[place[2]]
     gx, gy, gz, along = zero, zero, zero, zero
@@ -164,7 +165,7 @@ def modal_mass(link, state, q):
                 row[l] += q[link.q + first + k] * V[P * i + p]
     # M_ki -= e . (int sigma_i u_k + int sigma_k u_i)
     for i in range(link.U.shape[0]):
-        place = link.U_places[4 * i : 4 * i + 4]
+        place = window(link.U_places, 4 * i, 4)
         k, p = place[0], place[2]
         c = link.e[place[3] - 3 * p] * link.U[i]
         if c != 0.0:
@@ -212,7 +213,7 @@ def motion_forces(link, state, q, v, a, wx, wy, wz):
             d = q[link.q + k] * a[link.v + l]
             state.rate[p] += d if k == l else d + q[link.q + l] * a[link.v + k]
         for i in range(link.U.shape[0]):
-            place = link.U_places[4 * i : 4 * i + 4]
+            place = window(link.U_places, 4 * i, 4)
             c = link.e[place[3] - 3 * place[2]] * link.U[i]
             if c != 0.0:
                 state.push[place[2]] -= c * a[link.v + place[0]]
@@ -233,7 +234,7 @@ def forces_of_modes(link, state, v, wx, wy, wz):
         sx += d * state.s[3 * k]
         sy += d * state.s[3 * k + 1]
         sz += d * state.s[3 * k + 2]
-        N = state.N[9 * k : 9 * k + 9]
+        N = window(state.N, 9 * k, 9)
         d0 += d * N[0]
         d1 += d * N[1]
         d2 += d * N[2]
@@ -260,7 +261,7 @@ def forces_of_modes(link, state, v, wx, wy, wz):
     xx, yy, zz, xy, xz, yz = wx * wx, wy * wy, wz * wz, wx * wy, wx * wz, wy * wz
     tx, ty, tz = 2.0 * wx, 2.0 * wy, 2.0 * wz
     for k in range(m):
-        N = state.N[9 * k : 9 * k + 9]
+        N = window(state.N, 9 * k, 9)
         h = xy * (N[1] + N[3]) + xz * (N[2] + N[6]) + yz * (N[5] + N[7])
         h -= (yy + zz) * N[0] + (xx + zz) * N[4] + (xx + yy) * N[8]
         dx, dy, dz = load3(state.before, 3 * k)
@@ -281,7 +282,7 @@ def rate_pairs(link, state, q, v):
     for i in range(3 * link.P):
         state.swing[i] = zero
     for i in range(link.U.shape[0]):
-        place = link.U_places[4 * i : 4 * i + 4]
+        place = window(link.U_places, 4 * i, 4)
         state.swing[place[3]] += link.U[i] * v[link.v + place[0]]
 
 
@@ -318,5 +319,5 @@ def spread_to_modes(link, state, q, wx, wy, wz):
         c, d = state.rate[p], state.turn[p]
         store3(state.swing, 3 * p, ex * c + tx * d, ey * c + ty * d, ez * c + tz * d)
     for i in range(link.U.shape[0]):
-        place = link.U_places[4 * i : 4 * i + 4]
+        place = window(link.U_places, 4 * i, 4)
         state.h[place[0]] -= link.U[i] * state.swing[place[3]]

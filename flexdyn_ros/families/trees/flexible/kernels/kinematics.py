@@ -15,6 +15,7 @@ from flexdyn_ros.families.trees.rigid.kernels.kinematics import (
 from flexdyn_ros.families.trees.rigid.kernels.momenta import energies, lift_body, momenta, momentum_of_body
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
 from .inertia import deform, modal_mass
@@ -74,13 +75,13 @@ def carry_wrench(robot, memory, node, px, py, pz, w, force):
     data = carve_flexible(memory, tree.nb, tree.nq, tree.nv)
     b = node
     while b > 0:
-        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        own = window(data.tree.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
         ox, oy, oz = load3(own, at.WORLD_ORIGIN)
         mx, my, mz = cross(px - ox, py - oy, pz - oz, w[3], w[4], w[5])
         mx, my, mz = mx + w[0], my + w[1], mz + w[2]
         p = tree.parent[b]
         if tree.joint_type[b] == views.SECTION:
-            below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+            below = window(data.tree.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
             load_section(model, data, b, load9(below, at.WORLD_ROTATION), mx, my, mz, w, force)
         else:
             load_joint(tree, own, b, mx, my, mz, w, force)
@@ -95,7 +96,7 @@ def load_section(model, data, b, r, mx, my, mz, w, force):
     ax, ay, az = unturn(r, mx, my, mz)
     fx, fy, fz = unturn(r, w[3], w[4], w[5])
     for k in range(link.m):
-        x = columns[6 * k : 6 * k + 6]
+        x = window(columns, 6 * k, 6)
         force[link.v + k] += x[0] * ax + x[1] * ay + x[2] * az + x[3] * fx + x[4] * fy + x[5] * fz
 
 
@@ -123,13 +124,13 @@ def flexible_jacobian(address, work, body, point, out):
 def add_section_columns(model, data, b, px, py, pz, out):
     """Columns of the modes that move a section, for the world point p."""
     p = model.tree.parent[b]
-    own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+    own = window(data.tree.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
     ox, oy, oz = load3(own, at.WORLD_ORIGIN)
-    r = load9(data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS], at.WORLD_ROTATION)
+    r = load9(window(data.tree.bodies, p * at.BODY_ROWS, at.BODY_ROWS), at.WORLD_ROTATION)
     link = open_link(model, model.nodes[views.NODE_INTS * b + views.NODE_LINK])
     columns = open_columns(model, data, b, link.m)
     for k in range(link.m):
-        x = columns[6 * k : 6 * k + 6]
+        x = window(columns, 6 * k, 6)
         ex, ey, ez = turn(r, x[0], x[1], x[2])
         ux, uy, uz = cross(ex, ey, ez, px - ox, py - oy, pz - oz)
         dx, dy, dz = turn(r, x[3], x[4], x[5])
@@ -161,7 +162,7 @@ def flexible_energies(address, work, q, v, out):
         elastic = 0.0
         m = link.m
         for k in range(m):
-            s, a = state.s[3 * k : 3 * k + 3], state.a[3 * k : 3 * k + 3]
+            s, a = window(state.s, 3 * k, 3), window(state.a, 3 * k, 3)
             p = s[0] * ux + s[1] * uy + s[2] * uz + a[0] * wx + a[1] * wy + a[2] * wz
             f = 0.0
             for l in range(m):
@@ -212,8 +213,8 @@ def flexible_momenta(address, work, q, v, out):
     for b in range(1, tree.nb):
         place_node(model, data, b, q)
         move_node(model, data, b, v)
-        own = data.tree.bodies[at.BODY_ROWS * b : at.BODY_ROWS * (b + 1)]
-        momentum_of_body(tree.inertia[10 * b : 10 * b + 10], own)
+        own = window(data.tree.bodies, at.BODY_ROWS * b, at.BODY_ROWS)
+        momentum_of_body(window(tree.inertia, 10 * b, 10), own)
     for i in range(model.nl):
         link, state = open_link(model, i), open_state(model, data, i)
         deform(link, state, q)

@@ -6,6 +6,7 @@ from flexdyn_ros.families.trees.rigid.kernels.joints import FAST, place_body
 from flexdyn_ros.families.trees.rigid.kernels.views import BODY_ROWS, ORIGIN, ROTATION
 from flexdyn_ros.numerics.algebra.rotations import store3
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from .section import place_section
 from .views import FIXED, NODE_INTS, NODE_LINK, SECTION, open_link
@@ -24,8 +25,8 @@ def place_node(model, data, node, q):
     if kind == SECTION:
         place_section(model, data, node, q)
     elif kind == FIXED:
-        own = data.tree.bodies[BODY_ROWS * node : BODY_ROWS * (node + 1)]
-        x = model.tree.placement[12 * node : 12 * node + 12]
+        own = window(data.tree.bodies, BODY_ROWS * node, BODY_ROWS)
+        x = window(model.tree.placement, 12 * node, 12)
         for i in range(9):
             own[ROTATION + i] = x[i] + 0.0 * q[0]
         store3(own, ORIGIN, x[9], x[10], x[11])

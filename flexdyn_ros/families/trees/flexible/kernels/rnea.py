@@ -15,6 +15,7 @@ from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resist
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
 from .inertia import deform, motion_forces
@@ -53,22 +54,22 @@ def flexible_outward(model, data, q, v, a, tau):
     for b in range(1, tree.nb):
         place_node(model, data, b, q)
         p = tree.parent[b]
-        below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
-        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        below = window(data.tree.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
+        own = window(data.tree.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
         first = tree.v_index[b]
         kind = tree.joint_type[b]
         if kind == views.SECTION:
             velocity_section(model, data, b, q, v)
             accelerate_section(model, data, b, a)
         elif kind == FREE:
-            rnea.move_free(below, own, v[first : first + 6], a[first : first + 6])
+            rnea.move_free(below, own, window(v, first, 6), window(a, first, 6))
         elif kind == views.FIXED:
             rnea.move_revolute(below, own, v[0:1], a[0:1], 0.0)
         elif kind == REVOLUTE:
-            rnea.move_revolute(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b])
+            rnea.move_revolute(below, own, window(v, first, 1), window(a, first, 1), tree.ratio[b])
         else:
-            rnea.move_prismatic(below, own, v[first : first + 1], a[first : first + 1], tree.ratio[b])
-        rnea.weigh(tree.inertia[10 * b : 10 * b + 10], own)
+            rnea.move_prismatic(below, own, window(v, first, 1), window(a, first, 1), tree.ratio[b])
+        rnea.weigh(window(tree.inertia, 10 * b, 10), own)
         i = link_of(model, b)
         if i >= 0:
             weigh_link(open_link(model, i), open_state(model, data, i), own, q, v, a, tau)
@@ -94,7 +95,7 @@ def weigh_link(link, state, own, q, v, a, tau):
     mx, my, mz = mx + ux + wrench[0], my + uy + wrench[1], mz + uz + wrench[2]
     for k in range(m):
         d = a[link.v + k]
-        s, t = state.s[3 * k : 3 * k + 3], state.a[3 * k : 3 * k + 3]
+        s, t = window(state.s, 3 * k, 3), window(state.a, 3 * k, 3)
         fx += d * s[0]
         fy += d * s[1]
         fz += d * s[2]
@@ -113,8 +114,8 @@ def flexible_inward(model, data, tau):
     tree = model.tree
     for b in range(tree.nb - 1, 0, -1):
         p = tree.parent[b]
-        below = data.tree.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
-        own = data.tree.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        below = window(data.tree.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
+        own = window(data.tree.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
         first = tree.v_index[b]
         kind = tree.joint_type[b]
         if kind == views.SECTION:
@@ -122,7 +123,7 @@ def flexible_inward(model, data, tau):
             columns = open_columns(model, data, b, link.m)
             project_section(link, columns, own, tau)
         elif kind == FREE:
-            rnea.project_free(own, tau[first : first + 6])
+            rnea.project_free(own, window(tau, first, 6))
         elif kind != views.FIXED:
             tau[first] += tree.ratio[b] * (own[at.MOMENT + 2] if kind == REVOLUTE else own[at.FORCE + 2])
         if p > 0:
@@ -138,5 +139,5 @@ def project_section(link, columns, own, tau):
     mx, my, mz = turn(r, mx, my, mz)
     fx, fy, fz = turn(r, fx, fy, fz)
     for k in range(link.m):
-        c = columns[6 * k : 6 * k + 6]
+        c = window(columns, 6 * k, 6)
         tau[link.v + k] += c[0] * mx + c[1] * my + c[2] * mz + c[3] * fx + c[4] * fy + c[5] * fz

@@ -14,6 +14,7 @@ from flexdyn_ros.families.trees.rigid.kernels.blocks import add3
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, store9, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel, leaf
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import holds, less, select
 
 from .views import NODE_INTS, NODE_LINK, open_columns, open_link, open_section
@@ -73,7 +74,7 @@ def place_section(model, data, node, q):
     m = link.m
     section = open_section(model, node, m)
     columns = open_columns(model, data, node, m)
-    own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
+    own = window(data.tree.bodies, at.BODY_ROWS * node, at.BODY_ROWS)
     tx, ty, tz = 0.0 * q[0], 0.0 * q[0], 0.0 * q[0]
     px, py, pz = tx + section.x[0], ty + section.x[1], tz + section.x[2]
     for k in range(m):
@@ -186,8 +187,8 @@ def velocity_section(model, data, node, q, v):
     axes."""
     link = open_link(model, model.nodes[NODE_INTS * node + NODE_LINK])
     p = model.tree.parent[node]
-    own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
-    below = data.tree.bodies[at.BODY_ROWS * p : at.BODY_ROWS * (p + 1)]
+    own = window(data.tree.bodies, at.BODY_ROWS * node, at.BODY_ROWS)
+    below = window(data.tree.bodies, at.BODY_ROWS * p, at.BODY_ROWS)
     gx, gy, gz, ax, ay, az = section_rates(model, data, node, q, v)
     columns = open_columns(model, data, node, link.m)
     ex, ey, ez = load3(columns, 6 * link.m)
@@ -213,8 +214,8 @@ def carried_to_section(model, data, node, rates, angular, linear):
     times the rates (or accelerations) of the modes; own axes."""
     link = open_link(model, model.nodes[NODE_INTS * node + NODE_LINK])
     p = model.tree.parent[node]
-    own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
-    below = data.tree.bodies[at.BODY_ROWS * p : at.BODY_ROWS * (p + 1)]
+    own = window(data.tree.bodies, at.BODY_ROWS * node, at.BODY_ROWS)
+    below = window(data.tree.bodies, at.BODY_ROWS * p, at.BODY_ROWS)
     columns = open_columns(model, data, node, link.m)
     r = load9(own, at.ROTATION)
     px, py, pz = load3(own, at.ORIGIN)
@@ -239,7 +240,7 @@ def carried_to_section(model, data, node, rates, angular, linear):
 def accelerate_section(model, data, node, a):
     """ALPHA, ACCELERATION of a SECTION node from its parent's, the modal accelerations in a, and
     `velocity_section`."""
-    own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
+    own = window(data.tree.bodies, at.BODY_ROWS * node, at.BODY_ROWS)
     ax, ay, az, lx, ly, lz = carried_to_section(model, data, node, a, at.ALPHA, at.ACCELERATION)
     cx, cy, cz = load3(own, at.BIAS_ALPHA)
     dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
@@ -250,7 +251,7 @@ def accelerate_section(model, data, node, a):
 @kernel(forceinline=True)
 def move_section(model, data, node, v):
     """Write OMEGA and VELOCITY of a SECTION node; reads `place_section` and those of its parent."""
-    own = data.tree.bodies[at.BODY_ROWS * node : at.BODY_ROWS * (node + 1)]
+    own = window(data.tree.bodies, at.BODY_ROWS * node, at.BODY_ROWS)
     wx, wy, wz, lx, ly, lz = carried_to_section(model, data, node, v, at.OMEGA, at.VELOCITY)
     store3(own, at.OMEGA, wx, wy, wz)
     store3(own, at.VELOCITY, lx, ly, lz)

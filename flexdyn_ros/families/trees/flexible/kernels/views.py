@@ -17,6 +17,7 @@ from typing import NamedTuple
 from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import window
 
 SECTION, FIXED = 3, 4
 
@@ -216,25 +217,12 @@ def flexible_work_size(nb: int, nq: int, nv: int, blocks: int) -> int:
 @kernel(forceinline=True)
 def open_link(model, link):
     """Constants of a flexible link."""
-    row = model.links[LINK_NUMBERS * link : LINK_NUMBERS * (link + 1)]
-    m, P = row[MODES], row[PAIRS]
-    i = model.places[row[PLACES_AT] :]
-    x = 2 * P + 2 * row[C_COUNT]
-    u = x + 2 * row[X_COUNT]
-    f = model.numbers
-    a = row[FLOATS_AT]
-    b = a + 10
-    c = b + 3 * m
-    d = c + 9 * m
-    e = d + row[C_COUNT]
-    g = e + row[X_COUNT]
-    h = g + m * m
-    j = h + m * m
-    k = j + m * m
-    l = k + 3
-    o = l + P
-    p = o + 3 * P
-    r = p + row[U_COUNT]
+    row = window(model.links, LINK_NUMBERS * link, LINK_NUMBERS)
+    m, P, c, x, u = row[MODES], row[PAIRS], row[C_COUNT], row[X_COUNT], row[U_COUNT]
+    i, f, a = model.places, model.numbers, row[PLACES_AT]
+    b = row[FLOATS_AT] + 10 + 12 * m
+    d = b + c + x
+    e = d + 3 * m * m + 3
     return Link(
         m,
         P,
@@ -242,71 +230,56 @@ def open_link(model, link):
         row[SLOPE_FIRST],
         row[Q_FIRST],
         row[V_FIRST],
-        i[0 : 2 * P],
-        i[2 * P : x],
-        i[x:u],
-        i[u : u + 4 * row[U_COUNT]],
-        f[a:b],
-        f[b:c],
-        f[c:d],
-        f[d:e],
-        f[e:g],
-        f[g:h],
-        f[h:j],
-        f[j:k],
-        f[k:l],
-        f[l:o],
-        f[o:p],
-        f[p:r],
-        f[r : r + P * P],
+        window(i, a, 2 * P),
+        window(i, a + 2 * P, 2 * c),
+        window(i, a + 2 * P + 2 * c, 2 * x),
+        window(i, a + 2 * P + 2 * c + 2 * x, 4 * u),
+        window(f, row[FLOATS_AT], 10),
+        window(f, row[FLOATS_AT] + 10, 3 * m),
+        window(f, row[FLOATS_AT] + 10 + 3 * m, 9 * m),
+        window(f, b, c),
+        window(f, b + c, x),
+        window(f, d, m * m),
+        window(f, d + m * m, m * m),
+        window(f, d + 2 * m * m, m * m),
+        window(f, d + 3 * m * m, 3),
+        window(f, e, P),
+        window(f, e + P, 3 * P),
+        window(f, e + 4 * P, u),
+        window(f, e + 4 * P + u, P * P),
     )
 
 
 @kernel(forceinline=True)
 def open_state(model, data, link):
     """Work arrays of a flexible link."""
-    row = model.links[LINK_NUMBERS * link : LINK_NUMBERS * (link + 1)]
-    m, P, n = row[MODES], row[PAIRS], row[SLOPES]
-    w = data.blocks
-    a = row[WORK_AT]
-    b = a + 10
-    c = b + 3 * m
-    d = c + 3 * m
-    e = d + 9 * m
-    f = e + m * m
-    g = f + 6
-    h = g + m
-    i = h + 3 * m
-    j = i + 3 * m
-    k = j + P
-    l = k + 3 * P
-    o = l + P * n
-    p = o + P
-    r = p + P
-    s = r + P
-    t = s + 3 * P
-    u = t + 6 * m
-    x = u + m * m
+    row = window(model.links, LINK_NUMBERS * link, LINK_NUMBERS)
+    m, P, n, w, a = row[MODES], row[PAIRS], row[SLOPES], data.blocks, row[WORK_AT]
+    b = a + 16 + 15 * m
+    c = b + m * m
+    d = c + 7 * m
+    e = d + 4 * P + n * P
+    f = e + 6 * P
     return State(
-        w[a:b],
-        w[b:c],
-        w[c:d],
-        w[d:e],
-        w[e:f],
-        w[f:g],
-        w[g:h],
-        w[h:i],
-        w[i:j],
-        w[j:k],
-        w[k:l],
-        w[l:o],
-        w[o:p],
-        w[p:r],
-        w[r:s],
-        w[s:t],
-        w[t:u],
-        w[u:x],
-        w[x : x + m],
+        window(w, a, 10),
+        window(w, a + 10, 3 * m),
+        window(w, a + 10 + 3 * m, 3 * m),
+        window(w, a + 10 + 6 * m, 9 * m),
+        window(w, b, m * m),
+        window(w, a + 10 + 15 * m, 6),
+        window(w, c, m),
+        window(w, c + m, 3 * m),
+        window(w, c + 4 * m, 3 * m),
+        window(w, d, P),
+        window(w, d + P, 3 * P),
+        window(w, d + 4 * P, n * P),
+        window(w, e, P),
+        window(w, e + P, P),
+        window(w, e + 2 * P, P),
+        window(w, e + 3 * P, 3 * P),
+        window(w, f, 6 * m),
+        window(w, f + 6 * m, m * m),
+        window(w, f + 6 * m + m * m, m),
     )
 
 
@@ -316,10 +289,10 @@ def open_section(model, node, m):
     a = model.nodes[NODE_INTS * node + NODE_FLOATS]
     f = model.numbers
     return Section(
-        f[a : a + 3],
-        f[a + 3 : a + 3 + 3 * m],
-        f[a + 3 + 3 * m : a + 3 + 6 * m],
-        f[a + 3 + 6 * m : a + 3 + 6 * m + m * m],
+        window(f, a, 3),
+        window(f, a + 3, 3 * m),
+        window(f, a + 3 + 3 * m, 3 * m),
+        window(f, a + 3 + 6 * m, m * m),
     )
 
 
@@ -327,4 +300,4 @@ def open_section(model, node, m):
 def open_columns(model, data, node, m):
     """Twist of the section per modal rate (6 m) = (angular; linear), mode after mode, then its rates (6)."""
     a = model.nodes[NODE_INTS * node + NODE_WORK]
-    return data.blocks[a : a + 6 * m + 6]
+    return window(data.blocks, a, 6 * m + 6)

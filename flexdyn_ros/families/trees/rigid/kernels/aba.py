@@ -21,6 +21,7 @@ from flexdyn_ros.numerics.algebra.rotations import (
     unturn,
 )
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views as at
 from .blocks import add3, load6, store6
@@ -57,49 +58,49 @@ def articulated_pass(model, data, q, v, tau, a):
     for b in range(1, model.nb):
         place_body(model, data, b, q)
         p = model.parent[b]
-        below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
-        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        below = window(data.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
+        own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
         first = model.v_index[b]
         kind = model.joint_type[b]
         if kind == FREE:
-            velocity_free(below, own, v[first : first + 6])
+            velocity_free(below, own, window(v, first, 6))
         else:
-            velocity_axis(below, own, v[first : first + 1], model.ratio[b], kind == REVOLUTE)
+            velocity_axis(below, own, window(v, first, 1), model.ratio[b], kind == REVOLUTE)
     started = model.nb
     for b in range(model.nb - 1, 0, -1):
         p = model.parent[b]
         while started > max(p, 1):  # no sooner than it is needed: caches are small
             started -= 1
             start_inertia(
-                model.inertia[10 * started : 10 * started + 10],
-                data.bodies[started * at.BODY_ROWS : (started + 1) * at.BODY_ROWS],
-                data.articulated[started * at.ARTICULATED_ROWS : (started + 1) * at.ARTICULATED_ROWS],
+                window(model.inertia, 10 * started, 10),
+                window(data.bodies, started * at.BODY_ROWS, at.BODY_ROWS),
+                window(data.articulated, started * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS),
             )
-        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        joint = data.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
-        base = data.articulated[p * at.ARTICULATED_ROWS : (p + 1) * at.ARTICULATED_ROWS]
+        own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
+        joint = window(data.articulated, b * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
+        base = window(data.articulated, p * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
         first = model.v_index[b]
         kind = model.joint_type[b]
         if kind == FREE:
-            release_free(own, joint, tau[first : first + 6])
+            release_free(own, joint, window(tau, first, 6))
             if p > 0:
                 hand_down_force(own, joint, base)
         else:
-            effort, diagonal = tau[first : first + 1], data.diagonal[first : first + 1]
+            effort, diagonal = window(tau, first, 1), window(data.diagonal, first, 1)
             release_axis(joint, effort, diagonal, kind == REVOLUTE)
             if p > 0:
                 hand_down(own, joint, base)
     for b in range(1, model.nb):
         p = model.parent[b]
-        below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
-        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        joint = data.articulated[b * at.ARTICULATED_ROWS : (b + 1) * at.ARTICULATED_ROWS]
+        below = window(data.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
+        own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
+        joint = window(data.articulated, b * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
         first = model.v_index[b]
         kind = model.joint_type[b]
         if kind == FREE:
-            accelerate_free(below, own, joint, a[first : first + 6])
+            accelerate_free(below, own, joint, window(a, first, 6))
         else:
-            accelerate_axis(below, own, joint, a[first : first + 1], kind == REVOLUTE)
+            accelerate_axis(below, own, joint, window(a, first, 1), kind == REVOLUTE)
 
 
 @kernel(fastmath=FAST, forceinline=True)

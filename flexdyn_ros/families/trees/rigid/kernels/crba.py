@@ -5,6 +5,7 @@ from __future__ import annotations
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from .aba import rotate_symmetric
 from .blocks import add3, load6
@@ -45,15 +46,15 @@ def collect_inertias(model, data):
     """Composite inertia of every body: its own and those of all that hangs on it, about its origin, in its
     axes."""
     for b in range(1, model.nb):
-        own = data.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
-        start_composite(own, model.inertia[10 * b : 10 * b + 10])
+        own = window(data.articulated, b * ARTICULATED_ROWS, ARTICULATED_ROWS)
+        start_composite(own, window(model.inertia, 10 * b, 10))
     for b in range(model.nb - 1, 0, -1):
         p = model.parent[b]
         if p == 0:
             continue
-        own = data.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
-        base = data.articulated[p * ARTICULATED_ROWS : (p + 1) * ARTICULATED_ROWS]
-        body = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        own = window(data.articulated, b * ARTICULATED_ROWS, ARTICULATED_ROWS)
+        base = window(data.articulated, p * ARTICULATED_ROWS, ARTICULATED_ROWS)
+        body = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
         r = load9(body, ROTATION)
         x, y, z = load3(body, ORIGIN)
         m = own[C_MASS]
@@ -88,8 +89,8 @@ def add_composite(base, i, cx, cy, cz, m, x, y, z):
 @kernel(fastmath=FAST, forceinline=True)
 def push(data, b, ax, ay, az, lx, ly, lz):
     """FORCE and MOMENT that accelerate the composite body b with angular a and linear l, body axes."""
-    own = data.articulated[b * ARTICULATED_ROWS : (b + 1) * ARTICULATED_ROWS]
-    body = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+    own = window(data.articulated, b * ARTICULATED_ROWS, ARTICULATED_ROWS)
+    body = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
     m = own[C_MASS]
     cx, cy, cz = load3(own, C_MOMENT)
     hx, hy, hz = symmetric(load6(own, C_INERTIA), ax, ay, az)
@@ -109,7 +110,7 @@ def push_axis(data, b, turns):
 @kernel(fastmath=FAST, forceinline=True)
 def push_free(data, b, c):
     """`push` by a unit acceleration of coordinate c of a free joint."""
-    t = load9(data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS], TURN)
+    t = load9(window(data.bodies, b * BODY_ROWS, BODY_ROWS), TURN)
     row = c % 3
     ex = 1.0 if row == 0 else 0.0
     ey = 1.0 if row == 1 else 0.0
@@ -125,12 +126,12 @@ def push_free(data, b, c):
 def project_column(model, data, b, column, ratio, own_part, M):
     """Carry the force of body b to the root and write its projections on the joints it passes, times
     ratio."""
-    body = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+    body = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
     fx, fy, fz = load3(body, FORCE)
     mx, my, mz = load3(body, MOMENT)
     j = b
     while j > 0:
-        body = data.bodies[j * BODY_ROWS : (j + 1) * BODY_ROWS]
+        body = window(data.bodies, j * BODY_ROWS, BODY_ROWS)
         project_on_joint(model, body, j, j == b, column, ratio, own_part, mx, my, mz, fx, fy, fz, M)
         r = load9(body, ROTATION)
         px, py, pz = load3(body, ORIGIN)

@@ -14,6 +14,7 @@ from flexdyn_ros.numerics.algebra.rotations import (
 )
 from flexdyn_ros.numerics.algebra.trigonometry import sincos
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from .views import BODY_ROWS, ORIGIN, ROTATION, TURN
 
@@ -30,25 +31,25 @@ def place_bodies(model, data, q):
 @kernel(fastmath=FAST, forceinline=True)
 def place_body(model, data, b, q):
     """Write ROTATION, ORIGIN (and TURN of a free joint) of body b from q."""
-    own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
-    x = model.placement[12 * b : 12 * b + 12]
+    own = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
+    x = window(model.placement, 12 * b, 12)
     e = (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8])
     first = model.q_index[b]
     if model.joint_type[b] == REVOLUTE:
-        qb = q[first : first + 1]
+        qb = window(q, first, 1)
         ratio, offset = model.ratio[b], model.offset[b]
         s, c = sincos(ratio * qb[0] + offset)
         store9(own, ROTATION, about_z(e, s, c))
         store3(own, ORIGIN, x[9], x[10], x[11])
     elif model.joint_type[b] == FREE:
-        qb = q[first : first + 7]
+        qb = window(q, first, 7)
         px, py, pz = turn(e, qb[0], qb[1], qb[2])
         m = matrix_of_quaternion(qb[3], qb[4], qb[5], qb[6])
         store9(own, TURN, m)
         store9(own, ROTATION, multiply(e, m))
         store3(own, ORIGIN, x[9] + px, x[10] + py, x[11] + pz)
     else:
-        qb = q[first : first + 1]
+        qb = window(q, first, 1)
         ratio, offset = model.ratio[b], model.offset[b]
         d = ratio * qb[0] + offset
         for i in range(9):

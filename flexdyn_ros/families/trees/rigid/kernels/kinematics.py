@@ -14,6 +14,7 @@ from flexdyn_ros.numerics.algebra.rotations import (
     unturn,
 )
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views as at
 from .blocks import add3
@@ -32,7 +33,7 @@ def place_in_world(model, data, q, count):
 @kernel(forceinline=True)
 def place_on_parent(model, data, b):
     """Write WORLD_ROTATION and WORLD_ORIGIN of a body from its pose in its parent, and its parent's."""
-    own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+    own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
     x, y, z = load3(own, at.ORIGIN)
     m, x, y, z = in_world(data, model.parent[b], load9(own, at.ROTATION), x, y, z)
     store9(own, at.WORLD_ROTATION, m)
@@ -43,7 +44,7 @@ def place_on_parent(model, data, b):
 def in_world(data, body, m, x, y, z):
     """World pose of what has the pose m, (x, y, z) in a body."""
     if body > 0:
-        own = data.bodies[body * at.BODY_ROWS : (body + 1) * at.BODY_ROWS]
+        own = window(data.bodies, body * at.BODY_ROWS, at.BODY_ROWS)
         r = load9(own, at.WORLD_ROTATION)
         ox, oy, oz = load3(own, at.WORLD_ORIGIN)
         x, y, z = turn(r, x, y, z)
@@ -65,8 +66,8 @@ def move_all(model, data, q, v):
 def move_body(model, data, b, v):
     """Write OMEGA and VELOCITY of a body on a joint, or fixed to its parent."""
     p = model.parent[b]
-    own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-    below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+    own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
+    below = window(data.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
     i = model.v_index[b]
     m = load9(own, at.ROTATION)
     px, py, pz = load3(own, at.ORIGIN)
@@ -92,7 +93,7 @@ def move_body(model, data, b, v):
 @kernel(forceinline=True)
 def point_in_world(data, body, point):
     """World coordinates of a point (3,) of a body."""
-    own = data.bodies[body * at.BODY_ROWS : (body + 1) * at.BODY_ROWS]
+    own = window(data.bodies, body * at.BODY_ROWS, at.BODY_ROWS)
     px, py, pz = turn(load9(own, at.WORLD_ROTATION), point[0], point[1], point[2])
     ox, oy, oz = load3(own, at.WORLD_ORIGIN)
     return px + ox, py + oy, pz + oz
@@ -114,7 +115,7 @@ def carry_wrench(model, data, body, px, py, pz, w, force):
     """force += J' w of one wrench (moment; force) at the world point p of a body; reads `place_in_world`."""
     b = body
     while b > 0:
-        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
         ox, oy, oz = load3(own, at.WORLD_ORIGIN)
         mx, my, mz = cross(px - ox, py - oy, pz - oz, w[3], w[4], w[5])
         load_joint(model, own, b, mx + w[0], my + w[1], mz + w[2], w, force)
@@ -152,7 +153,7 @@ def frame_pose(data, body, placement, out):
 @kernel(forceinline=True)
 def add_joint_columns(model, data, b, px, py, pz, out):
     """Columns of the joint of body b for the world point p."""
-    own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+    own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
     r = load9(own, at.WORLD_ROTATION)
     ox, oy, oz = load3(own, at.WORLD_ORIGIN)
     x, y, z = px - ox, py - oy, pz - oz

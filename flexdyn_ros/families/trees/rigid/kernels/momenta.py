@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views as at
 from .blocks import add3, load6
@@ -31,8 +32,8 @@ def moving_momenta(model, data, q, v, out):
     for b in range(1, model.nb):
         place_body(model, data, b, q)
         move_body(model, data, b, v)
-        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        momentum_of_body(model.inertia[10 * b : 10 * b + 10], own)
+        own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
+        momentum_of_body(window(model.inertia, 10 * b, 10), own)
     momenta(model, data, out)
 
 
@@ -44,8 +45,8 @@ def lift_body(model, data, b):
     Reads ROTATION and ORIGIN; the world's rows are those of `prepare`.
     """
     p = model.parent[b]
-    own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-    below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+    own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
+    below = window(data.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
     ax, ay, az = load3(below, at.ACCELERATION)
     ox, oy, oz = load3(own, at.ORIGIN)
     own[at.LIFT] = below[at.LIFT] + ax * ox + ay * oy + az * oz
@@ -77,8 +78,8 @@ def energies(model, data, q, v, out):
     kinetic = 0.0
     potential = 0.0
     for b in range(1, model.nb):
-        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
-        moving, lifted = energy_of_body(model.inertia[10 * b : 10 * b + 10], own)
+        own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
+        moving, lifted = energy_of_body(window(model.inertia, 10 * b, 10), own)
         kinetic += moving
         potential += lifted
     elastic = 0.0
@@ -119,7 +120,7 @@ def momenta(model, data, out):
         out[i] = 0.0
     for b in range(model.nb - 1, 0, -1):
         p = model.parent[b]
-        own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+        own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
         m = load9(own, at.ROTATION)
         ox, oy, oz = load3(own, at.ORIGIN)
         lx, ly, lz = load3(own, at.FORCE)
@@ -133,7 +134,7 @@ def momenta(model, data, out):
         hx, hy, hz = hx + tx, hy + ty, hz + tz
         cx, cy, cz = cx + mass * ox, cy + mass * oy, cz + mass * oz
         if p > 0:
-            below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+            below = window(data.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
             add3(below, at.FORCE, lx, ly, lz)
             add3(below, at.MOMENT, hx, hy, hz)
             add3(below, at.FIRST_MOMENT, cx, cy, cz)

@@ -19,6 +19,7 @@ from flexdyn_ros.numerics.algebra.rotations import (
     unturn,
 )
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from .blocks import add3, load6
 from .joints import FAST, place_body
@@ -47,20 +48,20 @@ def outward(model, data, q, v, a):
     for b in range(1, model.nb):
         place_body(model, data, b, q)
         p = model.parent[b]
-        below = data.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
-        own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        below = window(data.bodies, p * BODY_ROWS, BODY_ROWS)
+        own = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
         first = model.v_index[b]
         kind = model.joint_type[b]
         if kind == FREE:
-            vb, ab = v[first : first + 6], a[first : first + 6]
+            vb, ab = window(v, first, 6), window(a, first, 6)
             move_free(below, own, vb, ab)
         else:
-            vb, ab = v[first : first + 1], a[first : first + 1]
+            vb, ab = window(v, first, 1), window(a, first, 1)
             if kind == REVOLUTE:
                 move_revolute(below, own, vb, ab, model.ratio[b])
             else:
                 move_prismatic(below, own, vb, ab, model.ratio[b])
-        weigh(model.inertia[10 * b : 10 * b + 10], own)
+        weigh(window(model.inertia, 10 * b, 10), own)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -144,16 +145,16 @@ def inward(model, data, a, tau):
         tau[i] = data.diagonal[i] * a[i]
     for b in range(model.nb - 1, 0, -1):
         p = model.parent[b]
-        below = data.bodies[p * BODY_ROWS : (p + 1) * BODY_ROWS]
-        own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        below = window(data.bodies, p * BODY_ROWS, BODY_ROWS)
+        own = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
         first = model.v_index[b]
         kind = model.joint_type[b]
         ratio = model.ratio[b]
         if kind == FREE:
-            project_free(own, tau[first : first + 6])
+            project_free(own, window(tau, first, 6))
         else:
             row = MOMENT + 2 if kind == REVOLUTE else FORCE + 2
-            effort, along = tau[first : first + 1], own[row : (row + 1)]
+            effort, along = window(tau, first, 1), own[row : (row + 1)]
             effort[0] += ratio * along[0]
         if p > 0:
             hand_down(below, own)
