@@ -7,10 +7,13 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 from serial_format import read_serial
 
+import flexdyn_ros
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.trees.flexible.beams import modal_integrals, mode_shapes
 from flexdyn_ros.families.trees.flexible.beams.modes import Beam, Mode, section_fields
+from flexdyn_ros.families.trees.flexible.constants import link_constants
 from flexdyn_ros.families.trees.lagrange.model import equations
+from flexdyn_ros.numerics.algebra.placement import Placement
 
 LENGTH, MU, EIY, EIZ, GJ, JX = 1.3, 2.1, 37.0, 23.0, 11.0, 0.004
 
@@ -225,3 +228,24 @@ def test_mode_without_mass_is_refused():
     x = modal_integrals.modal_integrals(uniform_beam(), modes, rotary="none")
     with pytest.raises(DescriptionError, match="has no mass"):
         modal_integrals.check_modal_mass(x, modes, "boom")
+
+
+@pytest.mark.parametrize("rpy", [(0.0, 0.0, 0.0), (0.0, np.pi / 2, np.pi), (0.3, -0.7, 1.1)])
+def test_only_constants_that_are_rounding_are_left_out(rpy):
+    link = flexdyn_ros.load("canadarm2").functions.tree.flexible.links[0]
+    constants = link_constants(link.integrals, Placement.of((0.1, 0.2, 0.3), rpy), link.damping, True)
+    listed = constants.listed()
+    m, P = constants.U.shape[:2]
+    places, sizes = listed.places(m, P), [2 * len(listed.C), 2 * len(listed.X), 4 * len(listed.U)]
+    C_at, _, U_at = (part.reshape(len(index), -1) for part, index in zip(
+        np.split(places, np.cumsum(sizes)[:2]), listed, strict=True))  # fmt: skip
+    C, U = np.zeros((m, 9 * m)), np.zeros((m, 3 * P))
+    C[C_at[:, 1], C_at[:, 0]] = constants.C.ravel()[listed.C]
+    U[U_at[:, 0], U_at[:, 3]] = constants.U.ravel()[listed.U]
+    assert np.array_equal(U_at[:, 1], 3 * U_at[:, 0] + U_at[:, 3] - 3 * U_at[:, 2])
+    for kept, whole in ((C, constants.C), (U, constants.U)):
+        left_out = np.abs(kept.reshape(whole.shape) - whole)
+        assert left_out.max() <= 3e-15 * np.abs(whole).max()
+    if not any(rpy[:1]):  # the beam lies along an axis of the node, but for the rounding of cos(pi/2)
+        assert len(listed.C) < 0.15 * C.size
+        assert len(listed.U) < 0.25 * U.size
