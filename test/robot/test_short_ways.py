@@ -188,3 +188,7 @@ def test_inverse_dynamics_of_what_nothing_drives():
     # modes accelerate by 1e5 times what joints do: rounding is as large as a part of that
     found, driven = robot.forward_dynamics(q, v, short), [robot.index(n) for n in robot.actuators]
     assert np.abs(found - a)[driven].max() <= 1e-12 * np.abs(found).max()
+    # bent a tenth as far, it is below what is asked of the joints themselves
+    short = robot.inverse_dynamics(0.1 * q, v, a, unactuated="free")
+    found = robot.forward_dynamics(0.1 * q, v, short)
+    assert np.allclose(found[driven], a[driven], rtol=1e-8)
