@@ -142,3 +142,92 @@ def test_versions_of_python_share_no_compiled_kernels(monkeypatch):
     key = source_key(module)
     monkeypatch.setattr(sys.implementation, "cache_tag", "cpython-399")
     assert source_key(module) != key
+
+
+TOY = """
+from flexdyn_ros.numerics.compiling.direct import direct_entry
+
+def scaled(by, names=("a word of two processes", 2.5)):
+    def scale(x):
+        return x * by if by > 1 else x
+    return scale
+
+def entry_of(scale):
+    from numba.extending import register_jitable
+    scale = register_jitable(scale)
+    @direct_entry("int64(int64, int64)")
+    def total(a, b):
+        return scale(a) + b
+    return total
+
+double, triple = entry_of(scaled(2)), entry_of(scaled(3))
+"""
+
+
+def test_what_one_process_compiled_the_next_finds(tmp_path):
+    """The first process reads modules from their sources, the next from their bytecode."""
+    (tmp_path / "toy_entries.py").write_text(TOY)
+    environment = {
+        **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
+        "PYTHONPATH": f"{tmp_path}:{PACKAGE.parent}",
+        "PYTHONPYCACHEPREFIX": str(tmp_path / "bytecode"),
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+    }
+    found = []
+    for _ in range(2):
+        run = subprocess.run(
+            [sys.executable, "-c", "import toy_entries as t; print(t.double(3, 1), t.triple(3, 1))"],
+            env=environment, capture_output=True, text=True, timeout=550, check=True,
+        )  # fmt: skip
+        assert run.stdout.split() == ["7", "10"]
+        found.append(sorted(path for path in (tmp_path / "cache").rglob("toy_entries*/*.nbc")))
+    assert len(found[0]) == 2
+    assert found[0] == found[1]
+
+
+def test_entries_have_the_same_fingerprints_in_every_process(tmp_path):
+    program = """
+import importlib
+from flexdyn_ros.numerics.compiling.fingerprint import fingerprint
+from flexdyn_ros.numerics.compiling.warmup_names import entries_of, names_of
+for name in sorted(names_of(["all"])):
+    module, _, function = name.rpartition(".")
+    entry = entries_of(importlib.import_module(module))[function]
+    for compiled in (entry, getattr(entry, "_over_block", entry)):
+        print(name, fingerprint(compiled.function))
+"""
+    kept = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONDONTWRITEBYTECODE": ""}
+    outputs = [
+        subprocess.run(
+            [sys.executable, "-c", program], env=kept, capture_output=True, text=True, timeout=550, check=True
+        ).stdout
+        for _ in range(2)
+    ]
+    assert outputs[0].count("\n") > 200
+    assert outputs[0] == outputs[1]
+
+
+def test_fingerprints_tell_what_kernels_close_over():
+    from numba import types
+
+    from flexdyn_ros.numerics.compiling.fingerprint import fingerprint
+
+    def closing_over(value):
+        def inner(x):
+            return x, value
+
+        return lambda x: inner(x)
+
+    values = (1, 1.0, "1", b"1", (1,), [1], None, int, sys, probe, types.int64, types.float64)
+    prints = [fingerprint(closing_over(value)) for value in values]
+    prints += [fingerprint(closing_over(closing_over(value))) for value in values]
+    assert len(set(prints)) == len(prints)
+    assert prints == [
+        *(fingerprint(closing_over(value)) for value in values),
+        *(fingerprint(closing_over(closing_over(value))) for value in values),
+    ]
+
+    def calls_itself(x):
+        return calls_itself(x)
+
+    assert fingerprint(calls_itself)

@@ -26,6 +26,7 @@ from numba.core.caching import CacheImpl, FunctionCache, UserProvidedCacheLocato
 from numba.core.runtime import rtsys
 
 from .cache_folder import cache_folder
+from .fingerprint import fingerprint
 from .sources import add_home, holds_kernels, source_key
 
 #: the functions that are kept in our folder
@@ -187,6 +188,10 @@ class EntryCache(FunctionCache):
         keep(function)
         with our_cache():
             super().__init__(function)
+
+    def _index_key(self, sig, codegen):
+        """What tells compiled kernels in one file apart."""
+        return sig, codegen.magic_tuple(), fingerprint(self._py_func)
 
     def load_overload(self, sig, target_context):
         """The compiled kernel of a signature, None if there is none."""
