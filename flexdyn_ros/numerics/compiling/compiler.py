@@ -45,6 +45,17 @@ def inner(function: Callable):
     return register_jitable(error_model="numpy")(function)
 
 
+def inlined(function: Callable):
+    """Decorate a kernel that does little itself, and calls what is large.
+
+    It is written into its callers before their types are found, and is no code of its own: LLVM would
+    optimise, and translate, all that it calls once more. Its arithmetic follows the rules of its callers.
+    """
+    add_home(function.__module__)
+    function.targetoptions, function.py_func = {"inline": "always"}, function
+    return register_jitable(error_model="numpy")(function)
+
+
 def leaf(function: Callable):
     """Decorate a few lines of scalar arithmetic: always inlined, never kept on disk by itself."""
     add_home(function.__module__)

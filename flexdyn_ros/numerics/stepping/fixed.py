@@ -10,7 +10,7 @@ in implicit.py and explicit.py.
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
 
 from . import memory as at
 from .defect import energies_of
@@ -53,7 +53,7 @@ def start_step(steps, t, h):
 # ---- the loop ----
 
 
-@kernel
+@inlined
 def find_step(steps, t, h):
     """The state q1, v1 at the end of one step."""
     memory = open_steps(steps)
@@ -71,7 +71,7 @@ def find_step(steps, t, h):
         step_euler(steps, t, h)
 
 
-@kernel
+@inlined
 def take_step(steps, t, h):
     """One step; the state moves only if the new one is finite and within memory.v_bound."""
     memory = open_steps(steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flexdyn_ros.numerics.compiling.callbacks import Callback
-from flexdyn_ros.numerics.compiling.compiler import apart, inner
+from flexdyn_ros.numerics.compiling.compiler import apart, inlined
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS
@@ -77,7 +77,7 @@ def balance_of(module: str, inverse: Callable, load: Callable) -> Callable:
             for i in range(out.shape[0]):
                 out[i] = -out[i]
 
-    return inner(apart(balance, module))
+    return inlined(apart(balance, module))
 
 
 def _named(module: str, made: list[_Made], **options: set[str]) -> dict[str, Callback]:

@@ -15,7 +15,7 @@ from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn, unturn
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
@@ -27,7 +27,7 @@ from .views import carve_flexible, open_columns, open_flexible, open_link, open_
 SPARE_ROW = 35
 
 
-@kernel(fastmath=FAST)
+@inlined
 def flexible_articulated_body(address, work, q, v, tau, a, stiffness_time, damping_time):
     """a = (M + extra)^-1 (tau - h); tau is overwritten. Reads what `prepare` wrote.
 

@@ -18,7 +18,7 @@ from flexdyn_ros.families.trees.rigid.kernels.crba import (
 from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, store3, symmetric, turn
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
@@ -27,7 +27,7 @@ from .nodes import link_of, place_node
 from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
 
 
-@kernel(fastmath=FAST)
+@inlined
 def flexible_composite_body(address, work, q, M):
     """Write the mass matrix M (nv, nv). Reads data.diagonal (`prepare`)."""
     model = open_flexible(address)

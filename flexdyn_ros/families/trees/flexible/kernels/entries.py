@@ -10,7 +10,7 @@ from flexdyn_ros.families.trees.rigid.kernels.entries import displace, sizes, st
 from flexdyn_ros.families.trees.rigid.kernels.kinematics import frame_pose
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
 from flexdyn_ros.families.trees.rigid.kernels.views import prepare
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.status import OK
 from flexdyn_ros.numerics.verbs.entries import verb_entries
 from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
@@ -50,7 +50,7 @@ def ready(address, work):
     prepare_for(address, work, 1.0)
 
 
-@kernel(forceinline=True)
+@inlined
 def forward(address, work, q, v, tau, a):
     """a = M^-1 (tau - h), for trees without mimic joints."""
     _, tree, data = opened(address, work)
@@ -60,7 +60,7 @@ def forward(address, work, q, v, tau, a):
     return OK
 
 
-@kernel
+@inlined
 def terms(address, work, q, v, terms):
     """Parts (5, nv) of h: velocity, gravity, elastic, damping, external."""
     model, tree, data = opened(address, work)
@@ -79,7 +79,7 @@ def terms(address, work, q, v, terms):
         terms[3, i] -= terms[2, i]
 
 
-@kernel
+@inlined
 def frames(address, work, q, bodies, placements, poses):
     """Poses (k, 4, 4) of frames given by node and placement (k, 12)."""
     _, _, data = opened(address, work)
@@ -88,23 +88,11 @@ def frames(address, work, q, bodies, placements, poses):
         frame_pose(data, bodies[f], placements[f], poses[f])
 
 
-@kernel
+@inlined
 def jacobian(address, work, q, body, point, J):
     """J (6, nv) of a point (3,) of a node, world axes."""
     place_flexible(address, work, q)
     flexible_jacobian(address, work, body, point, J)
-
-
-@kernel
-def energies(address, work, q, v, out):
-    """Kinetic, gravity and elastic energy (3,)."""
-    flexible_energies(address, work, q, v, out)
-
-
-@kernel
-def momenta(address, work, q, v, out):
-    """Angular and linear momentum, first moment of mass, mass (10,)."""
-    flexible_momenta(address, work, q, v, out)
 
 
 verbs = verb_entries(
@@ -118,8 +106,8 @@ verbs = verb_entries(
         forward,
         flexible_composite_body,
         terms,
-        energies,
-        momenta,
+        flexible_energies,
+        flexible_momenta,
         frames,
         jacobian,
         load_wrenches,

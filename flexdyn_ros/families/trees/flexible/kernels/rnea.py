@@ -14,7 +14,7 @@ from flexdyn_ros.families.trees.rigid.kernels.joints import FAST
 from flexdyn_ros.families.trees.rigid.kernels.resistance import add_joint_resistance
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
@@ -24,7 +24,7 @@ from .section import accelerate_section, velocity_section
 from .views import carve_flexible, open_columns, open_flexible, open_link, open_state
 
 
-@kernel(fastmath=FAST)
+@inlined
 def flexible_newton_euler(address, work, q, v, a, tau):
     """tau = M a + h. Reads what `prepare` wrote."""
     model = open_flexible(address)
@@ -35,7 +35,7 @@ def flexible_newton_euler(address, work, q, v, a, tau):
     add_modal_resistance(model, q, v, 1.0, tau)
 
 
-@kernel(fastmath=FAST)
+@inlined
 def flexible_inertial_forces(address, work, q, v, a, tau):
     """`flexible_newton_euler` without springs, damping, friction and elasticity."""
     model = open_flexible(address)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.manifold import FREE, displacement, move
 from flexdyn_ros.numerics.compiling import status as at
-from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.compiler import entry, inlined, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.verbs.entries import verb_entries
 from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
@@ -85,14 +85,14 @@ def state_of_q(address, q):
     return status_of_q(open_tree(address), q, ints_at(address, HEADER)[N_FREE])
 
 
-@kernel(forceinline=True)
+@inlined
 def inverse(address, work, q, v, a, tau):
     """tau = M a + h."""
     model, data = opened(address, work)
     newton_euler(model, data, q, v, a, tau)
 
 
-@kernel(forceinline=True)
+@inlined
 def forward(address, work, q, v, tau, a):
     """a = M^-1 (tau - h), for trees without mimic joints."""
     model, data = opened(address, work)
@@ -102,14 +102,14 @@ def forward(address, work, q, v, tau, a):
     return at.OK
 
 
-@kernel(forceinline=True)
+@inlined
 def mass(address, work, q, M):
     """M(q)."""
     model, data = opened(address, work)
     composite_body(model, data, q, M)
 
 
-@kernel(forceinline=True)
+@inlined
 def terms(address, work, q, v, terms):
     """Parts (5, nv) of h: velocity, gravity, elastic, damping, external."""
     model, data = opened(address, work)
@@ -128,7 +128,7 @@ def terms(address, work, q, v, terms):
         terms[3, i] -= terms[2, i]
 
 
-@kernel(forceinline=True)
+@inlined
 def frames(address, work, q, bodies, placements, poses):
     """Poses (k, 4, 4) of frames given by body and placement (k, 12)."""
     model, data = opened(address, work)
@@ -140,35 +140,35 @@ def frames(address, work, q, bodies, placements, poses):
         frame_pose(data, bodies[f], placements[f], poses[f])
 
 
-@kernel(forceinline=True)
+@inlined
 def jacobian(address, work, q, body, point, J):
     """J (6, nv) of a point (3,) of a body, world axes."""
     model, data = opened(address, work)
     path_jacobian(model, data, q, body, point, J)
 
 
-@kernel(forceinline=True)
+@inlined
 def rate(address, work, q, v, body, point, out):
     """dJ/dt v (6,) of a point (3,) of a body, world axes."""
     model, data = opened(address, work)
     path_rate(model, data, q, v, body, point, out)
 
 
-@kernel(forceinline=True)
+@inlined
 def energies_of(address, work, q, v, out):
     """Kinetic, gravity and elastic energy (3,)."""
     model, data = opened(address, work)
     moving_energies(model, data, q, v, out)
 
 
-@kernel(forceinline=True)
+@inlined
 def momenta_of(address, work, q, v, out):
     """Angular and linear momentum, first moment of mass, mass (10,)."""
     model, data = opened(address, work)
     moving_momenta(model, data, q, v, out)
 
 
-@kernel(forceinline=True)
+@inlined
 def load(address, work, q, bodies, points, wrenches, force):
     """force += sum J^T w."""
     model, data = opened(address, work)
