@@ -231,3 +231,35 @@ def test_fingerprints_tell_what_kernels_close_over():
         return calls_itself(x)
 
     assert fingerprint(calls_itself)
+
+
+def test_what_inlined_kernels_write_through_addresses_is_kept():
+    """Numba's dead-code pass, which follows other kinds of inlining, takes such writes for dead."""
+    from flexdyn_ros.numerics.compiling.compiler import inlined
+    from flexdyn_ros.numerics.compiling.memory import floats_at
+
+    @inlined
+    def put(address, i, value):
+        if i < 0:
+            return -1
+        words = floats_at(address, 4)
+        words[i] = value
+        return i
+
+    @inlined
+    def put_twice(address, i, value):
+        own = floats_at(address, 4)
+        own[3] = -value
+        return put(address, i, value) + put(address, i + 1, 2.0 * value)
+
+    @entry("int64(int64, int64, float64)")
+    def both(address, i, value):
+        return put_twice(address, i, value)
+
+    memory = np.zeros(4)
+    assert both(memory.ctypes.data, 0, 3.0) == 1
+    assert memory.tolist() == [3.0, 6.0, 0.0, -3.0]
+    assert both(memory.ctypes.data, -3, 1.0) == -2
+    assert memory.tolist() == [3.0, 6.0, 0.0, -1.0]
+    assert put(memory.ctypes.data, 2, 5.0) == 2  # from Python it is an ordinary function
+    assert memory[2] == 5.0

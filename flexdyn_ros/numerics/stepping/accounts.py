@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from .defect import total_energy
 from .memory import DISSIPATED, WORK_DONE, open_chart, open_steps
@@ -86,9 +87,9 @@ def made_until(steps, t, control, y):
     """Energy [J] that errors have made at the end t of a step to the state y, whose own is kept."""
     memory, chart = open_steps(steps), open_chart(steps)
     nv, account = memory.nv, memory.account
-    move(chart, memory.q0, y[0:nv], 1.0, memory.q2)
+    move(chart, memory.q0, window(y, 0, nv), 1.0, memory.q2)
     work = account[WORK_DONE] - account[DISSIPATED] + y[2 * nv] - y[2 * nv + 1]
-    return total_energy(steps, t, memory.q2, y[nv : 2 * nv]) - work - control[BEGUN]
+    return total_energy(steps, t, memory.q2, window(y, nv, nv)) - work - control[BEGUN]
 
 
 @kernel

@@ -13,6 +13,7 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
+from flexdyn_ros.numerics.compiling.windows import window
 
 from .accounts import OFTEN, ROUNDED, SELDOM, begin_accounts, look_at_energies, strictness
 from .dop853 import ALL_STAGES, DENSE, ERROR_3, ERROR_5, STAGES, A, C, weigh_stages
@@ -74,8 +75,8 @@ def rates_at(steps, t, theta, v, k):
     memory, chart = open_steps(steps), open_chart(steps)
     nv = memory.nv
     move(chart, memory.q0, theta, 1.0, memory.q2)
-    explicit_rates(steps, t, memory.q2, v, k[nv : 2 * nv], memory.effort2, memory.account2)
-    chart_rate(chart, theta, v, k[0:nv])
+    explicit_rates(steps, t, memory.q2, v, window(k, nv, nv), memory.effort2, memory.account2)
+    chart_rate(chart, theta, v, window(k, 0, nv))
     k[2 * nv], k[2 * nv + 1] = memory.account2[0], memory.account2[1]
 
 
@@ -96,7 +97,7 @@ def stage(steps, t, h, row, work):
     nv = open_steps(steps).nv
     y = work[STATE]
     combine(steps, h, row, work, y)
-    rates_at(steps, t + C[row] * h, y[0:nv], y[nv : 2 * nv], work[row])
+    rates_at(steps, t + C[row] * h, window(y, 0, nv), window(y, nv, nv), work[row])
 
 
 @kernel
@@ -195,7 +196,7 @@ def write_sample(steps, t, y, row, q, v, effort, account):
         v[row, i] = y[nv + i]
     for i in range(memory.nu):
         memory.clipped[i] = 0
-    explicit_rates(steps, t, q[row], v[row], memory.stage[0:nv], memory.effort2, memory.account2)
+    explicit_rates(steps, t, q[row], v[row], window(memory.stage, 0, nv), memory.effort2, memory.account2)
     account[row, 0] = memory.account[WORK_DONE] + y[2 * nv]
     account[row, 1] = memory.account[DISSIPATED] + y[2 * nv + 1]
     account[row, 2] = 0.0
@@ -289,7 +290,7 @@ def run_to(steps, t, end, most, control, scale, work, times, q, v, effort, accou
             stage(steps, t, h, j, work)
         combine(steps, h, STAGES - 1, work, work[NEW])
         y = work[NEW]
-        rates_at(steps, t + h, y[0:nv], y[nv : 2 * nv], work[STAGES - 1])
+        rates_at(steps, t + h, window(y, 0, nv), window(y, nv, nv), work[STAGES - 1])
         control[EVALUATIONS] += 12.0
         error = error_of(steps, h, control, scale, work)
         status = state_of(memory, y)

@@ -16,6 +16,7 @@ import numpy as np
 from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from .memory import (
     NUMERICAL,
@@ -122,8 +123,8 @@ def book_rk4(steps, t, h):
     here = total_energy(steps, t, memory.q0, memory.zeros)
     taken = 0.0
     for k in range(RANK):
-        x = memory.stages[2 * k * nv : 2 * k * nv + nv]
-        y = memory.stages[2 * k * nv + nv : 2 * (k + 1) * nv]
+        x = window(memory.stages, 2 * k * nv, nv)
+        y = window(memory.stages, 2 * k * nv + nv, nv)
         for i in range(nv):
             y[i] *= h
         # y M y = 2 kinetic energy; x K x = second difference of the potential

@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import displacement
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from . import places
 from .accounts import begin_accounts, look_at_energies, strictness
@@ -83,8 +84,8 @@ def error_of(steps, actuators, control, scale, work):
     memory, chart = open_steps(steps), open_chart(steps)
     nq, nv, nu = memory.nq, memory.nv, memory.nu
     start, whole, halves = work[START], work[WHOLE], work[HALVES]
-    apart = memory.stage[0:nv]
-    displacement(chart, memory.zeros, whole[0:nq], halves[0:nq], apart)
+    apart = window(memory.stage, 0, nv)
+    displacement(chart, memory.zeros, window(whole, 0, nq), window(halves, 0, nq), apart)
     total, counted = 0.0, 0
     for i in range(nv):
         at = memory.q_of_v[i]

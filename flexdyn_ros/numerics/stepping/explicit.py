@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import move
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import less, select
 
 from .defect import book_rk4, gather_stage
@@ -49,8 +50,8 @@ def step_rk4(steps, t, h):
     chart = open_chart(steps)
     nv = memory.nv
     s = memory.stage
-    a, theta, rate = s[0:nv], s[nv : 2 * nv], s[2 * nv : 3 * nv]
-    sum_q, sum_v = s[3 * nv : 4 * nv], s[4 * nv : 5 * nv]
+    a, theta, rate = window(s, 0, nv), window(s, nv, nv), window(s, 2 * nv, nv)
+    sum_q, sum_v = window(s, 3 * nv, nv), window(s, 4 * nv, nv)
     # the mean effort is kept as what it differs from the first one
     sum_u, first = memory.effort4, memory.effort1
     for i in range(nv):
@@ -96,7 +97,8 @@ def step_staggered(steps, t, h):
     memory = open_steps(steps)
     chart = open_chart(steps)
     nv = memory.nv
-    before, half_way, after = memory.stage[0:nv], memory.stage[nv : 2 * nv], memory.stage[2 * nv : 3 * nv]
+    s = memory.stage
+    before, half_way, after = window(s, 0, nv), window(s, nv, nv), window(s, 2 * nv, nv)
     explicit_rates(steps, t, memory.q0, memory.v0, before, memory.effort1, memory.account1)
     actuate(steps, t, h, before)
     for i in range(nv):

@@ -14,6 +14,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import displacement, move
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from . import places
 from .accounts import begin_accounts, made_until, may_make, note_energies
@@ -79,7 +80,7 @@ def small_steps(steps, t, H, n, out):
             q[i] = q_next[i]
         for i in range(nv):
             v[i] = v_next[i]
-    displacement(chart, memory.zeros, memory.q0, q, out[0:nv])
+    displacement(chart, memory.zeros, memory.q0, q, window(out, 0, nv))
     for i in range(nv):
         out[nv + i] = v[i]
     out[2 * nv] = memory.account1[WORK_DONE]

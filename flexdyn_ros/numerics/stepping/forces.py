@@ -12,6 +12,7 @@ import numpy as np
 from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import borrowed
+from flexdyn_ros.numerics.compiling.windows import window
 
 from . import table
 from .memory import (
@@ -218,7 +219,7 @@ def explicit_rates(steps, t, q, v, a, effort, rates):
     memory = open_steps(steps)
     gather_wrenches(steps, q)
     observe(steps, q, v)
-    force = memory.stage[6 * memory.nv : 7 * memory.nv]
+    force = window(memory.stage, 6 * memory.nv, memory.nv)
     total = memory.effort3
     taken, work = 0.0, 0.0
     for i in range(memory.nu):

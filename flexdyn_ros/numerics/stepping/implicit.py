@@ -15,6 +15,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import displacement, move
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from . import memory as at
 from .defect import book_euler, total_energy
@@ -33,7 +34,7 @@ def implicit_euler(steps, t, h, q0, v0, account0, q1, v1, account1, effort):
     settle_accounts(steps, t, h, q0, v0, account0, v1, account1, effort)
     move(open_chart(steps), q0, v1, h, q1)
     nv = v0.size
-    book_euler(steps, t, q0, q1, open_steps(steps).stage[7 * nv : 8 * nv], account0, account1)
+    book_euler(steps, t, q0, q1, window(open_steps(steps).stage, 7 * nv, nv), account0, account1)
 
 
 @kernel
@@ -60,7 +61,7 @@ def solve_euler(steps, t, h, q0, v0, v1):
             d += memory.stop_damping[i]
         memory.extra[i] = h * (d + h * k)
         u[i] = f - h * k * memory.speed[i]
-    a, force = memory.stage[0:nv], memory.stage[6 * nv : 7 * nv]
+    a, force = window(memory.stage, 0, nv), window(memory.stage, 6 * nv, nv)
     exert(steps, q0, u, force)
     for i in range(nv):
         a[i] = memory.given[i]
@@ -113,7 +114,7 @@ def settle_accounts(steps, t, h, q0, v0, account0, v1, account1, effort):
         if head[at.S_STOPS] != 0 and memory.at_stop[i] != 0:
             beyond = memory.position[i] + h * speed - stop_position(memory, i)
             taken += (memory.stop_stiffness[i] * beyond + memory.stop_damping[i] * speed) * mean
-    mean_v, force = memory.stage[7 * nv : 8 * nv], memory.stage[6 * nv : 7 * nv]
+    mean_v, force = window(memory.stage, 7 * nv, nv), window(memory.stage, 6 * nv, nv)
     for i in range(nv):
         mean_v[i] = 0.5 * h * (v0[i] + v1[i])
         work += memory.load[i] * mean_v[i]
@@ -160,7 +161,7 @@ def halve_and_extrapolate(steps, t, h):
     chart = open_chart(steps)
     nv = memory.nv
     # memory.q is kept in q0 by the caller and serves as the half-way point here
-    qh, vh, effort = memory.q, memory.stage[nv : 2 * nv], memory.effort4
+    qh, vh, effort = memory.q, window(memory.stage, nv, nv), memory.effort4
     half = 0.5 * h
     implicit_euler(steps, t, half, memory.q0, memory.v0, memory.account, qh, vh, memory.account1, effort)
     implicit_euler(
@@ -177,7 +178,7 @@ def halve_and_extrapolate(steps, t, h):
         memory.v1[i] = 2.0 * memory.v1[i] - memory.v2[i]
     for i in (at.WORK_DONE, at.DISSIPATED, at.NUMERICAL):
         memory.account1[i] = 2.0 * memory.account1[i] - memory.account2[i]
-    d = memory.stage[0:nv]
+    d = window(memory.stage, 0, nv)
     displacement(chart, memory.zeros, memory.q2, memory.q1, d)
     move(chart, memory.q1, d, 1.0, memory.q1)
     if books:

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import Entry, apart, inner
 from flexdyn_ros.numerics.compiling.direct import DirectEntry
+from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES
 
@@ -125,37 +126,41 @@ def _batches(module: str, of: FamilyKernels) -> _Defined:
 
     def inverse_dynamics_many(address, work, q, v, a, tau):
         nq, nv = q.shape[1], v.shape[1]
-        i, j, k, n = nq, nq + nv, nq + 2 * nv, nq + 3 * nv
-        floats = work[0 : LANES * (n + 1)]
-        block, memory = lanes_of(floats), lanes_of(work[LANES * (n + 1) :])
+        n = nq + 3 * nv
+        floats = window(work, 0, LANES * (n + 1))
+        block, memory = lanes_of(floats), lanes_of(tail(work, LANES * (n + 1)))
         floats[LANES * n :] = 0.0
         prepare(address, memory)
+        x, xd = window(block, 0, nq), window(block, nq, nv)
+        given, found = window(block, nq + nv, nv), window(block, nq + 2 * nv, nv)
         for first in range(0, q.shape[0], LANES):
-            gather(block[0:i], q, first, nq)
-            gather(block[i:j], v, first, nv)
-            gather(block[j:k], a, first, nv)
-            inverse(address, memory, block[0:i], block[i:j], block[j:k], block[k:n])
+            gather(x, q, first, nq)
+            gather(xd, v, first, nv)
+            gather(given, a, first, nv)
+            inverse(address, memory, x, xd, given, found)
             note_wrong(block, n)
-            scatter(block[k:n], tau, first, nv)
-        return first_wrong(address, q, v, a, tau, finite(floats[LANES * n :], LANES))
+            scatter(found, tau, first, nv)
+        return first_wrong(address, q, v, a, tau, finite(tail(floats, LANES * n), LANES))
 
     def forward_dynamics_many(address, work, q, v, tau, a):
         nq, nv = q.shape[1], v.shape[1]
-        i, j, k, n = nq, nq + nv, nq + 2 * nv, nq + 3 * nv
-        floats = work[0 : LANES * (n + 1)]
-        block, memory = lanes_of(floats), lanes_of(work[LANES * (n + 1) :])
+        n = nq + 3 * nv
+        floats = window(work, 0, LANES * (n + 1))
+        block, memory = lanes_of(floats), lanes_of(tail(work, LANES * (n + 1)))
         floats[LANES * n :] = 0.0
         prepare(address, memory)
+        x, xd = window(block, 0, nq), window(block, nq, nv)
+        given, found = window(block, nq + nv, nv), window(block, nq + 2 * nv, nv)
         for first in range(0, q.shape[0], LANES):
-            gather(block[0:i], q, first, nq)
-            gather(block[i:j], v, first, nv)
-            gather(block[j:k], tau, first, nv)
-            status = forward(address, memory, block[0:i], block[i:j], block[j:k], block[k:n])
+            gather(x, q, first, nq)
+            gather(xd, v, first, nv)
+            gather(given, tau, first, nv)
+            status = forward(address, memory, x, xd, given, found)
             if status != at.OK:
                 return status + 8 * first
             note_wrong(block, n)
-            scatter(block[k:n], a, first, nv)
-        return first_wrong(address, q, v, tau, a, finite(floats[LANES * n :], LANES))
+            scatter(found, a, first, nv)
+        return first_wrong(address, q, v, tau, a, finite(tail(floats, LANES * n), LANES))
 
     five = f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M})"
     if not of.lanes:
@@ -192,7 +197,7 @@ def _loaded(module: str, of: FamilyKernels) -> _Defined:
 
     def forward_dynamics_loaded(address, work, q, v, tau, bodies, points, wrenches, a):
         nv = v.shape[1]
-        force, memory = work[0:nv], work[nv:]
+        force, memory = window(work, 0, nv), tail(work, nv)
         prepare(address, memory)
         for s in range(q.shape[0]):
             for i in range(nv):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from flexdyn_ros.numerics.compiling.callbacks import Callback
 from flexdyn_ros.numerics.compiling.compiler import apart, inlined
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS, tangents_of
 from flexdyn_ros.numerics.numbers.vectors import DIRECTIONS
 
@@ -148,7 +149,7 @@ def _jacobian(write: Callable) -> _Made:
         result = floats_at(out, 6 * nv * k)
         memory, place = floats_at(work, words[SIZE]), floats_at(q, words[NQ])
         for f in range(k):
-            point, J = points[width * f : width * (f + 1)], result[6 * nv * f : 6 * nv * (f + 1)]
+            point, J = window(points, width * f, width), result[6 * nv * f : 6 * nv * (f + 1)]
             write(words[ROBOT], memory, place, bodies[f], point, J.reshape(6, nv))
         return 0
 
@@ -165,7 +166,7 @@ def _rate(write: Callable) -> _Made:
         memory, place, speed = floats_at(work, words[SIZE]), floats_at(q, words[NQ]), floats_at(v, words[NV])
         result = floats_at(out, 6 * k)
         for f in range(k):
-            point, found = points[width * f : width * (f + 1)], result[6 * f : 6 * (f + 1)]
+            point, found = window(points, width * f, width), window(result, 6 * f, 6)
             write(words[ROBOT], memory, place, speed, bodies[f], point, found)
         return 0
 
@@ -181,10 +182,11 @@ def _rate_on_tangents(displace: Callable, write: Callable) -> _Made:
         bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], k * width)
         place, speed, result = floats_at(q, nq), floats_at(v, nv), floats_at(out, 6 * k)
         n, numbers = 2 * nq + 7 * nv, floats_at(work, words[TANGENTS])
-        floats = numbers[0 : _WIDTH * n]
-        block, memory = tangents_of(floats), tangents_of(numbers[_WIDTH * n :])
+        floats = window(numbers, 0, _WIDTH * n)
+        block, memory = tangents_of(floats), tangents_of(tail(numbers, _WIDTH * n))
         first = n - 6 * nv
-        still, turn, x, J = block[0:nq], block[nq : nq + nv], block[nq + nv : first], block[first:n]
+        still, turn = window(block, 0, nq), window(block, nq, nv)
+        x, J = window(block, nq + nv, nq), window(block, first, 6 * nv)
         for i in range(nq):
             still[i] = place[i]
         for i in range(nv):
@@ -192,7 +194,7 @@ def _rate_on_tangents(displace: Callable, write: Callable) -> _Made:
             floats[_WIDTH * (nq + i) + 1] = speed[i]
         displace(robot, still, turn, x)
         for f in range(k):
-            write(robot, memory, x, bodies[f], points[width * f : width * (f + 1)], J.reshape(6, nv))
+            write(robot, memory, x, bodies[f], window(points, width * f, width), J.reshape(6, nv))
             for i in range(6):
                 s = 0.0
                 for j in range(nv):
@@ -249,11 +251,11 @@ def _slopes(prepare: Callable, displace: Callable, balance: Callable) -> _Made:
         bodies, points = ints_at(words[BODIES], k), floats_at(words[POINTS], k * width).reshape(k, width)
         table = floats_at(out, 2 * nv * nv).reshape(nv, 2 * nv)
         n, numbers = 2 * nq + 3 * nv, floats_at(work, words[TANGENTS])
-        floats = numbers[0 : _WIDTH * n]
-        block, memory = tangents_of(floats), tangents_of(numbers[_WIDTH * n :])
+        floats = window(numbers, 0, _WIDTH * n)
+        block, memory = tangents_of(floats), tangents_of(tail(numbers, _WIDTH * n))
         prepare(address, memory)
-        still, turn = block[0:nq], block[nq : nq + nv]
-        x, xd, result = block[nq + nv : n - 2 * nv], block[n - 2 * nv : n - nv], block[n - nv : n]
+        still, turn = window(block, 0, nq), window(block, nq, nv)
+        x, xd, result = window(block, nq + nv, nq), window(block, n - 2 * nv, nv), window(block, n - nv, nv)
         for i in range(nq):
             still[i] = place[i]
         for first in range(0, 2 * nv, DIRECTIONS):
@@ -268,7 +270,7 @@ def _slopes(prepare: Callable, displace: Callable, balance: Callable) -> _Made:
             displace(address, still, turn, x)
             balance(address, memory, x, xd, rate, efforts, bodies, points, loads, result)
             for j in range(nv):
-                found = floats[_WIDTH * (n - nv + j) + 1 :]
+                found = tail(floats, _WIDTH * (n - nv + j) + 1)
                 for d in range(count):
                     table[j, first + d] = found[d]
         return 0

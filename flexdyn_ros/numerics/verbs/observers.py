@@ -12,6 +12,7 @@ from flexdyn_ros.numerics.compiling.callbacks import address_of
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import window
 
 from .head import (
     COUNT,
@@ -50,7 +51,7 @@ def place(head, q, out):
     words = ints_at(head, HEAD_WORDS)
     if q.shape[0] != words[NQ] or out.size != words[RESULTS]:
         return at.BAD_SHAPE
-    return observe(head, words[WORK], q, q[0:0], out)
+    return observe(head, words[WORK], q, window(q, 0, 0), out)
 
 
 @direct_entry(f"int64(int64, {_V}, {_V}, {_V})")

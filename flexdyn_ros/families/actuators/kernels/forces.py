@@ -9,6 +9,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import larger, less, select, smaller
 
 from . import memory as at
@@ -205,8 +206,8 @@ def tick_legs(parameters, states, before, lengths, rates, accelerations, command
     legs = parameters.size // at.PARAMETER_COUNT
     for i in range(lengths.size):
         j = (i % legs) * at.PARAMETER_COUNT
-        P = parameters[j : j + at.PARAMETER_COUNT]
-        X = states[i * at.STATE_COUNT : (i + 1) * at.STATE_COUNT]
+        P = window(parameters, j, at.PARAMETER_COUNT)
+        X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
         for k in range(at.STATE_COUNT):
             before[k] = X[k]
         tick_leg(P, X, lengths[i], rates[i], accelerations[i], commands[i], mode, dt)
@@ -242,7 +243,7 @@ def decide(parameters, legs, states, lengths, rates, forces, openings, period):
     missed = 0
     for i in range(lengths.size):
         j = (i % legs) * at.PARAMETER_COUNT
-        own, X = P[j : j + at.PARAMETER_COUNT], states[i * at.STATE_COUNT : (i + 1) * at.STATE_COUNT]
+        own, X = window(P, j, at.PARAMETER_COUNT), window(states, i * at.STATE_COUNT, at.STATE_COUNT)
         note_rate(own, X, rates[i], period)
         u, unreachable = valve_for_force(own, X, forces[i], lengths[i] - own[at.SHORTEST], rates[i], period)
         openings[i] = min(max(u, -1.0), 1.0)
@@ -259,6 +260,6 @@ def report(parameters, legs, states, lengths, rates):
     P = floats_at(parameters, legs * at.PARAMETER_COUNT)
     for i in range(lengths.size):
         j = (i % legs) * at.PARAMETER_COUNT
-        row = P[j : j + at.PARAMETER_COUNT]
-        X = states[i * at.STATE_COUNT : (i + 1) * at.STATE_COUNT]
+        row = window(P, j, at.PARAMETER_COUNT)
+        X = window(states, i * at.STATE_COUNT, at.STATE_COUNT)
         report_leg(row, X, lengths[i] - row[at.SHORTEST], rates[i], 0.0)

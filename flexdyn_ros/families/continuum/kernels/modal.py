@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import less, select
 
 from . import views
@@ -312,9 +313,9 @@ def sweep(arm, work, q, v, g):
     chain = chain_memory(arm, work)
     clear_chain(chain)
     size, n = views.FRAME_NUMBERS * (arm.n + 1), 3 * arm.n
-    base, at = chain[0:size], chain[size : 2 * size]
-    L = chain[2 * size : 2 * size + views.LOCAL_NUMBERS]
-    columns = chain[2 * size + views.LOCAL_NUMBERS : 2 * size + views.LOCAL_NUMBERS + 9 * n]
+    base, at = window(chain, 0, size), window(chain, size, size)
+    L = window(chain, 2 * size, views.LOCAL_NUMBERS)
+    columns = window(chain, 2 * size + views.LOCAL_NUMBERS, 9 * n)
     M, h, sums = chain_results(arm, work)
     zero = 0.0 * q[0] + 0.0 * v[0]
     begin_chain(base)
@@ -350,7 +351,7 @@ def chain_results(arm, work):
     chain, n = chain_memory(arm, work), 3 * arm.n
     start = 2 * views.FRAME_NUMBERS * (arm.n + 1) + views.LOCAL_NUMBERS + 9 * n
     end = start + n * n
-    return chain[start:end], chain[end : end + n], chain[end + n : end + n + views.SUMS]
+    return window(chain, start, n * n), window(chain, end, n), window(chain, end + n, views.SUMS)
 
 
 @inner
@@ -359,8 +360,8 @@ def reach_slice(arm, work, i, eta):
     chain = chain_memory(arm, work)
     clear_chain(chain)
     size = views.FRAME_NUMBERS * (arm.n + 1)
-    base, at = chain[0:size], chain[size : 2 * size]
-    L = chain[2 * size : 2 * size + views.LOCAL_NUMBERS]
+    base, at = window(chain, 0, size), window(chain, size, size)
+    L = window(chain, 2 * size, views.LOCAL_NUMBERS)
     begin_chain(base)
     for k in range(i + 1):
         P, W = section_numbers(arm, k), section_rows(work, k)

@@ -13,6 +13,7 @@ import numpy as np
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import inner
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.stepping import table
 
 from .kinematics import add_load, arm_energies, place_sections
@@ -107,8 +108,8 @@ def load(robot, work, q, k, bodies, points, wrenches, force):
             memory,
             section,
             eta,
-            points[3 * i : 3 * i + 3],
-            wrenches[6 * i : 6 * i + 6],
+            window(points, 3 * i, 3),
+            window(wrenches, 6 * i, 6),
             force,
         )
     return 0

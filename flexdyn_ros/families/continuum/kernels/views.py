@@ -14,6 +14,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import inner
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import window
 
 #: how mass is modelled; arms of several sections have QUADRATURE or, with modal kinematics, MODAL
 CLOSED, QUADRATURE, LUMPED, LUMPED2, MODAL = range(5)
@@ -94,9 +95,13 @@ def open_arm(address):
     head = ints_at(address, HEADER)
     n, nodes = head[SECTIONS], head[NODES]
     f = floats_at(head[FLOATS], ARM_NUMBERS + SECTION_NUMBERS * n + 2 * nodes)
-    end = ARM_NUMBERS + SECTION_NUMBERS * n
     return Arm(
-        n, head[MASS_MODEL], head[ORDER], f[0:ARM_NUMBERS], f[ARM_NUMBERS:end], f[end : end + 2 * nodes]
+        n,
+        head[MASS_MODEL],
+        head[ORDER],
+        window(f, 0, ARM_NUMBERS),
+        window(f, ARM_NUMBERS, SECTION_NUMBERS * n),
+        window(f, ARM_NUMBERS + SECTION_NUMBERS * n, 2 * nodes),
     )
 
 
@@ -123,27 +128,27 @@ def own_work(address):
 @inner
 def section_numbers(arm, i):
     """(SECTION_NUMBERS,) of section i."""
-    return arm.sections[i * SECTION_NUMBERS : (i + 1) * SECTION_NUMBERS]
+    return window(arm.sections, i * SECTION_NUMBERS, SECTION_NUMBERS)
 
 
 @inner
 def section_rows(work, i):
     """(SECTION_ROWS,) work numbers of section i."""
-    return work[i * SECTION_ROWS : (i + 1) * SECTION_ROWS]
+    return window(work, i * SECTION_ROWS, SECTION_ROWS)
 
 
 @inner
 def node_rows(arm, work):
     """Work numbers of a quadrature's nodes."""
     start = arm.n * SECTION_ROWS
-    return work[start : start + NODE_ROWS * MOST_NODES]
+    return window(work, start, NODE_ROWS * MOST_NODES)
 
 
 @inner
 def spare_vector(arm, work, k):
     """One of four vectors (3 n,) that entries may use."""
     start = arm.n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 3 * arm.n * k
-    return work[start : start + 3 * arm.n]
+    return window(work, start, 3 * arm.n)
 
 
 @inner

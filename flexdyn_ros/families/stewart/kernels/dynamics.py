@@ -12,6 +12,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.rotations import cross, matrix_of_quaternion, symmetric, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import absolute, larger, less, select, smaller
 
 from .legs import (
@@ -212,7 +213,7 @@ def pose_acceleration(model, data, q, v, tau, load, a):
     J, W, M = data.J, data.x, data.M
     for i in range(6):
         W[6 + i] = 0.0
-    required_wrench(model, q, v, W[6:12], 1.0, J, W)
+    required_wrench(model, q, v, window(W, 6, 6), 1.0, J, W)
     inertia_matrix(model, q, M)
     for i in range(6):
         s = load[i] - W[i]

@@ -17,6 +17,7 @@ from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.numbers.memory import lanes_of
 from flexdyn_ros.numerics.numbers.vectors import LANES, element
@@ -82,7 +83,7 @@ def inverse_dynamics_one(address, q, v, a, tau):
     if not fits(q, v, a, tau):
         return at.BAD_SHAPE
     data = own_work(address)
-    load = data.x[18:24]
+    load = window(data.x, 18, 6)
     for i in range(6):
         load[i] = 0.0
     pivot = drive_forces(open_platform(address), data, q, v, a, load, tau)
@@ -99,7 +100,7 @@ def forward_dynamics_one(address, q, v, tau, a):
     if not fits(q, v, tau, a):
         return at.BAD_SHAPE
     data = own_work(address)
-    load = data.x[18:24]
+    load = window(data.x, 18, 6)
     for i in range(6):
         load[i] = 0.0
     pose_acceleration(open_platform(address), data, q, v, tau, load, a)
@@ -134,16 +135,24 @@ def first_wrong(q, result):
 @kernel(forceinline=True)
 def block_of(work):
     """A block of lanes for q, v, two more of six and a result of seven numbers; the rest of the memory."""
-    return lanes_of(work[0 : 32 * LANES]), carve_platform(lanes_of(work[32 * LANES :]))
+    return lanes_of(window(work, 0, 32 * LANES)), carve_platform(lanes_of(tail(work, 32 * LANES)))
+
+
+@kernel(forceinline=True)
+def parts_of(block):
+    """Rows of a block of lanes: those of q, of three of six numbers, and of a result of six."""
+    six = window(block, 7, 6), window(block, 13, 6), window(block, 19, 6), window(block, 25, 6)
+    return window(block, 0, 7), six[0], six[1], six[2], six[3]
 
 
 @kernel
 def gather_all(block, first, q, v, x, load):
     """Rows of a block of lanes."""
-    gather(block[0:7], q, first, 7)
-    gather(block[7:13], v, first, 6)
-    gather(block[13:19], x, first, 6)
-    gather(block[19:25], load, first, 6)
+    pose, moved, third, loads, _ = parts_of(block)
+    gather(pose, q, first, 7)
+    gather(moved, v, first, 6)
+    gather(third, x, first, 6)
+    gather(loads, load, first, 6)
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_M}, {_V})", nogil=True)
@@ -153,10 +162,9 @@ def inverse_dynamics_many(address, work, q, v, a, load, tau, pivot):
     block, data = block_of(work)
     for first in range(0, q.shape[0], LANES):
         gather_all(block, first, q, v, a, load)
-        block[31] = drive_forces(
-            model, data, block[0:7], block[7:13], block[13:19], block[19:25], block[25:31]
-        )
-        scatter(block[25:31], tau, first, 6)
+        pose, moved, asked, loads, found = parts_of(block)
+        block[31] = drive_forces(model, data, pose, moved, asked, loads, found)
+        scatter(found, tau, first, 6)
         for k in range(min(LANES, q.shape[0] - first)):
             pivot[first + k] = element(block[31], k)
     return first_wrong(q, tau)
@@ -169,8 +177,9 @@ def forward_dynamics_many(address, work, q, v, tau, load, a):
     block, data = block_of(work)
     for first in range(0, q.shape[0], LANES):
         gather_all(block, first, q, v, tau, load)
-        pose_acceleration(model, data, block[0:7], block[7:13], block[13:19], block[19:25], block[25:31])
-        scatter(block[25:31], a, first, 6)
+        pose, moved, forces, loads, found = parts_of(block)
+        pose_acceleration(model, data, pose, moved, forces, loads, found)
+        scatter(found, a, first, 6)
     return first_wrong(q, a)
 
 
@@ -245,7 +254,7 @@ def find_pose_many(address, work, lengths, q, iterations, residual):
 def balance(address, work, q, v, a, tau, bodies, points, wrenches, out):
     """out (6,) = M a + h - J^T tau - sum J^T w, in the number type of the work arrays."""
     model, data = open_platform(address), carve_platform(work)
-    W, load = data.x[0:6], data.x[6:12]
+    W, load = window(data.x, 0, 6), window(data.x, 6, 6)
     required_wrench(model, q, v, a, 1.0, data.J, W)
     for i in range(6):
         load[i] = 0.0
@@ -290,7 +299,7 @@ def inverse(address, work, q, v, a, tau):
     data = carve_platform(work)
     for i in range(6):
         data.x[18 + i] = 0.0
-    pivot = drive_forces(open_platform(address), data, q, v, a, data.x[18:24], tau)
+    pivot = drive_forces(open_platform(address), data, q, v, a, window(data.x, 18, 6), tau)
     for i in range(6):
         tau[i] = select(less(SINGULAR_PIVOT, pivot), tau[i], np.nan)
 
@@ -312,7 +321,7 @@ def jacobian(address, work, q, body, point, J):
 def terms(address, work, q, v, terms):
     """Parts (5, 6) of h: velocity, gravity, elastic, damping, external."""
     model, data = open_platform(address), carve_platform(work)
-    still = data.x[0:6]
+    still = window(data.x, 0, 6)
     terms[:] = 0.0
     still[:] = 0.0
     required_wrench(model, q, v, still, 0.0, data.J, terms[0])
@@ -344,7 +353,8 @@ def bias(head, work, q, v, out):
     data = carve_platform(floats_at(work, words[SIZE]))
     data.x[0:6] = 0.0
     model = open_platform(words[ROBOT])
-    required_wrench(model, floats_at(q, 7), floats_at(v, 6), data.x[0:6], 1.0, data.J, floats_at(out, 6))
+    still = window(data.x, 0, 6)
+    required_wrench(model, floats_at(q, 7), floats_at(v, 6), still, 1.0, data.J, floats_at(out, 6))
     return 0
 
 

@@ -20,6 +20,7 @@ from flexdyn_ros.numerics.algebra.rotations import (
     unturn,
 )
 from flexdyn_ros.numerics.compiling.compiler import kernel, leaf
+from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views
 from .dynamics import inertia_matrix
@@ -336,7 +337,7 @@ def energies(model, data, q, v, energy):
             T += 0.5 * v[i] * M[6 * i + j] * v[j]
     for i in range(6):
         x[12 + i] = 0.0
-    add_momenta(model, q, x[12:18], x)
+    add_momenta(model, q, window(x, 12, 6), x)
     f = model.f
     energy[0] = T
     energy[1] = -(f[views.GRAVITY] * x[6] + f[views.GRAVITY + 1] * x[7] + f[views.GRAVITY + 2] * x[8])

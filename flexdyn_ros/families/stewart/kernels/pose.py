@@ -10,6 +10,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.manifold import turn_quaternion
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from .dynamics import leg_rows, solve_general
 from .views import REACH
@@ -49,7 +50,7 @@ def find_pose(model, data, target, q):
 
     data.x is used: errors (6), step (6), trial pose (7).
     """
-    e, d, trial = data.x[0:6], data.x[6:12], data.x[12:19]
+    e, d, trial = window(data.x, 0, 6), window(data.x, 6, 6), window(data.x, 12, 7)
     A, J, size = data.A, data.J, model.f[REACH]
     total, largest = length_errors(model, data, q, target, e)
     for iteration in range(MOST_ITERATIONS):

@@ -24,6 +24,7 @@ from flexdyn_ros.numerics.algebra.rotations import matrix_of_quaternion
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.stepping import table
 
 from .dynamics import inertia_matrix, leg_rows, required_wrench, solve_definite
@@ -57,7 +58,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     J, W, M = data.J, data.x, data.M
     for i in range(6):
         W[6 + i] = 0.0
-    required_wrench(model, q, v, W[6:12], 1.0, J, W)
+    required_wrench(model, q, v, window(W, 6, 6), 1.0, J, W)
     inertia_matrix(model, q, M)
     for i in range(6):
         a[i] = force[i] - W[i]
@@ -88,7 +89,7 @@ def load(robot, work, q, k, bodies, points, wrenches, force):
     model, q, force = open_platform(robot), floats_at(q, 7), floats_at(force, 6)
     bodies, points, wrenches = ints_at(bodies, k), floats_at(points, 3 * k), floats_at(wrenches, 6 * k)
     for i in range(k):
-        w = wrenches[6 * i : 6 * i + 6]
+        w = window(wrenches, 6 * i, 6)
         load_of_wrench(model, q, bodies[i], points[3 * i], points[3 * i + 1], points[3 * i + 2], w, force)
     return 0
 
@@ -166,11 +167,11 @@ def see_accelerations(model, J, q, v, a, rate, out):
 def exert_cylinders(model, J, memory, q, v, effort):
     """effort (6,) = forces of the cylinders as they are."""
     at = ACTUATOR_WORK + STATE_COUNT
-    length, rate = memory[at : at + 6], memory[at + 6 : at + 12]
+    length, rate = window(memory, at, 6), window(memory, at + 6, 6)
     see_legs(model, J, q, v, length, rate)
     for i in range(LEGS):
         p, x = ACTUATOR_PARAMETERS + i * PARAMETER_COUNT, ACTUATOR_STATES + i * STATE_COUNT
-        P, X = memory[p : p + PARAMETER_COUNT], memory[x : x + STATE_COUNT]
+        P, X = window(memory, p, PARAMETER_COUNT), window(memory, x, STATE_COUNT)
         effort[i] = rod_force(P, X, length[i] - P[SHORTEST], rate[i])
 
 
@@ -178,8 +179,8 @@ def exert_cylinders(model, J, memory, q, v, effort):
 def drive_cylinders(model, J, memory, q, v, a, effort, h):
     """One tick of the cylinders; effort (6,) holds the command and gets the forces, NaN after a fault."""
     at = ACTUATOR_WORK + STATE_COUNT
-    length, rate = memory[at : at + 6], memory[at + 6 : at + 12]
-    acceleration, command = memory[at + 12 : at + 18], memory[at + 18 : at + 24]
+    length, rate = window(memory, at, 6), window(memory, at + 6, 6)
+    acceleration, command = window(memory, at + 12, 6), window(memory, at + 18, 6)
     see_legs(model, J, q, v, length, rate)
     for i in range(LEGS):
         acceleration[i], command[i] = 0.0, effort[i]

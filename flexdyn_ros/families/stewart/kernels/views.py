@@ -12,6 +12,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import window
 
 LEGS = 6
 #: int64 words of the header that an address points to
@@ -85,7 +86,7 @@ def open_platform(address):
 @kernel(forceinline=True)
 def carve_platform(w):
     """PlatformData whose arrays are consecutive pieces of w (WORK_NUMBERS,)."""
-    return PlatformData(w[0:36], w[36:78], w[78:114], w[114:138])
+    return PlatformData(window(w, 0, 36), window(w, 36, 42), window(w, 78, 36), window(w, 114, 24))
 
 
 @kernel(forceinline=True)

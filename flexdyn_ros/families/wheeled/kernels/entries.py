@@ -13,6 +13,7 @@ from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.verbs.entries import verb_entries
 from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
 from flexdyn_ros.numerics.verbs.samples import finite
@@ -135,11 +136,11 @@ def wheels_many(address, work, q, v, out):
         update_wheels(address, work, q[s], v[s])
         for j in range(head[at.WHEELS]):
             own = work[head[at.WHEELS_AT] + at.WHEEL_ROWS * j :]
-            x = numbers[at.WHEEL_SIZE * j : at.WHEEL_SIZE * (j + 1)]
+            x = window(numbers, at.WHEEL_SIZE * j, at.WHEEL_SIZE)
             out[s, j, 0], out[s, j, 1] = own[at.GROUND_FORCE], own[at.SPRING_FORCE]
             out[s, j, 2], out[s, j, 3] = x[at.LENGTH] - own[at.SPRING_LENGTH], own[at.GRADE]
             out[s, j, 4] = own[at.GROUND_FORCE] * own[at.ROAD_RATE]
-            row = table[at.WHEEL_COLUMNS * j : at.WHEEL_COLUMNS * (j + 1)]
+            row = window(table, at.WHEEL_COLUMNS * j, at.WHEEL_COLUMNS)
             out[s, j, 5] = taken_by(row, x, own, own[at.SPRING_RATE], own[at.TYRE_RATE])
     return OK
 

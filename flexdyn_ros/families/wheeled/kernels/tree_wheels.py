@@ -20,6 +20,7 @@ from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, turn
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
+from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import less, select
 from flexdyn_ros.numerics.verbs.functions_of import dynamics
 
@@ -168,10 +169,10 @@ def update_tree_wheels(address, memory, q, v, rows):
     move_flexible(address, memory, q, v)
     bodies = carve_flexible(memory, head[views.NB], head[views.NQ], head[views.NV]).tree.bodies
     for j in range(head[WHEELS]):
-        row = table[WHEEL_COLUMNS * j : WHEEL_COLUMNS * (j + 1)]
+        row = window(table, WHEEL_COLUMNS * j, WHEEL_COLUMNS)
         node = bodies[views.BODY_ROWS * row[NODE] : views.BODY_ROWS * (row[NODE] + 1)]
-        own = rows[WHEEL_ROWS * j : WHEEL_ROWS * (j + 1)]
-        update_wheel(head, row, numbers[WHEEL_SIZE * j : WHEEL_SIZE * (j + 1)], node, q, v, own)
+        own = window(rows, WHEEL_ROWS * j, WHEEL_ROWS)
+        update_wheel(head, row, window(numbers, WHEEL_SIZE * j, WHEEL_SIZE), node, q, v, own)
 
 
 @kernel
@@ -182,7 +183,7 @@ def carry_wheels(address, memory, rows, wrench, force):
     for i in range(6):
         wrench[i] = 0.0 * rows[0]
     for j in range(head[WHEELS]):
-        row, own = table[WHEEL_COLUMNS * j :], rows[WHEEL_ROWS * j :]
+        row, own = tail(table, WHEEL_COLUMNS * j), tail(rows, WHEEL_ROWS * j)
         wrench[5] = own[SPRING_FORCE]
         place = own[PLACE], own[PLACE + 1], own[PLACE + 2]
         carry_wrench(address, memory, row[NODE], place[0], place[1], place[2], wrench, force)
@@ -196,7 +197,7 @@ def weigh_hubs(address, force):
     head = wheeled_header(address)
     table, numbers = wheel_tables(head)
     for j in range(head[WHEELS]):
-        row = table[WHEEL_COLUMNS * j :]
+        row = tail(table, WHEEL_COLUMNS * j)
         if row[HAS_TYRE]:
             force[row[HUB_V]] += numbers[WHEEL_SIZE * j + HUB_MASS] * fall_of(head)
 
@@ -208,7 +209,8 @@ def spring_energy(address, rows):
     table, numbers = wheel_tables(head)
     energy = 0.0
     for j in range(head[WHEELS]):
-        row, x, own = table[WHEEL_COLUMNS * j :], numbers[WHEEL_SIZE * j :], rows[WHEEL_ROWS * j :]
+        row, own = tail(table, WHEEL_COLUMNS * j), tail(rows, WHEEL_ROWS * j)
+        x = tail(numbers, WHEEL_SIZE * j)
         travel = stored_length(row[UNILATERAL] and not row[HAS_TYRE], own[TRAVEL])
         squeeze = stored_length(row[UNILATERAL], own[SQUEEZE])
         energy += 0.5 * x[STIFFNESS] * travel**2 + 0.5 * x[TYRE_K] * squeeze**2
@@ -238,7 +240,7 @@ def tree_wheels_many(address, work, q, v, out, force, energy):
     that weight (N, 2)."""
     head = wheeled_header(address)
     size = head[WORK_SIZE]
-    memory, rows = work[0:size], work[size : size + WHEEL_ROWS * head[WHEELS]]
+    memory, rows = window(work, 0, size), window(work, size, WHEEL_ROWS * head[WHEELS])
     wrench = work[size + WHEEL_ROWS * head[WHEELS] :]
     for s in range(q.shape[0]):
         update_tree_wheels(address, memory, q[s], v[s], rows)
@@ -269,7 +271,7 @@ def push_back(address, work, q, v, a, tau, bodies, points, wrenches, out):
     """out (nv,) = minus what the wheels do at q, v, for derivatives."""
     head = wheeled_header(address)
     size = head[WORK_SIZE]
-    memory, rows = work[0:size], work[size : size + WHEEL_ROWS * head[WHEELS]]
+    memory, rows = window(work, 0, size), window(work, size, WHEEL_ROWS * head[WHEELS])
     wrench = work[size + WHEEL_ROWS * head[WHEELS] :]
     wheels_push(address, memory, q, v, rows, wrench, out)
     for i in range(out.shape[0]):

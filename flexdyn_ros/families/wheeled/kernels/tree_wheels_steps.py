@@ -12,6 +12,7 @@ from flexdyn_ros.families.trees.rigid.kernels.views import NQ, NV
 from flexdyn_ros.numerics.compiling.callbacks import address_of, callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at
+from flexdyn_ros.numerics.compiling.windows import tail, window
 from flexdyn_ros.numerics.numbers.functions import absolute, less, select
 from flexdyn_ros.numerics.stepping import table as motion
 
@@ -38,7 +39,13 @@ def rows_of(head, work):
     """Rows of the wheels, twice; a wrench (6); the supplied power (1); four vectors (nv), flat."""
     n, nv = tree_wheels.WHEEL_ROWS * head[tree_wheels.WHEELS], head[NV]
     own = floats_at(work + 8 * head[tree_wheels.INNER_WORK], 2 * n + 7 + 4 * nv)
-    return own[0:n], own[n : 2 * n], own[2 * n : 2 * n + 6], own[2 * n + 6 : 2 * n + 7], own[2 * n + 7 :]
+    return (
+        window(own, 0, n),
+        window(own, n, n),
+        window(own, 2 * n, 6),
+        window(own, 2 * n + 6, 1),
+        tail(own, 2 * n + 7),
+    )
 
 
 @kernel(forceinline=True)
@@ -60,7 +67,7 @@ def accelerate(robot, work, t, q, v, force, extra, h, a):
     nv = head[NV]
     rows, hubs, wrench, _, room = rows_of(head, work)
     memory = floats_at(work, head[WORK_SIZE])
-    f, added = room[0:nv], room[nv : 2 * nv]
+    f, added = window(room, 0, nv), window(room, nv, nv)
     efforts, more = floats_at(force, nv), floats_at(extra, nv)
     update_tree_wheels(robot, memory, floats_at(q, head[NQ]), floats_at(v, nv), rows)
     for i in range(nv):
@@ -85,7 +92,7 @@ def move_hubs(head, f, added, hubs):
     """Accelerations of the hubs, which are no nodes of the tree, into hubs (wheels,)."""
     table, numbers = wheel_tables(head)
     for j in range(head[tree_wheels.WHEELS]):
-        row = table[tree_wheels.WHEEL_COLUMNS * j :]
+        row = tail(table, tree_wheels.WHEEL_COLUMNS * j)
         if row[tree_wheels.HAS_TYRE]:
             at = row[tree_wheels.HUB_V]
             hubs[j] = f[at] / (numbers[tree_wheels.WHEEL_SIZE * j + tree_wheels.HUB_MASS] + added[at])
@@ -105,8 +112,8 @@ def add_implicit_hub_terms(head, rows, h, f, added):
     """What an implicit step of h adds on the diagonal of the hubs, and takes from their force."""
     table, numbers = wheel_tables(head)
     for j in range(head[tree_wheels.WHEELS]):
-        row, x = table[tree_wheels.WHEEL_COLUMNS * j :], numbers[tree_wheels.WHEEL_SIZE * j :]
-        own = rows[tree_wheels.WHEEL_ROWS * j :]
+        row, x = tail(table, tree_wheels.WHEEL_COLUMNS * j), tail(numbers, tree_wheels.WHEEL_SIZE * j)
+        own = tail(rows, tree_wheels.WHEEL_ROWS * j)
         if row[tree_wheels.HAS_TYRE]:
             lifted = less(0.5, own[tree_wheels.SLACK])
             tyre_k = select(lifted, 0.0, x[tree_wheels.TYRE_K])
@@ -126,7 +133,7 @@ def drive(head, arguments, room, efforts, a):
     """
     robot, work, t, q, v, _, added, h, _ = arguments
     nv, i = head[NV], head[tree_wheels.GIVEN]
-    f, first, trial = room[0:nv], room[2 * nv : 3 * nv], room[3 * nv : 4 * nv]
+    f, first, trial = window(room, 0, nv), window(room, 2 * nv, nv), window(room, 3 * nv, nv)
     tree = inner(head, motion.ACCELERATE)
     wanted = a[i]
     f[i] -= efforts[i]
@@ -166,8 +173,8 @@ def losses(robot, work, t, q, v0, speed, mean):
         update_tree_wheels(robot, memory, q_now, floats_at(speed, nv), rows)
     given[0] = 0.0
     for j in range(head[tree_wheels.WHEELS]):
-        row, x = table[tree_wheels.WHEEL_COLUMNS * j :], numbers[tree_wheels.WHEEL_SIZE * j :]
-        now, then = rows[tree_wheels.WHEEL_ROWS * j :], before[tree_wheels.WHEEL_ROWS * j :]
+        row, x = tail(table, tree_wheels.WHEEL_COLUMNS * j), tail(numbers, tree_wheels.WHEEL_SIZE * j)
+        now, then = tail(rows, tree_wheels.WHEEL_ROWS * j), tail(before, tree_wheels.WHEEL_ROWS * j)
         taken += taken_by(row, x, now, then[tree_wheels.SPRING_RATE], then[tree_wheels.TYRE_RATE])
         given[0] += now[tree_wheels.GROUND_FORCE] * then[tree_wheels.ROAD_RATE]
     return taken

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from flexdyn_ros.families.trees.rigid.kernels.views import DOF_NUMBERS, FLOATS, NB, NQ, NV
 from flexdyn_ros.numerics.compiling.compiler import kernel
-from flexdyn_ros.numerics.compiling.memory import borrowed, floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import tail
+from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import tail, window
 
 #: the header of a planar tree: that of the general tree, then from PLANAR on these words
 PLANAR = 32
@@ -129,16 +129,15 @@ def wheels_of(head):
 @kernel(forceinline=True)
 def vectors_of(head, w):
     """Room for q (nq), v, a, tau, extra, given (nv) in work memory."""
-    w = borrowed(w)
     nq, nv, at = head[NQ], head[NV], head[VECTORS_AT]
     first = at + nq
     return (
-        w[at:first],
-        w[first : first + nv],
-        w[first + nv : first + 2 * nv],
-        w[first + 2 * nv : first + 3 * nv],
-        w[first + 3 * nv : first + 4 * nv],
-        w[first + 4 * nv : first + 5 * nv],
+        window(w, at, nq),
+        window(w, first, nv),
+        window(w, first + nv, nv),
+        window(w, first + 2 * nv, nv),
+        window(w, first + 3 * nv, nv),
+        window(w, first + 4 * nv, nv),
     )
 
 

@@ -13,6 +13,7 @@ from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.verbs.head import (
     BALANCE,
     BALANCE_SIGNATURE,
@@ -125,8 +126,8 @@ def bias_terms(head, work, q, v, out):
     nv = n + m
     place, speed, terms = floats_at(q, nq + m), floats_at(v, nv), floats_at(out, 5 * nv)
     spread(terms, 5, n, m)
-    add_pull(header, place, speed, 1.0, 0.0, terms[2 * nv : 3 * nv])
-    add_pull(header, place, speed, 0.0, 1.0, terms[3 * nv : 4 * nv])
+    add_pull(header, place, speed, 1.0, 0.0, window(terms, 2 * nv, nv))
+    add_pull(header, place, speed, 0.0, 1.0, window(terms, 3 * nv, nv))
     return 0
 
 

@@ -60,7 +60,7 @@ def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
         elif kind == FREE:
             aba.velocity_free(below, own, window(v, first, 6))
         elif kind == views.FIXED:
-            aba.velocity_axis(below, own, v[0:1], 0.0, True)
+            aba.velocity_axis(below, own, window(v, 0, 1), 0.0, True)
         else:
             aba.velocity_axis(below, own, window(v, first, 1), tree.ratio[b], kind == REVOLUTE)
         aba.start_inertia(window(tree.inertia, 10 * b, 10), own, joint)
@@ -186,7 +186,7 @@ def load_modes(link, state, columns, own, joint):
         fx, fy, fz = symmetric(M, x3, x4, x5)
         ux, uy, uz = unturn(H, x0, x1, x2)
         fx, fy, fz = fx + ux, fy + uy, fz + uz
-        row = state.L[m * k : m * (k + 1)]
+        row = window(state.L, m * k, m)
         for l in range(k + 1):
             d = window(columns, 6 * l, 6)
             row[l] += d[0] * mx + d[1] * my + d[2] * mz + d[3] * fx + d[4] * fy + d[5] * fz
@@ -207,12 +207,12 @@ def eliminate_modes(link, state, joint, diagonal):
     for k in range(m):
         L[m * k + k] += diagonal[link.v + k]
     for k in range(m):
-        row = L[m * k : m * (k + 1)]
+        row = window(L, m * k, m)
         Fk = window(F, 6 * k, 6)
         f0, f1, f2, f3, f4, f5, tk = Fk[0], Fk[1], Fk[2], Fk[3], Fk[4], Fk[5], t[k]
         d = row[k]
         for l in range(k):
-            above = L[m * l : m * l + l]
+            above = window(L, m * l, l)
             x = row[l]
             for i in range(l):
                 x -= row[i] * above[i]

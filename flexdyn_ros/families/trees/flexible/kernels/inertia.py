@@ -127,7 +127,7 @@ def shorten(link, state, q):
 @kernel(fastmath=FAST, forceinline=True)
 def of_pair(link, p, weights):
     """sum_q int S_p S_q weights_q"""
-    row = link.Q[link.P * p : link.P * (p + 1)]
+    row = window(link.Q, link.P * p, link.P)
     s = row[0] * weights[0]
     for i in range(1, link.P):
         s += row[i] * weights[i]
@@ -150,7 +150,7 @@ def modal_mass(link, state, q):
     for p in range(P):
         k, l = link.pairs[2 * p] - first, link.pairs[2 * p + 1] - first
         dk, dl = q[link.q + first + k], q[link.q + first + l]
-        Q = link.Q[P * p : P * (p + 1)]
+        Q = window(link.Q, P * p, P)
         for i in range(P):
             V[P * k + i] += dl * Q[i]
         if k != l:

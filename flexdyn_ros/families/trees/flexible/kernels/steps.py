@@ -13,6 +13,7 @@ from flexdyn_ros.families.trees.rigid.kernels.views import prepare as prepare_da
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.stepping import table as at
 
 from . import views
@@ -118,7 +119,7 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     if h != 0.0:
         add_implicit_modal_terms(model, v, force, h)
     rest = floats_at(work + 8 * memory.shape[0], nv * nv + nv)
-    M, zeros = rest[0 : nv * nv].reshape(nv, nv), rest[nv * nv : nv * nv + nv]
+    M, zeros = window(rest, 0, nv * nv).reshape(nv, nv), window(rest, nv * nv, nv)
     for i in range(nv):
         zeros[i] = 0.0
     flexible_composite_body(robot, memory, q, M)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from flexdyn_ros.families.trees.rigid.kernels import views as at
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
-from flexdyn_ros.numerics.compiling.windows import window
+from flexdyn_ros.numerics.compiling.windows import tail, window
 
 SECTION, FIXED = 3, 4
 
@@ -189,17 +189,17 @@ def open_flexible(address):
     nb, nl = head[at.NB], head[N_LINKS]
     sizes = ints_at(head[LINK_INTS], 2)
     t = ints_at(head[LINK_INTS], 2 + NODE_INTS * nb + LINK_NUMBERS * nl + sizes[0])
-    a = 2
-    b = a + NODE_INTS * nb
-    c = b + LINK_NUMBERS * nl
+    a = 2 + NODE_INTS * nb
+    nodes, links = window(t, 2, NODE_INTS * nb), window(t, a, LINK_NUMBERS * nl)
+    places = window(t, a + LINK_NUMBERS * nl, sizes[0])
     numbers = floats_at(head[LINK_FLOATS], sizes[1])
-    return FlexibleModel(at.open_tree(address), nl, t[a:b], t[b:c], t[c : c + sizes[0]], numbers)
+    return FlexibleModel(at.open_tree(address), nl, nodes, links, places, numbers)
 
 
 @kernel(forceinline=True)
 def carve_flexible(work, nb, nq, nv):
     """FlexibleData whose arrays are consecutive pieces of `work`."""
-    return FlexibleData(at.carve_data(work, nb, nq, nv), work[at.work_size(nb, nq, nv) :])
+    return FlexibleData(at.carve_data(work, nb, nq, nv), tail(work, at.work_size(nb, nq, nv)))
 
 
 @kernel(forceinline=True)

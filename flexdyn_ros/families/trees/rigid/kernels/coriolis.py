@@ -16,6 +16,7 @@ from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetri
 from flexdyn_ros.numerics.compiling.compiler import entry, inner, leaf
 from flexdyn_ros.numerics.compiling.memory import ints_at
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.verbs.samples import finite
 
 from . import views as at
@@ -68,7 +69,7 @@ def write_coriolis(model, data, S, Sd, I, B, C):
 def write_axes(model, data, b, S, Sd):
     """Twists of the joint's unit rates about the world origin (rows of S), and their rates of change (rows of
     Sd)."""
-    own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+    own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
     r = load9(own, at.WORLD_ROTATION)
     ox, oy, oz = load3(own, at.WORLD_ORIGIN)
     wx, wy, wz = load3(own, at.OMEGA)
@@ -77,7 +78,7 @@ def write_axes(model, data, b, S, Sd):
     ux, uy, uz = turn(r, ux, uy, uz)
     if model.joint_type[b] == FREE:
         p = model.parent[b]
-        below = data.bodies[p * at.BODY_ROWS : (p + 1) * at.BODY_ROWS]
+        below = window(data.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
         wx, wy, wz = load3(below, at.OMEGA)
         if p > 0:
             wx, wy, wz = turn(load9(below, at.WORLD_ROTATION), wx, wy, wz)
@@ -119,10 +120,10 @@ def write_slide(s, sd, ex, ey, ez, dx, dy, dz):
 @inner
 def write_inertia(model, data, b, I, B):
     """I and B of body b in world coordinates."""
-    own = data.bodies[b * at.BODY_ROWS : (b + 1) * at.BODY_ROWS]
+    own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
     r = load9(own, at.WORLD_ROTATION)
     px, py, pz = load3(own, at.WORLD_ORIGIN)
-    x = model.inertia[10 * b : 10 * b + 10]
+    x = window(model.inertia, 10 * b, 10)
     m = x[0]
     cx, cy, cz = turn(r, x[1], x[2], x[3])
     i = (x[4], x[5], x[6], x[7], x[8], x[9])

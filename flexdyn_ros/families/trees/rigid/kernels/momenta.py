@@ -84,7 +84,7 @@ def energies(model, data, q, v, out):
         potential += lifted
     elastic = 0.0
     for i in range(model.nv):
-        dof = model.dof[at.DOF_NUMBERS * i : at.DOF_NUMBERS * (i + 1)]
+        dof = window(model.dof, at.DOF_NUMBERS * i, at.DOF_NUMBERS)
         kinetic += 0.5 * dof[at.ARMATURE] * v[i] * v[i]
         if dof[at.STIFFNESS] != 0.0:
             stretch = q[model.q_of_v[i]] - dof[at.REFERENCE]

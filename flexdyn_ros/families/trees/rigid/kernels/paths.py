@@ -9,6 +9,7 @@ from __future__ import annotations
 from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, multiply, turn, unturn
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 
 from .joints import FAST, place_body
 from .views import BODY_ROWS, ORIGIN, ROTATION, TURN
@@ -38,7 +39,7 @@ def path_jacobian(model, data, q, body, point, J):
     b = body
     while b > 0:
         place_body(model, data, b, q)
-        own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        own = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
         add_joint(model, own, b, m, x, y, z, J)
         r = load9(own, ROTATION)
         x, y, z = to_parent(own, r, x, y, z)
@@ -108,7 +109,7 @@ def path_rate(model, data, q, v, body, point, out):
     b = body
     while b > 0:
         place_body(model, data, b, q)
-        own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        own = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
         rx, ry, rz, sx, sy, sz = joint_motion(model, own, b, v, zero)
         hx, hy, hz = cross(rx, ry, rz, wx, wy, wz)
         gx, gy, gz = gx + hx, gy + hy, gz + hz

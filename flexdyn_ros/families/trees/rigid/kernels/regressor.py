@@ -12,6 +12,7 @@ from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, multiply, turn, unturn
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.verbs.samples import finite
 
 from .entries import opened, sizes, state_of_q
@@ -89,7 +90,7 @@ def regress(address, work, bodies, placements, dofs, places, q, v, a, Y):
 @kernel(fastmath=FAST)
 def body_columns(model, data, b, placement, first, Y):
     """Ten columns of body b, from column `first` on."""
-    own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+    own = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
     R, (x, y, z) = load9(placement, 0), load3(placement, 9)
     wx, wy, wz = load3(own, OMEGA)
     ax, ay, az = load3(own, ALPHA)
@@ -101,7 +102,7 @@ def body_columns(model, data, b, placement, first, Y):
     motion = (*w, *alpha, *unturn(R, lx + ux + tx, ly + uy + ty, lz + uz + tz))
     while b > 0:
         add_joint(model, data, b, R, x, y, z, motion, first, Y)
-        own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        own = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
         m, (px, py, pz) = load9(own, ROTATION), load3(own, ORIGIN)
         R, (x, y, z) = multiply(m, R), turn(m, x, y, z)
         x, y, z = x + px, y + py, z + pz
@@ -113,7 +114,7 @@ def add_joint(model, data, b, R, x, y, z, motion, first, Y):
     """Add the rows of the joint of body b to ten columns; the link lies at R, (x, y, z) in the body."""
     row, ratio = model.v_index[b], model.ratio[b]
     if model.joint_type[b] == FREE:
-        own = data.bodies[b * BODY_ROWS : (b + 1) * BODY_ROWS]
+        own = window(data.bodies, b * BODY_ROWS, BODY_ROWS)
         t = load9(own, TURN)
         for i in range(3):
             ex, ey, ez = t[3 * i], t[3 * i + 1], t[3 * i + 2]

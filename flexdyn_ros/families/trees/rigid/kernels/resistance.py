@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from flexdyn_ros.families.actuators.kernels.friction import dry_friction
 from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import absolute, less, select
 
 from .views import ARMATURE, COULOMB, DAMPING, DOF_NUMBERS, REFERENCE, SMOOTHING, STATIC, STIFFNESS, STRIBECK
@@ -18,7 +19,7 @@ from .views import ARMATURE, COULOMB, DAMPING, DOF_NUMBERS, REFERENCE, SMOOTHING
 def add_joint_resistance(model, q, v, sign, tau):
     """tau += sign (K (q - q_0) + D v + friction) for every velocity coordinate."""
     for i in range(model.nv):
-        dof = model.dof[DOF_NUMBERS * i : DOF_NUMBERS * (i + 1)]
+        dof = window(model.dof, DOF_NUMBERS * i, DOF_NUMBERS)
         stiffness, damping, coulomb, static = dof[STIFFNESS], dof[DAMPING], dof[COULOMB], dof[STATIC]
         if damping != 0.0:
             tau[i] += sign * damping * v[i]
@@ -40,7 +41,7 @@ def friction_slope(coulomb, static, stribeck, smoothing, v):
 @kernel(forceinline=True)
 def resistance_slope(model, i, v):
     """Effort of damping and dry friction of coordinate i against v, divided by v."""
-    dof = model.dof[DOF_NUMBERS * i : DOF_NUMBERS * (i + 1)]
+    dof = window(model.dof, DOF_NUMBERS * i, DOF_NUMBERS)
     slope = dof[DAMPING]
     if dof[COULOMB] != 0.0 or dof[STATIC] != 0.0:
         slope += friction_slope(dof[COULOMB], dof[STATIC], dof[STRIBECK], dof[SMOOTHING], v)

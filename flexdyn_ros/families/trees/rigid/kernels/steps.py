@@ -12,6 +12,7 @@ from flexdyn_ros.numerics.algebra.linalg import cholesky, cholesky_solve
 from flexdyn_ros.numerics.compiling.callbacks import callback
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.stepping import table as at
 
 from .aba import articulated_body
@@ -62,7 +63,7 @@ def accelerate_densely(robot, work, t, q, v, force, extra, h, a):
     force = floats_at(force, nv)
     add_implicit_joint_terms(model, v, force, floats_at(extra, nv), h, data.diagonal)
     rest = floats_at(work + 8 * work_size(model.nb, model.nq, nv), nv * nv + nv)
-    M, zeros = rest[0 : nv * nv].reshape(nv, nv), rest[nv * nv : nv * nv + nv]
+    M, zeros = window(rest, 0, nv * nv).reshape(nv, nv), window(rest, nv * nv, nv)
     for i in range(nv):
         zeros[i] = 0.0
     crba(model, data, q, M)

@@ -12,6 +12,7 @@ import numpy as np
 
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
+from flexdyn_ros.numerics.compiling.windows import window
 
 # numbers per velocity coordinate in TreeModel.dof
 DOF_NUMBERS = 9
@@ -70,17 +71,17 @@ def open_tree(address):
         nb,
         nq,
         nv,
-        i[0:nb],
-        i[nb : 2 * nb],
-        i[2 * nb : 3 * nb],
-        i[3 * nb : 4 * nb],
-        i[4 * nb : 4 * nb + nv],
-        f[0:nb],
-        f[nb : 2 * nb],
-        f[2 * nb : 14 * nb],
-        f[14 * nb : 24 * nb],
-        f[24 * nb : 24 * nb + DOF_NUMBERS * nv],
-        f[24 * nb + DOF_NUMBERS * nv : 24 * nb + DOF_NUMBERS * nv + 3],
+        window(i, 0, nb),
+        window(i, nb, nb),
+        window(i, 2 * nb, nb),
+        window(i, 3 * nb, nb),
+        window(i, 4 * nb, nv),
+        window(f, 0, nb),
+        window(f, nb, nb),
+        window(f, 2 * nb, 12 * nb),
+        window(f, 14 * nb, 10 * nb),
+        window(f, 24 * nb, DOF_NUMBERS * nv),
+        window(f, 24 * nb + DOF_NUMBERS * nv, 3),
     )
 
 
@@ -140,14 +141,18 @@ def work_size(nb, nq, nv):
 @kernel(forceinline=True)
 def carve_data(w, nb, nq, nv):
     """TreeData whose arrays are consecutive pieces of w."""
-    e1 = nb * BODY_ROWS
-    e2 = e1 + nb * ARTICULATED_ROWS
-    e3 = e2 + nq
-    e4 = e3 + nv
-    e5 = e4 + nv
-    e6 = e5 + nv
-    e7 = e6 + nv
-    return TreeData(w[0:e1], w[e2:e3], w[e3:e4], w[e4:e5], w[e5:e6], w[e6:e7], w[e1:e2])
+    a = nb * BODY_ROWS
+    b = a + nb * ARTICULATED_ROWS
+    c = b + nq
+    return TreeData(
+        window(w, 0, a),
+        window(w, b, nq),
+        window(w, c, nv),
+        window(w, c + nv, nv),
+        window(w, c + 2 * nv, nv),
+        window(w, c + 3 * nv, nv),
+        window(w, a, nb * ARTICULATED_ROWS),
+    )
 
 
 @kernel(forceinline=True)
@@ -163,7 +168,7 @@ def prepare(model, data, gravity_scale):
 
     The recursions leave both as they are, so that once is enough.
     """
-    world = data.bodies[0:BODY_ROWS]
+    world = window(data.bodies, 0, BODY_ROWS)
     for i in range(BODY_ROWS):
         world[i] = 0.0
     for i in range(3):
