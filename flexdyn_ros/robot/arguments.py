@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Any
 
@@ -92,15 +92,17 @@ class Rows:
     def __init__(self, arguments: Mapping[str, tuple[Any, int | tuple[int, ...]]]) -> None:
         self.shape: tuple[int, ...] = ()
         self.count = 1
-        self._as_given = all(_is_vector(value, size) for value, size in arguments.values())
-        if self._as_given:
+        self._tails: dict[str, tuple[int, ...]] = {}
+        leading = _plain_leading(arguments.values())
+        self._as_given = leading is not None
+        if leading is not None:
             self._arrays = {name: value for name, (value, _) in arguments.items()}
+            self.shape, self.count = leading, prod(leading)
         else:
             self._broadcast(arguments)
 
     def _broadcast(self, arguments: Mapping[str, tuple[Any, int | tuple[int, ...]]]) -> None:
         self._arrays = {}
-        self._tails: dict[str, tuple[int, ...]] = {}
         for name, (value, size) in arguments.items():
             tail = (size,) if isinstance(size, int) else size
             array = numbers(value, name, tail[-1])
@@ -125,7 +127,8 @@ class Rows:
     def take(self, name: str) -> np.ndarray:
         """Rows (count, ...) of one argument, C-contiguous and writable (entries take no other)."""
         if self._as_given:
-            return self._arrays[name][None]
+            array = self._arrays[name]
+            return array if self.shape else array[None]
         array, tail = self._arrays[name], self._tails[name]
         full = np.broadcast_to(array, self.shape + tail) if array.shape != self.shape + tail else array
         return np.require(full.reshape((self.count, *tail)), requirements=("C", "A", "W"))
@@ -134,12 +137,21 @@ class Rows:
 _FLOAT = np.dtype(np.float64)
 
 
-def _is_vector(value: Any, size: int | tuple[int, ...]) -> bool:
-    """True for what entries take as it is: a contiguous, writable float64 array (size,)."""
-    if type(value) is not np.ndarray or value.dtype is not _FLOAT or value.shape != (size,):
-        return False
-    flags = value.flags
-    return flags.c_contiguous and flags.writeable and flags.aligned
+def _plain_leading(arguments: Iterable[tuple[Any, int | tuple[int, ...]]]) -> tuple[int, ...] | None:
+    """() or (count,) if entries take all values as they are, which are vectors (size,) or rows (count, size);
+    else None."""
+    leading: tuple[int, ...] | None = None
+    for value, size in arguments:
+        if type(value) is not np.ndarray or value.dtype is not _FLOAT or value.ndim > 2:
+            return None
+        shape, flags = value.shape, value.flags
+        if shape[-1:] != (size,) or not (flags.c_contiguous and flags.writeable and flags.aligned):
+            return None
+        if leading is None:
+            leading = shape[:-1]
+        elif leading != shape[:-1]:
+            return None
+    return leading
 
 
 def check_out(out: Any, shape: tuple[int, ...]) -> np.ndarray:

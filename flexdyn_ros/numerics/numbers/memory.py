@@ -21,7 +21,7 @@ def aligned(n: int) -> np.ndarray:
     """Fresh float64 memory (n,), not set, that begins at a multiple of ALIGNMENT bytes."""
     spare = ALIGNMENT // 8
     memory = np.empty(n + spare)
-    first = (-memory.ctypes.data // 8) % spare
+    first = (-memory.__array_interface__["data"][0] // 8) % spare
     return memory[first : first + n]
 
 
