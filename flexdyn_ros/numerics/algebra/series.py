@@ -19,7 +19,7 @@ from math import factorial
 
 import numpy as np
 
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.numbers.functions import holds, less, select
 
 #: largest y of the polynomials, and their degrees: the first term left out is below 1e-16 there
@@ -73,7 +73,7 @@ POLYNOMIALS = {
 }
 
 
-@inner
+@kernel
 def bending_functions(y):
     """(S, B, C, S1, B1, C1, S2, B2, C2) at y."""
     small = less(y, LARGEST)
@@ -94,7 +94,7 @@ def bending_functions(y):
     )
 
 
-@inner
+@kernel
 def _bending_polynomials(y):
     c6, c7 = _C6[DEGREE] + 0.0 * y, _C7[DEGREE] + 0.0 * y
     for i in range(1, DEGREE + 1):
@@ -109,7 +109,7 @@ def _bending_polynomials(y):
     return 1.0 - y * C, B, C, C - B, B1, C1, C1 - B1, B2, C2
 
 
-@inner
+@kernel
 def _bending_angles(y):
     x = np.sqrt(y)
     S = np.sin(x) / x
@@ -122,7 +122,7 @@ def _bending_angles(y):
     return S, B, C, C - B, B1, C1, C1 - B1, B2, C2
 
 
-@inner
+@kernel
 def inertia_functions(y):
     """(c, d, cw, dw, c1, d1, cw1, dw1) at y: integrals of the distributed mass
     (docs/theory/continuum.md, "Mass")."""
@@ -143,7 +143,7 @@ def inertia_functions(y):
     )
 
 
-@inner
+@kernel
 def _inertia_polynomials(y):
     zero = 0.0 * y
     c, d, cw, dw, c1, d1, cw1, dw1 = zero, zero, zero, zero, zero, zero, zero, zero
@@ -160,7 +160,7 @@ def _inertia_polynomials(y):
     return c, d, cw, dw, c1, d1, cw1, dw1
 
 
-@inner
+@kernel
 def _inertia_angles(y):
     x = np.sqrt(y)
     sine, cosine = np.sin(x), np.cos(x)

@@ -7,41 +7,41 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.numbers.functions import both, less, select
 
 
-@inner
+@kernel
 def cross(a, b):
     """a x b of tuples."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@inner
+@kernel
 def dot(a, b):
     """a . b of tuples."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@inner
+@kernel
 def sum2(a, b):
     """a + b of tuples."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@inner
+@kernel
 def vector(x, k):
     """Three numbers of an array, from k on, as a tuple."""
     return x[k], x[k + 1], x[k + 2]
 
 
-@inner
+@kernel
 def put(x, k, a):
     """Write a tuple to an array, from k on."""
     x[k], x[k + 1], x[k + 2] = a
 
 
-@inner
+@kernel
 def add(x, k, a):
     """Add a tuple to an array, from k on."""
     x[k] += a[0]
@@ -49,7 +49,7 @@ def add(x, k, a):
     x[k + 2] += a[2]
 
 
-@inner
+@kernel
 def times(R, k, a):
     """R a, with R at k of an array."""
     return (
@@ -59,7 +59,7 @@ def times(R, k, a):
     )
 
 
-@inner
+@kernel
 def transposed_times(R, k, a):
     """R^T a, with R at k of an array."""
     return (
@@ -69,19 +69,19 @@ def transposed_times(R, k, a):
     )
 
 
-@inner
+@kernel
 def column(A, k, j):
     """Column j of the matrix at k."""
     return A[k + j], A[k + 3 + j], A[k + 6 + j]
 
 
-@inner
+@kernel
 def put_column(A, k, j, a):
     """Write column j of the matrix at k."""
     A[k + j], A[k + 3 + j], A[k + 6 + j] = a
 
 
-@inner
+@kernel
 def add_column(A, k, j, a):
     """Add to column j of the matrix at k."""
     A[k + j] += a[0]
@@ -89,7 +89,7 @@ def add_column(A, k, j, a):
     A[k + 6 + j] += a[2]
 
 
-@inner
+@kernel
 def turn_inertia(out, o, R, r, A, k):
     """The inertia at o = that at k seen in other axes, R at r: out <- axes of A."""
     for block in range(0, 27, 9):
@@ -101,7 +101,7 @@ def turn_inertia(out, o, R, r, A, k):
             put(out, o + block + 3 * i, times(R, r, row))
 
 
-@inner
+@kernel
 def add_shifted_inertia(out, o, A, k, p):
     """Add the inertia at k, about a point p, to that at o, about the origin."""
     # H' = H + p~ M;  J' = J - H' p~ + p~ H^T
@@ -127,7 +127,7 @@ def add_shifted_inertia(out, o, A, k, p):
         )
 
 
-@inner
+@kernel
 def wrench_of(A, k, alpha, a):
     """Moment and force of the inertia at k under accelerations alpha, a."""
     n = sum2(times(A, k, alpha), times(A, k + 9, a))
@@ -135,7 +135,7 @@ def wrench_of(A, k, alpha, a):
     return n, f
 
 
-@inner
+@kernel
 def invert_symmetric(A, k):
     """Replace the symmetric 3 x 3 matrix at k by its inverse; NaN if it is not positive definite."""
     a, b, c, d, e, f = A[k], A[k + 1], A[k + 2], A[k + 4], A[k + 5], A[k + 8]

@@ -7,7 +7,7 @@ point in the axes of a slice and the slice's station.
 from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling import status
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.verbs.entries import verb_entries
 from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
 
@@ -25,27 +25,27 @@ from .section import actuator_forces, damper_force, spring_force, stop_force
 from .views import all_finite, open_arm, own_work, section_numbers, section_rows, spare_vector
 
 
-@inner
+@kernel
 def sizes(address):
     """nq, nv."""
     n = 3 * open_arm(address).n
     return n, n
 
 
-@inner
+@kernel
 def ready(address, work):
     """See FamilyKernels: work memory begins at zero."""
     for i in range(work.shape[0]):
         work[i] = 0.0
 
 
-@inner
+@kernel
 def state_of_q(address, q):
     """OK or NOT_FINITE."""
     return status.OK if all_finite(q, q.shape[0]) else status.NOT_FINITE
 
 
-@inner
+@kernel
 def inverse(address, work, q, v, a, tau):
     """tau = M a + h."""
     arm = open_arm(address)
@@ -53,7 +53,7 @@ def inverse(address, work, q, v, a, tau):
     add_resistance(arm, work, q, v, tau)
 
 
-@inner
+@kernel
 def forward(address, work, q, v, tau, a):
     """a = M^-1 (tau - h); NaN where M is singular."""
     arm = open_arm(address)
@@ -65,13 +65,13 @@ def forward(address, work, q, v, tau, a):
     return status.OK
 
 
-@inner
+@kernel
 def mass(address, work, q, M):
     """M(q)."""
     mass_recursion(open_arm(address), work, q, M)
 
 
-@inner
+@kernel
 def load(address, work, q, sections, points, wrenches, force):
     """force += sum J^T w."""
     arm = open_arm(address)
@@ -81,7 +81,7 @@ def load(address, work, q, sections, points, wrenches, force):
         add_load(arm, work, sections[k], points[k, 3], points[k], wrenches[k], force)
 
 
-@inner
+@kernel
 def separate_resistance(arm, work, q, v, terms):
     """Rows elastic, damping and external (stops) of terms (5, nv)."""
     for i in range(arm.n):
@@ -98,7 +98,7 @@ def separate_resistance(arm, work, q, v, terms):
         terms[2, 3 * i + 2] += bend[2]
 
 
-@inner
+@kernel
 def terms(address, work, q, v, terms):
     """Parts (5, nv) of h: velocity, gravity, elastic, damping, external."""
     arm = open_arm(address)
@@ -110,7 +110,7 @@ def terms(address, work, q, v, terms):
     separate_resistance(arm, work, q, v, terms)
 
 
-@inner
+@kernel
 def frames(address, work, q, sections, placements, poses):
     """Poses (k, 4, 4) of frames with placements (k, 13) on slices: rotation, origin, station."""
     arm = open_arm(address)
@@ -120,7 +120,7 @@ def frames(address, work, q, sections, placements, poses):
         frame_of_slice(arm, work, sections[f], placements[f, 12], placements[f], poses[f])
 
 
-@inner
+@kernel
 def jacobian(address, work, q, section, point, J):
     """J (6, nv) of a point (4,) of a section, world axes."""
     arm = open_arm(address)
@@ -129,19 +129,19 @@ def jacobian(address, work, q, section, point, J):
     jacobian_of_slice(arm, work, section, point[3], point, J)
 
 
-@inner
+@kernel
 def energies(address, work, q, v, out):
     """Kinetic, gravity and elastic energy (3,)."""
     arm_energies(open_arm(address), work, q, v, out)
 
 
-@inner
+@kernel
 def momenta(address, work, q, v, out):
     """Angular and linear momentum, first moment of mass, mass (10,)."""
     arm_momenta(open_arm(address), work, q, v, out)
 
 
-@inner
+@kernel
 def displace(address, q, r, out):
     """out = q + r."""
     for i in range(out.shape[0]):

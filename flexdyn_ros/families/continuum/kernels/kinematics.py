@@ -5,7 +5,7 @@ energies, momenta, external wrenches.
 from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.series import bending_functions
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views as at
 from .algebra import add, column, cross, dot, put, sum2, times, transposed_times, vector
@@ -28,7 +28,7 @@ from .section import (
 )
 
 
-@inner
+@kernel
 def turn_onto(out, o, R, r, Q, k):
     """Rotation at o = R at r times Q at k; out must be another array or another place."""
     for j in range(3):
@@ -36,7 +36,7 @@ def turn_onto(out, o, R, r, Q, k):
         out[o + j], out[o + 3 + j], out[o + 6 + j] = a
 
 
-@inner
+@kernel
 def place_sections(arm, work):
     """World poses of all section bases and their tips against them, from rows X."""
     E = at.node_rows(arm, work)
@@ -61,7 +61,7 @@ def place_sections(arm, work):
             put(W, at.END_POINT, modal_slice(arm, P, E, 1.0, vector(W, at.X), W, at.END_ROTATION))
 
 
-@inner
+@kernel
 def modal_slice(arm, P, E, eta, x, R, r):
     """Centre of a slice in the modal kinematics; its (not quite orthonormal) rotation goes to r of R."""
     f, f1, f2, g, g1, g2, fs, fs1, gs, gs1, S, S1, S2, b, b1, b2 = modal_functions(P, arm.order, eta, x)
@@ -71,7 +71,7 @@ def modal_slice(arm, P, E, eta, x, R, r):
     return f * x[0], f * x[1], g
 
 
-@inner
+@kernel
 def place_slice(arm, work, i, eta, R, r):
     """World position of a slice of section i; its rotation goes to r of R. Section -1 is the world itself."""
     if i < 0:
@@ -92,7 +92,7 @@ def place_slice(arm, work, i, eta, R, r):
     return sum2(vector(W, at.WORLD_POINT), times(W, at.WORLD_ROTATION, p))
 
 
-@inner
+@kernel
 def frame_of_slice(arm, work, i, eta, placement, pose):
     """Pose (4, 4) of a frame fixed to a slice, with placement (12,) in its axes."""
     E = at.node_rows(arm, work)
@@ -107,7 +107,7 @@ def frame_of_slice(arm, work, i, eta, placement, pose):
     pose[3, 3] = 1.0
 
 
-@inner
+@kernel
 def put_motion(P, J, i, turn, shift):
     """Columns of section i of a Jacobian (6, nv), from angular velocities and velocities per (ux, uy, s)."""
     for r in range(3):
@@ -119,14 +119,14 @@ def put_motion(P, J, i, turn, shift):
         )
 
 
-@inner
+@kernel
 def carried(W, turn, shift, arm_of_point):
     """World axes: (angular velocity, velocity of a point carried along), of a motion in base axes."""
     w = times(W, at.WORLD_ROTATION, turn)
     return w, sum2(times(W, at.WORLD_ROTATION, shift), cross(w, arm_of_point))
 
 
-@inner
+@kernel
 def jacobian_of_slice(arm, work, i, eta, point, J):
     """Jacobian (6, nv) of a point (3,) fixed to a slice of section i, in its axes; world axes, angular
     first.
@@ -165,14 +165,14 @@ def jacobian_of_slice(arm, work, i, eta, point, J):
         put_motion(P, J, m, (w0, w1, w2), (v0, v1, v2))
 
 
-@inner
+@kernel
 def turn_of_load(arm, P, E, eta, x, j):
     """(angular velocity, velocity) of a slice per x'_j, base axes."""
     fill_slice(E, 0, eta, x[0] * x[0] + x[1] * x[1])
     return slice_turn(E, 0, x, j), slice_shift(E, 0, x, j)
 
 
-@inner
+@kernel
 def add_load(arm, work, i, eta, point, wrench, tau):
     """tau += J^T w of a wrench (6,) (moment; force) in world axes at a point (3,) of a slice; rows are
     placed.
@@ -215,7 +215,7 @@ def add_load(arm, work, i, eta, point, wrench, tau):
 # ---- energies and momenta ----
 
 
-@inner
+@kernel
 def move_sections(arm, work, q, v):
     """Poses of all bases, their angular velocities and velocities (base axes)."""
     load_states(arm, work, q, v)
@@ -243,14 +243,14 @@ def move_sections(arm, work, q, v):
         move_end(W, E, rest)
 
 
-@inner
+@kernel
 def centre_of_section(x):
     """Centre of mass of the section itself, base axes."""
     S, B, C, S1, B1, C1, S2, B2, C2 = bending_functions(x[0] * x[0] + x[1] * x[1])
     return x[2] * C * x[0], x[2] * C * x[1], x[2] * B
 
 
-@inner
+@kernel
 def stored(P, W, q, i):
     """Energy of springs, stops and bending stiffness of section i [J]."""
     e = 0.125 * P[at.BENDING_SPRING] * (W[at.X] * W[at.X] + W[at.X + 1] * W[at.X + 1])
@@ -261,7 +261,7 @@ def stored(P, W, q, i):
     return e
 
 
-@inner
+@kernel
 def tip_velocity(W):
     """(angular velocity, velocity) of the tip, tip axes."""
     omega = vector(W, at.OMEGA)
@@ -269,7 +269,7 @@ def tip_velocity(W):
     return tip_rates(W, omega), transposed_times(W, at.END_ROTATION, v)
 
 
-@inner
+@kernel
 def section_momentum(arm, P, W, E):
     """(2 x kinetic energy, angular momentum about the base origin, linear momentum) of a section's own mass,
     base axes."""
@@ -299,7 +299,7 @@ def section_momentum(arm, P, W, E):
     return twice, angular, linear
 
 
-@inner
+@kernel
 def arm_energies(arm, work, q, v, energy):
     """Kinetic, gravity and elastic energy (3,)."""
     if arm.mass_model == at.MODAL:
@@ -338,7 +338,7 @@ def arm_energies(arm, work, q, v, energy):
     energy[0], energy[1], energy[2] = 0.5 * twice, gravity, elastic
 
 
-@inner
+@kernel
 def arm_momenta(arm, work, q, v, out):
     """Angular momentum about the world origin, momentum, first moment of mass, mass: out (10,), world
     axes.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.algebra.series import bending_functions, inertia_functions
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views as at
 from .algebra import column, dot, put, put_column, sum2, vector
@@ -19,7 +19,7 @@ from .section import fill_nodes, put_inertia, slice_inertia, velocity_forces
 BENDING_RATIO, ELONGATION_RATIO = 5.0 / 9.0, 3.0 / 4.0
 
 
-@inner
+@kernel
 def put_mass_moment(W, m, x, C, B, C1, B1):
     """Rows COUPLING_SHIFT: m d beta/dx of the centre of mass beta = s (C u, B)."""
     ux, uy, s = x
@@ -28,7 +28,7 @@ def put_mass_moment(W, m, x, C, B, C1, B1):
     put_column(W, at.COUPLING_SHIFT, 2, (m * C * ux, m * C * uy, m * B))
 
 
-@inner
+@kernel
 def closed_form(P, W):
     """The distributed mass, integrated (5.2): rows INERTIA and COUPLING_SHIFT, velocity forces in FORCE."""
     x, xd = vector(W, at.X), vector(W, at.XD)
@@ -48,7 +48,7 @@ def closed_form(P, W):
     put(W, at.FORCE, (along * ux + across * xd[0], along * uy + across * xd[1], axial))
 
 
-@inner
+@kernel
 def add_product(W, factor, a, b):
     """INERTIA += factor (a b^T) for symmetric pairs of tuples."""
     for i in range(3):
@@ -58,7 +58,7 @@ def add_product(W, factor, a, b):
             W[at.INERTIA + 3 * i + j] += factor * ai * bj
 
 
-@inner
+@kernel
 def lump(P, W, ratio, elongation):
     """The mass in its centre, as m / ratio; elongation > 0: another ratio along the line from the base (6).
 
@@ -105,7 +105,7 @@ def lump(P, W, ratio, elongation):
     put(W, at.FORCE, on_x)
 
 
-@inner
+@kernel
 def quadrature_at_rest(arm, P, W, E):
     """The distributed mass by Gauss-Legendre: rows INERTIA, COUPLING_SHIFT and FORCE."""
     x = vector(W, at.X)
@@ -116,7 +116,7 @@ def quadrature_at_rest(arm, P, W, E):
     put(W, at.FORCE, on_x)
 
 
-@inner
+@kernel
 def only_section(arm, P, W, E):
     """Rows INERTIA, COUPLING_SHIFT and velocity forces in FORCE of the one section of an arm."""
     if arm.mass_model == at.CLOSED:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import less, select
 
@@ -35,19 +35,19 @@ TWICE, GRAVITY, ANGULAR, LINEAR, MOMENT, TOTAL = 0, 1, 2, 5, 8, 11
 # ---- Taylor polynomials of total degree N in q ----
 
 
-@inner
+@kernel
 def truncated_sine(degree, Y):
     """(S_M, S_M1, S_M2): sum of (-1)^n Y^n / (2n+1)! over 2n <= degree, and its derivatives f1, f2."""
     return truncated(degree, Y, 1.0)
 
 
-@inner
+@kernel
 def truncated_versine(degree, Y):
     """(B_M, B_M1, B_M2) of B = (1 - cos x) / x^2."""
     return truncated(degree, Y, 2.0)
 
 
-@inner
+@kernel
 def truncated(degree, Y, first):
     """Sum of (-1)^n Y^n / (2n + first)! over 2n <= degree, with f1 and f2."""
     f, f1, f2 = 0.0 * Y, 0.0 * Y, 0.0 * Y
@@ -66,7 +66,7 @@ def truncated(degree, Y, first):
     return f, f1, f2
 
 
-@inner
+@kernel
 def modal_functions(P, order, eta, x):
     """Functions of a slice in the modal kinematics (3.3): of its centre (f u, g) and of its rotation.
 
@@ -96,13 +96,13 @@ def modal_functions(P, order, eta, x):
 # ---- frames ----
 
 
-@inner
+@kernel
 def unit_bending(P, k):
     """(ux, uy, mean) per length change of actuator k."""
     return bending_of(P, 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
 
 
-@inner
+@kernel
 def put_pose(L, k, one, bxx, bxy, byy, sx, sy, p):
     """Write [R p] at k of L, from the parts of R = one + S W + b W W."""
     L[k], L[k + 1], L[k + 2], L[k + 3] = one - bxx, -bxy, sx, p[0]
@@ -110,7 +110,7 @@ def put_pose(L, k, one, bxx, bxy, byy, sx, sy, p):
     L[k + 8], L[k + 9], L[k + 10], L[k + 11] = -sx, -sy, one - bxx - byy, p[2]
 
 
-@inner
+@kernel
 def put_rates(L, k, functions, x, d, also_second):
     """Rate of a slice's pose in direction d of x at k of L, and its second rate behind it."""
     f, f1, f2, g, g1, g2, fs, fs1, gs, gs1, S, S1, S2, b, b1, b2 = functions
@@ -147,7 +147,7 @@ def put_rates(L, k, functions, x, d, also_second):
         )
 
 
-@inner
+@kernel
 def fill_local(arm, P, W, eta, L):
     """A slice in the base of its section: a frame of three coordinates in L, from rows X and XD."""
     x = vector(W, views.X)
@@ -163,7 +163,7 @@ def fill_local(arm, P, W, eta, L):
         put_rates(L, BY_Q + views.POSE_NUMBERS * k, functions, x, unit_bending(P, k), False)
 
 
-@inner
+@kernel
 def fill_placement(P, L):
     """The fixed placement of a section's base in L, at rest."""
     zero = 0.0 * L[0]
@@ -175,7 +175,7 @@ def fill_placement(P, L):
         L[RATE + k] = zero
 
 
-@inner
+@kernel
 def add_composed(out, o, A, a, B, b, factor, of_pose):
     """out += factor A B; of_pose: B is a pose, with 1 in the corner that is not stored, else a derivative."""
     for r in range(3):
@@ -186,7 +186,7 @@ def add_composed(out, o, A, a, B, b, factor, of_pose):
             out[o + 4 * r + 3] += factor * A[a + 4 * r + 3]
 
 
-@inner
+@kernel
 def carry(frame, L, count, own, out):
     """out = frame with the slice or placement L on it; count coordinates move the frame, own (0, 3) more the
     slice."""
@@ -208,7 +208,7 @@ def carry(frame, L, count, own, out):
         add_composed(out, at, frame, POSE, L, BY_Q + views.POSE_NUMBERS * k, 1.0, False)
 
 
-@inner
+@kernel
 def begin_chain(frame):
     """The world, at rest."""
     zero = 0.0 * frame[0]
@@ -217,14 +217,14 @@ def begin_chain(frame):
     frame[0] = frame[5] = frame[10] = 1.0 + zero
 
 
-@inner
+@kernel
 def clear_chain(chain):
     """Nothing of what the memory held before: it may not be finite."""
     for k in range(chain.shape[0]):
         chain[k] = 0.0
 
 
-@inner
+@kernel
 def map_point(F, k, c, one):
     """R c + one p of the map at k of F."""
     return (
@@ -234,7 +234,7 @@ def map_point(F, k, c, one):
     )
 
 
-@inner
+@kernel
 def vee(F, a, b):
     """(A^T B)^vee of the rotations at a and b of F."""
     return (
@@ -244,7 +244,7 @@ def vee(F, a, b):
     )
 
 
-@inner
+@kernel
 def inertia_times(J, w):
     """A symmetric inertia (xx, xy, xz, yy, yz, zz) times w."""
     return (
@@ -254,7 +254,7 @@ def inertia_times(J, w):
     )
 
 
-@inner
+@kernel
 def add_mass(F, count, m, c, J, g, columns, M, h, sums):
     """Add a mass m at the point c of the frame F and its inertia J about that point to M, h and sums.
 
@@ -288,7 +288,7 @@ def add_mass(F, count, m, c, J, g, columns, M, h, sums):
     sums[TOTAL] += m
 
 
-@inner
+@kernel
 def add_body(P, F, count, g, columns, M, h, sums):
     """Add the rigid body on the tip F of a section."""
     m = P[views.BODY]
@@ -307,7 +307,7 @@ def add_body(P, F, count, g, columns, M, h, sums):
         add_mass(F, count, m, (c[0] + zero, c[1] + zero, c[2] + zero), J, g, columns, M, h, sums)
 
 
-@inner
+@kernel
 def sweep(arm, work, q, v, g):
     """M, h and sums of the arm at (q, v) under gravity g, in its chain memory."""
     chain = chain_memory(arm, work)
@@ -345,7 +345,7 @@ def sweep(arm, work, q, v, g):
     sums[GRAVITY] = -(g[0] * sums[MOMENT] + g[1] * sums[MOMENT + 1] + g[2] * sums[MOMENT + 2])
 
 
-@inner
+@kernel
 def chain_results(arm, work):
     """(M (nv nv), h (nv), sums) in the chain memory."""
     chain, n = chain_memory(arm, work), 3 * arm.n
@@ -354,7 +354,7 @@ def chain_results(arm, work):
     return window(chain, start, n * n), window(chain, end, n), window(chain, end + n, views.SUMS)
 
 
-@inner
+@kernel
 def reach_slice(arm, work, i, eta):
     """The frame of a slice of section i, from rows X; returns its memory."""
     chain = chain_memory(arm, work)
@@ -376,7 +376,7 @@ def reach_slice(arm, work, i, eta):
     return base
 
 
-@inner
+@kernel
 def column_motion(F, k, c):
     """(angular velocity, velocity of the point c) per speed of coordinate k, world axes."""
     at = BY_Q + views.POSE_NUMBERS * k
@@ -386,7 +386,7 @@ def column_motion(F, k, c):
 # ---- what the recursions do for rigid frames ----
 
 
-@inner
+@kernel
 def modal_inverse(arm, work, q, v, a, gravity_scale, tau):
     """tau = M a + C v + gravity_scale x gravity, without springs and dampers."""
     g = vector(arm.numbers, 0)
@@ -399,7 +399,7 @@ def modal_inverse(arm, work, q, v, a, gravity_scale, tau):
             tau[k] += M[n * k + j] * a[j]
 
 
-@inner
+@kernel
 def modal_mass(arm, work, q, out):
     """M(q)."""
     g = vector(arm.numbers, 0)
@@ -411,7 +411,7 @@ def modal_mass(arm, work, q, out):
             out[k, j] = M[n * k + j]
 
 
-@inner
+@kernel
 def modal_forward(arm, work, q, v, force, extra, h, a):
     """a of [M + diag(extra) + h D + h^2 K] a = force - bias - h K v, where `force` is less springs,
     dampers and (as after the step) stops already; False where that matrix is singular."""
@@ -435,7 +435,7 @@ def modal_forward(arm, work, q, v, force, extra, h, a):
     solve_definite(M, n, a)
 
 
-@inner
+@kernel
 def solve_definite(M, n, x):
     """x <- M^-1 x by L D L^T; M (n n) is overwritten; NaN if it is not positive definite."""
     for k in range(n):

@@ -7,7 +7,7 @@ The base of the first section stands still and accelerates against gravity.
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views as at
 from .algebra import (
@@ -47,13 +47,13 @@ from .section import (
 from .views import node_rows, section_numbers, section_rows, spare_vector
 
 
-@inner
+@kernel
 def base_gravity(arm):
     """Gravity in the axes of the first base, where the recursion outward begins."""
     return transposed_times(arm.sections, at.PLACEMENT, vector(arm.numbers, 0))
 
 
-@inner
+@kernel
 def load_states(arm, work, q, v):
     """Rows X and XD of all sections from q and v."""
     for i in range(arm.n):
@@ -62,7 +62,7 @@ def load_states(arm, work, q, v):
         load_state(P, W, v, i, at.XD, 0.0)
 
 
-@inner
+@kernel
 def resist(P, W, q, v, i, h):
     """Forces on (ux, uy, s) against section i: springs, dampers, bending stiffness, and stops as after a step
     of h at these rates."""
@@ -78,7 +78,7 @@ def resist(P, W, q, v, i, h):
     return f[0] + k * W[at.X], f[1] + k * W[at.X + 1], f[2]
 
 
-@inner
+@kernel
 def body_at_rest(P, W, k):
     """Inertia of the rigid body of a section at k of W, tip axes."""
     m, hx, hy, hz = P[at.BODY], P[at.BODY + 1], P[at.BODY + 2], P[at.BODY + 3]
@@ -89,7 +89,7 @@ def body_at_rest(P, W, k):
     W[k + 6], W[k + 7], W[k + 8] = P[at.BODY + 6], P[at.BODY + 8], P[at.BODY + 9]
 
 
-@inner
+@kernel
 def body_times(P, a):
     """Inertia of the rigid body about the tip's origin, times a."""
     return (
@@ -99,7 +99,7 @@ def body_times(P, a):
     )
 
 
-@inner
+@kernel
 def body_wrench(P, omega, alpha, a):
     """Moment about the tip's origin and force that the rigid body takes, tip axes."""
     h = vector(P, at.BODY + 1)
@@ -110,13 +110,13 @@ def body_wrench(P, omega, alpha, a):
     return n, f
 
 
-@inner
+@kernel
 def tip_rates(W, omega):
     """Angular velocity of the tip in tip axes."""
     return transposed_times(W, at.END_ROTATION, sum2(omega, vector(W, at.END_OMEGA)))
 
 
-@inner
+@kernel
 def tip_accelerations(W, omega, alpha, a):
     """Accelerations of the tip from those of the base and rows END_*, tip axes; x'' is in these rows."""
     p = vector(W, at.END_POINT)
@@ -128,7 +128,7 @@ def tip_accelerations(W, omega, alpha, a):
     return transposed_times(W, at.END_ROTATION, turning), transposed_times(W, at.END_ROTATION, linear)
 
 
-@inner
+@kernel
 def next_base(P, omega, alpha, a):
     """Motion of the base of the section with numbers P, from that of the tip it stands on."""
     p = vector(P, at.PLACEMENT + 9)
@@ -140,14 +140,14 @@ def next_base(P, omega, alpha, a):
     )
 
 
-@inner
+@kernel
 def wrench_to_tip(P, n, f):
     """A wrench at the base of the section with numbers P, at the tip that it stands on."""
     f = times(P, at.PLACEMENT, f)
     return sum2(times(P, at.PLACEMENT, n), cross(vector(P, at.PLACEMENT + 9), f)), f
 
 
-@inner
+@kernel
 def onto_section(W, n, f):
     """Forces on (ux, uy, s) of a wrench at the tip in base axes."""
     return sum2(transposed_times(W, at.END_TURN, n), transposed_times(W, at.END_SHIFT, f))
@@ -156,7 +156,7 @@ def onto_section(W, n, f):
 # ---- inverse dynamics ----
 
 
-@inner
+@kernel
 def own_forces(arm, P, W, E):
     """Forces of a section's own mass in rows FORCE and BASE_WRENCH, from rows X to ACCELERATION."""
     xdd, acceleration = vector(W, at.XDD), vector(W, at.ACCELERATION)
@@ -175,7 +175,7 @@ def own_forces(arm, P, W, E):
     put(W, at.BASE_WRENCH + 3, f)
 
 
-@inner
+@kernel
 def inverse_recursion(arm, work, q, v, a, gravity_scale, tau):
     """tau = M a + C v + gravity_scale x gravity, without springs and dampers (see `add_resistance`)."""
     if arm.mass_model == at.MODAL:
@@ -222,7 +222,7 @@ def inverse_recursion(arm, work, q, v, a, gravity_scale, tau):
             add(below, at.TIP_WRENCH + 3, f)
 
 
-@inner
+@kernel
 def add_resistance(arm, work, q, v, tau):
     """tau += springs, dampers, stops and bending stiffness; rows X are those of q."""
     for i in range(arm.n):
@@ -234,7 +234,7 @@ def add_resistance(arm, work, q, v, tau):
 # ---- forward dynamics ----
 
 
-@inner
+@kernel
 def gather_end(W, body, fixed):
     """Add the inertia in rows TIP to INERTIA and to the rows of the coupling; to BASE too unless `fixed`."""
     turn_inertia(W, at.END_INERTIA, W, at.END_ROTATION, W, at.TIP)
@@ -250,7 +250,7 @@ def gather_end(W, body, fixed):
         add_shifted_inertia(W, at.BASE, W, at.END_INERTIA, p)
 
 
-@inner
+@kernel
 def eliminate(W):
     """BASE and BASE_WRENCH with x'' eliminated; INERTIA holds the inverse already."""
     f = vector(W, at.FORCE)
@@ -271,7 +271,7 @@ def eliminate(W):
                 W[at.BASE + 18 + 3 * r + c] -= W[at.COUPLING_SHIFT + 3 * r + j] * us
 
 
-@inner
+@kernel
 def add_implicit(P, W, q, v, extra, i, h):
     """INERTIA += what an implicit step of h makes of springs, dampers and stops, and `extra` on the
     actuators."""
@@ -295,7 +295,7 @@ def add_implicit(P, W, q, v, extra, i, h):
         W[at.INERTIA + 7] += e * row[1]
 
 
-@inner
+@kernel
 def implicit_force(P, W, i, v, h):
     """Forces on (ux, uy, s) of h K v, that is of what springs gain over a step."""
     K = vector(P, at.SPRING)
@@ -304,7 +304,7 @@ def implicit_force(P, W, i, v, h):
     return f[0] + k * W[at.XD], f[1] + k * W[at.XD + 1], f[2]
 
 
-@inner
+@kernel
 def is_bare(arm):
     """True for a single section that carries nothing."""
     s = 0.0
@@ -313,7 +313,7 @@ def is_bare(arm):
     return arm.n == 1 and s == 0.0
 
 
-@inner
+@kernel
 def forward_alone(arm, work, E, q, v, tau, extra, h, a):
     """`forward_recursion` of a bare section."""
     P, W = section_numbers(arm, 0), section_rows(work, 0)
@@ -328,7 +328,7 @@ def forward_alone(arm, work, E, q, v, tau, extra, h, a):
     a[0], a[1], a[2] = actuators_of(P, xdd)
 
 
-@inner
+@kernel
 def forward_by_modes(arm, work, q, v, tau, extra, h, a):
     """`forward_recursion` with modal kinematics."""
     load_states(arm, work, q, v)
@@ -342,7 +342,7 @@ def forward_by_modes(arm, work, q, v, tau, extra, h, a):
     modal_forward(arm, work, q, v, force, extra, h, a)
 
 
-@inner
+@kernel
 def spread_nan(a):
     """All of a is NaN if one number is."""
     bad = 0.0 * a[0]
@@ -352,7 +352,7 @@ def spread_nan(a):
         a[i] += bad
 
 
-@inner
+@kernel
 def forward_recursion(arm, work, q, v, tau, extra, h, a):
     """a of [M + diag(extra) + h D + h^2 K] a = tau - bias(q, v) - h K v; NaN where that matrix is singular.
 
@@ -435,7 +435,7 @@ def forward_recursion(arm, work, q, v, tau, extra, h, a):
     return True
 
 
-@inner
+@kernel
 def hand_inward(arm, work, i):
     """Add the inertia and the wrench at the base of section i to the tip that it stands on."""
     P, W, below = section_numbers(arm, i), section_rows(work, i), section_rows(work, i - 1)
@@ -454,7 +454,7 @@ def hand_inward(arm, work, i):
 # ---- mass matrix ----
 
 
-@inner
+@kernel
 def mass_recursion(arm, work, q, M):
     """M(q), symmetric, by composite inertias."""
     if arm.mass_model == at.MODAL:
@@ -503,13 +503,13 @@ def mass_recursion(arm, work, q, M):
             M[i, j] = M[j, i]
 
 
-@inner
+@kernel
 def put_block(M, m, i, j, on_x):
     """Column j of the block of sections m and i."""
     M[3 * m, 3 * i + j], M[3 * m + 1, 3 * i + j], M[3 * m + 2, 3 * i + j] = on_x
 
 
-@inner
+@kernel
 def to_actuators(P, Q, M, m, i):
     """Turn the block of sections m (numbers P) and i (numbers Q) from (ux, uy, s) to actuators."""
     for j in range(3):

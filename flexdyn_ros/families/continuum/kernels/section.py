@@ -12,7 +12,7 @@ where b = eta^2 B, S = eta S, C = eta^3 C at eta^2 y, and t is the normal of the
 from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.series import bending_functions
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.numbers.functions import absolute, equal, less, select
 
 from . import views as at
@@ -25,7 +25,7 @@ SQRT_3 = 3.0**0.5
 # ---- actuators and bending ----
 
 
-@inner
+@kernel
 def bending_of(P, l1, l2, l3):
     """(ux, uy, mean) of the length changes of three actuators; ux and uy are exactly zero where these are
     equal."""
@@ -36,7 +36,7 @@ def bending_of(P, l1, l2, l3):
     )
 
 
-@inner
+@kernel
 def actuators_of(P, x):
     """Length changes of the actuators of (ux, uy, mean): the inverse of `bending_of`, for rates too."""
     r = P[at.RADIUS]
@@ -44,21 +44,21 @@ def actuators_of(P, x):
     return x[2] - r * x[0], x[2] + (half - side), x[2] + (half + side)
 
 
-@inner
+@kernel
 def bending_forces(P, f):
     """Forces on (ux, uy, s) of three actuator forces."""
     r = P[at.RADIUS]
     return -r * (f[0] - 0.5 * f[1] - 0.5 * f[2]), -r * SIN_120 * (f[1] - f[2]), f[0] + f[1] + f[2]
 
 
-@inner
+@kernel
 def actuator_forces(P, g):
     """Actuator forces of forces on (ux, uy, s): the inverse of `bending_forces`."""
     along, across, side = g[2] / 3.0, g[0] / (3.0 * P[at.RADIUS]), g[1] / (SQRT_3 * P[at.RADIUS])
     return along - 2.0 * across, along + across - side, along + across + side
 
 
-@inner
+@kernel
 def stop_depth(P, k, length):
     """How far actuator k is beyond its stroke [m], signed; 0 inside."""
     upper, lower = P[at.UPPER + k], P[at.LOWER + k]
@@ -66,7 +66,7 @@ def stop_depth(P, k, length):
     return select(less(upper, length), length - upper, below)
 
 
-@inner
+@kernel
 def stop_damping(P, depth):
     """Damping of a stop [N s/m]: grows from zero over the first part of the way in, so that the force has no
     jump."""
@@ -74,19 +74,19 @@ def stop_damping(P, depth):
     return P[at.STOP_DAMPER] * size / (size + P[at.STOP_WIDTH])
 
 
-@inner
+@kernel
 def spring_force(P, k, length):
     """Force of actuator k's own spring [N]."""
     return P[at.SPRING + k] * length
 
 
-@inner
+@kernel
 def damper_force(P, k, rate):
     """Force of actuator k's own damper [N]."""
     return P[at.DAMPER + k] * rate
 
 
-@inner
+@kernel
 def stop_force(P, k, length, rate):
     """Force of the one-sided stops of actuator k [N]; zero inside the stroke."""
     depth = stop_depth(P, k, length)
@@ -94,7 +94,7 @@ def stop_force(P, k, length, rate):
     return select(equal(depth, 0.0), 0.0 * depth, force)
 
 
-@inner
+@kernel
 def stop_slope(P, k, length, rate, h):
     """h D + h^2 K of the stops of actuator k where a step of h takes it at this rate [kg]."""
     depth = stop_depth(P, k, length + h * rate)
@@ -102,14 +102,14 @@ def stop_slope(P, k, length, rate, h):
     return select(equal(depth, 0.0), 0.0 * depth, slope)
 
 
-@inner
+@kernel
 def resistance(P, k, length, rate, h):
     """Force against actuator k: spring, damper, and the stops where a step of h takes it at this rate [N]."""
     stop = stop_force(P, k, length + h * rate, rate)
     return spring_force(P, k, length) + damper_force(P, k, rate) + stop
 
 
-@inner
+@kernel
 def load_state(P, W, q, i, row, constant):
     """Rows X, XD or XDD of section i from three numbers of q, v or a; constant: the undeformed length, or
     0.
@@ -121,7 +121,7 @@ def load_state(P, W, q, i, row, constant):
 # ---- slices ----
 
 
-@inner
+@kernel
 def fill_slice(E, k, eta, y):
     """The eight functions of a slice, at k of E."""
     e2 = eta * eta
@@ -132,7 +132,7 @@ def fill_slice(E, k, eta, y):
     E[k + at.NC], E[k + at.NC1] = e3 * C, e2 * e3 * C1
 
 
-@inner
+@kernel
 def fill_nodes(arm, P, E, y):
     """The functions of all Gauss nodes of a section."""
     first = int(P[at.FIRST_NODE])
@@ -140,20 +140,20 @@ def fill_nodes(arm, P, E, y):
         fill_slice(E, 8 * j, arm.nodes[2 * (first + j)], y)
 
 
-@inner
+@kernel
 def slice_point(E, k, x):
     """Centre of the slice."""
     b = x[2] * E[k + at.NB]
     return b * x[0], b * x[1], x[2] * E[k + at.NS]
 
 
-@inner
+@kernel
 def slice_normal(E, k, x):
     """Normal of the slice."""
     return E[k + at.NS] * x[0], E[k + at.NS] * x[1], 1.0 - (x[0] * x[0] + x[1] * x[1]) * E[k + at.NB]
 
 
-@inner
+@kernel
 def slice_shift(E, k, x, j):
     """Velocity of the centre per x'_j."""
     if j == 2:
@@ -166,7 +166,7 @@ def slice_shift(E, k, x, j):
     return along[0], along[1] + s * E[k + at.NB], along[2]
 
 
-@inner
+@kernel
 def slice_turn(E, k, x, j):
     """Angular velocity of the slice per x'_j."""
     c = E[k + at.NC]
@@ -177,7 +177,7 @@ def slice_turn(E, k, x, j):
     return 0.0 * c, 0.0 * c, 0.0 * c
 
 
-@inner
+@kernel
 def slice_motion(E, k, x, xd, xdd):
     """(velocity, acceleration, angular velocity, angular acceleration) of the slice against the base."""
     b, b1, b2 = E[k + at.NB], E[k + at.NB1], E[k + at.NB2]
@@ -207,7 +207,7 @@ def slice_motion(E, k, x, xd, xdd):
     return v, a, w, alpha
 
 
-@inner
+@kernel
 def slice_rotation(E, k, x, R, r):
     """Rotation base <- slice, at r of R."""
     b, S = E[k + at.NB], E[k + at.NS]
@@ -217,7 +217,7 @@ def slice_rotation(E, k, x, R, r):
     R[r + 6], R[r + 7], R[r + 8] = -S * ux, -S * uy, 1.0 - b * (ux * ux + uy * uy)
 
 
-@inner
+@kernel
 def place_end(W, E):
     """Pose of the tip and its derivatives by x, from rows X; E: work numbers of one slice."""
     x = vector(W, at.X)
@@ -229,7 +229,7 @@ def place_end(W, E):
         put_column(W, at.END_SHIFT, j, slice_shift(E, 0, x, j))
 
 
-@inner
+@kernel
 def move_end(W, E, xdd):
     """Motion of the tip against the base, from rows X and XD and x'', after `place_end`."""
     v, a, w, alpha = slice_motion(E, 0, vector(W, at.X), vector(W, at.XD), xdd)
@@ -242,7 +242,7 @@ def move_end(W, E, xdd):
 # ---- integrals over the slices of a moving section ----
 
 
-@inner
+@kernel
 def onto_slice(E, k, x, f, n):
     """Forces on (ux, uy, s) of a force and a moment on the slice."""
     s, b, S = x[2], E[k + at.NB], E[k + at.NS]
@@ -255,7 +255,7 @@ def onto_slice(E, k, x, f, n):
     )
 
 
-@inner
+@kernel
 def velocity_forces(arm, P, W, E, omega):
     """`slice_forces` of velocities alone: x'', alpha and acceleration zero."""
     x, xd = vector(W, at.X), vector(W, at.XD)
@@ -296,7 +296,7 @@ def velocity_forces(arm, P, W, E, omega):
     return on_x, moment, force
 
 
-@inner
+@kernel
 def disc_moment(r, t, turning, w):
     """Moment of a slice's own inertia r (1 + t t^T): of its angular acceleration and velocity."""
     about, spin = r * dot(t, turning), r * dot(t, w)
@@ -308,7 +308,7 @@ def disc_moment(r, t, turning, w):
     )
 
 
-@inner
+@kernel
 def slice_forces(arm, P, W, E, xdd, omega, alpha, acceleration):
     """Forces that the section's own mass takes: on (ux, uy, s), moment and force at the base.
 
@@ -340,14 +340,14 @@ def slice_forces(arm, P, W, E, xdd, omega, alpha, acceleration):
     return on_x, moment, force
 
 
-@inner
+@kernel
 def put_inertia(W, diagonal, rest, mixed, axial, ux, uy):
     """Rows INERTIA of D = [diagonal 1 + rest u u^T, mixed u; mixed u^T, axial]."""
     xx, yy = diagonal + rest * ux * ux, diagonal + rest * uy * uy
     put_symmetric(W, at.INERTIA, (xx, rest * ux * uy, mixed * ux, yy, mixed * uy, axial))
 
 
-@inner
+@kernel
 def put_symmetric(W, k, m):
     """Write the symmetric matrix m = xx xy xz yy yz zz from k on."""
     W[k], W[k + 4], W[k + 8] = m[0], m[3], m[5]
@@ -356,7 +356,7 @@ def put_symmetric(W, k, m):
     W[k + 5] = W[k + 7] = m[4]
 
 
-@inner
+@kernel
 def slice_inertia(arm, P, W, E, base):
     """Rows INERTIA, COUPLING_TURN, COUPLING_SHIFT of the section's own mass; inertia at the base at `base`
     of W.
@@ -416,7 +416,7 @@ def slice_inertia(arm, P, W, E, base):
     put_first_moment(W, base, m, (s * b * ux, s * b * uy, s * S))
 
 
-@inner
+@kernel
 def put_first_moment(W, k, m, h):
     """Blocks H = h~ and M = m of the inertia at k."""
     W[k + 9], W[k + 10], W[k + 11] = 0.0 * h[0], -h[2], h[1]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.compiling.callbacks import callback
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.stepping import table
@@ -37,7 +37,7 @@ def slice_code(section: int, eta: float) -> int:
     return ((section + 1) << (STATION_BITS + 1)) + round(eta * STATION_UNIT)
 
 
-@inner
+@kernel
 def work_at(robot, work):
     """Work memory of an arm at an address."""
     return floats_at(work, work_numbers(ints_at(robot, HEADER)[SECTIONS]))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 from flexdyn_ros.numerics.compiling.windows import window
 
@@ -89,7 +89,7 @@ class Arm(NamedTuple):
     nodes: np.ndarray
 
 
-@inner
+@kernel
 def open_arm(address):
     """Arm seen through the header at `address`."""
     head = ints_at(address, HEADER)
@@ -105,7 +105,7 @@ def open_arm(address):
     )
 
 
-@inner
+@kernel
 def work_numbers(n):
     """Numbers of work memory for an arm of n sections; the last one is for the fixed steps."""
     chain = 2 * FRAME_NUMBERS * (n + 1) + LOCAL_NUMBERS + 27 * n + 9 * n * n + 3 * n + SUMS
@@ -117,7 +117,7 @@ def work_size(n: int) -> int:
     return work_numbers(n)
 
 
-@inner
+@kernel
 def own_work(address):
     """The work memory that belongs to the arm itself."""
     head = ints_at(address, HEADER)
@@ -125,39 +125,39 @@ def own_work(address):
     return floats_at(head[WORK], work_numbers(n))
 
 
-@inner
+@kernel
 def section_numbers(arm, i):
     """(SECTION_NUMBERS,) of section i."""
     return window(arm.sections, i * SECTION_NUMBERS, SECTION_NUMBERS)
 
 
-@inner
+@kernel
 def section_rows(work, i):
     """(SECTION_ROWS,) work numbers of section i."""
     return window(work, i * SECTION_ROWS, SECTION_ROWS)
 
 
-@inner
+@kernel
 def node_rows(arm, work):
     """Work numbers of a quadrature's nodes."""
     start = arm.n * SECTION_ROWS
     return window(work, start, NODE_ROWS * MOST_NODES)
 
 
-@inner
+@kernel
 def spare_vector(arm, work, k):
     """One of four vectors (3 n,) that entries may use."""
     start = arm.n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 3 * arm.n * k
     return window(work, start, 3 * arm.n)
 
 
-@inner
+@kernel
 def chain_memory(arm, work):
     """Memory of modal kinematics."""
     return work[arm.n * SECTION_ROWS + NODE_ROWS * MOST_NODES + 12 * arm.n : work_numbers(arm.n) - 1]
 
 
-@inner
+@kernel
 def all_finite(x, n):
     """True if the first n numbers of x are neither NaN nor infinite."""
     s = 0.0

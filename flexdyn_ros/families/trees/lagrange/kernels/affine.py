@@ -9,10 +9,10 @@ operand.
 
 import numpy as np
 
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 
 
-@inner
+@kernel
 def product(X, Y, out):
     """Write X Y into out (4, 4); X and Y are transforms or derivatives of transforms."""
     out[0, 0] = X[0, 0] * Y[0, 0]
@@ -25,7 +25,7 @@ def product(X, Y, out):
             out[i, j] = X[i, 1] * Y[1, j] + X[i, 2] * Y[2, j] + X[i, 3] * Y[3, j]
 
 
-@inner
+@kernel
 def add_product(X, Y, factor, out):
     """Add factor * X Y to out (4, 4); X and Y are transforms or derivatives of transforms."""
     out[0, 0] += factor * X[0, 0] * Y[0, 0]
@@ -35,7 +35,7 @@ def add_product(X, Y, factor, out):
             out[i, j] += factor * (X[i, 1] * Y[1, j] + X[i, 2] * Y[2, j] + X[i, 3] * Y[3, j])
 
 
-@inner
+@kernel
 def apply_left(X, Z, out):
     """Write X Z into out (4, 4); X is a transform or a derivative of one, Z any matrix."""
     for j in range(4):
@@ -44,7 +44,7 @@ def apply_left(X, Z, out):
             out[i, j] = X[i, 0] * Z[0, j] + X[i, 1] * Z[1, j] + X[i, 2] * Z[2, j] + X[i, 3] * Z[3, j]
 
 
-@inner
+@kernel
 def apply_right_transposed(Z, X, out):
     """Write Z X^T into out (4, 4); X is a transform or a derivative of one, Z any matrix."""
     for i in range(4):
@@ -53,7 +53,7 @@ def apply_right_transposed(Z, X, out):
             out[i, j] = Z[i, 0] * X[j, 0] + Z[i, 1] * X[j, 1] + Z[i, 2] * X[j, 2] + Z[i, 3] * X[j, 3]
 
 
-@inner
+@kernel
 def add_scaled(Z, factor, out):
     """Add factor * Z to out (4, 4)."""
     for i in range(4):
@@ -61,7 +61,7 @@ def add_scaled(Z, factor, out):
             out[i, j] += factor * Z[i, j]
 
 
-@inner
+@kernel
 def trace_of_product(X, Z):
     """Return tr(X Z) where X is a transform or a derivative of one, Z any (4, 4) matrix."""
     t = X[0, 0] * Z[0, 0]
@@ -70,7 +70,7 @@ def trace_of_product(X, Z):
     return t
 
 
-@inner
+@kernel
 def trace_of_sandwich(X, Z, Y):
     """Return tr(X Z Y^T) where X, Y are transforms or derivatives of them, Z any (4, 4) matrix."""
     t = X[0, 0] * Z[0, 0] * Y[0, 0]
@@ -80,7 +80,7 @@ def trace_of_sandwich(X, Z, Y):
     return t
 
 
-@inner
+@kernel
 def clear(out):
     """Write zeros into out (4, 4)."""
     for i in range(4):
@@ -88,7 +88,7 @@ def clear(out):
             out[i, j] = 0.0
 
 
-@inner
+@kernel
 def set_skew(x, y, z, out):
     """Write [0, 0; 0, [(x, y, z)]x] into out (4, 4)."""
     clear(out)
@@ -100,7 +100,7 @@ def set_skew(x, y, z, out):
     out[3, 2] = x
 
 
-@inner
+@kernel
 def rotation_about(axis, s, c, first, out):
     """Write first * [1, 0; 0, I] + [0, 0; 0, s S + c S S] into out (4, 4), S = [axis]x.
 
@@ -121,7 +121,7 @@ def rotation_about(axis, s, c, first, out):
     out[3, 2] += c * y * z
 
 
-@inner
+@kernel
 def set_pose(q, start, out):
     """Write the transform of position q[start:start+3] and quaternion q[start+3:start+7] (x y z w) into
     out."""
@@ -142,7 +142,7 @@ def set_pose(q, start, out):
     out[3, 3] = 1.0 - n * (x * x + y * y)
 
 
-@inner
+@kernel
 def exponential_coefficients(x):
     """Return (a, b, a', b', a'', b'') of exp([t]x) = 1 + a K + b K K, K = [t]x, x = t.t, ' = d/dx.
 

@@ -21,7 +21,7 @@ from flexdyn_ros.families.trees.rigid.kernels import views
 from flexdyn_ros.families.trees.rigid.kernels.views import DAMPING as VISCOUS
 from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC
 from flexdyn_ros.numerics.compiling.any_types import any_types
-from flexdyn_ros.numerics.compiling.compiler import inner, kernel
+from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from . import views as at
 from .affine import (
@@ -131,14 +131,14 @@ def lagrange_jacobian(I, F, q, v, w, frame, offset, J):
         body = m.body_int[body, at.PARENT]
 
 
-@inner
+@kernel
 def add_copy(X, out):
     """Overwrite out (4, 4) with X."""
     clear(out)
     add_scaled(X, 1.0, out)
 
 
-@inner
+@kernel
 def add_jacobian_column(Y, T, ratio, column, J):
     """Add ratio * (angular; linear) rate of the pose T (4, 4) with derivative Y to a column of J."""
     for i in range(3):
@@ -154,7 +154,7 @@ def add_jacobian_column(Y, T, ratio, column, J):
 # ---------------------------------------- from the root to the tips
 
 
-@inner
+@kernel
 def place_bodies(m, d, q, v):
     """Write W, dW, Wv, B, X, N of all bodies (4, 8, 9, 75) and their mass matrices in the deformed state."""
     for body in range(m.nb):
@@ -162,7 +162,7 @@ def place_bodies(m, d, q, v):
         mass_of_deformed_body(m, d, body, q, v)
 
 
-@inner
+@kernel
 def attach_frame(m, d, body, station, q, v):
     """Write the frame that children hang on, its rate and its second rate at zero acceleration into t[5],
     t[6], t[7].
@@ -194,7 +194,7 @@ def attach_frame(m, d, body, station, q, v):
     add_product(d.blocks[d.W + body], t[2], 1.0, t[7])
 
 
-@inner
+@kernel
 def place_body(m, d, body, q, v):
     """Write W, dW, Wv, B, the rows of X and N of one body; its parent has been placed."""
     parent, station = m.body_int[body, at.PARENT], m.body_int[body, at.STATION]
@@ -225,7 +225,7 @@ def place_body(m, d, body, q, v):
             product(d.blocks[d.W + parent], t[2], d.blocks[d.N + edge + k])
 
 
-@inner
+@kernel
 def joint_transforms(m, d, body, q, v, A, dA, Av):
     """Write A = pre J post, its rate and its second rate at zero acceleration, and U = dA/dq into the row of
     X."""
@@ -265,7 +265,7 @@ def joint_transforms(m, d, body, q, v, A, dA, Av):
     add_scaled(d.blocks[d.X + row], rate, dA)
 
 
-@inner
+@kernel
 def free_transforms(m, d, body, q, v, A, dA, Av):
     """As joint_transforms, for the six velocities of a free joint: angular, then linear velocity, in axes of
     pre.
@@ -292,14 +292,14 @@ def free_transforms(m, d, body, q, v, A, dA, Av):
     between(m, body, J, t[2], Av)
 
 
-@inner
+@kernel
 def between(m, body, J, scratch, out):
     """Write pre J post of a body into out."""
     product(m.blocks[m.pre + body], J, scratch)
     product(scratch, m.blocks[m.post + body], out)
 
 
-@inner
+@kernel
 def apply_rotation(K, T, out):
     """Write [0 0; 0 K R] into out (4, 4), R the rotation part of T."""
     clear(out)
@@ -311,7 +311,7 @@ def apply_rotation(K, T, out):
 # ---------------------------------------- energies
 
 
-@inner
+@kernel
 def gather_energy(m, d, q, v, energy):
     """Write kinetic (19), gravity (44) and elastic energy (39), rotors and parallel springs included."""
     energy[KINETIC] = 0.0
@@ -343,7 +343,7 @@ def gather_energy(m, d, q, v, energy):
 # ---------------------------------------- from the tips to the root
 
 
-@inner
+@kernel
 def gather_from_tips(m, d, v, M, h):
     """Add all columns of M and the velocity and gravity terms to M and h, from the last body to the first."""
     for body in range(m.nb):
@@ -359,7 +359,7 @@ def gather_from_tips(m, d, v, M, h):
             hand_to_parent(m, d, body, M, h)
 
 
-@inner
+@kernel
 def add_own_moments(m, d, body, v):
     """Complete F (52) and Q (67) of a body with its own mass; its children have added theirs.
 
@@ -381,7 +381,7 @@ def add_own_moments(m, d, body, v):
                 Q[i, j] += d.blocks[d.a + body, 0, i] * W[j, 1]
 
 
-@inner
+@kernel
 def add_joint_terms(m, d, body, M, h):
     """Add the rows and columns of M, and the entries of h, of a body's joint coordinates (51, 63, 64)."""
     t, first = d.t, m.body_int[body, at.JOINT_ROW]
@@ -397,7 +397,7 @@ def add_joint_terms(m, d, body, M, h):
         follow_to_root(m, d, body, column, ratio, M)
 
 
-@inner
+@kernel
 def add_modal_terms(m, d, body, M, h):
     """Add the rows and columns of M, and the entries of h, of a body's modal coordinates (53-60, 65, 66)."""
     t, W, dW = d.t, d.blocks[d.W + body], d.blocks[d.dW + body]
@@ -424,7 +424,7 @@ def add_modal_terms(m, d, body, M, h):
         follow_to_root(m, d, body, column, 1.0, M)
 
 
-@inner
+@kernel
 def hand_to_parent(m, d, body, M, h):
     """Add F, Q of a finished body to its parent (67, 76), and its share of the parent's modal coordinates
     (57-60)."""
@@ -448,7 +448,7 @@ def hand_to_parent(m, d, body, M, h):
     add_scaled(t[0], 1.0, d.blocks[d.Q + parent])
 
 
-@inner
+@kernel
 def follow_to_root(m, d, body, column, ratio, M):
     """Add the entries of one column of M at all coordinates inboard of a body; t[0] holds its Z, and is used
     up."""
@@ -469,7 +469,7 @@ def follow_to_root(m, d, body, column, ratio, M):
         child, parent = parent, m.body_int[parent, at.PARENT]
 
 
-@inner
+@kernel
 def add_entry(M, row, column, value, is_diagonal):
     """Add a value to M at (row, column), and at (column, row) unless it pairs a coordinate with itself."""
     M[row, column] += value
@@ -477,13 +477,13 @@ def add_entry(M, row, column, value, is_diagonal):
         M[column, row] += value
 
 
-@inner
+@kernel
 def weight(m, Z):
     """Return the gravity term of the coordinate whose moment matrix is Z (row 0: 1/2 int (dp/ds)^T dm)."""
     return -2.0 * (Z[0, 1] * m.F[m.gravity + 0] + Z[0, 2] * m.F[m.gravity + 1] + Z[0, 3] * m.F[m.gravity + 2])
 
 
-@inner
+@kernel
 def add_joint_resistance(m, q, v, h):
     """Add parallel springs to the elastic row of h, viscous and dry friction to its damping row."""
     for i in range(m.nv):
@@ -497,7 +497,7 @@ def add_joint_resistance(m, q, v, h):
             h[ELASTIC, i] += c[views.STIFFNESS] * (q[m.I[m.q_of_v + i]] - c[views.REFERENCE])
 
 
-@inner
+@kernel
 def add_modal_forces(m, q, v, h):
     """Add K delta and D rate_delta of all modes to the elastic and damping rows of h."""
     for body in range(m.nb):

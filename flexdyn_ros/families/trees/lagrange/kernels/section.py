@@ -5,13 +5,13 @@ Zhang 2009 (Appl. Math. Mech. 30(10)), eqs. (2)-(3), (15)-(16), (25)-(27), (71)-
 (section frames are true rotations) and full foreshortening (positions quadratic in the modal coordinates).
 """
 
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 
 from .affine import add_scaled, clear, exponential_coefficients, set_skew
 from .views import MODE, MODES, PAIR, POINT, POINT_MODE, POINT_PAIR, POINTS
 
 
-@inner
+@kernel
 def section_frame(m, body, station, q, v, E, dE, Ev, K, dK):
     """Write the section frame E of a station, its rate, and its second rate at zero modal acceleration.
 
@@ -54,13 +54,13 @@ def section_frame(m, body, station, q, v, E, dE, Ev, K, dK):
         rotation_with_rates(K, dK, E, dE, Ev)
 
 
-@inner
+@kernel
 def vector(m, field, i):
     """Three numbers: row i of a field (rows, 3)."""
     return m.F[field + 3 * i : field + 3 * i + 3]
 
 
-@inner
+@kernel
 def set_skew_add(th, d, K):
     """Add d [th]x to the rotation part of K (4, 4)."""
     K[1, 2] -= d * th[2]
@@ -71,7 +71,7 @@ def set_skew_add(th, d, K):
     K[3, 2] += d * th[0]
 
 
-@inner
+@kernel
 def add_rotation_part(K, E):
     """Add the rotation part of K to that of E."""
     for i in range(1, 4):
@@ -79,7 +79,7 @@ def add_rotation_part(K, E):
             E[i, j] += K[i, j]
 
 
-@inner
+@kernel
 def rotation_with_rates(K, dK, E, dE, Ev):
     """Add exp(K) to the rotation part of E, its first and second rate to dE and Ev, for a constant rate
     dK."""
@@ -103,7 +103,7 @@ def rotation_with_rates(K, dK, E, dE, Ev):
             )
 
 
-@inner
+@kernel
 def section_derivative(m, body, station, k, q, K, out):
     """Write dE/d(delta_k) of a station into out (4, 4); K holds [theta]x of that station (M_k of Zhang 2009
     if affine)."""
@@ -121,7 +121,7 @@ def section_derivative(m, body, station, k, q, K, out):
             out[1, 0] -= m.F[m.station_S + pair + k * count + l] * q[m.I[m.mode_q + first + l]]
 
 
-@inner
+@kernel
 def rotation_derivative(K, th, out):
     """Write the derivative of exp(K) along [th]x into the rotation part of out; clears the rest."""
     clear(out)
@@ -144,7 +144,7 @@ def rotation_derivative(K, th, out):
         out[1 + i, 1 + i] -= b1 * xk * x + b * xk
 
 
-@inner
+@kernel
 def mass_of_deformed_body(m, d, body, q, v):
     """Write G, D_k, C_kl, sum_l rate_l C_kl and the foreshortening's own acceleration terms of one body.
 
@@ -181,7 +181,7 @@ def mass_of_deformed_body(m, d, body, q, v):
             add_scaled(d.blocks[d.Ckl + pair + k * count + l], rate, d.blocks[d.Ck + first + k])
 
 
-@inner
+@kernel
 def add_material_point(m, d, body, point, q, v):
     """Add one point of the foreshortened link to G, D_k, C_kl, a and the second rows of U.
 
@@ -226,7 +226,7 @@ def add_material_point(m, d, body, point, q, v):
             add_outer(half, 0.0, U[0, 1], U[0, 2], U[0, 3], 0.0, Ul[0, 1], Ul[0, 2], Ul[0, 3], C)
 
 
-@inner
+@kernel
 def add_row(factor, x, y, z, out):
     """Add factor * (1, x, y, z) to out (4,)."""
     out[0] += factor
@@ -235,7 +235,7 @@ def add_row(factor, x, y, z, out):
     out[3] += factor * z
 
 
-@inner
+@kernel
 def add_outer(factor, a0, a1, a2, a3, b0, b1, b2, b3, out):
     """Add factor * (a0, a1, a2, a3) (b0, b1, b2, b3)^T to out (4, 4)."""
     for i, a in enumerate((a0 + 0.0 * a1, a1, a2, a3)):

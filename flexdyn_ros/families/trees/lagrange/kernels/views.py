@@ -7,7 +7,7 @@ packs them, in the order of the fields here.
 
 from collections import namedtuple
 
-from flexdyn_ros.numerics.compiling.compiler import inner
+from flexdyn_ros.numerics.compiling.compiler import kernel
 
 # joint types of the tree model, and one of our own
 FIXED = 3
@@ -105,7 +105,7 @@ WorkViews = namedtuple(
 SCRATCH = 12
 
 
-@inner
+@kernel
 def model_views(I, F):
     """Return the ModelViews of a packed model (I int64, F float64)."""
     nb, nv, njc, nm = I[0], I[1], I[3], I[4]
@@ -154,7 +154,7 @@ def model_views(I, F):
     )
 
 
-@inner
+@kernel
 def work_views(I, w):
     """Return the WorkViews of a work array w (work_size, 4, 4) for the packed model I."""
     nb, njc, nm, npair, nedge = I[0], I[3], I[4], I[5], I[7]

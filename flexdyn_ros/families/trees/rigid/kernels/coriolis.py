@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetric, turn
-from flexdyn_ros.numerics.compiling.compiler import entry, inner, leaf
+from flexdyn_ros.numerics.compiling.compiler import entry, kernel, leaf
 from flexdyn_ros.numerics.compiling.memory import ints_at
 from flexdyn_ros.numerics.compiling.status import NOT_FINITE, OK
 from flexdyn_ros.numerics.compiling.windows import window
@@ -45,7 +45,7 @@ def coriolis_many(address, work, q, v, blocks, C):
     return OK
 
 
-@inner
+@kernel
 def write_coriolis(model, data, S, Sd, I, B, C):
     """Write C from what `move_all` wrote; S, Sd hold columns of joints as rows, I and B the blocks of
     subtrees."""
@@ -65,7 +65,7 @@ def write_coriolis(model, data, S, Sd, I, B, C):
             write_column(model, b, c, S, Sd, I[b], B[b], C)
 
 
-@inner
+@kernel
 def write_axes(model, data, b, S, Sd):
     """Twists of the joint's unit rates about the world origin (rows of S), and their rates of change (rows of
     Sd)."""
@@ -99,7 +99,7 @@ def write_axes(model, data, b, S, Sd):
         write_slide(S[0], Sd[0], ex, ey, ez, dx, dy, dz)
 
 
-@inner
+@kernel
 def write_turn(s, sd, ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz):
     """Rotation about e through o, (e; o x e), and its rate with de/dt = d and do/dt = u."""
     s[0], s[1], s[2] = ex, ey, ez
@@ -110,14 +110,14 @@ def write_turn(s, sd, ox, oy, oz, ux, uy, uz, ex, ey, ez, dx, dy, dz):
     sd[3], sd[4], sd[5] = ax + bx, ay + by, az + bz
 
 
-@inner
+@kernel
 def write_slide(s, sd, ex, ey, ez, dx, dy, dz):
     """Translation along e, (0; e), and its rate."""
     s[0], s[1], s[2], s[3], s[4], s[5] = 0.0, 0.0, 0.0, ex, ey, ez
     sd[0], sd[1], sd[2], sd[3], sd[4], sd[5] = 0.0, 0.0, 0.0, dx, dy, dz
 
 
-@inner
+@kernel
 def write_inertia(model, data, b, I, B):
     """I and B of body b in world coordinates."""
     own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
@@ -151,7 +151,7 @@ def write_inertia(model, data, b, I, B):
     write_rate(I, B, wx, wy, wz, ux + ax, uy + ay, uz + az)
 
 
-@inner
+@kernel
 def put_cross(A, row, column, x, y, z, sign):
     """A[row:row+3, column:column+3] = sign [(x, y, z)]x."""
     A[row, column], A[row, column + 1], A[row, column + 2] = 0.0, -sign * z, sign * y
@@ -159,7 +159,7 @@ def put_cross(A, row, column, x, y, z, sign):
     A[row + 2, column], A[row + 2, column + 1], A[row + 2, column + 2] = -sign * y, sign * x, 0.0
 
 
-@inner
+@kernel
 def write_rate(I, B, wx, wy, wz, ux, uy, uz):
     """B = 1/2 (V x* I - I V x + f x~*) for V = (w; u)."""
     V = (wx, wy, wz, ux, uy, uz)
@@ -188,7 +188,7 @@ def write_rate(I, B, wx, wy, wz, ux, uy, uz):
             B[j, k] += 0.5 * column[k]
 
 
-@inner
+@kernel
 def write_column(model, b, c, S, Sd, I, B, C):
     """Add the entries of C that couple column c of joint b with the joints it hangs on, and with itself."""
     F, G, H = (0.0,) * 6, (0.0,) * 6, (0.0,) * 6
