@@ -43,7 +43,7 @@ def flexible_articulated_body(address, work, q, v, tau, a, stiffness_time, dampi
     accelerate_outward(model, data, a)
 
 
-@kernel(fastmath=FAST, forceinline=True)
+@inlined
 def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
     """Velocities; inertia and bias of every node and link by itself."""
     tree = model.tree
@@ -105,7 +105,7 @@ def start_link(link, state, joint, tau, stiffness_time, damping_time):
             state.L[i] += stiffness_time * link.K[i] + damping_time * link.D[i]
 
 
-@kernel(fastmath=FAST, forceinline=True)
+@inlined
 def eliminate_inward(model, data, tau):
     """From the tips to the root: modes, then joints are eliminated, the rest is handed down."""
     tree = model.tree
@@ -243,7 +243,7 @@ def eliminate_modes(link, state, joint, diagonal):
         add3(joint, aba.BIAS_FORCE, f3 * tk, f4 * tk, f5 * tk)
 
 
-@kernel(fastmath=FAST, forceinline=True)
+@inlined
 def accelerate_outward(model, data, a):
     """Accelerations of joints, modes and nodes from the root to the tips."""
     tree = model.tree
