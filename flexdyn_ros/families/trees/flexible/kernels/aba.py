@@ -1,7 +1,8 @@
 """Articulated-body algorithm with modal coordinates: accelerations in O(n).
 
 Jain & Rodriguez 1992, Banerjee 1993. A link's modes are eliminated by the Cholesky factor of their inertia,
-which includes all that hangs on the link, before the link's joint. Inertias as in rigid/kernels/aba.py.
+which includes all that hangs on the link, before the link's joint. Inertias as in rigid/kernels/aba.py, in
+the axes of each node.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, symmetri
 from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
-from . import views
+from . import joint_passes, views
 from .inertia import deform, modal_mass, velocity_forces
 from .nodes import add_modal_resistance, link_of, place_node
 from .section import accelerate_section, velocity_section
@@ -58,12 +59,12 @@ def start_outward(model, data, q, v, tau, stiffness_time, damping_time):
         if kind == views.SECTION:
             velocity_section(model, data, b, q, v)
         elif kind == FREE:
-            aba.velocity_free(below, own, window(v, first, 6))
+            joint_passes.velocity_free(below, own, window(v, first, 6))
         elif kind == views.FIXED:
-            aba.velocity_axis(below, own, window(v, 0, 1), 0.0, True)
+            joint_passes.velocity_axis(below, own, window(v, 0, 1), 0.0, True)
         else:
-            aba.velocity_axis(below, own, window(v, first, 1), tree.ratio[b], kind == REVOLUTE)
-        aba.start_inertia(window(tree.inertia, 10 * b, 10), own, joint)
+            joint_passes.velocity_axis(below, own, window(v, first, 1), tree.ratio[b], kind == REVOLUTE)
+        joint_passes.start_inertia(window(tree.inertia, 10 * b, 10), own, joint)
         i = link_of(model, b)
         if i >= 0:
             link, state = open_link(model, i), open_state(model, data, i)
@@ -121,23 +122,23 @@ def eliminate_inward(model, data, tau):
             link = open_link(model, i)
             hold_still(joint)
             load_modes(link, open_state(model, data, i), open_columns(model, data, b, link.m), own, joint)
-            aba.hand_down(own, joint, base)
+            joint_passes.hand_down(own, joint, base)
             continue
         i = link_of(model, b)
         if i >= 0:
             eliminate_modes(open_link(model, i), open_state(model, data, i), joint, data.tree.diagonal)
         if kind == FREE:
-            aba.release_free(own, joint, window(tau, first, 6))
+            joint_passes.release_free(own, joint, window(tau, first, 6))
             if p > 0:
-                aba.hand_down_force(own, joint, base)
+                joint_passes.hand_down_force(own, joint, base)
             continue
         if kind == views.FIXED:
             hold_still(joint)
         else:
             diagonal = window(data.tree.diagonal, first, 1)
-            aba.release_axis(joint, window(tau, first, 1), diagonal, kind == REVOLUTE)
+            joint_passes.release_axis(joint, window(tau, first, 1), diagonal, kind == REVOLUTE)
         if p > 0:
-            aba.hand_down(own, joint, base)
+            joint_passes.hand_down(own, joint, base)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -171,7 +172,7 @@ def load_modes(link, state, columns, own, joint):
     r = load9(own, at.ROTATION)
     px, py, pz = load3(own, at.ORIGIN)
     A = aba.rotate_symmetric(r, load6(joint, aba.A_ROW))
-    H = aba.rotate_full(r, load9(joint, aba.H_ROW))
+    H = joint_passes.rotate_full(r, load9(joint, aba.H_ROW))
     M = aba.rotate_symmetric(r, load6(joint, aba.M_ROW))
     bx, by, bz, cx, cy, cz = carried_bias(own, joint)
     bx, by, bz = turn(r, bx, by, bz)
@@ -257,11 +258,11 @@ def accelerate_outward(model, data, a):
         if kind == views.SECTION:
             accelerate_section(model, data, b, a)
         elif kind == FREE:
-            aba.accelerate_free(below, own, joint, window(a, first, 6))
+            joint_passes.accelerate_free(below, own, joint, window(a, first, 6))
         elif kind == views.FIXED:
-            aba.accelerate_axis(below, own, joint, window(joint, SPARE_ROW, 1), True)
+            joint_passes.accelerate_axis(below, own, joint, window(joint, SPARE_ROW, 1), True)
         else:
-            aba.accelerate_axis(below, own, joint, window(a, first, 1), kind == REVOLUTE)
+            joint_passes.accelerate_axis(below, own, joint, window(a, first, 1), kind == REVOLUTE)
         i = link_of(model, b)
         if i >= 0:
             accelerate_modes(open_link(model, i), open_state(model, data, i), own, a)

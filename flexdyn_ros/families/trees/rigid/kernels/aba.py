@@ -3,29 +3,35 @@
 Written with the acceleration of the body origin itself instead of Featherstone's spatial one: velocities then
 enter only through the products with angular velocities, and no linear velocity is needed. An articulated
 inertia is kept as [A H; H^T M]: (moment; force) = [A H; H^T M] (angular; linear acceleration) + bias.
+
+All vectors are in world axes, inertias about the body's own origin: of what is handed down only the origin
+changes. A body's own inertia is turned, once, which is less than to turn all that hangs on it.
 """
 
 from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.manifold import FREE, REVOLUTE
 from flexdyn_ros.numerics.algebra.rotations import (
+    about_z,
     add_cross,
-    add_turned,
-    add_unturned,
     cross,
     load3,
     load9,
+    matrix_of_quaternion,
+    multiply,
     store3,
+    store9,
     symmetric,
     turn,
     unturn,
 )
+from flexdyn_ros.numerics.algebra.trigonometry import sincos
 from flexdyn_ros.numerics.compiling.compiler import kernel
 from flexdyn_ros.numerics.compiling.windows import window
 
 from . import views as at
 from .blocks import add3, load6, store6
-from .joints import FAST, place_body
+from .joints import FAST
 from .resistance import add_joint_resistance
 
 # rows of a body's block in TreeData.articulated
@@ -36,46 +42,33 @@ U_MOMENT, U_FORCE = 27, 30
 U_ROW, D_ROW = 33, 34  # effort left for the joint, inverse of the inertia it feels
 
 
-@kernel(fastmath=FAST)
-def aba(model, data, q, v, tau, a):
-    """`articulated_body` as a function of its own: shorter to compile, 0.4 us longer to call."""
-    articulated_body(model, data, q, v, tau, a)
-
-
 @kernel(fastmath=FAST, forceinline=True)
 def articulated_body(model, data, q, v, tau, a):
     """a = M^-1 (tau - h); tau is overwritten.
 
-    Reads the world's motion and data.diagonal (`prepare`); writes data.bodies, data.articulated.
+    Reads the world's motion and data.diagonal (`prepare`); writes data.bodies, whose rows (views.py) are in
+    world axes here, and data.articulated.
     """
     add_joint_resistance(model, q, v, -1.0, tau)
-    articulated_pass(model, data, q, v, tau, a)
-
-
-@kernel(fastmath=FAST, forceinline=True)
-def articulated_pass(model, data, q, v, tau, a):
-    """`articulated_body` without the joints' own springs, damping and friction."""
     for b in range(1, model.nb):
-        place_body(model, data, b, q)
-        p = model.parent[b]
-        below = window(data.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
+        below = window(data.bodies, model.parent[b] * at.BODY_ROWS, at.BODY_ROWS)
         own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
-        first = model.v_index[b]
         kind = model.joint_type[b]
+        x = window(model.placement, 12 * b, 12)
         if kind == FREE:
-            velocity_free(below, own, window(v, first, 6))
+            move_free(below, own, x, window(q, model.q_index[b], 7), window(v, model.v_index[b], 6))
         else:
-            velocity_axis(below, own, window(v, first, 1), model.ratio[b], kind == REVOLUTE)
-    started = model.nb
+            ratio = model.ratio[b]
+            position = ratio * q[model.q_index[b]] + model.offset[b]
+            rate = ratio * v[model.v_index[b]]
+            if kind == REVOLUTE:
+                move_revolute(below, own, x, position, rate)
+            else:
+                move_prismatic(below, own, x, position, rate)
+        joint = window(data.articulated, b * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
+        start_inertia(window(model.inertia, 10 * b, 10), own, joint)
     for b in range(model.nb - 1, 0, -1):
         p = model.parent[b]
-        while started > max(p, 1):  # no sooner than it is needed: caches are small
-            started -= 1
-            start_inertia(
-                window(model.inertia, 10 * started, 10),
-                window(data.bodies, started * at.BODY_ROWS, at.BODY_ROWS),
-                window(data.articulated, started * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS),
-            )
         own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
         joint = window(data.articulated, b * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
         base = window(data.articulated, p * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
@@ -86,13 +79,11 @@ def articulated_pass(model, data, q, v, tau, a):
             if p > 0:
                 hand_down_force(own, joint, base)
         else:
-            effort, diagonal = window(tau, first, 1), window(data.diagonal, first, 1)
-            release_axis(joint, effort, diagonal, kind == REVOLUTE)
+            release_axis(own, joint, tau[first], data.diagonal[first], kind == REVOLUTE)
             if p > 0:
                 hand_down(own, joint, base)
     for b in range(1, model.nb):
-        p = model.parent[b]
-        below = window(data.bodies, p * at.BODY_ROWS, at.BODY_ROWS)
+        below = window(data.bodies, model.parent[b] * at.BODY_ROWS, at.BODY_ROWS)
         own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
         joint = window(data.articulated, b * at.ARTICULATED_ROWS, at.ARTICULATED_ROWS)
         first = model.v_index[b]
@@ -103,55 +94,81 @@ def articulated_pass(model, data, q, v, tau, a):
             accelerate_axis(below, own, joint, window(a, first, 1), kind == REVOLUTE)
 
 
+# ---- outward: where bodies are, how they move ----
+
+
 @kernel(fastmath=FAST, forceinline=True)
-def carried_velocity(below, own):
-    """Motion of a body whose joint stands still: angular velocity, and the velocity part of the acceleration
-    of its origin, body axes."""
-    m = load9(own, at.ROTATION)
-    px, py, pz = load3(own, at.ORIGIN)
+def move_revolute(below, own, x, angle, rate):
+    """ROTATION, ORIGIN, OMEGA and the velocity part of the accelerations of a body that turns about z."""
+    r = load9(below, at.ROTATION)
+    px, py, pz = turn(r, x[9], x[10], x[11])
+    j = multiply(r, (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]))
+    s, c = sincos(angle)
+    store9(own, at.ROTATION, about_z(j, s, c))
+    store3(own, at.ORIGIN, px, py, pz)
     wx, wy, wz = load3(below, at.OMEGA)
-    ux, uy, uz = cross(wx, wy, wz, px, py, pz)
-    tx, ty, tz = cross(wx, wy, wz, ux, uy, uz)
-    tx, ty, tz = unturn(m, tx, ty, tz)
-    wx, wy, wz = unturn(m, wx, wy, wz)
-    return wx, wy, wz, tx, ty, tz
-
-
-@kernel(fastmath=FAST, forceinline=True)
-def velocity_axis(below, own, v, ratio, turns):
-    """OMEGA and the velocity part of the accelerations of a body on a revolute or prismatic joint."""
-    spin = ratio if turns else 0.0
-    slide = 0.0 if turns else 2.0 * ratio
-    wx, wy, wz, tx, ty, tz = carried_velocity(below, own)
-    rate, twice = spin * v[0], slide * v[0]
-    store3(own, at.OMEGA, wx, wy, wz + rate)
-    store3(own, at.BIAS_ALPHA, wy * rate, -wx * rate, 0.0 * rate)
-    store3(own, at.BIAS_ACCELERATION, tx + wy * twice, ty - wx * twice, tz)
-
-
-@kernel(fastmath=FAST, forceinline=True)
-def velocity_free(below, own, v):
-    """OMEGA and the velocity part of the accelerations of a body on a free joint."""
-    t = load9(own, at.TURN)
-    wx, wy, wz, tx, ty, tz = carried_velocity(below, own)
-    rx, ry, rz = unturn(t, v[0], v[1], v[2])
-    sx, sy, sz = unturn(t, v[3], v[4], v[5])
-    ux, uy, uz = cross(wx, wy, wz, rx, ry, rz)
-    sx, sy, sz = cross(wx, wy, wz, sx, sy, sz)
-    store3(own, at.OMEGA, wx + rx, wy + ry, wz + rz)
+    sx, sy, sz = j[2] * rate, j[5] * rate, j[8] * rate
+    ux, uy, uz = cross(wx, wy, wz, sx, sy, sz)
     store3(own, at.BIAS_ALPHA, ux, uy, uz)
-    store3(own, at.BIAS_ACCELERATION, tx + 2.0 * sx, ty + 2.0 * sy, tz + 2.0 * sz)
+    ux, uy, uz = cross(wx, wy, wz, px, py, pz)
+    ux, uy, uz = cross(wx, wy, wz, ux, uy, uz)
+    store3(own, at.BIAS_ACCELERATION, ux, uy, uz)
+    store3(own, at.OMEGA, wx + sx, wy + sy, wz + sz)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def move_prismatic(below, own, x, way, rate):
+    """The same of a body that slides along z."""
+    r = load9(below, at.ROTATION)
+    px, py, pz = turn(r, x[9], x[10], x[11])
+    j = multiply(r, (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]))
+    store9(own, at.ROTATION, j)
+    px, py, pz = px + j[2] * way, py + j[5] * way, pz + j[8] * way
+    store3(own, at.ORIGIN, px, py, pz)
+    wx, wy, wz = load3(below, at.OMEGA)
+    twice = 2.0 * rate
+    ux, uy, uz = cross(wx, wy, wz, px, py, pz)
+    ux, uy, uz = cross(wx, wy, wz, ux + j[2] * twice, uy + j[5] * twice, uz + j[8] * twice)
+    nothing = 0.0 * twice
+    store3(own, at.BIAS_ALPHA, nothing, nothing, nothing)
+    store3(own, at.BIAS_ACCELERATION, ux, uy, uz)
+    store3(own, at.OMEGA, wx, wy, wz)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def move_free(below, own, x, q, v):
+    """The same, and TURN, of a body on a free joint; q and v are in joint axes."""
+    r = load9(below, at.ROTATION)
+    px, py, pz = turn(r, x[9], x[10], x[11])
+    j = multiply(r, (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]))
+    store9(own, at.TURN, j)
+    store9(own, at.ROTATION, multiply(j, matrix_of_quaternion(q[3], q[4], q[5], q[6])))
+    ux, uy, uz = turn(j, q[0], q[1], q[2])
+    px, py, pz = px + ux, py + uy, pz + uz
+    store3(own, at.ORIGIN, px, py, pz)
+    wx, wy, wz = load3(below, at.OMEGA)
+    rx, ry, rz = turn(j, v[0], v[1], v[2])
+    sx, sy, sz = turn(j, v[3], v[4], v[5])
+    ux, uy, uz = cross(wx, wy, wz, rx, ry, rz)
+    store3(own, at.BIAS_ALPHA, ux, uy, uz)
+    ux, uy, uz = cross(wx, wy, wz, px, py, pz)
+    ux, uy, uz = cross(wx, wy, wz, ux + 2.0 * sx, uy + 2.0 * sy, uz + 2.0 * sz)
+    store3(own, at.BIAS_ACCELERATION, ux, uy, uz)
+    store3(own, at.OMEGA, wx + rx, wy + ry, wz + rz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def start_inertia(inertia, own, joint):
     """The body's own inertia and bias as the first articulated ones."""
-    mass, cx, cy, cz = inertia[0], inertia[1], inertia[2], inertia[3]
-    i = load6(inertia, 4)
+    r = load9(own, at.ROTATION)
+    mass = inertia[0]
+    cx, cy, cz = turn(r, inertia[1], inertia[2], inertia[3])
+    i = rotate_symmetric(r, load6(inertia, 4))
     store6(joint, A_ROW, i)
-    store3(joint, H_ROW, 0.0, -cz, cy)
-    store3(joint, H_ROW + 3, cz, 0.0, -cx)
-    store3(joint, H_ROW + 6, -cy, cx, 0.0)
+    nothing = 0.0 * cx
+    store3(joint, H_ROW, nothing, -cz, cy)
+    store3(joint, H_ROW + 3, cz, nothing, -cx)
+    store3(joint, H_ROW + 6, -cy, cx, nothing)
     store6(joint, M_ROW, (mass, 0.0, 0.0, mass, 0.0, mass))
     wx, wy, wz = load3(own, at.OMEGA)
     hx, hy, hz = symmetric(i, wx, wy, wz)
@@ -160,93 +177,6 @@ def start_inertia(inertia, own, joint):
     ux, uy, uz = cross(wx, wy, wz, ux, uy, uz)
     store3(joint, BIAS_MOMENT, hx, hy, hz)
     store3(joint, BIAS_FORCE, ux, uy, uz)
-
-
-@kernel(fastmath=FAST, forceinline=True)
-def release_axis(joint, tau, diagonal, turns):
-    """Write U, u and 1/D of a joint about or along z."""
-    if turns:
-        store3(joint, U_MOMENT, joint[A_ROW + 2], joint[A_ROW + 4], joint[A_ROW + 5])
-        store3(joint, U_FORCE, joint[H_ROW + 6], joint[H_ROW + 7], joint[H_ROW + 8])
-        joint[U_ROW] = tau[0] - joint[BIAS_MOMENT + 2]
-        joint[D_ROW] = 1.0 / (joint[A_ROW + 5] + diagonal[0])
-    else:
-        store3(joint, U_MOMENT, joint[H_ROW + 2], joint[H_ROW + 5], joint[H_ROW + 8])
-        store3(joint, U_FORCE, joint[M_ROW + 2], joint[M_ROW + 4], joint[M_ROW + 5])
-        joint[U_ROW] = tau[0] - joint[BIAS_FORCE + 2]
-        joint[D_ROW] = 1.0 / (joint[M_ROW + 5] + diagonal[0])
-
-
-@kernel(fastmath=FAST, forceinline=True)
-def hand_down(own, joint, base):
-    """Add a body's articulated inertia and bias, without what its joint takes, to those of its parent.
-
-    What is left is Ia = I - U U^T / D, and p + Ia c + U u / D. In parent axes, with P = [p]x: M, H + P M,
-    A - H P + P (H + P M)^T. Block by block, so that few numbers are in use at a time.
-    """
-    ux, uy, uz = load3(joint, U_MOMENT)
-    fx, fy, fz = load3(joint, U_FORCE)
-    inverse = joint[D_ROW]
-    drive = joint[U_ROW] * inverse
-    cx, cy, cz = load3(own, at.BIAS_ALPHA)
-    dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
-    r = load9(own, at.ROTATION)
-    px, py, pz = load3(own, at.ORIGIN)
-    # M
-    ex, ey, ez = fx * inverse, fy * inverse, fz * inverse
-    m = load6(joint, M_ROW)
-    m = (m[0] - ex * fx, m[1] - ex * fy, m[2] - ex * fz, m[3] - ey * fy, m[4] - ey * fz, m[5] - ez * fz)
-    bx, by, bz = load3(joint, BIAS_FORCE)
-    bx = bx + drive * fx + m[0] * dx + m[1] * dy + m[2] * dz
-    by = by + drive * fy + m[1] * dx + m[3] * dy + m[4] * dz
-    bz = bz + drive * fz + m[2] * dx + m[4] * dy + m[5] * dz
-    m = rotate_symmetric(r, m)
-    for i in range(6):
-        base[M_ROW + i] += m[i]
-    # H
-    gx, gy, gz = ux * inverse, uy * inverse, uz * inverse
-    h = load9(joint, H_ROW)
-    h = (
-        h[0] - gx * fx, h[1] - gx * fy, h[2] - gx * fz,
-        h[3] - gy * fx, h[4] - gy * fy, h[5] - gy * fz,
-        h[6] - gz * fx, h[7] - gz * fy, h[8] - gz * fz,
-    )  # fmt: skip
-    ox, oy, oz = load3(joint, BIAS_MOMENT)
-    ox = ox + drive * ux + h[0] * dx + h[1] * dy + h[2] * dz
-    oy = oy + drive * uy + h[3] * dx + h[4] * dy + h[5] * dz
-    oz = oz + drive * uz + h[6] * dx + h[7] * dy + h[8] * dz
-    bx = bx + h[0] * cx + h[3] * cy + h[6] * cz
-    by = by + h[1] * cx + h[4] * cy + h[7] * cz
-    bz = bz + h[2] * cx + h[5] * cy + h[8] * cz
-    h = rotate_full(r, h)
-    # g = h + P m, column by column
-    g0, g3, g6 = add_cross(h[0], h[3], h[6], px, py, pz, m[0], m[1], m[2])
-    g1, g4, g7 = add_cross(h[1], h[4], h[7], px, py, pz, m[1], m[3], m[4])
-    g2, g5, g8 = add_cross(h[2], h[5], h[8], px, py, pz, m[2], m[4], m[5])
-    add3(base, H_ROW, g0, g1, g2)
-    add3(base, H_ROW + 3, g3, g4, g5)
-    add3(base, H_ROW + 6, g6, g7, g8)
-    # A: rows of -h P are p x (rows of h), columns of P g^T are p x (rows of g)
-    a = load6(joint, A_ROW)
-    a = (a[0] - gx * ux, a[1] - gx * uy, a[2] - gx * uz, a[3] - gy * uy, a[4] - gy * uz, a[5] - gz * uz)
-    ox = ox + a[0] * cx + a[1] * cy + a[2] * cz
-    oy = oy + a[1] * cx + a[3] * cy + a[4] * cz
-    oz = oz + a[2] * cx + a[4] * cy + a[5] * cz
-    a = add_rotated(load6(base, A_ROW), r, a)
-    t0, t1, t2 = add_cross(a[0], a[1], a[2], px, py, pz, h[0], h[1], h[2])
-    _, t3, t4 = add_cross(a[1], a[3], a[4], px, py, pz, h[3], h[4], h[5])
-    _, _, t5 = add_cross(a[2], a[4], a[5], px, py, pz, h[6], h[7], h[8])
-    t0, _, _ = add_cross(t0, t1, t2, px, py, pz, g0, g1, g2)
-    t1, t3, _ = add_cross(t1, t3, t4, px, py, pz, g3, g4, g5)
-    t2, t4, t5 = add_cross(t2, t4, t5, px, py, pz, g6, g7, g8)
-    store6(base, A_ROW, (t0, t1, t2, t3, t4, t5))
-    # the bias
-    bx, by, bz = turn(r, bx, by, bz)
-    add3(base, BIAS_FORCE, bx, by, bz)
-    mx, my, mz = load3(base, BIAS_MOMENT)
-    mx, my, mz = add_turned(mx, my, mz, r, ox, oy, oz)
-    mx, my, mz = add_cross(mx, my, mz, px, py, pz, bx, by, bz)
-    store3(base, BIAS_MOMENT, mx, my, mz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -265,43 +195,98 @@ def rotate_symmetric(r, i):
     )
 
 
-@kernel(fastmath=FAST, forceinline=True)
-def add_rotated(s, r, i):
-    """s + r i r^T of symmetric matrices"""
-    x0, x1, x2 = symmetric(i, r[0], r[1], r[2])
-    y0, y1, y2 = symmetric(i, r[3], r[4], r[5])
-    z0, z1, z2 = symmetric(i, r[6], r[7], r[8])
-    return (
-        s[0] + r[0] * x0 + r[1] * x1 + r[2] * x2,
-        s[1] + r[0] * y0 + r[1] * y1 + r[2] * y2,
-        s[2] + r[0] * z0 + r[1] * z1 + r[2] * z2,
-        s[3] + r[3] * y0 + r[4] * y1 + r[5] * y2,
-        s[4] + r[3] * z0 + r[4] * z1 + r[5] * z2,
-        s[5] + r[6] * z0 + r[7] * z1 + r[8] * z2,
-    )
+# ---- inward: what a joint takes, and what is left for the parent ----
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def rotate_full(r, h):
-    """r h r^T"""
-    x0, x1, x2 = turn(h, r[0], r[1], r[2])
-    y0, y1, y2 = turn(h, r[3], r[4], r[5])
-    z0, z1, z2 = turn(h, r[6], r[7], r[8])
-    a0, b0, c0 = turn(r, x0, x1, x2)
-    a1, b1, c1 = turn(r, y0, y1, y2)
-    a2, b2, c2 = turn(r, z0, z1, z2)
-    return (a0, a1, a2, b0, b1, b2, c0, c1, c2)
+def release_axis(own, joint, tau, diagonal, turns):
+    """Write U, u and 1/D of a joint about or along z."""
+    sx, sy, sz = own[at.ROTATION + 2], own[at.ROTATION + 5], own[at.ROTATION + 8]
+    h = load9(joint, H_ROW)
+    if turns:
+        ux, uy, uz = symmetric(load6(joint, A_ROW), sx, sy, sz)
+        fx, fy, fz = unturn(h, sx, sy, sz)
+        bx, by, bz = load3(joint, BIAS_MOMENT)
+        felt = sx * ux + sy * uy + sz * uz
+    else:
+        ux, uy, uz = turn(h, sx, sy, sz)
+        fx, fy, fz = symmetric(load6(joint, M_ROW), sx, sy, sz)
+        bx, by, bz = load3(joint, BIAS_FORCE)
+        felt = sx * fx + sy * fy + sz * fz
+    store3(joint, U_MOMENT, ux, uy, uz)
+    store3(joint, U_FORCE, fx, fy, fz)
+    joint[U_ROW] = tau - sx * bx - sy * by - sz * bz
+    joint[D_ROW] = 1.0 / (felt + diagonal)
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def add_wrench(r, px, py, pz, joint, base):
-    """Add the bias of a body, carried over to its parent's origin and axes."""
-    mx, my, mz = load3(joint, BIAS_MOMENT)
-    fx, fy, fz = load3(joint, BIAS_FORCE)
-    mx, my, mz = turn(r, mx, my, mz)
-    fx, fy, fz = turn(r, fx, fy, fz)
-    ux, uy, uz = cross(px, py, pz, fx, fy, fz)
-    add3(base, BIAS_MOMENT, mx + ux, my + uy, mz + uz)
+def hand_down(own, joint, base):
+    """Add a body's articulated inertia and bias, without what its joint takes, to those of its parent.
+
+    What is left is Ia = I - U U^T / D, and p + Ia c + U u / D. About the parent's origin, with P = [p]x: M,
+    H + P M, A - H P + P (H + P M)^T. Block by block, so that few numbers are in use at a time.
+    """
+    ux, uy, uz = load3(joint, U_MOMENT)
+    fx, fy, fz = load3(joint, U_FORCE)
+    inverse = joint[D_ROW]
+    drive = joint[U_ROW] * inverse
+    cx, cy, cz = load3(own, at.BIAS_ALPHA)
+    dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
+    px, py, pz = load3(own, at.ORIGIN)
+    # M
+    ex, ey, ez = fx * inverse, fy * inverse, fz * inverse
+    m = load6(joint, M_ROW)
+    m = (m[0] - ex * fx, m[1] - ex * fy, m[2] - ex * fz, m[3] - ey * fy, m[4] - ey * fz, m[5] - ez * fz)
+    bx, by, bz = load3(joint, BIAS_FORCE)
+    bx = bx + drive * fx + m[0] * dx + m[1] * dy + m[2] * dz
+    by = by + drive * fy + m[1] * dx + m[3] * dy + m[4] * dz
+    bz = bz + drive * fz + m[2] * dx + m[4] * dy + m[5] * dz
+    for i in range(6):
+        base[M_ROW + i] += m[i]
+    # H
+    gx, gy, gz = ux * inverse, uy * inverse, uz * inverse
+    h = load9(joint, H_ROW)
+    h = (
+        h[0] - gx * fx, h[1] - gx * fy, h[2] - gx * fz,
+        h[3] - gy * fx, h[4] - gy * fy, h[5] - gy * fz,
+        h[6] - gz * fx, h[7] - gz * fy, h[8] - gz * fz,
+    )  # fmt: skip
+    ox, oy, oz = load3(joint, BIAS_MOMENT)
+    ox = ox + drive * ux + h[0] * dx + h[1] * dy + h[2] * dz
+    oy = oy + drive * uy + h[3] * dx + h[4] * dy + h[5] * dz
+    oz = oz + drive * uz + h[6] * dx + h[7] * dy + h[8] * dz
+    bx = bx + h[0] * cx + h[3] * cy + h[6] * cz
+    by = by + h[1] * cx + h[4] * cy + h[7] * cz
+    bz = bz + h[2] * cx + h[5] * cy + h[8] * cz
+    # g = h + P m, column by column
+    g0, g3, g6 = add_cross(h[0], h[3], h[6], px, py, pz, m[0], m[1], m[2])
+    g1, g4, g7 = add_cross(h[1], h[4], h[7], px, py, pz, m[1], m[3], m[4])
+    g2, g5, g8 = add_cross(h[2], h[5], h[8], px, py, pz, m[2], m[4], m[5])
+    add3(base, H_ROW, g0, g1, g2)
+    add3(base, H_ROW + 3, g3, g4, g5)
+    add3(base, H_ROW + 6, g6, g7, g8)
+    # A: rows of -h P are p x (rows of h), columns of P g^T are p x (rows of g)
+    a = load6(joint, A_ROW)
+    a = (a[0] - gx * ux, a[1] - gx * uy, a[2] - gx * uz, a[3] - gy * uy, a[4] - gy * uz, a[5] - gz * uz)
+    ox = ox + a[0] * cx + a[1] * cy + a[2] * cz
+    oy = oy + a[1] * cx + a[3] * cy + a[4] * cz
+    oz = oz + a[2] * cx + a[4] * cy + a[5] * cz
+    t0, t1, t2 = add_cross(a[0], a[1], a[2], px, py, pz, h[0], h[1], h[2])
+    _, t3, t4 = add_cross(a[1], a[3], a[4], px, py, pz, h[3], h[4], h[5])
+    _, _, t5 = add_cross(a[2], a[4], a[5], px, py, pz, h[6], h[7], h[8])
+    t0, _, _ = add_cross(t0, t1, t2, px, py, pz, g0, g1, g2)
+    t1, t3, _ = add_cross(t1, t3, t4, px, py, pz, g3, g4, g5)
+    t2, t4, t5 = add_cross(t2, t4, t5, px, py, pz, g6, g7, g8)
+    add3(base, A_ROW, t0, t1, t2)
+    add3(base, A_ROW + 3, t3, t4, t5)
+    add_wrench(base, px, py, pz, ox, oy, oz, bx, by, bz)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def add_wrench(base, px, py, pz, mx, my, mz, fx, fy, fz):
+    """Add a moment and a force at p from the parent's origin to its bias."""
+    mx, my, mz = add_cross(mx, my, mz, px, py, pz, fx, fy, fz)
+    add3(base, BIAS_MOMENT, mx, my, mz)
     add3(base, BIAS_FORCE, fx, fy, fz)
 
 
@@ -310,8 +295,8 @@ def release_free(own, joint, tau):
     """A free joint passes its effort down and nothing else: U keeps what drives the body, the bias becomes
     the effort."""
     t = load9(own, at.TURN)
-    mx, my, mz = unturn(t, tau[0], tau[1], tau[2])
-    fx, fy, fz = unturn(t, tau[3], tau[4], tau[5])
+    mx, my, mz = turn(t, tau[0], tau[1], tau[2])
+    fx, fy, fz = turn(t, tau[3], tau[4], tau[5])
     bx, by, bz = load3(joint, BIAS_MOMENT)
     store3(joint, U_MOMENT, mx - bx, my - by, mz - bz)
     bx, by, bz = load3(joint, BIAS_FORCE)
@@ -323,39 +308,41 @@ def release_free(own, joint, tau):
 @kernel(fastmath=FAST, forceinline=True)
 def hand_down_force(own, joint, base):
     """Add the bias of a body on a free joint to that of its parent."""
-    r = load9(own, at.ROTATION)
     px, py, pz = load3(own, at.ORIGIN)
-    add_wrench(r, px, py, pz, joint, base)
+    mx, my, mz = load3(joint, BIAS_MOMENT)
+    fx, fy, fz = load3(joint, BIAS_FORCE)
+    add_wrench(base, px, py, pz, mx, my, mz, fx, fy, fz)
+
+
+# ---- outward: accelerations ----
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def carried_acceleration(below, own):
-    """Accelerations of a body whose joint does not accelerate: angular, and of its origin, body axes."""
-    m = load9(own, at.ROTATION)
+    """Accelerations of a body whose joint does not accelerate: angular, and of its origin."""
     px, py, pz = load3(own, at.ORIGIN)
     ax, ay, az = load3(below, at.ALPHA)
     lx, ly, lz = load3(below, at.ACCELERATION)
-    lx, ly, lz = add_cross(lx, ly, lz, ax, ay, az, px, py, pz)
     cx, cy, cz = load3(own, at.BIAS_ALPHA)
     dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
-    lx, ly, lz = add_unturned(dx, dy, dz, m, lx, ly, lz)
-    ax, ay, az = add_unturned(cx, cy, cz, m, ax, ay, az)
-    return ax, ay, az, lx, ly, lz
+    lx, ly, lz = add_cross(lx + dx, ly + dy, lz + dz, ax, ay, az, px, py, pz)
+    return ax + cx, ay + cy, az + cz, lx, ly, lz
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def accelerate_axis(below, own, joint, a, turns):
     """ALPHA, ACCELERATION of a body on a revolute or prismatic joint, and the joint's acceleration."""
     ax, ay, az, lx, ly, lz = carried_acceleration(below, own)
-    sx, sy, sz = load3(joint, U_MOMENT)
-    tx, ty, tz = load3(joint, U_FORCE)
-    left = joint[U_ROW] - sx * ax - sy * ay - sz * az - tx * lx - ty * ly - tz * lz
+    ux, uy, uz = load3(joint, U_MOMENT)
+    fx, fy, fz = load3(joint, U_FORCE)
+    left = joint[U_ROW] - ux * ax - uy * ay - uz * az - fx * lx - fy * ly - fz * lz
     along = left * joint[D_ROW]
     a[0] = along
+    sx, sy, sz = own[at.ROTATION + 2] * along, own[at.ROTATION + 5] * along, own[at.ROTATION + 8] * along
     if turns:
-        az = az + along
+        ax, ay, az = ax + sx, ay + sy, az + sz
     else:
-        lz = lz + along
+        lx, ly, lz = lx + sx, ly + sy, lz + sz
     store3(own, at.ALPHA, ax, ay, az)
     store3(own, at.ACCELERATION, lx, ly, lz)
 
@@ -368,8 +355,8 @@ def accelerate_free(below, own, joint, a):
     ax, ay, az, lx, ly, lz = carried_acceleration(below, own)
     sx, sy, sz = load3(own, at.ALPHA)
     tx, ty, tz = load3(own, at.ACCELERATION)
-    ax, ay, az = turn(t, sx - ax, sy - ay, sz - az)
-    lx, ly, lz = turn(t, tx - lx, ty - ly, tz - lz)
+    ax, ay, az = unturn(t, sx - ax, sy - ay, sz - az)
+    lx, ly, lz = unturn(t, tx - lx, ty - ly, tz - lz)
     a[0], a[1], a[2] = ax, ay, az
     a[3], a[4], a[5] = lx, ly, lz
 

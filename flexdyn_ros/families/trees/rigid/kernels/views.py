@@ -163,8 +163,8 @@ def open_data(address, nb, nq, nv):
 
 @kernel(forceinline=True)
 def prepare(model, data, gravity_scale):
-    """Make work arrays ready: the world at rest and accelerating against gravity, armature as
-    diagonal.
+    """Make work arrays ready: the world in its own axes, at rest, accelerating against gravity, armature
+    as diagonal.
 
     The recursions leave both as they are, so that once is enough.
     """
@@ -172,6 +172,7 @@ def prepare(model, data, gravity_scale):
     for i in range(BODY_ROWS):
         world[i] = 0.0
     for i in range(3):
+        world[ROTATION + 4 * i] = 1.0
         world[ACCELERATION + i] = -gravity_scale * model.gravity[i]
     for i in range(model.nv):
         data.diagonal[i] = model.dof[DOF_NUMBERS * i + ARMATURE]
