@@ -12,6 +12,9 @@ from numba.extending import register_jitable
 from .cache import EntryCache, compiling, keep
 from .sources import add_home
 
+#: options of all that kernels call: floats divide as in NumPy, and nothing is made that C would call
+COMPILED: dict = {"error_model": "numpy", "no_cfunc_wrapper": True}
+
 
 def kernel(function: Callable | None = None, **options):
     """Decorate a kernel that other kernels call: compiled with them, kept on disk.
@@ -23,7 +26,7 @@ def kernel(function: Callable | None = None, **options):
     if function is None:
         return lambda f: kernel(f, **options)
     keep(function)
-    return register_jitable(error_model="numpy", cache=True, **options)(function)
+    return register_jitable(**COMPILED, cache=True, **options)(function)
 
 
 def apart(function: Callable, *names: str) -> Callable:
@@ -42,7 +45,7 @@ def inner(function: Callable):
     One that is made for a family is told `apart` from those of others.
     """
     add_home(function.__module__)
-    return register_jitable(error_model="numpy")(function)
+    return register_jitable(**COMPILED)(function)
 
 
 def inlined(function: Callable):
@@ -54,13 +57,13 @@ def inlined(function: Callable):
     """
     add_home(function.__module__)
     function.targetoptions, function.py_func = {"inline": "always"}, function
-    return register_jitable(error_model="numpy")(function)
+    return register_jitable(**COMPILED)(function)
 
 
 def leaf(function: Callable):
     """Decorate a few lines of scalar arithmetic: always inlined, never kept on disk by itself."""
     add_home(function.__module__)
-    return register_jitable(error_model="numpy", forceinline=True)(function)
+    return register_jitable(**COMPILED, forceinline=True)(function)
 
 
 #: held while an entry compiles or loads: several threads may make the first call

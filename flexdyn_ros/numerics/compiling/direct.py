@@ -18,18 +18,22 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import types
 from numba.core import sigutils
-from numba.extending import register_jitable
+from numba.extending import lower_builtin, type_callable
 
 from .callbacks import Callback, callback, caller
-from .compiler import Entry, kernel
-from .memory import floats_at, ints_at
+from .compiler import Entry, inlined, kernel
+from .memory import ints_at
+from .windows import array_at
 
 __all__ = ["DirectEntry", "direct_entry", "is_direct"]
 
 #: words of the memory of an entry: its address, how many arguments it takes, the kind of each, and the block
 _ENTRY, _COUNT, _KINDS, _BLOCK, _WORDS = 0, 1, 2, 16, 64
+#: arguments that an entry takes at most
+_MOST = 8
 #: kinds of arguments: numbers, then arrays of float64 by their dimensions, and one of integers
 _INTEGER, _NUMBER, _ROW, _MATRIX, _TABLE, _INTEGERS = range(6)
 #: words of the block that an argument of each kind takes: a number, or an address and the lengths
@@ -61,7 +65,7 @@ def _kinds(signature: str) -> tuple[int, ...] | None:
     """Kinds of the arguments; None where they or the result are others than those above."""
     arguments, result = sigutils.normalize_signature(signature)
     kinds = tuple(_kind(argument) for argument in arguments)
-    fits = result == types.int64 and None not in kinds and len(kinds) <= _BLOCK - _KINDS
+    fits = result == types.int64 and None not in kinds and 1 <= len(kinds) <= _MOST
     return kinds if fits and 1 + sum(_SIZES[k] for k in kinds) <= _WORDS - _BLOCK else None  # type: ignore
 
 
@@ -103,56 +107,90 @@ def _about(dtype: np.dtype) -> int:
 # ---- the entry, called with a block ----
 
 
-def _address(words, p):
-    return words[p]
+@cache
+def _taking(signature: str) -> Callable:
+    """What makes the tuple of the arguments of a signature from the words of a block at an address."""
+    arguments, _ = sigutils.normalize_signature(signature)
+
+    def take(address, of=signature):
+        raise NotImplementedError("only kernels that are compiled know blocks")
+
+    @type_callable(take)
+    def typed(context):
+        return lambda address: types.Tuple(arguments)
+
+    @lower_builtin(take, types.Integer)
+    def lower(context, builder, signature, values):
+        words, taken = builder.inttoptr(values[0], ir.IntType(64).as_pointer()), []
+        for wanted in arguments:
+            kind = _kind(wanted)
+            taken.append(_argument(context, builder, words, kind, wanted))
+            words = builder.gep(words, [ir.IntType(32)(_SIZES[kind])])
+        return context.make_tuple(builder, signature.return_type, taken)
+
+    return take
 
 
-def _number(words, p):
-    return floats_at(words[p], 1)[0]
+def _argument(context, builder, words, kind, wanted):
+    """Code of one argument of a type `wanted` from the words at a pointer."""
+    first = builder.load(words)
+    if kind == _INTEGER:
+        return first
+    pointer = ir.DoubleType() if kind == _NUMBER else context.get_data_type(wanted.dtype)
+    data = builder.inttoptr(first, pointer.as_pointer())
+    if kind == _NUMBER:
+        return builder.load(data)
+    places = (builder.gep(words, [ir.IntType(32)(1 + i)]) for i in range(wanted.ndim))
+    return array_at(context, builder, wanted, data, *(builder.load(place) for place in places))
 
 
-def _row(words, p):
-    return floats_at(words[p], words[p + 1])
-
-
-def _matrix(words, p):
-    return floats_at(words[p], words[p + 1] * words[p + 2]).reshape(words[p + 1], words[p + 2])
-
-
-def _table(words, p):
-    n = words[p + 1] * words[p + 2] * words[p + 3]
-    return floats_at(words[p], n).reshape(words[p + 1], words[p + 2], words[p + 3])
-
-
-def _integers(words, p):
-    return ints_at(words[p], words[p + 1])
-
-
-_TAKEN = (_address, _number, _row, _matrix, _table, _integers)
-
-
-def _taking(kinds: tuple[int, ...]) -> Callable:
-    """What makes a tuple of arguments of these kinds from words, from one on."""
-    if not kinds:
-        return register_jitable(lambda words, p: ())
-    first, rest, size = register_jitable(_TAKEN[kinds[0]]), _taking(kinds[1:]), _SIZES[kinds[0]]
-
-    def take(words, p):
-        return (first(words, p), *rest(words, p + size))
-
-    return register_jitable(take)
-
-
-def _over_block(function: Callable, kinds: tuple[int, ...]) -> Callable:
+def _over_block(function: Callable, signature: str, kinds: tuple[int, ...]) -> Callable:
     """The function as one of the address of a block."""
-    take, called = _taking(kinds), register_jitable(error_model="numpy")(function)
-
-    def direct(block):
-        return called(*take(ints_at(block, _WORDS - _BLOCK), 0))
-
+    direct: Callable = _unpacking(inlined(function), _taking(signature))[len(kinds) - 1]
     direct.__module__, direct.__name__ = function.__module__, function.__name__
     direct.__qualname__ = f"{function.__qualname__} of a block"
     return direct
+
+
+def _unpacking(called: Callable, take: Callable) -> tuple[Callable, ...]:
+    """Functions of a block that call `called` with what they take from it, by how much that is.
+
+    Numba writes no function into its caller that is called with *t.
+    """
+
+    def one(block):
+        (a,) = take(block)
+        return called(a)
+
+    def two(block):
+        a, b = take(block)
+        return called(a, b)
+
+    def three(block):
+        a, b, c = take(block)
+        return called(a, b, c)
+
+    def four(block):
+        a, b, c, d = take(block)
+        return called(a, b, c, d)
+
+    def five(block):
+        a, b, c, d, e = take(block)
+        return called(a, b, c, d, e)
+
+    def six(block):
+        a, b, c, d, e, f = take(block)
+        return called(a, b, c, d, e, f)
+
+    def seven(block):
+        a, b, c, d, e, f, g = take(block)
+        return called(a, b, c, d, e, f, g)
+
+    def eight(block):
+        a, b, c, d, e, f, g, h = take(block)
+        return called(a, b, c, d, e, f, g, h)
+
+    return one, two, three, four, five, six, seven, eight
 
 
 # ---- the C function behind all of them ----
@@ -261,7 +299,7 @@ class DirectEntry(Entry):
         kinds = _kinds(signature)
         if kinds is not None:
             self._kinds = kinds
-            self._over_block = Callback(_over_block(function, kinds), "int64(int64)")
+            self._over_block = Callback(_over_block(function, signature, kinds), "int64(int64)")
             # what keeps compiled code tells functions by where they are found, else by all they refer to
             function.__qualname__ = f"{function.__name__}.function"
 

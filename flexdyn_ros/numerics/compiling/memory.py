@@ -17,22 +17,9 @@ from typing import Any, Protocol
 
 import numpy as np
 from numba import carray, types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, lower_builtin, overload, type_callable
 
-
-def _pointer_to(element):
-    @intrinsic
-    def pointer(typing_context, address):
-        def codegen(context, builder, signature, arguments):
-            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-        return types.CPointer(element)(types.int64), codegen
-
-    return pointer
-
-
-_float_pointer = _pointer_to(types.float64)
-_int_pointer = _pointer_to(types.int64)
+from .windows import array_at
 
 
 class SeenMemory(Protocol):
@@ -88,14 +75,38 @@ def ints_at(address, n):
     return real_ints_at(address, n) if seen is None else seen.ints(int(address), int(n))
 
 
-@overload(floats_at, jit_options={"forceinline": True})
-def _floats_at(address, n):
-    return lambda address, n: carray(_float_pointer(address), (n,))
+def borrowed(array):
+    """A view of a contiguous array that owns nothing.
+
+    Slices of it count no references, which small kernels would spend a fifth of their time on. Whoever holds
+    the array keeps it alive, as for an address.
+    """
+    return array
 
 
-@overload(ints_at, jit_options={"forceinline": True})
-def _ints_at(address, n):
-    return lambda address, n: carray(_int_pointer(address), (n,))
+def _at_address(function: Callable, element: types.Type) -> None:
+    """Teach Numba `function`(address, n)."""
+
+    @type_callable(function)
+    def typed(context):
+        def type_of(address, n):
+            fits = isinstance(address, types.Integer) and isinstance(n, types.Integer)
+            return types.Array(element, 1, "C") if fits else None
+
+        return type_of
+
+    @lower_builtin(function, types.Integer, types.Integer)
+    def lower(context, builder, signature, values):
+        address, n = (
+            context.cast(builder, value, kind, types.intp)
+            for value, kind in zip(values, signature.args, strict=True)
+        )
+        data = builder.inttoptr(address, context.get_data_type(element).as_pointer())
+        return array_at(context, builder, signature.return_type, data, n)
+
+
+_at_address(floats_at, types.float64)
+_at_address(ints_at, types.int64)
 
 
 @intrinsic
@@ -104,15 +115,6 @@ def _pointer_into(typing_context, array):
         return context.make_array(signature.args[0])(context, builder, arguments[0]).data
 
     return types.CPointer(array.dtype)(array), codegen
-
-
-def borrowed(array):
-    """A view of a contiguous array that owns nothing.
-
-    Slices of it count no references, which small kernels would spend a fifth of their time on. Whoever holds
-    the array keeps it alive, as for an address.
-    """
-    return array
 
 
 @overload(borrowed, jit_options={"forceinline": True})

@@ -6,19 +6,28 @@ tables of short rows spend a quarter of their time on.
 
 from __future__ import annotations
 
-from numba import carray, types
-from numba.extending import intrinsic, overload
+from numba import types
+from numba.core import cgutils
+from numba.extending import lower_builtin, type_callable
 
-__all__ = ["tail", "window"]
+__all__ = ["array_at", "tail", "window"]
 
 
-@intrinsic
-def _pointer_from(typing_context, array, first):
-    def codegen(context, builder, signature, arguments):
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        return builder.gep(data, [arguments[1]])
+def array_at(context, builder, kind, data, *lengths):
+    """Code of an array of type `kind`, in C order, that begins at the pointer `data` and owns nothing.
 
-    return types.CPointer(array.dtype)(array, types.int64), codegen
+    Whoever holds the memory keeps it alive. Made in place, not by Numba's `carray`, of which each number type
+    and each caller would compile a copy.
+    """
+    array = context.make_array(kind)(context, builder)
+    size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    steps, count = [size], lengths[-1]
+    for length in lengths[-2::-1]:
+        steps, count = [builder.mul(size, count), *steps], builder.mul(length, count)
+    array.data, array.nitems, array.itemsize = data, count, size
+    array.shape, array.strides = cgutils.pack_array(builder, lengths), cgutils.pack_array(builder, steps)
+    array.meminfo, array.parent = (cgutils.get_null_value(x.type) for x in (array.meminfo, array.parent))
+    return array._getvalue()
 
 
 def tail(array, first):
@@ -26,16 +35,39 @@ def tail(array, first):
     return array[first:]
 
 
-@overload(tail, jit_options={"forceinline": True})
-def _tail(array, first):
-    return lambda array, first: carray(_pointer_from(array, first), (array.size - first,))
-
-
 def window(array, first, n):
     """array[first : first + n] of a contiguous array that has these; as `borrowed`, it owns nothing."""
     return array[first : first + n]
 
 
-@overload(window, jit_options={"forceinline": True})
-def _window(array, first, n):
-    return lambda array, first, n: carray(_pointer_from(array, first), (n,))
+@type_callable(tail)
+def _type_tail(context):
+    return lambda array, first: _part_of(array)
+
+
+@type_callable(window)
+def _type_window(context):
+    return lambda array, first, n: _part_of(array)
+
+
+def _part_of(array: types.Type) -> types.Type | None:
+    fits = isinstance(array, types.Array) and array.ndim == 1 and array.layout == "C"
+    return types.Array(array.dtype, 1, "C") if fits else None
+
+
+@lower_builtin(tail, types.Array, types.Integer)
+def _lower_tail(context, builder, signature, values):
+    array = context.make_array(signature.args[0])(context, builder, values[0])
+    first = context.cast(builder, values[1], signature.args[1], types.intp)
+    rest = builder.sub(array.nitems, first)
+    return array_at(context, builder, signature.return_type, builder.gep(array.data, [first]), rest)
+
+
+@lower_builtin(window, types.Array, types.Integer, types.Integer)
+def _lower_window(context, builder, signature, values):
+    array = context.make_array(signature.args[0])(context, builder, values[0])
+    first, n = (
+        context.cast(builder, value, kind, types.intp)
+        for value, kind in zip(values[1:], signature.args[1:], strict=True)
+    )
+    return array_at(context, builder, signature.return_type, builder.gep(array.data, [first]), n)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-from numba import carray, types
-from numba.extending import intrinsic, overload
+from numba import types
+from numba.extending import lower_builtin, type_callable
 
 from flexdyn_ros.numerics.compiling.compiler import leaf
+from flexdyn_ros.numerics.compiling.windows import array_at
 
 from . import functions  # noqa: F401 - who has such arrays has the functions of their numbers
 from .vectors import ALIGNMENT, DIRECTIONS, LANES, Vector, lanes, tangents
@@ -31,21 +34,6 @@ def next_aligned(address):
     return (address + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 
 
-def _pointer_to(kind: Vector):
-    @intrinsic
-    def pointer(typing_context, array):
-        def code(context, builder, sig, values):
-            data = context.make_array(sig.args[0])(context, builder, values[0]).data
-            return builder.bitcast(data, context.get_value_type(sig.return_type))
-
-        return types.CPointer(kind)(array), code
-
-    return pointer
-
-
-_lane_pointer, _tangent_pointer = _pointer_to(lanes), _pointer_to(tangents)
-
-
 def lanes_of(memory):
     """The float64 memory as an array of Lanes."""
     raise NotImplementedError("only kernels that are compiled know SIMD lanes")
@@ -56,11 +44,20 @@ def tangents_of(memory):
     raise NotImplementedError("only kernels that are compiled know tangents")
 
 
-@overload(lanes_of, jit_options={"forceinline": True})
-def _overload_lanes_of(memory):
-    return lambda memory: carray(_lane_pointer(memory), (memory.shape[0] // PER_LANES,))
+def _seen_as(function: Callable, kind: Vector, per_number: int) -> None:
+    """Teach Numba `function`(memory)."""
+
+    @type_callable(function)
+    def typed(context):
+        return lambda memory: types.Array(kind, 1, "C") if isinstance(memory, types.Array) else None
+
+    @lower_builtin(function, types.Array)
+    def lower(context, builder, signature, values):
+        memory = context.make_array(signature.args[0])(context, builder, values[0])
+        data = builder.bitcast(memory.data, context.get_data_type(kind).as_pointer())
+        n = builder.sdiv(memory.nitems, context.get_constant(types.intp, per_number))
+        return array_at(context, builder, signature.return_type, data, n)
 
 
-@overload(tangents_of, jit_options={"forceinline": True})
-def _overload_tangents_of(memory):
-    return lambda memory: carray(_tangent_pointer(memory), (memory.shape[0] // PER_TANGENTS,))
+_seen_as(lanes_of, lanes, PER_LANES)
+_seen_as(tangents_of, tangents, PER_TANGENTS)

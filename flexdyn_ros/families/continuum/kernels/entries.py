@@ -7,7 +7,7 @@ point in the axes of a slice and the slice's station.
 from __future__ import annotations
 
 from flexdyn_ros.numerics.compiling import status
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.verbs.entries import verb_entries
 from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels
 
@@ -45,7 +45,7 @@ def state_of_q(address, q):
     return status.OK if all_finite(q, q.shape[0]) else status.NOT_FINITE
 
 
-@kernel
+@inlined
 def inverse(address, work, q, v, a, tau):
     """tau = M a + h."""
     arm = open_arm(address)
@@ -53,7 +53,7 @@ def inverse(address, work, q, v, a, tau):
     add_resistance(arm, work, q, v, tau)
 
 
-@kernel
+@inlined
 def forward(address, work, q, v, tau, a):
     """a = M^-1 (tau - h); NaN where M is singular."""
     arm = open_arm(address)
@@ -65,13 +65,13 @@ def forward(address, work, q, v, tau, a):
     return status.OK
 
 
-@kernel
+@inlined
 def mass(address, work, q, M):
     """M(q)."""
     mass_recursion(open_arm(address), work, q, M)
 
 
-@kernel
+@inlined
 def load(address, work, q, sections, points, wrenches, force):
     """force += sum J^T w."""
     arm = open_arm(address)
@@ -98,19 +98,19 @@ def separate_resistance(arm, work, q, v, terms):
         terms[2, 3 * i + 2] += bend[2]
 
 
-@kernel
+@inlined
 def terms(address, work, q, v, terms):
     """Parts (5, nv) of h: velocity, gravity, elastic, damping, external."""
     arm = open_arm(address)
     rest = spare_vector(arm, work, 0)
     for i in range(3 * arm.n):
         rest[i] = 0.0
-    inverse_recursion(arm, work, q, v, rest, 0.0, terms[0])
-    inverse_recursion(arm, work, q, rest, rest, 1.0, terms[1])
+    for k in range(2):
+        inverse_recursion(arm, work, q, v if k == 0 else rest, rest, float(k), terms[k])
     separate_resistance(arm, work, q, v, terms)
 
 
-@kernel
+@inlined
 def frames(address, work, q, sections, placements, poses):
     """Poses (k, 4, 4) of frames with placements (k, 13) on slices: rotation, origin, station."""
     arm = open_arm(address)
@@ -120,7 +120,7 @@ def frames(address, work, q, sections, placements, poses):
         frame_of_slice(arm, work, sections[f], placements[f, 12], placements[f], poses[f])
 
 
-@kernel
+@inlined
 def jacobian(address, work, q, section, point, J):
     """J (6, nv) of a point (4,) of a section, world axes."""
     arm = open_arm(address)
@@ -129,13 +129,13 @@ def jacobian(address, work, q, section, point, J):
     jacobian_of_slice(arm, work, section, point[3], point, J)
 
 
-@kernel
+@inlined
 def energies(address, work, q, v, out):
     """Kinetic, gravity and elastic energy (3,)."""
     arm_energies(open_arm(address), work, q, v, out)
 
 
-@kernel
+@inlined
 def momenta(address, work, q, v, out):
     """Angular and linear momentum, first moment of mass, mass (10,)."""
     arm_momenta(open_arm(address), work, q, v, out)

@@ -5,7 +5,7 @@ energies, momenta, external wrenches.
 from __future__ import annotations
 
 from flexdyn_ros.numerics.algebra.series import bending_functions
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 
 from . import views as at
 from .algebra import add, column, cross, dot, put, sum2, times, transposed_times, vector
@@ -92,7 +92,7 @@ def place_slice(arm, work, i, eta, R, r):
     return sum2(vector(W, at.WORLD_POINT), times(W, at.WORLD_ROTATION, p))
 
 
-@kernel
+@inlined
 def frame_of_slice(arm, work, i, eta, placement, pose):
     """Pose (4, 4) of a frame fixed to a slice, with placement (12,) in its axes."""
     E = at.node_rows(arm, work)
@@ -126,7 +126,7 @@ def carried(W, turn, shift, arm_of_point):
     return w, sum2(times(W, at.WORLD_ROTATION, shift), cross(w, arm_of_point))
 
 
-@kernel
+@inlined
 def jacobian_of_slice(arm, work, i, eta, point, J):
     """Jacobian (6, nv) of a point (3,) fixed to a slice of section i, in its axes; world axes, angular
     first.
@@ -172,7 +172,7 @@ def turn_of_load(arm, P, E, eta, x, j):
     return slice_turn(E, 0, x, j), slice_shift(E, 0, x, j)
 
 
-@kernel
+@inlined
 def add_load(arm, work, i, eta, point, wrench, tau):
     """tau += J^T w of a wrench (6,) (moment; force) in world axes at a point (3,) of a slice; rows are
     placed.
@@ -299,7 +299,7 @@ def section_momentum(arm, P, W, E):
     return twice, angular, linear
 
 
-@kernel
+@inlined
 def arm_energies(arm, work, q, v, energy):
     """Kinetic, gravity and elastic energy (3,)."""
     if arm.mass_model == at.MODAL:
@@ -338,7 +338,7 @@ def arm_energies(arm, work, q, v, energy):
     energy[0], energy[1], energy[2] = 0.5 * twice, gravity, elastic
 
 
-@kernel
+@inlined
 def arm_momenta(arm, work, q, v, out):
     """Angular momentum about the world origin, momentum, first moment of mass, mass: out (10,), world
     axes.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from flexdyn_ros.numerics.algebra.series import bending_functions, inertia_functions
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 
 from . import views as at
 from .algebra import column, dot, put, put_column, sum2, vector
@@ -28,7 +28,7 @@ def put_mass_moment(W, m, x, C, B, C1, B1):
     put_column(W, at.COUPLING_SHIFT, 2, (m * C * ux, m * C * uy, m * B))
 
 
-@kernel
+@inlined
 def closed_form(P, W):
     """The distributed mass, integrated (5.2): rows INERTIA and COUPLING_SHIFT, velocity forces in FORCE."""
     x, xd = vector(W, at.X), vector(W, at.XD)
@@ -105,7 +105,7 @@ def lump(P, W, ratio, elongation):
     put(W, at.FORCE, on_x)
 
 
-@kernel
+@inlined
 def quadrature_at_rest(arm, P, W, E):
     """The distributed mass by Gauss-Legendre: rows INERTIA, COUPLING_SHIFT and FORCE."""
     x = vector(W, at.X)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 from flexdyn_ros.numerics.compiling.windows import window
 from flexdyn_ros.numerics.numbers.functions import less, select
 
@@ -386,7 +386,7 @@ def column_motion(F, k, c):
 # ---- what the recursions do for rigid frames ----
 
 
-@kernel
+@inlined
 def modal_inverse(arm, work, q, v, a, gravity_scale, tau):
     """tau = M a + C v + gravity_scale x gravity, without springs and dampers."""
     g = vector(arm.numbers, 0)
@@ -399,7 +399,7 @@ def modal_inverse(arm, work, q, v, a, gravity_scale, tau):
             tau[k] += M[n * k + j] * a[j]
 
 
-@kernel
+@inlined
 def modal_mass(arm, work, q, out):
     """M(q)."""
     g = vector(arm.numbers, 0)
@@ -411,7 +411,7 @@ def modal_mass(arm, work, q, out):
             out[k, j] = M[n * k + j]
 
 
-@kernel
+@inlined
 def modal_forward(arm, work, q, v, force, extra, h, a):
     """a of [M + diag(extra) + h D + h^2 K] a = force - bias - h K v, where `force` is less springs,
     dampers and (as after the step) stops already; False where that matrix is singular."""

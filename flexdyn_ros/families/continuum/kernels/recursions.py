@@ -7,7 +7,7 @@ The base of the first section stands still and accelerates against gravity.
 
 from __future__ import annotations
 
-from flexdyn_ros.numerics.compiling.compiler import kernel
+from flexdyn_ros.numerics.compiling.compiler import inlined, kernel
 
 from . import views as at
 from .algebra import (
@@ -156,7 +156,7 @@ def onto_section(W, n, f):
 # ---- inverse dynamics ----
 
 
-@kernel
+@inlined
 def own_forces(arm, P, W, E):
     """Forces of a section's own mass in rows FORCE and BASE_WRENCH, from rows X to ACCELERATION."""
     xdd, acceleration = vector(W, at.XDD), vector(W, at.ACCELERATION)
@@ -313,7 +313,7 @@ def is_bare(arm):
     return arm.n == 1 and s == 0.0
 
 
-@kernel
+@inlined
 def forward_alone(arm, work, E, q, v, tau, extra, h, a):
     """`forward_recursion` of a bare section."""
     P, W = section_numbers(arm, 0), section_rows(work, 0)
@@ -328,7 +328,7 @@ def forward_alone(arm, work, E, q, v, tau, extra, h, a):
     a[0], a[1], a[2] = actuators_of(P, xdd)
 
 
-@kernel
+@inlined
 def forward_by_modes(arm, work, q, v, tau, extra, h, a):
     """`forward_recursion` with modal kinematics."""
     load_states(arm, work, q, v)
@@ -361,12 +361,12 @@ def forward_recursion(arm, work, q, v, tau, extra, h, a):
     """
     if arm.mass_model == at.MODAL:
         forward_by_modes(arm, work, q, v, tau, extra, h, a)
-        return None
+        return
     load_states(arm, work, q, v)
     E = node_rows(arm, work)
     if is_bare(arm):
         forward_alone(arm, work, E, q, v, tau, extra, h, a)
-        return None
+        return
     zero = 0.0 * q[0]
     rest = zero, zero, zero
     omega = rest
@@ -432,7 +432,6 @@ def forward_recursion(arm, work, q, v, tau, extra, h, a):
             add(W, at.END_ALPHA, times(W, at.END_TURN, xdd))
             add(W, at.END_BIAS, times(W, at.END_SHIFT, xdd))
             alpha, acceleration = tip_accelerations(W, omega, alpha, acceleration)
-    return True
 
 
 @kernel
