@@ -281,11 +281,11 @@ def accelerate_axis(below, own, joint, a, turns):
 @kernel(fastmath=FAST, forceinline=True)
 def accelerate_free(below, own, joint, a):
     """Accelerations of a body on a free joint: its articulated inertia times them is what drives it."""
-    solve_free(joint, own)
+    sx, sy, sz, tx, ty, tz = solve_free(joint)
+    store3(own, at.ALPHA, sx, sy, sz)
+    store3(own, at.ACCELERATION, tx, ty, tz)
     t = load9(own, at.TURN)
     ax, ay, az, lx, ly, lz = carried_acceleration(below, own)
-    sx, sy, sz = load3(own, at.ALPHA)
-    tx, ty, tz = load3(own, at.ACCELERATION)
     ax, ay, az = turn(t, sx - ax, sy - ay, sz - az)
     lx, ly, lz = turn(t, tx - lx, ty - ly, tz - lz)
     a[0], a[1], a[2] = ax, ay, az

@@ -5,7 +5,9 @@ enter only through the products with angular velocities, and no linear velocity 
 inertia is kept as [A H; H^T M]: (moment; force) = [A H; H^T M] (angular; linear acceleration) + bias.
 
 All vectors are in world axes, inertias about the body's own origin: of what is handed down only the origin
-changes. A body's own inertia is turned, once, which is less than to turn all that hangs on it.
+changes. A body's own inertia is turned, once, which is less than to turn all that hangs on it. The bias is
+the wrench of the motion in which no joint accelerates, gravity included; what the joints add to that motion
+is carried in rows of its own.
 """
 
 from __future__ import annotations
@@ -40,6 +42,8 @@ BIAS_MOMENT, BIAS_FORCE = 21, 24
 # column of the inertia that belongs to the joint axis; for a free joint what drives it
 U_MOMENT, U_FORCE = 27, 30
 U_ROW, D_ROW = 33, 34  # effort left for the joint, inverse of the inertia it feels
+# rows of a body's block in TreeData.bodies: what its accelerations have beside those of the motion above
+ADDED_ALPHA, ADDED_ACCELERATION = at.BIAS_ALPHA, at.BIAS_ACCELERATION
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -82,6 +86,9 @@ def articulated_body(model, data, q, v, tau, a):
             release_axis(own, joint, tau[first], data.diagonal[first], kind == REVOLUTE)
             if p > 0:
                 hand_down(own, joint, base)
+    world = window(data.bodies, 0, at.BODY_ROWS)
+    store3(world, ADDED_ALPHA, 0.0, 0.0, 0.0)
+    store3(world, ADDED_ACCELERATION, 0.0, 0.0, 0.0)
     for b in range(1, model.nb):
         below = window(data.bodies, model.parent[b] * at.BODY_ROWS, at.BODY_ROWS)
         own = window(data.bodies, b * at.BODY_ROWS, at.BODY_ROWS)
@@ -99,21 +106,15 @@ def articulated_body(model, data, q, v, tau, a):
 
 @kernel(fastmath=FAST, forceinline=True)
 def move_revolute(below, own, x, angle, rate):
-    """ROTATION, ORIGIN, OMEGA and the velocity part of the accelerations of a body that turns about z."""
+    """ROTATION, ORIGIN, OMEGA, ALPHA and ACCELERATION of a body that turns about z, its joint not
+    accelerating."""
     r = load9(below, at.ROTATION)
     px, py, pz = turn(r, x[9], x[10], x[11])
     j = multiply(r, (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]))
     s, c = sincos(angle)
     store9(own, at.ROTATION, about_z(j, s, c))
-    store3(own, at.ORIGIN, px, py, pz)
-    wx, wy, wz = load3(below, at.OMEGA)
     sx, sy, sz = j[2] * rate, j[5] * rate, j[8] * rate
-    ux, uy, uz = cross(wx, wy, wz, sx, sy, sz)
-    store3(own, at.BIAS_ALPHA, ux, uy, uz)
-    ux, uy, uz = cross(wx, wy, wz, px, py, pz)
-    ux, uy, uz = cross(wx, wy, wz, ux, uy, uz)
-    store3(own, at.BIAS_ACCELERATION, ux, uy, uz)
-    store3(own, at.OMEGA, wx + sx, wy + sy, wz + sz)
+    move(below, own, px, py, pz, sx, sy, sz, 0.0, 0.0, 0.0)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -124,15 +125,7 @@ def move_prismatic(below, own, x, way, rate):
     j = multiply(r, (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]))
     store9(own, at.ROTATION, j)
     px, py, pz = px + j[2] * way, py + j[5] * way, pz + j[8] * way
-    store3(own, at.ORIGIN, px, py, pz)
-    wx, wy, wz = load3(below, at.OMEGA)
-    twice = 2.0 * rate
-    ux, uy, uz = cross(wx, wy, wz, px, py, pz)
-    ux, uy, uz = cross(wx, wy, wz, ux + j[2] * twice, uy + j[5] * twice, uz + j[8] * twice)
-    nothing = 0.0 * twice
-    store3(own, at.BIAS_ALPHA, nothing, nothing, nothing)
-    store3(own, at.BIAS_ACCELERATION, ux, uy, uz)
-    store3(own, at.OMEGA, wx, wy, wz)
+    move(below, own, px, py, pz, 0.0, 0.0, 0.0, j[2] * rate, j[5] * rate, j[8] * rate)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -145,25 +138,36 @@ def move_free(below, own, x, q, v):
     store9(own, at.ROTATION, multiply(j, matrix_of_quaternion(q[3], q[4], q[5], q[6])))
     ux, uy, uz = turn(j, q[0], q[1], q[2])
     px, py, pz = px + ux, py + uy, pz + uz
-    store3(own, at.ORIGIN, px, py, pz)
-    wx, wy, wz = load3(below, at.OMEGA)
     rx, ry, rz = turn(j, v[0], v[1], v[2])
     sx, sy, sz = turn(j, v[3], v[4], v[5])
-    ux, uy, uz = cross(wx, wy, wz, rx, ry, rz)
-    store3(own, at.BIAS_ALPHA, ux, uy, uz)
+    move(below, own, px, py, pz, rx, ry, rz, sx, sy, sz)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def move(below, own, px, py, pz, rx, ry, rz, sx, sy, sz):
+    """Motion of a body at p from its parent, against which it turns with r and slides with s; zeros may be
+    plain numbers."""
+    store3(own, at.ORIGIN, px, py, pz)
+    wx, wy, wz = load3(below, at.OMEGA)
+    ax, ay, az = load3(below, at.ALPHA)
+    lx, ly, lz = load3(below, at.ACCELERATION)
+    lx, ly, lz = add_cross(lx, ly, lz, ax, ay, az, px, py, pz)
     ux, uy, uz = cross(wx, wy, wz, px, py, pz)
-    ux, uy, uz = cross(wx, wy, wz, ux + 2.0 * sx, uy + 2.0 * sy, uz + 2.0 * sz)
-    store3(own, at.BIAS_ACCELERATION, ux, uy, uz)
+    ux, uy, uz = ux + 2.0 * sx, uy + 2.0 * sy, uz + 2.0 * sz
+    lx, ly, lz = add_cross(lx, ly, lz, wx, wy, wz, ux, uy, uz)
+    ax, ay, az = add_cross(ax, ay, az, wx, wy, wz, rx, ry, rz)
     store3(own, at.OMEGA, wx + rx, wy + ry, wz + rz)
+    store3(own, at.ALPHA, ax, ay, az)
+    store3(own, at.ACCELERATION, lx, ly, lz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def start_inertia(inertia, own, joint):
-    """The body's own inertia and bias as the first articulated ones."""
+    """The body's own inertia, and the wrench of its motion, as the first articulated ones."""
     r = load9(own, at.ROTATION)
     mass = inertia[0]
     cx, cy, cz = turn(r, inertia[1], inertia[2], inertia[3])
-    i = rotate_symmetric(r, load6(inertia, 4))
+    i = turned_inertia(r, load6(inertia, 4))
     store6(joint, A_ROW, i)
     nothing = 0.0 * cx
     store3(joint, H_ROW, nothing, -cz, cy)
@@ -171,12 +175,39 @@ def start_inertia(inertia, own, joint):
     store3(joint, H_ROW + 6, -cy, cx, nothing)
     store6(joint, M_ROW, (mass, 0.0, 0.0, mass, 0.0, mass))
     wx, wy, wz = load3(own, at.OMEGA)
-    hx, hy, hz = symmetric(i, wx, wy, wz)
-    hx, hy, hz = cross(wx, wy, wz, hx, hy, hz)
+    ax, ay, az = load3(own, at.ALPHA)
+    lx, ly, lz = load3(own, at.ACCELERATION)
     ux, uy, uz = cross(wx, wy, wz, cx, cy, cz)
-    ux, uy, uz = cross(wx, wy, wz, ux, uy, uz)
-    store3(joint, BIAS_MOMENT, hx, hy, hz)
-    store3(joint, BIAS_FORCE, ux, uy, uz)
+    fx, fy, fz = add_cross(mass * lx, mass * ly, mass * lz, wx, wy, wz, ux, uy, uz)
+    fx, fy, fz = add_cross(fx, fy, fz, ax, ay, az, cx, cy, cz)
+    hx, hy, hz = symmetric(i, wx, wy, wz)
+    mx, my, mz = symmetric(i, ax, ay, az)
+    mx, my, mz = add_cross(mx, my, mz, wx, wy, wz, hx, hy, hz)
+    mx, my, mz = add_cross(mx, my, mz, cx, cy, cz, lx, ly, lz)
+    store3(joint, BIAS_MOMENT, mx, my, mz)
+    store3(joint, BIAS_FORCE, fx, fy, fz)
+
+
+@kernel(fastmath=FAST, forceinline=True)
+def turned_inertia(r, i):
+    """r i r^T of a symmetric matrix and a rotation, in four fifths of the operations of `rotate_symmetric`.
+
+    Without i_zz 1, which turns into itself, i is L + L^T with a lower triangle L that has two columns; so the
+    result is i_zz 1 + B + B^T with B = r L r^T.
+    """
+    zz = i[5]
+    a, b = 0.5 * (i[0] - zz), 0.5 * (i[3] - zz)
+    x0, y0 = a * r[0] + i[1] * r[1] + i[2] * r[2], b * r[1] + i[4] * r[2]
+    x1, y1 = a * r[3] + i[1] * r[4] + i[2] * r[5], b * r[4] + i[4] * r[5]
+    x2, y2 = a * r[6] + i[1] * r[7] + i[2] * r[8], b * r[7] + i[4] * r[8]
+    return (
+        2.0 * (x0 * r[0] + y0 * r[1]) + zz,
+        x0 * r[3] + y0 * r[4] + x1 * r[0] + y1 * r[1],
+        x0 * r[6] + y0 * r[7] + x2 * r[0] + y2 * r[1],
+        2.0 * (x1 * r[3] + y1 * r[4]) + zz,
+        x1 * r[6] + y1 * r[7] + x2 * r[3] + y2 * r[4],
+        2.0 * (x2 * r[6] + y2 * r[7]) + zz,
+    )
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -223,24 +254,18 @@ def release_axis(own, joint, tau, diagonal, turns):
 def hand_down(own, joint, base):
     """Add a body's articulated inertia and bias, without what its joint takes, to those of its parent.
 
-    What is left is Ia = I - U U^T / D, and p + Ia c + U u / D. About the parent's origin, with P = [p]x: M,
+    What is left is Ia = I - U U^T / D, and p + U u / D. About the parent's origin, with P = [p]x: M,
     H + P M, A - H P + P (H + P M)^T. Block by block, so that few numbers are in use at a time.
     """
     ux, uy, uz = load3(joint, U_MOMENT)
     fx, fy, fz = load3(joint, U_FORCE)
     inverse = joint[D_ROW]
     drive = joint[U_ROW] * inverse
-    cx, cy, cz = load3(own, at.BIAS_ALPHA)
-    dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
     px, py, pz = load3(own, at.ORIGIN)
     # M
     ex, ey, ez = fx * inverse, fy * inverse, fz * inverse
     m = load6(joint, M_ROW)
     m = (m[0] - ex * fx, m[1] - ex * fy, m[2] - ex * fz, m[3] - ey * fy, m[4] - ey * fz, m[5] - ez * fz)
-    bx, by, bz = load3(joint, BIAS_FORCE)
-    bx = bx + drive * fx + m[0] * dx + m[1] * dy + m[2] * dz
-    by = by + drive * fy + m[1] * dx + m[3] * dy + m[4] * dz
-    bz = bz + drive * fz + m[2] * dx + m[4] * dy + m[5] * dz
     for i in range(6):
         base[M_ROW + i] += m[i]
     # H
@@ -251,13 +276,6 @@ def hand_down(own, joint, base):
         h[3] - gy * fx, h[4] - gy * fy, h[5] - gy * fz,
         h[6] - gz * fx, h[7] - gz * fy, h[8] - gz * fz,
     )  # fmt: skip
-    ox, oy, oz = load3(joint, BIAS_MOMENT)
-    ox = ox + drive * ux + h[0] * dx + h[1] * dy + h[2] * dz
-    oy = oy + drive * uy + h[3] * dx + h[4] * dy + h[5] * dz
-    oz = oz + drive * uz + h[6] * dx + h[7] * dy + h[8] * dz
-    bx = bx + h[0] * cx + h[3] * cy + h[6] * cz
-    by = by + h[1] * cx + h[4] * cy + h[7] * cz
-    bz = bz + h[2] * cx + h[5] * cy + h[8] * cz
     # g = h + P m, column by column
     g0, g3, g6 = add_cross(h[0], h[3], h[6], px, py, pz, m[0], m[1], m[2])
     g1, g4, g7 = add_cross(h[1], h[4], h[7], px, py, pz, m[1], m[3], m[4])
@@ -268,9 +286,6 @@ def hand_down(own, joint, base):
     # A: rows of -h P are p x (rows of h), columns of P g^T are p x (rows of g)
     a = load6(joint, A_ROW)
     a = (a[0] - gx * ux, a[1] - gx * uy, a[2] - gx * uz, a[3] - gy * uy, a[4] - gy * uz, a[5] - gz * uz)
-    ox = ox + a[0] * cx + a[1] * cy + a[2] * cz
-    oy = oy + a[1] * cx + a[3] * cy + a[4] * cz
-    oz = oz + a[2] * cx + a[4] * cy + a[5] * cz
     t0, t1, t2 = add_cross(a[0], a[1], a[2], px, py, pz, h[0], h[1], h[2])
     _, t3, t4 = add_cross(a[1], a[3], a[4], px, py, pz, h[3], h[4], h[5])
     _, _, t5 = add_cross(a[2], a[4], a[5], px, py, pz, h[6], h[7], h[8])
@@ -279,7 +294,12 @@ def hand_down(own, joint, base):
     t2, t4, t5 = add_cross(t2, t4, t5, px, py, pz, g6, g7, g8)
     add3(base, A_ROW, t0, t1, t2)
     add3(base, A_ROW + 3, t3, t4, t5)
-    add_wrench(base, px, py, pz, ox, oy, oz, bx, by, bz)
+    # the bias
+    mx, my, mz = load3(joint, BIAS_MOMENT)
+    bx, by, bz = load3(joint, BIAS_FORCE)
+    mx, my, mz = mx + drive * ux, my + drive * uy, mz + drive * uz
+    bx, by, bz = bx + drive * fx, by + drive * fy, bz + drive * fz
+    add_wrench(base, px, py, pz, mx, my, mz, bx, by, bz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
@@ -319,19 +339,17 @@ def hand_down_force(own, joint, base):
 
 @kernel(fastmath=FAST, forceinline=True)
 def carried_acceleration(below, own):
-    """Accelerations of a body whose joint does not accelerate: angular, and of its origin."""
+    """What joints below add to the accelerations of a body: angular, and of its origin."""
     px, py, pz = load3(own, at.ORIGIN)
-    ax, ay, az = load3(below, at.ALPHA)
-    lx, ly, lz = load3(below, at.ACCELERATION)
-    cx, cy, cz = load3(own, at.BIAS_ALPHA)
-    dx, dy, dz = load3(own, at.BIAS_ACCELERATION)
-    lx, ly, lz = add_cross(lx + dx, ly + dy, lz + dz, ax, ay, az, px, py, pz)
-    return ax + cx, ay + cy, az + cz, lx, ly, lz
+    ax, ay, az = load3(below, ADDED_ALPHA)
+    lx, ly, lz = load3(below, ADDED_ACCELERATION)
+    lx, ly, lz = add_cross(lx, ly, lz, ax, ay, az, px, py, pz)
+    return ax, ay, az, lx, ly, lz
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def accelerate_axis(below, own, joint, a, turns):
-    """ALPHA, ACCELERATION of a body on a revolute or prismatic joint, and the joint's acceleration."""
+    """ADDED rows of a body on a revolute or prismatic joint, and the joint's acceleration."""
     ax, ay, az, lx, ly, lz = carried_acceleration(below, own)
     ux, uy, uz = load3(joint, U_MOMENT)
     fx, fy, fz = load3(joint, U_FORCE)
@@ -343,18 +361,18 @@ def accelerate_axis(below, own, joint, a, turns):
         ax, ay, az = ax + sx, ay + sy, az + sz
     else:
         lx, ly, lz = lx + sx, ly + sy, lz + sz
-    store3(own, at.ALPHA, ax, ay, az)
-    store3(own, at.ACCELERATION, lx, ly, lz)
+    store3(own, ADDED_ALPHA, ax, ay, az)
+    store3(own, ADDED_ACCELERATION, lx, ly, lz)
 
 
 @kernel(fastmath=FAST, forceinline=True)
 def accelerate_free(below, own, joint, a):
-    """Accelerations of a body on a free joint: its articulated inertia times them is what drives it."""
-    solve_free(joint, own)
+    """The same of a free joint: the body's articulated inertia times what is added is what drives it."""
+    sx, sy, sz, tx, ty, tz = solve_free(joint)
+    store3(own, ADDED_ALPHA, sx, sy, sz)
+    store3(own, ADDED_ACCELERATION, tx, ty, tz)
     t = load9(own, at.TURN)
     ax, ay, az, lx, ly, lz = carried_acceleration(below, own)
-    sx, sy, sz = load3(own, at.ALPHA)
-    tx, ty, tz = load3(own, at.ACCELERATION)
     ax, ay, az = unturn(t, sx - ax, sy - ay, sz - az)
     lx, ly, lz = unturn(t, tx - lx, ty - ly, tz - lz)
     a[0], a[1], a[2] = ax, ay, az
@@ -378,8 +396,9 @@ def solve_symmetric3(i, x, y, z):
 
 
 @kernel(fastmath=FAST, forceinline=True)
-def solve_free(joint, own):
-    """Solve [A H; H^T M] (ALPHA; ACCELERATION) = (U_MOMENT; U_FORCE) by eliminating the linear part."""
+def solve_free(joint):
+    """Angular and linear acceleration of [A H; H^T M] (angular; linear) = (U_MOMENT; U_FORCE), by eliminating
+    the linear part."""
     a, h, m = load6(joint, A_ROW), load9(joint, H_ROW), load6(joint, M_ROW)
     bx, by, bz = load3(joint, U_MOMENT)
     fx, fy, fz = load3(joint, U_FORCE)
@@ -401,5 +420,4 @@ def solve_free(joint, own):
     ax, ay, az = solve_symmetric3(schur, bx, by, bz)
     hx, hy, hz = unturn(h, ax, ay, az)
     lx, ly, lz = solve_symmetric3(m, fx - hx, fy - hy, fz - hz)
-    store3(own, at.ALPHA, ax, ay, az)
-    store3(own, at.ACCELERATION, lx, ly, lz)
+    return ax, ay, az, lx, ly, lz
