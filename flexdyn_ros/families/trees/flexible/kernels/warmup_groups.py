@@ -17,7 +17,7 @@ DEMO = (
 )
 
 #: what everybody waits for beside it: with it at most five minutes of processor time
-START = ("entries.frames", "entries.jacobian")
+START = ("entries.frames", "entries.jacobian", "entries.inverse_dynamics_many")
 
 #: what few people call and what takes long
 RARE = ("*.accelerate_densely", "entries.momenta")
