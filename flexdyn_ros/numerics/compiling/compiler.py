@@ -52,8 +52,8 @@ def inlined(function: Callable):
     """Decorate a kernel that does little itself, and calls what is large.
 
     It is written into its callers before their types are found, and is no code of its own: LLVM would
-    optimise, and translate, all that it calls once more. It has no arithmetic: that would be rounded as its
-    callers allow, in batches otherwise than in single calls.
+    optimise, and translate, all that it calls once more. Its own arithmetic is rounded as its callers
+    allow, in batches otherwise than in single calls; trees, where both give the same bits, have none here.
     """
     add_home(function.__module__)
     function.targetoptions, function.py_func = {"inline": "always"}, function
