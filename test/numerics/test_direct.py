@@ -195,6 +195,34 @@ def test_signatures_that_have_no_direct_entry():
     assert not direct.is_direct("int64(complex128[::1])")
 
 
+NUMBERS = {
+    1: lambda a: a,
+    2: lambda a, b: a + 10 * b,
+    3: lambda a, b, c: a + 10 * b + 100 * c,
+    4: lambda a, b, c, d: a + 10 * b + 100 * (c + 10 * d),
+    5: lambda a, b, c, d, e: a + 10 * b + 100 * (c + 10 * d + 100 * e),
+    6: lambda a, b, c, d, e, f: a + 10 * b + 100 * (c + 10 * d + 100 * (e + 10 * f)),
+    7: lambda a, b, c, d, e, f, g: a + 10 * b + 100 * (c + 10 * d + 100 * (e + 10 * f + 100 * g)),
+    8: lambda a, b, c, d, e, f, g, h: (
+        a + 10 * b + 100 * (c + 10 * d + 100 * (e + 10 * (f + 10 * (g + 10 * h))))
+    ),
+}
+
+
+@pytest.mark.parametrize("count", NUMBERS)
+def test_arguments_arrive_in_their_order(count):
+    number = NUMBERS[count]
+    number.__name__ = number.__qualname__ = f"number_of_{count}"
+    signature = f"int64({', '.join(count * ['int64'])})"
+    assert direct.is_direct(signature)
+    digits = range(1, 1 + count)
+    assert direct.DirectEntry(number, signature)(*digits) == sum(d * 10**k for k, d in enumerate(digits))
+
+
+def test_more_arguments_than_there_are_ways_for_go_through_the_dispatcher():
+    assert not direct.is_direct(f"int64({', '.join(9 * ['int64'])})")
+
+
 KEYS = """
 import sys
 from hashlib import sha256

@@ -2,6 +2,8 @@
 MuJoCo.
 """
 
+from functools import partial
+
 import models
 import numpy as np
 import pytest
@@ -212,3 +214,14 @@ def test_mujoco_agrees(seed):
     # MuJoCo keeps principal axes as quaternions: a few digits fewer than pure double arithmetic
     assert_near(robot.mass_matrix(q), M[np.ix_(order, order)], 1e-10)
     assert_near(robot.bias_forces(q, v), data.qfrc_bias[order], 1e-10)
+
+
+def test_forward_dynamics_reads_nothing_that_other_verbs_left():
+    robot = flexdyn_ros.load("seven_joint_arm")
+    rng = np.random.default_rng(5)
+    q, v, tau = rng.normal(size=(3, robot.nv))
+    expected = robot.forward_dynamics(q, v, tau)
+    for look in (robot.mass_matrix, robot.frames, partial(robot.momentum, v=v), partial(robot.energy, v=v)):
+        look(q + 1.0)
+        robot.inverse_dynamics(q + 2.0, v, v)
+        assert np.array_equal(robot.forward_dynamics(q, v, tau), expected)
