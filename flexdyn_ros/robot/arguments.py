@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import prod
 from typing import Any
 
@@ -20,8 +20,13 @@ __all__ = [
     "finite_number",
     "numbers",
     "refuse_nonfinite",
+    "warn_of_overflow",
     "warn_of_singular_rows",
 ]
+
+
+#: axes of an argument; NumPy's iterators and `broadcast` take 32 on all its versions, results have two more
+_MOST_AXES = 30
 
 
 def numbers(value: Any, name: str, size: int | None = None) -> np.ndarray:
@@ -30,8 +35,13 @@ def numbers(value: Any, name: str, size: int | None = None) -> np.ndarray:
     Raises
     ------
     DimensionError
-        If it is no array of real numbers or its last axis has another length.
+        If it is no array of real numbers, its last axis has another length, or it has more than 30 axes.
+    StateError
+        If it is a masked array, some of whose numbers are masked.
     """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        count = int(np.ma.getmaskarray(value).sum())
+        raise StateError(f"masked entries in {name}: {count}, expected an array without any")
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fiub":
@@ -41,6 +51,8 @@ def numbers(value: Any, name: str, size: int | None = None) -> np.ndarray:
         raise DimensionError(f"{name} is {_described(value)}, expected an array of real numbers") from None
     if size is not None and (array.ndim == 0 or array.shape[-1] != size):
         raise DimensionError(f"{name} has shape {array.shape}, expected (..., {size})")
+    if array.ndim > _MOST_AXES:
+        raise DimensionError(f"{name} has {array.ndim} axes, expected at most {_MOST_AXES}")
     return array
 
 
@@ -133,6 +145,12 @@ class Rows:
         full = np.broadcast_to(array, self.shape + tail) if array.shape != self.shape + tail else array
         return np.require(full.reshape((self.count, *tail)), requirements=("C", "A", "W"))
 
+    def keep_apart(self, out: np.ndarray) -> None:
+        """Copy the arguments whose memory may be that of `out`, so that results do not overwrite them."""
+        for name, array in self._arrays.items():
+            if np.may_share_memory(array, out):
+                self._arrays[name] = array.copy()
+
 
 _FLOAT = np.dtype(np.float64)
 
@@ -154,8 +172,11 @@ def _plain_leading(arguments: Iterable[tuple[Any, int | tuple[int, ...]]]) -> tu
     return leading
 
 
-def check_out(out: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """The array to write to: `out` if it fits, a new one if it is None."""
+def check_out(out: Any, shape: tuple[int, ...], rows: Rows | None = None) -> np.ndarray:
+    """The array to write to: `out` if it fits, a new one if it is None.
+
+    Arguments in `rows` that overlap with `out` are copied first, as NumPy's own functions do.
+    """
     if out is None:
         return np.empty(shape)
     if (
@@ -168,6 +189,8 @@ def check_out(out: Any, shape: tuple[int, ...]) -> np.ndarray:
         raise DimensionError(f"out is {given}, expected a C-contiguous float64 array of shape {shape}")
     if not out.flags.writeable:
         raise DimensionError("out is read-only")
+    if rows is not None:
+        rows.keep_apart(out)
     return out
 
 
@@ -200,20 +223,47 @@ def refuse_nonfinite(data: Mapping[str, np.ndarray]) -> None:
 
 
 def warn_of_singular_rows(
-    result: np.ndarray, rows: Mapping[str, np.ndarray], what: str, batch: tuple[int, ...]
+    result: np.ndarray,
+    rows: Mapping[str, np.ndarray],
+    what: str,
+    batch: tuple[int, ...],
+    cause: Callable[[int], tuple[str, float]] | None = None,
 ) -> None:
     """Deal with non-finite rows of a result whose arguments are good: raise for a single state (batch is
-    ()), else make them NaN and warn."""
-    bad = ~np.isfinite(result).all(axis=tuple(range(1, result.ndim)))
-    for name, array in rows.items():
-        wrong = ~np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
-        if wrong.any():
-            explain_status(2 + 8 * int(np.flatnonzero(wrong)[0]), {name: array})
-    if not bad.any():
+    ()), else make them NaN and warn.
+
+    cause: of the number of a row, why it is singular, as a sentence, and its measure.
+    """
+    bad = _rows_without_result(result, rows)
+    if not bad.size:
+        return
+    text, measure = ("", 0.0) if cause is None else cause(int(bad[0]))
+    if batch == ():
+        text = text or f"{what} is singular, or the state so large that the result overflows"
+        raise SingularityError(text, measure)
+    result[bad] = np.nan
+    text = f"{what} is singular in {bad.size} of {len(result)} samples; their rows are NaN" + (
+        f" (sample {bad[0]}: {text})" if text else ""
+    )
+    warnings.warn(text, FlexdynWarning, 4)
+
+
+def warn_of_overflow(
+    result: np.ndarray, rows: Mapping[str, np.ndarray], what: str, batch: tuple[int, ...]
+) -> None:
+    """The same where large states alone are to blame: StateError for a single state."""
+    bad = _rows_without_result(result, rows)
+    if not bad.size:
         return
     if batch == ():
-        raise SingularityError(f"{what} is singular, or the state so large that the result overflows", 0.0)
+        sizes = ", ".join(f"|{name}| up to {np.abs(array).max():.3g}" for name, array in rows.items())
+        raise StateError(f"{what} overflows float64: {sizes}, expected a smaller state")
     result[bad] = np.nan
-    warnings.warn(
-        f"{what} is singular in {int(bad.sum())} of {bad.size} samples; their rows are NaN", FlexdynWarning, 4
-    )
+    text = f"{what} overflows float64 in {bad.size} of {len(result)} samples; their rows are NaN"
+    warnings.warn(text, FlexdynWarning, 4)
+
+
+def _rows_without_result(result: np.ndarray, rows: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Numbers of the rows that are not finite; StateError if arguments are not."""
+    refuse_nonfinite(rows)
+    return np.flatnonzero(~np.isfinite(result).all(axis=tuple(range(1, result.ndim))))

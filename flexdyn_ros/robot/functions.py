@@ -10,15 +10,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.errors import StateError, UnsupportedError
 from flexdyn_ros.numerics.numbers.memory import ONE_LANE, aligned
 from flexdyn_ros.numerics.verbs.entries import work_numbers
 from flexdyn_ros.robot.analysis.coriolis import coriolis_of
 from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
+from flexdyn_ros.robot.analysis.idle_motion import idle_motion
 from flexdyn_ros.robot.analysis.partial import partial_motion
 from flexdyn_ros.robot.analysis.probes import Probes
-from flexdyn_ros.robot.arguments import Rows, check_out, explain_status, refuse_nonfinite
+from flexdyn_ros.robot.arguments import (
+    Rows,
+    check_out,
+    explain_status,
+    refuse_nonfinite,
+    warn_of_overflow,
+    warn_of_singular_rows,
+)
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.payload import Payload
@@ -53,6 +61,8 @@ class FamilyFunctions(ABC):
     flat = False
     #: forward dynamics goes through the mass matrix even if nothing is prescribed
     by_mass_matrix = False
+    #: forward dynamics is checked by the balance of forces: the recursion may divide by what rounding left
+    checked = False
     #: the numbers that kernels take, packed, which also has work memory, and its address
     packed: Any = None
     address = 0
@@ -113,6 +123,19 @@ class FamilyFunctions(ABC):
             return kernel(self.address, self.work(), *arrays)
 
         explain_status(run_in_slices(call, [*data.values(), result]), data)
+
+    def warn_of_singular(self, a: np.ndarray, data: Mapping[str, np.ndarray], batch: tuple[int, ...]) -> None:
+        """`warn_of_singular_rows` for accelerations (count, nv), naming the motion that has no inertia."""
+
+        def cause(row: int) -> tuple[str, float]:
+            try:
+                return idle_motion(self.robot, data["q"][row], data["v"][row])
+            except StateError:
+                if batch == ():
+                    raise
+                return "", 0.0
+
+        warn_of_singular_rows(a, data, "the mass matrix", batch, cause)
 
     @cached_property
     def prescribed(self) -> np.ndarray:
@@ -291,7 +314,7 @@ class DirectFunctions(FamilyFunctions):
     def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """B (..., nv, nu): the identity."""
         rows = Rows({"q": (q, self.nq)})
-        B = check_out(out, (*rows.shape, self.nv, self.nv))
+        B = check_out(out, (*rows.shape, self.nv, self.nv), rows)
         self.check({"q": rows.take("q")})
         B[...] = np.eye(self.nv)
         return B
@@ -303,8 +326,11 @@ class DirectFunctions(FamilyFunctions):
         joints.
         """
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        C = check_out(out, (*rows.shape, self.nv, self.nv))
-        C.reshape(rows.count, self.nv, self.nv)[...] = self.coriolis_rows(rows)
+        C = check_out(out, (*rows.shape, self.nv, self.nv), rows)
+        found = self.coriolis_rows(rows)
+        data = {name: rows.take(name) for name in rows.names}
+        warn_of_overflow(found, data, "the Coriolis matrix", rows.shape)
+        C.reshape(rows.count, self.nv, self.nv)[...] = found
         return C
 
     def coriolis_rows(self, rows: Rows) -> np.ndarray:

@@ -23,7 +23,14 @@ from flexdyn_ros.robot.analysis.derivatives import (
 )
 from flexdyn_ros.robot.analysis.modes import chosen_coordinates, modes_of
 from flexdyn_ros.robot.analysis.small_deflections import beyond_linear, warning_of
-from flexdyn_ros.robot.arguments import Rows, by_name, check_out, finite_number, numbers
+from flexdyn_ros.robot.arguments import (
+    Rows,
+    by_name,
+    check_out,
+    finite_number,
+    numbers,
+    warn_of_overflow,
+)
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.efforts import scattered_efforts
 from flexdyn_ros.robot.entries.short_ways import short_ways
@@ -179,7 +186,11 @@ class Robot:
     def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict[str, Any]:
         """`Deflection` of each flexible link or soft section by its name, at stations (k,) (default 21);
         {} where nothing bends."""
-        return self.functions.deflections(q, stations)
+        found = self.functions.deflections(q, stations)
+        for name, deflection in found.items():
+            if not np.isfinite(deflection.displacement).all():
+                raise StateError(f"deflections of '{name}' overflow float64, expected smaller coordinates")
+        return found
 
     def with_payload(
         self,
@@ -293,8 +304,9 @@ class Robot:
         if unactuated == "free" and not self.driven.all():
             return _write(out, self.functions.partial(q, v, None, a, self.driven, wrenches)[0])
         rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), a=(a, self.nv))
-        tau = check_out(out, (*rows.shape, self.nu))
+        tau = check_out(out, (*rows.shape, self.nu), rows)
         self.functions.inverse_dynamics_rows(rows, wrenches, tau.reshape(rows.count, self.nu))
+        self._refuse_overflow(tau, rows, "inverse dynamics")
         return tau
 
     def forward_dynamics(
@@ -343,15 +355,16 @@ class Robot:
             given, a = self.given_accelerations(chosen)
             return _write(out, self.functions.partial(q, v, tau, a, given, wrenches)[1])
         rows = rows_with_wrenches(wrenches, q=(q, self.nq), v=(v, self.nv), tau=(tau, self.nu))
-        a = check_out(out, (*rows.shape, self.nv))
+        a = check_out(out, (*rows.shape, self.nv), rows)
         self.functions.forward_dynamics_rows(rows, wrenches, a.reshape(rows.count, self.nv))
         return a
 
     def mass_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """Mass matrix M(q) (..., nv, nv), rotors included, by composite bodies (Featherstone 2008)."""
         rows = Rows({"q": (q, self.nq)})
-        M = check_out(out, (*rows.shape, self.nv, self.nv))
+        M = check_out(out, (*rows.shape, self.nv, self.nv), rows)
         self.functions.mass_matrix_rows(rows, M.reshape(rows.count, self.nv, self.nv))
+        self._refuse_overflow(M, rows, "the mass matrix")
         return M
 
     def actuation_matrix(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
@@ -365,7 +378,7 @@ class Robot:
         Of platforms a wrench at the platform's origin.
         """
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv), "a": (np.zeros(self.nv), self.nv)})
-        h = check_out(out, (*rows.shape, self.nv))
+        h = check_out(out, (*rows.shape, self.nv), rows)
         self.functions.bias_forces_rows(rows, h.reshape(rows.count, self.nv))
         return h
 
@@ -373,19 +386,21 @@ class Robot:
         """The parts of `bias_forces`, each (..., nv); external are suspension, tyres and stops."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         terms = self.functions.bias_terms_rows(rows)
+        self._refuse_overflow(terms, rows, "a part of the bias forces")
         return BiasTerms(*(np.ascontiguousarray(terms[:, i]).reshape(*rows.shape, self.nv) for i in range(5)))
 
     def energy(self, q: np.ndarray, v: np.ndarray) -> Energy:
         """Kinetic energy (rotors included), gravity potential, elastic energy (...,) [J]."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
         energy = self.functions.energy_rows(rows)
+        self._refuse_overflow(energy, rows, "the energy")
         return Energy(*(np.ascontiguousarray(energy[:, i]).reshape(rows.shape)[()] for i in range(3)))
 
     def momentum(self, q: np.ndarray, v: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """Momentum (..., 6) = (angular about the world origin; linear), world axes [N m s, N s]; rotors' spin
         left out."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        momentum = check_out(out, (*rows.shape, 6))
+        momentum = check_out(out, (*rows.shape, 6), rows)
         momentum.reshape(rows.count, 6)[...] = self.functions.momenta_rows(rows)[:, :6]
         return momentum
 
@@ -400,7 +415,7 @@ class Robot:
             If nothing that can move has mass.
         """
         rows = Rows({"q": (q, self.nq), "v": (np.zeros(self.nv), self.nv)})
-        com = check_out(out, (*rows.shape, 3))
+        com = check_out(out, (*rows.shape, 3), rows)
         found = self.functions.momenta_rows(rows)
         if rows.count and not found[0, 9]:
             raise SingularityError("no body that can move has mass: there is no centre of mass", 0.0)
@@ -417,7 +432,7 @@ class Robot:
         wanted = self.frame_names if names is None else (names,) if isinstance(names, str) else tuple(names)
         rows = Rows({"q": (q, self.nq)})
         tail = (4, 4) if isinstance(names, str) else (len(wanted), 4, 4)
-        poses = check_out(out, (*rows.shape, *tail))
+        poses = check_out(out, (*rows.shape, *tail), rows)
         self.functions.frames_rows(rows, wanted, poses.reshape(rows.count, len(wanted), 4, 4))
         return poses
 
@@ -428,10 +443,10 @@ class Robot:
         frame's origin, world axes."""
         rows = Rows({"q": (q, self.nq)})
         if isinstance(frame, str):
-            J = check_out(out, (*rows.shape, 6, self.nv))
+            J = check_out(out, (*rows.shape, 6, self.nv), rows)
             self.functions.jacobian_rows(rows, frame, J.reshape(rows.count, 6, self.nv))
             return J
-        J = check_out(out, (*rows.shape, len(frame), 6, self.nv))
+        J = check_out(out, (*rows.shape, len(frame), 6, self.nv), rows)
         self.functions.jacobians_rows(rows, frame, J.reshape(rows.count, len(frame), 6, self.nv))
         return J
 
@@ -439,12 +454,16 @@ class Robot:
         """(angular; linear) velocity (..., 6) of a frame's origin, (..., k, 6) of several, world axes
         [rad/s, m/s]."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
+        data = _taken(rows)
+        self.functions.check(data)
         J = self.jacobian(q, frame)
         speed = np.asarray(v, dtype=float)
         if not isinstance(frame, str):
             speed = speed[..., None, :]
         tail = (6,) if isinstance(frame, str) else (len(frame), 6)
-        return np.broadcast_to((J @ speed[..., None])[..., 0], (*rows.shape, *tail)).copy()
+        velocity = np.broadcast_to((J @ speed[..., None])[..., 0], (*rows.shape, *tail)).copy()
+        warn_of_overflow(velocity.reshape(rows.count, -1), data, "the velocity", rows.shape)
+        return velocity
 
     def frame_acceleration(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, frame: str | Sequence[str]
@@ -461,12 +480,14 @@ class Robot:
         one = isinstance(frame, str)
         names = (frame,) if isinstance(frame, str) else tuple(frame)
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv), "a": (a, self.nv)})
-        self.functions.check({name: rows.take(name) for name in ("q", "v", "a")})
+        data = _taken(rows)
+        self.functions.check(data)
         J = np.empty((rows.count, len(names), 6, self.nv))
         self.functions.jacobians_rows(rows, names, J)
         motion = Rows({name: (rows.take(name), size) for name, size in (("q", self.nq), ("v", self.nv))})
         found = np.einsum("nkij,nj->nki", J, rows.take("a"))
         found += self.functions.jacobian_rates_rows(motion, names)
+        warn_of_overflow(found, data, "the acceleration", rows.shape)
         return found.reshape(*rows.shape, *((6,) if one else (len(names), 6)))
 
     def integrate(
@@ -475,15 +496,19 @@ class Robot:
         """q moved by v for dt seconds (..., nq): sums, and the exponential map for free bodies (R <-
         exp([w dt]) R), whose quaternions come back with unit length."""
         rows = Rows({"q": (q, self.nq), "v": (v, self.nv)})
-        moved = check_out(out, (*rows.shape, self.nq))
-        moved.reshape(rows.count, self.nq)[...] = self.functions.integrate_rows(rows, finite_number(dt, "dt"))
+        moved = check_out(out, (*rows.shape, self.nq), rows)
+        found = self.functions.integrate_rows(rows, finite_number(dt, "dt"))
+        warn_of_overflow(found, _taken(rows), "the configuration", rows.shape)
+        moved.reshape(rows.count, self.nq)[...] = found
         return moved
 
     def difference(self, q0: np.ndarray, q1: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """v (..., nv) with integrate(q0, v, 1) = q1; continuous joints go the short way, within (-pi, pi]."""
         rows = Rows({"q0": (q0, self.nq), "q1": (q1, self.nq)})
-        way = check_out(out, (*rows.shape, self.nv))
-        way.reshape(rows.count, self.nv)[...] = self.functions.difference_rows(rows)
+        way = check_out(out, (*rows.shape, self.nv), rows)
+        found = self.functions.difference_rows(rows)
+        warn_of_overflow(found, _taken(rows), "the difference", rows.shape)
+        way.reshape(rows.count, self.nv)[...] = found
         return way
 
     # ---- what follows from the others ----
@@ -643,6 +668,13 @@ class Robot:
         if found:
             warnings.warn(f"robot {self.name!r}: {warning_of(found)}", FlexdynWarning, 3)
 
+    def _refuse_overflow(self, result: np.ndarray, rows: Rows, what: str) -> None:
+        """StateError or NaN rows where a result is not finite, unless the entries of the family look at
+        that."""
+        if not self.functions.direct:
+            flat = result.reshape(rows.count, -1) if rows.count else result
+            warn_of_overflow(flat, _taken(rows), what, rows.shape)
+
     # ---- accelerations that are given ----
 
     def given_accelerations(self, prescribed: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
@@ -669,6 +701,10 @@ class Robot:
                     f"tau[{self.index(name)}] is {efforts.ravel()[0]}, expected 0: the motion of {name!r} is "
                     "prescribed, its effort follows (inverse_dynamics, drive_force)"
                 )
+
+
+def _taken(rows: Rows) -> dict[str, np.ndarray]:
+    return {name: rows.take(name) for name in rows.names}
 
 
 def _write(out: np.ndarray | None, result: np.ndarray) -> np.ndarray:

@@ -1,5 +1,7 @@
 """A mass matrix that is singular to rounding is told, by every method, for single states and batches."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,10 @@ COAXIAL = """
   <joint name="second" type="continuous"><parent link="between"/><child link="arm"/><axis xyz="0 0.6 0.8"/>
   </joint></robot>"""
 METHODS = ("articulated", "lagrange")
+BODY = """<inertial><origin xyz="0.1 0 0"/><mass value="1"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial>"""
+TURNING = """<joint name="{name}" type="continuous"><parent link="{parent}"/><child link="{child}"/>
+    <origin xyz="0.2 0 0"/></joint>"""
 
 
 @pytest.mark.parametrize("flexible", [True, False])
@@ -61,3 +67,83 @@ def test_singular_poses_of_a_platform_are_warned_of_once():
         tau = robot.inverse_dynamics(np.stack([flat, robot.neutral()]), still, still)
     assert len(told) == 1
     assert np.isnan(tau).all(axis=1).tolist() == [True, False]
+
+
+#: random robots whose mass matrix is singular to rounding, though every pivot of its factors is above it
+NEARLY = Path(__file__).parents[1] / "reference" / "nearly_singular"
+
+
+@pytest.mark.parametrize("name", ["eight_joints", "five_joints"])
+def test_accelerations_that_do_not_balance_the_efforts_are_not_answered(name):
+    robot, state = flexdyn_ros.load(NEARLY / f"{name}.urdf"), np.load(NEARLY / f"{name}.npz")
+    arguments = state["q"], state["v"], state["tau"]
+    with pytest.raises(SingularityError, match=r"motion of 'j[0-9]'") as told:
+        robot.forward_dynamics(*arguments)
+    assert 0.0 <= told.value.measure < 1e-12
+    with pytest.warns(FlexdynWarning, match="singular in 3 of 3"):
+        assert np.isnan(robot.forward_dynamics(*(np.array([x] * 3) for x in arguments))).all()
+
+
+def uneven_robot(rng):
+    """A random tree whose bodies have masses of many sizes, or none; axes and origins often coincide."""
+    count, parts = rng.integers(2, 9), ['<link name="l0"/>']
+    for i in range(1, count + 1):
+        kind, inertial = rng.integers(0, 4), ""
+        if kind:
+            mass = 10.0 ** rng.uniform(-18, 6) if kind == 1 else rng.uniform(0.1, 5.0)
+            size = mass * (10.0 ** rng.uniform(-6, 0) if kind < 3 else 0.1) ** 2
+            x, y, z = rng.normal(size=3) * rng.choice([0.0, 0.2])
+            inertial = f"""<inertial><origin xyz="{x} {y} {z}"/><mass value="{mass}"/>
+                <inertia ixx="{size}" iyy="{size}" izz="{size}" ixy="0" ixz="0" iyz="0"/></inertial>"""
+        axis = np.eye(3)[rng.integers(3)] if rng.random() < 0.6 else rng.normal(size=3)
+        origin, parent = (
+            rng.normal(size=3) * rng.choice([0.0, 0.5]),
+            i - 1 if rng.random() < 0.8 else rng.integers(i),
+        )
+        xyz, along = (" ".join(map(repr, map(float, x))) for x in (origin, axis))
+        parts.append(f"""<link name="l{i}">{inertial}</link><joint name="j{i}" type="continuous">
+            <parent link="l{parent}"/><child link="l{i}"/>
+            <origin xyz="{xyz}"/><axis xyz="{along}"/></joint>""")
+    return "<robot name='uneven'>" + "".join(parts) + "</robot>"
+
+
+def test_whatever_forward_dynamics_answers_balances_the_efforts():
+    rng, answered, raised, checked = np.random.default_rng(8), 0, 0, 0
+    for _ in range(150):
+        robot = flexdyn_ros.load(uneven_robot(rng))
+        q, v, tau = robot.random(rng), rng.normal(size=robot.nv), rng.normal(size=robot.nv)
+        if rng.random() < 0.3:
+            q = np.round(q / (np.pi / 2)) * (np.pi / 2)
+        checked += robot.functions.checked
+        try:
+            a = robot.forward_dynamics(q, v, tau)
+        except SingularityError:
+            raised += 1
+            continue
+        size = max(np.abs(tau).max(), np.abs(robot.bias_forces(q, v)).max())
+        # UNBALANCED, and what rounding does between two ways to compute it
+        assert np.abs(robot.inverse_dynamics(q, v, a) - tau).max() < 1.1e-5 * size
+        answered += 1
+    assert min(answered, raised, checked) > 20
+
+
+def test_the_joint_that_moves_no_inertia_is_named():
+    links = ('<link name="w"/>', f'<link name="a">{BODY}</link>', '<link name="b"/>')
+    joints = (
+        TURNING.format(name="turn_a", parent="w", child="a"),
+        TURNING.format(name="turn_b", parent="a", child="b"),
+    )
+    robot = flexdyn_ros.load("<robot name='r'>" + "".join(links + joints) + "</robot>")
+    with pytest.raises(SingularityError, match="'turn_b' moves no inertia"):
+        robot.forward_dynamics(robot.neutral(), np.zeros(2))
+    with pytest.warns(FlexdynWarning, match=r"singular in 2 of 2 .*\(sample 0: .*'turn_b' moves no inertia"):
+        robot.forward_dynamics(np.zeros((2, 2)), np.zeros(2))
+
+
+def test_robots_whose_bodies_weigh_something_are_not_checked():
+    for name in ("seven_joint_arm", "canadarm2", "two_link"):
+        assert not flexdyn_ros.load(name).functions.checked
+    robot = flexdyn_ros.load(
+        COAXIAL.replace('<axis xyz="0 0.6 0.8"/></joint>', '<axis xyz="1 0 0"/></joint>', 1)
+    )
+    assert robot.functions.checked

@@ -144,7 +144,7 @@ class LegFunctions(FamilyFunctions):
     def leg_jacobian(self, q: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
         """J (..., 6, 6): lengths' = J v, angular columns first."""
         rows = Rows({"q": (q, 7)})
-        J = check_out(out, (*rows.shape, 6, 6))
+        J = check_out(out, (*rows.shape, 6, 6), rows)
         self.call(kernels.leg_jacobian_many, rows, ("q",), J.reshape(rows.count, 6, 6))
         return J
 

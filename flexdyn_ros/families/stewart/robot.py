@@ -231,7 +231,7 @@ class PlatformFunctions(DerivativeEntries, LegFunctions):
         status = run_in_slices(call, [*data.values(), load, a])
         if status:
             explain_status(status, data)
-            warn_of_singular_rows(a, data, "the mass matrix", rows.shape)
+            self.warn_of_singular(a, data, rows.shape)
 
     def bias_forces_rows(self, rows: Rows, h: np.ndarray) -> None:
         self.look(self.looking("bias"), rows, h)

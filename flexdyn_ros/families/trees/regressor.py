@@ -22,7 +22,7 @@ from flexdyn_ros.families.trees.rigid.kernels.regressor import (
 )
 from flexdyn_ros.families.trees.rigid.parameters import body_links_of, unit_rows_of
 from flexdyn_ros.robot.analysis.probes import Probes
-from flexdyn_ros.robot.arguments import Rows
+from flexdyn_ros.robot.arguments import Rows, warn_of_overflow
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.robot import TreeFunctions
@@ -52,6 +52,12 @@ class TreeRegressor:
 
     def rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         """Y (N, nv, np) and tau0 (N, nv) at rows of q, v, a."""
+        Y, tau0 = self._computed(rows)
+        data = {name: rows.take(name) for name in rows.names}
+        warn_of_overflow(Y, data, "the regressor", rows.shape)
+        return Y, tau0
+
+    def _computed(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
         Y = np.zeros((rows.count, *self.shape))
         if self.is_rigid:
             self._functions.call(self._of_rigid_tree, rows, ("q", "v", "a"), Y)

@@ -12,11 +12,14 @@ import numpy as np
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.families.trees.parameters import changed, parameters_of
+from flexdyn_ros.families.trees.rigid.conditioning import weak_bodies
 from flexdyn_ros.families.trees.rigid.kernels import entries as rigid
 from flexdyn_ros.families.trees.rigid.kernels.coriolis import coriolis_many
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
 from flexdyn_ros.families.trees.rigid.packed import PackedTree
 from flexdyn_ros.families.trees.rigid.payload import carry
+from flexdyn_ros.numerics.algebra.manifold import FREE
+from flexdyn_ros.robot.analysis.idle_motion import MOST_VELOCITIES
 from flexdyn_ros.robot.arguments import Rows, explain_status, refuse_nonfinite
 from flexdyn_ros.robot.entries.functions import EntryFunctions
 from flexdyn_ros.robot.motion import Motion
@@ -95,7 +98,24 @@ class TreeFunctions(EntryFunctions):
     def by_mass_matrix(self) -> bool:  # type: ignore[override]
         """True for mimic joints, and where the mass matrix is singular: the recursion cannot tell its last
         pivots from rounding."""
-        return self.tree.has_mimic or (self.tree.has_massless_bodies and self._is_singular())
+        return self.tree.has_mimic or bool(
+            self._weak_bodies and self.nv <= MOST_VELOCITIES and self._is_singular()
+        )
+
+    @cached_property
+    def checked(self) -> bool:  # type: ignore[override]
+        """True if the recursion may divide by rounding at some posture: not for planar bases, whose axes are
+        at right angles."""
+        m = self.tree.model
+        weak = [b for b in self._weak_bodies if m.joint_type[b] == FREE or self._is_of_joint(m.v_index[b])]
+        return bool(weak) and not self.by_mass_matrix
+
+    def _is_of_joint(self, v_index: int) -> bool:
+        return self.coordinates[v_index].kind == "joint"
+
+    @cached_property
+    def _weak_bodies(self) -> tuple[int, ...]:
+        return weak_bodies(self.tree)
 
     def _is_singular(self) -> bool:
         """Whether M is singular to rounding at one of three postures."""

@@ -90,8 +90,11 @@ class ArticulatedMobileFunctions(MobileFunctions):
         tau -= self._push(rows.take("q"), rows.take("v"))
 
     def forward_dynamics_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None, a: np.ndarray) -> None:
-        q, v, tau = (rows.take(name) for name in ("q", "v", "tau"))
-        a[...] = self.partial(q, v, tau, np.zeros_like(v), self.prescribed, flat_wrenches(rows, wrenches))[1]
+        # a single state stays one, so that what is wrong with it is raised
+        given = (rows.take(name) for name in ("q", "v", "tau"))
+        q, v, tau = (array.reshape(*rows.shape, array.shape[-1]) for array in given)
+        loads = {name: w.reshape(*rows.shape, 6) for name, w in (flat_wrenches(rows, wrenches) or {}).items()}
+        a[...] = self.partial(q, v, tau, np.zeros_like(v), self.prescribed, loads)[1].reshape(a.shape)
 
     def partial(
         self, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None

@@ -34,7 +34,7 @@ from .head import (
     call_observe,
     call_status,
 )
-from .samples import finite
+from .samples import all_finite, finite
 
 
 def spare_numbers(nv: int) -> int:
@@ -42,6 +42,8 @@ def spare_numbers(nv: int) -> int:
     return 2 * nv * nv + 8 * nv + 10 + nv * (3 * nv + PER_TANGENTS) + ALIGNMENT // 8
 
 
+#: share of the efforts up to which accelerations that a factorisation found may leave them unbalanced
+UNBALANCED = 1e-5
 _V, _M, _T = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
 
 
@@ -70,6 +72,32 @@ def balance_one(head, q, v, a, out):
         call_balance(words[BALANCE], (head, words[WORK], *motion, none, none, address_of(out)))
         status = at.OK if finite(out, nv) else at.NOT_FINITE
     return status
+
+
+@direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_V})")
+def unbalanced_one(head, q, v, tau, a):
+    """SINGULAR if accelerations a do not balance the efforts tau (EFFORTS,) of a good state: what a
+    factorisation found is then rounding divided by rounding."""
+    words = ints_at(head, HEAD_WORDS)
+    nv, none = words[NV], address_of(v)
+    spare = floats_at(words[SPARE], 2 * nv)
+    still, left = spare[0:nv], spare[nv : 2 * nv]
+    still[:] = 0.0
+    arrays = (head, words[WORK], address_of(q), address_of(v))
+    call_balance(words[BALANCE], (*arrays, address_of(still), address_of(tau), none, address_of(left)))
+    size = largest(tau, largest(left, 0.0))
+    call_balance(words[BALANCE], (*arrays, address_of(a), address_of(tau), none, address_of(left)))
+    return at.OK if largest(left, 0.0) <= UNBALANCED * size else at.SINGULAR
+
+
+@kernel(forceinline=True)
+def largest(x, least):
+    """The largest size of a number in x (n,), at least `least`; NaN if one is."""
+    for i in range(x.shape[0]):
+        size = abs(x[i])
+        if not size <= least:
+            least = size
+    return least
 
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M}, {_M}, {_T}, {_M})", nogil=True)
@@ -123,7 +151,7 @@ def inverse_derivatives_one(head, q, v, a, dq, dv, M):
         for j in range(nv):
             dq[i, j], dv[i, j] = spare[i, j], spare[i, nv + j]
     call_observe(words[MASS], (head, words[WORK], address_of(q), none, address_of(M)))
-    return at.OK
+    return at.OK if all_finite(spare) and all_finite(M) else at.NOT_FINITE
 
 
 @direct_entry(f"int64(int64, {_V}, {_V}, {_V}, {_M}, {_M})")
@@ -144,25 +172,23 @@ def linearize_one(head, q, v, tau, A, B):
 
 @entry(f"int64(int64, {_V}, {_V}, {_M}, {_M}, {_M}, {_M}, {_T}, {_T}, {_T})", nogil=True)
 def linearize_many(head, spare, work, q, v, tau, a, wrenches, A, B):
-    """d(q, v)/dt around rows of motions; NaN where M is singular."""
+    """d(q, v)/dt around rows of motions; NaN where M is singular or derivatives overflow."""
     words = ints_at(head, HEAD_WORDS)
     nv = words[NV]
     for s in range(q.shape[0]):
         status = status_of(words, q[s], v[s], a[s], tau[s])
-        if status == at.OK:
-            loads = address_of(wrenches[s])
-            memory = address_of(spare), address_of(work)
-            status = linearize(head, *memory, q[s], v[s], tau[s], a[s], loads, A[s], B[s])
-        if status == at.SINGULAR:
+        if status != at.OK:
+            return status + 8 * s
+        loads = address_of(wrenches[s])
+        memory = address_of(spare), address_of(work)
+        status = linearize(head, *memory, q[s], v[s], tau[s], a[s], loads, A[s], B[s])
+        if status != at.OK:
             for i in range(nv):
                 a[s, i] = float("nan")
                 for j in range(nv):
                     B[s, nv + i, j] = float("nan")
                 for j in range(2 * nv):
                     A[s, nv + i, j] = float("nan")
-            status = at.OK
-        if status != at.OK:
-            return status + 8 * s
     return at.OK
 
 
@@ -171,7 +197,7 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
     """A (2 nv, 2 nv) and B (2 nv, nv) of d(dq, dv)/dt = A (dq, dv) + B df for forces f along v.
 
     Accelerations a (nv,) that are given stay; the others are written there. spare: `spare_numbers`.
-    SINGULAR where M is.
+    SINGULAR where M is, NOT_FINITE where derivatives overflow.
     """
     words = ints_at(head, HEAD_WORDS)
     nv = words[NV]
@@ -200,6 +226,8 @@ def linearize(head, spare, work, q, v, tau, a, wrenches, A, B):
             a[i] = -rest[i]
     lower = A[nv:]
     call_balance(words[SLOPES], (head, work, *motion, address_of(lower)))
+    if not all_finite(lower):
+        return at.NOT_FINITE
     # rows of M^-1 and of -M^-1 d(balance), side by side
     width = (3 * nv + PER_TANGENTS - 1) // PER_TANGENTS
     size = PER_TANGENTS * width

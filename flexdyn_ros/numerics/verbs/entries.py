@@ -22,7 +22,7 @@ from flexdyn_ros.numerics.numbers.vectors import LANES
 
 from .functions_of import family_functions
 from .kernels_of import FamilyKernels
-from .samples import finite, gather, note_wrong, scatter
+from .samples import all_finite, finite, gather, note_wrong, scatter
 
 __all__ = ["verb_entries", "work_numbers"]
 
@@ -90,6 +90,7 @@ def _single(module: str, of: FamilyKernels) -> _Defined:
         status = status_of_q(address, q)
         if status == at.OK:
             mass(address, own_work(address), q, M)
+            status = at.OK if all_finite(M) else at.NOT_FINITE
         return status
 
     four = f"int64(int64, {_V}, {_V}, {_V}, {_V})"

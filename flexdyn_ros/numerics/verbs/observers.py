@@ -28,20 +28,22 @@ from .head import (
     call_observe,
     call_status,
 )
-from .samples import finite
+from .samples import all_finite, finite
 
 _V, _M, _T = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
 
 
 @kernel(forceinline=True)
 def observe(head, work, q, v, out):
-    """One state, if it is finite and its quaternions are of unit length."""
+    """One state, if it is finite and its quaternions are of unit length; NOT_FINITE too where the result
+    overflows."""
     words = ints_at(head, HEAD_WORDS)
     status = call_status(words[STATUS], (words[ROBOT], address_of(q)))
     if status == at.OK and not finite(v, v.shape[0]):
         status = at.NOT_FINITE
     if status == at.OK:
         call_observe(words[OBSERVE], (head, work, address_of(q), address_of(v), address_of(out)))
+        status = at.OK if all_finite(out) else at.NOT_FINITE
     return status
 
 
@@ -165,9 +167,13 @@ def identity_one(head, q, out):
 
 @entry(f"int64(int64, {_V}, {_M}, {_M}, {_M})", nogil=True)
 def observe_many(head, work, q, v, out):
-    """Results (N, RESULTS) of rows of states; v (N, 0) for frames and Jacobians."""
+    """Results (N, RESULTS) of rows of states; v (N, 0) for frames and Jacobians.
+
+    The status is that of the first row that is wrong.
+    """
+    found = at.OK
     for s in range(q.shape[0]):
         status = observe(head, address_of(work), q[s], v[s], out[s])
-        if status != at.OK:
-            return status + 8 * s
-    return at.OK
+        if found == at.OK and status != at.OK:
+            found = status + 8 * s
+    return found

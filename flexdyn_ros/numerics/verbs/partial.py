@@ -13,6 +13,7 @@ from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.direct import direct_entry
 from flexdyn_ros.numerics.compiling.memory import floats_at, ints_at
 
+from .derivatives import UNBALANCED, largest
 from .head import (
     BALANCE,
     GIVEN,
@@ -33,10 +34,28 @@ from .samples import finite
 _V, _M, _T = "float64[::1]", "float64[:,::1]", "float64[:,:,::1]"
 
 
+#: share of a number on the diagonal at which what elimination leaves of it may be mostly rounding, several
+#: such shares together being as bad as their product
+DOUBTFUL = 1e-6
+
+
+@kernel
+def least_pivot(L, n):
+    """The smallest share of a number on the diagonal of L L^T (n, n) that elimination leaves of it."""
+    least = 1.0
+    for i in range(n):
+        whole = 0.0
+        for k in range(i + 1):
+            whole += L[i, k] * L[i, k]
+        least = min(least, L[i, i] * L[i, i] / whole)
+    return least
+
+
 @kernel
 def solve(head, spare, work, q, v, tau, given, a, wrenches):
     """Fill in the accelerations a (nv,) that are not given, and the efforts tau (nv,) of those that are; a is
-    NaN where the mass matrix is singular. spare: nv (nv + 2) numbers."""
+    NaN where the mass matrix is singular, or so nearly that the result does not balance the
+    efforts. spare: nv (nv + 2) numbers."""
     words = ints_at(head, HEAD_WORDS)
     nv = words[NV]
     M = floats_at(spare, nv * nv).reshape(nv, nv)
@@ -61,10 +80,12 @@ def solve(head, spare, work, q, v, tau, given, a, wrenches):
                     M[n, m] = M[i, j]
                     m += 1
             n += 1
+    size = largest(rest[0:n], 0.0)
     if not cholesky(M, n):
         for i in range(nv):
             a[i] = float("nan")
         return
+    is_doubtful = least_pivot(M, n) < DOUBTFUL
     cholesky_solve(M, n, rest)
     any_given = n < nv
     for r in range(nv):
@@ -72,6 +93,15 @@ def solve(head, spare, work, q, v, tau, given, a, wrenches):
         if given[i] == 0:
             n -= 1
             a[i] = rest[n]
+    if is_doubtful:
+        call_balance(words[BALANCE], (head, work, *motion, address_of(tau), wrenches, address_of(rest)))
+        for i in range(nv):
+            size = max(size, abs(tau[i]))
+        for i in range(nv):
+            if given[i] == 0 and not abs(rest[i]) <= UNBALANCED * size:
+                for j in range(nv):
+                    a[j] = float("nan")
+                return
     if any_given:
         call_balance(words[BALANCE], (head, work, *motion, address_of(none), wrenches, address_of(rest)))
         for i in range(nv):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.numerics.algebra.linalg import ROUNDING
-from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite, warn_of_singular_rows
+from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite, warn_of_overflow
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
-__all__ = ["partial_motion", "solved"]
+__all__ = ["partial_motion", "solved", "warn_of_unknown_efforts"]
 
 
 def partial_motion(
@@ -41,11 +41,22 @@ def partial_motion(
     free = np.flatnonzero(~given)
     missing = force - resistance - np.einsum("nij,nj->ni", M, a)
     a[:, free] = solved(M[:, free[:, None], free], missing[:, free])
-    warn_of_singular_rows(a, data, "the mass matrix", rows.shape)
+    robot.functions.warn_of_singular(a, data, rows.shape)
     needed = resistance + np.einsum("nij,nj->ni", M, a)
     force[:, given] = needed[:, given]
+    warn_of_unknown_efforts(force, a, data, rows.shape)
     shape = (*rows.shape, nv)
     return force.reshape(shape), a.reshape(shape)
+
+
+def warn_of_unknown_efforts(
+    force: np.ndarray, a: np.ndarray, data: Mapping[str, np.ndarray], batch: tuple[int, ...]
+) -> None:
+    """`warn_of_overflow` where forces are not finite though accelerations are."""
+    overflows = np.isfinite(a).all(axis=1) & ~np.isfinite(force).all(axis=1)
+    if overflows.any():
+        warn_of_overflow(np.where(overflows[:, None], np.nan, 0.0), data, "an effort", batch)
+        force[overflows] = np.nan
 
 
 def _loads(robot: Any, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:

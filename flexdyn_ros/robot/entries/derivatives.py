@@ -11,7 +11,7 @@ import numpy as np
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS
 from flexdyn_ros.numerics.verbs import derivatives
 from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
-from flexdyn_ros.robot.arguments import Rows, explain_status, warn_of_singular_rows
+from flexdyn_ros.robot.arguments import Rows, explain_status, warn_of_overflow
 from flexdyn_ros.robot.entries.head import Head
 from flexdyn_ros.robot.entries.observed import ObservedFunctions
 from flexdyn_ros.robot.entries.taped import Taped
@@ -52,6 +52,7 @@ class DerivativeEntries(ObservedFunctions):
 
         status = run_in_slices(call, [data["q"], data["v"], data["a"], tau, wrenches, slopes])
         explain_status(status, data)
+        warn_of_overflow(slopes, data, "a derivative of the forces", rows.shape)
         return slopes[:, :, : self.nv].copy(), slopes[:, :, self.nv :].copy()
 
     def linearizations(
@@ -67,7 +68,7 @@ class DerivativeEntries(ObservedFunctions):
         status = self._linearize(left, points, [*data.values(), a, wrenches, A, B])
         if status or np.isnan(a).any():
             explain_status(status, data)
-            warn_of_singular_rows(a, data, "the mass matrix", rows.shape)
+            self.warn_of_singular(a, data, rows.shape)
         return A, self.by_efforts(B, data["q"])
 
     def _linearize(self, left: np.ndarray, points: _Points, arrays: list[np.ndarray]) -> int:

@@ -10,7 +10,8 @@ import numpy as np
 
 from flexdyn_ros.numerics.numbers.memory import PER_LANES
 from flexdyn_ros.numerics.verbs import derivatives, partial
-from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, warn_of_singular_rows
+from flexdyn_ros.robot.analysis.partial import warn_of_unknown_efforts
+from flexdyn_ros.robot.arguments import Rows, explain_status, numbers, warn_of_overflow
 from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.threads import run_in_slices
@@ -55,9 +56,35 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
             run = seeing.balances if verb == "inverse_dynamics" else seeing.accelerations
             points = seeing.points(tuple(wrenches or ()))
             status = run(data, points, wrench_rows(rows, wrenches), result)
+        if not status and verb == "forward_dynamics" and self.checked:
+            status = self._without_unbalanced(data, wrenches, rows.shape, result)
         if status:
             explain_status(status, data)
-            warn_of_singular_rows(result, data, "the mass matrix", rows.shape)
+            if verb == "inverse_dynamics":
+                warn_of_overflow(result, data, "inverse dynamics", rows.shape)
+            else:
+                self.warn_of_singular(result, data, rows.shape)
+
+    def _without_unbalanced(
+        self,
+        data: Mapping[str, np.ndarray],
+        wrenches: Mapping[str, Any] | None,
+        batch: tuple[int, ...],
+        a: np.ndarray,
+    ) -> int:
+        """Make rows of accelerations NaN that do not balance the efforts; whether there are any."""
+        q, v, tau = data.values()
+        loads = {name: np.asarray(w, dtype=float) for name, w in (wrenches or {}).items()}
+        rows = {name: np.broadcast_to(w, (*batch, 6)).reshape(len(q), 6) for name, w in loads.items()}
+        still = np.zeros_like(v)
+        sizes = np.maximum(
+            np.abs(tau).max(axis=1, initial=0.0),
+            np.abs(self.robot.inverse_dynamics(q, v, still, rows) - tau).max(axis=1, initial=0.0),
+        )
+        left = np.abs(self.robot.inverse_dynamics(q, v, a, rows) - tau).max(axis=1, initial=0.0)
+        wrong = ~(left <= derivatives.UNBALANCED * sizes)
+        a[wrong] = np.nan
+        return int(wrong.any())
 
     def balances(
         self, data: Mapping[str, np.ndarray], points: Points, wrenches: np.ndarray, tau: np.ndarray
@@ -104,7 +131,8 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
         status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches)])
         if status:
             explain_status(status, as_given)
-            warn_of_singular_rows(data["a"], as_given, "the mass matrix", rows.shape)
+            self.warn_of_singular(data["a"], as_given, rows.shape)
+            warn_of_unknown_efforts(data["tau"], data["a"], as_given, rows.shape)
             data["tau"][~np.isfinite(data["a"]).all(axis=1)] = np.nan
         shape = (*rows.shape, nv)
         return data["tau"].reshape(shape), data["a"].reshape(shape)

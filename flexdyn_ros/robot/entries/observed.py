@@ -12,7 +12,7 @@ import numpy as np
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS
 from flexdyn_ros.numerics.verbs import observers
 from flexdyn_ros.numerics.verbs.derivatives import spare_numbers
-from flexdyn_ros.robot.arguments import Rows, explain_status
+from flexdyn_ros.robot.arguments import Rows, explain_status, warn_of_overflow
 from flexdyn_ros.robot.entries.head import Head
 from flexdyn_ros.robot.functions import FamilyFunctions
 from flexdyn_ros.robot.threads import run_in_slices
@@ -130,7 +130,10 @@ class ObservedFunctions(FamilyFunctions):
             work = functions.work(PER_TANGENTS) if head.on_tangents else functions.work()
             return observers.observe_many(head.address, work, q, v, out)
 
-        explain_status(run_in_slices(call, [data["q"], speed, result]), data)
+        status = run_in_slices(call, [data["q"], speed, result])
+        if status:
+            explain_status(status, data)
+            warn_of_overflow(result, data, "the result", rows.shape)
         return result
 
     def mass_matrix_rows(self, rows: Rows, M: np.ndarray) -> None:

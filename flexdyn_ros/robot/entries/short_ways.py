@@ -137,6 +137,8 @@ def _forward_dynamics(robot: Robot, general: _Way) -> _Way | None:
     if (load := _dynamics(robot, "forward_dynamics")) is None:
         return None
     address, nv, call, none = 0, robot.nv, _UNLOADED, np.zeros(robot.nu)
+    if isinstance(robot.functions, DerivativeEntries) and robot.functions.checked:
+        return _checked_forward_dynamics(robot.functions, general, load)
 
     def forward_dynamics(q, v, tau=None, wrenches=None, *, prescribed=None, out=None):  # type: ignore[no-untyped-def]
         nonlocal call, address
@@ -147,6 +149,30 @@ def _forward_dynamics(robot: Robot, general: _Way) -> _Way | None:
                     return a
             except _OBJECTIONS:
                 if call is None:
+                    call, address = load()
+                    return forward_dynamics(q, v, tau)
+        return general(q, v, tau, wrenches, prescribed=prescribed, out=out)
+
+    return forward_dynamics
+
+
+def _checked_forward_dynamics(
+    functions: DerivativeEntries, general: _Way, load: Callable[[], tuple[_Way, int]]
+) -> _Way:
+    """Forward dynamics whose results are put into the balance of forces."""
+    nv, none, call = functions.nv, np.zeros(functions.nu), _UNLOADED
+    address, check, head = 0, _UNLOADED, 0
+
+    def forward_dynamics(q, v, tau=None, wrenches=None, *, prescribed=None, out=None):  # type: ignore[no-untyped-def]
+        nonlocal call, address, check, head
+        if wrenches is None and prescribed is None and out is None:
+            try:
+                a, effort = _empty(nv), none if tau is None else tau
+                if call(address, q, v, effort, a) == 0 and check(head, q, v, effort, a) == 0:
+                    return a
+            except _OBJECTIONS:
+                if call is None:
+                    check, head = derivatives.unbalanced_one.load(), functions.solving.address
                     call, address = load()
                     return forward_dynamics(q, v, tau)
         return general(q, v, tau, wrenches, prescribed=prescribed, out=out)

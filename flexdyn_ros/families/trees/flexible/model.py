@@ -225,19 +225,27 @@ class FlexibleLinks:
 
     def _subtree(self, link: str) -> RigidInertia:
         """Inertia of a link and all that hangs on it at the zero pose, in its frame; summed once for each."""
-        if link in self._subtrees:
-            return self._subtrees[link]
-        inertial = self.description.link(link).inertial
+        order = [] if link in self._subtrees else [link]
+        # parents before their children, at any depth; those below a link that was summed are known
+        for name in order:
+            children = (joint.child for joint in self.description.children_of(name))
+            order += [child for child in children if child not in self._subtrees]
+        for name in reversed(order):
+            total = self._own_inertia(name)
+            for joint in self.description.children_of(name):
+                child = self._subtrees[joint.child]
+                total = total + child.seen_from(Placement.of(joint.xyz, joint.rpy))
+            self._subtrees[name] = total
+        return self._subtrees[link]
+
+    def _own_inertia(self, link: str) -> RigidInertia:
+        """Inertia of an undeformed link, in its frame."""
         if link in self.beams:
-            total = self.rigid_inertia(link)
-        elif inertial is None:
-            total = RigidInertia.zero()
-        else:
-            total = RigidInertia.of(inertial.mass, inertial.xyz, inertial.inertia, inertial.rpy)
-        for joint in self.description.children_of(link):
-            total = total + self._subtree(joint.child).seen_from(Placement.of(joint.xyz, joint.rpy))
-        self._subtrees[link] = total
-        return total
+            return self.rigid_inertia(link)
+        inertial = self.description.link(link).inertial
+        if inertial is None:
+            return RigidInertia.zero()
+        return RigidInertia.of(inertial.mass, inertial.xyz, inertial.inertia, inertial.rpy)
 
     def _settle(
         self,

@@ -51,7 +51,7 @@ def beam_parameters(tree: RigidTree) -> tuple[Parameter, ...]:
 
 def with_beams(tree: RigidTree, values: Mapping[str, float]) -> RigidTree:
     """The tree with other values of these parameters."""
-    if tree.flexible is None:
+    if tree.flexible is None or not values:
         return tree
     tables = tree.flexible
     numbers, links = tables.numbers.copy(), []

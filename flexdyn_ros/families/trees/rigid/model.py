@@ -67,16 +67,6 @@ class RigidTree:
         """Mass of all links, those fixed to the world included [kg]."""
         return float(self.model.inertia[0::10].sum()) + (self.flexible.mass if self.flexible else 0.0)
 
-    @property
-    def has_massless_bodies(self) -> bool:
-        """Whether a body without inertia of its own hangs on a joint that moves."""
-        m, bent = self.model, {link.node for link in self.flexible.links} if self.flexible else set()
-        inertia = m.inertia.reshape(-1, 10)
-        return any(
-            m.joint_type[b] in (REVOLUTE, PRISMATIC, FREE) and not inertia[b].any() and b not in bent
-            for b in range(1, m.nb)
-        )
-
 
 def build_tree(
     description: RobotDescription, sections: Iterable[str] = (), *, loose: bool = False

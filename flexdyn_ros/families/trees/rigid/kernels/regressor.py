@@ -13,7 +13,7 @@ from flexdyn_ros.numerics.algebra.rotations import cross, load3, load9, multiply
 from flexdyn_ros.numerics.compiling import status as at
 from flexdyn_ros.numerics.compiling.compiler import entry, kernel
 from flexdyn_ros.numerics.compiling.windows import window
-from flexdyn_ros.numerics.verbs.samples import finite
+from flexdyn_ros.numerics.verbs.samples import all_finite, finite
 
 from .entries import opened, sizes, state_of_q
 from .joints import FAST
@@ -48,7 +48,8 @@ def regressor_one(address, work, bodies, placements, dofs, places, q, v, a, Y):
     nq, nv = sizes(address)
     if q.shape[0] != nq or v.shape[0] != nv or a.shape[0] != nv:
         return at.BAD_SHAPE
-    return regress(address, work, bodies, placements, dofs, places, q, v, a, Y)
+    status = regress(address, work, bodies, placements, dofs, places, q, v, a, Y)
+    return at.NOT_FINITE if status == at.OK and not all_finite(Y) else status
 
 
 @entry(f"int64(int64, {_V}, {_TABLES}, {_M}, {_M}, {_M}, float64[:,:,::1])", nogil=True)

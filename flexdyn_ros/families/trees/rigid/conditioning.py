@@ -1,0 +1,71 @@
+"""Joints at which rounding may decide what their articulated inertia is.
+
+The articulated inertia about a joint axis is at least that of the joint's own body and rotor, and rounding
+leaves it uncertain by some 1e-16 of all that hangs on the joint. A body that has less than `LEAST_SHARE` of
+that is weak: at some posture the recursion may divide by rounding, and then only the balance of forces tells.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexdyn_ros.numerics.algebra.manifold import FREE, PRISMATIC, REVOLUTE
+
+from .kernels import views
+
+if TYPE_CHECKING:
+    from .model import RigidTree
+
+__all__ = ["LEAST_SHARE", "weak_bodies"]
+
+#: share of the inertia behind a joint below which that of its own body does not keep the pivot from rounding
+LEAST_SHARE = 1e-9
+
+
+def weak_bodies(tree: RigidTree) -> tuple[int, ...]:
+    """Bodies on moving joints whose own inertia is next to nothing beside what hangs on them, or zero."""
+    m = tree.model
+    bent = {link.node for link in tree.flexible.links} if tree.flexible else set()
+    inertia = m.inertia.reshape(-1, 10)
+    armature = m.dof.reshape(-1, views.DOF_NUMBERS)[:, views.ARMATURE]
+    # of body and all it carries: mass, and bounds of the first and second moments about its origin
+    mass = inertia[:, 0].tolist()
+    first = np.linalg.norm(inertia[:, 1:4], axis=1).tolist()
+    second = inertia[:, [4, 7, 9]].sum(axis=1).tolist()
+    reach = np.linalg.norm(m.placement.reshape(-1, 12)[:, 9:], axis=1).tolist()
+    found = []
+    for b in range(m.nb - 1, 0, -1):
+        kind, v = m.joint_type[b], m.v_index[b]
+        if kind in (REVOLUTE, PRISMATIC, FREE) and b not in bent:
+            rotor = 0.0 if kind == FREE else armature[v] / m.ratio[b] ** 2 if m.ratio[b] else 0.0
+            if _is_weak(kind, inertia[b], rotor, mass[b], second[b]):
+                found.append(b)
+        way = reach[b] + (_slide(tree, b) if kind == PRISMATIC else 0.0)
+        p = m.parent[b]
+        second[p] += second[b] + 2.0 * way * first[b] + way**2 * mass[b]
+        first[p] += first[b] + way * mass[b]
+        mass[p] += mass[b]
+    return tuple(reversed(found))
+
+
+def _is_weak(kind: int, own: np.ndarray, rotor: float, mass: float, second: float) -> bool:
+    if kind == PRISMATIC:
+        return not own[0] + rotor > LEAST_SHARE * mass
+    if kind == REVOLUTE:
+        return not own[9] + rotor > LEAST_SHARE * second
+    if not own[0] > LEAST_SHARE * mass:
+        return True
+    x, y, z = own[1:4] / own[0]
+    about_origin = own[[4, 5, 6, 5, 7, 8, 6, 8, 9]].reshape(3, 3)
+    c = np.array([x, y, z])
+    least = np.linalg.eigvalsh(about_origin - own[0] * (c @ c * np.eye(3) - np.outer(c, c)))[0]
+    return not least > LEAST_SHARE * second
+
+
+def _slide(tree: RigidTree, body: int) -> float:
+    """The largest displacement of a sliding joint, 1 m where it has no limits [m]."""
+    c = tree.coordinates[tree.model.v_index[body]]
+    ends = [abs(x) for x in (c.lower, c.upper) if np.isfinite(x)]
+    return max(ends, default=1.0)
