@@ -384,3 +384,75 @@ def test_messages_stay_short_whatever_they_quote() -> None:
         read(PENDULUM, options={"links.boom.modes.bending_z": value})
     assert len(str(caught.value)) < 20_000
     assert time.process_time() - begin < SECONDS
+
+
+# ---- what is prepared takes time and memory as its size, or is refused ----
+
+
+def bending_chain(count: int) -> str:
+    """A chain of flexible links with a mode each."""
+    parts = ["<robot name='chain'><link name='l0'/>"]
+    for i in range(1, count + 1):
+        parts.append(
+            f"<link name='l{i}'/><joint name='j{i}' type='continuous'>"
+            f"<parent link='l{i - 1}'/><child link='l{i}'/>"
+            f"<origin xyz='{int(i > 1)} 0 0'/></joint><flexdyn reference='l{i}'>"
+            "<beam length='1' mass_per_length='1' EIz='1'/><modes bending_y='1'/></flexdyn>"
+        )
+    return "".join(parts) + "</robot>"
+
+
+def beam_of_rows(rows: int, modes: int = 1, inside: str = "") -> str:
+    """A flexible link with a table of so many rows."""
+    table = " ".join(f"{i / (rows - 1)} 1 1 1" for i in range(rows))
+    return (
+        "<robot name='beam'><link name='b'/><link name='l'/>"
+        "<joint name='j' type='continuous'><parent link='b'/>"
+        "<child link='l'/></joint><flexdyn reference='l'><beam length='1'>"
+        f"<table columns='station mass_per_length EIz EIy'>{table}</table></beam><modes bending_z='{modes}'/>"
+        f"{inside}</flexdyn></robot>"
+    )
+
+
+def test_a_thousand_flexible_links_in_a_row_load() -> None:
+    robot = flexdyn_ros.load(bending_chain(1000), origin="text")
+    assert robot.nv == 2000
+
+
+def test_a_long_chain_without_inertia_takes_no_dense_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
+    links = (f"<link name='l{i}'/>" for i in range(3001))
+    joints = (
+        f"<joint name='j{i}' type='continuous'><parent link='l{i - 1}'/><child link='l{i}'/></joint>"
+        for i in range(1, 3001)
+    )
+    text = "<robot name='chain'>" + "".join(links) + "".join(joints) + "</robot>"
+
+    def dense(*arguments: object) -> None:
+        raise AssertionError("a dense mass matrix of 3000 velocities")
+
+    monkeypatch.setattr("flexdyn_ros.robot.entries.observed.ObservedFunctions.mass_matrix_rows", dense)
+    robot = flexdyn_ros.load(text, origin="text")
+    with pytest.raises(FlexdynError):
+        robot.forward_dynamics(robot.neutral(), np.zeros(3000))
+    memory = robot.functions.memory
+    assert "matrices" not in vars(memory)
+    assert memory.spare.size + memory.floats.size < 300 * robot.nv
+
+
+def test_quadrature_over_a_long_table_grows_as_its_rows() -> None:
+    for rows in (5_000, 20_000):
+        robot = flexdyn_ros.load(beam_of_rows(rows), origin="text")
+        assert len(robot.functions.bending.links[0].integrals.point_x) == 4 * (rows - 1)
+
+
+def test_rows_stations_and_modes_that_take_minutes_are_refused() -> None:
+    body = "<body name='b{}' station='{}'><mass value='1'/></body>"
+    many = "".join(body.format(i, i / 1200) for i in range(1200))
+    some = "".join(body.format(i, i / 700) for i in range(700))
+    for text, word in (
+        (beam_of_rows(40_000, modes=6), "modes squared times elements, rows or stations"),
+        (beam_of_rows(10, modes=40).replace("bending_z='40'", "bending_z='20' bending_y='20'").replace(
+            "</flexdyn>", some + "</flexdyn>"), "modes squared times elements, rows or stations"),
+        (beam_of_rows(10, inside=many), "too many bodies and joints along flexible links"),
+    ):  # fmt: skip
+        assert word in str(refusal(text, origin="text"))

@@ -28,8 +28,10 @@ MOST_ROWS = 100_000
 
 
 #: what text may ask for: modes of a link, and of the robot; finite elements; modes squared times elements
-#: (or the points of other bases); soft sections; wheels
+#: (or the points of other bases, or rows of a table) and stations; soft sections; wheels
 MODES_OF_LINK, MODES, ELEMENTS, EFFORT, SECTIONS, WHEELS = 40, 2000, 1000, 1_000_000, 100, 1000
+#: bodies and children of flexible links, each of which takes the shapes at a station
+STATIONS = 1000
 _POINTS = 5
 
 
@@ -99,19 +101,24 @@ def screen_flexible(description: RobotDescription) -> None:
     A few words ask for them, and integrals over a link grow with the square of its modes: the size of the
     text is no measure.
     """
-    modes = elements = effort = 0
+    modes = elements = effort = stations = 0
     for link in description.flexible_links.values():
         given = link.modes
         count = sum(given.counts.values())
-        points = given.elements if given.basis == "finite_element" else _POINTS
+        table = None if link.beam is None else link.beam.table
+        rows = 0 if table is None else len(table.rows)
+        own = given.elements if given.basis == "finite_element" else 0
+        here = len(link.bodies) + len(link.attach)
+        points = max(_POINTS, own, rows) + here
         if count > MODES_OF_LINK:
             _refuse_many(f"link '{link.link}': too many modes", count, MODES_OF_LINK, link.line)
-        modes, effort = modes + count, effort + points * count**2
-        elements += points if given.basis == "finite_element" else 0
+        modes, effort, elements = modes + count, effort + points * count**2, elements + own
+        stations += here
     for what, number, most in (
         ("modes", modes, MODES),
         ("finite elements", elements, ELEMENTS),
-        ("modes squared times elements", effort, EFFORT),
+        ("modes squared times elements, rows or stations", effort, EFFORT),
+        ("bodies and joints along flexible links", stations, STATIONS),
         ("soft sections", len(description.sections), SECTIONS),
         ("wheels", len(description.wheels), WHEELS),
     ):

@@ -78,7 +78,7 @@ class DerivativeEntries(ObservedFunctions):
         chosen = arrays if is_all else [array[left] for array in arrays]
 
         def call(*rows: np.ndarray) -> int:
-            memory = _empty(self.memory.spare.size), self.work(PER_TANGENTS)
+            memory = _empty(self.memory.matrices.size), self.work(PER_TANGENTS)
             return derivatives.linearize_many(head.address, *memory, *rows)
 
         status = run_in_slices(call, chosen)
@@ -106,6 +106,11 @@ class DerivativeEntries(ObservedFunctions):
     def balancing(self) -> Head:
         """For inverse dynamics of a single state."""
         return self.new_head("balance")
+
+    @cached_property
+    def checking(self) -> Head:
+        """For the balance of forces with efforts of a single state."""
+        return self.new_head("balance", efforts=self.nv)
 
     @cached_property
     def solving(self) -> Head:

@@ -125,7 +125,7 @@ class EntryFunctions(DerivativeEntries, DirectFunctions):
 
         def call(*arrays: np.ndarray) -> int:
             q, v, tau, a, w = arrays
-            memory = np.empty(seeing.memory.spare.size), seeing.work()
+            memory = np.empty(seeing.memory.matrices.size), seeing.work()
             return partial.partial_many(head.address, *memory, q, v, tau, marks, a, w)
 
         status = run_in_slices(call, [*data.values(), wrench_rows(rows, wrenches)])

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["Head"]
 
 _PLACES = {"mass": at.MASS, "balance": at.BALANCE, "slopes": at.SLOPES}
+#: functions of heads whose entries factorise or differentiate
+_SOLVING = {"mass", "slopes"}
 _NONE = np.zeros(0, dtype=np.int64), np.zeros((0, 3))
 
 
@@ -61,7 +63,7 @@ class Head:
             at.WORK: work.ctypes.data,
             at.SIZE: memory.floats.size,
             at.TANGENTS: work.size,
-            at.SPARE: memory.spare.ctypes.data,
+            at.SPARE: (memory.matrices if _SOLVING & {*needed} else memory.spare).ctypes.data,
             at.RESULTS: results,
             at.COUNT: self._points.shape[0],
             at.BODIES: self._bodies.ctypes.data,

@@ -29,9 +29,14 @@ class OwnMemory:
     def __init__(self, functions: FamilyFunctions) -> None:
         self._functions, nv = functions, functions.nv
         self.floats = functions.work()
-        self.spare = np.zeros(spare_numbers(nv))
+        self.spare = np.zeros(16 * nv + 64)
         self.given = functions.prescribed.astype(np.int64)
         self.twists = np.array(functions.free_twists, dtype=np.int64)
+
+    @cached_property
+    def matrices(self) -> np.ndarray:
+        """As `spare`, with room for matrices (nv, nv), which trees of thousands of joints do without."""
+        return np.zeros(spare_numbers(self._functions.nv))
 
     @cached_property
     def tangents(self) -> np.ndarray:

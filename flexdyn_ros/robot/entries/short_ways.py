@@ -172,7 +172,7 @@ def _checked_forward_dynamics(
                     return a
             except _OBJECTIONS:
                 if call is None:
-                    check, head = derivatives.unbalanced_one.load(), functions.solving.address
+                    check, head = derivatives.unbalanced_one.load(), functions.checking.address
                     call, address = load()
                     return forward_dynamics(q, v, tau)
         return general(q, v, tau, wrenches, prescribed=prescribed, out=out)

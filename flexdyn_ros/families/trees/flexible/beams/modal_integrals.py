@@ -20,6 +20,7 @@ from flexdyn_ros.families.trees.flexible.beams.modes import (
     SectionFields,
     fields_along,
     merged_breaks,
+    points_of_part,
     quadrature_points,
 )
 
@@ -94,10 +95,11 @@ def modal_integrals(
 
 
 def _composite_rule(n: int, breaks: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
-    """Gauss-Legendre rules between the breaks: n points for the whole beam, at least 12 for a part."""
+    """Gauss-Legendre rules between the breaks: n points for the whole beam, else 12 or more for a part,
+    4 for one below NARROW."""
     parts = []
     for a, b in pairwise(breaks):
-        s, w = gauss_legendre(n if len(breaks) == 2 else max(12, int(np.ceil(n * (b - a))) + 8))
+        s, w = gauss_legendre(n if len(breaks) == 2 else points_of_part(b - a, n))
         parts.append((a + (b - a) * s, (b - a) * w))
     return np.concatenate([s for s, _ in parts]), np.concatenate([w for _, w in parts])
 
