@@ -8,6 +8,8 @@ from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
 
+from flexdyn_ros.escaping import LINES, printable
+
 __all__ = [
     "ConvergenceError",
     "DescriptionError",
@@ -24,10 +26,20 @@ __all__ = [
 ]
 
 
+#: longer names are no slips of the pen
+LONGEST_NAME = 200
 #: values in messages: a list that holds itself a thousandfold, or a text of megabytes, is not written out
 _SHORT = Repr()
 _SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 3, 1000, 1000, 100
 _SHORT.maxlist = _SHORT.maxtuple = _SHORT.maxdict = _SHORT.maxset = _SHORT.maxarray = 20
+
+
+def shortened(text: str, most: int = 100) -> str:
+    """A text as messages show it: beyond `most` characters cut, and how long it is.
+
+    Names come from requests and files of others, and may be megabytes long.
+    """
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
 
 
 def _shown(value: Any) -> str:
@@ -36,11 +48,20 @@ def _shown(value: Any) -> str:
 
 
 class FlexdynError(Exception):
-    """Root of all errors of this package."""
+    """Root of all errors of this package.
+
+    Names in its text come from files of others: what would move the cursor of a terminal is written as \\x1b.
+    """
+
+    def __str__(self) -> str:
+        return printable(super().__str__(), LINES)
 
 
 class FlexdynWarning(UserWarning):
     """Something that makes an answer doubtful; the answer is still given."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__(), LINES)
 
 
 class DescriptionError(FlexdynError, ValueError):
@@ -105,8 +126,11 @@ class UnknownNameError(FlexdynError, LookupError):
 
     def __init__(self, what: str, name: str, known: Iterable[str] = ()) -> None:
         self.what, self.name, self.known = what, name, tuple(known)
-        near = get_close_matches(str(name), self.known, n=3, cutoff=0.5)
-        hint = near or list(self.known[:8])
+        # names that are alike are sought among names only: the search takes the square of their length
+        is_short = len(str(name)) <= LONGEST_NAME
+        near = get_close_matches(str(name), self.known, n=3, cutoff=0.5) if is_short else []
+        near, name = [shortened(one) for one in near], shortened(name) if isinstance(name, str) else name
+        hint = near or [shortened(one) for one in self.known[:8]]
         more = "" if near or len(self.known) <= 8 else f", ... ({len(self.known)} in all)"
         tail = f"; known names: {', '.join(hint)}{more}" if hint else ""
         if near:

@@ -7,10 +7,12 @@ Names of robots, links, joints and files come from descriptions and logs of othe
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 
 __all__ = [
     "csv_text",
+    "file_name",
     "from_csv_text",
     "markdown",
     "markdown_code",
@@ -22,6 +24,8 @@ __all__ = [
 
 #: characters that change nothing but the place on the line
 LINES = "\n\t"
+#: characters of a name that are kept in one of a file
+LONGEST_NAME = 60
 #: cells that begin so are computed by spreadsheets; apostrophes before it are ours, or the text's own
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]")
 #: what Markdown and the HTML in it take for markup; underscores within words are none
@@ -52,8 +56,10 @@ def python_docstring(text: str) -> str:
 
 
 def mathtext(text: str) -> str:
-    """The text in labels of matplotlib, which takes what is between dollars for a formula."""
-    return printable(text, LINES).replace("$", r"\$")
+    """The text in labels of matplotlib, which takes what is between dollars for a formula and leaves out of
+    legends what begins with an underscore."""
+    shown = printable(text, LINES).replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown
 
 
 def markdown(text: str) -> str:
@@ -69,6 +75,14 @@ def markdown_code(text: str) -> str:
         return f"`{plain}`"
     fence = "`" * (longest + 1)
     return f"{fence} {plain} {fence}"
+
+
+def file_name(text: str) -> str:
+    """The text as part of a file's name: it names nothing elsewhere and is no option of a command."""
+    encoding = sys.getfilesystemencoding()
+    plain = "".join(c if c.isalnum() or c in "._-+ " else "_" for c in text)
+    plain = plain.encode(encoding, "replace").decode(encoding).replace("?", "_")[:LONGEST_NAME]
+    return f"_{plain}" if plain.startswith(("-", " ")) or not plain.strip(".") else plain
 
 
 def csv_text(text: str) -> str:

@@ -105,11 +105,7 @@ def _draft(target: Path) -> tuple[Path, os.stat_result | None]:
 
 def _complete(draft: Path, old: os.stat_result | None) -> None:
     """Hand the file to the disk, where a full one tells it at the latest; give it owner and permissions."""
-    descriptor = os.open(draft, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(draft)
     if old is None:
         return
     # who may not give files away keeps them; file systems without permissions have none to give
@@ -117,6 +113,15 @@ def _complete(draft: Path, old: os.stat_result | None) -> None:
         os.chown(draft, old.st_uid, old.st_gid)
     with suppress(PermissionError, NotImplementedError):
         draft.chmod(stat.S_IMODE(old.st_mode))
+
+
+def sync(path: Path) -> None:
+    """Hand a file to the disk; OSError if that is full."""
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _named(error: OSError, path: str | PathLike[str]) -> OSError:

@@ -7,7 +7,7 @@ from math import isinf
 from typing import Annotated, NoReturn
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from flexdyn_ros.checking import Report
 from flexdyn_ros.checking import check as report_on
@@ -49,11 +49,11 @@ def _tell_all(first: DescriptionError, mistakes: list[DescriptionError]) -> NoRe
 
 
 def _print(found: Report) -> None:
-    terminal.tables.print(
-        f"[bold]{escape(found.name)}[/]: kind {found.kind}, {found.base} base, {found.nv} coordinates, "
-        f"{found.mass:.6g} kg, gravity ({', '.join(f'{g:g}' for g in found.gravity)}) m/s²",
-        highlight=False,
+    facts = (
+        f": kind {found.kind}, {found.base} base, {found.nv} coordinates, {found.mass:.6g} kg, "
+        f"gravity ({', '.join(f'{g:g}' for g in found.gravity)}) m/s²"
     )
+    terminal.tables.print(Text.assemble((found.name, "bold"), facts))
     terminal.print_table(
         "Bodies",
         "link | parent | joint | type | mass [kg]",
@@ -71,19 +71,17 @@ def _print(found: Report) -> None:
             for c in found.coordinates
         ],
     )
-    terminal.tables.print(
-        f"driven by {len(found.actuators)} actuators: {escape(', '.join(found.actuators)) or 'none'}",
-        highlight=False,
-    )
+    driven = ", ".join(found.actuators) or "none"
+    terminal.tables.print(f"driven by {len(found.actuators)} actuators: {driven}")
     if found.overrides:
         rows = [(o.path, o.old, o.new, o.source) for o in found.overrides]
         terminal.print_table("Overrides", "path | was | is | source", rows)
     _print_links(found)
     _print_modes(found)
     for note in found.notes:
-        terminal.tables.print(f"note: {escape(note)}", highlight=False)
+        terminal.tables.print(f"note: {note}")
     for warning in found.warnings:
-        terminal.tables.print(f"[yellow]warning:[/] {escape(warning)}", highlight=False)
+        terminal.tables.print(Text("warning:", "yellow"), warning)
 
 
 def _print_links(found: Report) -> None:

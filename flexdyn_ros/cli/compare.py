@@ -50,7 +50,7 @@ def compare(
             ],
         )
         for note in notes:
-            messages.print(f"note: {note}", markup=False, highlight=False, soft_wrap=True)
+            messages.print(f"note: {note}", soft_wrap=True)
     if beyond or notes:
         raise typer.Exit(1)
 

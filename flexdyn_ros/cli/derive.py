@@ -57,7 +57,7 @@ def derive(
         terminal.print_json({name: _plain(d) for name, d in derivations.items()})
         return
     for d in derivations.values():
-        print({Form.text: d.text, Form.latex: d.latex, Form.python: d.python}[form]())
+        terminal.say({Form.text: d.text, Form.latex: d.latex, Form.python: d.python}[form]())
     if form is Form.text and len(derivations) > 1:
         _compare(derivations)
 

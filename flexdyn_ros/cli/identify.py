@@ -8,7 +8,6 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from flexdyn_ros.cli import terminal
 
@@ -131,7 +130,7 @@ def identify(
     for text in found.warnings:
         terminal.warn(text)
     for path in written:
-        terminal.messages.print(f"wrote {escape(str(path))}", highlight=False)
+        terminal.messages.print(f"wrote {path}")
 
 
 # ---- what is asked for ----
@@ -209,7 +208,7 @@ def _output(
     from flexdyn_ros.identification import fit_output
 
     def tell(text: str) -> None:
-        terminal.messages.print(escape(text), highlight=False)
+        terminal.messages.print(text)
 
     return fit_output(robot, data, patterns, start or None, modes=modes, starts=starts, progress=tell)
 
@@ -245,32 +244,32 @@ def _explain(robot: Robot, patterns: list[str] | None, as_json: bool) -> None:
         })  # fmt: skip
         return
     count = len(base.parameters)
-    print(f"{robot.name}: {base.rank} base parameters of {count} parameters")
-    print(f"condition number at random states {base.condition:.3g}\n")
+    terminal.say(f"{robot.name}: {base.rank} base parameters of {count} parameters")
+    terminal.say(f"condition number at random states {base.condition:.3g}\n")
     for number, (name, unit) in enumerate(zip(base.names, base.units, strict=True), 1):
-        print(_folded(f"{number:3d}  {name} [{unit}]", 7))
+        terminal.say(_folded(f"{number:3d}  {name} [{unit}]", 7))
     if base.without_effect:
-        print("\n" + _folded("without effect: " + ", ".join(base.without_effect), 2))
+        terminal.say("\n" + _folded("without effect: " + ", ".join(base.without_effect), 2))
 
 
 def _show(found: Identified, held_out: list[Any], diff: str) -> None:
     """Numbers, residuals and changes, in lines of 80 columns."""
-    print(f"{found.robot.name}: {len(found.table)} numbers from {len(found.samples.t)} samples\n")
-    print(f"{'parameter':{NAME}} {'value':>11} {'deviation':>10} {'before':>11}  unit")
+    terminal.say(f"{found.robot.name}: {len(found.table)} numbers from {len(found.samples.t)} samples\n")
+    terminal.say(f"{'parameter':{NAME}} {'value':>11} {'deviation':>10} {'before':>11}  unit")
     for row in found.table.itertuples():
         name = row.parameter if len(row.parameter) <= NAME else row.parameter[: NAME - 3] + "..."
         numbers = f"{row.value:11.5g} {row.standard_deviation:10.2g} {row.start:11.5g}"
-        print(f"{name:{NAME}} {numbers}  {row.unit}")
+        terminal.say(f"{name:{NAME}} {numbers}  {row.unit}")
     if found.rms:
-        print(f"\n{'residual of':{NAME}} {'rms':>11} {'white':>10}")
+        terminal.say(f"\n{'residual of':{NAME}} {'rms':>11} {'white':>10}")
     for (name, rms), unit in zip(found.rms.items(), found.samples.units, strict=True):
         white = "yes" if found.whiteness[name].is_white else "no"
-        print(f"{name[:NAME]:{NAME}} {rms:11.4g} {white:>10}  {unit}")
+        terminal.say(f"{name[:NAME]:{NAME}} {rms:11.4g} {white:>10}  {unit}")
     for one in held_out:
         told = ", ".join(f"{name.removesuffix('.effort')} {rms:.4g}" for name, rms in one.rms.items())
-        print("\n" + _folded(f"held out: {Path(one.name).name}: {told}", 2))
+        terminal.say("\n" + _folded(f"held out: {Path(one.name).name}: {told}", 2))
     if diff:
-        print("\n" + diff, end="")
+        terminal.say("\n" + diff, end="")
 
 
 def _folded(text: str, indent: int) -> str:

@@ -11,6 +11,7 @@ import warnings
 from typing import Any
 
 from flexdyn_ros import __version__
+from flexdyn_ros.cli import streams
 from flexdyn_ros.errors import (
     DescriptionError,
     FlexdynError,
@@ -44,21 +45,45 @@ def show_warning(message: Warning | str, *about: Any, **more: Any) -> None:
 
 def main() -> None:
     """Entry point: runs the command, turns errors into one clear line and an exit code."""
+    streams.prepare()
+    try:
+        code = _run()
+    except SystemExit as ending:
+        code = ending.code
+    lost = streams.finish()
+    if lost:
+        _complain(lost)
+    sys.exit(code or (0 if lost is None else FAILED))
+
+
+def _run() -> Any:
+    """The exit code of the command, unless it ends by one."""
     if sys.argv[1:] == ["--version"]:
         print(f"flexdyn_ros {__version__}")
-        sys.exit(0)
+        return 0
     try:
         from flexdyn_ros.cli.commands import app
 
         with warnings.catch_warnings():
             warnings.showwarning = show_warning
             app(prog_name="flexdyn")
-    except (FlexdynError, OSError, MemoryError, KeyboardInterrupt) as error:
-        from flexdyn_ros.cli.terminal import complain
-
+    except BrokenPipeError as error:
+        # of stdout: who read it has gone
+        if error.filename is None:
+            return FAILED
+        _complain(str(error))
+        return FAILED
+    except (FlexdynError, OSError, MemoryError, UnicodeError, KeyboardInterrupt) as error:
         interrupted = isinstance(error, KeyboardInterrupt)
-        complain("interrupted" if interrupted else str(error) or type(error).__name__)
-        sys.exit(exit_code(error))
+        _complain("interrupted" if interrupted else str(error) or type(error).__name__)
+        return exit_code(error)
+    return 0
+
+
+def _complain(text: str) -> None:
+    from flexdyn_ros.cli.terminal import complain
+
+    complain(text)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.markup import escape
 
 from flexdyn_ros.cli import terminal
 from flexdyn_ros.cli.starts import start_of
@@ -202,7 +201,7 @@ def _write(
             continue
         getattr(result, method)(path, **options.get(method, {}))
         if not quiet:
-            terminal.messages.print(f"wrote {escape(str(path))}", highlight=False)
+            terminal.messages.print(f"wrote {path}")
 
 
 def _summary(result: Trajectory) -> dict[str, Any]:
@@ -241,6 +240,5 @@ def _print(result: Trajectory, coordinates: Any) -> None:
         f"{s['message'] or 'done'}: {s['simulated_time']:g} s by {s['method']} {taken} {s['dt']:g} s in "
         f"{s['wall_time']:.3g} s (real-time factor {s['real_time_factor']:.3g}); "
         f"energy balance off by {s['energy_balance_error']:.3g} J "
-        f"of {s['peak_kinetic_energy']:.3g} J peak kinetic energy",
-        highlight=False,
+        f"of {s['peak_kinetic_energy']:.3g} J peak kinetic energy"
     )

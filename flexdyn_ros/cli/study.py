@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from flexdyn_ros.cli.terminal import Json, complain, messages, print_json, print_table
 
@@ -60,7 +59,7 @@ def study(
 
     def tell(text: str) -> None:
         if shown:
-            messages.print(escape(text), highlight=False, soft_wrap=True)
+            messages.print(text, soft_wrap=True)
 
     result = run(
         told, progress=shown, workers=workers, scheduler=scheduler, folder=output, resume=resume,
@@ -88,6 +87,6 @@ def study(
             f"{told.title}: {summary['points']} points, {summary['failed']} failed",
             "result | unit | smallest | largest", rows,
         )  # fmt: skip
-        messages.print(f"wrote {escape(str(report))}", highlight=False)
+        messages.print(f"wrote {report}")
     if summary["failed"] == summary["points"]:
         raise typer.Exit(1)

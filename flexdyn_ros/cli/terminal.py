@@ -15,13 +15,16 @@ import numpy as np
 import typer
 import yaml
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.markup import escape
+from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
+from flexdyn_ros import writing
 from flexdyn_ros.description.urdf.sources import shipped_names
 from flexdyn_ros.errors import StateError, UnknownNameError
+from flexdyn_ros.escaping import LINES, printable, xml_references
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.verbs import Robot
@@ -42,8 +45,22 @@ def _columns() -> int | None:
     return int(told) if told.isdecimal() and int(told) > 0 else WIDE
 
 
-tables = Console(width=_columns())
-messages = Console(stderr=True)
+class _Console(Console):
+    """Prints texts as they are: nothing in a name is markup, and nothing in it moves the cursor."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
+
+    def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(printable(segment.text, LINES), segment.style)
+
+
+tables = _Console(width=_columns())
+messages = _Console(stderr=True)
 
 
 def complete_robot(incomplete: str) -> list[str]:
@@ -111,14 +128,18 @@ def named_numbers(texts: list[str] | None, names: tuple[str, ...], option: str) 
 
 def complain(text: str) -> None:
     """An error as one line on stderr."""
-    plain = text.replace("[", "\\[")
-    messages.print(f"[bold red]error:[/] {plain}", highlight=False, soft_wrap=True)
+    messages.print(Text("error:", "bold red"), printable(text, LINES), soft_wrap=True)
 
 
 def warn(text: str) -> None:
     """A warning as one line on stderr."""
-    plain = escape(" ".join(text.split()))
-    messages.print(f"[yellow]flexdyn: warning:[/] {plain}", highlight=False, soft_wrap=True)
+    plain = printable(" ".join(text.split()))
+    messages.print(Text("flexdyn: warning:", "yellow"), plain, soft_wrap=True)
+
+
+def say(text: str, end: str = "\n") -> None:
+    """Text on stdout, for people: nothing in it moves the cursor."""
+    print(printable(text, LINES), end=end)
 
 
 def check_output(path: Path, option: str, *, is_folder: bool = False) -> None:
@@ -152,7 +173,7 @@ def print_table(title: str, columns: str, rows: Iterable[Iterable[Any]]) -> None
     Where there is no room for lines between columns, there are none; then texts take several lines. Numbers
     stay whole, and nothing is cut off.
     """
-    cells = [[str(cell) for cell in row] for row in rows]
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
     names = columns.split(" | ")
     table = _table(title, names, cells, {})
     if Measurement.get(tables, tables.options.update(width=MOST), table).maximum > tables.width:
@@ -161,24 +182,26 @@ def print_table(title: str, columns: str, rows: Iterable[Iterable[Any]]) -> None
 
 
 def _table(title: str, names: list[str], rows: list[list[str]], style: dict[str, Any]) -> Table:
-    table = Table(title=escape(title), title_justify="left", **style)
+    table = Table(title=printable(title), title_justify="left", **style)
     by_column = list(zip(*rows, strict=True)) or [()] * len(names)
     for name, column in zip(names, by_column, strict=True):
         is_short = all(len(cell) <= LONGEST_NUMBER for cell in column)
-        table.add_column(escape(name), overflow="fold", no_wrap=is_short)
+        table.add_column(name, overflow="fold", no_wrap=is_short)
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*row)
     return table
 
 
 def write_text(text: str, output: Path | None) -> None:
-    """Text to a file, whose folder is made; to stdout if there is none."""
+    """XML or a page to a file, whose folder is made; to stdout if there is none, with references in place of
+    characters that a terminal would obey or its encoding has no place for."""
     if output is None:
-        print(text)
+        encoding = sys.stdout.encoding or "utf-8"
+        print(xml_references(text).encode(encoding, "xmlcharrefreplace").decode(encoding))
         return
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(text, encoding="utf-8")
-    messages.print(f"wrote {escape(str(output))}", highlight=False)
+    writing.write_text(output, text)
+    messages.print(f"wrote {output}")
 
 
 def print_json(value: Any) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import Progress
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.text import Text
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
 from flexdyn_ros.errors import FlexdynError, needs
@@ -102,7 +103,7 @@ def view(
     follower: Any = None
     try:
         if film is None and html is None:
-            messages.print(f"{loaded.name} at {viewer.address}; Ctrl-C ends", highlight=False)
+            messages.print(f"{loaded.name} at {viewer.address}; Ctrl-C ends")
         if browser:
             webbrowser.open(viewer.address)
         if dark:
@@ -145,10 +146,11 @@ def _write(viewer: Any, film: Path | None, html: Path | None, rate: float, size:
         (html, lambda path, report: write_page(viewer, path, report=report)),
     ):
         if path is not None:
-            with Progress(console=messages, transient=True) as bar:
+            columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
+            with Progress(*columns, console=messages, transient=True) as bar:
                 task = bar.add_task(str(path), total=None)
                 written = write(path, lambda n, of, task=task: bar.update(task, completed=n, total=of))
-            messages.print(f"{written}: {_megabytes(written):.2g} MB", highlight=False)
+            messages.print(f"{written}: {_megabytes(written):.2g} MB")
 
 
 def _megabytes(path: Path) -> float:
@@ -187,7 +189,7 @@ def _begin(viewer: Any) -> None:
         else:
             viewer.tour()
     except FlexdynError as error:
-        messages.print(f"[yellow]warning:[/] nothing is animated: {error}", highlight=False)
+        messages.print(Text("warning:", "yellow"), f"nothing is animated: {error}")
 
 
 def _follower() -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from flexdyn_ros.escaping import printable, python_docstring
+
 if TYPE_CHECKING:
     from flexdyn_ros.derivation.derive import Counts, Derivation
 
@@ -46,13 +48,15 @@ def _number(expression: Any) -> Any:
 
 def text(d: Derivation) -> str:
     """Readable lines."""
-    lines = [f"{d.robot}: equations of motion by the {TITLES[d.method]} method", "tau = M a + c + g", ""]
+    title = f"{printable(d.robot)}: equations of motion by the {TITLES[d.method]} method"
+    lines = [title, "tau = M a + c + g", ""]
     for i, name in enumerate(d.coordinates, start=1):
-        lines.append(f"  q{i}, v{i}, a{i}: position, rate, acceleration of joint {name}")
+        lines.append(f"  q{i}, v{i}, a{i}: position, rate, acceleration of joint {printable(name)}")
     lines.append("")
     for step in d.steps:
         shown = ", ".join(str(_number(x)) for x in step.value)
-        lines.append(f"  {step.name} = {shown if len(step.value) == 1 else f'({shown})'}   # {step.meaning}")
+        values = shown if len(step.value) == 1 else f"({shown})"
+        lines.append(f"  {step.name} = {values}   # {printable(step.meaning)}")
     lines += [""] if d.steps else []
     for letter, index, expression in _entries(d):
         name = f"{letter}[{','.join(map(str, index))}]"
@@ -61,10 +65,13 @@ def text(d: Derivation) -> str:
         lines.append(f"  {name} = {_number(expression)}")
     if d.parameters:
         lines += ["", "  parameters"]
-        lines += [f"    {p.name:5} = {p.value:.9g} {p.unit}  ({p.meaning})" for p in d.parameters.values()]
+        lines += [
+            f"    {p.name:5} = {p.value:.9g} {p.unit}  ({printable(p.meaning)})"
+            for p in d.parameters.values()
+        ]
     lines += ["", "  operations for tau (sines and cosines given)"]
     lines += [f"    {line}" for line in count_lines(d.counts)]
-    lines += [f"  note: {note}" for note in d.notes]
+    lines += [f"  note: {printable(note)}" for note in d.notes]
     return "\n".join(lines) + "\n"
 
 
@@ -172,16 +179,20 @@ def python(d: Derivation) -> str:
 
 def _head(d: Derivation) -> list[str]:
     lines = [
-        f'"""Equations of motion of {d.robot}, derived by the {TITLES[d.method]} method; SI units, rad.',
+        f'"""Equations of motion of {python_docstring(d.robot)}, derived by the {TITLES[d.method]} method; '
+        "SI units, rad.",
         "",
-        "Coordinates: " + ", ".join(d.coordinates) + ".",
+        f"Coordinates: {python_docstring(', '.join(d.coordinates))}.",
         '"""',
         "",
         "from math import cos, sin",
         "",
         "PARAMETERS = {",
     ]
-    lines += [f'    "{p.name}": {p.value!r},  # {p.unit}, {p.meaning}' for p in d.parameters.values()]
+    lines += [
+        f'    "{p.name}": {p.value!r},  # {p.unit}, {python_docstring(p.meaning)}'
+        for p in d.parameters.values()
+    ]
     return [
         *lines,
         "}",

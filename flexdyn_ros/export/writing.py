@@ -1,14 +1,13 @@
-"""Files that are written all or none."""
+"""Files of an exported robot: all or none."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import mkdtemp
 
 from flexdyn_ros.errors import ExportError
+from flexdyn_ros.writing import beside, sync
 
 
 def write_all(folder: Path, files: dict[str, str]) -> list[Path]:
@@ -18,27 +17,26 @@ def write_all(folder: Path, files: dict[str, str]) -> list[Path]:
     ------
     ExportError
     """
-    with writing(folder) as room:
-        for name, text in files.items():
-            (room / name).write_text(text, encoding="utf-8")
-        for name in files:
-            os.replace(room / name, folder / name)
-    return [folder / name for name in files]
+    paths = [folder / name for name in files]
+    with replacing(*paths) as drafts:
+        for draft, text in zip(drafts, files.values(), strict=True):
+            draft.write_text(text, encoding="utf-8")
+    return paths
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[Path]:
-    """A room beside the files that are to be written; ExportError if the folder cannot be written to."""
-    room = None
+def replacing(*paths: Path) -> Iterator[list[Path]]:
+    """Paths to write to, in the place of files of one folder, which is made; ExportError if it cannot be
+    written to."""
+    folder = paths[0].parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        room = Path(mkdtemp(prefix=".flexdyn-", dir=folder))
-        yield room
+        with ExitStack() as stack:
+            drafts = [stack.enter_context(beside(path)) for path in paths]
+            yield drafts
+            # a full disk is told before the first file is replaced
+            for draft in drafts:
+                sync(draft)
     except OSError as error:
         reason = error.strerror or str(error)
         raise ExportError(f"{folder} cannot be written to: {reason}; expected a folder of yours") from error
-    finally:
-        if room is not None:
-            for file in room.iterdir():
-                file.unlink()
-            room.rmdir()

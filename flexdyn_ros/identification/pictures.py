@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.errors import needs
-from flexdyn_ros.simulation.plot_style import COLOURS
+from flexdyn_ros.escaping import mathtext
+from flexdyn_ros.simulation.plot_style import COLOURS, save_figure
 
 if TYPE_CHECKING:
     from flexdyn_ros.identification.identified import Identified
@@ -36,7 +37,8 @@ def draw_fit(identified: Identified, part: int, path: str | PathLike) -> Path:
         axis.plot(t, measured, color=MEASURED, linewidth=3.5, label="measured")
         axis.plot(t, predicted, color=PREDICTED, linewidth=0.9, label="predicted")
         axis.plot(t, measured - predicted, color=RESIDUAL, linewidth=0.7, label="residual")
-        axis.set_ylabel(f"{samples.channels[i].removesuffix('.effort')}\n[{samples.units[i]}]", fontsize=8)
+        name = mathtext(samples.channels[i].removesuffix(".effort"))
+        axis.set_ylabel(f"{name}\n[{mathtext(samples.units[i])}]", fontsize=8)
         axis.tick_params(labelsize=8)
         axis.grid(alpha=0.3)
         axis.margins(x=0.0)
@@ -44,5 +46,5 @@ def draw_fit(identified: Identified, part: int, path: str | PathLike) -> Path:
         axis.set_title(f"residual {100.0 * share:.2g} % of the deviation", fontsize=8, loc="right")
     axes[0].legend(fontsize=8, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     axes[-1].set_xlabel("time [s]", fontsize=8)
-    figure.savefig(path, dpi=110)
+    save_figure(figure, path, 110)
     return Path(path)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexdyn_ros import __version__
 from flexdyn_ros.errors import MissingExtraError
+from flexdyn_ros.escaping import csv_text
 from flexdyn_ros.identification.pictures import draw_fit
+from flexdyn_ros.writing import beside, write_text
 
 if TYPE_CHECKING:
     from flexdyn_ros.identification.identified import Identified
@@ -24,7 +26,8 @@ def write_report(identified: Identified, folder: str | PathLike, command: str = 
     none. Returns the path of the report."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    identified.table.to_csv(place / "table.csv", index=False)
+    with beside(place / "table.csv") as draft:
+        _for_spreadsheets(identified.table).to_csv(draft, index=False)
     samples = identified.samples
     lines = [f"# {identified.robot.name}: identification", ""]
     if command:
@@ -41,8 +44,14 @@ def write_report(identified: Identified, folder: str | PathLike, command: str = 
         *_single(identified),
     ]
     path = place / "report.md"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_text(path, "\n".join(lines) + "\n")
     return path
+
+
+def _for_spreadsheets(table: Any) -> Any:
+    """The table with texts that are shown and not computed."""
+    texts = {name: table[name].map(lambda x: csv_text(x) if isinstance(x, str) else x) for name in table}
+    return table.assign(**texts).rename(columns=csv_text)
 
 
 def _doubts(identified: Identified) -> list[str]:

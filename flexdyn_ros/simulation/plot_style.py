@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.writing import beside
 
-__all__ = ["COLOURS", "SIZES", "STYLES", "Size", "size_of", "styled"]
+__all__ = ["COLOURS", "SIZES", "STYLES", "Size", "save_figure", "size_of", "styled"]
 
 #: the qualitative palette of Okabe & Ito (2008), distinct with every kind of colour vision
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B2A800")
@@ -66,3 +69,13 @@ def styled(size: Size) -> Iterator[None]:
     }
     with matplotlib.rc_context(settings):
         yield
+
+
+def save_figure(figure: Any, path: str | PathLike[str], dpi: int | None) -> None:
+    """Write a picture whole or not at all; the ending says what kind, without one matplotlib's default."""
+    kind = Path(path).suffix.removeprefix(".")
+    if not kind:
+        kind = figure.canvas.get_default_filetype()
+        path = f"{path}.{kind}"
+    with beside(path) as draft:
+        figure.savefig(draft, dpi=dpi, format=kind)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, needs
-from flexdyn_ros.simulation.plot_style import COLOURS, STYLES, Size, size_of, styled
+from flexdyn_ros.escaping import mathtext
+from flexdyn_ros.simulation.plot_style import COLOURS, STYLES, Size, save_figure, size_of, styled
 from flexdyn_ros.simulation.spectra import modal_frequencies, spectra, tip_deflections
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def plot_trajectory(
                 f"constant throughout: {names}", fontsize=chosen.letters - 1.0, x=0.01, ha="left"
             )
         if path is not None:
-            figure.savefig(path, dpi=dpi)
+            save_figure(figure, path, dpi)
     return figure
 
 
@@ -180,7 +181,7 @@ def picture_formats() -> tuple[str, ...]:
 
 
 def _title(trajectory: Trajectory) -> str:
-    return f"{trajectory.robot_name}: {trajectory.method}, dt = {trajectory.dt * 1e3:g} ms"
+    return f"{mathtext(trajectory.robot_name)}: {trajectory.method}, dt = {trajectory.dt * 1e3:g} ms"
 
 
 def _panels(trajectory: Trajectory, quantity: str, coordinates: Sequence[str] | None) -> list[_Panel]:
@@ -257,7 +258,7 @@ def _draw(ax: Any, panel: _Panel, trajectory: Trajectory, size: Size) -> None:
     x = trajectory.t if panel.frequency is None else panel.frequency
     for i, (name, values) in enumerate(panel.lines):
         style = STYLES[i // len(COLOURS) % len(STYLES)]
-        label = name if i < LEGEND_ROWS else None
+        label = mathtext(name) if i < LEGEND_ROWS else None
         ax.plot(x, values, style, color=COLOURS[i % len(COLOURS)], lw=size.line, label=label)
     if panel.frequency is None:
         for event in trajectory.events[:50]:
@@ -319,7 +320,7 @@ def _overlay(ax: Any, panel: _Panel, others: dict[str, list[_Panel]], runs: Mapp
         for name, values in same.lines:
             if name in names:
                 i = names.index(name)
-                label = f"{name}, {word}" if i < LEGEND_ROWS else None
+                label = mathtext(f"{name}, {word}") if i < LEGEND_ROWS else None
                 dark = [0.5 * share for share in to_rgb(COLOURS[i % len(COLOURS)])]
                 ax.plot(x, values, "--", color=dark, lw=1.0, label=label)
 

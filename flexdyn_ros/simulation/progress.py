@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flexdyn_ros.errors import needs
+from flexdyn_ros.escaping import printable
 from flexdyn_ros.simulation.plan import Plan
 
 __all__ = ["Progress"]
@@ -38,14 +39,14 @@ class Progress:
             from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
         bar = Bar(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f} %"),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             transient=True,
         )
-        self._task = bar.add_task(f"simulating {plan.robot.name}", total=self._steps)
+        self._task = bar.add_task(f"simulating {printable(plan.robot.name)}", total=self._steps)
         return bar
 
     def __enter__(self) -> Progress:

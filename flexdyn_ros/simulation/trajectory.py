@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.escaping import csv_text
 from flexdyn_ros.numerics.array_file import read_arrays
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
 from flexdyn_ros.simulation.recordings.bag import MOST_BYTES
+from flexdyn_ros.writing import beside
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.actuators.hydraulics import HydraulicState
@@ -214,7 +216,7 @@ class Trajectory:
         content["event_terminal"] = np.array([e.terminal for e in self.events], dtype=bool)
         content["event_q"] = np.array([e.q for e in self.events]).reshape(len(self.events), self.q.shape[1])
         content["event_v"] = np.array([e.v for e in self.events]).reshape(len(self.events), self.v.shape[1])
-        with Path(path).open("wb") as file:
+        with beside(path) as draft, draft.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, file_version=np.array(FILE_VERSION), **content)
 
     @classmethod
@@ -302,11 +304,15 @@ class Trajectory:
         )
 
     def to_csv(self, path: str | PathLike) -> None:
-        """Write all columns, one sample a line, numbers as exact as they are."""
+        """Write all columns, one sample a line, numbers as exact as they are.
+
+        An apostrophe stands before names that spreadsheets would compute (=, +, -, @); readers of this
+        package leave it out.
+        """
         table = self._columns()
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
+        with beside(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
             lines = csv.writer(file, lineterminator="\n")
-            lines.writerow(table)
+            lines.writerow(map(csv_text, table))
             lines.writerows(np.column_stack(list(table.values())).tolist())
 
     def to_dataframe(self) -> Any:

@@ -178,8 +178,9 @@ class _Reader:
             if key not in self.tree:
                 self.fail(f"the key '{key}' is missing", key, expected=", ".join(KEYS))
         name = self.text("study")
-        if not re.fullmatch(r"[\w.-]+", name):
-            self.fail("the name of a study names its folder", "study", name, "letters, digits, _ . -")
+        if not re.fullmatch(r"\w[\w.-]{0,99}", name):
+            expected = "letters, digits, _ . -, a letter, digit or _ first, 100 at most"
+            self.fail("the name of a study names its folder", "study", name, expected)
         limit = self.tree.get("time_limit", TIME_LIMIT)
         if not _is_number(limit) or not limit > 0.0:
             self.fail("a time limit is a positive number of seconds", "time_limit", limit, "> 0")
@@ -371,6 +372,9 @@ class _Reader:
         for entry in given if isinstance(given, list) else [given]:
             if not isinstance(entry, Mapping) or entry.get("kind") not in PLOTS:
                 self.fail("not a plot", "plots", entry, "{kind: " + " | ".join(PLOTS) + ", ...}")
+            file = entry.get("file", "picture.png")
+            if not isinstance(file, str) or not re.fullmatch(r"\w[\w. +-]{0,199}", file):
+                self.fail("the file of a plot lies in the folder pictures", "plots", file, "a name, as a.png")
         return tuple(given)
 
 

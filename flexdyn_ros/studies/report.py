@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros import __version__
 from flexdyn_ros.errors import MissingExtraError, StateError
+from flexdyn_ros.writing import write_text
 
 if TYPE_CHECKING:
     from flexdyn_ros.studies.result import StudyResult
@@ -54,7 +55,7 @@ def write_report(result: StudyResult, command: str) -> Path:
         lines += ["", f"Feasible ({bounds}): {int(result.feasible().sum())} of {len(table)} points."]
     lines += _indices(result) + _front(result) + _failures(result) + _warned(table)
     path = result.folder / "report.md"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_text(path, "\n".join(lines) + "\n")
     return path
 
 

@@ -19,9 +19,11 @@ import yaml
 
 from flexdyn_ros import __version__
 from flexdyn_ros.errors import DescriptionError, StateError, needs
+from flexdyn_ros.escaping import csv_text
 from flexdyn_ros.studies.definition import Study
 from flexdyn_ros.studies.design import Design
 from flexdyn_ros.studies.result_names import check_given
+from flexdyn_ros.writing import SUFFIX, write_bytes
 
 #: (index, results or None, (kind, message) or None, files)
 Row = tuple[int, "dict[str, Any] | None", "tuple[str, str] | None", dict[str, bytes]]
@@ -66,7 +68,7 @@ class Store:
         if (self.parts / "origin.yaml").is_file():
             self._compare(origin, resume)
         self.parts.mkdir(parents=True, exist_ok=True)
-        for left in self.parts.glob("*.writing"):
+        for left in self.parts.glob(f"*{SUFFIX}"):
             left.unlink()
         text = yaml.safe_dump(origin, sort_keys=True, allow_unicode=True)
         self.write(self.parts / "origin.yaml", text.encode())
@@ -102,13 +104,9 @@ class Store:
         OSError
             Naming the file, if the disk is full or the folder is gone.
         """
-        beside = path.with_name(path.name + ".writing")
         try:
-            with beside.open("wb") as file:
-                file.write(content)
-            beside.replace(path)
+            write_bytes(path, content)
         except OSError as error:
-            beside.unlink(missing_ok=True)
             raise OSError(error.errno, f"{error.strerror}; what is finished is kept", str(path)) from None
 
     # ---- parts ----
@@ -225,11 +223,12 @@ class Store:
         self.write(self.folder / "table.parquet", self._bytes(table))
         text = io.StringIO()
         lines = csv.writer(text, lineterminator="\n")
-        lines.writerow([POINT, *design.names, ERROR, MESSAGE])
+        lines.writerow(map(csv_text, [POINT, *design.names, ERROR, MESSAGE]))
         for i in range(n):
             error = rows[i][1]
             if error is not None:
-                lines.writerow([i, *design.rows[i], *error])
+                cells = (i, *design.rows[i], *error)
+                lines.writerow([csv_text(x) if isinstance(x, str) else x for x in cells])
         self.write(self.folder / "failures.csv", text.getvalue().encode())
 
     def _table(self, columns: Mapping[str, list[Any]], units: Mapping[str, str] | None = None) -> Any:

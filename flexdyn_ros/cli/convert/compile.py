@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
 from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.escaping import file_name
 from flexdyn_ros.robot.verbs import Robot
 
 TARGETS = ("c", "fmu", "native")
@@ -76,7 +76,7 @@ def compile(
     for name in {"verbs", "parameters"} & options.keys():
         options[name] = _listed(options[name], f"--{name}")
     for path in _made(load_robot(robot, config, settings, rigid), target, options):
-        messages.print(f"wrote {escape(str(path))}", highlight=False)
+        messages.print(f"wrote {path}")
 
 
 def _refuse_those_of_others(options: dict[str, Any], target: str) -> None:
@@ -96,13 +96,13 @@ def _made(robot: Robot, target: str, options: dict[str, Any]) -> list[Path]:
         from flexdyn_ros.export.native.robots import compiled_robot
 
         compiled_robot(robot)
-        messages.print(f"{escape(robot.name)} is compiled for this machine", highlight=False)
+        messages.print(f"{robot.name} is compiled for this machine")
         return []
     from flexdyn_ros import export
 
     output = options.pop("output", None)
     # beside the one who asks, whatever a description is called
-    name = robot.name.replace("/", "_").replace("\\", "_")
+    name = file_name(robot.name)
     if target == "c":
         return export.c(robot, output or Path(f"{name}_c"), **options)
     return [export.fmu(robot, output or Path(f"{name}.fmu"), **options)]

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from textwrap import wrap
 
 import typer
+from rich.text import Text
 
 from flexdyn_ros.cli.machine.surroundings import Finding, findings
 from flexdyn_ros.cli.terminal import Json, print_json, tables
@@ -18,7 +19,10 @@ _TITLES = {
     "ros": "ROS 2",
     "pictures": "Pictures",
 }
-_MARKS = {"found": "[green]ok  [/]", "missing": "[red]MISS[/]", "optional": "[yellow]none[/]", "told": "    "}
+_MARKS = {
+    "found": ("ok  ", "green"), "missing": ("MISS", "red"), "optional": ("none", "yellow"),
+    "told": ("    ", ""),
+}  # fmt: skip
 
 
 def doctor(as_json: Json = False) -> None:
@@ -41,8 +45,8 @@ def _print(found: list[Finding]) -> None:
     for one in found:
         if one.topic != topic:
             topic = one.topic
-            tables.print(f"[bold]{_TITLES[topic]}[/]")
-        tables.print(f"  {_MARKS[one.state]} ", end="")
+            tables.print(_TITLES[topic], style="bold")
+        tables.print(Text.assemble("  ", _MARKS[one.state], " "), end="")
         _print_text(f"{one.name:<19}{one.value}".rstrip(), 7, 26)
         if one.remedy:
             _print_text(f"       -> {one.remedy}", 0, 10)
@@ -54,4 +58,4 @@ def _print_text(text: str, begun: int, indent: int) -> None:
         " " * begun + text, tables.width, subsequent_indent=" " * indent,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
-    tables.print("\n".join(lines)[begun:], markup=False, highlight=False, soft_wrap=True)
+    tables.print("\n".join(lines)[begun:], soft_wrap=True)

@@ -42,8 +42,6 @@ def warm(
         try:
             seconds = warm_up(report, processes, groups or ("all",))
         except WarmUpError as error:
-            messages.print(str(error), style="red", markup=False, soft_wrap=True)
+            messages.print(str(error), style="red", soft_wrap=True)
             raise typer.Exit(1) from None
-    messages.print(
-        f"kernels ready after {seconds:.1f} s, kept in {cache_folder()}", markup=False, soft_wrap=True
-    )
+    messages.print(f"kernels ready after {seconds:.1f} s, kept in {cache_folder()}", soft_wrap=True)

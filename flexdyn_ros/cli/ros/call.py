@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 import yaml
+from rich.text import Text
 
-from flexdyn_ros.cli.terminal import Json, messages, print_json
+from flexdyn_ros.cli.terminal import Json, messages, print_json, say
 from flexdyn_ros.errors import needs
 
 
@@ -42,9 +43,9 @@ def call(
     if as_json:
         print_json(answer)
     else:
-        print(shown(answer))
+        say(shown(answer))
     if answer.get("success") is False:
-        messages.print(f"[bold red]error:[/] {answer.get('message', '')}", highlight=False, markup=True)
+        messages.print(Text("error:", "bold red"), str(answer.get("message", "")))
         raise typer.Exit(1)
 
 

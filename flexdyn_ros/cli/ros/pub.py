@@ -30,4 +30,4 @@ def pub(
     with needs("rclpy", "ros"):
         from flexdyn_ros.nodes.ros.publisher import publish
     heard = publish(topic, fields_of(message), kind, namespace, times=times, rate=rate, timeout=timeout)
-    messages.print(f"published {times} times to {heard} listeners", highlight=False)
+    messages.print(f"published {times} times to {heard} listeners")

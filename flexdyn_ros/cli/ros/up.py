@@ -18,8 +18,18 @@ from typing import Annotated
 
 import typer
 import yaml
+from rich.text import Text
 
-from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages, options_of
+from flexdyn_ros.cli.terminal import (
+    Config,
+    Rigid,
+    RobotName,
+    Settings,
+    complain,
+    load_robot,
+    messages,
+    options_of,
+)
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import MissingExtraError
 from flexdyn_ros.families.registry import families, family_of
@@ -223,13 +233,11 @@ def _watch(commands: dict[str, list[str]]) -> int:
     try:
         for name, command in commands.items():
             nodes[name] = subprocess.Popen(command, env=os.environ.copy(), start_new_session=True)
-        messages.print(f"started {', '.join(nodes)}; Ctrl-C ends them", highlight=False)
+        messages.print(f"started {', '.join(nodes)}; Ctrl-C ends them")
         while not stop:
             for name, node in nodes.items():
                 if node.poll() is not None:
-                    messages.print(
-                        f"[bold red]error:[/] {name} ended with exit code {node.returncode}", highlight=False
-                    )
+                    complain(f"{name} ended with exit code {node.returncode}")
                     return 1
             time.sleep(0.1)
     finally:
@@ -251,8 +259,6 @@ def _end(nodes: dict[str, subprocess.Popen[bytes]]) -> None:
         try:
             node.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            messages.print(
-                f"[yellow]warning:[/] {name} did not end by itself and was killed", highlight=False
-            )
+            messages.print(Text("warning:", "yellow"), f"{name} did not end by itself and was killed")
             node.kill()
             node.wait()

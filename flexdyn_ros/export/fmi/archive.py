@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -17,7 +16,7 @@ from flexdyn_ros.export.fmi.terminals import terminals_and_icons
 from flexdyn_ros.export.fmi.variables import Variable
 from flexdyn_ros.export.names import chosen_names
 from flexdyn_ros.export.native.compiler import Compiler, find_compiler
-from flexdyn_ros.export.writing import writing
+from flexdyn_ros.export.writing import replacing
 
 VERSIONS = ("2.0", "3.0")
 PLATFORMS = ("host", "win64")
@@ -115,9 +114,7 @@ def _binary(texts: dict[str, str], name: str, fmi: str, platform: str) -> tuple[
 
 def _write(path: Path, contents: dict[str, bytes]) -> Path:
     """The archive; equal contents give equal bytes."""
-    with writing(path.parent) as room:
-        with ZipFile(room / path.name, "w", ZIP_DEFLATED) as archive:
-            for name, data in contents.items():
-                archive.writestr(ZipInfo(name), data, ZIP_DEFLATED)
-        os.replace(room / path.name, path)
+    with replacing(path) as (draft,), ZipFile(draft, "w", ZIP_DEFLATED) as archive:
+        for name, data in contents.items():
+            archive.writestr(ZipInfo(name), data, ZIP_DEFLATED)
     return path

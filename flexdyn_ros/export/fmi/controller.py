@@ -11,7 +11,7 @@ import numpy as np
 
 from flexdyn_ros.control.computed_torque import asked_acceleration
 from flexdyn_ros.control.pd import pulling_effort
-from flexdyn_ros.control.reference import gains
+from flexdyn_ros.robot.analysis.sampled_feedback import gains
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.c_code.program import IS_FINITE, definition, signature

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -18,6 +17,7 @@ from flexdyn_ros.identification.excitation.limits import Limits
 from flexdyn_ros.robot.coordinates import Coordinate, units_of
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
+from flexdyn_ros.writing import write_text
 
 States = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -251,4 +251,4 @@ def write_joint_trajectory(trajectory: Trajectory, path: str | PathLike) -> None
         stamp = {"sec": seconds, "nanosec": rest}
         point = {"positions": position, "velocities": velocity, "time_from_start": stamp}
         lines.append(f"- {json.dumps(point)}")
-    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_text(path, "\n".join(lines) + "\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Mapping
@@ -27,6 +26,7 @@ from flexdyn_ros.loading import load
 from flexdyn_ros.numerics.algebra.placement import RigidInertia
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.topics import options_of
+from flexdyn_ros.writing import beside
 
 if TYPE_CHECKING:
     from flexdyn_ros.identification.identified import Identified
@@ -57,32 +57,25 @@ def write_urdf(identified: Identified, path: str | PathLike) -> str:
     """
     old = source_of(identified.start)
     new = new_text(identified, old)
-    target = Path(path)
-    if target.exists() and not target.is_file():
-        # a pipe or a terminal: nothing may take its place
-        with TemporaryDirectory() as folder:
-            _check(identified, _written(Path(folder) / "robot.urdf", new))
-        target.write_bytes(new)
-    else:
-        _replace(identified, target, new)
+    _put(identified, Path(path), new)
     before, after = (text.decode(errors="replace").splitlines(keepends=True) for text in (old, new))
     return "".join(unified_diff(before, after, identified.start.description.file or "robot", str(path)))
 
 
-def _replace(identified: Identified, target: Path, new: bytes) -> None:
+def _put(identified: Identified, target: Path, new: bytes) -> None:
     """Put the file in its place after it was read back, or nothing."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        _check(identified, _written(draft, new))
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _written(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
+    with beside(target) as draft:
+        if draft != target:
+            draft.write_bytes(new)
+            _check(identified, draft)
+            return
+        # a pipe or a terminal takes what was read back elsewhere
+        with TemporaryDirectory() as folder:
+            read = Path(folder) / "robot.urdf"
+            read.write_bytes(new)
+            _check(identified, read)
+        target.write_bytes(new)
 
 
 def source_of(robot: Robot) -> bytes:

@@ -131,7 +131,8 @@ class Bag:
             self._writer.close()
 
     def abandon(self) -> None:
-        """Close the file as it is, after writing failed: without an index, readable as far as it goes."""
+        """Close the file as it is, after writing failed: without an index, readable as far as it goes; of a
+        closed one does nothing."""
         if not self._file.closed:
             # what is still in buffers has no place to go
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -143,8 +144,12 @@ class Bag:
     def __enter__(self) -> Bag:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
+    def __exit__(self, kind: object, *error: object) -> None:
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            self.abandon()
 
 
 def records(path: str | PathLike, *, most_bytes: int = MOST_BYTES) -> Iterator[tuple[str, Any]]:

@@ -23,6 +23,7 @@ from flexdyn_ros.simulation.recordings.recorded_types import (
     STATE,
     TEXT,
 )
+from flexdyn_ros.writing import beside
 
 if TYPE_CHECKING:
     from flexdyn_ros.simulation.trajectory import Trajectory
@@ -86,7 +87,7 @@ def record_trajectory(
         raise StateError(
             f"a recording cannot begin before 0 s, this trajectory does at {trajectory.t[0]:g} s"
         )
-    with Bag(path) as bag:
+    with beside(path) as draft, Bag(draft) as bag:
         if trajectory.robot is not None:
             note_robot(bag, trajectory.robot, _nanoseconds(trajectory.t[:1]))
         else:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import StateError
+from flexdyn_ros.escaping import mathtext
 from flexdyn_ros.simulation.plot_style import COLOURS
 from flexdyn_ros.studies.pictures.columns import OUTSIDE, SCALE, Columns, axes_for, name_axes
 
@@ -27,9 +28,7 @@ def line(n: Columns, x: str | None, y: str | None, value: list[str], by: str | N
         for name in chosen:
             for words, rows in n.panels(by):
                 order = np.argsort(at[rows], kind="stable")
-                label = ", ".join(
-                    filter(None, (n.labels.get(name, name.replace("_", " ")) * (len(chosen) > 1), words))
-                )
+                label = ", ".join(filter(None, (n.word(name) * (len(chosen) > 1), words)))
                 marker = "o" if rows.sum() <= 60 else ""
                 ax.plot(at[rows][order], n.numbers(name)[rows][order], marker=marker, ms=3.5, lw=1.5,
                         color=COLOURS[i % len(COLOURS)], label=label or None)  # fmt: skip
@@ -106,7 +105,7 @@ def parallel(n: Columns, x: str | None, y: str | None, value: list[str], by: str
         ends = list(dict.fromkeys(n.table[name])) if texts else [f"{low[k]:.4g}", f"{high[k]:.4g}"]
         places = np.linspace(0.0, 1.0, len(ends)) if len(ends) > 1 else [0.0]
         for place, text in zip(places, ends, strict=True):
-            ax.text(k + 0.03, place, str(text), fontsize=8, va="center", zorder=4,
+            ax.text(k + 0.03, place, mathtext(str(text)), fontsize=8, va="center", zorder=4,
                     bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5})  # fmt: skip
     ax.set_xticks(at, [n.label(name) for name in columns], fontsize=9, rotation=15, ha="right")
     ax.set_yticks([])

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexdyn_ros.escaping import mathtext
+
 if TYPE_CHECKING:
     from flexdyn_ros.studies.result import StudyResult
 
@@ -27,7 +29,11 @@ class Columns:
 
     def label(self, name: str) -> str:
         unit = self.result.units.get(name, "")
-        return self.labels.get(name, name.replace("_", " ")) + (f" [{unit}]" if unit else "")
+        return self.word(name) + (f" [{mathtext(unit)}]" if unit else "")
+
+    def word(self, name: str) -> str:
+        """The study's label of a column, or its name."""
+        return self.labels.get(name) or mathtext(name.replace("_", " "))
 
     def value(self, given: list[str]) -> str:
         return given[0] if given else next(iter(self.study.objectives), self.result.results[0])
@@ -35,7 +41,7 @@ class Columns:
     def short(self, name: str, value: Any) -> str:
         unit = self.result.units.get(name, "")
         text = f"{value:.4g}" if isinstance(value, float) else str(value)
-        return f"{self.labels.get(name, name.replace('_', ' '))} {text}" + (f" {unit}" if unit else "")
+        return f"{self.word(name)} {mathtext(text)}" + (f" {mathtext(unit)}" if unit else "")
 
     def numbers(self, name: str) -> np.ndarray:
         """A column as numbers; texts by the order of their first appearance."""
@@ -54,8 +60,8 @@ class Columns:
                 sign,
                 bound,
                 word
-                or f"{self.labels.get(name, name.replace('_', ' '))} {'<' if sign > 0.0 else '>'} {bound:g}"
-                + (f" {unit}" if unit else ""),
+                or f"{self.word(name)} {'<' if sign > 0.0 else '>'} {bound:g}"
+                + (f" {mathtext(unit)}" if unit else ""),
             )
             for sign, bound in zip((1.0, -1.0), self.study.feasible[name], strict=True)
             if np.isfinite(bound)

@@ -7,7 +7,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.errors import StateError, UnknownNameError, needs
-from flexdyn_ros.simulation.plot_style import SIZES, styled
+from flexdyn_ros.escaping import mathtext
+from flexdyn_ros.simulation.plot_style import SIZES, save_figure, styled
 from flexdyn_ros.studies.pictures.charts import line, parallel, pareto, scatter
 from flexdyn_ros.studies.pictures.columns import Columns
 from flexdyn_ros.studies.pictures.maps import contour, heat_map
@@ -87,9 +88,9 @@ def draw(
     names = Columns(result, labels or {}, limits, log)
     with styled(SIZES["screen"]):
         figure = KINDS[kind](names, x, y, named, by)
-        figure.suptitle(title or result.study.title, fontsize=13, fontweight="bold")
+        figure.suptitle(title or mathtext(result.study.title), fontsize=13, fontweight="bold")
         if path is not None:
-            figure.savefig(path, dpi=dpi)
+            save_figure(figure, path, dpi)
     return figure
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable
 from importlib.metadata import version
@@ -16,6 +15,7 @@ from flexdyn_ros.view.files.headless import headless
 from flexdyn_ros.view.files.scenario import moments_of
 from flexdyn_ros.view.files.titles import written_on
 from flexdyn_ros.view.server.page import with_exact_colours
+from flexdyn_ros.writing import write_bytes, write_text
 
 #: moments of a page: per second, and at most
 PAGE_RATE, PAGE_MOMENTS = 20.0, 600
@@ -65,7 +65,8 @@ def write_film(
             for frame in frames_of(viewer.server, client, moments, lambda n: report(n, len(moments)), size)
         ]
     if path.suffix:
-        return _put(path, encoded(frames, path.suffix.lower(), rate))
+        write_bytes(path, encoded(frames, path.suffix.lower(), rate))
+        return path
     return _put_folder(path, [png(frame) for frame in frames])
 
 
@@ -92,7 +93,8 @@ def write_page(viewer: Any, path: str | Path, *, report: Report = lambda n, of: 
                 recording.insert_sleep(1.0 / rate)
             report(n, len(moments))
         html = recording.as_html(dark_mode=viewer.panels.is_dark)
-    return _put(path, _completed(viewer, html).encode())
+    write_text(path, _completed(viewer, html))
+    return path
 
 
 def _completed(viewer: Any, html: str) -> str:
@@ -116,17 +118,6 @@ def _checked(path: str | Path) -> Path:
     path = Path(path)
     if not path.parent.is_dir():
         raise FlexdynError(f"{path}: there is no folder {str(path.parent)!r}")
-    return path
-
-
-def _put(path: Path, content: bytes) -> Path:
-    """Write a file beside, then give it its name."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
     return path
 
 
