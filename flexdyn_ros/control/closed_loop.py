@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.control.reference import gains
+from flexdyn_ros.robot.analysis.sampled_feedback import gains, joint_inertia
 from flexdyn_ros.robot.verbs import Robot
+
+__all__ = ["Vibration", "closed_loop_modes", "joint_inertia"]
 
 #: poles nearer to the real axis than this, relative to their size, do not oscillate
 FLAT = 1e-6
@@ -41,13 +43,3 @@ def closed_loop_modes(
     poles = poles[np.argsort(np.abs(poles))]
     size = np.abs(poles)
     return Vibration(size / (2.0 * np.pi), -poles.real / size)
-
-
-def joint_inertia(robot: Robot, q: np.ndarray) -> np.ndarray:
-    """Inertia (nv,) that each actuated joint feels at q [kg m2, kg], the other joints free and nothing
-    bending: the least of them is what sampled feedback can bear. Zero elsewhere."""
-    joints = [c.v_index for c in robot.coordinates if c.actuated]
-    M = robot.mass_matrix(q)[np.ix_(joints, joints)]
-    inertia = np.zeros(robot.nv)
-    inertia[joints] = 1.0 / np.diagonal(np.linalg.inv(M))
-    return inertia

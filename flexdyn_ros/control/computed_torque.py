@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.control.reference import gains, reference_of
+from flexdyn_ros.control.reference import reference_of
+from flexdyn_ros.robot.analysis.sampled_feedback import gains
 from flexdyn_ros.robot.verbs import Robot
 
 

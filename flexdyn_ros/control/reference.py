@@ -81,11 +81,6 @@ def to_rest(reference: Reference, t: float, seconds: float) -> Reference:
     return slowed
 
 
-def gains(robot: Robot, value: Any, name: str) -> np.ndarray:
-    """Gains (nv,), from one number for all or from an array."""
-    return np.full(robot.nv, float(value)) if np.ndim(value) == 0 else _vector(value, name, robot.nv)
-
-
 def _vector(value: Any, name: str, size: int) -> np.ndarray:
     array = numbers(value, name)
     if array.shape != (size,):

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
-from flexdyn_ros.robot.arguments import by_name, numbers
+from flexdyn_ros.robot.arguments import by_name, finite_number, numbers
 from flexdyn_ros.robot.efforts import scattered_efforts
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.contact import contact_watches
 from flexdyn_ros.simulation.events import Watch, check_start, limit_watch, watches
+from flexdyn_ros.simulation.steps.clock import check_clock, positive
 from flexdyn_ros.simulation.steps.continuous import Continuous
 from flexdyn_ros.simulation.steps.drive import Drive, ImposedMotion, drive_of, imposed_of, initial_motion
 from flexdyn_ros.simulation.steps.stepper import METHODS as STEP_METHODS
@@ -126,7 +127,7 @@ def make_plan(asked: SimpleNamespace) -> Plan:
     ------
     DimensionError, StateError, UnknownNameError, UnsupportedError
     """
-    robot, method, t0 = asked.robot, asked.method, float(asked.t0)
+    robot, method, t0 = asked.robot, asked.method, finite_number(asked.t0, "t0")
     q0, v0, wrenches, every = asked.q0, asked.v0, asked.wrenches, asked.record_every
     cylinders = command_mode(robot, method, asked.control)
     control = asked.control.openings if isinstance(asked.control, ValveOpenings) else asked.control
@@ -181,8 +182,8 @@ def make_plan(asked: SimpleNamespace) -> Plan:
         method=method,
         is_fixed=is_fixed,
         hold=hold,
-        rtol=_positive(asked.rtol, "rtol"),
-        atol=None if asked.atol is None else _positive(asked.atol, "atol"),
+        rtol=positive(asked.rtol, "rtol"),
+        atol=None if asked.atol is None else positive(asked.atol, "atol"),
         effort=np.zeros(robot.nu) if held is None else held,
         control=control if callable(control) else None,
         is_continuous=is_continuous,
@@ -256,8 +257,8 @@ def _refuse_other_speed(
 
 def _grid(dt: float | None, sample: float | None, is_fixed: bool) -> tuple[float, int]:
     """Step of fixed steps and how many of them make `sample`; or the time between samples, and 1."""
-    between = None if sample is None else _positive(sample, "sample")
-    step = None if dt is None else _positive(dt, "dt")
+    between = None if sample is None else positive(sample, "sample")
+    step = None if dt is None else positive(dt, "dt")
     if not is_fixed:
         if step is not None and between is not None and step != between:
             raise StateError(
@@ -291,8 +292,7 @@ def _refuse_continuous(robot: Robot, cylinders: str) -> None:
 def _times(duration: float, t0: float, dt: float) -> np.ndarray:
     if not (isfinite(duration) and duration >= 0.0):
         raise StateError(f"duration is {duration}, expected a number of seconds, at least 0")
-    if not isfinite(t0):
-        raise StateError(f"t0 is {t0}, expected a finite number")
+    check_clock(t0, duration, dt)
     whole = round(duration / dt)
     # a last step that would be rounding of the others is none: they end a millionth of a step aside
     near = whole > 0 and abs(duration / dt - whole) <= 1e-6
@@ -300,12 +300,6 @@ def _times(duration: float, t0: float, dt: float) -> np.ndarray:
     times = t0 + dt * np.arange(steps + 1)
     times[-1] = t0 + duration
     return times
-
-
-def _positive(value: float, name: str) -> float:
-    if not (isfinite(value) and value > 0.0):
-        raise StateError(f"{name} is {value}, expected a positive number")
-    return float(value)
 
 
 def _efforts(robot: Robot, value: Any, name: str) -> np.ndarray:

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import FlexdynWarning, UnsupportedError
+from flexdyn_ros.errors import FlexdynWarning, SimulationError, UnsupportedError
 from flexdyn_ros.robot.verbs import Robot
-from flexdyn_ros.simulation.plan import ADAPTIVE, CONTROLLED, make_plan
+from flexdyn_ros.simulation.plan import ADAPTIVE, CONTROLLED, Plan, make_plan
+from flexdyn_ros.simulation.sampled_law import sampling_fault
 from flexdyn_ros.simulation.steps.adaptive import run_adaptive
 from flexdyn_ros.simulation.steps.controlled import run_controlled
 from flexdyn_ros.simulation.steps.fixed import run_fixed
@@ -135,26 +136,39 @@ def simulate(
     Warns
     -----
     FlexdynWarning
-        Of a balance of energy that is off by more than 1e-3 of the largest kinetic energy; of links that bent
-        further than the linear beam holds; of links on wheels that turned, at a sample, faster than 0.3 of
-        their first clamped rate while nothing stiffens them (docs/theory/mobile.md, "Limits").
+        Of a sampled control law that makes motion grow, with cause and remedy, where the run went wrong (the
+        law is called again for that); of a balance of energy that is off by more than 1e-3 of the largest
+        kinetic energy; of links that bent further than the linear beam holds; of links on wheels that turned,
+        at a sample, faster than 0.3 of their first clamped rate while nothing stiffens them
+        (docs/theory/mobile.md, "Limits").
         `Trajectory.warnings` keeps all of them.
     """
     if method == "auto" and robot.motion is None and (dt is None or getattr(robot, "bends", False)):
         method = "dop853"
     plan = make_plan(SimpleNamespace(**locals()))
-    if plan.is_fixed:
-        run = run_fixed(plan)
-    elif robot.motion is not None and (method == "auto" or method in CONTROLLED):
-        run = run_controlled(plan)
-    elif method in ADAPTIVE:
-        run = run_adaptive(plan)
-    else:
-        raise UnsupportedError(
-            f"robot {robot.name!r} has no compiled steps with this formulation, which the method {method}"
-            " takes; dop853, bdf, radau and lsoda move it"
-        )
+    try:
+        run = _run(plan)
+    except SimulationError as error:
+        partial = error.trajectory
+        cause = () if partial is None else sampling_fault(plan, partial, True)
+        message = "; ".join((str(error), *cause))
+        raise SimulationError(message, partial and replace(partial, message=message)) from error
     found = verdict(run)
+    found = (*sampling_fault(plan, run, bool(found)), *found)
     for text in found:
         warnings.warn(text, FlexdynWarning, 2)
     return replace(run, warnings=found) if found else run
+
+
+def _run(plan: Plan) -> Trajectory:
+    robot, method = plan.robot, plan.method
+    if plan.is_fixed:
+        return run_fixed(plan)
+    if robot.motion is not None and (method == "auto" or method in CONTROLLED):
+        return run_controlled(plan)
+    if method in ADAPTIVE:
+        return run_adaptive(plan)
+    raise UnsupportedError(
+        f"robot {robot.name!r} has no compiled steps with this formulation, which the method {method}"
+        " takes; dop853, bdf, radau and lsoda move it"
+    )

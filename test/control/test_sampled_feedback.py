@@ -1,12 +1,15 @@
 """What sampling does to feedback, against the simulated arm."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 from pendulums import double_pendulum
 
 import flexdyn_ros
-from flexdyn_ros.control import joint_inertia, sampled_growth
-from flexdyn_ros.errors import StateError
+from flexdyn_ros.control import joint_inertia, pd, sampled_growth
+from flexdyn_ros.errors import FlexdynWarning, SimulationError, StateError
 from flexdyn_ros.simulation import Stepper
 
 
@@ -72,3 +75,105 @@ def test_impossible_samples_are_refused():
     for period, delay in ((0.0, 0.0), (0.01, 0.02), (np.nan, 0.0)):
         with pytest.raises(StateError, match="period"):
             sampled_growth(double_pendulum(), np.zeros(2), 1.0, 1.0, period, delay)
+
+
+#: an arm of two flexible links whose joints have neither rotor nor hub
+BARE = """<robot name="bare"><link name="base"/><link name="upper"/><link name="fore"/>
+  <link name="load"><inertial><mass value="0.8"/>
+  <inertia ixx="0.001" ixy="0" ixz="0" iyy="0.001" iyz="0" izz="0.001"/></inertial></link>
+  <joint name="pitch" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="80" velocity="2"/></joint>
+  <joint name="elbow" type="revolute"><parent link="upper"/><child link="fore"/><axis xyz="0 1 0"/>
+    <origin xyz="1 0 0"/><limit lower="-2" upper="2" effort="40" velocity="2"/></joint>
+  <joint name="grip" type="fixed"><parent link="fore"/><child link="load"/><origin xyz="0.8 0 0"/></joint>
+  {links}{joints}</robot>"""
+BEAM = """<flexdyn reference="{name}"><beam><tube outer_radius="{radius}" wall="0.002"/>
+  <material name="aluminium"/></beam><modes bending_z="2"/><damping ratio="0.01"/>{hub}</flexdyn>"""
+HUB = """<body name="hub_{name}" station="root"><mass value="0.5"/>
+  <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></body>"""
+ROTOR = '<flexdyn reference="{name}"><rotor inertia="1e-4" gear_ratio="50"/></flexdyn>'
+STIFFNESS, KICK = 20.0, 1e-6
+
+
+def bare_arm(*, hub=False, rotor=False):
+    links = "".join(
+        BEAM.format(name=name, radius=radius, hub=HUB.format(name=name) if hub else "")
+        for name, radius in (("upper", 0.02), ("fore", 0.015))
+    )
+    joints = "".join(ROTOR.format(name=name) for name in ("pitch", "elbow")) if rotor else ""
+    return BARE.format(links=links, joints=joints)
+
+
+def held(robot, w=STIFFNESS):
+    """A PD law about rest of the arm, joint by joint, and a state near that rest."""
+    rest = robot.static_equilibrium(robot.neutral(), hold="joints").q
+    inertia = joint_inertia(robot, robot.neutral())
+    return pd(robot, robot.neutral(), w * w * inertia, 2.0 * w * inertia), rest + KICK * (
+        np.arange(robot.nq) == 0
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"dt": 1e-3}, {"sample": 1e-3, "method": "extrapolated"}])
+def test_a_run_that_sampling_made_explode_names_cause_and_remedy(options):
+    robot = flexdyn_ros.load(bare_arm())
+    law, q0 = held(robot)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            told = flexdyn_ros.simulate(robot, 0.3, q0, control=law, **options).warnings[0]
+        except SimulationError as error:
+            told = str(error)
+    assert "control law makes motion grow by" in told
+    assert "sampled every 0.001 s" in told
+    assert re.search(
+        "damping times sample at '(pitch|elbow)' is .* kg m2 and the inertia that moves at once", told
+    )
+    assert "<rotor>" in told
+    assert "samples of" in told
+    period = float(re.search(r"samples of (\S+) s", told)[1])
+    assert 1e-7 < period < 1e-3
+    run = flexdyn_ros.simulate(robot, 0.02, q0, control=law, sample=period)
+    assert np.abs(run.q - q0).max() < 1e-3
+    assert run.warnings == ()
+
+
+@pytest.mark.parametrize("remedy", [{"rotor": True}, {"hub": True}])
+def test_the_remedies_calm_the_arm_and_nothing_is_said(remedy):
+    robot = flexdyn_ros.load(bare_arm(**remedy))
+    law, q0 = held(robot, 2.0)
+    calls = []
+
+    def counted(t, q, v):
+        calls.append(t)
+        return law(t, q, v)
+
+    run = flexdyn_ros.simulate(robot, 0.1, q0, control=counted)
+    assert run.warnings == ()
+    # a law of a good run is not called again
+    assert calls == sorted(calls)
+
+
+def test_a_rigid_arm_shaken_by_samples_is_told_too_and_so_are_gains_of_the_wrong_sign():
+    robot = double_pendulum()
+    inertia = joint_inertia(robot, np.zeros(2))
+    with pytest.warns(FlexdynWarning, match="makes motion grow by .* when sampled every 0.01 s"):
+        flexdyn_ros.simulate(
+            robot, 1.0, [0.1, 0.0], control=pd(robot, np.zeros(2), 0.0, 300.0 * inertia), sample=0.01
+        )
+    bending = flexdyn_ros.load("flexible_two_link")
+    law = pd(bending, bending.neutral(), -800.0, 0.0)
+    with pytest.warns(FlexdynWarning, match="even if it acts at every instant"):
+        flexdyn_ros.simulate(bending, 1.0, bending.neutral() + 0.01, control=law)
+
+
+def test_check_warns_of_a_flexible_link_that_is_driven_without_rotor_or_hub():
+    def told(**options):
+        return [
+            text
+            for text in flexdyn_ros.check(bare_arm(**options)).warnings
+            if "without <rotor> or hub" in text
+        ]
+
+    assert [text.split("'")[1] for text in told()] == ["pitch", "elbow"]
+    assert all("at 1 kHz: by" in text for text in told())
+    assert told(hub=True) == told(rotor=True) == []

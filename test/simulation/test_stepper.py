@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pendulums import Verbs, double_pendulum, tumbler, wheel
 
+import flexdyn_ros
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.numerics.stepping.memory import StepMemory, step_sizes
 from flexdyn_ros.simulation import DIVERGED, NOT_FINITE, OK, Stepper
@@ -193,3 +194,26 @@ def test_an_advance_costs_python_little():
 
     overhead = np.median([spent(200, 1) for _ in range(15)])
     assert overhead < 20e-6  # about 4 us; room for slower machines
+
+
+def test_times_that_float64_cannot_tell_apart_are_refused():
+    robot = double_pendulum()
+    for options, words in (
+        ({"dt": 1e-320}, "expected at least 1e-15 s"),
+        ({"dt": 0.0}, "dt is 0.0, expected a positive number"),
+        ({"t0": 1e18}, "numbers are 128 s apart"),
+        ({"t0": np.nan}, "t0 is nan"),
+    ):
+        with pytest.raises(StateError, match=words):
+            Stepper(robot, **options)
+        with pytest.raises(StateError, match=words):
+            flexdyn_ros.simulate(robot, 0.1, **options)
+    for options in ({"sample": 1e-300}, {"dt": 1e-12}, {"sample": 1e-9, "t0": 1e9}):
+        with pytest.raises(StateError, match=r"expected (at (least|most)|\|t0\| below)"):
+            flexdyn_ros.simulate(robot, 1.0, **options)
+    stepper = Stepper(robot)
+    with pytest.raises(StateError, match="numbers are 128 s apart"):
+        stepper.set_state(t=1e18)
+    # seconds since 1970 are fine
+    run = flexdyn_ros.simulate(robot, 0.01, t0=1.79e9)
+    assert len(run) == 11

@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import FlexdynError, FlexdynWarning
+from flexdyn_ros.families.trees.drive_checks import check_drives
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
 from flexdyn_ros.families.trees.flexible.model import settled_link
 from flexdyn_ros.robot.analysis.bearable_step import at_most, bearable_step
@@ -137,7 +138,7 @@ def check_tree(
         doubts += _shortness(settled_link(description, link))
         if link.damping is None and link.modes.file is None:
             notes.append(f"link '{link.link}': no <damping>, its vibrations do not die away")
-    for found in (_fast_modes(robot), _large_deflections(robot)):
+    for found in (_fast_modes(robot), _large_deflections(robot), check_drives(robot)):
         for is_warning, text in found:
             (doubts if is_warning else notes).append(text)
     return tuple(doubts), tuple(notes)

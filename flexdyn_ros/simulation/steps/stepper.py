@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from flexdyn_ros.numerics.stepping import memory as at
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.simulation.steps.clock import check_clock, positive
 from flexdyn_ros.simulation.steps.drive import Drive
 from flexdyn_ros.simulation.steps.mass_scaling import scaled_masses
 from flexdyn_ros.simulation.steps.stiffness import fastest_rate, speed_bounds, stops_at
@@ -140,9 +140,9 @@ class Stepper:
                 "moves; platforms with hydraulics have"
             )
         UnknownNameError.check("value of limits", limits, ("report", "spring"))
-        if not (isfinite(dt) and dt > 0.0):
-            raise StateError(f"dt is {dt}, expected a positive number of seconds")
-        self.robot, self.dt = robot, float(dt)
+        dt = positive(dt, "dt")
+        t0 = check_clock(t0, 0.0, dt)
+        self.robot, self.dt = robot, dt
         self._requested_method = method
         #: whether actuators with states of their own are in use: "auto" is staggered then
         self.has_actuators_in_use = False
@@ -152,7 +152,7 @@ class Stepper:
         self._advance = kernels.advance.load()
         self._bind_views()
         self.message, self._books = "", False
-        self.steps, self._t0 = 0, float(t0)
+        self.steps, self._t0 = 0, t0
         self._stops: tuple[np.ndarray | None, np.ndarray | None] = (None, None)
         self.set_state(robot.neutral() if q0 is None else q0, np.zeros(robot.nv) if v0 is None else v0, t0)
 
@@ -272,7 +272,7 @@ class Stepper:
         new_v = w["v"].copy() if v is None else finite_vector(v, "v", robot.nv)
         new_q = robot.integrate(new_q, np.zeros(robot.nv), 0.0)
         w["q"][:], w["v"][:] = new_q, new_v
-        self._t0, self.steps = (self.t if t is None else float(t)), 0
+        self._t0, self.steps = (self.t if t is None else check_clock(t, 0.0, self.dt)), 0
         w["account"][:] = 0.0
         w.refresh_lag()
         M = robot.mass_matrix(new_q)

@@ -1,0 +1,110 @@
+"""What sampling and delay do to joint feedback: the exact discrete closed loop of a linearised robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from flexdyn_ros.errors import DimensionError, StateError
+from flexdyn_ros.robot.arguments import numbers
+from flexdyn_ros.robot.verbs import Robot
+
+__all__ = ["DELAYS", "gains", "joint_inertia", "sampled_growth", "sudden_inertia"]
+
+#: delays, in samples, for which feedback must be stable
+DELAYS = (0.0, 0.5, 1.0)
+
+
+def sampled_growth(
+    robot: Robot,
+    q: np.ndarray,
+    stiffness: Any,
+    damping: Any,
+    period: float,
+    delay: float = 0.0,
+    tau: np.ndarray | None = None,
+) -> float:
+    """Rate [1/s] at which the least stable motion about q grows under tau0 - P dq - D v, sampled and held;
+    negative if all motion dies down.
+
+    Feedback that damps every mode in continuous time can excite them when sampled: velocity feedback needs
+    damping x period below about twice the inertia that moves at once, which in a bending arm is little more
+    than the hub of the link, and it pushes modes whose period is near that of the samples. Zero-order hold
+    with a delay of up to a sample: Franklin, Powell & Workman, Digital Control of Dynamic Systems, chapter 4.
+
+    Parameters
+    ----------
+    q : (nq,) array
+    stiffness, damping : (nv,) arrays, one number for all, or matrices
+        P, D as of `pd`; coordinates without an actuator have none. Or matrices (nu, nv), of actuators by
+        coordinates, taken as they are.
+    period, delay : float
+        Between samples, and from a sample until its effort acts, at most a period [s].
+    tau : (nu,) array, optional
+        Efforts that hold the robot at q.
+
+    Raises
+    ------
+    StateError
+    """
+    if not (np.isfinite(period) and period > 0.0 and 0.0 <= delay <= period):
+        raise StateError(
+            f"period is {period} s and delay {delay} s, expected 0 <= delay <= period, 0 < period"
+        )
+    K = np.hstack([_matrix(robot, gain, name) for gain, name in ((stiffness, "P"), (damping, "D"))])
+    A, B = robot.linearize(q, np.zeros(robot.nv), tau)
+    old, old_input = _held(A, B, delay)
+    rest, new_input = _held(A, B, period - delay)
+    # states, and the effort that is still held from the sample before
+    loop = np.block([[rest @ old - new_input @ K, rest @ old_input], [-K, np.zeros((len(K), B.shape[1]))]])
+    return float(np.log(np.abs(np.linalg.eigvals(loop)).max()) / period)
+
+
+def gains(robot: Robot, value: Any, name: str) -> np.ndarray:
+    """Gains (nv,), from one number for all or from an array."""
+    if np.ndim(value) == 0:
+        return np.full(robot.nv, float(value))
+    array = numbers(value, name)
+    if array.shape != (robot.nv,):
+        raise DimensionError(f"{name} has shape {array.shape}, expected ({robot.nv},)")
+    return array
+
+
+def joint_inertia(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Effective inertia (nv,) of each actuated joint at q with the other joints free and nothing bending
+    [kg m2, kg]; zero elsewhere."""
+    return _effective_inertia(robot, q, [c.v_index for c in robot.coordinates if c.actuated])
+
+
+def sudden_inertia(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Effective inertia (nv,) of each coordinate at q with all others free, modes of links included
+    [kg m2, kg]: damping times sample period of sampled feedback must stay below about twice that of a
+    joint."""
+    return _effective_inertia(robot, q, list(range(robot.nv)))
+
+
+def _effective_inertia(robot: Robot, q: np.ndarray, free: list[int]) -> np.ndarray:
+    M = robot.mass_matrix(q)[np.ix_(free, free)]
+    inertia = np.zeros(robot.nv)
+    inertia[free] = 1.0 / np.diagonal(np.linalg.inv(M))
+    return inertia
+
+
+def _matrix(robot: Robot, gain: Any, name: str) -> np.ndarray:
+    """Gains as a matrix (nu, nv)."""
+    if np.ndim(gain) == 2:
+        if np.shape(gain) != (robot.nu, robot.nv):
+            raise DimensionError(f"{name} has shape {np.shape(gain)}, expected ({robot.nu}, {robot.nv})")
+        return np.asarray(gain, dtype=np.float64)
+    actuated = np.array([c.actuated for c in robot.coordinates], dtype=float)
+    return np.diag(gains(robot, gain, name) * actuated)
+
+
+def _held(A: np.ndarray, B: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
+    """Transition and input matrix of x' = A x + B u over a time in which u is held."""
+    from scipy.linalg import expm
+
+    n, m = B.shape
+    step = expm(np.block([[A, B], [np.zeros((m, n + m))]]) * time)
+    return step[:n, :n], step[:n, n:]
