@@ -58,10 +58,10 @@ def main() -> None:
 
 def _run() -> Any:
     """The exit code of the command, unless it ends by one."""
-    if sys.argv[1:] == ["--version"]:
-        print(f"flexdyn_ros {__version__}")
-        return 0
     try:
+        if sys.argv[1:] == ["--version"]:
+            print(f"flexdyn_ros {__version__}")
+            return 0
         from flexdyn_ros.cli.commands import app
 
         with warnings.catch_warnings():

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from flexdyn_ros.errors import StateError, UnknownNameError
+from flexdyn_ros.escaping import from_csv_text
 from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
 from flexdyn_ros.robot.verbs import Robot
 
@@ -87,7 +88,7 @@ def _read_csv(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, skipinitialspace=True, strict=True)
-            names = [name.strip() for name in next(lines, [])]
+            names = [from_csv_text(name.strip()) for name in next(lines, [])]
             rows = [_numbers(row, names, path, lines.line_num) for row in lines if row]
     except (csv.Error, UnicodeDecodeError) as error:
         raise StateError(f"{path}: no CSV: {error}") from None

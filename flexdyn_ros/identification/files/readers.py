@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.escaping import from_csv_text
 from flexdyn_ros.identification.files.simulated import columns_of
 from flexdyn_ros.numerics.array_file import ArrayFileError, read_arrays
 from flexdyn_ros.simulation.trajectory import HELD, Trajectory
@@ -71,7 +72,7 @@ def _csv(path: Path) -> Columns:
     if not first:
         raise StateError(f"{path} is empty, expected a line of names and lines of numbers")
     named = not all(_is_number(cell) for cell in first)
-    labels = [cell.strip() for cell in first] if named else [f"column_{i + 1}" for i in range(len(first))]
+    labels = [from_csv_text(cell.strip()) if named else f"column_{i}" for i, cell in enumerate(first, 1)]
     if len(set(labels)) < len(labels):
         raise StateError(f"{path}: a column is there twice in the first line")
     try:

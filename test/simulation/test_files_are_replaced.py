@@ -1,0 +1,68 @@
+"""Whatever writes a file leaves the old one where the disk is full or the writing is interrupted."""
+
+import subprocess
+import sys
+
+import pytest
+
+#: the largest file that a process may write here [bytes], as if the disk were full beyond
+LIMIT = 4096
+
+#: what writes a file: name of the file, statements that write a small and a large one to `path`
+WRITERS = {
+    "save": ("a.npz", "run(SMALL).save(path)", "run(LARGE).save(path)"),
+    "to_csv": ("a.csv", "run(SMALL).to_csv(path)", "run(LARGE).to_csv(path)"),
+    "to_bag": ("a.mcap", "bare(SMALL).to_bag(path)", "run(LARGE).to_bag(path)"),
+    "plot png": ("a.png", "path.write_bytes(b'old')", "run(SMALL).plot(path)"),
+    "plot svg": ("a.svg", "path.write_bytes(b'old')", "run(SMALL).plot(path)"),
+    "excitation": ("a.yaml", "write_joint_trajectory(run(SMALL), path)",
+                   "write_joint_trajectory(run(LARGE), path)"),
+    "expand": ("a.urdf", "path.write_bytes(b'old')", "write_text('x' * 10**5, path)"),
+    "fmu": ("a.fmu", "path.write_bytes(b'old')", "flexdyn_ros.export.fmu(robot, path)"),
+    "c": ("a.c", "path.write_bytes(b'old')", "flexdyn_ros.export.c(robot, path.parent)"),
+}  # fmt: skip
+
+PROGRAM = """
+import resource, signal, sys
+from dataclasses import replace
+from pathlib import Path
+import flexdyn_ros, flexdyn_ros.export
+from flexdyn_ros.cli.terminal import write_text
+from flexdyn_ros.identification.excitation.design import write_joint_trajectory
+robot = flexdyn_ros.load("two_link", name="a")
+SMALL, LARGE = 0.002, 2.0
+def run(duration):
+    return flexdyn_ros.simulate(robot, duration)
+def bare(duration):
+    return replace(run(duration), robot=None)
+path, limit = Path(sys.argv[1]), int(sys.argv[2])
+large = run(LARGE)
+def run(duration):
+    return large if duration == LARGE else flexdyn_ros.simulate(robot, duration)
+{small}
+before = path.read_bytes()
+# as on a full disk: what goes beyond is not written, and told
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+try:
+    {large}
+except (OSError, flexdyn_ros.errors.ExportError) as error:
+    print("told", error)
+    assert path.read_bytes() == before, "the old file is gone"
+else:
+    print("written")
+print(sorted(file.name for file in path.parent.iterdir()))
+"""
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(tmp_path, writer):
+    name, small, large = WRITERS[writer]
+    program = PROGRAM.replace("{small}", small).replace("{large}", large)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / name), str(LIMIT)],
+        capture_output=True, text=True, timeout=550, cwd=tmp_path.parent,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "told" in done.stdout
+    assert done.stdout.splitlines()[-1] == str([name])
