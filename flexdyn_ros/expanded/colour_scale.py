@@ -11,6 +11,13 @@ STOPS = np.array([
 ])  # fmt: skip
 #: of the quantities that tubes are coloured by
 UNITS = {"strain": "-", "displacement": "m", "moment": "N m", "velocity": "m/s"}
+#: where a quantity is only as good as the curvature of few modes
+BASIS = {"strain": ", from mode shapes", "moment": ", from mode shapes"}
+
+
+def labelled(quantity: str) -> str:
+    """A quantity with its unit and, where shapes of modes limit it, its basis."""
+    return f"{quantity} [{UNITS[quantity]}]{BASIS.get(quantity, '')}"
 
 
 def colours_of(share: np.ndarray) -> np.ndarray:

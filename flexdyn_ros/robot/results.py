@@ -81,6 +81,10 @@ class Deflection(NamedTuple):
 
     station (k,) [-], displacement (..., k, 3) [m], rotation (..., k, 3) [rad], curvature (..., k, 3) [1/m],
     strain (..., k) [-], moment (..., k, 3) [N m], axial_force (..., k) [N].
+
+    Curvature, strain, moment and force are those of the mode shapes: with few modes they are less exact than
+    displacements. At the root of a cantilever under a tip force, the moment is off by 14, 4 and 2 % with 1, 2
+    and 3 eigenfunctions (docs/families/flexible.md, "Section moments").
     """
 
     station: np.ndarray

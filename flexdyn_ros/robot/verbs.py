@@ -185,7 +185,8 @@ class Robot:
 
     def deflections(self, q: np.ndarray, stations: Sequence[float] | None = None) -> dict[str, Any]:
         """`Deflection` of each flexible link or soft section by its name, at stations (k,) (default 21);
-        {} where nothing bends."""
+        {} where nothing bends. Moments and strains of flexible links are those of the mode shapes; see
+        `Deflection`."""
         found = self.functions.deflections(q, stations)
         for name, deflection in found.items():
             if not np.isfinite(deflection.displacement).all():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.expanded.colour_scale import UNITS, colours_of
+from flexdyn_ros.expanded.colour_scale import colours_of, labelled
 
 #: of letters and margins [heights of the picture]; width of the scale [widths of the picture]
 LETTER, MARGIN, SCALE = 0.035, 0.04, 0.28
@@ -31,7 +31,7 @@ def written_on(
         bar = np.tile(colours_of(np.linspace(0.0, 1.0, round(SCALE * width))), (round(0.6 * letter), 1, 1))
         left, below = round(margin), round(height - margin - 1.4 * letter)
         picture.paste(Image.fromarray(bar), (left, below - bar.shape[0]))
-        pen.text((left, below - 2.2 * letter), f"{quantity} [{UNITS[quantity]}]", fill=ink, font=font)
+        pen.text((left, below - 2.2 * letter), labelled(quantity), fill=ink, font=font)
         pen.text((left, below), "0", fill=ink, font=font)
         pen.text((left + bar.shape[1], below), f"{top:.3g}", fill=ink, font=font, anchor="ra")
     return np.asarray(picture)
