@@ -3,6 +3,8 @@
     install_packages.py PYTHON UV_REQUIREMENT PIP_ARGUMENT...
 
 uv takes a fifth of pip's time. It gets the settings that pip has; where it fails with them, pip is tried.
+Both write bytecode, also where Python does not (PYTHONDONTWRITEBYTECODE, as in containers): without it every
+command compiles what it imports anew.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ def has_uv(python: str, requirement: str) -> str | None:
     """Path of uv in the environment, installed if need be."""
     uv = Path(python).with_name("uv")
     if not uv.exists():
-        command = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--retries", "1", requirement]
+        command = [python, "-m", "pip", "install", "--quiet", "--retries", "1", requirement]
         subprocess.run(command, check=False)
     return str(uv) if uv.exists() else None
 
@@ -56,11 +58,11 @@ def main(python: str, requirement: str, *arguments: str) -> int:
         listed = subprocess.run(
             [python, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False
         ).stdout
-        command = [uv, "pip", "install", "--python", python, *arguments]
+        command = [uv, "pip", "install", "--compile-bytecode", "--python", python, *arguments]
         if subprocess.run(command, env={**os.environ, **settings_of_uv(listed)}, check=False).returncode == 0:
             return 0
         print("uv did not succeed; pip is tried", flush=True)
-    command = [python, "-m", "pip", "install", "--no-compile", *arguments]
+    command = [python, "-m", "pip", "install", "--compile", *arguments]
     return subprocess.run(command, check=False).returncode
 
 

@@ -69,6 +69,12 @@ class Recipe:
         shutil.rmtree(self.environment.venv, ignore_errors=True)
         yield [sys.executable, "-m", "venv", *self.venv_options, str(self.environment.venv)]
 
+    def bytecode(self, *folders: Path) -> list[str]:
+        """Writes the bytecode of this package and of other folders where that of Python is not to be written
+        as it runs, or cannot be."""
+        own = self.environment.root / "flexdyn_ros"
+        return [self.python, "-m", "compileall", "-q", "-j", "0", *map(str, (own, *folders))]
+
 
 class Wheels(Recipe):
     """No ROS 2 installation: its wheels, and the interfaces compiled into the virtual environment."""
@@ -85,6 +91,7 @@ class Wheels(Recipe):
         package = f"{hashed('pyproject.toml', 'setup.py', 'setup.cfg')}-{version}"
         fallback = f"{hashed('fallback', 'flexdyn_interfaces/cmake')}-{ros}"
         compiled = ("interfaces", "control_msgs", "tf2_msgs")
+        written = f"{hashed('flexdyn_ros')}-{package}-{interfaces}-{fallback}"
         return [
             self.venv(),
             self.packages("kernel-packages", numbers, lists["-kernels"], after=("venv",)),
@@ -95,6 +102,7 @@ class Wheels(Recipe):
                 for name in compiled[1:]
             ),
             self.step("package", package, self.install_package, after=("packages",)),
+            self.step("bytecode", written, self.write_bytecode, after=("package", *compiled)),
             # the library's own once more: all versions have to agree; not while messages are compiled, for
             # the lark of FMPy takes the place of the lark-parser that their generators import
             self.packages(
@@ -121,6 +129,12 @@ class Wheels(Recipe):
     def install_package(self) -> Iterator[list[str]]:
         options = ["--no-deps", "--no-build-isolation", "--editable"]
         yield [self.python, "-m", "pip", "install", *options, "."]
+
+    def write_bytecode(self) -> Iterator[list[str]]:
+        """Of this package and of messages that were compiled here; installers write that of the others."""
+        names = ("flexdyn_interfaces", "control_msgs", "tf2_msgs")
+        there = [path for name in names for path in self.environment.venv.glob(f"lib/*/site-packages/{name}")]
+        yield self.bytecode(*there)
 
     def check_compiler(self) -> None:
         compiler = os.environ.get("CXX", "c++")
@@ -198,7 +212,7 @@ class Installation(Recipe):
         for name in lists:
             text = (self.environment.root / f"scripts/requirements{name}.txt").read_text()
             wanted += [line.partition("==")[0] for line in text.splitlines() if line and line[0] not in "#-"]
-        options = ["--no-compile", "-c", str(constraints)]
+        options = ["--compile", "-c", str(constraints)]
         yield [self.python, "-m", "pip", "install", *options, *wanted]
 
     def build(self) -> Iterator[list[str]]:
@@ -208,6 +222,7 @@ class Installation(Recipe):
             remedy = "Debian, Ubuntu: apt install python3-colcon-common-extensions"
             raise SetupError(f"ROS {distribution} is sourced, but colcon is missing", remedy)
         yield [self.python, "-m", "colcon", "build", "--event-handlers", "console_direct+"]
+        yield self.bytecode(self.environment.root / "install")
 
 
 def bounds(pyproject: str) -> list[str]:

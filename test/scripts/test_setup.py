@@ -412,3 +412,24 @@ def test_environments_share_no_build_folders_and_no_stamps_of_kernels(provisione
 def test_test_packages_wait_for_everything_that_is_compiled_from_messages(provisioned):
     after = {step.name: step.after for step in provisioned[0][1]}
     assert {"interfaces", "control_msgs", "tf2_msgs"} <= set(after["test-packages"])
+
+
+def test_bytecode_is_written_where_python_does_not_write_it_as_it_runs(repository):
+    """In containers PYTHONDONTWRITEBYTECODE is usual: commands would compile what they import each time."""
+    assert repository.run("setup", "--test", PYTHONDONTWRITEBYTECODE="1").returncode == 0
+    calls = repository.calls()
+    installs = [call for call in calls if call.startswith("uv pip install")]
+    assert installs
+    assert [call for call in installs if "--compile-bytecode" not in call] == []
+    own = f"python -m compileall -q -j 0 {repository.folder}/flexdyn_ros"
+    assert [call for call in calls if call.startswith(own)] == [own]
+    (repository.folder / "flexdyn_ros/numerics/c.py").write_text("x = 1\n")
+    assert repository.run("setup", "--test").returncode == 0
+    assert own in repository.calls()
+
+
+def test_pip_writes_bytecode_where_it_installs_what_uv_could_not(repository):
+    assert repository.run("setup", FAKE_FAILS="uv pip", FAKE_OUTPUT="no such index").returncode == 0
+    pip = [call for call in repository.calls() if "pip install" in call and call.startswith("python")]
+    assert pip
+    assert not [call for call in pip if "--no-compile" in call]
