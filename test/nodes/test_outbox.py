@@ -1,6 +1,5 @@
 """A middleware that refuses a message, and a mistake of ours in a tick, are told and survived."""
 
-import threading
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +15,6 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 
 from flexdyn_ros.nodes import Simulator  # noqa: E402
-from flexdyn_ros.nodes.ros import managed  # noqa: E402
 from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR, Outbox  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import Recorder  # noqa: E402
 from flexdyn_ros.simulation import records  # noqa: E402
@@ -50,15 +48,6 @@ def test_a_message_that_the_middleware_refuses_is_counted_told_and_recorded(tmp_
     assert outbox.lost == 3
     assert log.texts[-1] == "a message on joint_states is lost (3 so far): cannot publish data"
     assert [topic for topic, _ in records(tmp_path / "run.mcap")].count("/joint_states") == 3
-
-
-def test_an_answer_that_the_middleware_refuses_does_not_end_the_node():
-    log, failures, ending = Log(), [], threading.Event()
-    turns = iter([refuse, refuse, ending.set])
-    executor = SimpleNamespace(context=SimpleNamespace(ok=lambda: True), spin_once=lambda: next(turns)())
-    managed._spin(executor, SimpleNamespace(get_logger=lambda: log), failures, ending)
-    assert failures == []
-    assert log.texts == ["the middleware refused: cannot publish data"] * 2
 
 
 @pytest.fixture

@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
+
+from flexdyn_ros.nodes.ros.executor import EnduringExecutor
 
 
 @contextmanager
-def short_lived_node(name: str) -> Iterator[tuple[Any, SingleThreadedExecutor]]:
+def short_lived_node(name: str) -> Iterator[tuple[Any, EnduringExecutor]]:
     """A node in a context of its own, and the executor that spins it; both are gone afterwards."""
     context = rclpy.Context()
     rclpy.init(context=context)
-    node = rclpy.create_node(name, context=context)
-    executor = SingleThreadedExecutor(context=context)
-    executor.add_node(node)
+    node = rclpy.create_node(name, context=context, start_parameter_services=False)
+    executor = EnduringExecutor(node)
     try:
         yield node, executor
     finally:

@@ -9,7 +9,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -19,7 +18,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.action import ActionServer, GoalResponse
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
@@ -27,7 +26,8 @@ from std_msgs.msg import String
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.diagnostics import clock_health, diagnostic_name
-from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR, Outbox
+from flexdyn_ros.nodes.ros.executor import EnduringExecutor
+from flexdyn_ros.nodes.ros.outbox import Outbox
 from flexdyn_ros.nodes.ros.queues import LATCHED, REQUESTS
 from flexdyn_ros.nodes.ros.silence import Silence
 from flexdyn_ros.nodes.ros.start_watch import joining
@@ -232,13 +232,10 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
         rclpy.logging.get_logger("flexdyn_ros").fatal(str(error))
         rclpy.try_shutdown()
         return 1
-    executor = SingleThreadedExecutor()
-    executor.add_node(node)
+    executor = EnduringExecutor(node)
     failures: list[BaseException] = []
     ending = threading.Event()
-    spinner = threading.Thread(
-        target=_spin, args=(executor, node, failures, ending), name="executor", daemon=True
-    )
+    spinner = threading.Thread(target=_spin, args=(executor, failures, ending), name="executor", daemon=True)
     spinner.start()
     while spinner.is_alive() and not select.select([signals], [], [], 0.2)[0]:
         pass
@@ -269,30 +266,16 @@ def _listen_to_signals() -> socket.socket:
     return signals
 
 
-def _spin(
-    executor: SingleThreadedExecutor, node: Any, failures: list[BaseException], ending: threading.Event
-) -> None:
+def _spin(executor: EnduringExecutor, failures: list[BaseException], ending: threading.Event) -> None:
     try:
         while executor.context.ok() and not ending.is_set():
-            _spin_once(executor, node)
+            executor.spin_once()
     except ExternalShutdownException:
         pass
     except BaseException as failure:  # noqa: BLE001  printed by the main thread
         # what a callback runs into while the context goes away is part of ending
         if executor.context.ok() and not ending.is_set():
             failures.append(failure)
-
-
-def _spin_once(executor: SingleThreadedExecutor, node: Any) -> None:
-    """One callback; an answer that the middleware does not take is lost and logged, and does not end the
-    node."""
-    try:
-        executor.spin_once()
-    except MIDDLEWARE_ERROR as error:
-        if not executor.context.ok():
-            raise
-        node.get_logger().error(f"the middleware refused: {error}", throttle_duration_sec=1.0)
-        time.sleep(0.001)
 
 
 def _end_anyway(code: int) -> None:
