@@ -26,6 +26,12 @@ __all__ = [
 ]
 
 
+#: in the place of an extra: packages that pip does not bring
+ROS = "ros"
+_OF_ROS = (
+    " of ROS 2: source an installation that has it and the workspace that was built on it, or run "
+    "scripts/setup (docs/install.md)"
+)
 #: longer names are no slips of the pen
 LONGEST_NAME = 200
 #: values in messages: a list that holds itself a thousandfold, or a text of megabytes, is not written out
@@ -180,16 +186,34 @@ class ExportError(FlexdynError, RuntimeError):
 
 
 class MissingExtraError(FlexdynError, ImportError):
-    """An optional dependency is missing; the message says what to install."""
+    """An optional dependency is missing; the message says what to install.
+
+    Parameters
+    ----------
+    package : str
+        Its name.
+    extra : str
+        The extra of pyproject.toml that brings it; ROS for what comes with ROS 2; "" for what is installed
+        with this package.
+    """
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(f"this needs the package '{package}': pip install 'flexdyn_ros[{extra}]'")
+        self.package, self.extra = package, extra
+        remedy = f"pip install 'flexdyn_ros[{extra}]'" if extra else f"pip install {package}"
+        super().__init__(f"this needs the package '{package}'{_OF_ROS if extra == ROS else f': {remedy}'}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MissingExtraError, (self.package, self.extra)
 
 
 @contextmanager
 def needs(package: str, extra: str) -> Iterator[None]:
-    """Around imports of an optional dependency: MissingExtraError where it is not installed."""
+    """Around imports of an optional dependency: MissingExtraError where it is not installed.
+
+    Of ROS 2 it names the package that is missing, which may be another one of the same imports.
+    """
     try:
         yield
-    except ImportError:
-        raise MissingExtraError(package, extra) from None
+    except ImportError as error:
+        missing = (error.name or "").partition(".")[0] if extra == ROS else ""
+        raise MissingExtraError(missing or package, extra) from None

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
 from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
-from flexdyn_ros.errors import FlexdynError, needs
+from flexdyn_ros.errors import ROS, FlexdynError, needs
 from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.simulate import simulate
@@ -193,7 +193,7 @@ def _begin(viewer: Any) -> None:
 
 
 def _follower() -> Any:
-    with needs("rclpy", "ros"):
+    with needs("rclpy", ROS):
         from flexdyn_ros.nodes.state_publisher.follower import Follower
     return Follower
 

@@ -35,7 +35,7 @@ class Progress:
         self._every = max(1, self._steps // 200)
 
     def _make(self, plan: Plan) -> Any:
-        with needs("rich", "cli"):
+        with needs("rich", ""):
             from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
         bar = Bar(

@@ -10,7 +10,7 @@ import yaml
 from rich.text import Text
 
 from flexdyn_ros.cli.terminal import Json, messages, print_json, say
-from flexdyn_ros.errors import needs
+from flexdyn_ros.errors import ROS, needs
 
 
 def _complete_service(incomplete: str) -> list[str]:
@@ -37,7 +37,7 @@ def call(
     as_json: Json = False,
 ) -> None:
     """Ask a service of a running server or simulator; exit code 1 if it answers with success=false."""
-    with needs("rclpy", "ros"):
+    with needs("rclpy", ROS):
         from flexdyn_ros.nodes.one_shot.caller import call as ask
     answer = ask(service, fields_of(request), namespace, timeout)
     if as_json:

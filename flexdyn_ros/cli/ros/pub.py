@@ -8,7 +8,7 @@ import typer
 
 from flexdyn_ros.cli.ros.call import fields_of
 from flexdyn_ros.cli.terminal import messages
-from flexdyn_ros.errors import needs
+from flexdyn_ros.errors import ROS, needs
 
 
 def pub(
@@ -27,7 +27,7 @@ def pub(
     ] = 5.0,
 ) -> None:
     """Publish a message on a topic once somebody listens; exit code 1 if nobody does."""
-    with needs("rclpy", "ros"):
+    with needs("rclpy", ROS):
         from flexdyn_ros.nodes.ros.publisher import publish
     heard = publish(topic, fields_of(message), kind, namespace, times=times, rate=rate, timeout=timeout)
     messages.print(f"published {times} times to {heard} listeners")

@@ -31,7 +31,7 @@ from flexdyn_ros.cli.terminal import (
     options_of,
 )
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.errors import MissingExtraError
+from flexdyn_ros.errors import ROS, MissingExtraError
 from flexdyn_ros.families.registry import families, family_of
 from flexdyn_ros.nodes.rviz import rviz_configuration
 
@@ -102,7 +102,7 @@ def up(
 ) -> None:
     """Start the nodes of a robot; Ctrl-C ends them, with exit code 130."""
     if importlib.util.find_spec("rclpy") is None:
-        raise MissingExtraError("rclpy", "ros")
+        raise MissingExtraError("rclpy", ROS)
     loaded = load_robot(robot, config, settings, rigid)
     description = loaded.description
     if hydraulics is not None and getattr(loaded, "hydraulics", None) is None:
@@ -216,7 +216,7 @@ def _command(node: str, namespace: str, files: list[Path], remapped: Mapping[str
 def _rviz_command(namespace: str, description: RobotDescription) -> list[str]:
     program = shutil.which("rviz2")
     if program is None:
-        raise MissingExtraError("rviz2 (part of a ROS 2 desktop installation)", "ros")
+        raise MissingExtraError("rviz2", ROS)
     command = [program, "-d", str(rviz_configuration(description)), "--ros-args", "-p", "use_sim_time:=true"]
     return [*command, "-r", f"__ns:=/{namespace.strip('/')}"] if namespace else command
 

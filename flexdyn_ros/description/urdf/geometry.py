@@ -26,7 +26,7 @@ def as_urchin(robot: RobotDescription) -> Any:
     try:
         import urchin
     except ImportError:
-        raise MissingExtraError("urchin", "view") from None
+        raise MissingExtraError("urchin", "") from None
     root = markup.parse(robot.text.encode("utf-8", "replace"), robot.file).root
     for child in list(root):
         if child.tag not in _GEOMETRY:

@@ -69,7 +69,7 @@ def _tool() -> str:
     """What expands: xacro's own file and its age, and ours."""
     found = importlib.util.find_spec("xacro")
     if found is None or found.origin is None:
-        raise MissingExtraError("xacro", "xacro")
+        raise MissingExtraError("xacro", "")
     marks = [(name, os.stat(name)) for name in (found.origin, str(_CHILD))]
     return ", ".join(f"{name} {mark.st_size} {mark.st_mtime_ns}" for name, mark in marks)
 
