@@ -51,7 +51,7 @@ def read(
     warnings: list[str] = [f"xacro: {message}" for message in doc.messages]
     links = urdf.read_links(doc, warnings)
     joints = urdf.read_joints(doc, warnings)
-    _look_ahead(doc)
+    _look_ahead(doc, config, options)
     root = topology.find_root(doc, links, joints)
     joints = topology.settle_mimic(doc, joints, warnings)
     robot = RobotDescription(
@@ -72,15 +72,19 @@ def read(
     return extend(robot, doc, config, options, origin)
 
 
-def _look_ahead(doc: Document) -> None:
-    """While mistakes are collected and some were found: those of the `<flexdyn>` blocks too; then give up."""
+def _look_ahead(doc: Document, config: Any, options: Any) -> None:
+    """While mistakes are collected and some were found: those of the `<flexdyn>` blocks, of YAML files and
+    options too; then give up."""
     if not mistakes.any_found():
         return
     from flexdyn_ros.description.language.blocks import Layer, read_blocks
+    from flexdyn_ros.description.language.layers import read_settings
 
     known = {tag: {str(e.get("name")) for e in doc.root.findall(tag)} for tag in ("link", "joint")}
+    layer = Layer("urdf", doc.place(doc.root))
     with mistakes.part():
-        read_blocks(doc, known, Layer("urdf", doc.place(doc.root)))
+        read_blocks(doc, known, layer)
+    read_settings(layer, known, config, (options, "options"), [])
     mistakes.end_of_stage()
 
 

@@ -10,7 +10,7 @@ from flexdyn_ros.description.elements.description import Override, RobotDescript
 from flexdyn_ros.description.language import settings
 from flexdyn_ros.description.language.blocks import Layer, read_blocks
 from flexdyn_ros.description.language.merging import merge
-from flexdyn_ros.description.language.mistakes import end_of_stage
+from flexdyn_ros.description.language.mistakes import end_of_stage, part
 from flexdyn_ros.description.places import Place
 from flexdyn_ros.description.urdf import sources
 from flexdyn_ros.description.urdf.limits import FILE, screen_flexible
@@ -50,13 +50,26 @@ def _all_layers(
     files = read_blocks(doc, known, layer)
     if files:
         merge(layer, _file_layer(files, known, doc.place(doc.root)), overrides)
-    for path in [config] if isinstance(config, (str, os.PathLike)) else config or []:
-        merge(layer, settings.read_config(path, known), overrides)
-    options, options_place = options_and_place
-    if options is not None:
-        merge(layer, settings.read_options(options, known, options_place), overrides)
+    read_settings(layer, known, config, options_and_place, overrides)
     end_of_stage()
     return layer
+
+
+def read_settings(
+    layer: Layer,
+    known: dict[str, set[str]],
+    config: Any,
+    options_and_place: tuple[Any, str | None],
+    overrides: list[Override],
+) -> None:
+    """YAML files and options, laid over a layer; known: names of links and joints."""
+    for path in [config] if isinstance(config, (str, os.PathLike)) else config or []:
+        with part():
+            merge(layer, settings.read_config(path, known), overrides)
+    options, options_place = options_and_place
+    if options is not None:
+        with part():
+            merge(layer, settings.read_options(options, known, options_place), overrides)
 
 
 def _file_layer(files: list[tuple[str, Place]], known: dict[str, set[str]], where: Place) -> Layer:

@@ -83,7 +83,8 @@ def _read_path(path: str, value: Any, place: Place, layer: Layer, known: dict[st
         check_version(value, place)
     elif head in _SCOPES:
         for name, inner, at in _named(rest, value, place, known[head.removesuffix("s")]):
-            _read_part(head, name, inner, at, layer, known)
+            with part():
+                _read_part(head, name, inner, at, layer, known)
     else:
         _read_below(path, value, place, layer.robot, schema.YAML_KEYS)
 
@@ -121,9 +122,10 @@ def _read_part(
     if _is_null(value):
         getattr(layer, head)[name] = DELETED
         return
-    part = layer.part(_SCOPES[head], name, place)
+    statement = layer.part(_SCOPES[head], name, place)
     for key, inner, at in _items(value, place):
-        _read_below(key, inner, at, part)
+        with part():
+            _read_below(key, inner, at, statement)
 
 
 def _read_below(path: str, value: Any, place: Place, parent: Statement, more: tuple[str, ...] = ()) -> None:
@@ -162,7 +164,8 @@ def _read_child(rule: Element, value: Any, place: Place, parent: Statement) -> N
         if not isinstance(value, (list, tuple)):
             place.fail(f"'{rule.name}' is not a list", None, short(value), "a list")
         for item in value:
-            siblings[len(siblings)] = _statement(rule, item, place, None)
+            with part():
+                siblings[len(siblings)] = _statement(rule, item, place, None)
     else:
         siblings[""] = _statement(rule, value, place, siblings.get(""))
 
@@ -172,11 +175,12 @@ def _read_named(rule: Element, value: Any, place: Place, siblings: dict[Any, Sta
         name, _, rest = path.partition(".")
         if rest:
             inner = _nested(rest.split("."), inner)
-        statement = _statement(rule, inner, at, siblings.get(name))
-        key = rule.attribute(rule.key or "")
-        if statement is not DELETED and key is not None:
-            statement.set(key, name, at)
-        siblings[name] = statement
+        with part():
+            statement = _statement(rule, inner, at, siblings.get(name))
+            key = rule.attribute(rule.key or "")
+            if statement is not DELETED and key is not None:
+                statement.set(key, name, at)
+            siblings[name] = statement
 
 
 def _statement(rule: Element, value: Any, place: Place, so_far: Any) -> Any:
@@ -186,7 +190,8 @@ def _statement(rule: Element, value: Any, place: Place, so_far: Any) -> Any:
     statement = so_far if isinstance(so_far, Statement) else Statement(rule, place)
     if isinstance(value, Mapping):
         for key, inner, at in _items(value, place):
-            _read_below(key, inner, at, statement)
+            with part():
+                _read_below(key, inner, at, statement)
     elif rule.of_callable and callable(value):
         statement.values["callable"] = Value(value, value, place)
     elif rule.text is not None and not (rule.attributes or rule.children):
