@@ -35,7 +35,8 @@ def test_all_mistakes_of_settings_are_found(tmp_path):
         said = "\n".join(map(str, found))
         for word in (
             "gravty", "wrong value of gravity", "'flexible'", "methd", "densty", "youngs_modulus", "bendin_y",
-            "axial", "'nolink'", "'other'", "nojoint", "b.yaml", "none.yaml", "c.yaml", "gravvity", "given 'seven'",
+            "axial", "'nolink'", "'other'", "nojoint", "b.yaml", "none.yaml", "c.yaml", "gravvity",
+            "given 'seven'",
         ):  # fmt: skip
             assert word in said, word
         assert len(found) == 16 + more
