@@ -15,7 +15,7 @@ from flexdyn_interfaces.msg import DynamicsState
 from flexdyn_ros.control.pose_space import PoseSpace
 from flexdyn_ros.control.reference import Reference, to_rest
 from flexdyn_ros.control.tip_path import MOST, RATE, TipPath, check_shapes
-from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.errors import FlexdynError, shortened
 from flexdyn_ros.families.continuum.model import ATMOSPHERE
 from flexdyn_ros.nodes.controllers.background import Background
 from flexdyn_ros.nodes.controllers.controller import FeedForwardController, Topic
@@ -117,7 +117,9 @@ class SoftArmController(FeedForwardController):
         robot = self._robot
         names = tuple(message.position_names), tuple(message.velocity_names)
         if names != (robot.q_names, robot.v_names):
-            wrong = f"the coordinates of {message.robot or 'a robot'} are not those of {robot.name}"
+            wrong = (
+                f"the coordinates of {shortened(message.robot) or 'a robot'} are not those of {robot.name}"
+            )
             raise ValueError(wrong)
         q = checked_numbers("positions", message.positions, robot.nq)
         return q, checked_numbers("velocities", message.velocities, robot.nv)
@@ -204,7 +206,9 @@ class SoftArmController(FeedForwardController):
         rows = {name: i for i, name in enumerate(self._names)}
         for name in message.joint_names:
             if name not in rows:
-                raise UnknownJointError(f"unknown actuator {name!r}, expected one of {', '.join(rows)}")
+                raise UnknownJointError(
+                    f"unknown actuator {shortened(name)!r}, expected one of {', '.join(rows)}"
+                )
         q_d, v_d, _ = self._timeline(now)
         path = read_path(message, rows, now, q_d, v_d)
         reference = along(path, q_d, path.rows, robot.nv)

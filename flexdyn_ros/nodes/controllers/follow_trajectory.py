@@ -21,6 +21,7 @@ from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from flexdyn_ros.control.goal_watch import GoalWatch, Outcome
+from flexdyn_ros.errors import shortened
 from flexdyn_ros.nodes.controllers.goal_tolerances import goal_tolerances
 from flexdyn_ros.nodes.controllers.trajectory import (
     JointPath,
@@ -183,7 +184,9 @@ class FollowJointTrajectoryAction:
         unknown = [joint for joint in joints if f"{joint}.goal" not in self._declared]
         if unknown:
             known = [name.removesuffix(".goal") for name in self._declared if name.endswith(".goal")]
-            raise UnknownJointError(f"unknown joint {unknown[0]!r}, expected one of {', '.join(known)}")
+            raise UnknownJointError(
+                f"unknown joint {shortened(unknown[0])!r}, expected one of {', '.join(known)}"
+            )
         tolerances = goal_tolerances(request, joints, self._declared)
         if not request.trajectory.points:
             raise TrajectoryError("trajectory has no points, expected at least one")

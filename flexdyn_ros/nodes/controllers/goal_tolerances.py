@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.control.goal_watch import Tolerances
+from flexdyn_ros.errors import shortened
 from flexdyn_ros.nodes.controllers.parameters import CONSTRAINTS
 from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, UnknownJointError
 from flexdyn_ros.nodes.ros.declaration import declare_family
@@ -61,7 +62,9 @@ def _take(entry: Any, phase: str, joints: Sequence[str], rows: Mapping[str, np.n
     """Put a JointTolerance in place of what was declared."""
     field = f"{phase}_tolerance"
     if entry.name not in joints:
-        raise UnknownJointError(f"{field} names {entry.name!r}, expected one of {', '.join(joints)}")
+        raise UnknownJointError(
+            f"{field} names {shortened(entry.name)!r}, expected one of {', '.join(joints)}"
+        )
     i = list(joints).index(entry.name)
     for what in ("position", "velocity", "acceleration"):
         value = getattr(entry, what)

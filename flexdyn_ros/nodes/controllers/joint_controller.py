@@ -14,7 +14,7 @@ from flexdyn_ros.control.closed_loop import joint_inertia
 from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
 from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
-from flexdyn_ros.errors import ConvergenceError, SingularityError, StateError
+from flexdyn_ros.errors import ConvergenceError, SingularityError, StateError, shortened
 from flexdyn_ros.nodes.controllers.controller import Controller, Topic, state_point
 from flexdyn_ros.nodes.controllers.follow_trajectory import FollowJointTrajectoryAction, Motion
 from flexdyn_ros.nodes.controllers.goal_tolerances import declared_tolerances
@@ -221,7 +221,9 @@ class JointController(Controller):
         q_d, v_d, _ = self._timeline(now)
         for name in trajectory.joint_names:
             if name not in self._joints:
-                raise UnknownJointError(f"unknown joint {name!r}, expected one of {', '.join(self._joints)}")
+                raise UnknownJointError(
+                    f"unknown joint {shortened(name)!r}, expected one of {', '.join(self._joints)}"
+                )
         rows = dict(zip(self._joints, self._rows.tolist(), strict=True))
         path = read_path(trajectory, rows, now, q_d[self._positions], v_d)
         self._look_at_speed(path)

@@ -18,16 +18,17 @@ from rclpy.exceptions import InvalidHandle
 from rclpy.task import Future
 
 from flexdyn_ros.nodes.dynamics_server.fair_queue import SHORT, FairQueue, Job, QueueFullError
+from flexdyn_ros.nodes.dynamics_server.request_size import samples_of, size_of
 from flexdyn_ros.nodes.dynamics_server.requests import STATIC, RequestError
 from flexdyn_ros.nodes.dynamics_server.response_memory import LargeResponse, request_id, send
-from flexdyn_ros.nodes.dynamics_server.services import Service, answer, answering, refusal, samples_of
+from flexdyn_ros.nodes.dynamics_server.services import Service, answer, answering, refusal
 from flexdyn_ros.nodes.ros.managed import INACTIVE
 from flexdyn_ros.nodes.ros.robot_parameters import DynamicsServerParameters
 from flexdyn_ros.nodes.ros.turns import Turns
 
 #: seconds of work that a request may take in the thread that spins
 AT_ONCE = 0.002
-#: services that answer more samples than this at once answer one sample quickly, whatever the robot
+#: services that answer more than this at once answer one sample without lists quickly, whatever the robot
 QUICKEST = 100
 #: seconds after which a request whose client was never seen is given up: a server may come to know a client
 #: after its request
@@ -102,31 +103,31 @@ class RequestDesk:
                 result = refusal(service, RequestError(INACTIVE))
                 self._count(service.name, result)
                 return result
-            samples = samples_of(request)
-            if self._is_quick(service, request, samples):
+            size = size_of(request)
+            if self._is_quick(service, request, size):
                 begin = time.thread_time()
                 result = answer(service, self._robots, request, response, limit)
                 if result.success:
-                    self._costs.learn(service, request, samples, time.thread_time() - begin)
+                    self._costs.learn(service, request, size, time.thread_time() - begin)
             else:
-                result = await self._queued(service, request, response, samples)
+                result = await self._queued(service, request, response, size)
             self._count(service.name, result)
             return result
 
         return callback
 
-    def _is_quick(self, service: Service, request: Any, samples: int) -> bool:
-        if samples > service.quick or getattr(request, "unlisted", 0) == STATIC:
+    def _is_quick(self, service: Service, request: Any, size: int) -> bool:
+        if size > service.quick or getattr(request, "unlisted", 0) == STATIC:
             return False
         # what a request costs is learnt in the queue, unless it is cheap for every robot
-        unknown = 0.0 if samples == 1 and service.quick > QUICKEST else inf
-        return self._costs.of(service, request, samples, unknown) <= AT_ONCE
+        unknown = 0.0 if size == 1 and service.quick > QUICKEST else inf
+        return self._costs.of(service, request, size, unknown) <= AT_ONCE
 
-    def _queued(self, service: Service, request: Any, response: Any, samples: int) -> Future:
+    def _queued(self, service: Service, request: Any, response: Any, size: int) -> Future:
         """The response of the queue, in the future."""
         executor = self._node.executor
         done: Future = Future(executor=executor)
-        if samples > 1 and self._is_readable:
+        if samples_of(request) > 1 and self._is_readable:
             response = LargeResponse(service.type.Response)
         work = answering(service, self._robots, request, response, self._settings.max_samples)
 
@@ -134,7 +135,7 @@ class RequestDesk:
             if isinstance(result, Exception):
                 result = refusal(service, result)
             elif result.success:
-                self._costs.learn(service, request, samples, job.spent)
+                self._costs.learn(service, request, size, job.spent)
             self._awaited.pop(job, None)
             done.set_result(result)
             if executor is not None:
@@ -143,9 +144,9 @@ class RequestDesk:
         job = Job(
             work,
             finish,
-            samples=min(samples, self._settings.max_samples),
+            samples=min(size, self._settings.max_samples),
             budget=self._settings.max_seconds,
-            is_long=self._costs.of(service, request, samples, 0.0) > SHORT,
+            is_long=self._costs.of(service, request, size, 0.0) > SHORT,
         )
         self._awaited[job] = _Awaited(self._node.resolve_service_name(f"~/{service.name}"))
         try:
@@ -187,20 +188,20 @@ class _Awaited:
 
 
 class _Costs:
-    """Seconds of work of requests answered so far, by service, robot and magnitude of the samples."""
+    """Seconds of work of requests answered so far, by service, robot and magnitude of the size."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, int], float] = {}
 
-    def of(self, service: Service, request: Any, samples: int, unknown: float) -> float:
+    def of(self, service: Service, request: Any, size: int, unknown: float) -> float:
         """What such a request took, or `unknown`."""
-        return self._known.get(self._key(service, request, samples), unknown)
+        return self._known.get(self._key(service, request, size), unknown)
 
-    def learn(self, service: Service, request: Any, samples: int, seconds: float) -> None:
+    def learn(self, service: Service, request: Any, size: int, seconds: float) -> None:
         """Note what a request took; something less counts at once, something more little by little."""
-        key = self._key(service, request, samples)
+        key = self._key(service, request, size)
         before = self._known.get(key, seconds)
         self._known[key] = seconds if seconds < before else before + 0.2 * (seconds - before)
 
-    def _key(self, service: Service, request: Any, samples: int) -> tuple[str, str, int]:
-        return service.name, request.robot, samples.bit_length()
+    def _key(self, service: Service, request: Any, size: int) -> tuple[str, str, int]:
+        return service.name, request.robot, size.bit_length()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.errors import UnknownNameError, shortened
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, in_slices
 from flexdyn_ros.nodes.ros.conversions import numbers_of, twice, wrench_vector
 
@@ -91,7 +91,9 @@ def efforts_of(robot: Any, request: Any, samples: int) -> np.ndarray:
         return column(request, "efforts", samples, robot.nu)
     if len(set(names)) < len(names):
         name = twice(names)
-        raise RequestError(f"effort_names has {name!r} {names.count(name)} times, expected each once")
+        raise RequestError(
+            f"effort_names has {shortened(name)!r} {names.count(name)} times, expected each once"
+        )
     given = column(request, "efforts", samples, len(names))
     tau: np.ndarray = robot.efforts({name: given[:, i] for i, name in enumerate(names)})
     return tau
@@ -144,24 +146,40 @@ def _bend(
     return (yield from in_slices(len(positions), bend, "static deflections"))
 
 
-def read_wrenches(robot: Any, messages: Sequence[Any], q: np.ndarray) -> dict[str, np.ndarray] | None:
-    """Wrenches of a request as frame -> (samples, 6) (moment; force) in world axes; several on one frame add
-    up.
+def read_wrenches(robot: Any, messages: Sequence[Any], q: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
+    """Wrenches (6,) (moment; force) of a request by their frame and that of their axes ("": the world's);
+    several in the same axes on one frame add up. q (1, nq): any configuration.
 
     Raises
     ------
     RequestError, UnknownNameError
     """
-    loads: dict[str, np.ndarray] = {}
+    loads: dict[tuple[str, str], np.ndarray] = {}
     for i, message in enumerate(messages):
         w = wrench_vector(message.wrench)
         if not np.isfinite(w).all():
             raise RequestError(f"wrenches[{i}].wrench holds {w[~np.isfinite(w)][0]}, expected finite numbers")
-        if message.axes:
-            R = robot.frames(q, message.axes)[..., :3, :3]
-            w = np.concatenate((R @ w[:3], R @ w[3:]), axis=-1)
-        robot.frames(q[:1], message.frame)
-        loads[message.frame] = loads[message.frame] + w if message.frame in loads else w
+        key = message.frame, message.axes
+        if key not in loads:
+            if message.axes:
+                robot.frames(q, message.axes)
+            robot.frames(q, message.frame)
+        loads[key] = loads[key] + w if key in loads else w
+    return loads
+
+
+def loads_of(
+    robot: Any, wrenches: Mapping[tuple[str, str], np.ndarray], q: np.ndarray
+) -> dict[str, np.ndarray] | None:
+    """The wrenches as frame -> (samples, 6) (moment; force) in world axes, at q (samples, nq)."""
+    turned: dict[str, np.ndarray] = {}
+    loads: dict[str, np.ndarray] = {}
+    for (frame, axes), w in wrenches.items():
+        if axes:
+            if axes not in turned:
+                turned[axes] = robot.frames(q, axes)[..., :3, :3]
+            w = np.concatenate((turned[axes] @ w[:3], turned[axes] @ w[3:]), axis=-1)
+        loads[frame] = loads[frame] + w if frame in loads else w
     return loads or None
 
 

@@ -15,12 +15,14 @@ import numpy as np
 
 import flexdyn_ros
 from flexdyn_interfaces import srv
-from flexdyn_ros.errors import FlexdynError, SingularityError, UnsupportedError
+from flexdyn_ros.errors import FlexdynError, SingularityError, UnsupportedError, shortened
+from flexdyn_ros.nodes.dynamics_server.request_size import check_lists
 from flexdyn_ros.nodes.dynamics_server.requests import (
     RequestError,
     check_result_size,
     column,
     efforts_of,
+    loads_of,
     read_states,
     read_wrenches,
     robot_of,
@@ -36,31 +38,27 @@ from flexdyn_ros.nodes.ros.conversions import (
     rows_of_jacobian,
     vector_message,
 )
-from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionRows
+from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionRows, bending_frames_of
 from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.results import BiasTerms, Energy
 
+#: stations of `deflections` where a request names none
+STATIONS = 21
+#: characters of the message of a response
+LONGEST_MESSAGE = 2000
 #: slices of a request that has samples
 Steps = Generator[Progress, int, None]
 Handler = Callable[[Any, Any, Any, int], Steps | None]
 
 
 class Service(NamedTuple):
-    """A service: name below the node's, type, what answers it, how many samples it answers at once."""
+    """A service: name below the node's, type, what answers it, largest size of a request that it answers at
+    once (request_size.py)."""
 
     name: str
     type: Any
     handler: Handler
     quick: int = 512
-
-
-def samples_of(request: Any) -> int:
-    """Samples that a request asks for, whatever the field is called."""
-    if hasattr(request, "samples"):
-        return int(request.samples)
-    if hasattr(request, "lengths"):
-        return max(1, len(request.lengths) // 6)
-    return max(1, len(getattr(request, "poses", ())))
 
 
 def answer(service: Service, robots: Mapping[str, Any], request: Any, response: Any, max_samples: int) -> Any:
@@ -74,7 +72,9 @@ def answering(
     """Slices of the work on a request, which return the response; success=false and a message for whatever is
     wrong with it. Raises nothing."""
     try:
-        steps = service.handler(robot_of(robots, request.robot), request, response, max_samples)
+        robot = robot_of(robots, request.robot)
+        check_lists(robot, request)
+        steps = service.handler(robot, request, response, max_samples)
         if steps is not None:
             yield from steps
     except Exception as error:  # noqa: BLE001  a request must never end the server
@@ -88,11 +88,11 @@ def refusal(service: Service, error: Exception) -> Any:
     response = service.type.Response()
     response.success = False
     if isinstance(error, FlexdynError | RequestError):
-        response.message = str(error)
+        response.message = shortened(str(error), LONGEST_MESSAGE)
     elif isinstance(error, MemoryError):
         response.message = "not enough memory for this request, expected fewer samples"
     else:
-        response.message = f"internal error: {type(error).__name__}: {error}"
+        response.message = shortened(f"internal error: {type(error).__name__}: {error}", LONGEST_MESSAGE)
     return response
 
 
@@ -182,15 +182,18 @@ def bias_forces(robot: Any, request: Any, response: Any, max_samples: int) -> St
     def compute(q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
         return robot.bias_forces(q, v), *robot.bias_terms(q, v)
 
-    found = yield from _of_states(robot, request, max_samples, ("velocities",), compute)
+    width = (1 + len(BiasTerms._fields)) * robot.nv
+    found = yield from _of_states(robot, request, max_samples, ("velocities",), compute, width)
     _put(response, values=_good(found[0]), **dict(zip(BiasTerms._fields, found[1:], strict=True)))
 
 
 def inverse_dynamics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+    check_result_size(request.samples, robot.nu)
     q, v, a = yield from read_states(robot, request, ("velocities", "accelerations"), max_samples)
+    wrenches = read_wrenches(robot, request.wrenches, q[:1])
 
     def compute(part: slice) -> tuple[np.ndarray, ...]:
-        loads = read_wrenches(robot, request.wrenches, q[part])
+        loads = loads_of(robot, wrenches, q[part])
         if request.free_unactuated:
             return (robot.inverse_dynamics(q[part], v[part], a[part], loads, unactuated="free"),)
         return (robot.inverse_dynamics(q[part], v[part], a[part], loads),)
@@ -203,13 +206,15 @@ def inverse_dynamics(robot: Any, request: Any, response: Any, max_samples: int) 
 
 
 def forward_dynamics(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+    check_result_size(request.samples, robot.nv)
     q, v, tau = yield from read_states(robot, request, ("velocities", "efforts"), max_samples)
+    wrenches = read_wrenches(robot, request.wrenches, q[:1])
     names = [c.name for c in robot.coordinates if c.prescribed]
     given = column(request, "prescribed", len(q), len(names)) if len(request.prescribed) else None
 
     def compute(part: slice) -> tuple[np.ndarray, ...]:
         prescribed = None if given is None else {name: given[part, i] for i, name in enumerate(names)}
-        loads = read_wrenches(robot, request.wrenches, q[part])
+        loads = loads_of(robot, wrenches, q[part])
         return (robot.forward_dynamics(q[part], v[part], tau[part], loads, prescribed=prescribed),)
 
     if len(q) == 1 and not request.wrenches and given is None:
@@ -252,12 +257,13 @@ def jacobian(robot: Any, request: Any, response: Any, max_samples: int) -> Steps
 
 
 def deflections(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
+    links = len(bending_frames_of(robot))
+    check_result_size(request.samples, 16 * links * (len(request.stations) or STATIONS))
     (q,) = yield from read_states(robot, request, (), max_samples)
     stations = numbers_of(request.stations)
     wrong = stations[~((stations >= 0.0) & (stations <= 1.0))]
     if wrong.size:
         raise RequestError(f"stations holds {wrong[0]}, expected fractions of the length from 0 to 1")
-    check_result_size(request.samples, 16 * max(21, len(stations)))
     wanted = stations if len(stations) else None
     known: dict[str, Any] = {}
 
@@ -289,7 +295,7 @@ def modes(robot: Any, request: Any, response: Any, max_samples: int) -> Steps:
 def static_equilibrium(robot: Any, request: Any, response: Any, max_samples: int) -> None:
     q0 = column(request, "positions", 1, robot.nq)[0] if len(request.positions) else robot.neutral()
     tau = efforts_of(robot, request, 1)[0] if len(request.efforts) or request.effort_names else None
-    wrenches = read_wrenches(robot, request.wrenches, q0[None])
+    wrenches = loads_of(robot, read_wrenches(robot, request.wrenches, q0[None]), q0[None])
     loads = {frame: w.reshape(-1, 6)[0] for frame, w in wrenches.items()} if wrenches else None
     held = "joints" if list(request.held) == ["joints"] else tuple(request.held)
     found = _verb(robot, "static_equilibrium")(q0, hold=held, tau=tau, wrenches=loads)

@@ -70,13 +70,10 @@ def _ordered(field: str, plural: str, state: Any, known: Sequence[str]) -> np.nd
     )
     if not names:
         return array
-    for name in names:
-        if name not in known:
-            raise UnknownNameError(f"coordinate in state.{field}_names", name, known)
+    for name in names[: len(known)]:
+        UnknownNameError.check(f"coordinate in {field}_names", name, known)
     if len(names) != len(known) or len(set(names)) < len(names):
-        raise RequestError(
-            f"state.{field}_names has {len(names)} names, expected each of the {len(known)} once"
-        )
+        raise RequestError(f"{field}_names has {len(names)} names, expected each of the {len(known)} once")
     order = {name: i for i, name in enumerate(names)}
     return array[[order[name] for name in known]]
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexdyn_ros.errors import shortened
 from flexdyn_ros.nodes.ros.conversions import checked_numbers, places_of
 
 #: how far a length may lie outside the stroke [m], and a command beyond its range, as
@@ -78,7 +79,7 @@ def read_command(message: Any, ranges: HydraulicRanges) -> HydraulicOrder:
     if message.names:
         unknown = [name for name in message.names if name not in ranges.names]
         if unknown:
-            raise InputError(f"names has {unknown[0]!r}, expected {', '.join(ranges.names)}")
+            raise InputError(f"names has {shortened(unknown[0])!r}, expected {', '.join(ranges.names)}")
         values = values[places_of(message.names, ranges.names, "names", InputError)]
     force = message.mode == FORCE
     limits = ranges.largest_force if force else np.ones(len(ranges.names))

@@ -5,6 +5,7 @@ happens here and nowhere else."""
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import copysign, sqrt
 from typing import Any
@@ -15,6 +16,7 @@ from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3
 
 from flexdyn_interfaces.msg import Coordinate as CoordinateMsg
 from flexdyn_interfaces.msg import DynamicsState
+from flexdyn_ros.errors import shortened
 
 
 def doubles(values: Any) -> array:
@@ -60,7 +62,7 @@ def places_of(
     """Where the wanted names are among the given ones, each of which must be there once."""
     at = {name: i for i, name in enumerate(given)}
     if len(at) < len(given):
-        raise error(f"{field} has {twice(given)!r} more than once")
+        raise error(f"{field} has {shortened(twice(given))!r} more than once")
     missing = [name for name in wanted if name not in at]
     if missing:
         raise error(f"{field} lacks {', '.join(missing)}, expected all of {', '.join(wanted)}")
@@ -69,7 +71,8 @@ def places_of(
 
 def twice(names: Sequence[str]) -> str:
     """The first of the names that is there more than once."""
-    return next(name for i, name in enumerate(names) if name in names[i + 1 :])
+    counts = Counter(names)
+    return next(name for name in names if counts[name] > 1)
 
 
 # ---- time ----

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from flexdyn_ros.errors import shortened
 from flexdyn_ros.nodes.controllers.trajectory import JointPath, TrajectoryError, UnknownJointError, read_path
 from flexdyn_ros.nodes.ros.conversions import checked_numbers, seconds_of, twice
 from flexdyn_ros.nodes.ros.silence import is_stale
@@ -146,7 +147,7 @@ class CommandBook:
         if not names:
             raise self.refuse("name is empty, expected the names of the joints that are commanded")
         if len(set(names)) < len(names):
-            raise self.refuse(f"name has {twice(names)!r} more than once")
+            raise self.refuse(f"name has {shortened(twice(names))!r} more than once")
         rows = np.array([self._checked_row(name) for name in names], dtype=np.int64)
         arrays = {
             field: self._checked_array(field, getattr(message, field), len(names), "name")
@@ -251,7 +252,9 @@ class CommandBook:
 
     def _checked_row(self, name: str) -> int:
         if name not in self._rows:
-            raise self.refuse(f"unknown joint {name!r}, expected one of {', '.join(sorted(self.actuated))}")
+            raise self.refuse(
+                f"unknown joint {shortened(name)!r}, expected one of {', '.join(sorted(self.actuated))}"
+            )
         if name not in self.actuated:
             raise self.refuse(
                 f"joint {name!r} is not actuated, expected one of {', '.join(sorted(self.actuated))}"

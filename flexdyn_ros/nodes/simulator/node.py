@@ -22,7 +22,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from flexdyn_interfaces import srv
-from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.errors import FlexdynError, shortened
 from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
 from flexdyn_ros.nodes.dynamics_server.requests import RequestError, efforts_of
 from flexdyn_ros.nodes.dynamics_server.states import check_state, read_payload, read_state
@@ -371,7 +371,9 @@ class Simulator(ManagedNode):
 
     def _check_robot(self, name: str) -> None:
         if name not in ("", self._simulation.robot.name):
-            raise RequestError(f"unknown robot {name!r}, expected {self._simulation.robot.name!r} or nothing")
+            raise RequestError(
+                f"unknown robot {shortened(name)!r}, expected {self._simulation.robot.name!r} or nothing"
+            )
 
     # ---- health ----
 

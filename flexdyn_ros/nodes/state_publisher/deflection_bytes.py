@@ -13,6 +13,7 @@ import numpy as np
 from rclpy.serialization import deserialize_message
 
 from flexdyn_interfaces.msg import LinkDeflections
+from flexdyn_ros.errors import shortened
 from flexdyn_ros.nodes.ros.patched_message import HEADER, aligned
 from flexdyn_ros.simulation.recordings.cdr import Layout
 from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS, deflection_layout
@@ -71,7 +72,9 @@ class DeflectionReader:
         for link in message.links:
             if any(len(getattr(link, field)) != len(link.stations) for _, field, _ in DEFLECTION_PARTS):
                 count = len(link.stations)
-                raise ValueError(f"link {link.link!r} has arrays of other lengths than its {count} stations")
+                raise ValueError(
+                    f"link {shortened(link.link)!r} has arrays of other lengths than its {count} stations"
+                )
         links = [(m.link, m.frame_id, m.length, np.array(m.stations)) for m in message.links]
         layout, room = deflection_layout(message.header.frame_id, message.robot, links), aligned(data)
         if not layout.fits(room):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_interfaces.msg import DynamicsState
+from flexdyn_ros.errors import shortened
 from flexdyn_ros.nodes.one_shot.short_lived import short_lived_node
 from flexdyn_ros.nodes.ros.conversions import seconds_of
 from flexdyn_ros.nodes.ros.queues import NEWEST
@@ -53,7 +54,7 @@ class Follower:
     def _take(self, message: DynamicsState) -> None:
         if (list(message.position_names), list(message.velocity_names)) != self._names:
             self._node.get_logger().warning(
-                f"{self.topic} is of another robot: {message.robot}", throttle_duration_sec=10.0
+                f"{self.topic} is of another robot: {shortened(message.robot)}", throttle_duration_sec=10.0
             )
             return
         stamp = message.header.stamp

@@ -21,7 +21,7 @@ _KNOWN: WeakKeyDictionary[Any, dict[str, tuple[str, float]]] = WeakKeyDictionary
 def deflection_message(robot: Any, bent: dict[str, Any], row: tuple[int, ...] = ()) -> LinkDeflections:
     """LinkDeflections of one sample, the one at `row` of what `robot.deflections` answered; frames
     LINK/beam, SECTION/base of soft sections."""
-    frames = _frames_of(robot)
+    frames = bending_frames_of(robot)
     return LinkDeflections(
         robot=robot.name, links=[_link(name, *frames[name], d, row) for name, d in bent.items()]
     )
@@ -39,7 +39,7 @@ class DeflectionRows:
 
     def memory(self, memory: Memory) -> np.ndarray:
         """As an array (samples,) of their C structures."""
-        frames = _frames_of(self._robot)
+        frames = bending_frames_of(self._robot)
         links = np.zeros((self._samples, len(self._bent)), layout(LinkDeflection))
         for column, (name, d) in zip(links.T, self._bent.items(), strict=True):
             frame, length = frames[name]
@@ -92,7 +92,7 @@ class Deflections(Extra):
         self._publisher.publish(self._message.filled(stamp, bent))
 
 
-def _frames_of(robot: Any) -> dict[str, tuple[str, float]]:
+def bending_frames_of(robot: Any) -> dict[str, tuple[str, float]]:
     """`bending_frames`, once for every robot."""
     if robot not in _KNOWN:
         _KNOWN[robot] = bending_frames(robot.description)

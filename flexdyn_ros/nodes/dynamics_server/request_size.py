@@ -1,0 +1,42 @@
+"""Size of a request, known before any work on it: samples, and entries of its lists for every sample."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flexdyn_ros.nodes.dynamics_server.requests import RequestError
+
+#: most entries of a list that says what is computed for every sample
+MOST_ENTRIES = 1000
+#: these lists; others have as many entries as samples or coordinates
+LISTS = ("stations", "wrenches", "frames", "locked", "held")
+
+
+def samples_of(request: Any) -> int:
+    """Samples that a request asks for, whatever the field is called."""
+    if hasattr(request, "samples"):
+        return int(request.samples)
+    if hasattr(request, "lengths"):
+        return max(1, len(request.lengths) // 6)
+    return max(1, len(getattr(request, "poses", ())))
+
+
+def size_of(request: Any) -> int:
+    """Samples times entries of lists: the measure of the work on a request."""
+    return samples_of(request) * (1 + sum(len(getattr(request, field, ())) for field in LISTS))
+
+
+def check_lists(robot: Any, request: Any) -> None:
+    """Refuse lists that are longer than any use of them.
+
+    Raises
+    ------
+    RequestError
+    """
+    bounds = dict.fromkeys(LISTS, MOST_ENTRIES)
+    bounds["frames"] = max(MOST_ENTRIES, len(robot.frame_names))
+    bounds |= {"names": robot.nq, "effort_names": len(robot.coordinates) + len(robot.actuators)}
+    for field, most in bounds.items():
+        count = len(getattr(request, field, ()))
+        if count > most:
+            raise RequestError(f"{field} has {count} entries, expected at most {most}")
