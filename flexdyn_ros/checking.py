@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Body:
-    """One link: its mass [kg], and the joint that it hangs on (None for the root)."""
+    """One link: its mass [kg], of a flexible one that of beam and bodies; the joint that it hangs on (None for
+    the root)."""
 
     link: str
     mass: float
@@ -129,6 +130,7 @@ def check(
     description = robot.description
     x, y, z = robot.gravity.tolist()
     found = family_of(description).check(robot)
+    of_beams = {report.link: report.mass for report in found.links}
     free, locked = _modes(robot, modes, ()), _modes(robot, modes, "joints")
     return Report(
         name=robot.name,
@@ -141,7 +143,7 @@ def check(
         nq=robot.nq,
         nv=robot.nv,
         nu=robot.nu,
-        bodies=tuple(_body(robot, link.name) for link in description.links),
+        bodies=tuple(_body(robot, link.name, of_beams) for link in description.links),
         coordinates=robot.coordinates,
         actuators=robot.actuators,
         overrides=description.overrides,
@@ -155,9 +157,9 @@ def check(
     )
 
 
-def _body(robot: Robot, link: str) -> Body:
+def _body(robot: Robot, link: str, of_beams: Mapping[str, float]) -> Body:
     inertial = robot.description.link(link).inertial
-    mass = inertial.mass if inertial else 0.0
+    mass = of_beams.get(link, inertial.mass if inertial else 0.0)
     joint = next((j for j in robot.description.joints if j.child == link), None)
     if joint is None:
         return Body(link, mass, None, None, None)

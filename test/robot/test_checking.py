@@ -61,3 +61,17 @@ def test_a_neutral_position_outside_the_limits_is_told():
     assert report.warnings == ()
     assert flexdyn_ros.check(pendulum(lower=0.25, kind="continuous")).coordinates[0].lower == -inf
     assert flexdyn_ros.check(pendulum(lower=0.25, kind="continuous")).notes == ()
+
+
+def test_bodies_have_the_masses_that_the_robot_has():
+    """Also flexible links without <inertial>, whose mass is that of beam and bodies."""
+    import re
+
+    text = flexdyn_ros.load("flexible_two_link").description.text
+    bare = re.sub(r"<inertial>.*?</inertial>", "", text, flags=re.DOTALL)
+    assert bare != text
+    for source in (text, bare):
+        for options in ({}, {"formulation.flexible": False}):
+            found = flexdyn_ros.check(source, options=options)
+            assert sum(body.mass for body in found.bodies) == pytest.approx(found.mass, rel=1e-12)
+            assert all(body.mass > 0.1 for body in found.bodies if body.link.startswith("link_"))

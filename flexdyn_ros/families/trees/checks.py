@@ -51,6 +51,7 @@ class FlexibleLinkReport:
     """A flexible link: length [m], modes by field, and the masses T = B + P + R of the contract's mass rule.
 
     whole (T): `<inertial>`, zero without one; beam (B), bodies (P), remainder (R); outcome: what became of R.
+    mass: of the link [kg], as it moves.
     """
 
     link: str
@@ -62,6 +63,7 @@ class FlexibleLinkReport:
     remainder: Inertia
     outcome: str
     notes: tuple[str, ...] = ()
+    mass: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ def report_links(description: RobotDescription) -> tuple[FlexibleLinkReport, ...
                 remainder=Inertia.of(balance.R),
                 outcome=balance.outcome,
                 notes=balance.notes,
+                mass=float(balance.B[0, 0] + sum(body.P[0, 0] for body in balance.bodies)),
             )
         )
     return tuple(found)
