@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Body:
-    """One link: its mass [kg], of a flexible one that of beam and bodies; the joint that it hangs on (None for
-    the root)."""
+    """One link: its mass [kg], of a flexible one that of beam and bodies; the joint that it hangs on, None
+    for the root."""
 
     link: str
     mass: float

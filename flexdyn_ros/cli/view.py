@@ -150,7 +150,7 @@ def _write(viewer: Any, film: Path | None, html: Path | None, rate: float, size:
             with Progress(*columns, console=messages, transient=True) as bar:
                 task = bar.add_task(str(path), total=None)
                 written = write(path, lambda n, of, task=task: bar.update(task, completed=n, total=of))
-            messages.print(f"{written}: {_megabytes(written):.2g} MB")
+            messages.print(f"{written}: {_megabytes(written):.1f} MB")
 
 
 def _megabytes(path: Path) -> float:

@@ -14,6 +14,7 @@ from flexdyn_ros.errors import FlexdynWarning, StateError
 from flexdyn_ros.identification.signals import filled_in
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.wording import percent
 
 if TYPE_CHECKING:
     from flexdyn_ros.identification.measurement import Measurement
@@ -131,7 +132,7 @@ def _of_columns(measurement: Measurement) -> Iterator[Fault]:
             first = measurement.t[int(np.argmax(missing))]
             yield Fault(
                 name,
-                f"{name}: {100 * share:.2g} % of the samples are missing or NaN, from t = {first:g} s on",
+                f"{name}: {percent(share)} of the samples are missing or NaN, from t = {first:g} s on",
                 share > MOST_MISSING,
             )
         elif name.rpartition(".")[2] in _PRESSURES and np.abs(values).max() < LEAST_PRESSURE:

@@ -11,6 +11,7 @@ import numpy as np
 from flexdyn_ros.errors import needs
 from flexdyn_ros.escaping import mathtext
 from flexdyn_ros.simulation.plot_style import COLOURS, save_figure
+from flexdyn_ros.wording import percent
 
 if TYPE_CHECKING:
     from flexdyn_ros.identification.identified import Identified
@@ -43,7 +44,7 @@ def draw_fit(identified: Identified, part: int, path: str | PathLike) -> Path:
         axis.grid(alpha=0.3)
         axis.margins(x=0.0)
         share = np.sqrt(np.nanmean((measured - predicted) ** 2)) / max(float(np.nanstd(measured)), 1e-300)
-        axis.set_title(f"residual {100.0 * share:.2g} % of the deviation", fontsize=8, loc="right")
+        axis.set_title(f"residual {percent(share)} of the deviation", fontsize=8, loc="right")
     axes[0].legend(fontsize=8, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     axes[-1].set_xlabel("time [s]", fontsize=8)
     save_figure(figure, path, 110)

@@ -12,6 +12,7 @@ from flexdyn_ros import __version__
 from flexdyn_ros.errors import MissingExtraError
 from flexdyn_ros.escaping import csv_text
 from flexdyn_ros.identification.pictures import draw_fit
+from flexdyn_ros.wording import percent
 from flexdyn_ros.writing import beside, write_text
 
 if TYPE_CHECKING:
@@ -85,9 +86,9 @@ def _channels(identified: Identified) -> list[str]:
     spread = np.nanstd(identified.samples.measured, axis=0)
     for (name, rms), unit, size in zip(identified.rms.items(), identified.samples.units, spread, strict=True):
         test = identified.whiteness[name]
-        share = 100.0 * rms / size if size > 0.0 else np.nan
+        share = rms / size if size > 0.0 else np.nan
         verdict = f"{'yes' if test.is_white else '**no**'} ({test.probability:.2g})"
-        lines.append(f"| {name} | {unit} | {rms:.4g} | {share:.2g} % | {verdict} |")
+        lines.append(f"| {name} | {unit} | {rms:.4g} | {percent(share)} | {verdict} |")
     return [*lines, ""]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from flexdyn_ros.robot.results import Modes
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
+from flexdyn_ros.wording import percent
 
 #: kinds of coordinates that deform a link and are magnified
 DEFORMATION = ("axial", "bending_y", "bending_z", "torsion", "mode")
@@ -137,7 +138,7 @@ class ModeMotion:
     def labels(self) -> list[str]:
         """One line per mode: number, frequency, damping."""
         return [
-            f"{i + 1}: {f:.4g} Hz, {100 * d:.2g} %"
+            f"{i + 1}: {f:.4g} Hz, {percent(d)}"
             for i, (f, d) in enumerate(zip(self.modes.frequency, self.modes.damping_ratio, strict=True))
         ]
 

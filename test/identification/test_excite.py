@@ -157,3 +157,13 @@ def test_limits_that_cannot_be_kept_are_told(robot):
 def test_a_motion_in_which_no_joint_may_move_is_refused():
     with pytest.raises(errors.StateError, match="no joint has room"):
         excite(load("two_link"), 2.0, limits={"position": 0.0})
+
+
+def test_a_robot_without_joints_is_told_that_there_is_nothing_to_excite():
+    text = """<robot name="stand"><link name="base"/><link name="plate"><inertial><mass value="1"/>
+    <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+    <joint name="weld" type="fixed"><parent link="base"/><child link="plate"/></joint></robot>"""
+    with pytest.raises(
+        errors.UnsupportedError, match="stand has no joint that moves: there is nothing to excite"
+    ):
+        excite(load(text), 1.0)

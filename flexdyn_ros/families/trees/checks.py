@@ -17,6 +17,7 @@ from flexdyn_ros.families.trees.flexible.model import settled_link
 from flexdyn_ros.robot.analysis.bearable_step import at_most, bearable_step
 from flexdyn_ros.robot.analysis.small_deflections import LARGEST_DEFLECTION, LARGEST_ROTATION
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.wording import percent
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.model import AnyLink
@@ -208,7 +209,7 @@ def _large_deflections(robot: Robot) -> Iterator[tuple[bool, str]]:
         if bend > LARGEST_DEFLECTION or turn > LARGEST_ROTATION:
             yield (
                 True,
-                f"link '{name}' bends by {100 * bend:.3g} % of its length and turns by {turn:.3g} rad under "
+                f"link '{name}' bends by {percent(bend, 3)} of its length and turns by {turn:.3g} rad under "
                 "its load at rest: beyond the small deformations of the model "
-                f"({100 * LARGEST_DEFLECTION:g} %, {LARGEST_ROTATION:g} rad)",
+                f"({percent(LARGEST_DEFLECTION)}, {LARGEST_ROTATION:g} rad)",
             )

@@ -110,6 +110,8 @@ def _joints(robot: Robot) -> list[Coordinate]:
         raise UnsupportedError(
             f"{robot.name} does not stand on a fixed base, or is driven by legs: not designed for"
         )
+    if not joints:
+        raise UnsupportedError(f"{robot.name} has no joint that moves: there is nothing to excite")
     return joints
 
 

@@ -20,6 +20,7 @@ from flexdyn_ros.identification.measurement import Measurement
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.parameters import Parameter
 from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.wording import percent
 
 #: residuals of a fit that are doubtful, as a share of what efforts deviate from their means
 POOR = 0.1
@@ -69,8 +70,8 @@ def exchanged_positions(
         return ()
     one, other = (c.name for c in best)
     return (
-        f"columns of {one} and {other} fit better exchanged: residuals are {100 * own:.2g} % of the efforts, "
-        f"{100 * found[best]:.2g} % with {one} for {other} and {other} for {one}",
+        f"columns of {one} and {other} fit better exchanged: residuals are {percent(own)} of the efforts, "
+        f"{percent(found[best])} with {one} for {other} and {other} for {one}",
     )
 
 
