@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from flexdyn_ros.cli import terminal
-from flexdyn_ros.cli.starts import start_of
+from flexdyn_ros.cli.starts import doubts_of, start_of
 from flexdyn_ros.errors import SimulationError, UnknownNameError
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.effort_table import read_efforts
@@ -121,6 +121,8 @@ def simulate(
     efforts = begin.tau.copy()
     for index, value in terminal.named_numbers(tau, loaded.effort_names, "--tau").items():
         efforts[index] = value
+    for doubt in doubts_of(loaded, begin, efforts, hold):
+        terminal.warn(doubt)
     shown = not quiet and not as_json
     # cylinders without commands keep their valves closed, which is not the same as no force
     control: Any = efforts if tau or efforts.any() else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +12,7 @@ import typer
 
 from flexdyn_ros.cli.terminal import named_numbers
 from flexdyn_ros.errors import UnknownNameError
+from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -57,6 +60,27 @@ def start_of(
         start = initial_motion(robot, drive_of(robot, None), t)[0] if q is None else q
         tau = _carried(robot, start, held)
     return Start(q, v, tau, t)
+
+
+def doubts_of(robot: Robot, start: Start, tau: np.ndarray, hold: str | None) -> Iterator[str]:
+    """Sentences on a start beyond limits, efforts tau (nu,) where nothing drives or beyond what drives can,
+    and on holding where there is nothing to hold."""
+    if hold == "all" and not robot.actuators:
+        yield f"--hold all: {robot.name} has no actuators, there is nothing to hold"
+    for c in robot.coordinates:
+        if start.q is not None and c.q_index >= 0 and not c.lower <= start.q[c.q_index] <= c.upper:
+            at, limits = f"{start.q[c.q_index]:g}", f"{c.lower:g} to {c.upper:g} {c.unit}"
+            yield f"{c.name} starts at {at} {c.unit}, outside its limits {limits}"
+        if start.v is not None and abs(start.v[c.v_index]) > c.velocity_limit:
+            speed, most = f"{start.v[c.v_index]:g} {c.unit}/s", f"{c.velocity_limit:g} {c.unit}/s"
+            yield f"{c.name} starts at {speed}, faster than its limit {most}"
+    most_efforts = {c.name: c.effort_limit for c in robot.coordinates if c.actuated}
+    for name, effort, unit in zip(robot.effort_names, tau.tolist(), units_of(robot)[2], strict=True):
+        most_effort = most_efforts.get(name, inf)
+        if effort and name not in robot.actuators:
+            yield f"{name} gets {effort:g} {unit}, but no actuator drives it: a force on that coordinate"
+        elif abs(effort) > most_effort:
+            yield f"{name} gets {effort:.4g} {unit}, more than its limit {most_effort:g} {unit}"
 
 
 def _named_state(robot: Robot, source: str) -> tuple[np.ndarray | None, np.ndarray | None, float]:
