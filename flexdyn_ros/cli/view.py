@@ -7,6 +7,7 @@ import signal
 import threading
 import webbrowser
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,7 +60,9 @@ def view(
     still: Annotated[bool, typer.Option("--still", help="do not animate anything at the start")] = False,
     ros: Annotated[bool, typer.Option("--ros", help="follow the live topics of a simulator")] = False,
     namespace: Annotated[str, typer.Option("--namespace", help="of the topics that --ros follows")] = "",
-    port: Annotated[int, typer.Option("--port", help="the next free one if it is taken")] = 8080,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="the next free one if it is taken")
+    ] = 8080,
     host: Annotated[
         str, typer.Option("--host", help="address to listen on; 0.0.0.0: all machines may look")
     ] = "127.0.0.1",
@@ -98,6 +101,15 @@ def view(
     from flexdyn_ros.view.viewer import Viewer
 
     pixels = _pixels(size)
+    # nan passes the bounds of options
+    if not 1.0 <= rate <= 120.0:
+        raise typer.BadParameter(f"{rate} is not between 1 and 120", param_hint="--rate")
+    if duration is not None and not duration < inf:
+        raise typer.BadParameter(f"{duration} is not finite", param_hint="--simulate")
+    _check_sources({"--ros": ros, "--recording": recording, "--simulate": duration, "--still": still})
+    if namespace and not ros:
+        raise typer.BadParameter("names the topics that --ros follows", param_hint="--namespace")
+    _check_files(film, html, ros=ros)
     loaded, run = _robot_and_run(robot, recording, config, settings, rigid)
     viewer = Viewer(loaded, host=host, port=port, quality=quality.value, allow_hosts=allow_host or ())
     follower: Any = None
@@ -127,6 +139,28 @@ def view(
         if follower is not None:
             follower.close()
         viewer.close()
+
+
+def _check_sources(given: dict[str, Any]) -> None:
+    """One source of motion at most."""
+    named = [option for option, value in given.items() if value not in (None, False)]
+    if len(named) > 1:
+        raise typer.BadParameter(f"{' and '.join(named)} exclude each other; expected one of them")
+
+
+def _check_files(film: Path | None, html: Path | None, *, ros: bool) -> None:
+    """Refuse before the viewer starts what could not be written after it."""
+    from flexdyn_ros.view.files.kept import check_film, check_page
+
+    if ros and (film is not None or html is not None):
+        raise typer.BadParameter("live topics have no end; record them, and show the recording",
+                                 param_hint="--ros")  # fmt: skip
+    if film is not None and film == html:
+        raise typer.BadParameter(f"film and page would be the same file {str(film)!r}", param_hint="--html")
+    if film is not None:
+        check_film(film)
+    if html is not None:
+        check_page(html)
 
 
 def _pixels(text: str) -> tuple[int, int]:

@@ -21,6 +21,14 @@ FLAGS = ("--headless=new", "--window-size=320,240", "--no-first-run", "--enable-
 PATIENCE, SETTLE = 60.0, 1.5
 
 
+def browser_program() -> str:
+    """Path of the browser; FlexdynError if there is none."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        raise FlexdynError("films need a browser that draws without a window; install chromium")
+    return program
+
+
 @contextmanager
 def headless(viewer: Any) -> Iterator[Any]:
     """A browser that shows the page of a viewer, as viser's client.
@@ -30,9 +38,7 @@ def headless(viewer: Any) -> Iterator[Any]:
     FlexdynError
         If there is no browser, or it does not open the page.
     """
-    program = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if program is None:
-        raise FlexdynError("films need a browser that draws without a window; install chromium")
+    program = browser_program()
     address = viewer.address.partition("/?")[0] + "/?fixedDpr=1"
     # the sandbox of the browser does not start for the administrator
     more = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []

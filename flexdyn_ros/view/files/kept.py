@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from importlib.metadata import version
@@ -11,7 +12,7 @@ from typing import Any
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.view.files.film import check_format, encoded, frames_of, png
-from flexdyn_ros.view.files.headless import headless
+from flexdyn_ros.view.files.headless import browser_program, headless
 from flexdyn_ros.view.files.scenario import moments_of
 from flexdyn_ros.view.files.titles import written_on
 from flexdyn_ros.view.server.page import with_exact_colours
@@ -49,11 +50,7 @@ def write_film(
     MissingExtraError
         If imageio-ffmpeg, which .mp4 needs, is not installed.
     """
-    path = _checked(path)
-    if path.suffix:
-        check_format(path.suffix.lower())
-    elif path.exists():
-        raise FlexdynError(f"{path} is there already; expected the name of a new folder")
+    path = check_film(path)
     moments, rate = moments_of(viewer, rate, FILM_FRAMES)
     with headless(viewer) as client, viewer.standing_still(labelled=False):
         # once for the scale of colours, which is that of the largest value
@@ -80,7 +77,7 @@ def write_page(viewer: Any, path: str | Path, *, report: Report = lambda n, of: 
     FlexdynError
         If there is no folder for it.
     """
-    path = _checked(path)
+    path = check_page(path)
     moments, rate = moments_of(viewer, PAGE_RATE, PAGE_MOMENTS)
     with viewer.standing_still():
         # once for the scales of colours and arrows, which are those of the largest values
@@ -113,12 +110,39 @@ def _completed(viewer: Any, html: str) -> str:
     return with_exact_colours(html.replace('<div id="root">', f'{box}\n    <div id="root">', 1))
 
 
-def _checked(path: str | Path) -> Path:
-    """A path in a folder that is there."""
+def check_film(path: str | Path) -> Path:
+    """The path of a film that could be written; raises what `write_film` does, before a viewer is needed."""
     path = Path(path)
+    if path.suffix:
+        check_format(path.suffix.lower())
+        _check_file(path)
+    elif path.exists():
+        raise FlexdynError(f"{path} is there already; expected the name of a new folder")
+    else:
+        _check_folder(path)
+    browser_program()
+    return path
+
+
+def check_page(path: str | Path) -> Path:
+    """The path of a page that could be written; raises what `write_page` does, before a viewer is needed."""
+    path = Path(path)
+    _check_file(path)
+    return path
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise FlexdynError(f"{path} is a folder; expected the name of a file")
+    _check_folder(path)
+
+
+def _check_folder(path: Path) -> None:
+    """Whether there is a folder for it in which something can be written."""
     if not path.parent.is_dir():
         raise FlexdynError(f"{path}: there is no folder {str(path.parent)!r}")
-    return path
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise FlexdynError(f"{path}: the folder {str(path.parent)!r} cannot be written to")
 
 
 def _put_folder(path: Path, pictures: list[bytes]) -> Path:
