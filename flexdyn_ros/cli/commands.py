@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import HAS_RICH, TyperGroup
 
 from flexdyn_ros import __version__
 
@@ -33,7 +33,7 @@ class _Commands(dict[str, Any]):
             function = name.replace("-", "_")
             module = import_module(f"flexdyn_ros.cli.{_PLACES[name]}{function}")
             single.command(name)(getattr(module, function))
-            self[name] = typer.main.get_command(single)
+            self[name] = _with_brackets(typer.main.get_command(single))
         return super().__getitem__(name)
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -65,7 +65,18 @@ def _described(name: str) -> Any:
     (found,) = (x for x in tree.body if isinstance(x, ast.FunctionDef) and x.name == function)
     single = typer.Typer(add_completion=False)
     single.command(name, help=ast.get_docstring(found))(lambda: None)
-    return typer.main.get_command(single)
+    return _with_brackets(typer.main.get_command(single))
+
+
+def _with_brackets(command: Any) -> Any:
+    """The command, in whose help [s] is a unit and no markup of rich, which would leave it out."""
+    if HAS_RICH:
+        from rich.markup import escape
+
+        for owner in (command, *command.params):
+            if getattr(owner, "help", None):
+                owner.help = escape(owner.help)
+    return command
 
 
 app = typer.Typer(

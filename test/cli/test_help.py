@@ -1,7 +1,14 @@
 """The list of commands imports none of them."""
 
+import importlib
+import re
 import subprocess
 import sys
+from typing import get_type_hints
+
+import pytest
+
+from flexdyn_ros.cli.commands import _PLACES, COMMANDS
 
 PROGRAM = """
 import sys
@@ -22,3 +29,21 @@ def test_help_is_quick_and_tells_of_every_command():
     from flexdyn_ros.cli.commands import COMMANDS
 
     assert [name for name in COMMANDS if f" {name} " not in done.stdout] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_every_bracket_of_units_and_examples(flexdyn, name, monkeypatch):
+    """Rich would take [s] and [elbow] for markup and leave them out."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERMINAL_WIDTH", "200")
+    module = importlib.import_module(f"flexdyn_ros.cli.{_PLACES[name]}{name.replace('-', '_')}")
+    texts = [getattr(module, name.replace("-", "_")).__doc__]
+    hints = get_type_hints(getattr(module, name.replace("-", "_")), include_extras=True)
+    texts += [
+        getattr(about, "help", None) for hint in hints.values() for about in getattr(hint, "__metadata__", ())
+    ]
+    expected = {found for text in texts if text for found in re.findall(r"\[[^\]]*\]", text)}
+    code, out, _ = flexdyn(name, "--help")
+    assert code == 0
+    shown = " ".join(out.replace("│", " ").split())
+    assert not [words for words in expected if words not in shown]
