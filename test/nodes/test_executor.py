@@ -142,6 +142,19 @@ def test_a_service_answers_after_a_request_that_failed(spun):
     assert len(texts[0]) < 1000
 
 
+def test_all_that_is_ready_has_its_turn(spun):
+    node, other, _, until = spun
+    heard, timer = [], node.create_timer(0.0, lambda: None)
+    publishers = [other.create_publisher(String, topic, 10) for topic in ("first", "second")]
+    for topic in ("first", "second"):
+        node.create_subscription(String, topic, lambda message: heard.append(message.data), 10)
+    until(lambda: all(publisher.get_subscription_count() for publisher in publishers))
+    for publisher in publishers:
+        publisher.publish(String(data=publisher.topic))
+    until(lambda: len(heard) == 2)
+    node.destroy_timer(timer)
+
+
 def test_mistakes_of_the_node_itself_end_it(spun):
     node, _, texts, until = spun
     timer = node.create_timer(0.0, lambda: 1 / 0)

@@ -47,7 +47,7 @@ class EnduringExecutor(SingleThreadedExecutor):
         entity: Any = None
         try:
             try:
-                handler, entity, _ = self.wait_for_ready_callbacks(timeout_sec, None, lambda: False)
+                handler, entity, _ = self.wait_for_ready_callbacks(timeout_sec, None, _never)
             except (ShutdownException, TimeoutException, ConditionReachedException):
                 return
             handler()
@@ -75,6 +75,11 @@ class EnduringExecutor(SingleThreadedExecutor):
             entity._executor_event = False
             if entity.callback_group is not None:
                 entity.callback_group.ending_execution(entity)
+
+
+def _never() -> bool:
+    """No condition ends the wait; always the same one: with another rclpy forgets what is ready."""
+    return False
 
 
 def _called(entity: Any) -> str:
