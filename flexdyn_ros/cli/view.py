@@ -101,9 +101,6 @@ def view(
     from flexdyn_ros.view.viewer import Viewer
 
     pixels = _pixels(size)
-    # nan passes the bounds of options
-    if not 1.0 <= rate <= 120.0:
-        raise typer.BadParameter(f"{rate} is not between 1 and 120", param_hint="--rate")
     if duration is not None and not duration < inf:
         raise typer.BadParameter(f"{duration} is not finite", param_hint="--simulate")
     _check_sources({"--ros": ros, "--recording": recording, "--simulate": duration, "--still": still})
