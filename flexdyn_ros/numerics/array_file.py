@@ -18,6 +18,8 @@ __all__ = ["ArrayFileError", "read_arrays"]
 
 #: arrays in one file, letters of a header
 _MOST_MEMBERS, _MOST_LETTERS = 100, 10_000
+#: dimensions of an array; the longest of one that holds nothing, whose shape costs no bytes
+_MOST_DIMENSIONS, _LONGEST_EMPTY = 32, 1 << 20
 #: bytes that are unpacked at once
 _BLOCK = 1 << 20
 #: kinds of numbers and texts; everything else is an object or a record
@@ -28,12 +30,12 @@ class ArrayFileError(ValueError):
     """The file is no `.npz`, holds what is no plain array, or more than is accepted."""
 
 
-def read_arrays(path: str | PathLike, *, most_bytes: int) -> dict[str, np.ndarray]:
+def read_arrays(path: str | PathLike | IO[bytes], *, most_bytes: int) -> dict[str, np.ndarray]:
     """All arrays of a `.npz` file, by name.
 
     Parameters
     ----------
-    path : path
+    path : path or open file
     most_bytes : int
         Bytes that the arrays together may take in memory.
 
@@ -74,8 +76,14 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     with archive.open(member) as file:
         shape, fortran_order, kind = _header(file, member.filename)
         count = math.prod(shape)
-        if kind.kind not in _KINDS or kind.hasobject:
+        # a sub-array or a text of no letters takes no bytes, however many there are
+        if kind.kind not in _KINDS or kind.hasobject or (count and not kind.itemsize):
             raise ArrayFileError(f"{member.filename} holds {kind}, expected numbers or texts")
+        if len(shape) > _MOST_DIMENSIONS or (not count and max(shape) > _LONGEST_EMPTY):
+            raise ArrayFileError(
+                f"{member.filename} has shape {str(shape)[:80]}, expected at most {_MOST_DIMENSIONS} "
+                f"dimensions and, where there is nothing in it, {_LONGEST_EMPTY} of a kind"
+            )
         if min(shape, default=0) < 0 or count * kind.itemsize > member.file_size:
             raise ArrayFileError(
                 f"{member.filename} promises shape {shape}, its {member.file_size} bytes hold less"

@@ -12,12 +12,12 @@ import glob
 import hashlib
 import json
 import os
-import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from flexdyn_ros.description.urdf.limits import FILE
+from flexdyn_ros.ownership import own_folder, stranger, stranger_in
 
 _VERSION = 1
 #: entries that are kept, in memory and on the disk
@@ -105,7 +105,7 @@ def _read(file: Path) -> dict[str, Any] | None:
     except OSError:
         return None
     with os.fdopen(descriptor, "rb") as opened:
-        if not (_is_ours(os.fstat(descriptor)) and _is_ours(file.parent.stat())):
+        if stranger(os.fstat(descriptor), file) or stranger_in(Path(os.path.realpath(file.parent))):
             return None
         try:
             entry: dict[str, Any] = json.loads(opened.read(6 * FILE.size))
@@ -118,17 +118,11 @@ def _read(file: Path) -> dict[str, Any] | None:
     return entry if complete else None
 
 
-def _is_ours(mark: os.stat_result) -> bool:
-    """Whether nobody else can have written there."""
-    regular = stat.S_ISREG(mark.st_mode) or stat.S_ISDIR(mark.st_mode)
-    return regular and mark.st_uid == os.geteuid() and not mark.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-
-
 def _write(folder: Path, name: str, data: bytes) -> None:
     import tempfile
 
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not _is_ours(folder.stat()):
+    folder, others = own_folder(folder)
+    if others:
         return
     descriptor, partial = tempfile.mkstemp(dir=folder, prefix=".")
     try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,9 +14,16 @@ from flexdyn_ros.errors import ExportError
 from flexdyn_ros.export.native.calls import headers
 from flexdyn_ros.export.native.compiler import Compiler
 from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
+from flexdyn_ros.ownership import own_folder, stranger
 
 #: no flag changes what numbers mean but the rounding of a b + c
 FLAGS = ("-std=gnu11", "-O2", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
+
+
+@cache
+def _passing_folder() -> TemporaryDirectory[str]:
+    """A folder that ends with this process."""
+    return TemporaryDirectory(prefix="flexdyn-native-")
 
 
 def library_of(texts: dict[str, str], compiler: Compiler, flags: tuple[str, ...] = FLAGS) -> Path:
@@ -37,11 +46,19 @@ def library_of(texts: dict[str, str], compiler: Compiler, flags: tuple[str, ...]
     ]
     key = sha256("\0".join(parts).encode()).hexdigest()[:32]
     folder = cache_folder().parent / "native"
-    found = folder / f"{key}.so"
-    if found.exists():
-        return found
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder, others = own_folder(folder)
+        found = folder / f"{key}.so"
+        # a library is run as soon as it is loaded
+        if not others and found.is_file() and not found.is_symlink() and not stranger(found.stat(), found):
+            return found
+        if others:
+            folder, found = Path(_passing_folder().name), Path(_passing_folder().name) / f"{key}.so"
+            if found.exists():
+                return found
+            logging.getLogger(__name__).warning(
+                "flexdyn_ros: %s, libraries are compiled in every process", others
+            )
         with TemporaryDirectory(prefix=".making-", dir=folder) as room:
             for name, text in texts.items():
                 (Path(room) / name).write_text(text, encoding="utf-8")

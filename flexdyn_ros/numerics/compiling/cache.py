@@ -25,6 +25,8 @@ import numba
 from numba.core.caching import CacheImpl, FunctionCache, UserProvidedCacheLocator
 from numba.core.runtime import rtsys
 
+from flexdyn_ros.ownership import own_folder, stranger_among
+
 from .cache_folder import cache_folder
 from .fingerprint import fingerprint
 from .sources import add_home, holds_kernels, source_key
@@ -80,23 +82,30 @@ def _spelled(module: str) -> str:
 @cache
 def _folder_of(module: str, sources: frozenset[tuple[str, str]]) -> str:
     """A module's folder in the cache, made if need be; one of this process where nothing can be written."""
-    folder = cache_folder() / f"{module}-{source_key(*sources)}"
+    why = f"{cache_folder()} cannot be written"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
+        folder, stranger = own_folder(cache_folder() / f"{module}-{source_key(*sources)}")
+        # what lies there is unpickled and run
+        stranger = stranger or stranger_among(folder)
+        if stranger:
+            why = stranger
+        elif os.access(folder, os.W_OK):
             return str(folder)
     except OSError:
         pass
-    _tell_that_nothing_is_kept(cache_folder())
+    _tell_that_nothing_is_kept(cache_folder(), why)
     return _passing_folder().name
 
 
-@cache
-def _tell_that_nothing_is_kept(folder: Path) -> None:
-    message = (
-        "flexdyn_ros: %s cannot be written, kernels are compiled in every process (NUMBA_CACHE_DIR=FOLDER)"
-    )
-    logging.getLogger(__name__).warning(message, folder)
+_told: set[Path] = set()
+
+
+def _tell_that_nothing_is_kept(folder: Path, why: str) -> None:
+    """Once for a folder: all that lies below it mostly has the same cause."""
+    if folder not in _told:
+        _told.add(folder)
+        message = "flexdyn_ros: %s, kernels are compiled in every process (NUMBA_CACHE_DIR=FOLDER)"
+        logging.getLogger(__name__).warning(message, why)
 
 
 @cache
@@ -161,12 +170,17 @@ def our_cache() -> Iterator[None]:
 PATIENCE = 2.0
 
 
+def _tell_of_compiling(name: str) -> None:
+    folder = cache_folder()
+    kept = "" if folder in _told else f", which is kept in {folder} (`flexdyn warm` compiles all beforehand)"
+    logging.getLogger(__name__).warning("flexdyn_ros: compiling kernel %s%s", name, kept)
+
+
 @contextmanager
 def compiling(function: Callable) -> Iterator[None]:
     """Around the compilation of an entry: kept in our folder, and told of when it takes long."""
     name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-    message = "flexdyn_ros: compiling kernel %s, which is kept in %s (`flexdyn warm` compiles all beforehand)"
-    told = Timer(PATIENCE, logging.getLogger(__name__).warning, (message, name, cache_folder()))
+    told = Timer(PATIENCE, _tell_of_compiling, (name,))
     told.daemon = True
     told.start()
     try:

@@ -1,0 +1,143 @@
+"""A program of ours in a process of its own, with limits of time, memory and output.
+
+It reads what may hold anything, and may go wrong in any way: what is left of it after its time is ended, with
+all that it started. It ends too when this process goes away.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import subprocess
+
+__all__ = ["Ended", "run_limited"]
+
+#: what the interpreter itself needs of the environment
+NEEDED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT")
+#: sets the limits, then runs the program; standard input closes when the parent goes away, and the signal
+#: that the system then sends ends the process
+_BEGIN = """
+import os, sys
+script, seconds, memory, written = sys.argv[1], *map(int, sys.argv[2:5])
+try:
+    import fcntl, resource, signal
+    for name, most in (("CPU", seconds + 1), ("AS", memory), ("FSIZE", written), ("CORE", 0)):
+        what = getattr(resource, "RLIMIT_" + name)
+        hard = resource.getrlimit(what)[1]
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (most, most))
+    signal.alarm(seconds + 2)
+    fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+except (ImportError, OSError, ValueError, AttributeError):
+    pass
+sys.argv = [script]
+import runpy
+runpy.run_path(script, run_name="__main__")
+"""
+
+
+class Ended(NamedTuple):
+    """What a process wrote, its exit code (less the signal that ended it), and whether its time was up or its
+    output too long."""
+
+    data: bytes
+    code: int
+    is_late: bool
+    is_long: bool
+
+
+def run_limited(
+    script: Path,
+    request: Mapping[str, Any],
+    *,
+    seconds: int,
+    memory: int,
+    output: int,
+    written: int = 0,
+    pass_fds: Sequence[int] = (),
+    environment: Mapping[str, str] | None = None,
+) -> Ended:
+    """Run a program that reads one line of JSON and writes an answer.
+
+    Parameters
+    ----------
+    script : path
+        The program. Its interpreter reads no user settings and takes nothing from the present folder.
+    request : mapping
+        Goes to its standard input, which stays open while this process lives.
+    seconds, memory, output, written : int
+        Limits: of the time, by the clock [s]; of the address space, of the output, of a file that is written
+        [bytes].
+    pass_fds : sequence of int
+        Open files that it gets.
+    environment : mapping, optional
+        Beside what an interpreter needs.
+    """
+    # imported here: most that reads files starts no process
+    import subprocess
+
+    limits = (str(seconds), str(memory), str(written))
+    child = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-B", "-c", _BEGIN, str(script), *limits],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={name: os.environ[name] for name in NEEDED if name in os.environ} | dict(environment or {}),
+        pass_fds=tuple(pass_fds),
+        start_new_session=True,
+    )
+    is_late = is_long = False
+    try:
+        data, is_late, is_long = _answer(child, json.dumps(dict(request)).encode(), seconds, output)
+    finally:
+        _end(child, is_late or is_long)
+    return Ended(data, child.returncode, is_late, is_long)
+
+
+def _answer(
+    child: subprocess.Popen[bytes], request: bytes, seconds: float, most: int
+) -> tuple[bytes, bool, bool]:
+    """What a process writes until it closes its output, and whether it was too late or too long."""
+    import selectors
+
+    deadline = time.monotonic() + seconds
+    assert child.stdin is not None
+    assert child.stdout is not None
+    with suppress(BrokenPipeError):
+        child.stdin.write(request + b"\n")
+        child.stdin.flush()
+    data = bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(child.stdout, selectors.EVENT_READ)
+        while selector.select(max(0.0, deadline - time.monotonic())):
+            part = os.read(child.stdout.fileno(), 1 << 20)
+            data += part
+            if not part or len(data) > most:
+                return bytes(data), False, len(data) > most
+    return bytes(data), True, False
+
+
+def _end(child: subprocess.Popen[bytes], at_once: bool) -> None:
+    """End the process and whatever it may have started; wait for it."""
+    import subprocess
+
+    with suppress(subprocess.TimeoutExpired):
+        # where it has closed its output, it ends by itself, and its exit code tells what ended it
+        child.wait(0.0 if at_once else 0.5)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    for stream in (child.stdin, child.stdout):
+        if stream is not None:
+            with suppress(BrokenPipeError):
+                stream.close()
