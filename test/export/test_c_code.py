@@ -265,3 +265,25 @@ def test_steps_that_need_more_than_a_state_are_refused(tmp_path):
     with pytest.raises(UnsupportedError, match="lag"):
         export.c(soft, tmp_path, ["step"])
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("gravity", ["0 0 -9.81", "0 0 0"])
+@pytest.mark.parametrize("centre", ["0 0 0", "0.5 0 0"])
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_small_arms_compile_where_warnings_are_errors(kind, centre, gravity, tmp_path):
+    """What one joint does depends on no angle, on no speed, or on neither: arguments that are not read."""
+    text = f"""<robot name="one"><link name="base"/><link name="arm">
+    <inertial><origin xyz="{centre}"/><mass value="1"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    <joint name="joint" type="{kind}"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+    <flexdyn><gravity>{gravity}</gravity></flexdyn></robot>"""
+    robot = flexdyn_ros.load(text)
+    strict = (*STRICT, "-Wshadow", "-Wconversion", "-Wstrict-prototypes", "-Wmissing-prototypes")
+    compilers = [name for name in ("gcc", "clang") if shutil.which(name)]
+    for scalar in ("double", "float"):
+        for parameters in ((), "*"):
+            export.c(robot, tmp_path, scalar=scalar, parameters=parameters)
+            for compiler in compilers:
+                command = [compiler, *strict, "-O1", "one.c", "main.c", "-o", "try", "-lm"]
+                subprocess.run(command, cwd=tmp_path, check=True, timeout=120)

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.export.c_code.dialects import Scalars
-from flexdyn_ros.export.c_code.text import Text, c_comment, c_string, text_of
+from flexdyn_ros.export.c_code.text import Text, c_comment, c_string, not_read, text_of
 from flexdyn_ros.export.names import c_name, chosen_names
 from flexdyn_ros.export.tracing.equations import INNER, VERBS, Equations, Function
 from flexdyn_ros.export.tracing.events import event_indicators
@@ -111,10 +111,8 @@ def _with_inner(found: Sequence[Function], name: str, scalar: str) -> Text:
         arguments = (
             f"const {scalar} *x, " + (f"const {scalar} *p, " if p else "") + f"{scalar} *a, {scalar} *work"
         )
-        unused = "" if text.work else "    (void)work;\n"
-        if p and not any(" p," in call or "(p," in call for call in text.calls):
-            unused += "    (void)p;\n"
         calls = "\n".join(f"    {call}" for call in text.calls)
+        unused = not_read(("x", *(["p"] if p else []), "a", "work"), calls)
         body = f"static void {name}_{function.name}({arguments})\n{{\n{unused}{calls}\n}}\n"
         pieces += [*text.pieces, body]
         inner[function.name] = ("p" if p else "", text.work)
@@ -182,9 +180,7 @@ def signature(function: Function, name: str, scalar: str) -> str:
 def definition(function: Function, text: Text, name: str, scalar: str) -> str:
     """The definition of a public function."""
     uses_p = any(key == "p" for key, _ in function.inputs)
-    lines = [f"    if (p == NULL) {{\n        p = {name}_p_default;\n    }}"] if uses_p else ["    (void)p;"]
-    if not text.work:
-        lines.append("    (void)work;")
+    lines = [f"    if (p == NULL) {{\n        p = {name}_p_default;\n    }}"] if uses_p else []
     calls = [f"    {call}" for call in text.calls]
     if function.name in _STEPS:
         sizes = {key: shape[0] for key, shape in function.outputs}
@@ -195,7 +191,9 @@ def definition(function: Function, text: Text, name: str, scalar: str) -> str:
         checks = [f"{name}_is_finite({key}, {int(np.prod(shape))})" for key, shape in function.outputs]
         lines.append(f"    return {' && '.join(checks)} ? 0 : 1;")
     body = "\n".join(lines)
-    return f"{signature(function, name, scalar)}\n{{\n{body}\n}}\n"
+    head = signature(function, name, scalar)
+    arguments = re.findall(r"(\w+)[,)]", head)
+    return f"{head}\n{{\n{not_read(arguments, body)}{body}\n}}\n"
 
 
 def _step_body(calls: list[str], sizes: dict[str, int], name: str, scalar: str) -> list[str]:

@@ -45,6 +45,14 @@ def c_comment(name: str) -> str:
     return "".join(c if c.isprintable() and c not in "*/\\?" else "_" for c in name)
 
 
+def not_read(arguments: Iterable[str], body: str) -> str:
+    """Statements that read the arguments which a body does not: strict compilers refuse others.
+
+    The gravity of a planar arm depends on no angle, say, and what one joint does not on its speed.
+    """
+    return "".join(f"    (void){x};\n" for x in arguments if not re.search(rf"\b{x}\b", body))
+
+
 def text_of(
     function: Function, prefix: str, dialect: Scalars, inner: dict[str, tuple[str, int]] | None = None
 ) -> Text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from flexdyn_ros.export.c_code.dialects import Vectors
-from flexdyn_ros.export.c_code.text import text_of
+from flexdyn_ros.export.c_code.text import not_read, text_of
 from flexdyn_ros.export.tracing.equations import Equations
 from flexdyn_ros.robot.verbs import Robot
 
@@ -22,7 +22,7 @@ def lane_sources(robot: Robot) -> tuple[dict[str, str], int]:
         inputs = ", ".join(f"const vec *{name}" for name, _ in function.inputs)
         (output,) = (name for name, _ in function.outputs)
         calls = "\n".join(f"    {call}" for call in text.calls)
-        unused = "" if text.work else "    (void)work;\n"
+        unused = not_read((*(name for name, _ in function.inputs), output, "work"), calls)
         parts += [
             *text.pieces,
             f"static void lanes_{verb}({inputs}, vec *{output}, vec *work)\n{{\n{unused}{calls}\n}}\n",
