@@ -11,6 +11,8 @@ import numpy as np
 
 #: velocity below which a joint has arrived, by default [rad/s, m/s]
 STOPPED = 0.01
+#: seconds at rest after which a goal that is not reached, and may be late without limit, is missed
+AT_REST = 5.0
 
 
 class Outcome(Enum):
@@ -57,6 +59,8 @@ class GoalWatch:
 
     def __init__(self, joints: tuple[str, ...], end: float, tolerances: Tolerances) -> None:
         self.joints, self.end, self.tolerances = joints, end, tolerances
+        #: since when the joints have been at rest after the end [s]; None: they move
+        self._rest: float | None = None
 
     def check(self, t: float, position_error: np.ndarray, velocity_error: np.ndarray) -> Verdict | None:
         """The verdict at time t [s] on errors (k,), reference less state; None: the motion goes on."""
@@ -70,7 +74,16 @@ class GoalWatch:
         if t > self.end + bounds.goal_time:
             text = f"{wrong}, {t - self.end:.3g} s after the end of the trajectory"
             return Verdict(Outcome.MISSED_GOAL, f"{text}, goal time tolerance {bounds.goal_time:.3g} s")
+        if bounds.goal_time == inf and self._has_been_at_rest(t, velocity_error):
+            return Verdict(Outcome.MISSED_GOAL, f"{wrong}, and the joints are at rest")
         return None
+
+    def _has_been_at_rest(self, t: float, speed: np.ndarray) -> bool:
+        if not (np.abs(speed) <= np.minimum(self.tolerances.goal_velocity, STOPPED)).all():
+            self._rest = None
+            return False
+        self._rest = t if self._rest is None else self._rest
+        return t - self._rest > AT_REST
 
     def _worst(self, t: float, x: np.ndarray, v: np.ndarray, phase: str) -> str | None:
         """The joint that is farthest beyond its tolerance; None if all are within."""

@@ -78,6 +78,7 @@ class PlatformController(FeedForwardController):
             self.refuse(error)
             return
         self._timeline.follow(now, path)
+        self.remark_start(message, now)
 
 
 main = executable(PlatformController)

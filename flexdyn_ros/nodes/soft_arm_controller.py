@@ -137,6 +137,7 @@ class SoftArmController(FeedForwardController):
             return
         self._stand = stand
         self._timeline.follow(now, stand.way)
+        self.remark_start(message, now)
         if count:
             self._solver.begin(solve)
         else:
@@ -152,6 +153,7 @@ class SoftArmController(FeedForwardController):
         self._solver.end()
         self._stand = None
         self._timeline.follow(now, path)
+        self.remark_start(message, now)
 
     def _on_solved(self, path: TipPath) -> None:
         """The path begins now, or when the arm is at rest."""

@@ -59,8 +59,24 @@ def test_a_motion_that_is_not_there_yet_is_waited_for_until_the_goal_time_is_ove
         assert part in verdict.text
 
 
-def test_without_a_goal_time_a_motion_is_waited_for():
-    assert watch(goal_position=(0.1, 0.1)).check(1e6, np.array([0.2, 0.0]), REST) is None
+def test_without_a_goal_time_a_motion_is_waited_for_while_it_moves():
+    it, error = watch(goal_position=(0.1, 0.1)), np.array([0.2, 0.0])
+    for t in range(3, 100):
+        assert it.check(t, error, np.array([0.0, 0.02])) is None
+
+
+def test_joints_that_rest_beside_their_goal_have_missed_it():
+    it, error = watch(goal_position=(0.1, 0.1)), np.array([0.2, 0.0])
+    assert it.check(3.0, error, REST) is None
+    assert it.check(7.9, error, REST) is None
+    # it moves again, and rests
+    assert it.check(7.95, error, np.array([0.5, 0.0])) is None
+    assert it.check(9.0, error, REST) is None
+    assert it.check(13.9, error, REST) is None
+    verdict = it.check(14.1, error, REST)
+    assert verdict.outcome == Outcome.MISSED_GOAL
+    assert "shoulder" in verdict.text
+    assert "at rest" in verdict.text
 
 
 def test_an_error_that_is_no_number_is_within_no_tolerance():

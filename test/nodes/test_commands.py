@@ -224,21 +224,21 @@ def path(seconds, positions, joints=("shoulder", "elbow")):
 
 
 def test_a_trajectory_starts_here_ends_there_and_never_gets_stale(book):
-    book.take_trajectory(path(2, (1.1, 2.2)), 10.0, Q, np.zeros(3))
+    book.take_trajectory(path(2, (1.1, 1.9)), 10.0, Q, np.zeros(3))
     assert book.order(10.0, 10.0, Q).position[:2].tolist() == [0.1, 0.2]
     middle = book.order(11.0, 11.0, Q)
-    assert middle.position[:2].tolist() == pytest.approx([0.6, 1.2])
-    assert middle.velocity[:2].tolist() == pytest.approx([0.5, 1.0])
+    assert middle.position[:2].tolist() == pytest.approx([0.6, 1.05])
+    assert middle.velocity[:2].tolist() == pytest.approx([0.5, 0.85])
     assert middle.servo_position.tolist() == [True, True, False]
     for t in (12.0, 12.5, 100.0):
         end = book.order(t, t, Q)
-        assert end.position[:2].tolist() == pytest.approx([1.1, 2.2])
+        assert end.position[:2].tolist() == pytest.approx([1.1, 1.9])
         assert not end.velocity.any() or t == 12.0
     assert book.stale == ()
 
 
 def test_a_command_to_one_of_its_joints_ends_a_trajectory(book):
-    book.take_trajectory(path(2, (1.1, 2.2)), 10.0, Q, np.zeros(3))
+    book.take_trajectory(path(2, (1.1, 1.9)), 10.0, Q, np.zeros(3))
     book.take_joint_state(command(("elbow",), effort=[1.0]), 10.5, 10.5)
     order = book.order(10.55, 10.55, Q)
     assert order.servo_position.tolist() == [False, False, False]
@@ -246,7 +246,7 @@ def test_a_command_to_one_of_its_joints_ends_a_trajectory(book):
 
 
 def test_joints_that_a_new_trajectory_does_not_name_hold_where_they_are(book):
-    book.take_trajectory(path(2, (1.1, 2.2)), 10.0, Q, np.zeros(3))
+    book.take_trajectory(path(2, (1.1, 1.9)), 10.0, Q, np.zeros(3))
     here = Q + 0.3
     book.take_trajectory(path(1, (1.5,), ("elbow",)), 10.5, here, np.zeros(3))
     order = book.order(10.55, 10.55, here)
@@ -256,7 +256,7 @@ def test_joints_that_a_new_trajectory_does_not_name_hold_where_they_are(book):
 
 
 def test_turns_count_what_each_coordinate_was_told(book):
-    book.take_trajectory(path(2, (1.1, 2.2)), 10.0, Q, np.zeros(3))
+    book.take_trajectory(path(2, (1.1, 1.9)), 10.0, Q, np.zeros(3))
     before = book.turns.copy()
     book.take_joint_state(command(("elbow",), effort=[1.0]), 10.5, 10.5)
     assert (book.turns - before).tolist() == [0, 1, 0]

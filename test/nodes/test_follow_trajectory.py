@@ -338,3 +338,60 @@ def test_a_controller_refuses_a_goal_beyond_velocity_limits(sides):
     status, code, text = side.send(goal(Q0 + 1.0, 0.01)).until_over(0.0)
     assert (status, code) == (ABORTED, R.INVALID_GOAL)
     assert "velocity limit" in text
+
+
+@pytest.mark.parametrize(("joint", "position"), [(0, 99.0), (3, 0.5), (1, -1.8)])
+def test_positions_beyond_limits_are_refused_by_action_and_topic(side, joint, position):
+    end = Q0.copy()
+    end[joint] = position
+    status, code, text = side.send(goal(end, 2.0)).until_over(0.0)
+    assert (status, code) == (ABORTED, R.INVALID_GOAL)
+    assert f"{JOINTS[joint]} would be at {position:g}" in text
+    assert "its limits" in text
+    topic = f"/{side.lab.name}/{side.node}/joint_trajectory"
+    side.client.publish(JointTrajectory, topic, trajectory(end, 0.2))
+    side.advance(0.5)
+    assert np.abs(side.positions() - Q0).max() < 0.05
+
+
+def test_a_path_that_overshoots_a_limit_between_its_points_is_refused(side):
+    sent = goal(Q0, 2.0)
+    points = [
+        JointTrajectoryPoint(positions=doubles(Q0), velocities=doubles(v)) for v in np.eye(7)[[2, 2]] * 20
+    ]
+    for i, point in enumerate(points):
+        point.time_from_start = Duration(sec=1 + i)
+    sent.trajectory.points = points
+    status, code, text = side.send(sent).until_over(0.0)
+    assert (status, code) == (ABORTED, R.INVALID_GOAL)
+    assert f"{JOINTS[2]} would be at" in text
+
+
+def test_a_goal_that_is_reached_without_any_tolerance_is_near(side):
+    end = Q0 + 0.2
+    status, code, text = side.send(goal(end)).until_over(4.0)
+    assert (status, code) == (SUCCEEDED, R.SUCCESSFUL), text
+    assert np.abs(side.positions() - end).max() < 0.05
+
+
+def test_a_start_far_from_now_is_told_in_log_and_diagnostics(sides):
+    from diagnostic_msgs.msg import DiagnosticArray
+
+    side = sides["pd_controller"]
+    side.start()
+    side.client.listen(DiagnosticArray, "/diagnostics", 100)
+    found = {}
+
+    def told():
+        message = side.client.last.get("/diagnostics")
+        found.update({status.name: status.message for status in message.status} if message else {})
+        return all(" s from now (stamp 1000001.000 s" in found.get(name, "") for name in names)
+
+    names = ("/led/pd_controller: trajectory", "/alone/simulator: commands")
+    for name in ("led", "alone"):
+        message = trajectory(Q0 + 0.1)
+        message.header.stamp.sec = 1_000_001
+        topic = f"/{name}/{'pd_controller' if name == 'led' else 'simulator'}/joint_trajectory"
+        side.client.publish(JointTrajectory, topic, message)
+    side.client.until(told, f"diagnostics say {found}")
+    assert all("A stamp of 0 starts at once" in found[name] for name in names)

@@ -8,7 +8,9 @@ pytestmark = pytest.mark.ros
 rclpy = pytest.importorskip("rclpy")
 
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
+from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory  # noqa: E402
 
 from flexdyn_ros.errors import FlexdynError  # noqa: E402
 from flexdyn_ros.nodes import publish  # noqa: E402
@@ -43,6 +45,39 @@ def heard():
 def test_a_message_is_heard_as_often_as_it_is_sent(heard):
     assert publish("words", {"data": "hello"}, namespace="pub_test", times=3, rate=50.0) == 1
     assert heard == ["hello"] * 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_stamped"),
+    [(JointState, True), (JointTrajectory, False), (MultiDOFJointTrajectory, False)],
+)
+def test_a_trajectory_starts_at_once_and_other_messages_bear_the_time(kind, is_stamped):
+    """Who listens may follow simulated time: a start in wall time would lie in a far future."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node("stamp_listener", context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    stamps = []
+    node.create_subscription(
+        kind, "/pub_test/stamps", lambda message: stamps.append(message.header.stamp), 10
+    )
+    sent = threading.Thread(
+        target=lambda: [
+            publish("/pub_test/stamps", fields)
+            for fields in ({}, {"header": {"frame_id": "f"}}, {"header": {"stamp": {"sec": 7}}})
+        ]
+    )
+    sent.start()
+    for _ in range(1000):
+        executor.spin_once(timeout_sec=0.05)
+        if len(stamps) == 3:
+            break
+    sent.join()
+    executor.shutdown()
+    context.try_shutdown()
+    assert [stamp.sec > 0 for stamp in stamps] == [is_stamped, is_stamped, True]
+    assert stamps[2].sec == 7
 
 
 def test_what_does_not_fit_the_listener_is_refused(heard):

@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticStatus
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from flexdyn_ros.control.feed_forward import FeedForward, actuator_motion
 from flexdyn_ros.control.reference import Timeline
 from flexdyn_ros.control.sampled_feedback import DELAYS
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
+from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, distant_start
 from flexdyn_ros.nodes.ros.conversions import doubles, seconds_of
 from flexdyn_ros.nodes.ros.declaration import declare
+from flexdyn_ros.nodes.ros.diagnostics import OK, WARN, status
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 
@@ -72,6 +74,7 @@ class Controller(ManagedNode):
             self.subscribe(kind, topic, callback, qos)
         self._input = topics[0][1]
         self._silence = self.watch_input(self._input, "no command")
+        self.report_by(self._health)
         self._forget()
         self.get_logger().info(f"ready: {self._robot.name}, {self._robot.nu} efforts")
 
@@ -94,6 +97,8 @@ class Controller(ManagedNode):
         self._now: float | None = None
         self._stamp: Any = None
         self._measured: Any = None
+        #: what is strange about the trajectory that is followed, and the last one that was refused
+        self._remark = self._refusal = ""
 
     # ---- states ----
 
@@ -111,7 +116,20 @@ class Controller(ManagedNode):
 
     def refuse(self, error: Exception) -> None:
         """A trajectory is not followed."""
+        self._refusal = str(error)
         self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
+
+    def remark_start(self, trajectory: Any, now: float) -> None:
+        """A trajectory is followed: say it where it begins far from now [s]."""
+        self._refusal, self._remark = "", distant_start(trajectory, now)
+        if self._remark:
+            self.get_logger().warning(self._remark)
+
+    def _health(self, name: str) -> list[DiagnosticStatus]:
+        """Status NODE: trajectory."""
+        refused = f"refused: {self._refusal}" if self._refusal else ""
+        text = refused or self._remark or self._silence.condition
+        return [status(WARN if text else OK, f"{name}: trajectory", text or "answering states", {})]
 
     def answer(self, t: float, stamp: Any, measured: Any) -> None:
         """A state of time t [s] has come."""

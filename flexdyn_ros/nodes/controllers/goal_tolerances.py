@@ -12,25 +12,29 @@ import numpy as np
 
 from flexdyn_ros.control.goal_watch import Tolerances
 from flexdyn_ros.errors import shortened
+from flexdyn_ros.nodes.controllers.joint_limits import JointLimits
 from flexdyn_ros.nodes.controllers.parameters import CONSTRAINTS
 from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, UnknownJointError
 from flexdyn_ros.nodes.ros.declaration import declare_family
 
 
-def declared_tolerances(node: Any, joints: Sequence[str]) -> Mapping[str, float]:
-    """Parameters constraints.goal_time, .stopped_velocity_tolerance, .JOINT.trajectory and .JOINT.goal.
+def declared_tolerances(node: Any, joints: Sequence[str], limits: JointLimits) -> Mapping[str, float]:
+    """Parameters constraints.goal_time, .stopped_velocity_tolerance, .JOINT.trajectory, .JOINT.goal; a goal
+    of 0 as `limits` makes it: a goal that succeeds has been reached.
 
     Raises
     ------
     ParameterError
         If one is negative, or names no joint.
     """
-    return declare_family(node, CONSTRAINTS, joints)
+    given = declare_family(node, CONSTRAINTS, joints)
+    near = limits.near()
+    return given | {f"{joint}.goal": given[f"{joint}.goal"] or near[joint] for joint in joints}
 
 
 def goal_tolerances(goal: Any, joints: Sequence[str], declared: Mapping[str, float]) -> Tolerances:
-    """Tolerances of a goal for its joints, in their order: 0 means what was declared, there 0 means any, and
-    -1 means any.
+    """Tolerances of a goal for its joints, in their order: 0 means what was declared, and -1
+    means any.
 
     Raises
     ------

@@ -18,6 +18,7 @@ from flexdyn_ros.errors import ConvergenceError, SingularityError, StateError, s
 from flexdyn_ros.nodes.controllers.controller import Controller, Topic, state_point
 from flexdyn_ros.nodes.controllers.follow_trajectory import FollowJointTrajectoryAction, Motion
 from flexdyn_ros.nodes.controllers.goal_tolerances import declared_tolerances
+from flexdyn_ros.nodes.controllers.joint_limits import JointLimits
 from flexdyn_ros.nodes.controllers.trajectory import (
     JointPath,
     TrajectoryError,
@@ -157,7 +158,10 @@ class JointController(Controller):
         self._limit = limit if self._settings.saturate else np.full(len(limit), np.inf)
         self._law = self._make_law(self, robot, self._joints, self._settings)
         self._law.begin(robot.neutral())
-        self._action = FollowJointTrajectoryAction(self, self, declared_tolerances(self, self._joints))
+        self._limits = JointLimits.of(robot.coordinates)
+        self._action = FollowJointTrajectoryAction(
+            self, self, declared_tolerances(self, self._joints, self._limits)
+        )
         self._doors.append(self._action)
         self._commands = self.advertise(JointState, "joint_commands")
         return (
@@ -226,11 +230,13 @@ class JointController(Controller):
                 )
         rows = dict(zip(self._joints, self._rows.tolist(), strict=True))
         path = read_path(trajectory, rows, now, q_d[self._positions], v_d)
+        self._limits.check(path)
         self._look_at_speed(path)
         try:
             self._follow(path, q_d)
         except (ConvergenceError, StateError, SingularityError) as error:
             raise TrajectoryError(f"the arm cannot be shaped at the end of it: {error}") from error
+        self.remark_start(trajectory, now)
         return path, self._busy_until
 
     def halt(self, path: JointPath, at_state: bool) -> None:
@@ -256,14 +262,10 @@ class JointController(Controller):
 
     def _look_at_speed(self, path: JointPath) -> None:
         """Refuse a path that is too fast, or warn of it, as `velocity_limits` says."""
-        by_row = {c.v_index: c for c in self._robot.coordinates}
-        for row, speed in zip(path.rows.tolist(), path.greatest_speed().tolist(), strict=True):
-            limit = by_row[row].velocity_limit
-            if speed > limit * (1.0 + 1e-9):
-                text = f"{by_row[row].name} would move at {speed:.4g}, its velocity limit is {limit:.4g}"
-                if self._settings.velocity_limits == "refuse":
-                    raise TrajectoryError(text)
-                self.get_logger().warning(text, throttle_duration_sec=1.0)
+        if text := self._limits.too_fast(path):
+            if self._settings.velocity_limits == "refuse":
+                raise TrajectoryError(text)
+            self.get_logger().warning(text, throttle_duration_sec=1.0)
 
     def _follow(self, path: JointPath, held: np.ndarray) -> None:
         """A path from now on; joints that it does not move stay at their present reference."""

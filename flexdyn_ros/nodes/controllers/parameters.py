@@ -30,7 +30,12 @@ CONSTRAINTS = family(
         STOPPED,
     ),
     ("NAME.trajectory", "rad, m", f"{_OF_GOALS}how far joint NAME may be from its path; 0: any", 0.0),
-    ("NAME.goal", "rad, m", f"{_OF_GOALS}how far joint NAME may be from its goal; 0: any", 0.0),
+    (
+        "NAME.goal",
+        "rad, m",
+        f"{_OF_GOALS}how far joint NAME may be from its goal; 0: 0.05, at most 5 % of its range",
+        0.0,
+    ),
 )
 
 

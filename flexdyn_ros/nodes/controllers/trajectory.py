@@ -7,7 +7,7 @@ joint_trajectory_controller of ros2_controllers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,14 @@ from flexdyn_ros.nodes.ros.conversions import duration_seconds, numbers_of, seco
 
 #: positions, velocities, accelerations, efforts (n, k) at the knots; None where not given
 Tables = tuple[np.ndarray | None, ...]
+
+
+#: looks at each polynomial of a path, for its greatest speed and its farthest positions
+LOOKS = 65
+#: a start that is farther from now is told [s]
+FAR = 60.0
+#: what to do about it
+BY_ANOTHER_CLOCK = "stamped by another clock? A stamp of 0 starts at once"
 
 
 class TrajectoryError(ValueError):
@@ -74,15 +82,31 @@ class JointPath:
         ahead = len(self.times) - int(np.searchsorted(self.times, time, side="right"))
         return max(0, points - max(1, ahead))
 
+    @property
+    def start(self) -> np.ndarray:
+        """Positions (k,) at the first knot."""
+        return self.coefficients[0, 0]
+
+    def looks(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Times (m,), positions and velocities (m, k) along the path, some spans at a time: LOOKS in each
+        polynomial, its ends among them; the ends alone of straight lines."""
+        d = self.coefficients.shape[1]
+        shares = np.linspace(0.0, 1.0, LOOKS if d > 2 else 2)
+        at_once = max(1, 100_000 // (len(shares) * len(self.rows)))
+        for i in range(0, len(self.coefficients), at_once):
+            c = self.coefficients[i : i + at_once]
+            T = np.diff(self.times[i : i + len(c) + 1])
+            s = (T[:, None] * shares)[..., None]
+            x, v = np.zeros((*s.shape[:2], c.shape[2])), np.zeros((*s.shape[:2], c.shape[2]))
+            for power in range(d - 1, -1, -1):
+                v = v * s + x
+                x = x * s + c[:, None, power]
+            times = (self.times[i : i + len(c), None] + s[..., 0]).ravel()
+            yield times, x.reshape(len(times), -1), v.reshape(len(times), -1)
+
     def greatest_speed(self) -> np.ndarray:
-        """Largest |velocity| (k,) of each joint, of 65 in each polynomial."""
-        most = np.zeros(len(self.rows))
-        for c, T in zip(self.coefficients, np.diff(self.times), strict=True):
-            powers = np.arange(1, len(c))
-            s = np.linspace(0.0, T, 65)[:, None]
-            speed = (s ** (powers - 1)) @ (powers[:, None] * c[1:])
-            most = np.maximum(most, np.abs(speed).max(axis=0))
-        return most
+        """Largest |velocity| (k,) of each joint, of LOOKS in each polynomial."""
+        return np.max([np.abs(v).max(axis=0) for _, _, v in self.looks()], axis=0)
 
 
 def on_spline(
@@ -141,6 +165,15 @@ def read_path(
     return JointPath(index, times, hermite(times, x[:-1], x[1:], v, a), effort)
 
 
+def distant_start(message: Any, now: float) -> str:
+    """That a trajectory begins more than a minute from now [s], or began; empty: it does not."""
+    stamp = seconds_of(message.header.stamp)
+    if stamp <= 0.0 or not message.points or abs(stamp - now) <= FAR:
+        return ""
+    begins = f"begins {stamp - now:.6g} s from now" if stamp > now else f"began {now - stamp:.6g} s ago"
+    return f"a trajectory {begins} (stamp {stamp:.3f} s, it is {now:.3f} s): {BY_ANOTHER_CLOCK}"
+
+
 def along(path: JointPath, held: np.ndarray, columns: np.ndarray, nv: int) -> Reference:
     """A path as positions (nq,), velocities and accelerations (nv,) of a robot, whose other joints stay at
     `held` (nq,); columns (k,): where the positions of the path are in q."""
@@ -159,7 +192,8 @@ def _times(points: list[Any], start: float, now: float) -> np.ndarray:
         at = int(np.argmin(np.diff(times) > 0.0)) + 1
         raise TrajectoryError(f"points[{at}].time_from_start is not later than that of the point before it")
     if times[-1] < now - 1e-9:
-        raise PastTrajectoryError(f"the trajectory ended at {times[-1]:.3f} s, it is {now:.3f} s already")
+        text = f"the trajectory ended at {times[-1]:.3f} s, it is {now:.3f} s already"
+        raise PastTrajectoryError(f"{text}: {BY_ANOTHER_CLOCK}" if start < now - FAR else text)
     return times
 
 

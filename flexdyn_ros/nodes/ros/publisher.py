@@ -37,7 +37,7 @@ def publish(
     topic : str
     fields : mapping
         Of the message; what is left out keeps its default. A `header.stamp` that is left out is the time of
-        sending.
+        sending; of trajectories it stays 0: start at once, whatever clock those who listen follow.
     kind : str
         `PACKAGE/msg/NAME`; empty: the type that those who listen expect.
     namespace : str
@@ -72,6 +72,7 @@ def publish(
                 raise FlexdynError(f"nobody listens to {name} any more, waited {timeout:g} s")
             executor.spin_once(timeout_sec=0.02)
         is_unstamped = hasattr(message, "header") and "stamp" not in (fields.get("header") or {})
+        is_unstamped = is_unstamped and not listener.topic_type.endswith("JointTrajectory")
         for i in range(times):
             if i:
                 time.sleep(1.0 / rate)

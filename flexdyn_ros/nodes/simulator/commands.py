@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import shortened
-from flexdyn_ros.nodes.controllers.trajectory import JointPath, TrajectoryError, UnknownJointError, read_path
+from flexdyn_ros.nodes.controllers.joint_limits import JointLimits
+from flexdyn_ros.nodes.controllers.trajectory import (
+    JointPath,
+    TrajectoryError,
+    UnknownJointError,
+    distant_start,
+    read_path,
+)
 from flexdyn_ros.nodes.ros.conversions import checked_numbers, seconds_of, twice
 from flexdyn_ros.nodes.ros.silence import is_stale
 
@@ -116,6 +123,8 @@ class CommandBook:
     ) -> None:
         self.robot = robot
         self._rows = {c.name: c.v_index for c in robot.coordinates}
+        #: positions and speeds that trajectories keep
+        self.limits = JointLimits.of(robot.coordinates)
         #: names of the coordinates that take commands, in the robot's order
         self.actuated = tuple(c.name for c in robot.coordinates if c.actuated and not c.prescribed)
         self.joints = tuple(joints) or self.actuated
@@ -135,6 +144,8 @@ class CommandBook:
         #: how often each coordinate (nv,) got another command, or none
         self.turns = np.zeros(robot.nv, dtype=np.int64)
         self.last_rejection = ""
+        #: what is strange about the last command that was taken
+        self.remark = ""
         self.stale: tuple[str, ...] = ()
         self._to_begin = at_first != "zero"
 
@@ -188,7 +199,7 @@ class CommandBook:
         Raises
         ------
         CommandError
-            If it is malformed; its cause is the TrajectoryError.
+            If it is malformed, or leaves the limits of a joint; its cause is the TrajectoryError.
         """
         for name in message.joint_names:
             try:
@@ -197,6 +208,7 @@ class CommandBook:
                 raise error from UnknownJointError(str(error))
         try:
             path = read_path(message, self._rows, sim_time, q[self.positions], v)
+            self.limits.check(path)
         except TrajectoryError as error:
             raise self.refuse(str(error)) from error
         with self._lock:
@@ -211,18 +223,21 @@ class CommandBook:
                 kept.with_rows(path.rows, **self._safety("hold", path.rows, q)), path=path
             )
         self._note_acceptance(path.rows)
+        self.remark = distant_start(message, sim_time)
         return path
 
     def give_way(self) -> None:
         """A command has been taken elsewhere that comes before those kept here."""
         self.accepted += 1
         self.turns += 1
+        self.remark = ""
 
     def forget(self) -> None:
         """No commands any more."""
         with self._lock:
             self._command = self._none
         self.turns += 1
+        self.remark = ""
         self._to_begin = self._at_first != "zero"
         self.stale = ()
 
@@ -246,6 +261,7 @@ class CommandBook:
     def _note_acceptance(self, rows: np.ndarray) -> None:
         self.accepted += 1
         self.turns[rows] += 1
+        self.remark = ""
         if self.stale:
             fresh = {self.robot.v_names[row] for row in rows}
             self.stale = tuple(name for name in self.stale if name not in fresh)

@@ -84,12 +84,15 @@ def _commands_status(node: str, simulation: Simulation, settings: SimulatorParam
     level, message = OK, "following commands" if book.accepted else "no commands yet"
     if book.stale:
         level, message = WARN, f"stale, {settings.on_stale_command}: {', '.join(book.stale)}"
+    elif book.remark:
+        level, message = WARN, book.remark
     elif book.rejected:
         level, message = WARN, f"{book.rejected} refused, last: {book.last_rejection}"
     values = {
         "accepted": book.accepted,
         "rejected": book.rejected,
         "last_rejection": book.last_rejection,
+        "remark": book.remark,
         "stale": ", ".join(book.stale),
         "on_stale_command": settings.on_stale_command,
     }

@@ -36,11 +36,11 @@ class SimulatedTrajectories:
         exclusively: Callable[[], AbstractContextManager[Any]],
         stamp: Callable[[], Any],
     ) -> None:
-        self._simulation, self._stamp = simulation, stamp
+        self._simulation, self._stamp, self._log = simulation, stamp, node.get_logger()
         self.exclusively = exclusively
         self._names = simulation.book.robot.v_names
         self.action = FollowJointTrajectoryAction(
-            node, self, declared_tolerances(node, simulation.book.actuated)
+            node, self, declared_tolerances(node, simulation.book.actuated, simulation.book.limits)
         )
         self._turns = np.zeros(0, dtype=np.int64)
 
@@ -72,6 +72,8 @@ class SimulatedTrajectories:
                 raise error.__cause__ from None
             raise TrajectoryError(str(error)) from None
         simulation.forget_other_commands()
+        for text in filter(None, (simulation.book.remark, simulation.book.limits.too_fast(path))):
+            self._log.warning(text)
         return path
 
     def halt(self, path: JointPath, at_state: bool) -> None:

@@ -36,8 +36,11 @@ class Leg(NamedTuple):
     name: str
     v_index: int
     q_index: int
+    lower: float
+    upper: float
     actuated: bool = True
     prescribed: bool = False
+    velocity_limit: float = inf
 
 
 class Legs(NamedTuple):
@@ -49,8 +52,11 @@ class Legs(NamedTuple):
 
     @staticmethod
     def of(robot: Any) -> Legs:
-        names = robot.effort_names
-        return Legs(tuple(Leg(name, i, i) for i, name in enumerate(names)), names, len(names))
+        names, home = robot.effort_names, robot.inverse_kinematics(robot.neutral())
+        lower = np.ravel(home.length - home.stroke).tolist()
+        strokes = [leg.stroke for leg in robot.legs]
+        legs = [Leg(name, i, i, lower[i], lower[i] + strokes[i]) for i, name in enumerate(names)]
+        return Legs(tuple(legs), names, len(names))
 
 
 class ForceGate:

@@ -13,7 +13,7 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
 from flexdyn_ros.nodes.controllers.platform_path import check_reach, read_pose_path
-from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
+from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, distant_start
 from flexdyn_ros.nodes.hydraulic_actuators.inputs import InputError, read_command
 from flexdyn_ros.nodes.hydraulic_actuators.messages import disagreement, fill_hydraulic_state, pace_word
 from flexdyn_ros.nodes.hydraulic_actuators.policy import ranges_of
@@ -137,6 +137,7 @@ class PlatformTopics(Extra):
         except TrajectoryError as error:
             raise self._simulation.book.refuse(error) from None
         simulation.book.give_way()
+        simulation.book.remark = distant_start(message, stepper.t)
         self.drive.follow(path)
 
     def _on_hydraulic_command(self, message: HydraulicCommand, simulation: Any) -> None:
