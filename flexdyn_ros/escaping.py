@@ -28,8 +28,11 @@ LINES = "\n\t"
 LONGEST_NAME = 60
 #: cells that begin so are computed by spreadsheets; apostrophes before it are ours, or the text's own
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]")
-#: what Markdown and the HTML in it take for markup; underscores within words are none
-_MARKDOWN = re.compile(r"[\\`*\[\]<>|#~&$]|(?<![^\W_])_|_(?![^\W_])")
+#: what Markdown takes for markup: signs of code, emphasis, cells and formulas; what begins struck text, a tag
+#: of HTML, a character reference, a link, and a line of another kind; underscores that are not within words
+_MARKDOWN = re.compile(
+    r"[\\`*|$]|~(?=~)|<(?=[A-Za-z/!?])|&(?=#?\w+;)|\[(?=[^\]]*\][(\[:])|^[#>+-]|(?<![^\W_])_|_(?![^\W_])"
+)
 
 
 def printable(text: str, keep: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from textwrap import fill
@@ -226,7 +227,7 @@ def _held_out(robot: Robot, data: list[Measurement], options: dict[str, Any]) ->
 
 def _command(robot: str) -> str:
     named = Path(sys.argv[0]).name == "flexdyn"
-    return " ".join(["flexdyn", *sys.argv[1:]]) if named else f"flexdyn identify {robot}"
+    return shlex.join(["flexdyn", *(sys.argv[1:] if named else ("identify", robot))])
 
 
 # ---- what is shown ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -65,11 +66,8 @@ def study(
         told, progress=shown, workers=workers, scheduler=scheduler, folder=output, resume=resume,
         retry_failed=retry_failed, dashboard=shown, tell=tell,
     )  # fmt: skip
-    command = (
-        " ".join(["flexdyn", *sys.argv[1:]])
-        if Path(sys.argv[0]).name == "flexdyn"
-        else f"flexdyn study {file}"
-    )
+    named = Path(sys.argv[0]).name == "flexdyn"
+    command = shlex.join(["flexdyn", *(sys.argv[1:] if named else ("study", file))])
     report = result.report(command)
     summary = result.summary()
     if summary["failed"]:

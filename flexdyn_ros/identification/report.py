@@ -10,7 +10,7 @@ import numpy as np
 
 from flexdyn_ros import __version__
 from flexdyn_ros.errors import MissingExtraError
-from flexdyn_ros.escaping import csv_text
+from flexdyn_ros.escaping import csv_text, markdown, markdown_code
 from flexdyn_ros.identification.pictures import draw_fit
 from flexdyn_ros.wording import percent
 from flexdyn_ros.writing import beside, write_text
@@ -30,12 +30,12 @@ def write_report(identified: Identified, folder: str | PathLike, command: str = 
     with beside(place / "table.csv") as draft:
         _for_spreadsheets(identified.table).to_csv(draft, index=False)
     samples = identified.samples
-    lines = [f"# {identified.robot.name}: identification", ""]
+    lines = [f"# {markdown(identified.robot.name)}: identification", ""]
     if command:
-        lines.append(f"* command: `{command}`")
+        lines.append(f"* command: {markdown_code(command)}")
     lines += [
         f"* version: flexdyn_ros {__version__}",
-        f"* data: {', '.join(Path(name).name for name in samples.names) or 'modes only'}",
+        f"* data: {', '.join(markdown(Path(name).name) for name in samples.names) or 'modes only'}",
         f"* samples: {len(samples.t)}, numbers: {len(identified.table)}",
         "",
         *_doubts(identified),
@@ -58,7 +58,7 @@ def _for_spreadsheets(table: Any) -> Any:
 def _doubts(identified: Identified) -> list[str]:
     if not identified.warnings:
         return ["Nothing is doubtful: the residuals pass for white, no two numbers hang together.", ""]
-    return ["## Warnings", "", *(f"* {text}" for text in identified.warnings), ""]
+    return ["## Warnings", "", *(f"* {markdown(text)}" for text in identified.warnings), ""]
 
 
 def _pictures(identified: Identified, folder: Path) -> list[str]:
@@ -68,8 +68,8 @@ def _pictures(identified: Identified, folder: Path) -> list[str]:
         try:
             path = draw_fit(identified, part, folder / f"fit_{part + 1}.png")
         except MissingExtraError as error:
-            return [f"No pictures: {error}", ""]
-        lines += [f"![{Path(name).name}: measured and predicted]({path.name})", ""]
+            return [f"No pictures: {markdown(str(error))}", ""]
+        lines += [f"![{markdown(Path(name).name)}: measured and predicted]({path.name})", ""]
     if len(names) > MOST_PICTURES:
         lines += [f"{len(names) - MOST_PICTURES} more measurements are not drawn.", ""]
     return lines
@@ -88,7 +88,7 @@ def _channels(identified: Identified) -> list[str]:
         test = identified.whiteness[name]
         share = rms / size if size > 0.0 else np.nan
         verdict = f"{'yes' if test.is_white else '**no**'} ({test.probability:.2g})"
-        lines.append(f"| {name} | {unit} | {rms:.4g} | {percent(share)} | {verdict} |")
+        lines.append(f"| {markdown(name)} | {unit} | {rms:.4g} | {percent(share)} | {verdict} |")
     return [*lines, ""]
 
 
@@ -101,7 +101,7 @@ def _numbers(identified: Identified) -> list[str]:
     for row in identified.table.itertuples():
         interval = f"{row.lower:.6g} .. {row.upper:.6g}"
         lines.append(
-            f"| {row.parameter} | {row.value:.6g} | {row.standard_deviation:.2g} | {interval} "
+            f"| {markdown(row.parameter)} | {row.value:.6g} | {row.standard_deviation:.2g} | {interval} "
             f"| {row.start:.6g} | {row.unit} |"
         )
     return [*lines, ""]
@@ -120,5 +120,5 @@ def _single(identified: Identified) -> list[str]:
     alone, silent = set(identified.base.single), set(identified.base.without_effect)
     for name, value in identified.values.items():
         told = "alone" if name in alone else "no" if name in silent else "in combination"
-        lines.append(f"| {name} | {value:.6g} | {identified.deviations[name]:.2g} | {told} |")
+        lines.append(f"| {markdown(name)} | {value:.6g} | {identified.deviations[name]:.2g} | {told} |")
     return [*lines, ""]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros import __version__
 from flexdyn_ros.errors import MissingExtraError, StateError
+from flexdyn_ros.escaping import markdown, markdown_code
 from flexdyn_ros.writing import write_text
 
 if TYPE_CHECKING:
@@ -24,11 +25,11 @@ def write_report(result: StudyResult, command: str) -> Path:
     design = ", ".join([study.design["kind"].replace("_", " "), *keys])
     failed = int(table["failed"].sum())
     lines = [
-        f"# {study.title}",
+        f"# {markdown(study.title)}",
         "",
-        f"* study: `{study.name}`, experiment `{study.experiment}`"
-        + (f", robot `{Path(study.robot).name}`" if study.robot else ""),
-        f"* command: `{command or 'flexdyn_ros.studies.run'}`",
+        f"* study: {markdown_code(study.name)}, experiment {markdown_code(study.experiment)}"
+        + (f", robot {markdown_code(Path(study.robot).name)}" if study.robot else ""),
+        f"* command: {markdown_code(command or 'flexdyn_ros.studies.run')}",
         f"* version: flexdyn_ros {__version__}",
         f"* design: {design}",
         f"* points: {len(table)}, failed: {failed}",
@@ -37,7 +38,7 @@ def write_report(result: StudyResult, command: str) -> Path:
     lines += _pictures(result)
     lines += ["## Parameters", "", "| parameter | unit | values |", "|---|---|---|"]
     for p in study.parameters:
-        lines.append(f"| {p.name} | {result.units.get(p.name, '')} | {p.spread.text} |")
+        lines.append(row(p.name, result.units.get(p.name, ""), p.spread.text))
     lines += [
         "",
         "## Results",
@@ -48,11 +49,14 @@ def write_report(result: StudyResult, command: str) -> Path:
     for name in result.results[:MOST_LISTED]:
         values = table[name].dropna()
         if len(values):
-            numbers = " | ".join(f"{float(x):.6g}" for x in (values.min(), values.median(), values.max()))
-            lines.append(f"| {name} | {result.units.get(name, '')} | {numbers} |")
+            numbers = (f"{float(x):.6g}" for x in (values.min(), values.median(), values.max()))
+            lines.append(row(name, result.units.get(name, ""), *numbers))
     if study.feasible:
         bounds = "; ".join(_bounds(name, *both) for name, both in study.feasible.items())
-        lines += ["", f"Feasible ({bounds}): {int(result.feasible().sum())} of {len(table)} points."]
+        lines += [
+            "",
+            f"Feasible ({markdown(bounds)}): {int(result.feasible().sum())} of {len(table)} points.",
+        ]
     lines += _indices(result) + _front(result) + _failures(result) + _warned(table)
     path = result.folder / "report.md"
     write_text(path, "\n".join(lines) + "\n")
@@ -68,9 +72,9 @@ def _pictures(result: StudyResult) -> list[str]:
         try:
             result.plot(result.folder / "pictures" / name, **options)
         except (MissingExtraError, StateError) as error:
-            lines += [f"No picture: {error}", ""]
+            lines += [f"No picture: {markdown(str(error))}", ""]
             continue
-        lines += [f"![{result.study.title}](pictures/{name})", ""]
+        lines += [f"![{markdown(result.study.title)}](<pictures/{name}>)", ""]
     return lines
 
 
@@ -82,12 +86,13 @@ def _indices(result: StudyResult) -> list[str]:
         try:
             found = result.sobol_indices(name)
         except (StateError, MissingExtraError) as error:
-            lines += ["", f"{name}: {error}"]
+            lines += ["", markdown(f"{name}: {error}")]
             continue
-        lines += ["", f"| {name}: parameter | first order | total |", "|---|---|---|"]
-        for parameter, row in found.iterrows():
-            first = f"{row['first']:.3f} ± {row['first_confidence']:.3f}"
-            lines.append(f"| {parameter} | {first} | {row['total']:.3f} ± {row['total_confidence']:.3f} |")
+        lines += ["", row(f"{name}: parameter", "first order", "total"), "|---|---|---|"]
+        for parameter, shares in found.iterrows():
+            first = f"{shares['first']:.3f} ± {shares['first_confidence']:.3f}"
+            total = f"{shares['total']:.3f} ± {shares['total_confidence']:.3f}"
+            lines.append(row(parameter, first, total))
     return lines
 
 
@@ -97,9 +102,9 @@ def _front(result: StudyResult) -> list[str]:
     names = [*result.study.names, *result.study.objectives]
     front = result.pareto_front().sort_values(list(result.study.objectives))
     what = "Pareto front" if len(result.study.objectives) > 1 else "Best"
-    lines = ["", f"## {what}", "", "| point | " + " | ".join(names) + " |", "|---" * (len(names) + 1) + "|"]
-    for _, row in front.head(MOST_LISTED).iterrows():
-        lines.append(f"| {int(row['point'])} | " + " | ".join(_short(row[name]) for name in names) + " |")
+    lines = ["", f"## {what}", "", row("point", *names), "|---" * (len(names) + 1) + "|"]
+    for _, point in front.head(MOST_LISTED).iterrows():
+        lines.append(row(int(point["point"]), *(_short(point[name]) for name in names)))
     if len(front) > MOST_LISTED:
         lines.append(f"\n{len(front)} points in all; the first {MOST_LISTED} are shown.")
     return lines
@@ -113,8 +118,7 @@ def _failures(result: StudyResult) -> list[str]:
     lines += ["| error | points | first point | its message |", "|---|---|---|---|"]
     for kind, rows in list(failures.groupby("error", sort=True))[:MOST_LISTED]:
         first = rows.iloc[0]
-        message = str(first["message"]).replace("|", "\\|")[:300]
-        lines.append(f"| {kind} | {len(rows)} | {first['point']} | {message} |")
+        lines.append(row(kind, len(rows), first["point"], str(first["message"])[:300]))
     return [*lines, "", "All of them are in `failures.csv`."]
 
 
@@ -123,7 +127,12 @@ def _warned(table: Any) -> list[str]:
         return []
     told = table["warnings"].dropna()
     count = "1 point" if len(told) == 1 else f"{len(told)} points"
-    return ["", "## Warnings", "", f"Of {count}; the first: {told.iloc[0]}"]
+    return ["", "## Warnings", "", f"Of {count}; the first: {markdown(str(told.iloc[0]))}"]
+
+
+def row(*cells: Any) -> str:
+    """A row of a table, whose cells are texts and no markup."""
+    return f"| {' | '.join(markdown(str(cell)) for cell in cells)} |"
 
 
 def _bounds(name: str, least: float, most: float) -> str:

@@ -64,11 +64,14 @@ def test_other_cells_stay_as_they_are(name):
 
 def test_markup_in_markdown_is_text():
     assert markdown("a|b") == "a\\|b"
-    assert markdown("<script>") == "\\<script\\>"
-    assert markdown("[x](http://y)") == "\\[x\\](http://y)"
+    assert markdown("<script>") == "\\<script>"
+    assert markdown("[x](http://y)") == "\\[x](http://y)"
     assert markdown("joint_1") == "joint_1"
     assert markdown("_joint_") == "\\_joint\\_"
-    assert markdown("two\n# lines") == "two \\# lines"
+    assert markdown("two\n# lines") == "two # lines"
+    assert markdown("# heading") == "\\# heading"
+    assert markdown("&lt;b&gt;") == "\\&lt;b\\&gt;"
+    assert markdown("0 < x [m], [1, 2] & more") == "0 < x [m], [1, 2] & more"
 
 
 def test_code_in_markdown_ends_where_the_text_ends():

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from flexdyn_ros.escaping import markdown
 from flexdyn_ros.export.c_code.program import Program, signature
 from flexdyn_ros.export.c_code.text import c_comment
 from flexdyn_ros.export.tracing.hydraulics import OIL_VERBS, Oil
@@ -194,7 +195,8 @@ def readme(robot: Robot, made: Program, scalar: str, parameters: Sequence[str]) 
             f"\n`p` holds the parameters `{made.name}_p_names`; NULL stands for `{made.name}_p_default`.\n"
         )
     return _README.format(
-        robot=robot.name, name=made.name, scalar=scalar, functions=functions, step=step, parameters=chosen,
+        robot=markdown(robot.name), name=made.name, scalar=scalar, functions=functions, step=step,
+        parameters=chosen,
         sizes=f"{made.name.upper()}_NQ, {made.name.upper()}_NV, {made.name.upper()}_NU",
         digits=_digits(robot) if scalar == "float" else "",
         work=f"{made.name.upper()}_WORK",

@@ -242,12 +242,17 @@ def write_joint_trajectory(trajectory: Trajectory, path: str | PathLike) -> None
     """Write the joints of a motion as YAML of trajectory_msgs/JointTrajectory, as `flexdyn pub` and
     `ros2 topic pub` take it: positions, velocities and times from the start."""
     import json
+    from math import inf
+
+    import yaml
 
     robot = trajectory.robot
     names = [c.name for c in robot.coordinates if c.kind == "joint"] if robot else list(trajectory.q_names)
     q = np.column_stack([trajectory[name] for name in names])
     v = np.column_stack([trajectory[name, "velocity"] for name in names])
-    lines = [f"joint_names: {json.dumps(names)}", "points:"]
+    # JSON writes characters beyond 16 bits as two halves, which YAML does not put together
+    listed = yaml.safe_dump(names, default_flow_style=True, width=inf, allow_unicode=False).strip()
+    lines = [f"joint_names: {listed}", "points:"]
     for time, position, velocity in zip(trajectory.t - trajectory.t[0], q.tolist(), v.tolist(), strict=True):
         seconds, rest = divmod(round(1e9 * float(time)), 10**9)
         stamp = {"sec": seconds, "nanosec": rest}

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
+from xml.sax.saxutils import quoteattr
 
 from flexdyn_ros.errors import StateError
 
@@ -131,15 +132,15 @@ class Markup:
             held = re.compile(rb"""(\s%s\s*=\s*)(?:"[^"]*"|'[^']*')""" % re.escape(name.encode()))
             match = held.search(tag)
             if match is not None:
-                tag = tag[: match.end(1)] + f'"{value}"'.encode() + tag[match.end() :]
+                tag = tag[: match.end(1)] + quoteattr(value).encode() + tag[match.end() :]
             else:
                 ending = b"/>" if tag.endswith(b"/>") else b">"
-                tag = tag[: -len(ending)].rstrip() + f' {name}="{value}"'.encode() + ending
+                tag = tag[: -len(ending)].rstrip() + f" {name}={quoteattr(value)}".encode() + ending
         return tag
 
 
 def _rendered(element: Element) -> str:
     """A new element as text."""
-    told = "".join(f' {name}="{value}"' for name, value in element.attributes.items())
+    told = "".join(f" {name}={quoteattr(value)}" for name, value in element.attributes.items())
     inner = "".join(map(_rendered, element.children))
     return f"<{element.tag}{told}>{inner}</{element.tag}>" if inner else f"<{element.tag}{told}/>"
