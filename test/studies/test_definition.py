@@ -347,3 +347,27 @@ def test_shipped_studies_are_right(name):
         found = bench.compute(middle)
         assert wanted <= {*found, *study.names}
         assert {*study.feasible, *study.objectives} <= {*found, *study.names}
+
+
+@pytest.mark.parametrize(
+    "name", ["..", ".", "...", ".hidden", "-rf", "a/b", "/tmp/a", "a\\b", "a b", "x" * 101, ""]
+)
+def test_a_study_names_a_folder_of_its_own(name, tmp_path):
+    """Else it is written over the files of the present folder, or elsewhere."""
+    import yaml
+
+    text = yaml.safe_load(shipped_studies()["boom_thickness"].read_text())
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump({**text, "study": name}))
+    with pytest.raises(DescriptionError, match="names its folder"):
+        read_study(tmp_path / "s.yaml")
+
+
+@pytest.mark.parametrize("file", ["../../a.png", "/tmp/a.png", "..", ".a.png", "sub/a.png", 3, "-a.png"])
+def test_a_picture_of_a_study_lies_among_its_pictures(file, tmp_path):
+    import yaml
+
+    text = yaml.safe_load(shipped_studies()["boom_thickness"].read_text())
+    plots = [{**text["plots"][0], "file": file}]
+    (tmp_path / "s.yaml").write_text(yaml.safe_dump({**text, "plots": plots}))
+    with pytest.raises(DescriptionError, match="pictures"):
+        read_study(tmp_path / "s.yaml")
