@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynWarning, StateError
+from flexdyn_ros.identification.files.factors import causes_of, causes_of_times
 from flexdyn_ros.identification.signals import filled_in
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.verbs import Robot
@@ -28,6 +29,8 @@ STILL = 1e-6
 CLIPPED, RUN = 0.02, 5
 #: how much better than its own another column fits, and how well it must
 BETTER, GOOD = 0.2, 0.8
+#: logarithm of a factor that may be the sensor's, or that of its noise
+SAME = 0.1
 #: samples that are compared with the model
 COMPARED = 500
 #: absolute pressures, which reach more than this [Pa], and what else is measured of actuators
@@ -35,6 +38,8 @@ _PRESSURES = ("pressure", "pressure_bore", "pressure_rod")
 LEAST_PRESSURE = 2e4
 _OF_LEGS = ("stroke", *_PRESSURES)
 RIGHT_ANGLE = 180.0 / pi
+#: no clock of seconds since 1970 shows more [s]
+LATEST = 1e11
 
 
 class Fault(NamedTuple):
@@ -103,6 +108,12 @@ def _of_times(measurement: Measurement) -> Iterator[Fault]:
     bad = np.flatnonzero(~np.isfinite(t))
     if bad.size:
         yield Fault("time", f"time of sample {bad[0]} is {t[bad[0]]}, expected a finite number", True)
+        return
+    if t[-1] > LATEST:
+        cause = causes_of_times(float(t[-1]))
+        yield Fault(
+            "time", f"times reach {t[-1]:.4g} s, likely {cause} since 1970: units={{'time': {cause!r}}}", True
+        )
         return
     steps = np.diff(t)
     back = np.flatnonzero(steps <= 0.0)
@@ -190,33 +201,55 @@ def _of_joint(measurement: Measurement, c: Coordinate, degrees: bool) -> Iterato
 
 
 def _of_rates(measurement: Measurement, joints: list[Coordinate]) -> Iterator[Fault]:
-    """Velocities that are not the rates of their positions: units, columns that were swapped."""
-    known = [c.name for c in joints if f"{c.name}.velocity" in measurement.columns]
+    """Velocities that are not the rates of their positions, nor accelerations those of velocities: units,
+    columns that were swapped."""
+    known = [c for c in joints if f"{c.name}.velocity" in measurement.columns]
     if not known or len(measurement) < 3:
         return
+    names = [c.name for c in known]
     t = measurement.t
-    rates = np.array([np.gradient(filled_in(t, measurement[name]), t) for name in known])
-    told = np.array([filled_in(t, measurement[f"{name}.velocity"]) for name in known])
-    yield from _swapped(known, _correlations(told, rates), "velocity", "the rate of")
-    for name, rate, value in zip(known, rates, told, strict=True):
-        if rate @ rate and value @ value and (rate @ value) ** 2 > GOOD**2 * (rate @ rate) * (value @ value):
-            factor = abs(float(rate @ value) / float(rate @ rate))
-            if 0.5 * RIGHT_ANGLE < factor < 2.0 * RIGHT_ANGLE or 0.5 < factor * RIGHT_ANGLE < 2.0:
-                yield Fault(
-                    f"{name}.velocity",
-                    f"{name}.velocity is {factor:.3g} times the rate of {name}: degrees beside radians",
-                    True,
-                )
-            elif _is_thousand(factor):
-                yield Fault(
-                    "time",
-                    f"{name}.velocity is {factor:.3g} times the rate of {name}: times in ms, not s",
-                    True,
-                )
-            elif rate @ value < 0.0:
-                yield Fault(
-                    f"{name}.velocity", f"{name}.velocity has the opposite sign of the rate of {name}", True
-                )
+    rates = np.array([np.gradient(filled_in(t, measurement[name]), t) for name in names])
+    told = np.array([filled_in(t, measurement[f"{name}.velocity"]) for name in names])
+    yield from _swapped(names, _correlations(told, rates), "velocity", "the rate of")
+    for c, value in zip(known, told, strict=True):
+        position = filled_in(t, measurement[c.name])
+        found = list(_of_factor(f"{c.name}.velocity", c.name, c.unit, t, position, value))
+        yield from found
+        if not found and f"{c.name}.acceleration" in measurement.columns:
+            acceleration = filled_in(t, measurement[f"{c.name}.acceleration"])
+            of = f"{c.name}.velocity", f"{c.unit}/s"
+            yield from _of_factor(f"{c.name}.acceleration", *of, t, value, acceleration)
+
+
+def _of_factor(
+    name: str, of: str, unit: str, t: np.ndarray, values: np.ndarray, rates: np.ndarray
+) -> Iterator[Fault]:
+    """A column of rates (n,) that are a multiple of those of other values (n,), compared as rates, and where
+    noise or coarse encoders hide these, as integrals."""
+    integral = np.append(0.0, np.cumsum(0.5 * np.diff(t) * (rates[1:] + rates[:-1])))
+    compared = (_multiple(np.gradient(values, t), rates),
+                _multiple(values - values.mean(), integral - integral.mean()))  # fmt: skip
+    likeness, factor, product = max(compared)
+    if likeness <= GOOD:
+        return
+    if abs(np.log(factor)) > max(SAME, np.sqrt(2.0 * max(0.0, 1.0 - likeness))):
+        cause = causes_of(factor, unit, of, name)
+        column = "time" if cause.startswith("times") and " or " not in cause else name
+        sign = "-" if product < 0.0 else ""
+        told = f": {cause}" if cause else ": expected 1, give units or factors"
+        yield Fault(column, f"{name} is {sign}{factor:.3g} times the rate of {of}{told}", bool(cause))
+    elif product < 0.0:
+        yield Fault(name, f"{name} has the opposite sign of the rate of {of}", True)
+
+
+def _multiple(references: np.ndarray, values: np.ndarray) -> tuple[float, float, float]:
+    """How like two rows (n,) are, up to 1; the ratio of their sizes; their product, whose sign counts. Noise
+    may be in either of them."""
+    sizes = float(np.linalg.norm(references)), float(np.linalg.norm(values))
+    if min(sizes) == 0.0:
+        return 0.0, 1.0, 0.0
+    product = float((references / sizes[0]) @ (values / sizes[1]))
+    return abs(product), sizes[1] / sizes[0], product
 
 
 def _of_efforts(measurement: Measurement, robot: Robot) -> Iterator[Fault]:

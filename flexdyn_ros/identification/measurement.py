@@ -11,7 +11,7 @@ import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.identification.files.simulated import columns_of
-from flexdyn_ros.identification.files.units import factor_of
+from flexdyn_ros.identification.files.units import TIME_UNITS, factor_of
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
@@ -61,7 +61,7 @@ class Measurement:
         return self.t.size
 
     def __getitem__(self, name: str) -> np.ndarray:
-        UnknownNameError.check("column", name, tuple(self.columns))
+        UnknownNameError.check("column", name, self.columns)
         return self.columns[name]
 
     # ---- where it comes from ----
@@ -84,7 +84,7 @@ class Measurement:
             Times [s].
         columns : mapping from name to (n,) array
         units : mapping from name to unit, optional
-            Where it is not SI: "deg", "deg/s", "mm", "bar", ...
+            Where it is not SI: "deg", "deg/s", "mm", "bar", ...; of "time": "ms", "us", "ns", ...
         name : str
         held : bool, optional
             Whether each effort was held until the next sample.
@@ -94,10 +94,14 @@ class Measurement:
         DimensionError, UnknownNameError
         """
         taken = {str(key): numbers(values, f"{name}: {key}") for key, values in columns.items()}
+        t = numbers(t, f"{name}: t")
         for key, unit in (units or {}).items():
-            UnknownNameError.check("column", key, tuple(taken))
+            if key == "time" and key not in taken:
+                t = factor_of(unit, f"{name}: {key}", TIME_UNITS) * t
+                continue
+            UnknownNameError.check("column", key, taken)
             taken[key] = factor_of(unit, f"{name}: {key}") * taken[key]
-        return cls(name, numbers(t, f"{name}: t"), taken, held)
+        return cls(name, t, taken, held)
 
     @classmethod
     def of_motion(
@@ -139,9 +143,14 @@ class Measurement:
         units: Mapping[str, str] | None = None,
         factors: Mapping[str, float] | None = None,
         time: str | None = None,
+        topics: str | Sequence[str] = (),
         held: bool | None = None,
     ) -> Measurement:
-        """From a file: .csv, .npz, .mat (up to version 7), .mcap.
+        """From a file: .csv, .npz, .mat (up to version 7), recordings (.mcap, .db3, folders of rosbag2).
+
+        A CSV may have commas, semicolons or tabs between, with the latter decimal commas, and a second line
+        of units. Of arrays those are columns that are as long as the times; a FlexdynWarning says which were
+        left out. Messages of recordings are chosen by their types.
 
         Parameters
         ----------
@@ -155,6 +164,8 @@ class Measurement:
             What a column is multiplied by beside: motor constants, signs, gear ratios.
         time : str, optional
             The file's name of the column of times [s]; default time, t, timestamp, stamp, or the first.
+        topics : str or sequence of str
+            Of a recording: those that are read; needed where several have the same column.
         held : bool, optional
             Whether each effort was held until the next sample; default what files of trajectories say of
             themselves (of CSV a column `efforts_held` of ones or zeros).
@@ -166,9 +177,10 @@ class Measurement:
         """
         from flexdyn_ros.identification.files.readers import read_file
 
-        t, columns, told = read_file(path, names, time)
+        chosen = (topics,) if isinstance(topics, str) else tuple(topics)
+        t, columns, told = read_file(path, names, time, topics=chosen, scaled=tuple(units or ()))
         for key, factor in (factors or {}).items():
-            UnknownNameError.check("column", key, tuple(columns))
+            UnknownNameError.check("column", key, columns)
             columns[key] = float(factor) * columns[key]
         return cls.of(t, columns, units=units, name=str(path), held=told if held is None else held)
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from flexdyn_ros.budget import MOST_BYTES, Budget
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
 from flexdyn_ros.escaping import csv_text
 from flexdyn_ros.numerics.array_file import read_arrays
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
-from flexdyn_ros.simulation.recordings.bag import MOST_BYTES
+from flexdyn_ros.simulation.recordings.reading import is_recording
 from flexdyn_ros.writing import beside
 
 if TYPE_CHECKING:
@@ -221,30 +222,45 @@ class Trajectory:
 
     @classmethod
     def load(
-        cls, path: str | PathLike, robot: Robot | None = None, *, most_bytes: int = MOST_BYTES
+        cls,
+        path: str | PathLike,
+        robot: Robot | None = None,
+        *,
+        most_bytes: int = MOST_BYTES,
+        topics: str | Sequence[str] = (),
+        part: int | None = None,
     ) -> Trajectory:
         """Read what `save` or `to_bag` wrote, or the simulator node recorded.
 
         Parameters
         ----------
         path : path
-            A file whose name ends in .mcap is read as a recording.
+            Files whose names end in .mcap or .db3, and folders of rosbag2, are read as recordings.
         robot : Robot, optional
             For `frames` and `deflections`.
         most_bytes : int
             What the file may take in memory, unpacked; nothing in it is executed or unpickled.
+        topics : str or sequence of str
+            Of a recording with the states of several robots: the topic of those that are meant.
+        part : int, optional
+            Of a recording whose times jump back, as after a reset of the simulator: which part, 0 is the
+            first. Default: the last, and a FlexdynWarning.
 
         Raises
         ------
         StateError
-            If the file is no trajectory of a version that is known, or too large.
+            If the file is no trajectory of a version that is known, too large, or holds states on several
+            topics.
+        UnknownNameError
+            If a recording has not the topic.
         DimensionError
             If the robot has other coordinates.
         """
-        if Path(path).suffix.lower() == ".mcap":
+        if is_recording(path):
             from flexdyn_ros.simulation.recordings.playback import read_fields
 
-            return cls(**read_fields(path, robot, most_bytes=most_bytes))
+            chosen = (topics,) if isinstance(topics, str) else tuple(topics)
+            return cls(**read_fields(path, robot, most_bytes=most_bytes, topics=chosen, part=part))
         try:
             content = read_arrays(path, most_bytes=most_bytes)
             version = int(content["file_version"])
@@ -253,8 +269,9 @@ class Trajectory:
         if version != FILE_VERSION:
             raise StateError(f"{path} is of version {version}, expected {FILE_VERSION}")
         try:
+            _count_objects(content, path, most_bytes)
             return cls._of(content, robot, path)
-        except DimensionError:
+        except (DimensionError, StateError):
             raise
         except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             raise StateError(f"{path} is no saved trajectory: {type(error).__name__}: {error}") from error
@@ -356,6 +373,18 @@ class Trajectory:
         from flexdyn_ros.simulation.plots import plot_trajectory
 
         return plot_trajectory(self, path, **options)
+
+
+def _count_objects(content: dict[str, np.ndarray], path: str | PathLike, most_bytes: int) -> None:
+    """Refuse a file whose names, events or energies would become more objects than it may hold bytes."""
+    budget = Budget(str(path), 0, most_bytes)
+    budget.keep(sum(array.nbytes for array in content.values()))
+    for name in (*_NAMES, "numbers", "warnings", "event_time", "event_name", "event_terminal"):
+        if name in content:
+            # a text or number of Python, and what of it lies in an event
+            budget.keep(content[name].nbytes, entries=2 * content[name].size)
+    if content["energy"].size and len(content["energy"]) != len(Energy._fields):
+        raise ValueError(f"energy has shape {content['energy'].shape}, not {len(Energy._fields)} rows")
 
 
 def _cylinders(rows: np.ndarray | None) -> HydraulicState | None:

@@ -7,25 +7,16 @@ Needs no ROS. What was written stays readable when the process dies: data go to 
 from __future__ import annotations
 
 import os
-import struct
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from importlib import import_module
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
 
-from flexdyn_ros.errors import StateError, needs
+from flexdyn_ros.errors import needs
+from flexdyn_ros.simulation.recordings.reading import LARGEST_CHUNK, MOST_BYTES, records
 from flexdyn_ros.simulation.recordings.recorded_types import definition, types
 
-__all__ = ["MOST_BYTES", "Bag", "records"]
-
-#: what a recording may hold unless its reader allows more; what a record or an unpacked chunk may
-MOST_BYTES = 1 << 31
-LARGEST_CHUNK = 1 << 26
-#: of a record that is kept, beside its data
-OVERHEAD = 100
+__all__ = ["LARGEST_CHUNK", "MOST_BYTES", "Bag", "records"]
 
 _QOS = """- history: keep_last
   depth: {depth}
@@ -150,104 +141,3 @@ class Bag:
                 self.close()
         finally:
             self.abandon()
-
-
-def records(path: str | PathLike, *, most_bytes: int = MOST_BYTES) -> Iterator[tuple[str, Any]]:
-    """What is in an MCAP file, in the order of writing: ("topic", message record) and ("", metadata record).
-
-    Ends without complaint where a file ends that was not closed. Chunks are unpacked one after the other,
-    each within a limit, whatever the file says of its size.
-
-    Parameters
-    ----------
-    path : path
-    most_bytes : int
-        Bytes of all messages and notes together.
-
-    Raises
-    ------
-    StateError
-        If the file is no MCAP file, is damaged, or holds more than is accepted.
-    MissingExtraError
-        If mcap is not installed.
-    """
-    with needs("mcap", "record"):
-        from mcap import exceptions
-        from mcap.records import Channel, Chunk, Message, Metadata
-        from mcap.stream_reader import StreamReader, breakup_chunk
-    topics: dict[int, str] = {}
-    left = most_bytes
-    with Path(path).open("rb") as file:
-        source: Any = _Pieces(file, Path(path).stat().st_size)
-        found = StreamReader(source, emit_chunks=True, record_size_limit=None).records
-        try:
-            for outer in found:
-                parts = breakup_chunk(_unpacked(outer)) if isinstance(outer, Chunk) else (outer,)
-                for record in parts:
-                    if isinstance(record, Channel):
-                        topics[record.id] = record.topic
-                        left -= OVERHEAD + len(record.topic)
-                    elif isinstance(record, Message):
-                        left -= OVERHEAD + len(record.data)
-                    elif isinstance(record, Metadata):
-                        left -= OVERHEAD + sum(map(len, (*record.metadata, *record.metadata.values())))
-                    if left < 0:
-                        raise StateError(f"{path} holds more than {most_bytes} bytes")
-                    if isinstance(record, Message):
-                        yield topics[record.channel_id], record
-                    elif isinstance(record, Metadata):
-                        yield "", record
-        except exceptions.InvalidMagic:
-            raise StateError(f"{path} is no MCAP file") from None
-        except (exceptions.EndOfFile, EOFError):
-            return
-        except StateError:
-            raise
-        except (_Unreadable, exceptions.McapError, struct.error, KeyError, ValueError, RuntimeError) as error:
-            raise StateError(f"{path} is damaged: {type(error).__name__}: {str(error)[:200]}") from None
-
-
-class _Unreadable(Exception):
-    """A record or chunk that cannot, or shall not, be read."""
-
-
-class _Pieces:
-    """A file of which nothing is read that is larger than a record may be, or longer than the file: the
-    sizes in it are read before what they speak of."""
-
-    def __init__(self, file: IO[bytes], size: int) -> None:
-        self._file, self._left = file, size
-
-    def read(self, count: int) -> bytes:
-        if count > self._left:
-            # what follows was never written
-            self._file.seek(0, 2)
-            return b""
-        if count > LARGEST_CHUNK:
-            raise _Unreadable(f"a record of {count} bytes, at most {LARGEST_CHUNK} are accepted")
-        self._left -= count
-        return self._file.read(count)
-
-
-def _unpacked(chunk: Any) -> Any:
-    """The chunk without compression; what is in it may be as large as it says, and no larger than the
-    limit."""
-    if chunk.uncompressed_size > LARGEST_CHUNK:
-        size = chunk.uncompressed_size
-        raise _Unreadable(f"a chunk of {size} bytes unpacked, at most {LARGEST_CHUNK} are accepted")
-    if chunk.compression == "zstd":
-        import zstandard
-
-        reader = zstandard.ZstdDecompressor(max_window_size=LARGEST_CHUNK).stream_reader(chunk.data)
-        try:
-            data = reader.read(chunk.uncompressed_size + 1)
-        except zstandard.ZstdError as error:
-            raise _Unreadable(str(error)) from None
-    elif chunk.compression == "lz4":
-        lz4: Any = import_module("lz4.frame")
-        data = lz4.LZ4FrameDecompressor().decompress(chunk.data, chunk.uncompressed_size + 1)
-    else:
-        return chunk
-    if len(data) != chunk.uncompressed_size:
-        raise _Unreadable(f"a chunk does not unpack to the {chunk.uncompressed_size} bytes that it promises")
-    return replace(chunk, compression="", data=data)

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexdyn_ros.errors import DimensionError, StateError
+from flexdyn_ros.budget import MOST_BYTES
+from flexdyn_ros.errors import DimensionError, FlexdynWarning, StateError, UnknownNameError
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
-from flexdyn_ros.simulation.recordings.bag import MOST_BYTES, records
 from flexdyn_ros.simulation.recordings.cdr import Layout
-from flexdyn_ros.simulation.recordings.recorded_types import STATE, types
+from flexdyn_ros.simulation.recordings.reading import Message, Note, Recording
+from flexdyn_ros.simulation.recordings.recorded_types import ENERGY, STATE, TEXT, types
 from flexdyn_ros.simulation.recordings.topics import ROBOT_NOTE, RUN_NOTE, energy_layout, state_layout
 
-__all__ = ["read_fields", "recorded_robot"]
+__all__ = ["choice_of_parts", "read_fields", "recorded_robot"]
 
 
 def read_fields(
-    path: str | PathLike, robot: Robot | None = None, *, most_bytes: int = MOST_BYTES
+    path: str | PathLike,
+    robot: Robot | None = None,
+    *,
+    most_bytes: int = MOST_BYTES,
+    topics: Sequence[str] = (),
+    part: int | None = None,
 ) -> dict[str, Any]:
-    """Fields of the trajectory in a recording of ours, or in any MCAP file with a topic `.../state`.
+    """Fields of the trajectory in a recording of ours, or in any with a topic of states.
 
     Numbers are those that were written, bit for bit; times are known to the nanosecond. What a recording
     that broke off does not say (method, events, how it ended) is empty, and its status is -1.
@@ -34,35 +42,46 @@ def read_fields(
     Parameters
     ----------
     path : path
+        A file or folder, as `Recording` reads it.
     robot : Robot, optional
         For `frames` and `deflections` of the trajectory.
     most_bytes : int
         What the recording may take in memory, unpacked.
+    topics : sequence of str
+        The topic of states, where there are several.
+    part : int, optional
+        Which part, where the times jump back (a simulator was reset): 0 is the first, -1 the last, which is
+        the default.
 
     Raises
     ------
     StateError
-        If the file is no MCAP file, is damaged, too large, or holds no states.
+        If the file is no recording, is damaged, too large, holds no states, or those of several topics.
+    UnknownNameError
+        If it has not the topic that was chosen.
     DimensionError
         If the robot has other coordinates, or the states are not all of one robot.
     """
-    topics: dict[str, list[Any]] = defaultdict(list)
+    found = Recording(path, most_bytes)
+    messages: dict[str, list[_Placed]] = defaultdict(list)
     notes: dict[str, dict[str, str]] = {}
-    for topic, record in records(path, most_bytes=most_bytes):
-        if topic:
-            topics[topic].append(record.data)
+    for place, record in enumerate(found.read(lambda _, kind: kind in (STATE, ENERGY))):
+        if isinstance(record, Note):
+            notes[record.name] = record.metadata
         else:
-            notes[record.name] = dict(record.metadata)
-    states = _of_topic(topics, "/state")
-    if not states:
-        raise StateError(f"{path} holds no states: no topic that ends in /state")
-    first = _decoded(states[0], STATE, path)
+            messages[record.topic].append((place, record.data))
+    topic = _topic_of_states(found, messages, topics)
+    first = _decoded(messages[topic][0][1], STATE, path)
     names = (tuple(first.position_names), tuple(first.velocity_names), tuple(first.effort_names))
     if robot is not None and (robot.q_names, robot.v_names) != names[:2]:
         raise DimensionError(f"the coordinates of {robot.name!r} are not those of the recording {path}")
     layout = state_layout(first.robot, *names)
-    rows = _rows(states, layout, path)
-    energy, work, dissipated = _energies(_of_topic(topics, "/energy"), first.robot, layout.stamps(rows), path)
+    rows = _rows(messages[topic], layout, path)
+    chosen, told = _chosen_part(layout.stamps(rows), part, path)
+    energies = _part_of_energies(messages, topic, first.robot, chosen, path)
+    rows, is_whole = rows[chosen.rows], len(chosen.rows) == len(rows)
+    energy, work, dissipated = _energies(energies, first.robot, layout.stamps(rows), path)
+    run = _understood(path, _run, notes.get(RUN_NOTE), len(rows), is_whole)
     return dict(
         t=layout.stamps(rows) / 1e9,
         q=layout.numbers(rows, "q"),
@@ -77,31 +96,142 @@ def read_fields(
         effort_names=names[2],
         robot=robot,
         **_understood(path, _units, notes.get(ROBOT_NOTE, {}), names),
-        **_understood(path, _run, notes.get(RUN_NOTE), len(rows)),
+        **run | {"warnings": (*run.get("warnings", ()), *told)},
     )
 
 
-def recorded_robot(path: str | PathLike) -> Robot:
+def recorded_robot(path: str | PathLike, *, topics: Sequence[str] = ()) -> Robot:
     """The robot of a recording, from the description recorded with it: data, as text from a topic is.
+
+    Parameters
+    ----------
+    path : path
+        A file or folder, as `Recording` reads it.
+    topics : sequence of str
+        Where there are several descriptions: that in the namespace of these topics is taken.
 
     Raises
     ------
     StateError
-        If the file is no MCAP file, is damaged, or holds no description.
+        If the file is no recording, is damaged, or holds no description, or several.
     DescriptionError
         If the description is wrong, is xacro, or names files outside packages.
     """
-    text, options = None, {}
-    for topic, record in records(path):
-        if topic.endswith("/robot_description") and "/expanded/" not in topic and text is None:
-            text = _decoded(record.data, "std_msgs/msg/String", path).data
-        elif not topic and record.name == ROBOT_NOTE:
+    found = Recording(path)
+    texts: dict[str, bytes] = {}
+    options = None
+    for record in found.read(_is_description):
+        if isinstance(record, Message):
+            texts.setdefault(record.topic, record.data)
+        elif record.name == ROBOT_NOTE:
             options = _understood(path, json.loads, record.metadata.get("options", "{}"))
-        if text is not None and options:
-            break
-    if text is None:
+    if not texts:
         raise StateError(f"{path} holds no robot description; name the robot")
+    if len(set(texts.values())) > 1:
+        near = [key for key in texts if any(one.startswith(_namespace(key)) for one in topics)]
+        longest = max(map(len, near), default=0)
+        texts = {key: texts[key] for key in near if len(key) == longest} or texts
+    if len(set(texts.values())) > 1:
+        raise StateError(
+            f"{path} holds the descriptions of several robots: {', '.join(texts)}; choose a topic"
+        )
+    text = _decoded(next(iter(texts.values())), TEXT, path).data
     return load(text, options=options or None, origin="recording")
+
+
+def parts_of(stamps: np.ndarray) -> list[slice]:
+    """Where the times of messages (n,) rise, or stay: after each jump back a new part begins."""
+    edges = [0, *(np.flatnonzero(np.diff(stamps) < 0) + 1).tolist(), len(stamps)]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
+
+
+def choice_of_parts(
+    path: str | PathLike, stamps: np.ndarray, part: int | None
+) -> tuple[slice, tuple[str, ...]]:
+    """The samples of one part of a recording whose times (n,) [ns] jump back, and what is told of it.
+
+    Raises
+    ------
+    StateError
+        If it has no such part.
+    """
+    parts = parts_of(stamps)
+    number = len(parts) - 1 if part is None else part
+    if not -len(parts) <= number < len(parts):
+        raise StateError(f"{path} has {len(parts)} parts, there is no part {number}")
+    if len(parts) == 1 or part is not None:
+        return parts[number], ()
+    spans = ", ".join(f"{stamps[one][0] / 1e9:g} .. {stamps[one][-1] / 1e9:g} s" for one in parts[:8])
+    return parts[number], (
+        f"{path}: times jump back, as after a reset: {len(parts)} parts ({spans}{', ...' * (len(parts) > 8)})"
+        ", the last one is read; Trajectory.load(..., part=0) reads the first",
+    )
+
+
+#: a message, and how many came before it
+_Placed = tuple[int, bytes]
+
+
+class _Part(NamedTuple):
+    """Indices of the states of a part, and its number among how many."""
+
+    rows: np.ndarray
+    number: int
+    parts: int
+
+
+def _is_description(topic: str, kind: str) -> bool:
+    return kind == TEXT and topic.endswith("/robot_description") and "/expanded/" not in topic
+
+
+def _namespace(topic: str) -> str:
+    return topic.rpartition("/")[0] + "/"
+
+
+def _topic_of_states(found: Recording, messages: dict[str, list[_Placed]], topics: Sequence[str]) -> str:
+    """The one topic of states that is there, or was chosen."""
+    of_states = [topic for topic in messages if found.topics[topic] == STATE]
+    for topic in topics:
+        UnknownNameError.check(f"topic in {found.path}", topic, tuple(found.topics))
+    chosen = [topic for topic in of_states if topic in topics] if topics else of_states
+    if len(chosen) > 1:
+        raise StateError(
+            f"{found.path} holds states on {' and '.join(chosen)}: choose one, topics={chosen[0]!r} (--topic)"
+        )
+    if not chosen:
+        where = f" on {', '.join(topics)}" if topics else ""
+        raise StateError(
+            f"{found.path} holds no states{where}: no topic of {STATE}; it has {found.listed()}. Joint "
+            "states are read by Measurement.read"
+        )
+    return chosen[0]
+
+
+def _chosen_part(stamps: np.ndarray, part: int | None, path: str | PathLike) -> tuple[_Part, tuple[str, ...]]:
+    """The states of a part, and what is told of it."""
+    chosen, told = choice_of_parts(path, stamps, part)
+    for text in told:
+        warnings.warn(text, FlexdynWarning, stacklevel=4)
+    parts = parts_of(stamps)
+    rows = np.arange(len(stamps))[chosen]
+    return _Part(rows, parts.index(chosen), len(parts)), told
+
+
+def _part_of_energies(
+    messages: dict[str, list[_Placed]], topic: str, robot: str, chosen: _Part, path: str | PathLike
+) -> list[_Placed]:
+    """Messages of the energies that belong to a part of the states."""
+    other = f"{_namespace(topic)}energy"
+    energies = messages.get(other, []) if other != topic else []
+    if chosen.parts == 1 or not energies:
+        return energies
+    layout = energy_layout(robot)
+    parts = parts_of(layout.stamps(_rows(energies, layout, path)))
+    if len(parts) == chosen.parts:
+        return energies[parts[chosen.number]]
+    states = messages[topic]
+    first, last = states[chosen.rows[0]][0], states[chosen.rows[-1]][0]
+    return [one for one in energies if first <= one[0] <= last]
 
 
 def _decoded(message: bytes, kind: str, path: str | PathLike) -> Any:
@@ -122,23 +252,19 @@ def _understood(path: str | PathLike, read: Callable[..., Any], *arguments: Any)
         raise StateError(f"{path} holds a note that cannot be read: {cause}") from None
 
 
-def _of_topic(topics: dict[str, list[Any]], ending: str) -> list[Any]:
-    """Messages of the first topic with this ending."""
-    return next((messages for topic, messages in topics.items() if topic.endswith(ending)), [])
-
-
-def _rows(messages: list[bytes], layout: Layout, path: str | PathLike) -> np.ndarray:
+def _rows(messages: list[_Placed], layout: Layout, path: str | PathLike) -> np.ndarray:
     """Messages as bytes (n, size), all of one layout."""
-    if any(len(message) != len(layout) for message in messages):
+    if any(len(message) != len(layout) for _, message in messages):
         raise DimensionError(f"{path} holds states of several robots, or of robots that changed")
-    rows = np.frombuffer(b"".join(messages), np.uint8).reshape(len(messages), len(layout))
+    data = b"".join(message for _, message in messages)
+    rows = np.frombuffer(data, np.uint8).reshape(len(messages), len(layout))
     if not layout.fits(rows):
         raise DimensionError(f"{path} holds states of several robots")
     return rows
 
 
 def _energies(
-    messages: list[bytes], robot: str, stamps: np.ndarray, path: str | PathLike
+    messages: list[_Placed], robot: str, stamps: np.ndarray, path: str | PathLike
 ) -> tuple[Energy | None, np.ndarray, np.ndarray]:
     """Energies, work, dissipated at the times of the states; interpolated where they were recorded less
     often."""
@@ -162,8 +288,8 @@ def _units(note: dict[str, str], names: tuple[tuple[str, ...], ...]) -> dict[str
     return units
 
 
-def _run(note: dict[str, str] | None, samples: int) -> dict[str, Any]:
-    """How the run ended."""
+def _run(note: dict[str, str] | None, samples: int, is_whole: bool) -> dict[str, Any]:
+    """How the run ended. What a note says of single samples is of a recording in one part."""
     saturated = np.zeros(samples, dtype=bool)
     if note is None:
         return {
@@ -171,7 +297,8 @@ def _run(note: dict[str, str] | None, samples: int) -> dict[str, Any]:
             "events": (), "saturated": saturated, "held": False,
         }  # fmt: skip
     status, dt, wall_time = json.loads(note["numbers"])
-    saturated[json.loads(note["saturated"])] = True
+    if is_whole:
+        saturated[json.loads(note["saturated"])] = True
     is_fixed, held = json.loads(note.get("held", "[true, false]"))
     events = [
         Event(e["time"], e["name"], e["terminal"], np.array(e["q"]), np.array(e["v"]))
