@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from flexdyn_ros import __version__
 from flexdyn_ros.errors import MissingExtraError, StateError
@@ -74,7 +75,7 @@ def _pictures(result: StudyResult) -> list[str]:
         except (MissingExtraError, StateError) as error:
             lines += [f"No picture: {markdown(str(error))}", ""]
             continue
-        lines += [f"![{markdown(result.study.title)}](<pictures/{name}>)", ""]
+        lines += [f"![{markdown(result.study.title)}](pictures/{quote(name)})", ""]
     return lines
 
 

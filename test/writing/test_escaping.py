@@ -70,6 +70,8 @@ def test_markup_in_markdown_is_text():
     assert markdown("_joint_") == "\\_joint\\_"
     assert markdown("two\n# lines") == "two # lines"
     assert markdown("# heading") == "\\# heading"
+    assert markdown("- item") == "\\- item"
+    assert markdown("-0.5") == "-0.5"
     assert markdown("&lt;b&gt;") == "\\&lt;b\\&gt;"
     assert markdown("0 < x [m], [1, 2] & more") == "0 < x [m], [1, 2] & more"
 
