@@ -167,9 +167,12 @@ def _body(robot: Robot, link: str, of_beams: Mapping[str, float]) -> Body:
 
 
 def _modes(robot: Robot, count: int, lock: str | tuple[str, ...]) -> tuple[ModeReport, ...]:
-    """First modes at the neutral position; none where the mass matrix is singular (a warning says so)."""
-    from flexdyn_ros.families.trees.checks import mode_table
+    """First modes at the neutral position; none where the mass matrix is singular (a warning says so), or of
+    so many coordinates that dense matrices take minutes (a note says so)."""
+    from flexdyn_ros.families.trees.checks import MOST_ANALYSED, mode_table
 
+    if robot.nv > MOST_ANALYSED:
+        return ()
     try:
         return mode_table(robot, count, lock)
     except SingularityError:

@@ -72,13 +72,18 @@ def add_moving(
     return tuple(names)
 
 
-def add_visual(root: etree._Element, link: str, shape: str, placement: Placement, **sizes: str) -> None:
-    """A box, cylinder or sphere on the link of that name."""
-    element = next(e for e in root.findall("link") if e.get("name") == link)
-    visual = etree.SubElement(element, "visual")
+def named(root: etree._Element, tag: str) -> dict[str, etree._Element]:
+    """The links or joints of a tree of elements by their names."""
+    return {element.get("name", ""): element for element in root.findall(tag)}
+
+
+def add_visual(link: etree._Element, shape: str, placement: Placement, **sizes: str) -> etree._Element:
+    """A box, cylinder or sphere on a link; returns its element."""
+    visual = etree.SubElement(link, "visual")
     geometry = etree.SubElement(visual, "geometry")
     etree.SubElement(geometry, shape, sizes)
     set_origin(visual, placement)
+    return visual
 
 
 def _joint(

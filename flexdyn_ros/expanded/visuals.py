@@ -7,14 +7,14 @@ better ones can tell them apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from math import acos, atan2
 
 import numpy as np
 from lxml import etree
 
 from flexdyn_ros.description import Joint, RobotDescription
-from flexdyn_ros.expanded.frames import add_visual
+from flexdyn_ros.expanded.frames import add_visual, named
 from flexdyn_ros.expanded.outlines import outline
 from flexdyn_ros.numerics.algebra.placement import Placement, rotation_of_rpy
 
@@ -49,15 +49,16 @@ def add_shapes(
     r = _radius(description, bent)
     plates = _plates(description)
     joints = {joint.child: joint for joint in description.joints}
+    elements, soft = named(root, "link"), {section.joint for section in description.sections}
     for link in links:
         if link in plates:
-            _add_plate(root, link, plates[link], r)
+            _add_plate(elements[link], plates[link], r)
         else:
-            _add_bars(root, description, link, joints.get(link), r)
+            _add_bars(elements[link], description, link, joints.get(link), soft, r)
         joint = joints.get(link)
         if joint is not None and joint.type in ("revolute", "continuous") and joint.limit.effort != 0.0:
             size = {"radius": f"{HUB * r:.6g}", "length": f"{2.2 * HUB * r:.6g}"}
-            _add(root, link, "cylinder", np.zeros(3), np.asarray(joint.axis), size)
+            _add(elements[link], "cylinder", np.zeros(3), np.asarray(joint.axis), size)
 
 
 def _radius(description: RobotDescription, bent: Mapping[str, float]) -> float:
@@ -84,24 +85,28 @@ def _plates(description: RobotDescription) -> dict[str, np.ndarray]:
     return {link: np.array(rows) for link, rows in points.items()}
 
 
-def _add_plate(root: etree._Element, link: str, points: np.ndarray, r: float) -> None:
+def _add_plate(element: etree._Element, points: np.ndarray, r: float) -> None:
     """A disc through points in a plane across z."""
     middle = points.mean(axis=0)
     radius = float(np.max(np.linalg.norm((points - middle)[:, :2], axis=1)))
     size = {"radius": f"{radius:.6g}", "length": f"{PLATE * r:.6g}"}
-    _add(root, link, "cylinder", middle, np.array([0.0, 0.0, 1.0]), size)
+    _add(element, "cylinder", middle, np.array([0.0, 0.0, 1.0]), size)
 
 
 def _add_bars(
-    root: etree._Element, description: RobotDescription, link: str, joint: Joint | None, r: float
+    element: etree._Element,
+    description: RobotDescription,
+    link: str,
+    joint: Joint | None,
+    soft: Set[str],
+    r: float,
 ) -> None:
     """From the origin to every joint; a link that carries nothing is as long on the other side of its centre
     of mass, and slides in what it hangs on if its joint does."""
-    soft = {section.joint for section in description.sections}
     children = description.children_of(link)
     ends = [np.asarray(c.xyz) for c in children if c.type != "floating" and c.name not in soft]
     ends += [np.zeros(3) for c in children if c.name in soft]
-    inertial = next(item.inertial for item in description.links if item.name == link)
+    inertial = description.link(link).inertial
     if not ends and inertial is not None:
         ends = [2.0 * np.asarray(inertial.xyz)]
     width = 0.6 * r if joint is not None and joint.type == "prismatic" else r
@@ -109,15 +114,13 @@ def _add_bars(
         length = float(np.linalg.norm(end))
         if length > SHORTEST:
             size = {"radius": f"{min(width, 0.5 * length):.6g}", "length": f"{length:.6g}"}
-            _add(root, link, "cylinder", 0.5 * end, end / length, size)
+            _add(element, "cylinder", 0.5 * end, end / length, size)
 
 
 def _add(
-    root: etree._Element, link: str, shape: str, middle: np.ndarray, axis: np.ndarray, size: dict[str, str]
+    element: etree._Element, shape: str, middle: np.ndarray, axis: np.ndarray, size: dict[str, str]
 ) -> None:
     """A shape about an axis; URDF has cylinders along z."""
     x, y, z = axis.tolist()
     R = rotation_of_rpy((0.0, acos(min(1.0, max(-1.0, z))), atan2(y, x)))
-    add_visual(root, link, shape, Placement(R, middle), **size)
-    element = next(e for e in root.findall("link") if e.get("name") == link)
-    element.findall("visual")[-1].set("name", GENERATED)
+    add_visual(element, shape, Placement(R, middle), **size).set("name", GENERATED)

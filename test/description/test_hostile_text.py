@@ -456,3 +456,29 @@ def test_rows_stations_and_modes_that_take_minutes_are_refused() -> None:
         (beam_of_rows(10, inside=many), "too many bodies and joints along flexible links"),
     ):  # fmt: skip
         assert word in str(refusal(text, origin="text"))
+
+
+def test_expansion_looks_at_each_flexible_link_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from flexdyn_ros.families.trees.flexible.robot import LinkShapes
+
+    robot, looked = flexdyn_ros.load(bending_chain(60), origin="text"), []
+    plain = LinkShapes.deflection
+
+    def counted(shapes: LinkShapes, q: np.ndarray) -> object:
+        looked.append(shapes)
+        return plain(shapes, q)
+
+    monkeypatch.setattr(LinkShapes, "deflection", counted)
+    expanded = flexdyn_ros.expand(robot)
+    assert len(looked) == 60
+    assert len(expanded.joint_names) > 60
+
+
+def test_check_makes_no_dense_matrices_of_hundreds_of_coordinates(monkeypatch: pytest.MonkeyPatch) -> None:
+    def dense(*arguments: object) -> None:
+        raise AssertionError("modes of hundreds of coordinates")
+
+    monkeypatch.setattr(flexdyn_ros.Robot, "modes", dense)
+    report = flexdyn_ros.check(bending_chain(200))
+    assert report.modes_free == ()
+    assert any("400 coordinates: modes, rest under gravity" in note for note in report.notes)

@@ -15,7 +15,7 @@ from lxml import etree
 
 from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.errors import DimensionError
-from flexdyn_ros.expanded.frames import add_fixed, add_moving, add_visual, rows_of, set_origin
+from flexdyn_ros.expanded.frames import add_fixed, add_moving, add_visual, named, rows_of, set_origin
 from flexdyn_ros.expanded.kernels.kinematics import soft_frames
 from flexdyn_ros.numerics.algebra.placement import Placement
 
@@ -49,11 +49,16 @@ def cut_sections(root: etree._Element, robot: Any, segments: int | None) -> Soft
         raise DimensionError(f"segments is {segments!r}, expected an integer from 1 to 1000")
     count = segments or SEGMENTS
     stations = np.append((np.arange(count) + 0.5) / count, 1.0)
-    joints = {joint.get("name"): joint for joint in root.findall("joint")}
-    sections = robot.description.sections
+    joints, sections = named(root, "joint"), robot.description.sections
     names: list[str] = []
     for section in sections:
         names += _cut(root, robot.description.joint(section.joint), joints[section.joint], section, stations)
+    links = named(root, "link")
+    for section in sections:
+        size = {"radius": repr(section.disc_radius), "length": repr(OVERLAP * section.length / count)}
+        for k in range(1, count + 1):
+            link = links[f"{section.joint}/segment_{k}"]
+            add_visual(link, "cylinder", Placement(np.eye(3), np.zeros(3)), **size)
     return SoftSegments(tuple(names), sections, stations)
 
 
@@ -71,9 +76,6 @@ def _cut(
         frame = f"{name}/segment_{k}" if k <= count else f"{name}/tip"
         at = Placement(np.eye(3), np.array([0.0, 0.0, float(eta) * L]))
         names += add_moving(root, frame, base, at)
-        if k <= count:
-            size = {"radius": repr(section.disc_radius), "length": repr(OVERLAP * L / count)}
-            add_visual(root, frame, "cylinder", Placement(np.eye(3), np.zeros(3)), **size)
     parent = joint.find("parent")
     assert parent is not None
     parent.set("link", f"{name}/tip")

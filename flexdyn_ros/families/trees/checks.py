@@ -27,6 +27,8 @@ SLENDER = 10.0
 #: default rate of the simulator's steps [Hz]: modes above half of it are damped by an implicit step, those
 #: far above it ask for another model
 STEP_RATE, FAR_ABOVE = 1000.0, 20.0
+#: velocities up to which dense matrices are made of a robot
+MOST_ANALYSED = 300
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,11 @@ def check_tree(
         doubts += _shortness(settled_link(description, link))
         if link.damping is None and link.modes.file is None:
             notes.append(f"link '{link.link}': no <damping>, its vibrations do not die away")
+    if robot.nv > MOST_ANALYSED:
+        notes.append(
+            f"{robot.nv} coordinates: modes, rest under gravity and drives are for up to {MOST_ANALYSED}"
+        )
+        return tuple(doubts), tuple(notes)
     for found in (_fast_modes(robot), _large_deflections(robot), check_drives(robot)):
         for is_warning, text in found:
             (doubts if is_warning else notes).append(text)

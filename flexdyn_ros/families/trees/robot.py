@@ -244,6 +244,11 @@ class TreeFunctions(EntryFunctions):
             return {}
         return self.bending.deflections(rows.take("q").reshape(*rows.shape, self.nq), stations)
 
+    def deflection_of(self, link: str, q: np.ndarray, stations: np.ndarray) -> Deflection:
+        """Deformation of one flexible link at rows of q (..., nq), unchecked."""
+        assert self.bending is not None
+        return self.bending.deflection_of(link, q, stations)
+
     def modal_integrals(self, link: str, stations: Sequence[float] = (1.0,)) -> LinkIntegrals:
         """Mass, stiffness and damping data of a flexible link, and its shapes at stations; see
         `LinkIntegrals`.

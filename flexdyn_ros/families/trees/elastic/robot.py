@@ -169,6 +169,10 @@ class ElasticTreeFunctions(DerivativeEntries, DirectFunctions):
         inner = self._inner(rows, "q").take("q")
         return self.tree.deflections(inner.reshape(*rows.shape, self.tree.nq), stations)
 
+    def deflection_of(self, link: str, q: np.ndarray, stations: np.ndarray) -> Deflection:
+        """Deformation of one flexible link; see `TreeFunctions.deflection_of`."""
+        return self.tree.deflection_of(link, q[..., : self.tree.nq], stations)
+
     @property
     def tips(self) -> tuple[Tip, ...]:
         """The tips of the flexible links."""

@@ -7,7 +7,7 @@ beam. Each moves against `LINK/beam` as its section does; child joints hang on t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import pi
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,12 @@ import numpy as np
 from lxml import etree
 
 from flexdyn_ros.errors import DimensionError, UnsupportedError
-from flexdyn_ros.expanded.frames import AXES, add_fixed, add_moving, add_visual, rows_of, set_origin
+from flexdyn_ros.expanded.frames import AXES, add_fixed, add_moving, add_visual, named, rows_of, set_origin
 from flexdyn_ros.expanded.kernels.kinematics import bent_frames
 from flexdyn_ros.families.trees.flexible.beams.properties import BeamLink
 from flexdyn_ros.families.trees.flexible.model import settled_link
 from flexdyn_ros.numerics.algebra.placement import Placement, rotation_of_rpy
+from flexdyn_ros.robot.coordinates import Coordinate
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.model import AnyLink
@@ -56,16 +57,15 @@ class _Shapes:
     rotation: np.ndarray
 
     @staticmethod
-    def of(robot: Any, link: str, stations: np.ndarray) -> _Shapes:
-        """Asked of the robot's deflections, at the unit vectors and their sums."""
-        own = [c for c in robot.coordinates if c.body == link and c.kind in MOVES]
+    def of(robot: Any, link: str, own: Sequence[Coordinate], stations: np.ndarray) -> _Shapes:
+        """Asked of the robot's deflections, at the unit vectors of its own coordinates and their sums."""
         q, v = (np.array([getattr(c, index) for c in own]) for index in ("q_index", "v_index"))
         m = len(own)
         order, back = np.unique(stations, return_inverse=True)
         pairs = np.eye(m)[:, None, :] + np.eye(m)[None, :, :]
         states = np.broadcast_to(robot.neutral(), (m + m * m, robot.nq)).copy()
         states[:, q] = np.concatenate((np.eye(m), pairs.reshape(m * m, m)))
-        bent = robot.deflections(states, order)[link]
+        bent = robot.functions.deflection_of(link, states, order)
         one = bent.displacement[:m, back]
         both = bent.displacement[m:, back].reshape(m, m, len(stations), 3)
         quadratic = both - one[:, None] - one[None, :]
@@ -129,30 +129,45 @@ def cut_flexible_links(
     root: etree._Element, robot: Any, bending: Iterable[str], segments: int | None
 ) -> FlexibleSegments:
     """Write the frames of the flexible links into the tree of elements; returns their joints."""
-    links = [link.name for link in robot.description.links if link.name in set(bending)]
+    known = {*bending}
+    links = [link.name for link in robot.description.links if link.name in known]
     if segments is not None and not (isinstance(segments, int) and 1 <= segments <= 1000):
         raise DimensionError(f"segments is {segments!r}, expected a whole number from 1 to 1000")
+    own: dict[str, list[Coordinate]] = {link: [] for link in links}
+    for c in robot.coordinates:
+        if c.kind in MOVES and c.body in own:
+            own[c.body].append(c)
+    joints = named(root, "joint")
     names: list[str] = []
     shapes: list[_Shapes] = []
-    frames, axes = [], []
+    frames, axes, count = [], [], 0
     for link in links:
-        own, stations, (frame, axis) = _cut(root, robot, link, segments)
-        names += own
-        frames.append(frame + sum(s.linear.shape[0] for s in shapes))
+        moved = _axes(robot, own[link])
+        joint_names, stations, (frame, axis) = _cut(root, robot, link, moved, joints, segments)
+        names += joint_names
+        frames.append(frame + count)
         axes.append(axis)
-        shapes.append(_Shapes.of(robot, link, stations))
+        shapes.append(_Shapes.of(robot, link, own[link], stations))
+        count += len(stations)
+    elements = named(root, "link")
+    for link in links:
+        _show_segments(elements, robot, link, segments)
     return FlexibleSegments(tuple(shapes), tuple(names), (np.concatenate(frames), np.concatenate(axes)))
 
 
 def _cut(
-    root: etree._Element, robot: Any, name: str, segments: int | None
+    root: etree._Element,
+    robot: Any,
+    name: str,
+    axes: Sequence[tuple[str, str, str]],
+    joints: Mapping[str, etree._Element],
+    segments: int | None,
 ) -> tuple[tuple[str, ...], np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """Names of the joints written, stations (frames,), and the frame and axis of each joint."""
     description = robot.description
     link = description.flexible_links[name]
     beam = settled_link(description, link)
     attach = _attachments(beam, name)
-    axes = _axes(robot, name)
     add_fixed(root, f"{name}/beam", name, f"{name}/beam", beam.frame)
     count = segments or link.display.segments
     frames = [(f"{name}/segment_{k}", (k - 0.5) / count) for k in range(1, count + 1)]
@@ -166,16 +181,14 @@ def _cut(
         names += add_moving(root, child, f"{name}/beam", Placement(np.eye(3), beam.centre(station)), axes)
         frame += [number] * len(axes)
         axis += [AXES.index(a) for a in axes]
-    if link.display.visual == "segments":
-        _show_segments(root, name, beam, count)
-    _hang_children(root, description.children_of(name), name, beam, attach)
+    _hang_children(joints, description.children_of(name), name, beam, attach)
     stations = np.array([station for _, station in frames])
     return tuple(names), stations, (np.array(frame, dtype=np.int64), np.array(axis, dtype=np.int64))
 
 
-def _axes(robot: Any, name: str) -> list[tuple[str, str, str]]:
-    """The joints that the link's fields move."""
-    moved = set().union(*(MOVES[c.kind] for c in robot.coordinates if c.body == name and c.kind in MOVES))
+def _axes(robot: Any, own: Sequence[Coordinate]) -> list[tuple[str, str, str]]:
+    """The joints that a link's fields move."""
+    moved = set().union(*(MOVES[c.kind] for c in own))
     if robot.description.formulation.stiffening in (None, "full"):
         moved.add("tx")
     return [axis for axis in AXES if axis[0] in moved]
@@ -199,10 +212,13 @@ def _attachments(beam: AnyLink, name: str) -> dict[str, float]:
 
 
 def _hang_children(
-    root: etree._Element, children: Iterable[Any], name: str, beam: AnyLink, attach: Mapping[str, float]
+    elements: Mapping[str, etree._Element],
+    children: Iterable[Any],
+    name: str,
+    beam: AnyLink,
+    attach: Mapping[str, float],
 ) -> None:
     """Move the child joints from the link to the frames of their sections."""
-    elements = {e.get("name"): e for e in root.findall("joint")}
     for joint in children:
         station = attach[joint.name]
         if station == 0.0:
@@ -215,19 +231,28 @@ def _hang_children(
         set_origin(element, section.inverse() @ Placement.of(joint.xyz, joint.rpy))
 
 
-def _show_segments(root: etree._Element, name: str, beam: AnyLink, count: int) -> None:
-    """A piece of the section on each segment, in place of what the link shows."""
-    element = next(e for e in root.findall("link") if e.get("name") == name)
+def _show_segments(
+    elements: Mapping[str, etree._Element], robot: Any, name: str, segments: int | None
+) -> None:
+    """A piece of the section on each segment, in place of what the link shows, unless that is kept."""
+    link = robot.description.flexible_links[name]
+    if link.display.visual != "segments":
+        return
+    beam, count, element = (
+        settled_link(robot.description, link),
+        segments or link.display.segments,
+        elements[name],
+    )
     for shown in element.findall("visual") + element.findall("collision"):
         element.remove(shown)
     length = OVERLAP * beam.beam.length / count
     section = beam.section if isinstance(beam, BeamLink) else None
     along_x = Placement(rotation_of_rpy((0.0, pi / 2.0, 0.0)), np.zeros(3))
     for k in range(1, count + 1):
-        child = f"{name}/segment_{k}"
+        child = elements[f"{name}/segment_{k}"]
         if section is None or section.is_round:
             radius = beam.beam.length * SLENDER if section is None else section.reach_z
-            add_visual(root, child, "cylinder", along_x, radius=f"{radius:.9g}", length=f"{length:.9g}")
+            add_visual(child, "cylinder", along_x, radius=f"{radius:.9g}", length=f"{length:.9g}")
         else:
             size = f"{length:.9g} {2.0 * section.reach_y:.9g} {2.0 * section.reach_z:.9g}"
-            add_visual(root, child, "box", Placement(np.eye(3), np.zeros(3)), size=size)
+            add_visual(child, "box", Placement(np.eye(3), np.zeros(3)), size=size)

@@ -67,7 +67,8 @@ class Bending:
         self.links: tuple[FlexibleLinkModel, ...] = tree.flexible.links
         self.packed = pack_flexible(tree)
         self._tree = tree
-        self._shapes: dict[bytes, dict[str, LinkShapes]] = {}
+        self._by_name = {link.name: link for link in self.links}
+        self._shapes: dict[tuple[str, bytes], LinkShapes] = {}
 
     def lagrange_model(self, formulation: Any) -> LagrangeModel:
         """The model of the method lagrange."""
@@ -129,13 +130,18 @@ class Bending:
 
     def deflections(self, q: np.ndarray, stations: Sequence[float] | None) -> dict[str, Deflection]:
         """Deformation of every flexible link at rows of q (..., nq), beam axes; see `Deflection`."""
+        return {link.name: self.deflection_of(link.name, q, stations) for link in self.links}
+
+    def deflection_of(self, name: str, q: np.ndarray, stations: Any) -> Deflection:
+        """Deformation of the flexible link of that name."""
         s = _EVENLY if stations is None else _checked(stations)
-        shapes = self._shapes.get(key := s.tobytes())
+        key = name, s.tobytes()
+        shapes = self._shapes.get(key)
         if shapes is None:
-            if len(self._shapes) > 32:
+            if len(self._shapes) > 32 * len(self.links):
                 self._shapes.clear()
-            shapes = self._shapes[key] = {link.name: LinkShapes(link, s) for link in self.links}
-        return {name: each.deflection(q) for name, each in shapes.items()}
+            shapes = self._shapes[key] = LinkShapes(self._by_name[name], s)
+        return shapes.deflection(q)
 
 
 def _checked(stations: Sequence[float]) -> np.ndarray:
