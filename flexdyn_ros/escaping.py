@@ -31,7 +31,8 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]")
 #: what Markdown takes for markup: signs of code, emphasis, cells and formulas; what begins struck text, a tag
 #: of HTML, a character reference, a link, and a line of another kind; underscores that are not within words
 _MARKDOWN = re.compile(
-    r"[\\`*|$]|~(?=~)|<(?=[A-Za-z/!?])|&(?=#?\w+;)|\[(?=[^\]]*\][(\[:])|^[#>]|^[+-](?=\s)|(?<![^\W_])_|_(?![^\W_])"
+    r"[\\`*|$]|~(?=~)|<(?=[A-Za-z/!?])|&(?=#?\w+;)|\[(?=[^\]]*\][(\[:])|^[#>]|^[+-](?=\s)"
+    r"|(?<![^\W_])_|_(?![^\W_])"
 )
 
 
