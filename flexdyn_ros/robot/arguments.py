@@ -252,6 +252,8 @@ def warn_of_overflow(
     result: np.ndarray, rows: Mapping[str, np.ndarray], what: str, batch: tuple[int, ...]
 ) -> None:
     """The same where large states alone are to blame: StateError for a single state."""
+    if np.isfinite(result).all():
+        return
     bad = _rows_without_result(result, rows)
     if not bad.size:
         return
