@@ -25,6 +25,7 @@ HERE = Path(__file__).parent
 GROUPS = {"demo": "demo", "use": "start", "test": "common"}
 #: rosdep keys of package.xml that Ubuntu 24.04 has no package for, or that ask pip to write into the system
 BY_PIP = "python3-numba python3-urchin-pip"
+WRITE_BYTECODE = "import compileall, sys; [compileall.compile_dir(x, quiet=2) for x in sys.argv[1:]]"
 #: what takes the longest chain of commands goes first; the kernels take what it leaves
 KERNELS_LEAVE = 5
 
@@ -71,9 +72,10 @@ class Recipe:
 
     def bytecode(self, *folders: Path) -> list[str]:
         """Writes the bytecode of this package and of other folders where that of Python is not to be written
-        as it runs, or cannot be."""
+        as it runs, or cannot be. A file that is not Python, as while it is edited, ends no set-up: who
+        imports it is told."""
         own = self.environment.root / "flexdyn_ros"
-        return [self.python, "-m", "compileall", "-q", "-j", "0", *map(str, (own, *folders))]
+        return [self.python, "-c", WRITE_BYTECODE, *map(str, (own, *folders))]
 
 
 class Wheels(Recipe):

@@ -1,9 +1,11 @@
 """scripts/setup and scripts/run: what they do, and what they say when they wait, take long, or fail."""
 
+import ast
 import os
 import pty
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -421,11 +423,34 @@ def test_bytecode_is_written_where_python_does_not_write_it_as_it_runs(repositor
     installs = [call for call in calls if call.startswith("uv pip install")]
     assert installs
     assert [call for call in installs if "--compile-bytecode" not in call] == []
-    own = f"python -m compileall -q -j 0 {repository.folder}/flexdyn_ros"
+    own = f"python -c {write_bytecode(repository.folder)} {repository.folder}/flexdyn_ros"
     assert [call for call in calls if call.startswith(own)] == [own]
     (repository.folder / "flexdyn_ros/numerics/c.py").write_text("x = 1\n")
     assert repository.run("setup", "--test").returncode == 0
     assert own in repository.calls()
+
+
+def write_bytecode(folder):
+    """The program that set-ups run for it."""
+    text = (folder / "scripts/provision/steps.py").read_text()
+    (line,) = (line for line in text.splitlines() if line.startswith("WRITE_BYTECODE = "))
+    return ast.literal_eval(line.partition(" = ")[2])
+
+
+def test_a_file_that_is_not_python_keeps_no_command_from_running(tmp_path):
+    (tmp_path / "wrong.py").write_text("def f(:\n")
+    (tmp_path / "right.py").write_text("x = 1\n")
+    command = [
+        sys.executable,
+        "-c",
+        write_bytecode(Path(__file__).parents[2]),
+        str(tmp_path),
+        str(tmp_path / "nowhere"),
+    ]
+    without = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    without.pop("PYTHONPYCACHEPREFIX", None)
+    subprocess.run(command, check=True, timeout=120, env=without)
+    assert [path.name.partition(".")[0] for path in (tmp_path / "__pycache__").iterdir()] == ["right"]
 
 
 def test_pip_writes_bytecode_where_it_installs_what_uv_could_not(repository):
