@@ -111,12 +111,13 @@ def check(
     options: Mapping[str, Any] | None = None,
     name: str | None = None,
     modes: int = 8,
+    xacro: Mapping[str, Any] | None = None,
 ) -> Report:
     """Read a robot and report bodies, coordinates, masses, overrides, first frequencies and warnings.
 
     Parameters
     ----------
-    source, config, options, name
+    source, config, options, name, xacro
         As of `flexdyn_ros.load`.
     modes : int
         Number of frequencies, at most.
@@ -126,7 +127,7 @@ def check(
     DescriptionError, UnsupportedError
         As of `flexdyn_ros.load`.
     """
-    robot = load(source, config=config, options=options, name=name)
+    robot = load(source, config=config, options=options, name=name, xacro=xacro)
     description = robot.description
     x, y, z = robot.gravity.tolist()
     found = family_of(description).check(robot)

@@ -23,8 +23,10 @@ __all__ = ["Ended", "run_limited"]
 
 #: what the interpreter itself needs of the environment
 NEEDED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT")
+#: processes that one may have started, and rounds in which they are ended
+_MOST_STARTED = 1000
 #: sets the limits, then runs the program; standard input closes when the parent goes away, and the signal
-#: that the system then sends ends the process
+#: that the system then sends ends the process. At its end all that it has started is ended.
 _BEGIN = """
 import os, sys
 script, seconds, memory, written = sys.argv[1], *map(int, sys.argv[2:5])
@@ -40,9 +42,41 @@ try:
     fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
 except (ImportError, OSError, ValueError, AttributeError):
     pass
+def children():
+    found = []
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
+        try:
+            with open(f"/proc/{int(name)}/stat") as file:
+                if file.read().rpartition(")")[2].split()[1] == str(os.getpid()):
+                    found.append(int(name))
+        except (OSError, ValueError, IndexError):
+            pass
+    return found
+try:
+    # what the program starts stays below this process, in whatever session: PR_SET_CHILD_SUBREAPER
+    import ctypes
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+except (ImportError, OSError, AttributeError):
+    pass
 sys.argv = [script]
 import runpy
-runpy.run_path(script, run_name="__main__")
+try:
+    runpy.run_path(script, run_name="__main__")
+except BaseException:
+    import traceback
+    traceback.print_exc()
+    code = 1
+else:
+    code = 0
+for _ in range(1000):
+    started = children()
+    for number in started:
+        os.kill(number, 9)
+        os.waitpid(number, 0)
+    if not started:
+        break
+# there is nothing to tidy up, and it would take as long as to start
+os._exit(code)
 """
 
 
@@ -127,6 +161,36 @@ def _answer(
     return bytes(data), True, False
 
 
+def _end_started(parent: int) -> None:
+    """End what a process that still runs has started, in other sessions too, where the system lists it.
+
+    The process stands still meanwhile. Whatever loses its parent comes to the process itself.
+    """
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(parent, signal.SIGSTOP)
+    for _ in range(_MOST_STARTED):
+        started = _descendants(parent)
+        for number in started:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(number, signal.SIGKILL)
+        if not started:
+            return
+
+
+def _descendants(parent: int) -> list[int]:
+    """Numbers of the running processes below a process."""
+    below: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError, IndexError):
+            state, above = (folder / "stat").read_text().rpartition(")")[2].split()[:2]
+            if state not in ("Z", "X"):
+                below.setdefault(int(above), []).append(int(folder.name))
+    found = list(below.get(parent, ()))
+    for number in found:
+        found += below.get(number, ())
+    return found
+
+
 def _end(child: subprocess.Popen[bytes], at_once: bool) -> None:
     """End the process and whatever it may have started; wait for it."""
     import subprocess
@@ -134,6 +198,7 @@ def _end(child: subprocess.Popen[bytes], at_once: bool) -> None:
     with suppress(subprocess.TimeoutExpired):
         # where it has closed its output, it ends by itself, and its exit code tells what ended it
         child.wait(0.0 if at_once else 0.5)
+    _end_started(child.pid)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     child.wait()

@@ -21,6 +21,7 @@ def load(
     options: Mapping[str, Any] | None = None,
     name: str | None = None,
     origin: Origin = "any",
+    xacro: Mapping[str, Any] | None = None,
 ) -> Robot:
     """Load a robot.
 
@@ -36,6 +37,8 @@ def load(
         text what begins with `<`. Text is data: xacro in it is refused, it may name files of packages only,
         and is at most 10 MB with 20,000 links. A file is the user's own: xacro is expanded, in a process with
         limits, and it may name files beside itself; at most 50 MB with 50,000 links.
+    xacro : values of the arguments of a xacro file, by their names; unknown arguments are refused, and all
+        where the source is no xacro file
 
     Raises
     ------
@@ -44,7 +47,13 @@ def load(
     UnsupportedError
         If the description is right but asks for a family or formulation that is not computed.
     """
-    layers: dict[str, Any] = {"config": config, "options": options, "name": name, "origin": origin}
+    layers: dict[str, Any] = {
+        "config": config,
+        "options": options,
+        "name": name,
+        "origin": origin,
+        "xacro": xacro,
+    }
     families()
     try:
         description = read(source, **layers)

@@ -20,6 +20,7 @@ def check(
     robot: terminal.RobotName,
     config: terminal.Config = None,
     settings: terminal.Settings = None,
+    xacro: terminal.Xacro = None,
     rigid: terminal.Rigid = False,
     strict: Annotated[bool, typer.Option("--strict", help="warnings make the command fail")] = False,
     modes: Annotated[int, typer.Option("--modes", min=0, help="number of modes to print")] = 8,
@@ -27,10 +28,11 @@ def check(
 ) -> None:
     """Read a robot and print bodies, coordinates, masses, overrides, first modes and warnings."""
     options = terminal.options_of(settings, rigid)
+    given = {"config": config or None, "options": options or None, "xacro": terminal.xacro_of(xacro)}
     try:
-        found = report_on(robot, config=config or None, options=options or None, modes=modes)
+        found = report_on(robot, **given, modes=modes)
     except DescriptionError as error:
-        _tell_all(error, find_mistakes(robot, config=config or None, options=options or None))
+        _tell_all(error, find_mistakes(robot, **given))
     if as_json:
         terminal.print_json(asdict(found))
     else:

@@ -42,13 +42,15 @@ def derive(
     ] = False,
     config: terminal.Config = None,
     settings: terminal.Settings = None,
+    xacro: terminal.Xacro = None,
     rigid: terminal.Rigid = False,
     as_json: terminal.Json = False,
 ) -> None:
     """Print tau = M a + c + g of an arm of up to three coordinates, with operation counts."""
     if steps and form is Form.python:
         raise typer.BadParameter("steps are printed as text or latex", param_hint="--steps")
-    description = read(robot, config=config or None, options=terminal.options_of(settings, rigid) or None)
+    options = terminal.options_of(settings, rigid) or None
+    description = read(robot, config=config or None, options=options, xacro=terminal.xacro_of(xacro))
     methods = [m for m in Method if m is not Method.both] if method is Method.both else [method]
     derivations = {
         m.value: derivation_of(description, m.value, symbolic=symbols, steps=steps) for m in methods

@@ -80,7 +80,15 @@ Config = Annotated[
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="override one value; repeatable")
 ]
+Xacro = Annotated[
+    list[str] | None,
+    typer.Option("--xacro", metavar="NAME:=VALUE", help="argument of a xacro file; repeatable"),
+]
 Rigid = Annotated[bool, typer.Option("--rigid", help="the rigid twin: formulation.flexible=false")]
+Topics = Annotated[
+    list[str] | None,
+    typer.Option("--topic", metavar="TOPIC", help="which topics of a recording are read; repeatable"),
+]
 Json = Annotated[bool, typer.Option("--json", help="machine-readable output on stdout")]
 
 
@@ -102,11 +110,29 @@ def options_of(settings: list[str] | None, rigid: bool) -> dict[str, Any]:
     return options
 
 
-def load_robot(robot: str, config: list[Path] | None, settings: list[str] | None, rigid: bool) -> Robot:
+def xacro_of(arguments: list[str] | None) -> dict[str, str] | None:
+    """The `xacro=` of `load` from NAME:=VALUE texts."""
+    found = {}
+    for text in arguments or ():
+        name, colon, value = text.partition(":=")
+        if not colon or not name.strip():
+            raise typer.BadParameter(f"{text!r} is not NAME:=VALUE", param_hint="--xacro")
+        found[name.strip()] = value
+    return found or None
+
+
+def load_robot(
+    robot: str,
+    config: list[Path] | None,
+    settings: list[str] | None,
+    rigid: bool,
+    xacro: list[str] | None = None,
+) -> Robot:
     """Load the robot that the shared options describe."""
     from flexdyn_ros.loading import load
 
-    return load(robot, config=config or None, options=options_of(settings, rigid) or None)
+    options = options_of(settings, rigid) or None
+    return load(robot, config=config or None, options=options, xacro=xacro_of(xacro))
 
 
 def named_numbers(texts: list[str] | None, names: tuple[str, ...], option: str) -> dict[int, float]:

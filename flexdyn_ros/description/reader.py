@@ -22,6 +22,7 @@ def read(
     options: Any = None,
     name: str | None = None,
     origin: sources.Origin = "any",
+    xacro: Any = None,
 ) -> RobotDescription:
     """Read a robot description: URDF with `<flexdyn>` elements, overridden by YAML files and options.
 
@@ -41,13 +42,15 @@ def read(
         "text": the source is text and never taken for the name of a file, as text from a topic must be;
         "recording": both the text and the options are data of this kind; "file": the source names a file;
         "any": text begins with `<`.
+    xacro
+        Values of the arguments of a xacro file, by their names.
 
     Raises
     ------
     DescriptionError
         With file, line, element, attribute, value and what was expected.
     """
-    doc, text = parsed(*sources.resolve(source, origin))
+    doc, text = parsed(*sources.resolve(source, origin), arguments=xacro)
     warnings: list[str] = [f"xacro: {message}" for message in doc.messages]
     links = urdf.read_links(doc, warnings)
     joints = urdf.read_joints(doc, warnings)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 import hostile
 import pytest
@@ -34,7 +37,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files for which a process has been started."""
     files: list[str] = []
     run = xacro_process._run
-    monkeypatch.setattr(xacro_process, "_run", lambda path: (files.append(path), run(path))[1])
+    monkeypatch.setattr(xacro_process, "_run", lambda path, given: (files.append(path), run(path, given))[1])
     return files
 
 
@@ -113,24 +116,95 @@ def test_entities_in_a_xacro_file_do_not_multiply(tmp_path: Path) -> None:
     assert refusal(file)
 
 
+def program(expression: str) -> str:
+    """A body that evaluates what xacro does not look at: its names are in a lambda."""
+    wrapped = "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0]"
+    code = f"(lambda: [g[{expression}] for g in [{wrapped}.__init__.__globals__]] and 0)()"
+    return f"<xacro:property name='p' value={quoteattr('${' + code + '}')}/><xacro:if value='${{p}}'/>"
+
+
+def is_running(mark: str) -> bool:
+    """Whether a process has this word in its command."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found.append(mark.encode() in file.read_bytes())
+    return any(found)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are listed in /proc")
+@pytest.mark.parametrize("how", ["", "setsid "])
+@pytest.mark.parametrize("ending", ["", "/9**9**9"])
+def test_what_a_file_starts_runs_with_the_rights_of_the_user_and_ends_with_the_expansion(
+    how: str, ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A xacro file is a program: it may start others; none of them outlives it, in a session of its own
+    neither."""
+    monkeypatch.setattr(xacro_process, "SECONDS", 3)
+    mark = f"987.{os.getpid()}{len(how)}{len(ending)}"
+    marker = tmp_path / "marker"
+    body = program(f"'system'](f'{how}sleep {mark} & touch {marker}'){ending} or g['name'")
+    file = write(tmp_path, body)
+    if ending:
+        assert "longer than 3 s" in refusal(file).message
+    else:
+        assert read(file).links
+    assert marker.exists()
+    deadline = time.monotonic() + 10.0
+    while is_running(mark) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not is_running(mark)
+
+
+def test_an_expansion_that_started_a_program_is_not_kept(tmp_path: Path, own_cache: Path) -> None:
+    assert read(write(tmp_path, program("'system']('true') or g['name'"))).links
+    assert not list(own_cache.glob("*.json"))
+
+
+# ---- arguments ----
+
+ARGUMENT = '<xacro:arg name="end" default="b"/>' + child_named("$(arg end)")
+
+
+def test_arguments_reach_the_file_and_each_of_their_values_is_kept_by_itself(
+    tmp_path: Path, started: list[str]
+) -> None:
+    file = write(tmp_path, ARGUMENT)
+    for _ in range(2):
+        forget()
+        for given, name in ((None, "b"), ({"end": "c"}, "c"), ({"end": 7}, "7"), ({"end": True}, "true")):
+            assert read(file, xacro=given).links[-1].name == name
+    assert len(started) == 4
+
+
 @pytest.mark.parametrize(
-    "name", ["a shell by a chain of attributes in a lambda", "a program by a chain of attributes"]
+    ("given", "words"),
+    [
+        ({"ende": "c"}, "no argument 'ende'; its arguments: end"),
+        ({"end": ["c"]}, "value of xacro argument 'end'"),
+        ({"": 1}, "not the name of a xacro argument"),
+        (["end:=c"], "no mapping"),
+    ],
 )
-def test_an_expression_starts_no_program(name: str, tmp_path: Path) -> None:
-    marker = tmp_path / "marker"
-    refusal(write(tmp_path, hostile.EXPRESSIONS[name].format(marker=marker)))
-    assert not marker.exists()
+def test_an_argument_that_the_file_does_not_have_is_refused_by_name(
+    given: object, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(DescriptionError, match=re.escape(words)):
+        read(write(tmp_path, ARGUMENT), xacro=given)
 
 
-def test_an_expression_writes_no_file_and_opens_no_socket(tmp_path: Path) -> None:
-    builtins = "[c for c in ().__class__.__base__.__subclasses__() if c.__name__ == '_wrap_close'][0]"
-    builtins = f"(lambda: {builtins}.__init__.__globals__['__builtins__'])()"
-    marker = tmp_path / "marker"
-    error = refusal(write(tmp_path, f"<link name=\"${{{builtins}['open']('{marker}', 'w')}}\"/>"))
-    assert "may not write files" in error.message
-    assert not marker.exists()
-    body = f"<link name=\"${{{builtins}['__import__']('socket').socket()}}\"/>"
-    assert "may not do this: socket" in refusal(write(tmp_path, body)).message
+def test_an_argument_without_default_is_required(tmp_path: Path) -> None:
+    file = write(tmp_path, child_named("$(arg end)"))
+    assert "end" in refusal(file).message
+    assert read(file, xacro={"end": "c"}).links[-1].name == "c"
+
+
+def test_arguments_for_what_is_no_xacro_file_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "robot.urdf"
+    file.write_text('<robot name="r"><link name="a"/></robot>')
+    for source in (file, file.read_text()):
+        with pytest.raises(DescriptionError, match="xacro arguments for what is no xacro file"):
+            read(source, xacro={"end": "c"})
 
 
 def test_what_a_file_prints_is_no_answer(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
+from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, Xacro, load_robot, messages
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.escaping import file_name
 from flexdyn_ros.robot.verbs import Robot
@@ -62,6 +62,7 @@ def compile(
     ] = False,
     config: Config = None,
     settings: Settings = None,
+    xacro: Xacro = None,
     rigid: Rigid = False,
 ) -> None:
     """Write the equations of motion for another target: C99 source, an FMU for co-simulation and model
@@ -75,7 +76,7 @@ def compile(
     _refuse_those_of_others(options, target)
     for name in {"verbs", "parameters"} & options.keys():
         options[name] = _listed(options[name], f"--{name}")
-    for path in _made(load_robot(robot, config, settings, rigid), target, options):
+    for path in _made(load_robot(robot, config, settings, rigid, xacro), target, options):
         messages.print(f"wrote {path}")
 
 

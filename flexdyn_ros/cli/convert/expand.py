@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, write_text
+from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, Xacro, load_robot, write_text
 from flexdyn_ros.expanding import expand as expanded_of
 
 
@@ -18,9 +18,10 @@ def expand(
     ] = None,
     config: Config = None,
     settings: Settings = None,
+    xacro: Xacro = None,
     rigid: Rigid = False,
 ) -> None:
     """Write the expanded URDF: bending links cut into segments on virtual joints, no inertia, no
     `<flexdyn>`."""
-    text = expanded_of(load_robot(robot, config, settings, rigid)).urdf
+    text = expanded_of(load_robot(robot, config, settings, rigid, xacro)).urdf
     write_text(text, output)

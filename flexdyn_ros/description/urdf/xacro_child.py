@@ -1,48 +1,43 @@
 """The program that expands one xacro file.
 
-It runs in a process of its own and imports nothing of this package.
+`limited_process.py` runs it in a process of its own; it imports nothing of this package.
 
-The request is one line of JSON on standard input, the answer one JSON object on standard output. Standard
-input stays open as long as the parent lives: when it closes, the system ends this process. What the
-expansion depends on (files, folders, variables of the environment) comes with the answer, so that it can
-be kept.
+The request is one line of JSON on standard input, the answer one JSON object on standard output. What the
+expansion depends on (files, folders, variables of the environment) comes with the answer, so that it can be
+kept.
 
-xacro evaluates Python expressions, and its own guard is weak. The file belongs to the user, so this is no
-prison; but an expression has no business with programs, sockets or files to write, and they are refused.
+xacro evaluates Python expressions: the file is a program of the user's, and does what it likes with the
+user's rights. Only its time and memory are limited.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import io
 import json
 import mmap
 import os
 import re
-import resource
-import signal
 import sys
 from collections import UserDict
 from typing import Any
 
-#: events of the interpreter that are refused, by their beginning
-_FORBIDDEN = (
-    "subprocess.", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.startfile", "pty.",
-    "socket.", "ctypes.", "os.kill", "os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.chmod", "os.chown",
-    "os.link", "os.symlink", "os.truncate", "os.putenv", "os.unsetenv", "shutil.", "signal.", "urllib.",
-    "ftplib.", "http.", "smtplib.", "webbrowser.", "resource.",
-)  # fmt: skip
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+#: events of the interpreter after which the text may depend on what cannot be noted
+_UNKNOWN = (
+    "subprocess.",
+    "os.system",
+    "os.exec",
+    "os.posix_spawn",
+    "os.spawn",
+    "os.fork",
+    "socket.",
+    "urllib.",
+)
 _EXPRESSION = re.compile(r"when evaluating expression '(.*)'", re.DOTALL)
 _MACRO = re.compile(r"unknown macro name: (\S+)")
 #: bytes of messages that are handed on
 _MESSAGES = 10_000
-
-
-class Refused(Exception):
-    """The expansion tried what no expansion needs."""
 
 
 class Inputs:
@@ -112,6 +107,22 @@ class Environment(UserDict):
         return super().__iter__()
 
 
+class Arguments(UserDict):
+    """Arguments of xacro, which note what is asked for: xacro itself ignores unknown ones."""
+
+    def __init__(self, values: dict[str, str]) -> None:
+        self.asked: set[str] = set()
+        super().__init__(values)
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return str(self.data[name])
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return name in self.data
+
+
 class Board:
     """A page of memory that the parent sees: the file and the expression that are worked on."""
 
@@ -126,7 +137,6 @@ class Board:
 def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     request = json.loads(sys.stdin.buffer.readline())
-    _set_limits(request["seconds"], request["memory"])
     # nothing that the expansion prints reaches the parent's output
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
@@ -136,8 +146,6 @@ def main() -> None:
     data = json.dumps(answer).encode()
     answers.write(data)
     answers.close()
-    # there is nothing to tidy up, and it would take as long as to start
-    os._exit(0)
 
 
 def expand(request: dict[str, Any]) -> dict[str, Any]:
@@ -145,7 +153,7 @@ def expand(request: dict[str, Any]) -> dict[str, Any]:
     import glob
 
     import xacro
-    import yaml  # noqa: F401  before the guard stands
+    import yaml  # noqa: F401  it is no input of the expansion
 
     with contextlib.suppress(ImportError):
         import ament_index_python.packages  # noqa: F401
@@ -158,11 +166,12 @@ def expand(request: dict[str, Any]) -> dict[str, Any]:
     _note_questions(inputs)
     board = None if request["board"] is None else Board(request["board"])
     _tell_expressions(xacro, board)
-    sys.addaudithook(_guard(inputs, glob))
+    sys.addaudithook(_noting(inputs, glob))
     file = request["file"]
+    arguments = Arguments(request["arguments"])
     with contextlib.redirect_stderr(messages), contextlib.redirect_stdout(messages):
         try:
-            text = xacro.process_file(file).toprettyxml(indent="  ")
+            text = xacro.process_file(file, mappings=arguments).toprettyxml(indent="  ")
         except MemoryError:
             return _failure(xacro, file, "MemoryError: it needs too much memory", messages)
         except RecursionError:
@@ -171,6 +180,11 @@ def expand(request: dict[str, Any]) -> dict[str, Any]:
         except (Exception, SystemExit) as error:  # noqa: BLE001
             # xacro raises what its Python expressions raise, so that anything may come
             return _failure(xacro, file, f"{type(_innermost(error)).__name__}: {error}", messages, error)
+    unknown = sorted(set(request["arguments"]) - arguments.asked)
+    if unknown:
+        known = ", ".join(sorted(arguments.asked)) or "none"
+        cause = f"the file has no argument '{unknown[0]}'; its arguments: {known}"
+        return _failure(xacro, file, cause, messages) | {"file": file, "unknown": unknown[0]}
     if len(text) > request["largest"]:
         return _failure(xacro, file, f"the expanded text has {len(text)} letters, "
                         f"at most {request['largest']} are accepted", messages)  # fmt: skip
@@ -219,42 +233,22 @@ def _lines(messages: io.StringIO) -> list[str]:
     return [line for line in messages.getvalue()[:_MESSAGES].splitlines() if line.strip()]
 
 
-# ---- limits and guards ----
+# ---- notes ----
 
 
-def _set_limits(seconds: int, memory: int) -> None:
-    """Bounds that the system keeps, whatever the interpreter is busy with."""
-    for what, most in (
-        (resource.RLIMIT_CPU, seconds + 1),
-        (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_FSIZE, 0),
-    ):
-        # a system that does not know a limit still has the others
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(what, (most, most))
-    signal.alarm(seconds + 1)
-    # the parent's end of standard input closes when the parent goes away: then the system sends SIGIO, which
-    # ends us
-    with contextlib.suppress(OSError, AttributeError):
-        fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+def _noting(inputs: Inputs, glob: Any) -> Any:
+    """Note which files are read and which wildcards are looked up."""
 
-
-def _guard(inputs: Inputs, glob: Any) -> Any:
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
-            path, mode, flags = arguments
-            if (isinstance(mode, str) and set(mode) & set("wax+")) or (flags or 0) & _WRITING:
-                raise Refused(f"xacro may not write files: {path}")
-            inputs.opened(path)
+            inputs.opened(arguments[0])
         elif event == "glob.glob":
             pattern = os.path.abspath(arguments[0])
             if pattern not in inputs.globs:
                 inputs.globs[pattern] = []
                 inputs.globs[pattern] = sorted(glob.glob(pattern))
-        elif event.startswith(_FORBIDDEN):
-            raise Refused(f"xacro may not do this: {event} {arguments!r:.200}")
+        elif event.startswith(_UNKNOWN):
+            inputs.known = False
 
     return hook
 

@@ -1,7 +1,6 @@
 """xacro in a process of its own, with limits of time and memory; its expansions kept by content.
 
-The process is `xacro_child.py`, run by an interpreter that reads no user settings. It ends when its time is
-up, when this process asks it to, and when this process goes away.
+The process is `xacro_child.py`. A xacro file is a program of the user's, which runs with the user's rights.
 """
 
 from __future__ import annotations
@@ -11,24 +10,20 @@ import json
 import os
 import signal
 import sys
-import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from flexdyn_ros.description.urdf import xacro_cache
 from flexdyn_ros.description.urdf.limits import FILE
 from flexdyn_ros.errors import DescriptionError, MissingExtraError
-
-if TYPE_CHECKING:
-    import subprocess
+from flexdyn_ros.limited_process import run_limited
 
 #: what an expansion may take
 SECONDS = 10
 MEMORY = 1 << 30
 _CHILD = Path(__file__).with_name("xacro_child.py")
-#: what the interpreter itself needs of the environment; `$(env ...)` gets all of it, as data
-_NEEDED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 #: most bytes of an answer, JSON with its escapes
 _LARGEST_ANSWER = 6 * FILE.size
 
@@ -40,8 +35,35 @@ class Expansion(NamedTuple):
     messages: tuple[str, ...]
 
 
-def expand(file: str) -> Expansion:
-    """The expansion of a file that the user has named, kept from before if nothing that it reads has changed.
+def checked_arguments(arguments: Any) -> dict[str, str]:
+    """Arguments of xacro as texts: True is `true`, as YAML and XML write it.
+
+    Raises
+    ------
+    DescriptionError
+    """
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        raise DescriptionError(
+            "xacro arguments are no mapping", value=arguments, expected="{name: value, ...}"
+        )
+    texts = {}
+    for name, value in arguments.items():
+        if not isinstance(name, str) or not name.strip():
+            raise DescriptionError(
+                "not the name of a xacro argument", value=name, expected="a non-empty text"
+            )
+        if value is None or isinstance(value, (Mapping, list, tuple, set, bytes)):
+            message = f"value of xacro argument '{name}'"
+            raise DescriptionError(message, value=value, expected="a text, a number, true or false")
+        texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return texts
+
+
+def expand(file: str, arguments: Mapping[str, str] | None = None) -> Expansion:
+    """The expansion of a file that the user has named with values of its arguments, kept from before if
+    nothing that it reads has changed.
 
     Raises
     ------
@@ -52,16 +74,21 @@ def expand(file: str) -> Expansion:
     """
     path = os.path.abspath(file)
     tool = _tool()
-    kept = xacro_cache.find(path, tool)
+    given = dict(sorted((arguments or {}).items()))
+    key = path if not given else f"{path}\n{json.dumps(given)}"
+    kept = xacro_cache.find(key, tool)
     if kept is not None:
         return Expansion(kept["text"], tuple(kept["messages"]))
-    answer = _run(path)
+    answer = _run(path, given)
     messages = tuple(answer.get("messages", ()))
+    if "unknown" in answer:
+        message, name = answer["error"], answer["unknown"]
+        raise DescriptionError(message, file=file, element="xacro:arg", value=name, expected="one of its own")
     if "error" in answer:
         where = answer["file"] if answer["file"] != path else file
         raise _refusal(f"xacro cannot expand it: {_first_line(answer['error'])}", where, answer["line"], file)
     if answer["inputs"] is not None:
-        xacro_cache.keep(path, tool, answer)
+        xacro_cache.keep(key, tool, answer)
     return Expansion(answer["text"], messages)
 
 
@@ -74,96 +101,43 @@ def _tool() -> str:
     return ", ".join(f"{name} {mark.st_size} {mark.st_mtime_ns}" for name, mark in marks)
 
 
-def _run(path: str) -> dict[str, Any]:
-    """The answer of a process that expands the file."""
-    # imported here: what has been expanded before needs none of it
-    import subprocess
-
+def _run(path: str, arguments: Mapping[str, str]) -> dict[str, Any]:
+    """The answer of a process that expands the file; errors for a process that was ended."""
     board = os.memfd_create("xacro") if hasattr(os, "memfd_create") else None
     try:
         if board is not None:
             os.truncate(board, 4096)
         request = {
             "file": path,
+            "arguments": dict(arguments),
+            # `$(env ...)` gets all of it, as data
             "environment": dict(os.environ),
             "path": [folder for folder in sys.path if os.path.isabs(folder)],
-            "seconds": SECONDS,
-            "memory": MEMORY,
             "largest": FILE.size,
             "board": board,
         }
-        child = subprocess.Popen(
-            # isolated, without site: no user settings, and nothing of a folder that happens to be the
-            # present one
-            [sys.executable, "-I", "-S", "-B", str(_CHILD)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={name: os.environ[name] for name in _NEEDED if name in os.environ},
+        ended = run_limited(
+            _CHILD,
+            request,
+            seconds=SECONDS,
+            memory=MEMORY,
+            output=_LARGEST_ANSWER,
+            written=FILE.size,
             pass_fds=() if board is None else (board,),
-            start_new_session=True,
         )
-        has_ended = False
-        try:
-            data, is_late = _answer(child, request)
-            has_ended = not is_late
-        finally:
-            _end(child, has_ended)
-        return _understood(data, is_late, child.returncode, path, board)
+        if not ended.is_late and ended.data:
+            # a complete answer is one, however its process ended
+            with suppress(ValueError):
+                answer: dict[str, Any] = json.loads(ended.data)
+                return answer
+        place, line, at = _last_expression(board)
     finally:
         if board is not None:
             os.close(board)
-
-
-def _answer(child: subprocess.Popen[bytes], request: dict[str, Any]) -> tuple[bytes, bool]:
-    """What the process writes until it ends or its time is up, and whether that was so."""
-    import selectors
-
-    deadline = time.monotonic() + SECONDS
-    assert child.stdin is not None
-    assert child.stdout is not None
-    with suppress(BrokenPipeError):
-        child.stdin.write(json.dumps(request).encode() + b"\n")
-        child.stdin.flush()
-    data = bytearray()
-    with selectors.DefaultSelector() as selector:
-        selector.register(child.stdout, selectors.EVENT_READ)
-        while selector.select(max(0.0, deadline - time.monotonic())):
-            part = os.read(child.stdout.fileno(), 1 << 20)
-            if not part or len(data) > _LARGEST_ANSWER:
-                return bytes(data), False
-            data += part
-    return bytes(data), True
-
-
-def _end(child: subprocess.Popen[bytes], has_ended: bool) -> None:
-    """End the process and whatever it may have started; wait for it."""
-    import subprocess
-
-    with suppress(subprocess.TimeoutExpired):
-        # where it has closed its output, it ends by itself, and its exit code tells what ended it
-        child.wait(0.5 if has_ended else 0.0)
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
-    for stream in (child.stdin, child.stdout):
-        if stream is not None:
-            with suppress(BrokenPipeError):
-                stream.close()
-
-
-def _understood(data: bytes, is_late: bool, code: int, path: str, board: int | None) -> dict[str, Any]:
-    """The answer as a mapping; errors for a process that was ended."""
-    if not is_late and data:
-        # a complete answer is one, however its process ended
-        with suppress(ValueError):
-            answer: dict[str, Any] = json.loads(data)
-            return answer
-    place, line, at = _last_expression(board)
-    if is_late or -code in (signal.SIGXCPU, signal.SIGALRM):
+    if ended.is_late or -ended.code in (signal.SIGXCPU, signal.SIGALRM):
         message = f"xacro takes longer than {SECONDS} s{at}"
     else:
-        message = f"the process that expands xacro ended with code {code}{at}"
+        message = f"the process that expands xacro ended with code {ended.code}{at}"
     raise _refusal(message, place or path, line, path)
 
 

@@ -19,6 +19,9 @@ class RobotParameters:
         within=(0.0, 3600.0),
         default=10.0,
     )
+    xacro_arguments: tuple[str, ...] = words(
+        "arguments of a xacro file as name:=value; with description_file only", default=()
+    )
     config_files: tuple[str, ...] = words("YAML files with flexdyn settings, later ones win", default=())
     options: tuple[str, ...] = words(
         "settings as path=value, e.g. formulation.flexible=false; win over files", default=()
@@ -28,6 +31,10 @@ class RobotParameters:
 @element("lifecycle", "What every node has.")
 class LifecycleParameters:
     autostart: bool = boolean("configure and activate at start, without a lifecycle manager", default=True)
+    end_unless_started: bool = boolean(
+        "end with exit code 1 where autostart cannot configure or activate the node, as under `flexdyn up`",
+        default=False,
+    )
 
 
 @element("dynamics_server", "Parameters of `dynamics_server`.")

@@ -38,6 +38,7 @@ def load_robot(node: Any, parameters: RobotParameters, name: str | None = None) 
         options=parse_options(parameters.options) or None,
         name=name,
         origin=origin,
+        xacro=parse_xacro(parameters.xacro_arguments) or None,
     )
 
 
@@ -77,6 +78,17 @@ def _from_topic(node: Any, parameters: RobotParameters) -> str:
             expected="one of the three",
         )
     return received[0]
+
+
+def parse_xacro(entries: tuple[str, ...]) -> dict[str, str]:
+    """Arguments of xacro from entries name:=value; ParameterError for another form."""
+    arguments: dict[str, str] = {}
+    for entry in entries:
+        name, colon, value = entry.partition(":=")
+        if not colon or not name.strip():
+            raise ParameterError(f"parameter xacro_arguments has entry {entry!r}, expected name:=value")
+        arguments[name.strip()] = value
+    return arguments
 
 
 def parse_options(entries: tuple[str, ...]) -> dict[str, Any]:
