@@ -9,7 +9,7 @@ for package in ("pyarrow", "pandas", "matplotlib"):
     pytest.importorskip(package, reason="the extra [studies] is not installed")
 
 from flexdyn_ros.errors import DescriptionError, StateError, UnknownNameError  # noqa: E402
-from flexdyn_ros.studies import StudyResult, read_study  # noqa: E402
+from flexdyn_ros.studies import StudyResult, read_study, run  # noqa: E402
 from flexdyn_ros.studies.bench import Bench  # noqa: E402
 from flexdyn_ros.studies.design import fixed_design  # noqa: E402
 from flexdyn_ros.studies.distributions import COUNTS, distribution_of  # noqa: E402
@@ -252,3 +252,23 @@ def test_the_report_tells_values_and_bounds_in_words(computed):
         )
         told = distribution_of({kind: numbers if kind != "truncated_normal" else [1, 2, 0, 3]}, {}).text
         assert "{" not in told
+
+
+def test_parameters_that_are_lists_are_drawn(tmp_path):
+    """Forces, say: lines by them, and parallel coordinates."""
+    pytest.importorskip("matplotlib")
+    study = {
+        "study": "lists",
+        "robot": "two_link",
+        "experiment": "static",
+        "design": {"kind": "grid"},
+        "parameters": {
+            "force": {"grid": [[0, 0, 0], [0, 0, 1]]},
+            "m": {"grid": [1.0, 2.0], "sets": ["urdf.links.upper.inertial.mass.value"]},
+        },
+    }
+    result = run(study, workers=1, folder=tmp_path / "lists")
+    by_force = result.plot(tmp_path / "a.png", "line", x="m", by="force", value="mass")
+    assert len(by_force.axes[0].lines) == 2
+    result.plot(tmp_path / "b.png", "parallel", value="mass")
+    assert (tmp_path / "b.png").read_bytes()[:4] == b"\x89PNG"

@@ -102,7 +102,7 @@ def parallel(n: Columns, x: str | None, y: str | None, value: list[str], by: str
     for k, name in enumerate(columns):
         ax.axvline(k, color="0.4", lw=1.0, zorder=3)
         texts = n.table[name].dtype.kind not in "fiub"
-        ends = list(dict.fromkeys(n.table[name])) if texts else [f"{low[k]:.4g}", f"{high[k]:.4g}"]
+        ends = list(dict.fromkeys(map(str, n.table[name]))) if texts else [f"{low[k]:.4g}", f"{high[k]:.4g}"]
         places = np.linspace(0.0, 1.0, len(ends)) if len(ends) > 1 else [0.0]
         for place, text in zip(places, ends, strict=True):
             ax.text(k + 0.03, place, mathtext(str(text)), fontsize=8, va="center", zorder=4,

@@ -48,8 +48,10 @@ class Columns:
         column = self.table[name]
         if column.dtype.kind in "fiub":
             return column.to_numpy(dtype=float)
-        known = {value: float(n) for n, value in enumerate(dict.fromkeys(column))}
-        return np.array([known[value] for value in column])
+        # lists, as of forces, are no keys
+        texts = [str(value) for value in column]
+        known = {text: float(n) for n, text in enumerate(dict.fromkeys(texts))}
+        return np.array([known[text] for text in texts])
 
     def bounds(self, name: str) -> list[tuple[float, float, str]]:
         """(sign, bound, what lies outside) of the bounds of a result: the study's label, or "X < 0"."""
@@ -78,8 +80,9 @@ class Columns:
         """(title, rows) of each panel."""
         if by is None:
             return [("", np.ones(len(self.table), dtype=bool))]
-        values = list(dict.fromkeys(self.table[by]))
-        return [(self.short(by, v), (self.table[by] == v).to_numpy(dtype=bool)) for v in values]
+        texts = np.array([str(value) for value in self.table[by]])
+        first = dict(zip(texts[::-1].tolist(), self.table[by][::-1], strict=True))
+        return [(self.short(by, first[text]), texts == text) for text in dict.fromkeys(texts.tolist())]
 
 
 def axes_for(
