@@ -29,6 +29,8 @@ __all__ = ["Event", "Trajectory"]
 FILE_VERSION = 1
 #: the column that says whether efforts were held until the next sample, 1 or 0
 HELD = "efforts_held"
+#: what the column of times is called, unless a coordinate is called so
+_TIMES = ("time", "t", "timestamp", "stamp", "time [s]")
 QUANTITIES = ("position", "velocity", "effort")
 _ARRAYS = ("t", "q", "v", "tau", "work", "dissipated", "saturated")
 _TEXTS = ("message", "method", "robot_name")
@@ -130,7 +132,8 @@ class Trajectory:
         return tuple(self._columns())
 
     def _columns(self) -> dict[str, np.ndarray]:
-        table = {"time": self.t}
+        # a joint called time keeps its column
+        table = {next(name for name in _TIMES if name not in self.q_names): self.t}
         table |= {name: self.q[:, i] for i, name in enumerate(self.q_names)}
         table |= {f"{name}.velocity": self.v[:, i] for i, name in enumerate(self.v_names)}
         table |= {f"{name}.effort": self.tau[:, i] for i, name in enumerate(self.effort_names)}

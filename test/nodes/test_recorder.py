@@ -22,9 +22,11 @@ from pendulums import double_pendulum  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
 
 from flexdyn_interfaces.srv import Step  # noqa: E402
 from flexdyn_ros import Trajectory  # noqa: E402
+from flexdyn_ros.errors import FlexdynWarning  # noqa: E402
 from flexdyn_ros.nodes import ParameterError  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import Recorder  # noqa: E402
 from flexdyn_ros.simulation import (  # noqa: E402
@@ -62,9 +64,45 @@ def test_what_is_published_is_recorded(number, tmp_path):
     # node loses a second
     np.testing.assert_allclose(np.diff(run.t)[2:], 0.01, rtol=0, atol=1.1e-9)
     assert len(run) > 100
+    # one that ended in order says so; a killed one has no end
+    end = (
+        (0, "recorded until the node ended") if number == signal.SIGINT else (-1, "recording without an end")
+    )
+    assert (run.status, run.message) == end
     topics = {topic for topic, _ in records(path)}
     assert {"/joint_states", "/simulator/state", "/simulator/energy", "/robot_description"} <= topics
     assert "/clock" not in topics
+
+
+def test_a_reset_begins_a_part_of_its_own(tmp_path):
+    path = tmp_path / "run.mcap"
+    with Client("reset_client") as client, simulator(tmp_path, path, ("start_paused", "true")) as node:
+        node.wait_for_text("ready")
+        assert client.call(Step, "/simulator/step", steps=500).success
+        assert client.call(Trigger, "/simulator/reset").success
+        assert client.call(Step, "/simulator/step", steps=200).success
+        assert node.end(signal.SIGINT) == 0
+    with pytest.warns(
+        FlexdynWarning, match=r"times jump back, as after a reset: 2 parts \(0 \.\. 0\.5 s, 0 \.\."
+    ):
+        last = Trajectory.load(path)
+    first = Trajectory.load(path, part=0)
+    assert (first.t[0], last.t[0]) == (0.0, 0.0)
+    assert np.all(np.diff(first.t) >= 0.0)
+    assert np.all(np.diff(last.t) >= 0.0)
+    assert (first.t[-1], last.t[-1]) == (0.5, 0.2)
+    assert "2 parts" in last.warnings[0]
+    assert last.energy is not None
+
+
+def test_a_simulation_that_stopped_ends_its_recording_with_the_cause(tmp_path):
+    recorder = Recorder(str(tmp_path / "run.mcap"), double_pendulum(), method="rk4", step=0.001)
+    recorder.close("the state is no longer finite")
+    recorder.close()
+    notes = {record.name: record.metadata for topic, record in records(tmp_path / "run.mcap") if not topic}
+    note = notes["flexdyn_run"]
+    assert (note["message"], note["method"]) == ("the state is no longer finite", "rk4")
+    assert note["numbers"].startswith("[-1, 0.001, ")
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path):

@@ -37,10 +37,12 @@ class _Column(NamedTuple):
 
 
 class _Samples(NamedTuple):
-    """Stamps (n,) [ns] of the messages on a topic, and what was in them."""
+    """Stamps (n,) [ns] of the messages on a topic, what was in them, and the numbers of those whose time is
+    before that of the message of the same joints before it."""
 
     stamps: np.ndarray
     columns: dict[str, _Column]
+    breaks: list[int]
 
 
 def recorded_columns(path: Path, most_bytes: int, topics: Sequence[str] = ()) -> Table:
@@ -77,7 +79,7 @@ def recorded_columns(path: Path, most_bytes: int, topics: Sequence[str] = ()) ->
     _check_owners(path, {}, samples)
     base = _base(found, samples)
     longest = max(base.columns.values(), key=lambda column: len(column.rows))
-    stamps = base.stamps[longest.rows] / 1e9
+    stamps = np.sort(base.stamps[longest.rows]) / 1e9
     return _merged(stamps - stamps[0], stamps, {}, samples, None)
 
 
@@ -110,7 +112,7 @@ def _base(found: Recording, samples: Mapping[str, _Samples]) -> _Samples:
 
 def _last_part(path: Path, topic: str, samples: _Samples) -> _Samples:
     """Samples behind the last jump back of their times, as after the reset of a simulator."""
-    chosen, told = choice_of_parts(f"{path}, {topic}", samples.stamps, None)
+    chosen, told = choice_of_parts(f"{path}, {topic}", samples.stamps, None, samples.breaks)
     for text in told:
         warnings.warn(text, FlexdynWarning, stacklevel=6)
     columns = {}
@@ -118,7 +120,7 @@ def _last_part(path: Path, topic: str, samples: _Samples) -> _Samples:
         inside = (rows >= chosen.start) & (rows < chosen.stop)
         if inside.any():
             columns[name] = _Column(rows[inside] - chosen.start, values[inside])
-    return _Samples(samples.stamps[chosen], columns)
+    return _Samples(samples.stamps[chosen], columns, [])
 
 
 def _merged(
@@ -133,6 +135,9 @@ def _merged(
     for one in samples.values():
         for name, (rows, values) in one.columns.items():
             own = one.stamps[rows] / 1e9
+            if np.any(np.diff(own) < 0.0):
+                order = np.argsort(own, kind="stable")
+                own, values = own[order], values[order]
             same = np.array_equal(own, stamps)
             merged[name] = values if same else np.interp(stamps, own, values, left=np.nan, right=np.nan)
     return Table(t, merged, held)
@@ -175,7 +180,7 @@ class _Topic:
             name: _Column(np.frombuffer(rows, np.int64), np.frombuffer(values))
             for name, (rows, values) in self._columns.items()
         }
-        return _Samples(stamps, columns)
+        return _Samples(stamps, columns, (np.flatnonzero(np.diff(stamps) < 0) + 1).tolist())
 
     def _begin(self, message: Any, log_time: int) -> int:
         """The number of a message."""
@@ -263,9 +268,13 @@ class _Joints(_Topic):
         super().take(data, log_time)
 
     def samples(self) -> _Samples:
-        stamps, columns = super().samples()
+        stamps, columns, breaks = super().samples()
+        if self._alike:
+            # of several publishers each has its own order
+            breaks = []
         for same in self._alike:
             rows = np.array(same.rows)
+            breaks += rows[1:][np.diff(stamps[rows]) < 0].tolist()
             data = np.frombuffer(b"".join(same.data), np.uint8).reshape(len(rows), len(same.layout))
             self._budget.keep(2 * data.size)
             for part in same.parts:
@@ -274,7 +283,7 @@ class _Joints(_Topic):
                     column = _Column(rows, own)
                     key = f"{name}{_PARTS[part]}"
                     columns[key] = _joined(columns[key], column) if key in columns else column
-        return _Samples(stamps, columns)
+        return _Samples(stamps, columns, sorted(breaks))
 
     def _add(self, same: _Same, data: bytes, stamp: int, log_time: int) -> None:
         same.rows.append(len(self._stamps))

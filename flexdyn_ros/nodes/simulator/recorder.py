@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import struct
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
@@ -17,7 +18,7 @@ from rosgraph_msgs.msg import Clock
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.patched_message import HEADER
 from flexdyn_ros.simulation.recordings.bag import Bag
-from flexdyn_ros.simulation.recordings.topics import note_robot
+from flexdyn_ros.simulation.recordings.topics import RUN_NOTE, note_robot, run_note
 
 #: bytes of a chunk: at most that much, or what came within a second, a process loses that dies
 CHUNK = 1 << 20
@@ -38,6 +39,10 @@ class Recorder:
         Its description is recorded.
     tell : callable(str)
         Told once, from the writing thread, when the recording fails.
+    method : str
+        Of the simulation.
+    step : float
+        Of the simulation [s].
 
     Attributes
     ----------
@@ -54,10 +59,20 @@ class Recorder:
         If mcap or rosbags is not installed.
     """
 
-    def __init__(self, path: str, robot: Any, tell: Callable[[str], None] = lambda text: None) -> None:
+    def __init__(
+        self,
+        path: str,
+        robot: Any,
+        tell: Callable[[str], None] = lambda text: None,
+        *,
+        method: str = "",
+        step: float = 0.0,
+    ) -> None:
         file = Path(path).expanduser()
+        self._method, self._step, self._begun = method, step, time.monotonic()
         self.path, self._tell = str(file), tell
         self.failure, self.written, self.lost = "", 0, 0
+        self._is_closed = False
         # bytes that were put in and taken out of the queue: each has one writer
         self._put = self._taken = 0
         try:
@@ -88,17 +103,37 @@ class Recorder:
 
         return make_recorded
 
-    def close(self) -> None:
-        """Write what is waiting and the index; again does nothing. `failure` says whether that went well."""
+    def close(self, fault: str = "") -> None:
+        """Write what is waiting, how it ended and the index; again does nothing. `failure` says whether that
+        went well.
+
+        Parameters
+        ----------
+        fault : str
+            Why the simulation had stopped, if it had.
+        """
         if self._thread.is_alive():
             self._queue.put(None)
             self._thread.join()
-        if not self.failure:
+        if not (self.failure or self._is_closed):
             try:
+                self._bag.note(RUN_NOTE, self._end(fault))
                 self._bag.close()
             except OSError as error:
                 self._fail(error)
+        self._is_closed = True
         atexit.unregister(self.close)
+
+    def _end(self, fault: str) -> dict[str, str]:
+        """How the recording ended, as readers of trajectories take it."""
+        lost = f"; {self.lost} messages are missing, the disk was too slow" if self.lost else ""
+        return run_note(
+            -1 if fault else 0,
+            (fault or "recorded until the node ended") + lost,
+            method=self._method,
+            dt=self._step,
+            wall_time=time.monotonic() - self._begun,
+        )
 
     def _listen(self, publisher: Any, kind: Any, qos: QoSProfile) -> None:
         channel = self._bag.channel(

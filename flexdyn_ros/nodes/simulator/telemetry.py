@@ -52,7 +52,13 @@ class Telemetry:
         self.recorder: Recorder | None = None
         make = node.advertise
         if settings.record_file:
-            self.recorder = Recorder(settings.record_file, robot, lambda text: node.get_logger().error(text))
+            self.recorder = Recorder(
+                settings.record_file,
+                robot,
+                lambda text: node.get_logger().error(text),
+                method=settings.method,
+                step=settings.step,
+            )
             make = self.recorder.maker(make)
         self._joints = make(JointState, "joint_states", 10)
         self._state = make(DynamicsState, "~/state", 10)
@@ -81,7 +87,7 @@ class Telemetry:
     def close(self) -> None:
         """End the recording, if there is one."""
         if self.recorder is not None:
-            self.recorder.close()
+            self.recorder.close(self._simulation.fault)
 
     def restart(self) -> None:
         """Publish at once at the next tick."""

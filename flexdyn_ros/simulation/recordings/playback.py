@@ -139,14 +139,17 @@ def recorded_robot(path: str | PathLike, *, topics: Sequence[str] = ()) -> Robot
     return load(text, options=options or None, origin="recording")
 
 
-def parts_of(stamps: np.ndarray) -> list[slice]:
-    """Where the times of messages (n,) rise, or stay: after each jump back a new part begins."""
-    edges = [0, *(np.flatnonzero(np.diff(stamps) < 0) + 1).tolist(), len(stamps)]
+def parts_of(stamps: np.ndarray, breaks: Sequence[int] | None = None) -> list[slice]:
+    """Where the times of messages (n,) rise, or stay: after each jump back, or at `breaks`, a new part
+    begins."""
+    if breaks is None:
+        breaks = (np.flatnonzero(np.diff(stamps) < 0) + 1).tolist()
+    edges = [0, *breaks, len(stamps)]
     return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def choice_of_parts(
-    path: str | PathLike, stamps: np.ndarray, part: int | None
+    path: str | PathLike, stamps: np.ndarray, part: int | None, breaks: Sequence[int] | None = None
 ) -> tuple[slice, tuple[str, ...]]:
     """The samples of one part of a recording whose times (n,) [ns] jump back, and what is told of it.
 
@@ -155,7 +158,7 @@ def choice_of_parts(
     StateError
         If it has no such part.
     """
-    parts = parts_of(stamps)
+    parts = parts_of(stamps, breaks)
     number = len(parts) - 1 if part is None else part
     if not -len(parts) <= number < len(parts):
         raise StateError(f"{path} has {len(parts)} parts, there is no part {number}")

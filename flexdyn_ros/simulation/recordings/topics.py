@@ -35,6 +35,7 @@ __all__ = [
     "note_robot",
     "options_of",
     "record_trajectory",
+    "run_note",
     "state_layout",
 ]
 
@@ -119,6 +120,18 @@ def note_robot(bag: Bag, robot: Robot, stamps: np.ndarray | None = None) -> None
         channel = bag.channel(topic, TEXT, latched=True, depth=1)
         bag.write(channel, Layout().text(text).messages(stamps, {})[0].tobytes(), int(stamps[0]))
     bag.note(ROBOT_NOTE, _robot_note(robot))
+
+
+def run_note(status: int, message: str, *, method: str, dt: float, wall_time: float) -> dict[str, str]:
+    """How a run ended, as the note RUN_NOTE: status and message as of a `Trajectory`, method, step and time
+    that it took [s]; without events."""
+    return {
+        "message": message,
+        "method": method,
+        "numbers": json.dumps([status, dt, wall_time]),
+        "events": "[]",
+        "saturated": "[]",
+    }
 
 
 def state_layout(
@@ -273,10 +286,8 @@ def _run_note(t: Trajectory) -> dict[str, str]:
         {"time": e.time, "name": e.name, "terminal": e.terminal, "q": e.q.tolist(), "v": e.v.tolist()}
         for e in t.events
     ]
-    return {
-        "message": t.message,
-        "method": t.method,
-        "numbers": json.dumps([t.status, t.dt, t.wall_time]),
+    note = run_note(t.status, t.message, method=t.method, dt=t.dt, wall_time=t.wall_time)
+    return note | {
         "events": json.dumps(events),
         "saturated": json.dumps(np.flatnonzero(t.saturated).tolist()),
         "held": json.dumps([bool(t.is_fixed), bool(t.held)]),
