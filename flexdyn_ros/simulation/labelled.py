@@ -25,7 +25,7 @@ _CYLINDER_UNITS = {
 def column_units(trajectory: Trajectory) -> dict[str, str]:
     """Units of the columns; columns that have none of their own, such as flags, are left out."""
     t = trajectory
-    units = {"time": "s"} | dict(zip(t.q_names, t.q_units, strict=True))
+    units = {t.columns[0]: "s"} | dict(zip(t.q_names, t.q_units, strict=True))
     units |= {f"{name}.velocity": unit for name, unit in zip(t.v_names, t.v_units, strict=True)}
     units |= {f"{name}.effort": unit for name, unit in zip(t.effort_names, t.effort_units, strict=True)}
     if t.energy is not None:
@@ -40,7 +40,7 @@ def dataframe(trajectory: Trajectory) -> Any:
     with needs("pandas", "data"):
         import pandas
     columns = {name: trajectory[name] for name in trajectory.columns}
-    table = pandas.DataFrame(columns).set_index("time")
+    table = pandas.DataFrame(columns).set_index(trajectory.columns[0])
     table.attrs = {**_facts(trajectory), "units": column_units(trajectory)}
     return table
 
@@ -50,12 +50,12 @@ def dataset(trajectory: Trajectory) -> Any:
     with needs("xarray", "data"):
         import xarray
     units = column_units(trajectory)
+    along, *names = trajectory.columns
     arrays = {
-        name: ("time", trajectory[name], {"units": units[name]} if name in units else {})
-        for name in trajectory.columns
+        name: (along, trajectory[name], {"units": units[name]} if name in units else {}) for name in names
     }
-    time = arrays.pop("time")
-    return xarray.Dataset(arrays, coords={"time": time}, attrs=_facts(trajectory))
+    time = (along, trajectory[along], {"units": "s"})
+    return xarray.Dataset(arrays, coords={along: time}, attrs=_facts(trajectory))
 
 
 def trajectory_html(trajectory: Trajectory) -> str:
