@@ -9,6 +9,7 @@ from typing import NoReturn
 from flexdyn_ros.description.elements.description import Base, Joint, Link, RobotDescription
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.markup import Document
+from flexdyn_ros.description.urdf.mimic_limits import bound_leaders
 
 
 def free_base(robot: RobotDescription) -> RobotDescription:
@@ -101,6 +102,7 @@ def _check_loops(doc: Document, links: tuple[Link, ...], parents: Mapping[str, J
 def settle_mimic(doc: Document, joints: tuple[Joint, ...], warnings: list[str]) -> tuple[Joint, ...]:
     """The joints with every mimic chain ending at a movable one-coordinate joint; anything else is refused.
 
+    Leaders keep the limits of their followers, too.
     A leader that misses just the prefix which the mimicking joint carries itself (`left_q2` mimics `q1`,
     meant is `left_q1`: files merged from parts have it) is completed, with a warning.
     """
@@ -111,7 +113,7 @@ def settle_mimic(doc: Document, joints: tuple[Joint, ...], warnings: list[str]) 
             warnings.append(f"joint '{joint.name}': mimics '{joint.mimic.joint}', taken as '{leader}'")
             by_name[joint.name] = replace(joint, mimic=replace(joint.mimic, joint=leader))
     _check_chains(doc, by_name)
-    return tuple(by_name.values())
+    return bound_leaders(by_name, warnings)
 
 
 def _completed(doc: Document, joint: Joint, leader: str, by_name: Mapping[str, Joint]) -> str:

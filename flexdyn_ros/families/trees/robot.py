@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
 _empty = np.empty
 
+#: limits beyond are no limits for `random` [rad or m]
+_FARTHEST_LIMIT = 1000.0
+
 
 class TreeFunctions(EntryFunctions):
     """A tree of rigid bodies and flexible links on a fixed, planar or floating base.
@@ -208,16 +211,13 @@ class TreeFunctions(EntryFunctions):
         return self.tree.neutral.copy()
 
     def random(self, rng: np.random.Generator) -> np.ndarray:
-        """A random q (nq,): joints within their limits (else within pi or 1 m), free bodies within 1 m, any
-        attitude."""
+        """A random q (nq,): joints within their limits (without, or beyond 1000 rad or m: within pi or 1 m),
+        free bodies within 1 m, any attitude."""
         q = rng.uniform(-1.0, 1.0, self.nq)
         for c in self.coordinates:
             if c.q_index >= 0 and c.kind == "joint":
                 reach = np.pi if c.unit == "rad" else 1.0
-                low, high = max(c.lower, -reach), min(c.upper, reach)
-                if low > high:
-                    low, high = c.lower, c.upper
-                q[c.q_index] = rng.uniform(low, high)
+                q[c.q_index] = rng.uniform(*_range(c.lower, c.upper, reach))
         for index, size in (self.bending.small if self.bending else {}).items():
             q[index] *= size
         for i in self._quaternions:
@@ -372,3 +372,10 @@ class TreeFunctions(EntryFunctions):
         still = np.zeros((len(q), self.nv))
         explain_status(rigid.integrate_many(self.address, q, still, 0.0, _empty(q.shape)), {"q": q})
         refuse_nonfinite(data)
+
+
+def _range(lower: float, upper: float, reach: float) -> tuple[float, float]:
+    """Limits that are drawn from; those that are infinite, or so far that nobody means them, are replaced."""
+    low = lower if abs(lower) <= _FARTHEST_LIMIT else min(-reach, upper - reach)
+    high = upper if abs(upper) <= _FARTHEST_LIMIT else max(reach, low + reach)
+    return low, high

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -417,7 +416,6 @@ def _joint_dof(joint: Joint) -> np.ndarray:
 
 def _joint_coordinate(joint: Joint) -> Coordinate:
     limit = joint.limit
-    unbounded = joint.type == "continuous"
     return Coordinate(
         name=joint.name,
         kind="joint",
@@ -426,8 +424,8 @@ def _joint_coordinate(joint: Joint) -> Coordinate:
         v_index=0,
         body=joint.child,
         actuated=limit.effort != 0.0,
-        lower=-inf if unbounded else limit.lower,
-        upper=inf if unbounded else limit.upper,
+        lower=limit.lower,
+        upper=limit.upper,
         velocity_limit=limit.velocity,
         effort_limit=limit.effort,
     )
