@@ -98,6 +98,8 @@ def simulate(
     bag: Annotated[Path | None, typer.Option("--bag", help="write a recording as .mcap")] = None,
     config: terminal.Config = None,
     settings: terminal.Settings = None,
+    xacro: terminal.Xacro = None,
+    topic: terminal.Topics = None,
     rigid: terminal.Rigid = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="no progress, no table")] = False,
     as_json: terminal.Json = False,
@@ -114,20 +116,21 @@ def simulate(
     _check_files(files)
     UnknownNameError.check("method", method, METHODS)
     UnknownNameError.check("size", plot_size, tuple(SIZES))
-    loaded = terminal.load_robot(robot, config, settings, rigid)
+    loaded = terminal.load_robot(robot, config, settings, rigid, xacro)
     if control_file is not None and (tau or hold):
         raise typer.BadParameter("efforts come from --tau and --hold, or from a file", param_hint="--control")
-    begin = start_of(loaded, start, hold, q, v)
+    begin = start_of(loaded, start, hold, q, v, topic)
     efforts = begin.tau.copy()
     for index, value in terminal.named_numbers(tau, loaded.effort_names, "--tau").items():
         efforts[index] = value
-    for doubt in doubts_of(loaded, begin, efforts, hold):
-        terminal.warn(doubt)
     shown = not quiet and not as_json
     # cylinders without commands keep their valves closed, which is not the same as no force
     control: Any = efforts if tau or efforts.any() else None
     if control_file is not None:
         control = read_efforts(control_file, loaded)
+    most_efforts = efforts if control_file is None else np.abs(control.tau).max(axis=0, initial=0.0)
+    for doubt in doubts_of(loaded, begin, most_efforts, hold):
+        terminal.warn(doubt)
     has_cylinders = command_mode(loaded, method, control) != "direct"
     options: dict[str, Any] = {"method": method, "t0": begin.t, "dt": dt, "sample": sample, "rtol": rtol}
     record = ("energy", "hydraulics") if has_cylinders else ("energy",)
@@ -141,7 +144,7 @@ def simulate(
         raise
     drawing: dict[str, Any] = {"size": plot_size}
     if beside_rigid and plot is not None:
-        twin = terminal.load_robot(robot, config, settings, rigid=True)
+        twin = terminal.load_robot(robot, config, settings, True, xacro)
         drawing["overlay"] = {"rigid": _twin_run(twin, result, control_file or efforts, options)}
     _write(result, files, quiet or as_json, drawing)
     if as_json:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +28,12 @@ class Start(NamedTuple):
 
 
 def start_of(
-    robot: Robot, source: str, hold: str | None, q_texts: list[str] | None, v_texts: list[str] | None
+    robot: Robot,
+    source: str,
+    hold: str | None,
+    q_texts: list[str] | None,
+    v_texts: list[str] | None,
+    topics: list[str] | None = None,
 ) -> Start:
     """The start that --from, --hold, --q and --v say.
 
@@ -37,6 +42,7 @@ def start_of(
     source : "neutral", "rest", or the name of a saved trajectory
     hold : names of actuators with commas between them, "all", "none"; None: all at rest, else none
     q_texts, v_texts : NAME=VALUE texts, which replace single numbers of that start
+    topics : the topics of states of a recording that has several
 
     Raises
     ------
@@ -47,7 +53,7 @@ def start_of(
     """
     positions = named_numbers(q_texts, robot.q_names, "--q")
     speeds = named_numbers(v_texts, robot.v_names, "--v")
-    q, v, t = _named_state(robot, source)
+    q, v, t = _named_state(robot, source, topics or ())
     if positions or source == "rest":
         q = _replaced(initial_motion(robot, drive_of(robot, None), t)[0] if q is None else q, positions)
     if speeds:
@@ -83,16 +89,18 @@ def doubts_of(robot: Robot, start: Start, tau: np.ndarray, hold: str | None) -> 
             yield f"{name} gets {effort:.4g} {unit}, more than its limit {most_effort:g} {unit}"
 
 
-def _named_state(robot: Robot, source: str) -> tuple[np.ndarray | None, np.ndarray | None, float]:
+def _named_state(
+    robot: Robot, source: str, topics: Sequence[str]
+) -> tuple[np.ndarray | None, np.ndarray | None, float]:
     """Position, velocity and time that --from names; None where it names none."""
     if source in ("neutral", "rest"):
         return None, None, 0.0
-    if not Path(source).is_file():
+    if not Path(source).exists():
         raise typer.BadParameter(
-            f"{source!r} is no file, expected rest, neutral, or a trajectory (.npz, .mcap)",
+            f"{source!r} is no file, expected rest, neutral, or a trajectory (.npz, .mcap, .db3, a folder)",
             param_hint="--from",
         )
-    run = Trajectory.load(source, robot)
+    run = Trajectory.load(source, robot, topics=topics)
     return run.q[-1].copy(), run.v[-1].copy(), float(run.t[-1])
 
 

@@ -44,6 +44,16 @@ def test_an_effort_on_a_coordinate_without_actuator_is_told(flexdyn):
     assert f"{name} gets 1 N, but no actuator drives it" in err
 
 
+def test_an_effort_of_a_file_on_a_coordinate_without_actuator_is_told(flexdyn, tmp_path):
+    name = next(c.name for c in flexdyn_ros.load("flexible_two_link").coordinates if c.kind == "bending_y")
+    (tmp_path / "u.csv").write_text(f"time,shoulder,{name}\n0,0.5,0\n0.001,0.5,-2\n")
+    words = ("simulate", "flexible_two_link", "--duration", "0.002", "--quiet")
+    code, _, err = flexdyn(*words, "--control", tmp_path / "u.csv")
+    assert code == 0
+    assert f"{name} gets 2 N, but no actuator drives it" in err
+    assert "shoulder" not in err
+
+
 def test_a_robot_without_actuators_has_nothing_to_hold(flexdyn, tmp_path):
     body = ARM.partition("<joint")[0].replace('<link name="base"/>', "")
     (tmp_path / "arm.urdf").write_text(body + '<flexdyn><base type="floating"/></flexdyn></robot>')
