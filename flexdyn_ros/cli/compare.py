@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from flexdyn_ros.cli.terminal import Json, messages, print_json, print_table
+from flexdyn_ros.cli.terminal import Json, Topics, messages, print_json, print_table
 from flexdyn_ros.simulation.comparison import compare as compared
 from flexdyn_ros.simulation.trajectory import Trajectory
 
-_File = Annotated[Path, typer.Argument(help="trajectory: .npz, or .mcap", exists=True, dir_okay=False)]
+_File = Annotated[Path, typer.Argument(help="trajectory: .npz, .mcap, .db3, or a folder", exists=True)]
 
 
 def compare(
@@ -20,13 +20,14 @@ def compare(
     rtol: Annotated[
         float, typer.Option("--rtol", min=0.0, help="largest difference relative to the largest value")
     ] = 1e-6,
+    topic: Topics = None,
     as_json: Json = False,
 ) -> None:
     """Print the largest difference of each quantity of two trajectories; exit code 1 if one is too large.
 
     Coordinates that only one of them has, and times that only one of them covers, count as differences too.
     """
-    a, b = Trajectory.load(first), Trajectory.load(second)
+    a, b = (Trajectory.load(file, topics=topic or ()) for file in (first, second))
     found = compared(a, b)
     notes = _notes(a, b)
     beyond = [one for one in found if not one.relative <= rtol]

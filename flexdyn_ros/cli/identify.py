@@ -24,7 +24,8 @@ METHODS = ("auto", "linear", "output")
 def identify(
     robot: terminal.RobotName,
     data: Annotated[
-        list[Path] | None, typer.Argument(metavar="DATA...", help="measurements: .csv, .npz, .mat, .mcap")
+        list[Path] | None,
+        typer.Argument(metavar="DATA...", help="measurements: .csv, .npz, .mat, recordings"),
     ] = None,
     parameters: Annotated[
         str | None,
@@ -58,6 +59,7 @@ def identify(
         list[str] | None,
         typer.Option("--factor", metavar="NAME=NUMBER", help="motor constants, signs; repeatable"),
     ] = None,
+    topic: terminal.Topics = None,
     held: Annotated[
         bool | None,
         typer.Option(
@@ -84,6 +86,7 @@ def identify(
     ] = False,
     config: terminal.Config = None,
     settings: terminal.Settings = None,
+    xacro: terminal.Xacro = None,
     rigid: terminal.Rigid = False,
     as_json: terminal.Json = False,
 ) -> None:
@@ -95,7 +98,7 @@ def identify(
 
     if method not in METHODS:
         raise typer.BadParameter(f"{method!r} is none of {', '.join(METHODS)}", param_hint="--method")
-    loaded = terminal.load_robot(robot, config, settings, rigid)
+    loaded = terminal.load_robot(robot, config, settings, rigid, xacro)
     patterns = _words(parameters)
     options: dict[str, Any] = {"parameters": patterns, "cutoff": cutoff, "stribeck": _words(stribeck) or ()}
     if explain:
@@ -107,7 +110,7 @@ def identify(
         terminal.check_output(output, "-o")
     if report is not None:
         terminal.check_output(report, "--report", is_folder=True)
-    measured = [_read(path, columns, column, unit, factor, held) for path in data or ()]
+    measured = [_read(path, columns, column, unit, factor, held, topic) for path in data or ()]
     linear = method == "linear" or (method == "auto" and modes is None and _is_linear(loaded, patterns))
     if not linear and patterns is None:
         raise typer.BadParameter("needed for a fit by simulation", param_hint="--parameters")
@@ -149,8 +152,10 @@ def _read(
     unit: list[str] | None,
     factor: list[str] | None,
     held: bool | None,
+    topic: list[str] | None,
 ) -> Measurement:
     from flexdyn_ros.identification import Measurement
+    from flexdyn_ros.simulation.recordings.reading import is_recording
 
     names: Any = _texts(column, "--column")
     if columns is not None:
@@ -160,6 +165,7 @@ def _read(
         names=names or None,
         units=_texts(unit, "--unit"),
         factors=_numbers(factor, "--factor"),
+        topics=topic if topic and is_recording(path) else (),
         held=held,
     )
 

@@ -6,6 +6,7 @@ import re
 import signal
 import threading
 import webbrowser
+from collections.abc import Sequence
 from enum import StrEnum
 from math import inf
 from pathlib import Path
@@ -15,7 +16,7 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
-from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, load_robot, messages
+from flexdyn_ros.cli.terminal import Config, Rigid, RobotName, Settings, Topics, Xacro, load_robot, messages
 from flexdyn_ros.errors import ROS, FlexdynError, needs
 from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.verbs import Robot
@@ -52,8 +53,12 @@ class Quality(StrEnum):
 def view(
     robot: RobotName,
     recording: Annotated[
-        Path | None, typer.Option("--recording", exists=True, help="play a file of simulate: .npz or .mcap")
+        Path | None,
+        typer.Option(
+            "--recording", exists=True, help="play a file of simulate: .npz, or .mcap, .db3, a folder"
+        ),
     ] = None,
+    topic: Topics = None,
     duration: Annotated[
         float | None, typer.Option("--simulate", min=0.0, help="simulate so many seconds and play them")
     ] = None,
@@ -94,10 +99,11 @@ def view(
     browser: Annotated[bool, typer.Option("--browser", help="open the page in the browser")] = False,
     config: Config = None,
     settings: Settings = None,
+    xacro: Xacro = None,
     rigid: Rigid = False,
 ) -> None:
     """Show a robot in a browser page: poses, modes, simulations, recordings or live topics. ROBOT may also be
-    an .mcap recording, which holds its robot."""
+    a recording (.mcap, .db3, a folder of rosbag2), which holds its robot."""
     from flexdyn_ros.view.viewer import Viewer
 
     pixels = _pixels(size)
@@ -107,7 +113,7 @@ def view(
     if namespace and not ros:
         raise typer.BadParameter("names the topics that --ros follows", param_hint="--namespace")
     _check_files(film, html, ros=ros)
-    loaded, run = _robot_and_run(robot, recording, config, settings, rigid)
+    loaded, run = _robot_and_run(robot, recording, topic or (), config, settings, rigid, xacro)
     viewer = Viewer(loaded, host=host, port=port, quality=quality.value, allow_hosts=allow_host or ())
     follower: Any = None
     try:
@@ -190,19 +196,31 @@ def _megabytes(path: Path) -> float:
 
 
 def _robot_and_run(
-    robot: str, recording: Path | None, config: Any, settings: Any, rigid: bool
+    robot: str,
+    recording: Path | None,
+    topics: Sequence[str],
+    config: Any,
+    settings: Any,
+    rigid: bool,
+    xacro: list[str] | None,
 ) -> tuple[Robot, Trajectory | None]:
     """The robot, and the recording that is to be played."""
-    if robot.endswith(".mcap"):
-        given = {"--recording": recording, "--config": config, "--set": settings, "--rigid": rigid}
+    if robot.endswith((".mcap", ".db3")) or (Path(robot) / "metadata.yaml").is_file():
+        given = {
+            "--recording": recording,
+            "--config": config,
+            "--set": settings,
+            "--xacro": xacro,
+            "--rigid": rigid,
+        }
         for option in (name for name, value in given.items() if value):
             raise typer.BadParameter(f"{robot} is a recording, whose robot is what it was", param_hint=option)
         from flexdyn_ros.simulation.recordings.playback import recorded_robot
 
-        loaded = recorded_robot(robot)
-        return loaded, Trajectory.load(robot, loaded)
-    loaded = load_robot(robot, config, settings, rigid)
-    return loaded, None if recording is None else Trajectory.load(recording, loaded)
+        loaded = recorded_robot(robot, topics=topics)
+        return loaded, Trajectory.load(robot, loaded, topics=topics)
+    loaded = load_robot(robot, config, settings, rigid, xacro)
+    return loaded, None if recording is None else Trajectory.load(recording, loaded, topics=topics)
 
 
 def _begin(viewer: Any) -> None:
