@@ -95,8 +95,8 @@ def test_words_that_look_like_typing_mistakes_are_warned_of(wrong: str, hint: st
     assert any(hint in warning for warning in read(two_links(joint(wrong))).warnings)
 
 
-def test_words_of_other_tools_are_not_warned_of() -> None:
+def test_words_of_other_tools_are_told_and_no_mistakes() -> None:
     words = (
         '<limit lower="-1" upper="1" command_effort="3"/><dynamics D="1" K="2" mu_viscous="3"/><hardware/>'
     )
-    assert read(two_links(joint(words))).warnings == ()
+    assert all("no part of URDF that is read" in text for text in read(two_links(joint(words))).warnings)

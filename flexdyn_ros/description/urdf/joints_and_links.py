@@ -24,27 +24,67 @@ from flexdyn_ros.description.urdf.markup import (
 
 JOINT_TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 # what URDF knows, by element: other words are left to other tools, unless they look like a typing mistake
-_IN_LINK: dict[str, tuple[str, ...]] = {"inertial": (), "visual": (), "collision": ()}
-_IN_JOINT = {
+_IN_LINK: dict[str, tuple[str, ...] | None] = {"inertial": (), "visual": None, "collision": None}
+_IN_INERTIAL: dict[str, tuple[str, ...] | None] = {
+    "origin": ("xyz", "rpy"),
+    "mass": ("value",),
+    "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
+}
+_IN_JOINT: dict[str, tuple[str, ...] | None] = {
     "origin": ("xyz", "rpy"),
     "parent": ("link",),
     "child": ("link",),
     "axis": ("xyz",),
-    "calibration": (),
+    "calibration": None,
     "dynamics": ("damping", "friction"),
     "limit": ("lower", "upper", "effort", "velocity"),
     "mimic": ("joint", "multiplier", "offset"),
-    "safety_controller": (),
+    "safety_controller": None,
 }
-Hints = dict[str, str]
-#: unknown words that are compared with those of URDF
-_MOST_HINTS = 500
+#: attributes of the elements themselves; `type` of a link is an old one that says nothing
+_OF_LINK, _OF_JOINT, _OF_INERTIAL = ("name", "type"), ("name", "type"), ()
+#: unknown words that are compared with those of URDF, and that are told
+_MOST_HINTS, _MOST_IGNORED = 500, 100
+
+
+class _Unread:
+    """Words that are not read: those near to one of URDF each time, others once."""
+
+    def __init__(self, warnings: list[str]) -> None:
+        self._warnings = warnings
+        self._hints: dict[str, str] = {}
+        self._others: dict[str, tuple[str, int]] = {}
+
+    def tell(self, word: str, shown: str, where: str, known: Iterable[str]) -> None:
+        hint = self._typo(word, known)
+        if hint:
+            self._warnings.append(f"{where}: {shown} is ignored{hint}")
+        elif shown in self._others:
+            first, count = self._others[shown]
+            self._others[shown] = (first, count + 1)
+        elif len(self._others) < _MOST_IGNORED:
+            self._others[shown] = (where, 1)
+
+    def end(self) -> None:
+        """Tell what was not read, each word once."""
+        for shown, (where, count) in self._others.items():
+            more = f" (and {count - 1} more)" if count > 1 else ""
+            self._warnings.append(f"{where}{more}: {shown} is no part of URDF that is read; it has no effect")
+
+    def _typo(self, word: str, known: Iterable[str]) -> str:
+        """The word of URDF that is nearly this one. Words of other tools come again and again; a text of
+        hundreds of thousands of different ones is not worth the time."""
+        hint = self._hints.get(word)
+        if hint is None:
+            hint = suggestion(word, known, 0.8) if len(self._hints) < _MOST_HINTS else ""
+            self._hints[word] = hint
+        return hint
 
 
 def read_links(doc: Document, warnings: list[str]) -> tuple[Link, ...]:
     """All `<link>` children of `<robot>`, in file order; repeated names refused."""
     links: dict[str, Link] = {}
-    hints: Hints = {}
+    unread = _Unread(warnings)
     for element in doc.root.findall("link"):
         with part():
             name = _new_name(doc, element, links)
@@ -53,7 +93,10 @@ def read_links(doc: Document, warnings: list[str]) -> tuple[Link, ...]:
             inertial = only_child(doc, element, "inertial")
             values = None if inertial is None else _read_inertial(doc, name, inertial, warnings)
             links[name] = Link(name, values, line_of(element))
-            _warn_of_typos(element, _IN_LINK, warnings, hints)
+            _note_unread(element, _OF_LINK, _IN_LINK, unread)
+            if inertial is not None:
+                _note_unread(inertial, _OF_INERTIAL, _IN_INERTIAL, unread)
+    unread.end()
     if not links:
         doc.fail("the robot has no links", doc.root, expected="at least one <link>")
     return tuple(links.values())
@@ -62,12 +105,13 @@ def read_links(doc: Document, warnings: list[str]) -> tuple[Link, ...]:
 def read_joints(doc: Document, warnings: list[str]) -> tuple[Joint, ...]:
     """All `<joint>` children of `<robot>`, in file order; repeated names refused."""
     joints: dict[str, Joint] = {}
-    hints: Hints = {}
+    unread = _Unread(warnings)
     for element in doc.root.findall("joint"):
         with part():
             name = _new_name(doc, element, joints)
             joints[name] = _read_joint(doc, name, element, warnings)
-            _warn_of_typos(element, _IN_JOINT, warnings, hints)
+            _note_unread(element, _OF_JOINT, _IN_JOINT, unread)
+    unread.end()
     return tuple(joints.values())
 
 
@@ -79,35 +123,34 @@ def _new_name(doc: Document, element: Element, known: dict) -> str:
     return name
 
 
-def _warn_of_typos(
-    element: Element, known: Mapping[str, tuple[str, ...]], warnings: list[str], hints: Hints
+def _note_unread(
+    element: Element, own: tuple[str, ...], known: Mapping[str, tuple[str, ...] | None], unread: _Unread
 ) -> None:
-    """Warn of children and attributes that are nearly, but not quite, words of URDF."""
+    """Note attributes and children that are not read; None in `known`: an element of which nothing is."""
+    for name in map(str, element.keys()):
+        if name not in own and _is_plain(name):
+            unread.tell(name, f"'{name}' of <{element.tag}>", _where(element, element), own)
     for child in element:
         tag = str(child.tag)
+        attributes = known.get(tag, ())
         if tag not in known:
-            hint = _typo(tag, known, hints)
-            if hint:
-                warnings.append(f"{_where(element, child)}: <{tag}> is ignored{hint}")
+            if _is_plain(tag):
+                unread.tell(tag, f"<{tag}>", _where(element, child), known)
             continue
-        for name in map(str, child.keys() if known[tag] else ()):
-            hint = "" if name in known[tag] else _typo(name, known[tag], hints)
-            if hint:
-                warnings.append(f"{_where(element, child)}: '{name}' of <{tag}> is ignored{hint}")
+        for name in map(str, child.keys() if attributes is not None else ()):
+            if name not in (attributes or ()) and _is_plain(name):
+                unread.tell(name, f"'{name}' of <{tag}>", _where(element, child), attributes or ())
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word is in no namespace: others are those of other tools."""
+    return not (":" in word or word.startswith("{"))
 
 
 def _where(element: Element, child: Element) -> str:
-    return f"{element.tag} '{element.get('name')}', line {line_of(child)}"
-
-
-def _typo(word: str, known: Iterable[str], hints: Hints) -> str:
-    """The word of URDF that is nearly this one. Words of other tools come again and again; a text of
-    hundreds of thousands of different ones is not worth the time."""
-    hint = hints.get(word)
-    if hint is None:
-        hint = suggestion(word, known, 0.8) if len(hints) < _MOST_HINTS else ""
-        hints[word] = hint
-    return hint
+    named = element if element.get("name") is not None else element.getparent()
+    named = element if named is None else named
+    return f"{named.tag} '{named.get('name')}', line {line_of(child)}"
 
 
 def _read_inertial(doc: Document, link: str, element: Element, warnings: list[str]) -> Inertial | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from flexdyn_ros.description.urdf import limits, markup, xacro_text
+from lxml import etree
+
+from flexdyn_ros.description.urdf import limits, markup, versions, xacro_text
 from flexdyn_ros.description.urdf.markup import Document
 from flexdyn_ros.errors import DescriptionError
 
@@ -42,4 +44,6 @@ def parsed(
     if doc.root.tag != "robot":
         doc.fail("the root element is not <robot>", doc.root, value=str(doc.root.tag), expected="<robot>")
     doc = replace(doc, messages=messages)
+    if versions.settle_version(doc):
+        raw = etree.tostring(doc.root, encoding="unicode")
     return doc, raw if isinstance(raw, str) else markup.decoded(raw, doc.root)
