@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from array import array
 from os import PathLike
 from pathlib import Path
 
@@ -89,12 +90,15 @@ def _read_csv(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             lines = csv.reader(file, skipinitialspace=True, strict=True)
             names = [from_csv_text(name.strip()) for name in next(lines, [])]
-            rows = [_numbers(row, names, path, lines.line_num) for row in lines if row]
+            cells = array("d")
+            for row in lines:
+                if row:
+                    cells.extend(_numbers(row, names, path, lines.line_num))
     except (csv.Error, UnicodeDecodeError) as error:
         raise StateError(f"{path}: no CSV: {error}") from None
     if "time" not in names or len(set(names)) < len(names):
         raise StateError(f"{path}:1: columns {', '.join(names[:8])}; expected `time` and names, each once")
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))
+    table = np.frombuffer(cells).reshape(-1, len(names))
     return _chosen(dict(zip(names, table.T, strict=True)))
 
 

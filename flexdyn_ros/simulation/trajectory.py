@@ -31,6 +31,8 @@ FILE_VERSION = 1
 HELD = "efforts_held"
 #: what the column of times is called, unless a coordinate is called so
 _TIMES = ("time", "t", "timestamp", "stamp", "time [s]")
+#: numbers of a cylinder at most, in files of whatever version
+_MOST_PARTS = 100
 QUANTITIES = ("position", "velocity", "effort")
 _ARRAYS = ("t", "q", "v", "tau", "work", "dissipated", "saturated")
 _TEXTS = ("message", "method", "robot_name")
@@ -386,6 +388,8 @@ def _count_objects(content: dict[str, np.ndarray], path: str | PathLike, most_by
         if name in content:
             # a text or number of Python, and what of it lies in an event
             budget.keep(content[name].nbytes, entries=2 * content[name].size)
+    if len(content.get("hydraulics", ())) > _MOST_PARTS:
+        raise ValueError(f"hydraulics has shape {content['hydraulics'].shape}")
     if content["energy"].size and len(content["energy"]) != len(Energy._fields):
         raise ValueError(f"energy has shape {content['energy'].shape}, not {len(Energy._fields)} rows")
 

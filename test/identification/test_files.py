@@ -72,9 +72,34 @@ def test_a_unit_that_is_not_known_names_line_and_column(tmp_path):
 def test_cells_with_two_marks_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("time;j\n" + "\n".join(f"{k},5;1.{k:03},5" for k in range(30)))
     with pytest.raises(
-        StateError, match=r"a\.csv:2: column 2 is '1\.000,5', expected a decimal comma or point"
+        StateError, match=r"a\.csv:2: column 2 is '1\.000,5', expected decimal commas or points"
     ):
         Measurement.read(tmp_path / "a.csv")
+
+
+def test_decimal_commas_may_come_late_and_not_beside_points(tmp_path):
+    whole = "time;j\n" + "\n".join(f"{k};{k}" for k in range(50))
+    (tmp_path / "a.csv").write_text(f"{whole}\n50;3,5\n")
+    assert Measurement.read(tmp_path / "a.csv")["j"][-1] == 3.5
+    (tmp_path / "a.csv").write_text(f"{whole}\n50;1.234\n51;3,5\n")
+    with pytest.raises(
+        StateError, match=r"a\.csv:53: column 2 is '3,5', expected decimal commas or points all"
+    ):
+        Measurement.read(tmp_path / "a.csv")
+
+
+def test_comments_are_passed_over(tmp_path):
+    path = table(tmp_path / "a.csv", units=("s", "deg"))
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], "# by hand", *lines[1:5], "# a pause", *lines[5:]]))
+    np.testing.assert_allclose(Measurement.read(path)["j"], np.deg2rad(X))
+
+
+def test_a_line_of_names_may_be_long(tmp_path):
+    names = ["time", *(f"column_{i}" for i in range(20_000))]
+    rows = [",".join(["1"] * len(names)), ",".join(["2"] * len(names))]
+    (tmp_path / "a.csv").write_text("\n".join([",".join(names), *rows]))
+    assert len(Measurement.read(tmp_path / "a.csv").columns) == 20_000
 
 
 def test_empty_cells_are_missing_and_empty_last_columns_are_none(tmp_path):

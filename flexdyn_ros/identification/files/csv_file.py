@@ -81,8 +81,9 @@ def _form(path: Path) -> _Form:
     labels = [from_csv_text(name) for name in names]
     if len(set(labels)) < len(labels):
         raise StateError(f"{path}: a column is there twice in the first line")
-    units = _units(path, labels, _cells(head[1], between), is_decimal_comma) if len(head) > 1 else None
-    return _Form(encoding, between, is_decimal_comma, 1 if units is None else 2, labels, units or {})
+    second = next((i for i, line in enumerate(head) if i and line.strip()), 0)
+    units = _units(path, labels, _cells(head[second], between), is_decimal_comma) if second else None
+    return _Form(encoding, between, is_decimal_comma, 1 if units is None else second + 1, labels, units or {})
 
 
 def _encoding(path: Path) -> str:
@@ -92,11 +93,15 @@ def _encoding(path: Path) -> str:
 
 
 def _lines(path: Path, encoding: str) -> Iterator[str]:
+    is_first = True
     with path.open(encoding=encoding, errors="replace", newline="") as file:
         while line := file.readline(_LONGEST_LINE):
             if len(line) == _LONGEST_LINE:
                 raise StateError(f"{path} has a line of more than {_LONGEST_LINE} characters")
-            yield line
+            is_comment = line.startswith("#") and not is_first
+            # a blank line keeps the numbers of those behind it
+            yield "\n" if is_comment else line
+            is_first = False
 
 
 def _between(head: list[str]) -> str:
@@ -111,7 +116,13 @@ def _between(head: list[str]) -> str:
 
 
 def _cells(line: str, between: str) -> list[str]:
-    return [cell.strip() for cell in next(csv.reader([line.strip("\r\n")], delimiter=between), [])]
+    line = line.strip("\r\n")
+    if '"' not in line:
+        return [cell.strip() for cell in line.split(between)]
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=between), [])]
+    except csv.Error:
+        return [line]
 
 
 def _units(
@@ -166,6 +177,7 @@ def _numbers(path: Path, form: _Form) -> np.ndarray:
 def _by_cells(path: Path, form: _Form) -> np.ndarray:
     """Cell by cell: empty ones are missing, others that are no number are told."""
     table = array("d")
+    marks = set[str]()
     reader = csv.reader(_lines(path, form.encoding), delimiter=form.between)
     try:
         for number, cells in enumerate(reader, 1):
@@ -173,10 +185,14 @@ def _by_cells(path: Path, form: _Form) -> np.ndarray:
                 continue
             if len(cells) != len(form.labels):
                 raise StateError(f"{path}:{number}: {len(cells)} cells, expected {len(form.labels)}")
-            table.extend(
-                _value(cell.strip(), form, f"{path}:{number}: column {column}")
-                for column, cell in enumerate(cells, 1)
-            )
+            for column, cell in enumerate(cells, 1):
+                marks.update(mark for mark in ",." if mark in cell)
+                if len(marks) > 1 and form.between != ",":
+                    raise StateError(
+                        f"{path}:{number}: column {column} is {cell.strip()[:40]!r}, expected decimal commas "
+                        "or points all through the file, and no other marks"
+                    )
+                table.append(_value(cell.strip(), form, path, number, column))
     except csv.Error as error:
         raise StateError(f"{path}:{reader.line_num}: {error}") from None
     if not table:
@@ -184,15 +200,13 @@ def _by_cells(path: Path, form: _Form) -> np.ndarray:
     return np.frombuffer(table).reshape(-1, len(form.labels))
 
 
-def _value(cell: str, form: _Form, where: str) -> float:
+def _value(cell: str, form: _Form, path: Path, number: int, column: int) -> float:
     if not cell:
         return float("nan")
-    if form.is_decimal_comma and "," in cell and "." in cell:
-        raise StateError(f"{where} is {cell[:40]!r}, expected a decimal comma or point, and no other marks")
     try:
-        return float(cell.replace(",", ".") if form.is_decimal_comma else cell)
+        return float(cell if form.between == "," else cell.replace(",", "."))
     except ValueError:
-        raise StateError(f"{where} is {cell[:40]!r}, expected a number") from None
+        raise StateError(f"{path}:{number}: column {column} is {cell[:40]!r}, expected a number") from None
 
 
 def _is_number(cell: str, is_decimal_comma: bool = False) -> bool:

@@ -134,8 +134,6 @@ def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         if _kind(path) not in _READERS:
             raise StateError(f"{path} is no recording, expected .mcap, .db3, or a folder of rosbag2")
-        if not path.is_file():
-            raise StateError(f"{path}: there is no such file")
         return [path]
     metadata = path / METADATA
     found = _listed(metadata) if metadata.is_file() else _lying(path)
