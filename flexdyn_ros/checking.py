@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from flexdyn_ros.description import Override
+from flexdyn_ros.description.plausibility import doubts_of
 from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.loading import load
@@ -153,7 +154,7 @@ def check(
         modes_locked=locked,
         frequencies_free=tuple(mode.frequency for mode in free),
         frequencies_locked=tuple(mode.frequency for mode in locked),
-        warnings=robot.warnings + found.warnings,
+        warnings=robot.warnings + doubts_of(description) + found.warnings,
         notes=_beyond_limits(robot) + found.notes,
     )
 

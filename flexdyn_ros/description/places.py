@@ -18,6 +18,11 @@ def suggestion(word: str, known: Iterable[str], nearness: float = 0.6) -> str:
     """` (did you mean ...?)`, or nothing if no known word is near."""
     if len(word) > _LONGEST_WORD:
         return ""
+    if "diameter" in word:
+        radii = [name for name in islice(known, _MOST_WORDS) if "radius" in name]
+        same = [name for name in radii if name == word.replace("diameter", "radius")] or radii[:1]
+        if same and word not in known:
+            return f" (did you mean {same[0]!r}, half of it?)"
     some = [name for name in islice(known, _MOST_WORDS) if len(name) <= _LONGEST_WORD]
     found = get_close_matches(word, some, n=2, cutoff=nearness)
     return f" (did you mean {' or '.join(repr(near) for near in found)}?)" if found else ""

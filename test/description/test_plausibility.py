@@ -1,0 +1,93 @@
+"""`check` asks about numbers that are probably given in another unit, by ratios; good robots are silent."""
+
+import pytest
+
+import flexdyn_ros
+from flexdyn_ros.description import read
+from flexdyn_ros.description.plausibility import doubts_of
+from flexdyn_ros.description.urdf.sources import shipped_names
+from flexdyn_ros.errors import DescriptionError
+
+FORM = """<robot name="t"><link name="w"/><link name="a"><inertial><origin xyz="{com} 0 0"/>
+<mass value="{mass}"/><inertia ixx="{i}" ixy="0" ixz="0" iyy="{i}" iyz="0" izz="{i}"/></inertial></link><link name="tip"/>
+<joint name="j" type="revolute"><parent link="w"/><child link="a"/><origin xyz="0 0 {z}" rpy="{rpy}"/>
+<axis xyz="0 1 0"/><limit lower="{lower}" upper="{upper}" effort="{effort}" velocity="2"/></joint>
+<joint name="f" type="fixed"><parent link="a"/><child link="tip"/><origin xyz="{x} 0 0"/></joint></robot>"""
+GOOD = {
+    "com": "0.2", "mass": "2", "i": "0.03", "rpy": "0 0 0", "z": "0.4", "x": "0.4", "lower": "-2",
+    "upper": "2", "effort": "10",
+}  # fmt: skip
+BEAM = """<robot name="f"><link name="w"/><link name="upper"/><link name="load"><inertial><mass value="0.8"/>
+<inertia ixx="0.001" iyy="0.001" izz="0.001"/></inertial></link>
+<joint name="j" type="revolute"><parent link="w"/><child link="upper"/><axis xyz="0 1 0"/>
+<limit lower="-2" upper="2" effort="80" velocity="2"/></joint>
+<joint name="grip" type="fixed"><parent link="upper"/><child link="load"/><origin xyz="{at} 0 0"/></joint>
+<flexdyn reference="upper"><beam length="{length}"><tube {section}/><material name="aluminium"/></beam>
+<modes bending_y="1"/><damping ratio="0.01"/></flexdyn></robot>"""
+TUBE = 'outer_radius="0.02" wall="0.002"'
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, None),
+        ({"rpy": "0 90 0"}, "joint 'j': rpy 0 90 0 rad is more than a turn: degrees?"),
+        ({"lower": "-90", "upper": "90"}, "joint 'j': limits -90 to 90 rad are 14.3 turns: degrees?"),
+        ({"lower": "0", "upper": "180"}, "degrees?"),
+        ({"lower": "-12.6", "upper": "12.6"}, None),
+        ({"i": "30000"}, "radius of gyration, 122 m, is far beyond the reach"),
+        ({"i": "3e-8"}, "denser than any metal"),
+        ({"com": "200"}, "centre of mass is 200 m from its origin"),
+        ({"z": "400", "x": "400"}, "reaches 800 m with 2 kg: lengths in millimetres?"),
+        ({"z": "20", "x": "20"}, "reaches 40 m with 2 kg: lengths in millimetres?"),
+        (
+            {"lower": "0", "upper": "0", "effort": "0"},
+            "joint 'j': lower = upper and effort = 0 leaves it no room",
+        ),
+        ({"lower": "0", "upper": "0"}, "joint 'j': lower = upper = 0 leaves it no room"),
+        ({"effort": "0"}, None),
+    ],
+)
+def test_numbers_that_cannot_belong_together_are_asked_about(change, words):
+    found = flexdyn_ros.check(FORM.format(**(GOOD | change))).warnings
+    assert (not found) if words is None else any(words in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("at", "length", "section", "words"),
+    [
+        (1, 1, TUBE, None),
+        (0, 1, TUBE, "joint 'grip' fixes 'load' (0.8 kg) at the root of the flexible link 'upper'"),
+        (1000, 1000, TUBE, "2.5e+04 times as long as high"),
+        (1, 1, 'outer_radius="20" wall="2"', "a section of 40 m on a length of 1 m"),
+        (1000, 1000, 'outer_radius="20" wall="2"', "millimetres?"),
+    ],
+)
+def test_beams_in_millimetres_and_loads_at_the_root_are_asked_about(at, length, section, words):
+    found = doubts_of(read(BEAM.format(at=at, length=length, section=section)))
+    assert (not found) if words is None else any(words in text for text in found)
+
+
+def test_a_diameter_is_twice_a_radius():
+    text = BEAM.format(at=1, length=1, section='outer_diameter="0.04" wall="0.002"')
+    with pytest.raises(DescriptionError, match="did you mean 'outer_radius', half of it"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"cylinder.bore": 50, "cylinder.rod_diameter": 36}, "bore 50 m"),
+        ({"valve.rated_flow": 40}, "l/min?"),
+        ({"fluid.bulk_modulus": 1400}, "bulk_modulus 1400 Pa"),
+    ],
+)
+def test_units_of_hydraulics_are_asked_about(change, words):
+    options = {f"platform.hydraulics.{key}": value for key, value in change.items()}
+    found = doubts_of(read("stewart_1t", options=options))
+    assert any(words in text for text in found)
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_shipped_robots_are_silent(name):
+    assert doubts_of(read(name)) == ()
