@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, NoReturn
 
 from flexdyn_ros.description import RobotDescription, read
 from flexdyn_ros.description.urdf.sources import Origin
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.registry import families, family_of, find_installed
+from flexdyn_ros.robot.stations import section_of
 from flexdyn_ros.robot.verbs import Robot
 
 
@@ -73,4 +75,42 @@ def from_description(description: RobotDescription) -> Robot:
     family = family_of(description)
     if description.kind != family.kind:
         description = replace(description, kind=family.kind)
-    return Robot(family.functions(description))
+    robot = Robot(family.functions(description))
+    _refuse_clashes(robot)
+    return robot
+
+
+def _refuse_clashes(robot: Robot) -> None:
+    """Refuse names of joints and links that equal those which a coordinate or frame gets by itself.
+
+    Raises
+    ------
+    DescriptionError
+        With the line of the joint or link.
+    """
+    description = robot.description
+    for names in (robot.q_names, robot.v_names, robot.effort_names):
+        if len(set(names)) < len(names):
+            twice = next(name for name, count in Counter(names).items() if count > 1)
+            joint = next((joint for joint in description.joints if joint.name == twice), None)
+            _refuse(description, "joint", twice, None if joint is None else joint.line)
+    bent = {*description.flexible_links, *(section.joint for section in description.sections)}
+    frames = Counter(robot.frame_names) if bent else {}
+    for link in description.links if bent else ():
+        body = link.name.removesuffix("/tip")
+        is_frame = (body != link.name and body in bent) or section_of(link.name)[0] in bent
+        if is_frame or frames.get(link.name, 0) > 1:
+            _refuse(description, "link", link.name, link.line)
+
+
+def _refuse(description: RobotDescription, what: str, name: str, line: int | None) -> NoReturn:
+    made = "a coordinate" if what == "joint" else "a frame"
+    raise DescriptionError(
+        f"the name of a {what} is that of {made} which the robot has by itself",
+        file=description.file,
+        line=line,
+        element=f"robot/{what}[{name}]",
+        attribute="name",
+        value=name,
+        expected="a name of its own",
+    )

@@ -9,7 +9,8 @@ from flexdyn_ros.description.urdf.sources import shipped_names
 from flexdyn_ros.errors import DescriptionError
 
 FORM = """<robot name="t"><link name="w"/><link name="a"><inertial><origin xyz="{com} 0 0"/>
-<mass value="{mass}"/><inertia ixx="{i}" ixy="0" ixz="0" iyy="{i}" iyz="0" izz="{i}"/></inertial></link><link name="tip"/>
+<mass value="{mass}"/><inertia ixx="{i}" ixy="0" ixz="0" iyy="{i}" iyz="0" izz="{i}"/></inertial></link>
+<link name="tip"/>
 <joint name="j" type="revolute"><parent link="w"/><child link="a"/><origin xyz="0 0 {z}" rpy="{rpy}"/>
 <axis xyz="0 1 0"/><limit lower="{lower}" upper="{upper}" effort="{effort}" velocity="2"/></joint>
 <joint name="f" type="fixed"><parent link="a"/><child link="tip"/><origin xyz="{x} 0 0"/></joint></robot>"""
