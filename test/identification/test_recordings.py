@@ -221,6 +221,14 @@ def test_messages_without_stamps_get_the_times_of_recording(tmp_path):
     np.testing.assert_allclose(found.t, 0.01 * np.arange(N), atol=1e-9)
 
 
+def test_times_of_recording_may_be_anything(tmp_path):
+    """The largest that the file can hold, of messages without stamps."""
+    _, messages = joint_states(["swing"])
+    unstamped = [data[:4] + bytes(8) + data[12:] for data in messages]
+    path = write(tmp_path / "a.mcap", ("/joint_states", JOINT_STATES, [2**64 - 1] * N, unstamped))
+    assert len(Measurement.read(path)) == N
+
+
 # ---- states ----
 
 
@@ -303,6 +311,13 @@ def test_sqlite_recordings_are_read(tmp_path, pack):
         found = Measurement.read(place)
         np.testing.assert_array_equal(found.t, expected.t)
         assert all(np.array_equal(found[name], expected[name]) for name in expected.columns)
+
+
+def test_messages_of_mcap_that_were_compressed_one_by_one_are_read(tmp_path):
+    stamps, messages = joint_states(["swing"])
+    packed = [PACKS["zstd"](data) for data in messages]
+    found = Measurement.read(write(tmp_path / "a.mcap", ("/joint_states", JOINT_STATES, stamps, packed)))
+    np.testing.assert_array_equal(found["swing"], np.sin(0.01 * np.arange(N)))
 
 
 def test_trajectories_are_read_from_sqlite_and_folders(tmp_path, run):

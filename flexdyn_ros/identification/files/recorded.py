@@ -25,6 +25,8 @@ IMU = "sensor_msgs/msg/Imu"
 _PARTS = {"position": "", "velocity": ".velocity", "effort": ".effort"}
 #: bytes that are gone through to decode one of a message, one by one
 _SLOW = 8
+#: latest time of recording that fits into the numbers of times [ns]
+_LATEST = (1 << 63) - 1
 #: layouts of messages on one topic that are tried before a message is decoded by itself
 _MOST_LAYOUTS = 8
 
@@ -186,7 +188,7 @@ class _Topic:
         """The number of a message."""
         stamp = message.header.stamp
         self._stamps.append(10**9 * stamp.sec + stamp.nanosec)
-        self._logged.append(log_time)
+        self._logged.append(min(log_time, _LATEST))
         return len(self._stamps) - 1
 
     def _decoded(self, data: bytes) -> Any:
@@ -289,7 +291,7 @@ class _Joints(_Topic):
         same.rows.append(len(self._stamps))
         same.data.append(data)
         self._stamps.append(stamp)
-        self._logged.append(log_time)
+        self._logged.append(min(log_time, _LATEST))
 
     def _of(self, message: Any) -> _Same:
         """The layout of a message."""

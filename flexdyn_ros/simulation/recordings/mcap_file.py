@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 from flexdyn_ros.budget import Budget
 from flexdyn_ros.errors import StateError, needs
 
-__all__ = ["LARGEST_CHUNK", "Message", "Note", "mcap_records", "unpacked"]
+__all__ = ["LARGEST_CHUNK", "Message", "Note", "kept", "mcap_records", "unpacked"]
 
 MAGIC = b"\x89MCAP0\r\n"
 FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, METADATA = 2, 3, 4, 5, 6, 12
@@ -23,6 +23,8 @@ FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, METADATA = 2, 3, 4, 5, 6, 12
 LARGEST_CHUNK = 1 << 26
 #: opcode and length; channel, sequence, times of recording and publication [ns]
 _HEAD, _MESSAGE = struct.Struct("<BQ"), struct.Struct("<HIQQ")
+#: how data begin that were compressed with zstd; messages begin with zero
+_ZSTD = b"\x28\xb5\x2f\xfd"
 #: encodings of definitions and of messages that ROS 2 writes
 _ROS2 = ("ros2msg", "ros2idl")
 
@@ -101,6 +103,15 @@ def unpacked(data: bytes | memoryview, compression: str, size: int | None = None
         return _unpacked(data, compression, size)
     except _Unreadable as error:
         raise StateError(str(error)) from None
+
+
+def kept(data: bytes, budget: Budget) -> bytes:
+    """The bytes of a message that is kept, without compression of its own, as rosbag2 may give it."""
+    if data.startswith(_ZSTD):
+        data = unpacked(data, "zstd")
+        budget.work(len(data))
+    budget.keep(len(data), entries=1)
+    return data
 
 
 def _outer(file: IO[bytes], size: int, budget: Budget) -> Iterator[tuple[int, bytes]]:
@@ -206,8 +217,7 @@ class _Channels:
         topic, kind, is_wanted = self._channels[number]
         if not is_wanted:
             return None
-        self._budget.keep(len(body), entries=1)
-        return Message(topic, kind, bytes(body[_MESSAGE.size :]), log_time)
+        return Message(topic, kind, kept(bytes(body[_MESSAGE.size :]), self._budget), log_time)
 
 
 def _text(body: bytes | memoryview, at: int) -> tuple[str, int]:

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from flexdyn_ros.budget import Budget
 from flexdyn_ros.errors import StateError
-from flexdyn_ros.simulation.recordings.mcap_file import LARGEST_CHUNK, Message, Wants, unpacked
+from flexdyn_ros.simulation.recordings.mcap_file import LARGEST_CHUNK, Message, Wants, kept
 
 __all__ = ["sqlite_messages"]
 
 #: instructions of SQLite after which it is asked whether it may go on, and what they count as [bytes]
 _INSTRUCTIONS, _WORK = 10_000, 1 << 19
-_ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 def sqlite_messages(path: Path, budget: Budget, wants: Wants, topics: dict[str, str]) -> Iterator[Message]:
@@ -77,8 +76,4 @@ def _messages(
         budget.work(len(data), entries=1)
         if number not in chosen:
             continue
-        if data.startswith(_ZSTD):
-            data = unpacked(data, "zstd")
-            budget.work(len(data))
-        budget.keep(len(data), entries=1)
-        yield Message(*chosen[number], data, stamp)
+        yield Message(*chosen[number], kept(data, budget), stamp)
