@@ -36,6 +36,11 @@ def generate_launch_description():
                 default_value="seven_joint_arm",
                 description="name of a shipped robot, path, or package:// URI of a URDF or xacro file",
             ),
+            DeclareLaunchArgument(
+                "xacro_arguments",
+                default_value="['']",
+                description="arguments of a xacro file, as \"['length:=0.8']\"",
+            ),
             DeclareLaunchArgument("namespace", default_value="", description="namespace of the node"),
             DeclareLaunchArgument(
                 "params_file",
@@ -61,7 +66,11 @@ def generate_launch_description():
                     output="screen",
                     parameters=[
                         value("params_file"),
-                        {"description_file": value("robot"), "use_sim_time": value("use_sim_time")},
+                        {
+                            "description_file": value("robot"),
+                            "xacro_arguments": value("xacro_arguments"),
+                            "use_sim_time": value("use_sim_time"),
+                        },
                     ],
                     ros_arguments=["--log-level", value("log_level")],
                     condition=IfCondition(EqualsSubstitution(value("controller"), controller)),

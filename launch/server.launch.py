@@ -22,6 +22,11 @@ def generate_launch_description():
                 default_value="seven_joint_arm",
                 description="name of a shipped robot, path, or package:// URI of a URDF or xacro file",
             ),
+            DeclareLaunchArgument(
+                "xacro_arguments",
+                default_value="['']",
+                description="arguments of a xacro file, as \"['length:=0.8']\"",
+            ),
             DeclareLaunchArgument("namespace", default_value="", description="namespace of the node"),
             DeclareLaunchArgument(
                 "params_file",
@@ -39,7 +44,13 @@ def generate_launch_description():
                 name="dynamics_server",
                 namespace=value("namespace"),
                 output="screen",
-                parameters=[value("params_file"), {"description_file": value("robot")}],
+                parameters=[
+                    value("params_file"),
+                    {
+                        "description_file": value("robot"),
+                        "xacro_arguments": value("xacro_arguments"),
+                    },
+                ],
                 ros_arguments=["--log-level", value("log_level")],
             ),
         ]

@@ -23,6 +23,11 @@ def generate_launch_description():
                 default_value="seven_joint_arm",
                 description="name of a shipped robot, path, or package:// URI of a URDF or xacro file",
             ),
+            DeclareLaunchArgument(
+                "xacro_arguments",
+                default_value="['']",
+                description="arguments of a xacro file, as \"['length:=0.8']\"",
+            ),
             DeclareLaunchArgument("namespace", default_value="", description="namespace of the node"),
             DeclareLaunchArgument(
                 "params_file",
@@ -66,6 +71,7 @@ def generate_launch_description():
                     value("params_file"),
                     {
                         "description_file": value("robot"),
+                        "xacro_arguments": value("xacro_arguments"),
                         "real_time_factor": ParameterValue(value("real_time_factor"), value_type=float),
                         "use_clock": ParameterValue(value("use_clock"), value_type=bool),
                         "frame_prefix": ParameterValue(value("frame_prefix"), value_type=str),

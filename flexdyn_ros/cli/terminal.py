@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -110,10 +110,19 @@ def options_of(settings: list[str] | None, rigid: bool) -> dict[str, Any]:
     return options
 
 
+def _listed(texts: Iterable[str]) -> Iterator[str]:
+    """The texts, those of lists in brackets one by one; empty ones say nothing."""
+    for text in texts:
+        if text.startswith("[") and text.endswith("]"):
+            yield from (str(entry) for entry in yaml.safe_load(text) if entry)
+        else:
+            yield text
+
+
 def xacro_of(arguments: list[str] | None) -> dict[str, str] | None:
-    """The `xacro=` of `load` from NAME:=VALUE texts."""
+    """The `xacro=` of `load` from NAME:=VALUE texts, or lists of them in brackets, as launch files have."""
     found = {}
-    for text in arguments or ():
+    for text in _listed(arguments or ()):
         name, colon, value = text.partition(":=")
         if not colon or not name.strip():
             raise typer.BadParameter(f"{text!r} is not NAME:=VALUE", param_hint="--xacro")

@@ -7,7 +7,8 @@ from flexdyn_ros.errors import DescriptionError
 
 BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
 FORM = """<robot name="r"><link name="w">{root}</link><link name="boom">{boom}</link>
-<link name="{link}">{body}</link><joint name="{joint}" type="continuous"><parent link="w"/><child link="boom"/><axis xyz="0 1 0"/></joint>
+<link name="{link}">{body}</link>
+<joint name="{joint}" type="continuous"><parent link="w"/><child link="boom"/><axis xyz="0 1 0"/></joint>
 <joint name="fixed" type="fixed"><parent link="boom"/><child link="{link}"/><origin xyz="1 0 0"/></joint>
 {more}</robot>"""
 FLOATING = '<flexdyn><base type="floating"/></flexdyn>'

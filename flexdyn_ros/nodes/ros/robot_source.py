@@ -81,9 +81,12 @@ def _from_topic(node: Any, parameters: RobotParameters) -> str:
 
 
 def parse_xacro(entries: tuple[str, ...]) -> dict[str, str]:
-    """Arguments of xacro from entries name:=value; ParameterError for another form."""
+    """Arguments of xacro from entries name:=value; ParameterError for another form.
+
+    Empty entries say nothing: launch files cannot give an empty list.
+    """
     arguments: dict[str, str] = {}
-    for entry in entries:
+    for entry in filter(None, entries):
         name, colon, value = entry.partition(":=")
         if not colon or not name.strip():
             raise ParameterError(f"parameter xacro_arguments has entry {entry!r}, expected name:=value")
