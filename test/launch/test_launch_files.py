@@ -158,7 +158,8 @@ def test_ros2_control_example_names_the_joints_of_the_arm_and_our_topics():
 def test_the_command_that_expands_the_robot_needs_no_path(monkeypatch):
     description = recorded(ROOT / "launch" / "bringup.launch.py", monkeypatch)
     (command,) = of_kind(description, "Command")
-    words = ["seven_joint_arm" if isinstance(part, Record) else part for part in command.args[0]]
+    given = {"robot": "seven_joint_arm", "xacro_arguments": "['']"}
+    words = [given[part.args[0]] if isinstance(part, Record) else part for part in command.args[0]]
     variables = {name: text for name, text in os.environ.items() if name != "PATH"}
     done = subprocess.run(
         shlex.split("".join(words)), cwd="/", env=variables | {"PATH": "", "PYTHONPATH": str(ROOT)},
