@@ -97,3 +97,12 @@ def test_a_column_that_buckles_is_told():
     critical = np.pi**2 * 100 / (4 * 2**2) / 10
     assert any("buckles" in w for w in flexdyn_ros.check(text.format(mass=1.1 * critical)).warnings)
     assert not any("buckles" in w for w in flexdyn_ros.check(text.format(mass=0.8 * critical)).warnings)
+
+
+def test_a_joint_at_the_root_of_a_beam_is_told_its_origin_at_the_tip():
+    text = pendulum().replace('<origin xyz="1.5 0 0"/>', "").replace("<beam>", '<beam length="1.5">')
+    assert text != pendulum()
+    with pytest.raises(flexdyn_ros.errors.DescriptionError, match="0 m along the beam") as told:
+        flexdyn_ros.check(text)
+    assert '<origin xyz="1.5 0 0"/> of joint' in told.value.expected
+    assert 'length="0"' not in told.value.expected

@@ -145,7 +145,7 @@ class _Draft:
                     "beam",
                     "length",
                     self.length,
-                    f'length="{along:.9g}", or <attach joint="{name}" station="auto"/>',
+                    self._remedy(name, along),
                 )
             if station == "auto":
                 station = 1.0 if at_tip else along / self.length
@@ -159,6 +159,15 @@ class _Draft:
                     )
             stations[name] = float(station)
         return stations
+
+    def _remedy(self, joint: str, along: float) -> str:
+        """What to change where a child joint is neither at the tip nor attached."""
+        attach = f'<attach joint="{joint}" station="auto"/>'
+        if along > AT_TIP * self.length:
+            return f'length="{along:.9g}", or {attach}'
+        tip = self.frame.p + self.length * self.frame.R[:, 0]
+        xyz = " ".join(f"{x + 0.0:.9g}" for x in tip)
+        return f"<origin xyz=\"{xyz}\"/> of joint '{joint}' for the tip, or {attach} where it is"
 
     # ---- properties along the beam ----
 
