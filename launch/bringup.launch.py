@@ -31,19 +31,25 @@ def generate_launch_description():
     share = FindPackageShare(PACKAGE)
     value = LaunchConfiguration
     log = ["--log-level", value("log_level")]
-    robot = {"description_file": value("robot")}
+    robot = {
+        "description_file": value("robot"),
+        "xacro_arguments": value("xacro_arguments"),
+    }
     params = value("params_file")
     # beside robot_state_publisher ours makes the markers alone
     own_tf = {"publish_tf": ParameterValue(NotSubstitution(value("robot_state_publisher")), value_type=bool)}
     # by the interpreter that runs this: colcon puts the command `flexdyn` where no PATH leads; what it warns
     # of is no reason to fail
     flexdyn = [shlex.quote(sys.executable), " -m flexdyn_ros.cli.main"]
-    expand = Command([*flexdyn, " expand ", value("robot")], on_stderr="warn")
+    expand = Command(
+        [*flexdyn, " expand ", value("robot"), ' --xacro "', value("xacro_arguments"), '"'], on_stderr="warn"
+    )
     expanded = ParameterValue(expand, value_type=str)
     arguments, clock, frames = clock_and_frames()
     return LaunchDescription(
         [
             argument("robot", "seven_joint_arm", "name of a shipped robot, path, or package:// URI"),
+            argument("xacro_arguments", "['']", "arguments of a xacro file, as \"['length:=0.8']\""),
             argument("namespace", "", "namespace of all nodes"),
             argument(
                 "params_file",
@@ -57,6 +63,7 @@ def generate_launch_description():
                 "false",
                 "TF by robot_state_publisher on expanded/robot_description instead of our state_publisher",
                 ["true", "false"],
+                needs=["robot_state_publisher"],
             ),
             *rviz_arguments(),
             *arguments,
@@ -64,6 +71,21 @@ def generate_launch_description():
             GroupAction(
                 [
                     PushRosNamespace(value("namespace")),
+                    # what may fail comes first: it would leave those behind that run already
+                    rviz_action(use_sim_time=value("use_sim_time")),
+                    Node(
+                        package="robot_state_publisher",
+                        executable="robot_state_publisher",
+                        name="robot_state_publisher",
+                        output="screen",
+                        parameters=[
+                            {"use_sim_time": value("use_sim_time"), "robot_description": expanded},
+                            frames,
+                        ],
+                        remappings=[("robot_description", "robot_state_publisher/robot_description")],
+                        ros_arguments=log,
+                        condition=IfCondition(value("robot_state_publisher")),
+                    ),
                     Node(
                         package=PACKAGE,
                         executable="simulator",
@@ -90,20 +112,6 @@ def generate_launch_description():
                         parameters=[params, robot, {"use_sim_time": value("use_sim_time")}, own_tf, frames],
                         ros_arguments=log,
                     ),
-                    Node(
-                        package="robot_state_publisher",
-                        executable="robot_state_publisher",
-                        name="robot_state_publisher",
-                        output="screen",
-                        parameters=[
-                            {"use_sim_time": value("use_sim_time"), "robot_description": expanded},
-                            frames,
-                        ],
-                        remappings=[("robot_description", "robot_state_publisher/robot_description")],
-                        ros_arguments=log,
-                        condition=IfCondition(value("robot_state_publisher")),
-                    ),
-                    rviz_action(use_sim_time=value("use_sim_time")),
                 ]
             ),
         ]

@@ -27,7 +27,10 @@ def generate_launch_description():
     value = LaunchConfiguration
     share = FindPackageShare(PACKAGE)
     log = ["--log-level", value("log_level")]
-    robot = {"description_file": value("robot")}
+    robot = {
+        "description_file": value("robot"),
+        "xacro_arguments": value("xacro_arguments"),
+    }
     params = value("params_file")
     on_clock = {"use_sim_time": value("use_sim_time")}
     arguments, clock, frames = clock_and_frames()
@@ -47,6 +50,7 @@ def generate_launch_description():
     return LaunchDescription(
         [
             argument("robot", "stewart_1t", "name of a shipped platform, path, or package:// URI"),
+            argument("xacro_arguments", "['']", "arguments of a xacro file, as \"['length:=0.8']\""),
             argument("namespace", "", "namespace of all nodes"),
             argument(
                 "params_file",
@@ -63,6 +67,8 @@ def generate_launch_description():
             GroupAction(
                 [
                     PushRosNamespace(value("namespace")),
+                    # what may fail comes first: it would leave those behind that run already
+                    rviz_action(use_sim_time=value("use_sim_time")),
                     node("simulator", {"hydraulics": value("hydraulics")}, clock, frames),
                     node("dynamics_server", on_clock, condition=IfCondition(value("server"))),
                     node("state_publisher", on_clock, frames),
@@ -71,7 +77,6 @@ def generate_launch_description():
                         remappings=[("~/leg_state", "leg_states"), ("~/leg_force", "joint_commands")],
                         condition=IfCondition(is_external),
                     ),
-                    rviz_action(use_sim_time=value("use_sim_time")),
                 ]
             ),
         ]

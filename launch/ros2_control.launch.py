@@ -11,8 +11,17 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
+from flexdyn_ros.nodes.launching import argument
 from flexdyn_ros.nodes.rviz import rviz_action, rviz_arguments
 from launch import LaunchDescription
+
+#: packages that are no dependencies of the library
+NEEDED = [
+    "xacro",
+    "controller_manager",
+    "joint_trajectory_controller",
+    "joint_state_topic_hardware_interface",
+]
 
 
 def generate_launch_description():
@@ -29,10 +38,11 @@ def generate_launch_description():
                 ),
                 description="URDF or xacro file with a <ros2_control> block",
             ),
-            DeclareLaunchArgument(
+            argument(
                 "controllers_file",
-                default_value=PathJoinSubstitution([share, "config", "controllers.yaml"]),
-                description="parameters of controller_manager and its controllers",
+                PathJoinSubstitution([share, "config", "controllers.yaml"]),
+                "parameters of controller_manager and its controllers",
+                needs=NEEDED,
             ),
             *rviz_arguments(),
             rviz_action("description_file", use_sim_time=False, with_state_publisher=True),
@@ -41,7 +51,15 @@ def generate_launch_description():
                 executable="simulator",
                 name="simulator",
                 output="screen",
-                parameters=[description, {"use_clock": False, "command_interface": "position"}],
+                parameters=[
+                    description,
+                    # the arm stays where it is until a controller is active
+                    {
+                        "use_clock": False,
+                        "command_interface": "position",
+                        "before_first_command": "hold",
+                    },
+                ],
             ),
             Node(
                 package="controller_manager",

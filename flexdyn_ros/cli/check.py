@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from math import isinf
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.text import Text
@@ -28,7 +28,11 @@ def check(
 ) -> None:
     """Read a robot and print bodies, coordinates, masses, overrides, first modes and warnings."""
     options = terminal.options_of(settings, rigid)
-    given = {"config": config or None, "options": options or None, "xacro": terminal.xacro_of(xacro)}
+    given: dict[str, Any] = {
+        "config": config or None,
+        "options": options or None,
+        "xacro": terminal.xacro_of(xacro),
+    }
     try:
         found = report_on(robot, **given, modes=modes)
     except DescriptionError as error:

@@ -35,7 +35,7 @@ def rviz_arguments() -> list[Any]:
 
     file = "configuration of rviz; empty: that of the robot's family in share/flexdyn_ros/rviz"
     return [
-        argument("rviz", "false", "start rviz", ["true", "false"]),
+        argument("rviz", "false", "start rviz", ["true", "false"], needs=["rviz2"]),
         argument("rviz_config_file", "", file),
     ]
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 from importlib import import_module
 
 from flexdyn_ros.nodes.ros.start_watch import stand_by
+from flexdyn_ros.nodes.startup.surroundings import shared_memory
 
 
 def end_at_signals() -> None:
@@ -20,11 +22,19 @@ def end_at_signals() -> None:
         signal.signal(number, lambda *_: os._exit(0))
 
 
+def look_around() -> None:
+    """End the process with a sentence and exit code 1 where ROS would end it without one."""
+    for text in shared_memory():
+        sys.stderr.write(f"flexdyn_ros: ROS does not start: {text}\n")
+        sys.exit(1)
+
+
 def _node(module: str) -> Callable[[], None]:
     """The executable of the node in `nodes/NAME.py`."""
 
     def start() -> None:
         end_at_signals()
+        look_around()
         stand_by()
         import_module(f"flexdyn_ros.nodes.{module}").main()
 

@@ -296,8 +296,10 @@ def told(client):
     return " ".join(status.name for status in message.status) if message else ""
 
 
-def test_up_fails_when_a_node_dies(domain, log):
-    process = up(log, "seven_joint_arm", "--no-server", "--params-file", str(ROOT / "README.md"))
+def test_up_fails_when_a_node_dies(domain, log, tmp_path):
+    file = tmp_path / "parameters.yaml"
+    file.write_text("/**/simulator: {ros__parameters: {step: -1.0}}\n")
+    process = up(log, "seven_joint_arm", "--no-server", "--params-file", str(file))
     try:
         assert process.wait(240.0) == 1
         assert "exit code" in log.read_text()

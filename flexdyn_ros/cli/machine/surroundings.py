@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import flexdyn_ros
+from flexdyn_ros.nodes.startup.surroundings import SHARED_MEMORY, shared_memory
 from flexdyn_ros.numerics.compiling.cache_folder import cache_folder
 
 #: extras whose packages only those need who work on flexdyn_ros itself
@@ -192,11 +193,9 @@ def _dds() -> Iterator[Finding]:
         there = Path(profiles).is_file()
         remedy = "" if there else "unset FASTDDS_DEFAULT_PROFILES_FILE, or name a file that exists"
         yield Finding("ros", "Fast DDS profiles", "found" if there else "missing", profiles, remedy)
-    shared = Path("/dev/shm")
     if sys.platform == "linux":
-        works = os.access(shared, os.W_OK)
-        remedy = "" if works else "DDS falls back to UDP: start the container with --ipc=host or --shm-size"
-        yield Finding("ros", "shared memory", "found" if works else "optional", str(shared), remedy)
+        problem = next(shared_memory(), "")
+        yield Finding("ros", "shared memory", "missing" if problem else "found", str(SHARED_MEMORY), problem)
 
 
 # ---- pictures ----

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from flexdyn_ros.cli.terminal import Json, messages, print_json, say
 from flexdyn_ros.errors import ROS, needs
+from flexdyn_ros.nodes.startup.surroundings import check_shared_memory
 
 
 def _complete_service(incomplete: str) -> list[str]:
@@ -37,6 +38,7 @@ def call(
     as_json: Json = False,
 ) -> None:
     """Ask a service of a running server or simulator; exit code 1 if it answers with success=false."""
+    check_shared_memory()
     with needs("rclpy", ROS):
         from flexdyn_ros.nodes.one_shot.caller import call as ask
     answer = ask(service, fields_of(request), namespace, timeout)

@@ -9,6 +9,7 @@ import typer
 from flexdyn_ros.cli.ros.call import fields_of
 from flexdyn_ros.cli.terminal import messages
 from flexdyn_ros.errors import ROS, needs
+from flexdyn_ros.nodes.startup.surroundings import check_shared_memory
 
 
 def pub(
@@ -27,6 +28,7 @@ def pub(
     ] = 5.0,
 ) -> None:
     """Publish a message on a topic once somebody listens; exit code 1 if nobody does."""
+    check_shared_memory()
     with needs("rclpy", ROS):
         from flexdyn_ros.nodes.ros.publisher import publish
     heard = publish(topic, fields_of(message), kind, namespace, times=times, rate=rate, timeout=timeout)

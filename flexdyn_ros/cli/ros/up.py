@@ -25,15 +25,19 @@ from flexdyn_ros.cli.terminal import (
     Rigid,
     RobotName,
     Settings,
+    Xacro,
     complain,
     load_robot,
     messages,
     options_of,
+    xacro_of,
 )
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import ROS, MissingExtraError
 from flexdyn_ros.families.registry import families, family_of
 from flexdyn_ros.nodes.rviz import rviz_configuration
+from flexdyn_ros.nodes.startup.parameter_files import file_mistakes, mistakes_of_file
+from flexdyn_ros.nodes.startup.surroundings import check_shared_memory
 
 #: seconds that nodes get to end by themselves before they are killed
 GRACE = 5.0
@@ -98,12 +102,14 @@ def up(
     ] = None,
     config: Config = None,
     settings: Settings = None,
+    xacro: Xacro = None,
     rigid: Rigid = False,
 ) -> None:
     """Start the nodes of a robot; Ctrl-C ends them, with exit code 130."""
     if importlib.util.find_spec("rclpy") is None:
         raise MissingExtraError("rclpy", ROS)
-    loaded = load_robot(robot, config, settings, rigid)
+    check_shared_memory()
+    loaded = load_robot(robot, config, settings, rigid, xacro)
     description = loaded.description
     if hydraulics is not None and getattr(loaded, "hydraulics", None) is None:
         raise typer.BadParameter(f"robot '{description.name}' has no <hydraulics>", param_hint="--hydraulics")
@@ -113,6 +119,8 @@ def up(
         nodes.append("hydraulic_actuators")
     if leader is not None:
         nodes.append(leader.value)
+    if params_file is not None:
+        _check_parameters(params_file, nodes)
     simulator: dict[str, object] = {"use_sim_time": use_sim_time and not use_clock}
     shown: dict[str, object] = {}
     if not use_clock:
@@ -121,7 +129,8 @@ def up(
         simulator["hydraulics"] = hydraulics.value
     if frame_prefix:
         simulator["frame_prefix"] = shown["frame_prefix"] = frame_prefix
-    shared = _description_of(description, config, options_of(settings, rigid))
+    shared = _description_of(description, config, options_of(settings, rigid), xacro_of(xacro) or {})
+    shared["end_unless_started"] = True
     if use_sim_time:
         shared["use_sim_time"] = True
     by_cylinders = getattr(loaded, "hydraulics", None) is not None and hydraulics is not Cylinders.NONE
@@ -165,6 +174,13 @@ def _controller(wanted: Controller, description: RobotDescription, no_server: bo
     return found
 
 
+def _check_parameters(file: Path, nodes: list[str]) -> None:
+    """BadParameter with all that ROS would not read in a parameter file, or ignore in silence."""
+    mistakes = list(file_mistakes(file)) or list(mistakes_of_file(file, nodes))
+    if mistakes:
+        raise typer.BadParameter("; ".join(mistakes), param_hint="--params-file")
+
+
 def _suited(leader: Controller | None, by_cylinders: bool) -> dict[str, dict[str, object]]:
     """Parameters that suit a controller: the robot waits for it where it is; forces go to cylinders."""
     if leader is None:
@@ -176,7 +192,10 @@ def _suited(leader: Controller | None, by_cylinders: bool) -> dict[str, dict[str
 
 
 def _description_of(
-    description: RobotDescription, config: list[Path] | None, options: Mapping[str, object]
+    description: RobotDescription,
+    config: list[Path] | None,
+    options: Mapping[str, object],
+    xacro: Mapping[str, str],
 ) -> dict[str, object]:
     """Parameters by which nodes load the same robot."""
     # a robot of a file is named, so that the nodes find what lies beside it: text may name packages only
@@ -185,6 +204,8 @@ def _description_of(
         if description.file is None
         else {"description_file": str(Path(description.file).resolve())}
     )
+    if xacro:
+        shared["xacro_arguments"] = [f"{name}:={value}" for name, value in xacro.items()]
     if config:
         shared["config_files"] = [str(path.resolve()) for path in config]
     if options:

@@ -11,7 +11,6 @@ import numpy as np
 
 from flexdyn_ros.control.computed_torque import asked_acceleration
 from flexdyn_ros.control.pd import pulling_effort
-from flexdyn_ros.robot.analysis.sampled_feedback import gains
 from flexdyn_ros.errors import StateError, UnknownNameError, UnsupportedError
 from flexdyn_ros.export.c_code.dialects import Scalars
 from flexdyn_ros.export.c_code.program import IS_FINITE, definition, signature
@@ -24,6 +23,7 @@ from flexdyn_ros.export.names import c_name
 from flexdyn_ros.export.tracing.equations import Equations, Function, function_of
 from flexdyn_ros.numerics.tracing.graph import Graph
 from flexdyn_ros.numerics.tracing.interpreting import Memory
+from flexdyn_ros.robot.analysis.sampled_feedback import gains
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.verbs import Robot
 

@@ -9,15 +9,23 @@ from typing import Any
 import rclpy
 
 from flexdyn_ros.nodes.ros.executor import EnduringExecutor
+from flexdyn_ros.nodes.startup.start_failure import told_in_a_sentence
 
 
 @contextmanager
 def short_lived_node(name: str) -> Iterator[tuple[Any, EnduringExecutor]]:
-    """A node in a context of its own, and the executor that spins it; both are gone afterwards."""
+    """A node in a context of its own, and the executor that spins it; both are gone afterwards.
+
+    Raises
+    ------
+    StartError
+        If ROS does not let it start.
+    """
     context = rclpy.Context()
-    rclpy.init(context=context)
-    node = rclpy.create_node(name, context=context, start_parameter_services=False)
-    executor = EnduringExecutor(node)
+    with told_in_a_sentence():
+        rclpy.init(context=context)
+        node = rclpy.create_node(name, context=context, start_parameter_services=False)
+        executor = EnduringExecutor(node)
     try:
         yield node, executor
     finally:

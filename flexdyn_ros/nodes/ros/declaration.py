@@ -42,6 +42,11 @@ def names_of(record: type) -> tuple[str, ...]:
     return tuple(attribute.name for attribute in rule_of(record).attributes)
 
 
+def given_names(node: Any) -> tuple[str, ...]:
+    """Names of the parameters that a node was given from outside, declared or not."""
+    return tuple(node._parameter_overrides)
+
+
 def declare(node: Any, record: type[Record], prefix: str = "", *, only: type | None = None) -> Record:
     """Declare every parameter of `record` on an rclpy node and return the values found.
 
@@ -92,7 +97,7 @@ def declare_family(node: Any, of: ParameterGroup, names: Iterable[str]) -> dict[
         for name in (names if "NAME" in about.name else ("",))
     }
     start = of.prefix + "."
-    for given in node._parameter_overrides:
+    for given in given_names(node):
         if given.startswith(start) and given.removeprefix(start) not in abouts:
             expected = f"expected one of {', '.join(abouts)}"
             raise ParameterError(f"parameter {given}: no such coordinate, {expected}")

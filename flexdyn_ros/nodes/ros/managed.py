@@ -24,13 +24,15 @@ from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.nodes.ros.declaration import ParameterError
+from flexdyn_ros.nodes.ros.declaration import ParameterError, given_names
 from flexdyn_ros.nodes.ros.diagnostics import clock_health, diagnostic_name
 from flexdyn_ros.nodes.ros.executor import EnduringExecutor
 from flexdyn_ros.nodes.ros.outbox import Outbox
 from flexdyn_ros.nodes.ros.queues import LATCHED, REQUESTS
 from flexdyn_ros.nodes.ros.silence import Silence
 from flexdyn_ros.nodes.ros.start_watch import joining
+from flexdyn_ros.nodes.startup.start_failure import told_in_a_sentence
+from flexdyn_ros.nodes.startup.surroundings import StartError
 
 #: why a service that needs an active node refuses
 INACTIVE = "the node is not active, expected an active one (lifecycle transition activate)"
@@ -52,6 +54,7 @@ class ManagedNode(LifecycleNode):
 
     def __init__(self, name: str, autostart: bool | None = None, **options: Any) -> None:
         super().__init__(name, **options)
+        self._kind = name
         #: between activation and deactivation: what a managed node offers, it offers then
         self.is_active = False
         self._inputs: list[Silence] = []
@@ -59,11 +62,13 @@ class ManagedNode(LifecycleNode):
         self._entities: list[tuple[Callable[[Any], Any], Any]] = []
         self.outbox = Outbox(self)
         self._autostart_timer = None
+        self._ends_unless_started = False
         if autostart is None:
             from flexdyn_ros.nodes.ros.declaration import declare
             from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters
 
-            autostart = declare(self, LifecycleParameters).autostart
+            settings = declare(self, LifecycleParameters)
+            autostart, self._ends_unless_started = settings.autostart, settings.end_unless_started
         if autostart:
             self._autostart_timer = self.create_timer(0.0, self._start_by_itself)
 
@@ -145,11 +150,28 @@ class ManagedNode(LifecycleNode):
 
     def _start_by_itself(self) -> None:
         self.destroy_timer(self._autostart_timer)
-        if self.trigger_configure() == TransitionCallbackReturn.SUCCESS:
-            self.trigger_activate()
+        transitions = (self.trigger_configure, self.trigger_activate)
+        is_started = all(trigger() == TransitionCallbackReturn.SUCCESS for trigger in transitions)
+        if self._ends_unless_started and not is_started:
+            raise StartError(f"{self.get_name()} does not start: the reason stands above")
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        self._tell_unknown_parameters()
         return self._attempt(self.setup, "configure")
+
+    def _tell_unknown_parameters(self) -> None:
+        """Say which parameters were given that this node does not have."""
+        from flexdyn_ros.nodes.parameters import NODES
+        from flexdyn_ros.nodes.startup.unknown_parameters import complaint, is_of_another, unknown
+
+        if self._kind not in NODES:
+            return
+        strange = [name for name in unknown(self._kind, given_names(self)) if not self.has_parameter(name)]
+        for name in strange:
+            if not is_of_another(name):
+                self.get_logger().warning(f"ignored: {complaint(self._kind, name)}")
+        if others := [name for name in strange if is_of_another(name)]:
+            self.get_logger().info(f"ignored, parameters of other nodes: {', '.join(others)}")
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         if super().on_activate(state) != TransitionCallbackReturn.SUCCESS:
@@ -223,13 +245,18 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
     """
     signals = _listen_to_signals()
     try:
-        with joining():
-            rclpy.init(
-                args=sys.argv if args is None else args, signal_handler_options=SignalHandlerOptions.NO
-            )
+        given = sys.argv if args is None else args
+        with joining(), told_in_a_sentence(given):
+            rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
             node = make_node()
     except ParameterError as error:
         rclpy.logging.get_logger("flexdyn_ros").fatal(str(error))
+        rclpy.try_shutdown()
+        return 1
+    except StartError as error:
+        # the logger of ROS may be what does not start
+        sys.stderr.write(f"flexdyn_ros: {error}\n")
+        sys.stderr.flush()
         rclpy.try_shutdown()
         return 1
     executor = EnduringExecutor(node)
@@ -248,7 +275,10 @@ def run(make_node: Callable[[], ManagedNode], args: list[str] | None = None) -> 
     is_whole = node.finish()
     rclpy.try_shutdown()
     for failure in failures:
-        traceback.print_exception(failure)
+        if isinstance(failure, StartError):
+            sys.stderr.write(f"flexdyn_ros: {failure}\n")
+        else:
+            traceback.print_exception(failure)
     # the interpreter gives signals back to the system while it ends: another one would be the exit code then
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
