@@ -28,7 +28,7 @@ class ServiceLaw(Law):
 
     def __init__(self, node: Any, robot: Any, joints: tuple[str, ...], settings: Any) -> None:
         self._node, self._robot, self._settings = node, robot, settings
-        self._gains = Gains(node, robot, joints, settings, of_inertia=False)
+        self.gains = Gains(node, robot, joints, settings, of_inertia=False)
         elastic = set(StaticShape(robot).q.tolist())
         self._listed = [i for i in range(robot.nq) if i not in elastic]
         self._names = [robot.q_names[i] for i in self._listed]
@@ -37,7 +37,11 @@ class ServiceLaw(Law):
         self._waiting: Any = None
 
     def begin(self, q: np.ndarray) -> None:
-        self._P, self._D = self._gains.about(q)
+        self._begun_at = q
+        self.retune()
+
+    def retune(self) -> None:
+        self._P, self._D = self.gains.about(self._begun_at)
 
     def act(self, t: float, q: np.ndarray, v: np.ndarray, reference: Reference, send: Send) -> None:
         wanted = reference(t)

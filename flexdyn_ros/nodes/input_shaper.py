@@ -29,12 +29,16 @@ class ShapedLaw(Law):
         if bad:
             raise ParameterError(f"parameter frequencies holds {bad[0]}, expected positive numbers, or 0")
         self._feedback = PdLaw(node, robot, joints, settings)
+        self.gains = self._feedback.gains
         self._robot, self._settings = robot, settings
         self._shape = StaticShape(robot)
         self._log = node.get_logger()
 
     def begin(self, q: np.ndarray) -> None:
         self._feedback.begin(q)
+
+    def retune(self) -> None:
+        self._feedback.retune()
 
     def act(self, t: float, q: np.ndarray, v: np.ndarray, reference: Reference, send: Send) -> None:
         self._feedback.act(t, q, v, reference, send)

@@ -28,13 +28,19 @@ class PdLaw(Law):
             robot.frames(robot.neutral(), self.tip)
         self._shape = StaticShape(robot)
         self._node, self._log = node, node.get_logger()
+        self._wanted: tuple[np.ndarray, np.ndarray, np.ndarray]
 
     def begin(self, q: np.ndarray) -> None:
+        self._wanted = (q, np.zeros(self.robot.nv), np.zeros(self.robot.nv))
+        self._begun_at = q
+        self.retune()
+
+    def retune(self) -> None:
+        q = self._begun_at
         self.P, self.D = self.gains.about(q)
         self.by_servos = self._leaves_it_to_servos(q)
         if self.by_servos:
             self.P, self.D = self.gains.of_servos(q)
-        self._wanted: tuple[np.ndarray, np.ndarray, np.ndarray] = (q, 0.0 * self.P, 0.0 * self.P)
         self._law = pd(
             self.robot,
             lambda t: self._wanted,

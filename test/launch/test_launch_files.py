@@ -1,6 +1,7 @@
 """Launch files name executables, parameters, arguments and files that exist."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -222,3 +223,17 @@ def test_bringup_comes_up_and_stays_under_real_launch():
     # the same test notices a robot that does not exist
     ready, _ = brought_up("no_such_robot", 30.0)
     assert not ready
+
+
+def test_the_manifest_names_every_package_that_launch_files_start_or_need():
+    root = Path(__file__).parents[2]
+    manifest = (root / "package.xml").read_text()
+    named = set(re.findall(r"<(?:exec_depend|depend)>([^<]+)</", manifest))
+    texts = [path.read_text() for path in (root / "launch").glob("*.py")]
+    texts += [(root / "flexdyn_ros" / "nodes" / name).read_text() for name in ("rviz.py", "launching.py")]
+    needed = {found for text in texts for found in re.findall(r'package="([a-z0-9_]+)"', text)}
+    for text in texts:
+        for group in re.findall(r"(?:needs|NEEDED) ?= ?\[([^\]]*)\]", text):
+            needed |= set(re.findall(r'"([a-z0-9_]+)"', group))
+    assert {"robot_state_publisher", "rviz2", "controller_manager"} <= needed
+    assert needed - named == {"flexdyn_ros"} & needed

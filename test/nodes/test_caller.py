@@ -87,6 +87,21 @@ def test_a_server_is_asked(capsys, monkeypatch):
         shown = CliRunner().invoke(app, ["call", "list_robots", *asked])
         assert shown.exit_code == 0
         assert "names: [seven_joint_arm]" in shown.stdout
+        # as many samples as there are positions, of the robot's order or of the names that are given
+        for fields in (
+            {"positions": [0.0] * 21},
+            {"positions": [0.1] * 14, "names": list(reversed(robot.q_names))},
+            {"positions": [0.0] * 7},
+        ):
+            given = len(fields["positions"]) // 7
+            answer = call("mass_matrix", fields, "asked", 60.0)
+            assert answer["success"], answer["message"]
+            assert len(answer["values"]) == given * 49
+            moved = call("bias_forces", {**fields, "velocities": [0.0] * 7 * given}, "asked", 60.0)
+            assert len(moved["values"]) == given * 7
+        odd = call("mass_matrix", {"positions": [0.0] * 8}, "asked", 60.0)
+        assert not odd["success"]
+        assert "positions" in odd["message"]
         refused = CliRunner().invoke(app, ["call", "mass_matrix", "{samples: 1, positions: [1]}", *asked])
         assert refused.exit_code == 1
         assert "success: false" in refused.stdout

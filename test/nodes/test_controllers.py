@@ -13,6 +13,8 @@ pytest.importorskip("flexdyn_interfaces.srv")
 from lockstep import Lab, advance, begin, point_trajectory, send  # noqa: E402
 from malformed import JOINTS  # noqa: E402
 from node_process import Client, NodeProcess  # noqa: E402
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue  # noqa: E402
+from rcl_interfaces.srv import SetParametersAtomically  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 from std_srvs.srv import Trigger  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory  # noqa: E402
@@ -162,6 +164,53 @@ def test_bad_input_is_refused_and_the_controller_goes_on(name, client, nodes, la
     assert lab.missed - missed < 10, "the controller fell silent"
     assert lab.reference() == pytest.approx(before, abs=1e-9)
     assert nodes[f"{lab.name}/{name}"].alive
+
+
+def set_gains(client, lab, **values):
+    """Whether gains of the last joint of a controller were taken, and why not."""
+    kind, words = ParameterType.PARAMETER_DOUBLE, {}
+    for name, value in values.items():
+        words[f"gains.{JOINTS[-1]}.{name}"] = ParameterValue(type=kind, double_value=float(value))
+    parameters = [Parameter(name=name, value=value) for name, value in words.items()]
+    topic = f"/{lab.name}/{lab.controller}/set_parameters_atomically"
+    result = client.call(SetParametersAtomically, topic, parameters=parameters).result
+    return result.successful, result.reason
+
+
+@pytest.mark.usefixtures("followed")
+def test_gains_change_while_a_controller_runs(client, labs):
+    lab = labs["pd_controller"]
+    for wrong, reason in (({"p": -2.0}, "expected at least 0, or -1"), ({"p": 7.0, "d": np.nan}, "finite")):
+        taken, why = set_gains(client, lab, **wrong)
+        assert not taken
+        assert reason in why
+    goal = lab.reference().copy()
+    hold = flexdyn_ros.load("seven_joint_arm").inverse_dynamics(goal, np.zeros(7), np.zeros(7))
+
+    def feedback():
+        """Effort on the last joint beside what holds the reference, and its errors of position and rate."""
+        _, _, error, output = lab.answers[-1].points
+        return output.effort[-1] - hold[-1], error.positions[-1], error.velocities[-1]
+
+    for p, d in ((20.0, 1.0), (8.0, 0.4)):
+        assert set_gains(client, lab, p=p, d=d) == (True, "")
+        advance(client, [lab], 0.1)
+        effort, error, rate = feedback()
+        assert effort == pytest.approx(p * error + d * rate, abs=1e-9)
+        assert lab.reference() == pytest.approx(goal, abs=1e-12)
+    assert set_gains(client, lab, p=-1.0, d=-1.0) == (True, "")
+
+
+@pytest.mark.usefixtures("followed")
+@pytest.mark.parametrize("name", ["computed_torque", "input_shaper"])
+def test_other_controllers_take_gains_too(name, client, labs):
+    lab = labs[name]
+    before = lab.reference().copy()
+    assert set_gains(client, lab, p=90.0, d=12.0) == (True, "")
+    advance(client, [lab], 0.2)
+    assert lab.reference() == pytest.approx(before, abs=1e-9)
+    assert (np.abs(positions(lab)[:-1] - before[:-1]) < held_back_by_friction()[:-1] + 0.02).all()
+    assert set_gains(client, lab, p=-1.0, d=-1.0) == (True, "")
 
 
 @pytest.mark.usefixtures("followed")

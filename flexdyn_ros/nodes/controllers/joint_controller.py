@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
+from rcl_interfaces.msg import SetParametersResult
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -14,7 +15,7 @@ from flexdyn_ros.control.closed_loop import joint_inertia
 from flexdyn_ros.control.gravity_stiffness import can_be_held, holding_stiffness
 from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
-from flexdyn_ros.errors import ConvergenceError, SingularityError, StateError, shortened
+from flexdyn_ros.errors import ConvergenceError, FlexdynError, SingularityError, StateError, shortened
 from flexdyn_ros.nodes.controllers.controller import Controller, Topic, state_point
 from flexdyn_ros.nodes.controllers.follow_trajectory import FollowJointTrajectoryAction, Motion
 from flexdyn_ros.nodes.controllers.goal_tolerances import declared_tolerances
@@ -27,7 +28,7 @@ from flexdyn_ros.nodes.controllers.trajectory import (
     read_path,
 )
 from flexdyn_ros.nodes.ros.conversions import doubles
-from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
+from flexdyn_ros.nodes.ros.declaration import ParameterError, check_family_changes, declare_family
 from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.simulator.simulation import default_gains
 
@@ -51,8 +52,14 @@ Send = Callable[[Output, tuple[np.ndarray, np.ndarray, np.ndarray]], None]
 class Law:
     """A control law on a robot whose elastic coordinates are not measured."""
 
+    gains: Gains
+
     def begin(self, q: np.ndarray) -> None:
         """Get ready for motion that starts at rest at q (nq,)."""
+        raise NotImplementedError
+
+    def retune(self) -> None:
+        """Take over changed gains, about the configuration at which the motion began."""
         raise NotImplementedError
 
     def act(self, t: float, q: np.ndarray, v: np.ndarray, reference: Reference, send: Send) -> None:
@@ -75,10 +82,28 @@ class Gains:
     def __init__(
         self, node: Any, robot: Any, joints: tuple[str, ...], settings: Any, of_inertia: bool
     ) -> None:
-        self._given = declare_family(node, settings.families[0], joints)
+        self._family = settings.families[0]
+        self._given = declare_family(node, self._family, joints)
         self._robot, self._joints, self._settings, self._of_inertia = robot, joints, settings, of_inertia
         self._can_be_held = can_be_held(robot)
         self._holding: np.ndarray | None = None
+
+    def change(self, changes: list[Any]) -> dict[str, float]:
+        """Take over changed parameters; those that were, by what they were before.
+
+        Raises
+        ------
+        ParameterError
+            If one is no gain; then none is taken over.
+        """
+        new = check_family_changes(self._family, self._joints, changes)
+        old = {name: self._given[name] for name in new}
+        self._given |= new
+        return old
+
+    def restore(self, old: dict[str, float]) -> None:
+        """Go back to what `change` gave."""
+        self._given |= old
 
     def about(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """P and D (nv,) about q (nq,); zero for coordinates that are not controlled."""
@@ -137,7 +162,9 @@ class JointController(Controller):
     def __init__(self, name: str, record: type, make_law: Callable[..., Law], **options: Any) -> None:
         super().__init__(name, record, **options)
         self._make_law = make_law
+        self._law: Any = None
         self._busy_until = -np.inf
+        self.add_on_set_parameters_callback(self._change_gains)
 
     # ---- what `Controller` asks for ----
 
@@ -182,6 +209,23 @@ class JointController(Controller):
         q, v = self._measured
         self._watch(t, q, v)
         self._law.act(t, q, v, self._reference, self._send)
+
+    def _change_gains(self, changes: list[Any]) -> SetParametersResult:
+        """Take over gains that change while the node runs, or none of them."""
+        if self._law is None:
+            return SetParametersResult(successful=True)
+        gains = self._law.gains
+        try:
+            old = gains.change(changes)
+        except ParameterError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        if old:
+            try:
+                self._law.retune()
+            except FlexdynError as error:
+                gains.restore(old)
+                return SetParametersResult(successful=False, reason=str(error))
+        return SetParametersResult(successful=True)
 
     # ---- what comes in ----
 

@@ -45,6 +45,7 @@ def _gains(p_unit: str, d_unit: str) -> ParameterGroup:
         "gains",
         ("NAME.p", p_unit, f"position gain {derived}", -1.0),
         ("NAME.d", d_unit, f"velocity gain {derived}", -1.0),
+        live=True,
     )
 
 

@@ -44,7 +44,7 @@ def call(name: str, fields: Mapping[str, Any], namespace: str = "", timeout: flo
     name : str
         `mass_matrix`, or with its node, `simulator/reset`.
     fields : mapping
-        Of the request; what is left out keeps its default.
+        Of the request; what is left out keeps its default, but `samples`: as many states as `positions` has.
     namespace : str
         Of the node.
     timeout : float
@@ -67,23 +67,45 @@ def call(name: str, fields: Mapping[str, Any], namespace: str = "", timeout: flo
         raise FlexdynError(f"request of {service}: {error}") from None
     parts = (namespace, node_name or OWNERS.get(service, "dynamics_server"), service)
     topic = "/" + "/".join(part.strip("/") for part in parts if part.strip("/"))
-    answer: dict[str, Any] = plain(_ask(known[service], topic, request, timeout))
+    with short_lived_node("flexdyn_call") as (node, executor):
+        client = _client(node, known[service], topic, timeout)
+        if hasattr(request, "samples") and "samples" not in fields:
+            width = len(request.names) or _width(node, executor, topic, request.robot, timeout)
+            request.samples = _samples(len(request.positions), width)
+        answer: dict[str, Any] = plain(_ask(executor, client, topic, request, timeout))
     return answer
 
 
-def _ask(kind: Any, topic: str, request: Any, timeout: float) -> Any:
-    with short_lived_node("flexdyn_call") as (node, executor):
-        client = node.create_client(kind, topic)
-        if not client.wait_for_service(timeout):
-            raise FlexdynError(f"no service {topic} within {timeout:g} s")
-        # a server may come to know a new client late, and its first answer is then lost: what may be sent
-        # twice is sent again, and the first answer that comes is taken
-        begin, futures = time.monotonic(), [client.call_async(request)]
-        while (waited := time.monotonic() - begin) < timeout:
-            executor.spin_once(timeout_sec=0.05)
-            for future in futures:
-                if future.done():
-                    return future.result()
-            if waited > 0.25 * timeout and len(futures) == 1 and kind is not services.Step:
-                futures.append(client.call_async(request))
-        raise FlexdynError(f"no answer of {topic} within {timeout:g} s")
+def _width(node: Any, executor: Any, topic: str, robot: str, timeout: float) -> int:
+    """How many positions a state of the robot of a service has; 0 where the server does not say."""
+    beside = f"{topic.rpartition('/')[0]}/describe_robot"
+    client = _client(node, services.DescribeRobot, beside, timeout)
+    about = _ask(executor, client, beside, services.DescribeRobot.Request(robot=robot), timeout)
+    return int(about.nq)
+
+
+def _samples(positions: int, width: int) -> int:
+    """How many states so many positions are; 1 where they are no whole number of them: the server then says
+    what it expects."""
+    return positions // width if width and positions and positions % width == 0 else 1
+
+
+def _client(node: Any, kind: Any, topic: str, timeout: float) -> Any:
+    client = node.create_client(kind, topic)
+    if not client.wait_for_service(timeout):
+        raise FlexdynError(f"no service {topic} within {timeout:g} s")
+    return client
+
+
+def _ask(executor: Any, client: Any, topic: str, request: Any, timeout: float) -> Any:
+    # a server may come to know a new client late, and its first answer is then lost: what may be sent
+    # twice is sent again, and the first answer that comes is taken
+    begin, futures = time.monotonic(), [client.call_async(request)]
+    while (waited := time.monotonic() - begin) < timeout:
+        executor.spin_once(timeout_sec=0.05)
+        for future in futures:
+            if future.done():
+                return future.result()
+        if waited > 0.25 * timeout and len(futures) == 1 and not isinstance(request, services.Step.Request):
+            futures.append(client.call_async(request))
+    raise FlexdynError(f"no answer of {topic} within {timeout:g} s")

@@ -27,13 +27,19 @@ class ParameterGroup(NamedTuple):
 
 
 def family(
-    prefix: str, *rows: tuple[str, str, str, float | None], least: float | None = 0.0
+    prefix: str,
+    *rows: tuple[str, str, str, float | None],
+    least: float | None = 0.0,
+    live: bool = False,
 ) -> ParameterGroup:
     """A family of these numbers: (name below the prefix, unit, meaning, default).
 
-    A default of None depends on the robot.
+    A default of None depends on the robot. live: they may be changed while the node runs.
     """
-    made = [Attribute(name, "number", text, unit, first, least=least) for name, unit, text, first in rows]
+    made = [
+        Attribute(name, "number", text, unit, first, least=least, live=live)
+        for name, unit, text, first in rows
+    ]
     return ParameterGroup(prefix, tuple(made))
 
 
@@ -106,14 +112,37 @@ def declare_family(node: Any, of: ParameterGroup, names: Iterable[str]) -> dict[
         default = names[name] if isinstance(names, Mapping) else about.default
         about = replace(about, meaning=about.meaning.replace("NAME", name))
         value = found[short] = _declare_one(node, start + short, about, default)
-        if about.least is not None and value < about.least and value != about.default:
-            also = (
-                f", or {about.default:g}" if about.default is not None and about.default < about.least else ""
-            )
-            raise ParameterError(
-                f"parameter {start}{short} is {value}, expected at least {about.least:g}{also}"
-            )
+        _check_least(start + short, value, about)
     return found
+
+
+def check_family_changes(of: ParameterGroup, names: Iterable[str], changes: list[Any]) -> dict[str, float]:
+    """Values by name below the prefix that a running node takes over from changed parameters of a family;
+    others are passed over.
+
+    Raises
+    ------
+    ParameterError
+        If a value is no finite number or out of bounds.
+    """
+    abouts = {
+        f"{of.prefix}.{about.name.replace('NAME', name)}": about for about in of.attributes for name in names
+    }
+    new = {}
+    for change in changes:
+        if (about := abouts.get(change.name)) is not None:
+            value = new[change.name.removeprefix(of.prefix + ".")] = _checked(
+                change.name, change.value, about
+            )
+            _check_least(change.name, value, about)
+    return new
+
+
+def _check_least(name: str, value: float, about: Attribute) -> None:
+    """ParameterError if a number is below its least and is not the default."""
+    if about.least is not None and value < about.least and value != about.default:
+        also = f", or {about.default:g}" if about.default is not None and about.default < about.least else ""
+        raise ParameterError(f"parameter {name} is {value}, expected at least {about.least:g}{also}")
 
 
 def _declare_one(node: Any, name: str, about: Attribute, default: Any = None) -> Any:
