@@ -31,7 +31,7 @@ def call(
         ),
     ],
     request: Annotated[
-        str, typer.Argument(metavar="YAML", help="fields of the request, for example '{positions: [0.1, 0.2]}'")
+        str, typer.Argument(metavar="YAML", help="fields of the request, such as '{positions: [0.1, 0.2]}'")
     ] = "{}",
     namespace: Annotated[str, typer.Option("--namespace", help="of the node")] = "",
     timeout: Annotated[float, typer.Option("--timeout", min=0.0, help="seconds to wait")] = 5.0,
