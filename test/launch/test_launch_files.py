@@ -225,6 +225,20 @@ def test_bringup_comes_up_and_stays_under_real_launch():
     assert not ready
 
 
+def test_missing_packages_are_told_in_one_line_with_what_to_install(monkeypatch):
+    pytest.importorskip("ament_index_python")
+    from flexdyn_ros.nodes.launching import check_packages
+
+    monkeypatch.setenv("ROS_DISTRO", "kilted")
+    with pytest.raises(RuntimeError) as told:
+        check_packages("rviz:=true", ["no_such_viewer", "no_such_other"])
+    assert str(told.value) == (
+        "rviz:=true needs no_such_viewer, no_such_other, not installed here: "
+        "apt install ros-kilted-no-such-viewer ros-kilted-no-such-other"
+    )
+    check_packages("nothing", [])
+
+
 def test_the_manifest_names_every_package_that_launch_files_start_or_need():
     root = Path(__file__).parents[2]
     manifest = (root / "package.xml").read_text()
