@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from flexdyn_ros.description import Override
-from flexdyn_ros.description.plausibility import doubts_of
+from flexdyn_ros.description import Joint, Override
+from flexdyn_ros.description.plausibility import doubts_of, questions_of
 from flexdyn_ros.errors import SingularityError
 from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.loading import load
@@ -133,6 +133,7 @@ def check(
     x, y, z = robot.gravity.tolist()
     found = family_of(description).check(robot)
     of_beams = {report.link: report.mass for report in found.links}
+    above = {joint.child: joint for joint in description.joints}
     free, locked = _modes(robot, modes, ()), _modes(robot, modes, "joints")
     return Report(
         name=robot.name,
@@ -145,7 +146,7 @@ def check(
         nq=robot.nq,
         nv=robot.nv,
         nu=robot.nu,
-        bodies=tuple(_body(robot, link.name, of_beams) for link in description.links),
+        bodies=tuple(_body(robot, link.name, of_beams, above) for link in description.links),
         coordinates=robot.coordinates,
         actuators=robot.actuators,
         overrides=description.overrides,
@@ -155,14 +156,14 @@ def check(
         frequencies_free=tuple(mode.frequency for mode in free),
         frequencies_locked=tuple(mode.frequency for mode in locked),
         warnings=robot.warnings + doubts_of(description) + found.warnings,
-        notes=_beyond_limits(robot) + found.notes,
+        notes=_beyond_limits(robot) + questions_of(description) + found.notes,
     )
 
 
-def _body(robot: Robot, link: str, of_beams: Mapping[str, float]) -> Body:
+def _body(robot: Robot, link: str, of_beams: Mapping[str, float], above: Mapping[str, Joint]) -> Body:
     inertial = robot.description.link(link).inertial
     mass = of_beams.get(link, inertial.mass if inertial else 0.0)
-    joint = next((j for j in robot.description.joints if j.child == link), None)
+    joint = above.get(link)
     if joint is None:
         return Body(link, mass, None, None, None)
     return Body(link, mass, joint.name, joint.type, joint.parent)

@@ -46,6 +46,37 @@ def doubts_of(robot: RobotDescription) -> tuple[str, ...]:
     return (*found, *_hydraulics(robot))
 
 
+def questions_of(robot: RobotDescription) -> tuple[str, ...]:
+    """Sentences on what may be meant so, and often is not: a load that hangs on the link before the last."""
+    above = {joint.child: joint for joint in robot.joints}
+    found = []
+    for link in robot.flexible_links.values():
+        moved = above.get(link.link)
+        if moved is None or moved.parent not in robot.flexible_links or not _has_free_tip(robot, link):
+            continue
+        near = _NEAR_ROOT * _length(robot, robot.flexible_links[moved.parent])
+        for joint in robot.children_of(moved.parent):
+            body = robot.link(joint.child).inertial
+            is_load = joint.type == "fixed" and body is not None and not robot.children_of(joint.child)
+            if body is not None and is_load and body.mass > 0.0 and dist(joint.xyz, moved.xyz) <= near:
+                found.append(
+                    f"'{joint.child}' ({body.mass:g} kg) is fixed to '{moved.parent}' where joint "
+                    f"'{moved.name}' is, and the tip of '{link.link}' is free: is it the load of '{link.link}'?"
+                )
+    return tuple(found)
+
+
+def _has_free_tip(robot: RobotDescription, link: FlexibleLink) -> bool:
+    """Whether a flexible link carries nothing but at its root."""
+    length = _length(robot, link)
+    if link.beam is None or length <= 0.0 or any(body.station > 0.0 for body in link.bodies):
+        return False
+    attached = {attach.joint for attach in link.attach}
+    near = _NEAR_ROOT * length
+    children = robot.children_of(link.link)
+    return all(dist(j.xyz, link.beam.origin) <= near and j.name not in attached for j in children)
+
+
 def reach_of(robot: RobotDescription) -> float:
     """Length of the longest way from the root through origins of joints and along beams [m]."""
     far = {robot.root: 0.0}
@@ -167,20 +198,10 @@ def _beam(robot: RobotDescription, link: FlexibleLink) -> Iterator[str]:
 
 def _payload(robot: RobotDescription, link: FlexibleLink) -> Iterator[str]:
     """A body fixed at the root of a beam that ends in nothing."""
+    if link.beam is None or not _has_free_tip(robot, link):
+        return
     length = _length(robot, link)
-    if link.beam is None or length <= 0.0:
-        return
-    at = {
-        joint.name: attach.station
-        for attach in link.attach
-        for joint in robot.joints
-        if joint.name == attach.joint
-    }
-    children = robot.children_of(link.link)
-    far = [j for j in children if dist(j.xyz, link.beam.origin) > _NEAR_ROOT * length or j.name in at]
-    if far or any(body.station > 0.0 for body in link.bodies):
-        return
-    for joint in children:
+    for joint in robot.children_of(link.link):
         body = robot.link(joint.child).inertial
         if joint.type == "fixed" and body is not None and body.mass > 0.0:
             tip = " ".join(

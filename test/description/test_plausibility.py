@@ -92,3 +92,23 @@ def test_units_of_hydraulics_are_asked_about(change, words):
 @pytest.mark.parametrize("name", shipped_names())
 def test_shipped_robots_are_silent(name):
     assert doubts_of(read(name)) == ()
+
+
+def test_a_load_beside_the_joint_of_a_link_with_a_free_tip_is_asked_about():
+    text = """<robot name="f"><link name="w"/><link name="upper"/><link name="fore"/>
+    <link name="load"><inertial><mass value="0.8"/>
+    <inertia ixx="0.001" iyy="0.001" izz="0.001"/></inertial></link>
+    <joint name="j" type="continuous"><parent link="w"/><child link="upper"/><axis xyz="0 1 0"/></joint>
+    <joint name="elbow" type="continuous"><parent link="upper"/><child link="fore"/><origin xyz="1 0 0"/>
+    <axis xyz="0 1 0"/></joint>
+    <joint name="grip" type="fixed"><parent link="{parent}"/><child link="load"/>
+    <origin xyz="{at} 0 0"/></joint>
+    <flexdyn reference="upper"><beam><tube {tube}/><material name="aluminium"/></beam>
+    <modes bending_z="1"/></flexdyn>
+    <flexdyn reference="fore"><beam length="0.8"><tube {tube}/><material name="aluminium"/></beam>
+    <modes bending_z="1"/></flexdyn></robot>"""
+    report = flexdyn_ros.check(text.format(parent="upper", at="1", tube=TUBE))
+    (note,) = (note for note in report.notes if "is it the load of 'fore'?" in note)
+    assert "'load' (0.8 kg) is fixed to 'upper' where joint 'elbow' is" in note
+    right = flexdyn_ros.check(text.format(parent="fore", at="0.8", tube=TUBE))
+    assert not any("is it the load" in note for note in right.notes)
