@@ -61,7 +61,8 @@ def questions_of(robot: RobotDescription) -> tuple[str, ...]:
             if body is not None and is_load and body.mass > 0.0 and dist(joint.xyz, moved.xyz) <= near:
                 found.append(
                     f"'{joint.child}' ({body.mass:g} kg) is fixed to '{moved.parent}' where joint "
-                    f"'{moved.name}' is, and the tip of '{link.link}' is free: is it the load of '{link.link}'?"
+                    f"'{moved.name}' is, and the tip of '{link.link}' is free: "
+                    f"is it the load of '{link.link}'?"
                 )
     return tuple(found)
 
