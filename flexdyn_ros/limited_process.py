@@ -25,10 +25,10 @@ __all__ = ["Ended", "run_limited"]
 NEEDED = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT")
 #: processes that one may have started, and rounds in which they are ended
 _MOST_STARTED = 1000
-#: sets the limits, then runs the program; standard input closes when the parent goes away, and the signal
-#: that the system then sends ends the process. At its end all that it has started is ended.
+#: sets the limits, reads the request, then runs the program; standard input closes when the parent goes away,
+#: and the signal that the system then sends ends the process. At its end all that it has started is ended.
 _BEGIN = """
-import os, sys
+import io, os, select, sys
 script, seconds, memory, written = sys.argv[1], *map(int, sys.argv[2:5])
 try:
     import fcntl, resource, signal
@@ -38,10 +38,18 @@ try:
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (most, most))
     signal.alarm(seconds + 2)
-    fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
 except (ImportError, OSError, ValueError, AttributeError):
     pass
+# all that is asked: from here on standard input only ends, and what arrives later would be taken for its end
+request = sys.stdin.buffer.readline()
+try:
+    fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
+    if select.select([0], [], [], 0.0)[0]:
+        os._exit(1)
+except (NameError, ImportError, OSError, ValueError, AttributeError):
+    pass
+sys.stdin = io.TextIOWrapper(io.BytesIO(request), "utf-8")
 def children():
     found = []
     for name in os.listdir("/proc") if os.path.isdir("/proc/self") else ():
