@@ -378,4 +378,5 @@ def _range(lower: float, upper: float, reach: float) -> tuple[float, float]:
     """Limits that are drawn from; those that are infinite, or so far that nobody means them, are replaced."""
     low = lower if abs(lower) <= _FARTHEST_LIMIT else min(-reach, upper - reach)
     high = upper if abs(upper) <= _FARTHEST_LIMIT else max(reach, low + reach)
-    return low, high
+    # no -0: a range from 0 to -0 has a negative width for NumPy
+    return low + 0.0, high + 0.0

@@ -134,3 +134,9 @@ def test_a_joint_that_moves_no_mass_is_warned_of():
 def test_planar_joints_are_refused_by_name():
     with pytest.raises((DescriptionError, UnsupportedError), match="planar"):
         build(link("a", 0), link("b", 1.0, (0, 0, 0), BALL), joint("j", "planar", "a", "b", axis=(0, 0, 1)))
+
+
+def test_random_takes_limits_of_zero_of_either_sign():
+    text = """<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="revolute"><parent link="a"/>
+    <child link="b"/><limit lower="0.0" upper="-0.0" effort="1" velocity="1"/></joint></robot>"""
+    assert flexdyn_ros.load(text).random().tolist() == [0.0]
