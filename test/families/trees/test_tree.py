@@ -139,5 +139,6 @@ def test_planar_joints_are_refused_by_name():
 
 def test_random_takes_limits_of_zero_of_either_sign():
     text = """<robot name="r"><link name="a"/><link name="b"/>
-    <joint name="j" type="revolute"><parent link="a"/><child link="b"/><limit lower="0.0" upper="-0.0" effort="1" velocity="1"/></joint></robot>"""
+    <joint name="j" type="revolute"><parent link="a"/><child link="b"/>
+    <limit lower="0.0" upper="-0.0" effort="1" velocity="1"/></joint></robot>"""
     assert flexdyn_ros.load(text).random().tolist() == [0.0]
