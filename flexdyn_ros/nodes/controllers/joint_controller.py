@@ -25,6 +25,7 @@ from flexdyn_ros.nodes.controllers.trajectory import (
     TrajectoryError,
     UnknownJointError,
     along,
+    distant_start,
     read_path,
 )
 from flexdyn_ros.nodes.ros.conversions import doubles
@@ -274,7 +275,7 @@ class JointController(Controller):
                 )
         rows = dict(zip(self._joints, self._rows.tolist(), strict=True))
         path = read_path(trajectory, rows, now, q_d[self._positions], v_d)
-        self._limits.check(path)
+        self._limits.check(path, distant_start(trajectory, now))
         self._look_at_speed(path)
         try:
             self._follow(path, q_d)

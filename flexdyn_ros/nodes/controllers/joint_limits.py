@@ -38,9 +38,11 @@ class JointLimits:
             np.array([c.velocity_limit for c in ordered], dtype=np.float64),
         )
 
-    def check(self, path: JointPath) -> None:
+    def check(self, path: JointPath, remark: str = "") -> None:
         """Refuse a path that leaves the range of a joint; one that begins beyond a limit may stay as far
         beyond, not farther.
+
+        remark: what may explain it, such as a start that is far away.
 
         Raises
         ------
@@ -59,6 +61,7 @@ class JointLimits:
                     f"{self.names[path.rows[k]]} would be at {x[i, k]:.6g}, "
                     f"{times[i] - path.times[0]:.6g} s after the start, "
                     f"expected {lower[k]:.6g} to {upper[k]:.6g} (its limits)"
+                    + (f"; {remark}" if remark else "")
                 )
 
     def too_fast(self, path: JointPath) -> str:

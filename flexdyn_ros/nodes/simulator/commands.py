@@ -208,7 +208,7 @@ class CommandBook:
                 raise error from UnknownJointError(str(error))
         try:
             path = read_path(message, self._rows, sim_time, q[self.positions], v)
-            self.limits.check(path)
+            self.limits.check(path, distant_start(message, sim_time))
         except TrajectoryError as error:
             raise self.refuse(str(error)) from error
         with self._lock:
