@@ -44,8 +44,8 @@ class Computing:
     """Points of one study through a cluster, chunk by chunk.
 
     Each worker computes one chunk while another waits for it, and gets the next when the rows of the last
-    have arrived: what the scheduler and this process hold is bounded, and of what a worker that dies takes
-    with it one chunk was begun.
+    have arrived: what the scheduler and this process hold is bounded. A worker that dies takes at most these
+    `AT_HAND` chunks with it: the one that it computes, and the one whose rows have not been fetched yet.
     """
 
     def __init__(self, study: Study, store: Store, client: LazyClient, report: Callable[[int], None]) -> None:
