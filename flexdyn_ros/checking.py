@@ -66,9 +66,9 @@ class Report:
     warnings : tuple of str
         What is probably a mistake.
     notes : tuple of str
-        What is no mistake but good to know: where the neutral position is outside limits, numbers of soft
-        sections and the origin of a preset's, what became of `<inertial>` elements, links without damping,
-        modes too fast for steps of 1 ms.
+        What is no mistake but good to know: words of other tools that have no effect, where the neutral
+        position is outside limits, numbers of soft sections and the origin of a preset's, what became of
+        `<inertial>` elements, links without damping, modes too fast for steps of 1 ms.
     """
 
     name: str
@@ -155,8 +155,8 @@ def check(
         modes_locked=locked,
         frequencies_free=tuple(mode.frequency for mode in free),
         frequencies_locked=tuple(mode.frequency for mode in locked),
-        warnings=robot.warnings + doubts_of(description) + found.warnings,
-        notes=_beyond_limits(robot) + questions_of(description) + found.notes,
+        warnings=(*_of_robot(robot), *doubts_of(description), *found.warnings),
+        notes=(*description.unread, *_beyond_limits(robot), *questions_of(description), *found.notes),
     )
 
 
@@ -180,6 +180,11 @@ def _modes(robot: Robot, count: int, lock: str | tuple[str, ...]) -> tuple[ModeR
         return mode_table(robot, count, lock)
     except SingularityError:
         return ()
+
+
+def _of_robot(robot: Robot) -> tuple[str, ...]:
+    """Warnings of the robot without those that only name words of other tools, which are notes."""
+    return tuple(text for text in robot.warnings if text not in robot.description.unread)
 
 
 def _beyond_limits(robot: Robot) -> tuple[str, ...]:

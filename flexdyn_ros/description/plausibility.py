@@ -7,7 +7,7 @@ thousand times off leaves these bounds whatever the robot's size. Names say noth
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import dist, hypot, isfinite, pi, sqrt
+from math import dist, hypot, isfinite, log10, pi, sqrt
 
 from flexdyn_ros.description.elements.description import RobotDescription
 from flexdyn_ros.description.elements.links import FlexibleLink, Rectangle, Rod, Tube
@@ -30,6 +30,13 @@ _MOST_SLENDER = 1000.0
 #: bulk modulus by supply pressure; speed of a rod [m/s]; bore by stroke
 _LEAST_STIFFNESS, _FASTEST_ROD, _WIDEST_BORE = 5.0, 30.0, 3.0
 _NEAR_ROOT = 0.02
+#: speed of sound in what beams are made of, sqrt(E/density) [m/s]: rubber has 50, diamond 18,000; the density
+#: of a material that states none [kg/m3]
+_SOUND, _SOME_DENSITY = (20.0, 40e3), 2000.0
+#: travel of a slider by the reach of all else, and the least travel that is asked about [m]
+_FARTHEST_TRAVEL, _LONG_TRAVEL = 50.0, 10.0
+#: weight behind a joint, on the longest lever, by the effort of its drive
+_HEAVIEST = 100.0
 
 
 def doubts_of(robot: RobotDescription) -> tuple[str, ...]:
@@ -39,17 +46,19 @@ def doubts_of(robot: RobotDescription) -> tuple[str, ...]:
         *_angles(robot),
         *_bodies(robot, reach),
         *_lightness(robot, reach),
+        *_travels(robot),
         *_joints_without_numbers(robot),
     ]
     for link in robot.flexible_links.values():
-        found += [*_beam(robot, link), *_payload(robot, link)]
+        found += [*_beam(robot, link), *_material(link), *_payload(robot, link)]
     return (*found, *_hydraulics(robot))
 
 
 def questions_of(robot: RobotDescription) -> tuple[str, ...]:
-    """Sentences on what may be meant so, and often is not: a load that hangs on the link before the last."""
+    """Sentences on what may be meant so, and often is not: a load that hangs on the link before the last, a
+    drive that is far too weak for the weight behind it."""
     above = {joint.child: joint for joint in robot.joints}
-    found = []
+    found = list(_weights(robot))
     for link in robot.flexible_links.values():
         moved = above.get(link.link)
         if moved is None or moved.parent not in robot.flexible_links or not _has_free_tip(robot, link):
@@ -78,8 +87,8 @@ def _has_free_tip(robot: RobotDescription, link: FlexibleLink) -> bool:
     return all(dist(j.xyz, link.beam.origin) <= near and j.name not in attached for j in children)
 
 
-def reach_of(robot: RobotDescription) -> float:
-    """Length of the longest way from the root through origins of joints and along beams [m]."""
+def reach_of(robot: RobotDescription, *, travel: bool = True) -> float:
+    """Length of the longest way from the root through origins of joints, along beams and travels [m]."""
     far = {robot.root: 0.0}
     waiting = [robot.root]
     longest = 0.0
@@ -89,7 +98,7 @@ def reach_of(robot: RobotDescription) -> float:
         longest = max(longest, far[name] + ((beam.length or 0.0) if beam else 0.0))
         for joint in robot.children_of(name):
             far[joint.child] = far[name] + hypot(*joint.xyz)
-            if joint.type == "prismatic":
+            if travel and joint.type == "prismatic":
                 ends = [
                     abs(x) for x in (joint.limit.lower, joint.limit.upper) if isfinite(x) and abs(x) < 1e3
                 ]
@@ -155,6 +164,61 @@ def _lightness(robot: RobotDescription, reach: float) -> Iterator[str]:
         yield f"the robot reaches {reach:.4g} m{weight}: lengths in millimetres? URDF has m"
 
 
+def _travels(robot: RobotDescription) -> Iterator[str]:
+    """Sliders whose travel is far beyond all else; powers of ten are words of exporters for "no limit"."""
+    sliders = [j for j in robot.joints if j.type == "prismatic"]
+    if not sliders:
+        return
+    rest = reach_of(robot, travel=False)
+    for joint in sliders:
+        ends = [abs(x) for x in (joint.limit.lower, joint.limit.upper) if isfinite(x) and x != 0.0]
+        far = max(ends, default=0.0)
+        is_number = far > 0.0 and abs(log10(far) - round(log10(far))) > 1e-9
+        if is_number and far > _LONG_TRAVEL and 0.0 < rest * _FARTHEST_TRAVEL < far < 1e5:
+            yield (
+                f"joint '{joint.name}': limits {joint.limit.lower:g} to {joint.limit.upper:g} m on a robot "
+                f"that reaches {rest:.3g} m without them: millimetres? URDF has m"
+            )
+
+
+def _weights(robot: RobotDescription) -> Iterator[str]:
+    """Drives that are far too weak for what hangs on them, on its longest lever."""
+    gravity = hypot(*robot.gravity)
+    if robot.base.type != "fixed" or gravity == 0.0:
+        return
+    mass, lever = _hanging(robot)
+    for joint in robot.joints:
+        effort = joint.limit.effort
+        if joint.type not in ("revolute", "prismatic") or not isfinite(effort) or effort <= 0.0:
+            continue
+        unit, of = ("N", mass) if joint.type == "prismatic" else ("N m", lever)
+        weight = gravity * of[joint.child]
+        if weight > _HEAVIEST * effort:
+            yield (
+                f"joint '{joint.name}': its drive has at most {effort:g} {unit}, what hangs on it weighs up "
+                f"to {weight:.3g} {unit}: masses in g, lengths in millimetres, or an effort without "
+                "meaning?"
+            )
+
+
+def _hanging(robot: RobotDescription) -> tuple[dict[str, float], dict[str, float]]:
+    """Mass that hangs on each link, and a bound of its first moment about the link's origin [kg], [kg m]."""
+    order, waiting = [], [robot.root]
+    while waiting:
+        order.append(waiting.pop())
+        waiting += [joint.child for joint in robot.children_of(order[-1])]
+    mass: dict[str, float] = {}
+    lever: dict[str, float] = {}
+    for name in reversed(order):
+        body = robot.link(name).inertial
+        mass[name] = 0.0 if body is None else body.mass
+        lever[name] = 0.0 if body is None else body.mass * hypot(*body.xyz)
+        for joint in robot.children_of(name):
+            mass[name] += mass[joint.child]
+            lever[name] += lever[joint.child] + hypot(*joint.xyz) * mass[joint.child]
+    return mass, lever
+
+
 def _joints_without_numbers(robot: RobotDescription) -> Iterator[str]:
     for joint in robot.joints:
         limit = joint.limit
@@ -194,6 +258,21 @@ def _beam(robot: RobotDescription, link: FlexibleLink) -> Iterator[str]:
         yield (
             f"link '{link.link}': a section of {2 * half:g} m on a length of {length:g} m: the section in "
             "millimetres? it is in m"
+        )
+
+
+def _material(link: FlexibleLink) -> Iterator[str]:
+    material = None if link.beam is None else link.beam.material
+    if material is None or material.E is None:
+        return
+    density = material.density or _SOME_DENSITY
+    sound = sqrt(material.E / density)
+    if not _SOUND[0] <= sound <= _SOUND[1]:
+        slow = sound < _SOUND[0]
+        yield (
+            f"link '{link.link}': E {material.E:g} Pa and density {density:g} kg/m3 give a speed of sound of "
+            f"{sound:.3g} m/s: {'E in GPa or MPa' if slow else 'density in g/cm3, or E too large'}? "
+            "they are in Pa and kg/m3"
         )
 
 

@@ -52,8 +52,9 @@ def read(
     """
     doc, text = parsed(*sources.resolve(source, origin), arguments=xacro)
     warnings: list[str] = [f"xacro: {message}" for message in doc.messages]
-    links = urdf.read_links(doc, warnings)
-    joints = urdf.read_joints(doc, warnings)
+    unread: list[str] = []
+    links = urdf.read_links(doc, warnings, unread)
+    joints = urdf.read_joints(doc, warnings, unread)
     _look_ahead(doc, config, options)
     root = topology.find_root(doc, links, joints)
     joints = topology.settle_mimic(doc, joints, warnings)
@@ -62,7 +63,8 @@ def read(
         root=root,
         links=links,
         joints=joints,
-        warnings=_shortened(warnings),
+        warnings=(*_shortened(warnings), *_shortened(unread)),
+        unread=_shortened(unread),
         file=doc.file,
         text=text,
     )

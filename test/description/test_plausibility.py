@@ -69,6 +69,54 @@ def test_beams_in_millimetres_and_loads_at_the_root_are_asked_about(at, length, 
     assert (not found) if words is None else any(words in text for text in found)
 
 
+@pytest.mark.parametrize(
+    ("material", "words"),
+    [
+        ('E="70e9" density="2700"', None),
+        ('E="1e6" density="1100"', None),
+        ('E="70" density="2700"', "speed of sound of 0.161 m/s: E in GPa or MPa?"),
+        ('E="70000" density="2700"', "E in GPa or MPa?"),
+        ('E="70e9" density="2.7"', "density in g/cm3"),
+    ],
+)
+def test_materials_in_other_units_are_found_by_their_speed_of_sound(material, words):
+    text = BEAM.format(at=1, length=1, section=TUBE).replace('name="aluminium"', material + ' poisson="0.3"')
+    found = doubts_of(read(text))
+    assert (not found) if words is None else any(words in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "asked"),
+    [(0, 0.5, False), (0, 550, True), (-550, 0, True), (-1000, 1000, False), (0, 20, False), (0, 1e9, False)],
+)
+def test_travels_in_millimetres_are_asked_about(lower, upper, asked):
+    change = {"lower": str(lower), "upper": str(upper)}
+    found = doubts_of(read(FORM.format(**(GOOD | change)).replace('"revolute"', '"prismatic"')))
+    assert any("on a robot that reaches 0.8 m without them: millimetres?" in text for text in found) == asked
+
+
+def test_masses_in_grams_are_found_by_the_drive_that_bears_them():
+    notes = flexdyn_ros.check(FORM.format(**(GOOD | {"mass": "2000"}))).notes
+    assert any("at most 10 N m, what hangs on it weighs up to 3.92e+03 N m: masses in g" in x for x in notes)
+    assert not any("masses in g" in x for x in flexdyn_ros.check(FORM.format(**GOOD)).notes)
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "words"),
+    [
+        ('EIz="0.8" EIy="0.8" mass_per_length="0.6"', "a length, mass or stiffness in another unit?"),
+        ('EIz="8e11" EIy="8e11" mass_per_length="0.6"', "even the slowest mode with the joints held has"),
+    ],
+)
+def test_stiffness_in_another_unit_is_found_by_sag_and_frequency(stiffness, words):
+    beam = f'<beam length="1" {stiffness}/>'
+    text = BEAM.format(at=1, length=1, section=TUBE)
+    begin, end = text.index("<beam"), text.index("</beam>") + len("</beam>")
+    warnings = flexdyn_ros.check(text[:begin] + beam + text[end:].replace("bending_y", "bending_z")).warnings
+    assert any(words in text for text in warnings)
+    assert not any("another unit" in x for x in flexdyn_ros.check(text).warnings)
+
+
 def test_a_diameter_is_twice_a_radius():
     text = BEAM.format(at=1, length=1, section='outer_diameter="0.04" wall="0.002"')
     with pytest.raises(DescriptionError, match="did you mean 'outer_radius', half of it"):

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import flexdyn_ros
 from flexdyn_ros.description import read
 from flexdyn_ros.description.urdf.versions import _angles
 from flexdyn_ros.errors import DescriptionError
@@ -113,6 +114,18 @@ def test_words_that_are_not_read_are_told(change, told):
     for text, words in zip(found, told, strict=True):
         assert words in text
         assert "'j'" in text or "'a'" in text
+
+
+def test_words_without_effect_are_notes_of_check_and_mistyped_ones_warnings():
+    form = """<robot name="r"><link name="w"/><link name="a"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1"/></inertial></link><joint name="j" type="continuous"><parent link="w"/>
+    <child link="a"/>{}</joint></robot>"""
+    vendor = flexdyn_ros.check(form.format("<hardware/>"))
+    assert not vendor.warnings
+    assert any("<hardware> is no part of URDF" in text for text in vendor.notes)
+    assert any("<hardware>" in text for text in flexdyn_ros.load(form.format("<hardware/>")).warnings)
+    mistyped = flexdyn_ros.check(form.format('<dynamic damping="1"/>'))
+    assert any("did you mean 'dynamics'" in text for text in mistyped.warnings)
 
 
 def test_a_word_of_many_joints_is_told_once():

@@ -50,8 +50,8 @@ _MOST_HINTS, _MOST_IGNORED = 500, 100
 class _Unread:
     """Words that are not read: those near to one of URDF each time, others once."""
 
-    def __init__(self, warnings: list[str]) -> None:
-        self._warnings = warnings
+    def __init__(self, warnings: list[str], unread: list[str]) -> None:
+        self._warnings, self._unread = warnings, unread
         self._hints: dict[str, str] = {}
         self._others: dict[str, tuple[str, int]] = {}
 
@@ -69,7 +69,7 @@ class _Unread:
         """Tell what was not read, each word once."""
         for shown, (where, count) in self._others.items():
             more = f" (and {count - 1} more)" if count > 1 else ""
-            self._warnings.append(f"{where}{more}: {shown} is no part of URDF that is read; it has no effect")
+            self._unread.append(f"{where}{more}: {shown} is no part of URDF that is read; it has no effect")
 
     def _typo(self, word: str, known: Iterable[str]) -> str:
         """The word of URDF that is nearly this one. Words of other tools come again and again; a text of
@@ -81,10 +81,13 @@ class _Unread:
         return hint
 
 
-def read_links(doc: Document, warnings: list[str]) -> tuple[Link, ...]:
-    """All `<link>` children of `<robot>`, in file order; repeated names refused."""
+def read_links(doc: Document, warnings: list[str], unread: list[str]) -> tuple[Link, ...]:
+    """All `<link>` children of `<robot>`, in file order; repeated names refused.
+
+    Adds what is probably a mistake to `warnings`, words that have no effect to `unread`.
+    """
     links: dict[str, Link] = {}
-    unread = _Unread(warnings)
+    ignored = _Unread(warnings, unread)
     for element in doc.root.findall("link"):
         with part():
             name = _new_name(doc, element, links)
@@ -93,25 +96,25 @@ def read_links(doc: Document, warnings: list[str]) -> tuple[Link, ...]:
             inertial = only_child(doc, element, "inertial")
             values = None if inertial is None else _read_inertial(doc, name, inertial, warnings)
             links[name] = Link(name, values, line_of(element))
-            _note_unread(element, _OF_LINK, _IN_LINK, unread)
+            _note_unread(element, _OF_LINK, _IN_LINK, ignored)
             if inertial is not None:
-                _note_unread(inertial, _OF_INERTIAL, _IN_INERTIAL, unread)
-    unread.end()
+                _note_unread(inertial, _OF_INERTIAL, _IN_INERTIAL, ignored)
+    ignored.end()
     if not links:
         doc.fail("the robot has no links", doc.root, expected="at least one <link>")
     return tuple(links.values())
 
 
-def read_joints(doc: Document, warnings: list[str]) -> tuple[Joint, ...]:
-    """All `<joint>` children of `<robot>`, in file order; repeated names refused."""
+def read_joints(doc: Document, warnings: list[str], unread: list[str]) -> tuple[Joint, ...]:
+    """All `<joint>` children of `<robot>`, in file order; repeated names refused. Lists: `read_links`."""
     joints: dict[str, Joint] = {}
-    unread = _Unread(warnings)
+    ignored = _Unread(warnings, unread)
     for element in doc.root.findall("joint"):
         with part():
             name = _new_name(doc, element, joints)
             joints[name] = _read_joint(doc, name, element, warnings)
-            _note_unread(element, _OF_JOINT, _IN_JOINT, unread)
-    unread.end()
+            _note_unread(element, _OF_JOINT, _IN_JOINT, ignored)
+    ignored.end()
     return tuple(joints.values())
 
 

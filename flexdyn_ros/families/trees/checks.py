@@ -176,6 +176,12 @@ def _fast_modes(robot: Robot) -> Iterator[tuple[bool, str]]:
         return
     highest = float(modes.frequency[-1])
     name = mode_table(robot, len(modes.frequency), "joints")[-1].mostly
+    if float(modes.frequency[0]) > FAR_ABOVE * STEP_RATE:
+        yield (
+            True,
+            f"even the slowest mode with the joints held has {float(modes.frequency[0]):.4g} Hz: a length, "
+            "mass or stiffness in another unit?",
+        )
     far = highest > FAR_ABOVE * STEP_RATE
     yield (
         far,
@@ -218,5 +224,6 @@ def _large_deflections(robot: Robot) -> Iterator[tuple[bool, str]]:
                 True,
                 f"link '{name}' bends by {percent(bend, 3)} of its length and turns by {turn:.3g} rad under "
                 "its load at rest: beyond the small deformations of the model "
-                f"({percent(LARGEST_DEFLECTION)}, {LARGEST_ROTATION:g} rad)",
+                f"({percent(LARGEST_DEFLECTION)}, {LARGEST_ROTATION:g} rad)"
+                + (": a length, mass or stiffness in another unit?" if bend > 1.0 else ""),
             )
