@@ -27,8 +27,8 @@ NEEDED = [
 def generate_launch_description():
     value = LaunchConfiguration
     share = FindPackageShare("flexdyn_ros")
-    xacro = Command([FindExecutable(name="xacro"), " ", value("description_file")])
-    description = {"robot_description": ParameterValue(xacro, value_type=str)}
+    words = [FindExecutable(name="xacro"), " ", value("description_file"), " ", value("xacro_arguments")]
+    description = {"robot_description": ParameterValue(Command(words), value_type=str)}
     return LaunchDescription(
         [
             DeclareLaunchArgument(
@@ -38,6 +38,7 @@ def generate_launch_description():
                 ),
                 description="URDF or xacro file with a <ros2_control> block",
             ),
+            argument("xacro_arguments", "", 'arguments of the xacro file, as "length:=0.8 side:=left"'),
             argument(
                 "controllers_file",
                 PathJoinSubstitution([share, "config", "controllers.yaml"]),

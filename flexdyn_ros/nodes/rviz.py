@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from flexdyn_ros.description import RobotDescription, read
 from flexdyn_ros.description.urdf.sources import own_share
@@ -41,7 +44,8 @@ def rviz_arguments() -> list[Any]:
 
 
 def rviz_action(robot: str = "robot", *, use_sim_time: Any = True, with_state_publisher: bool = False) -> Any:
-    """Start rviz if the argument `rviz` says so.
+    """Start rviz if the argument `rviz` says so; a xacro file gets what the argument `xacro_arguments` lists,
+    where the launch file declares it.
 
     Parameters
     ----------
@@ -55,11 +59,21 @@ def rviz_action(robot: str = "robot", *, use_sim_time: Any = True, with_state_pu
     from launch.substitutions import LaunchConfiguration
 
     chosen = [LaunchConfiguration(name) for name in ("rviz", "rviz_config_file", robot)]
-    return OpaqueFunction(function=_start, args=[*chosen, use_sim_time, with_state_publisher])
+    return OpaqueFunction(
+        function=_start,
+        args=[*chosen, use_sim_time, with_state_publisher],
+        kwargs={"xacro": LaunchConfiguration("xacro_arguments", default="")},
+    )
 
 
 def _start(
-    context: Any, wanted: Any, file: Any, robot: Any, use_sim_time: Any, with_state_publisher: bool
+    context: Any,
+    wanted: Any,
+    file: Any,
+    robot: Any,
+    use_sim_time: Any,
+    with_state_publisher: bool,
+    xacro: Any = None,
 ) -> list[Any]:
     """The nodes, now that the arguments have values."""
     if wanted.perform(context) != "true":
@@ -67,7 +81,9 @@ def _start(
     from launch_ros.actions import Node
 
     source = robot.perform(context)
-    path = file.perform(context) or str(rviz_configuration(read(source)))
+    entries = _xacro_entries("" if xacro is None else xacro.perform(context))
+    arguments = {name: text for name, colon, text in (entry.partition(":=") for entry in entries) if colon}
+    path = file.perform(context) or str(rviz_configuration(read(source, xacro=arguments or None)))
     clock = {"use_sim_time": use_sim_time}
     nodes = [
         Node(package="rviz2", executable="rviz2", name="rviz2", arguments=["-d", path], parameters=[clock])
@@ -79,7 +95,13 @@ def _start(
                 executable="state_publisher",
                 name="state_publisher",
                 output="screen",
-                parameters=[{"description_file": source}, clock],
+                parameters=[{"description_file": source, "xacro_arguments": entries or [""]}, clock],
             )
         )
     return nodes
+
+
+def _xacro_entries(text: str) -> list[str]:
+    """Entries name:=value of a launch argument: a list in YAML, or words as xacro has them."""
+    found = yaml.safe_load(text)
+    return [str(entry) for entry in found if entry] if isinstance(found, list) else shlex.split(found or "")

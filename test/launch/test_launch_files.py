@@ -138,6 +138,27 @@ def test_every_launch_file_starts_rviz_with_the_configuration_of_the_family(
     assert own[0].kwargs["arguments"] == ["-d", "own.rviz"]
 
 
+@pytest.mark.parametrize("given", ["['length:=0.8']", "length:=0.8"])
+def test_rviz_and_its_state_publisher_get_the_arguments_of_a_xacro_file(
+    given, description, monkeypatch, tmp_path
+):
+    file = tmp_path / "arm.urdf.xacro"
+    file.write_text(
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="$(arg length)"/></robot>'
+    )
+    (rviz,) = of_kind(description, "OpaqueFunction")
+    assert rviz.kwargs["kwargs"]["xacro"].args == ("xacro_arguments",)
+    rest = rviz.kwargs["args"][3:]
+    nodes = rviz.kwargs["function"](
+        None, Given("true"), Given(""), Given(str(file)), *rest, xacro=Given(given)
+    )
+    assert nodes[0].kwargs["arguments"] == ["-d", str(ROOT / "rviz" / "tree.rviz")]
+    for node in nodes[1:]:
+        assert node.kwargs["parameters"][0] == {
+            "description_file": str(file), "xacro_arguments": ["length:=0.8"],
+        }  # fmt: skip
+
+
 def test_ros2_control_example_names_the_joints_of_the_arm_and_our_topics():
     import flexdyn_ros
 
