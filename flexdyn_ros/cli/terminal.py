@@ -110,6 +110,14 @@ def options_of(settings: list[str] | None, rigid: bool) -> dict[str, Any]:
     return options
 
 
+def as_utf8(text: str) -> str:
+    """An argument of the command line, its UTF-8 characters too where the locale has fewer."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8")
+    except UnicodeDecodeError:
+        return text
+
+
 def _listed(texts: Iterable[str]) -> Iterator[str]:
     """The texts, those of lists in brackets one by one; empty ones say nothing."""
     for text in texts:

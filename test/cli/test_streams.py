@@ -102,3 +102,18 @@ def test_a_description_in_few_characters_is_the_same_description(folder):
     text = (folder / "again.urdf").read_bytes()
     assert text.isascii()
     assert b"&#246;" in text
+
+
+def test_fields_and_paths_keep_their_characters_in_a_locale_of_few(folder):
+    program = (
+        "import sys; from pathlib import Path; from flexdyn_ros.cli.ros.call import fields_of; "
+        "from flexdyn_ros.cli.ros.up import _description_of; from flexdyn_ros.description import read; "
+        "print(ascii(fields_of(sys.argv[1])), "
+        "ascii(_description_of(read(sys.argv[2]), None, {}, {'n': sys.argv[3]})))"
+    )
+    (folder / "glied_ö.urdf").write_text(ARM, encoding="utf-8")
+    done = shell(f'{sys.executable} -c "{program}" "{{name: [\'ö\']}}" glied_ö.urdf ß', folder, **ASCII)
+    assert done.returncode == 0, done.stderr
+    assert "{'name': ['\\xf6']}" in done.stdout
+    assert "glied_\\xf6.urdf" in done.stdout
+    assert "'n:=\\xdf'" in done.stdout

@@ -9,7 +9,7 @@ import typer
 import yaml
 from rich.text import Text
 
-from flexdyn_ros.cli.terminal import Json, messages, print_json, say
+from flexdyn_ros.cli.terminal import Json, as_utf8, messages, print_json, say
 from flexdyn_ros.errors import ROS, needs
 from flexdyn_ros.nodes.startup.surroundings import check_shared_memory
 
@@ -88,7 +88,7 @@ def _matrix_text(matrix: np.ndarray) -> str:
 def fields_of(text: str) -> dict[str, Any]:
     """Fields of a message or request from YAML text."""
     try:
-        fields = yaml.safe_load(text)
+        fields = yaml.safe_load(as_utf8(text))
     except yaml.YAMLError as error:
         raise typer.BadParameter(f"no YAML: {error}", param_hint="YAML") from None
     if fields is None:

@@ -26,6 +26,7 @@ from flexdyn_ros.cli.terminal import (
     RobotName,
     Settings,
     Xacro,
+    as_utf8,
     complain,
     load_robot,
     messages,
@@ -202,12 +203,12 @@ def _description_of(
     shared: dict[str, object] = (
         {"robot_description": description.text}
         if description.file is None
-        else {"description_file": str(Path(description.file).resolve())}
+        else {"description_file": as_utf8(str(Path(description.file).resolve()))}
     )
     if xacro:
-        shared["xacro_arguments"] = [f"{name}:={value}" for name, value in xacro.items()]
+        shared["xacro_arguments"] = [as_utf8(f"{name}:={value}") for name, value in xacro.items()]
     if config:
-        shared["config_files"] = [str(path.resolve()) for path in config]
+        shared["config_files"] = [as_utf8(str(path.resolve())) for path in config]
     if options:
         shared["options"] = [
             f"{path}={yaml.safe_dump(value, default_flow_style=True).strip()}"
@@ -253,7 +254,9 @@ def _watch(commands: dict[str, list[str]]) -> int:
     nodes: dict[str, subprocess.Popen[bytes]] = {}
     try:
         for name, command in commands.items():
-            nodes[name] = subprocess.Popen(command, env=os.environ.copy(), start_new_session=True)
+            # paths of parameter files are UTF-8, in every locale
+            variables = os.environ | {"PYTHONUTF8": "1"}
+            nodes[name] = subprocess.Popen(command, env=variables, start_new_session=True)
         messages.print(f"started {', '.join(nodes)}; Ctrl-C ends them")
         while not stop:
             for name, node in nodes.items():

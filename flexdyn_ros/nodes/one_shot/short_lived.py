@@ -23,7 +23,7 @@ def short_lived_node(name: str) -> Iterator[tuple[Any, EnduringExecutor]]:
     """
     context = rclpy.Context()
     with told_in_a_sentence():
-        rclpy.init(context=context)
+        rclpy.init(args=[], context=context)
         node = rclpy.create_node(name, context=context, start_parameter_services=False)
         executor = EnduringExecutor(node)
     try:
