@@ -3,102 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from flexdyn_ros.derivation import rendering
 from flexdyn_ros.derivation.algebra import Matrix, Vector, add, apply, mul, plus
 from flexdyn_ros.derivation.arithmetic import Expressions, Polynomials, State, Symbols, counting_state
-from flexdyn_ros.derivation.arm import SNAP, Arm, Dress, Parameter, read_arm
+from flexdyn_ros.derivation.arm import SNAP, Arm, Dress, read_arm
+from flexdyn_ros.derivation.closed_form import Counts, Derivation, Step, tidy
 from flexdyn_ros.derivation.lagrange import lagrange, potential
 from flexdyn_ros.derivation.newton_euler import gather, newton_euler
-from flexdyn_ros.derivation.operations import Counter, Operations, Tally, count_expressions
+from flexdyn_ros.derivation.operations import Counter, Tally, count_expressions
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.errors import MissingExtraError
 
 METHODS = ("newton_euler", "lagrange")
-
-
-class Counts(NamedTuple):
-    """Operations for the efforts tau of one state, five ways of writing them down.
-
-    method: as the method itself works, every intermediate vector or matrix stored (sines and cosines given).
-    expanded, shared: its result with all intermediates put in, before and after common-subexpression
-    elimination.
-    closed, closed_shared: the collected M, c, g, assembled to M a + c + g, before and after the same.
-    """
-
-    method: Operations
-    expanded: Operations
-    shared: Operations
-    closed: Operations
-    closed_shared: Operations
-
-
-class Step(NamedTuple):
-    """Something that a method computes on the way: its name, such as `omega_1`, what it is, and its sympy
-    expressions, one, or three in the axes of the body."""
-
-    name: str
-    meaning: str
-    value: tuple
-
-
-@dataclass(frozen=True)
-class Derivation:
-    """Equations of motion of a robot in closed form.
-
-    robot, method : names
-    coordinates : names of the joints that q, v, a stand for
-    q, v, a : tuples of sympy symbols
-    M, c, g : sympy matrices (n, n), (n, 1), (n, 1): M a + c + g = tau, effort applied by the actuators
-    parameters : by symbol name, with value, unit and meaning; empty if numbers were kept
-    counts : operations
-    notes : what was rounded or left out
-    steps : what the method computes on the way, if it was asked for
-    """
-
-    robot: str
-    method: str
-    coordinates: tuple[str, ...]
-    q: tuple
-    v: tuple
-    a: tuple
-    M: Any
-    c: Any
-    g: Any
-    parameters: Mapping[str, Parameter]
-    counts: Counts
-    notes: tuple[str, ...]
-    steps: tuple[Step, ...] = ()
-
-    @property
-    def tau(self) -> Any:
-        """Efforts as one sympy column (n, 1)."""
-        import sympy
-
-        return self.M * sympy.Matrix(self.a) + self.c + self.g
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: expressions as text that sympy reads, counts by name."""
-        return rendering.plain(self)
-
-    def counts_table(self) -> str:
-        """The counts, one way of writing the efforts down per line."""
-        return "\n".join(rendering.count_lines(self.counts))
-
-    def text(self) -> str:
-        """Readable lines, with counts, parameters and notes."""
-        return rendering.text(self)
-
-    def latex(self) -> str:
-        """A LaTeX display (amsmath)."""
-        return rendering.latex(self)
-
-    def python(self) -> str:
-        """Source of a Python module that needs nothing but `math`."""
-        return rendering.python(self)
 
 
 def derive(
@@ -177,7 +94,7 @@ class _Case:
         return read_arm(self._description, dress, snap=SNAP if self._symbolic else 1e-12)
 
     def _tidy(self, x: Any) -> Any:
-        return rendering.tidy(self._numbers.expression(x))
+        return tidy(self._numbers.expression(x))
 
     def closed_form(self) -> tuple[Any, Any, Any]:
         """M, c, g as sympy matrices, over polynomials."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.families.actuators.kernels import cylinder, forces
 from flexdyn_ros.families.actuators.kernels.memory import PARAMETER_COUNT
 from flexdyn_ros.families.stewart.kernels.steps import (
@@ -20,22 +21,26 @@ from flexdyn_ros.families.stewart.kernels.views import LEGS, WORK_NUMBERS
 from flexdyn_ros.robot.motion import Motion
 
 if TYPE_CHECKING:
-    from flexdyn_ros.families.stewart.robot import PlatformFunctions
+    from flexdyn_ros.families.actuators.hydraulics import Hydraulics
+    from flexdyn_ros.families.stewart.packed import PackedPlatform
 
 
 def platform_motion(
-    robot: PlatformFunctions, place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]]
+    description: RobotDescription,
+    packed: PackedPlatform,
+    hydraulics: Hydraulics | None,
+    effort_limit: np.ndarray,
+    place: Callable[[Iterable[str]], tuple[Motion, np.ndarray, np.ndarray]],
 ) -> Motion:
     """Motion of a platform; efforts act along the legs, whose lengths the servos and stops see.
 
     With hydraulics the memory of the actuators holds the cylinders; they are out of use (efforts are forces
     on the rods) until somebody sets their mode (simulation/steps/fused_hydraulics.py).
     """
-    sliders = [robot.description.joint(leg.slider) for leg in robot.description.platform.legs]  # type: ignore[union-attr]
+    assert description.platform is not None
+    sliders = [description.joint(leg.slider) for leg in description.platform.legs]
     shortest = np.array([joint.xyz[2] for joint in sliders])
     stroke = np.array([joint.limit.upper for joint in sliders])
-    hydraulics = robot.hydraulics
-    keep: tuple[Any, ...] = (robot.packed, hydraulics)
 
     def actuators() -> np.ndarray:
         memory = np.zeros(ACTUATOR_NUMBERS)
@@ -45,16 +50,16 @@ def platform_motion(
         return memory
 
     return Motion(
-        robot=robot.address,
+        robot=packed.address,
         functions=PLATFORM_MOTION if hydraulics is None else HYDRAULIC_MOTION,
         work_size=WORK_NUMBERS,
         place=place,
-        effort_limit=robot.effort_limits,
+        effort_limit=effort_limit,
         lower=shortest,
         upper=shortest + stroke,
         stiffness=np.zeros(6),
         damping=np.zeros(6),
         actuators=None if hydraulics is None else actuators,
         switches=() if hydraulics is None else (cylinder.__name__, forces.__name__),
-        keep=keep,
+        keep=(packed, hydraulics),
     )

@@ -10,7 +10,6 @@ inverse dynamics.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,19 +19,18 @@ from flexdyn_ros.families.trees.rigid.kernels.regressor import (
     regressor_many,
     regressor_one,
 )
+from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.parameters import body_links_of, unit_rows_of
 from flexdyn_ros.robot.analysis.probes import Probes
 from flexdyn_ros.robot.arguments import Rows, warn_of_overflow
-
-if TYPE_CHECKING:
-    from flexdyn_ros.families.trees.robot import TreeFunctions
+from flexdyn_ros.robot.entries.observed import ObservedFunctions
 
 
 class TreeRegressor:
     """Y and tau0 of one tree."""
 
-    def __init__(self, functions: TreeFunctions) -> None:
-        self._functions, tree = functions, functions.tree
+    def __init__(self, functions: ObservedFunctions, tree: RigidTree) -> None:
+        self._functions = functions
         parameters = parameters_of(tree)
         names = [parameter.name for parameter in parameters]
         self.links = tuple(link for _, link in body_links_of(tree))

@@ -204,7 +204,7 @@ class TreeFunctions(EntryFunctions):
     def _regressor(self) -> TreeRegressor:
         from flexdyn_ros.families.trees.regressor import TreeRegressor
 
-        return TreeRegressor(self)
+        return TreeRegressor(self, self.tree)
 
     def neutral(self) -> np.ndarray:
         """Zero position (nq,), unit quaternions; may lie outside limits."""

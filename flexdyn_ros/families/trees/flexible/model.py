@@ -6,9 +6,9 @@ hang at its root, and bodies on its tip, sit on SECTION nodes (flexible/kernels/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -39,7 +39,6 @@ from flexdyn_ros.robot.stations import section_of
 
 if TYPE_CHECKING:
     from flexdyn_ros.families.trees.flexible.beams.imported_modes import ImportedLink, NodeStation
-    from flexdyn_ros.families.trees.rigid.model import TreeDraft
 
     #: a flexible link, its geometry and mass settled
     AnyLink = BeamLink | ImportedLink
@@ -110,6 +109,29 @@ def settled_link(description: RobotDescription, link: FlexibleLink) -> AnyLink:
     return imported_link(description, link)
 
 
+class Node(Protocol):
+    """A body of a tree that is being built."""
+
+    link: str
+    inertia: RigidInertia
+
+
+class Draft(Protocol):
+    """What flexible links take of the tree that they are added to (trees/rigid/model.py)."""
+
+    @property
+    def bodies(self) -> Sequence[Node]: ...
+    @property
+    def coordinates(self) -> Sequence[Coordinate]: ...
+    @property
+    def q_names(self) -> Sequence[str]: ...
+    @property
+    def elastic_inertia(self) -> dict[int, RigidInertia]: ...
+    def add_node(self, link: str, parent: int, kind: int, placement: Placement) -> int: ...
+    def add_axis(self, coordinate: Coordinate) -> tuple[int, int]: ...
+    def add_frame(self, name: str, body: int, placement: Placement) -> None: ...
+
+
 class FlexibleLinks:
     """Adds flexible links to a tree that is being built.
 
@@ -157,7 +179,7 @@ class FlexibleLinks:
 
     # ---- growth ----
 
-    def attach(self, draft: TreeDraft, link: str, body: int, placement: Placement) -> None:
+    def attach(self, draft: Draft, link: str, body: int, placement: Placement) -> None:
         """Give a flexible link its node, its modal coordinates, its bodies and the frame of its tip."""
         if body == 0 or draft.bodies[body].link != link:
             body, placement = draft.add_node(link, body, layout.FIXED, placement), IDENTITY
@@ -186,7 +208,7 @@ class FlexibleLinks:
             if carrier == link and station is not None:
                 self._add_section_frame(draft, seat, name, station)
 
-    def seat(self, draft: TreeDraft, joint: Joint) -> tuple[int, Placement]:
+    def seat(self, draft: Draft, joint: Joint) -> tuple[int, Placement]:
         """Node that carries a child joint of a flexible link, and the joint frame's placement in it
         (undeformed)."""
         seat = self.seats[joint.parent]
@@ -198,11 +220,11 @@ class FlexibleLinks:
         root = seat.beam_in_node.p
         return node, Placement(at.R, at.p - root - seat.beam_in_node.R @ seat.model.beam.centre(station))
 
-    def _add_section_frame(self, draft: TreeDraft, seat: _Seat, name: str, station: Station) -> None:
+    def _add_section_frame(self, draft: Draft, seat: _Seat, name: str, station: Station) -> None:
         node, offset = self._section(draft, seat, station)
         draft.add_frame(name, node, Placement(seat.beam_in_node.R, offset))
 
-    def _section(self, draft: TreeDraft, seat: _Seat, station: Station) -> tuple[int, np.ndarray]:
+    def _section(self, draft: Draft, seat: _Seat, station: Station) -> tuple[int, np.ndarray]:
         """Node of a section (made when first asked for) and the section's undeformed centre in that node."""
         if station == 0.0:
             return seat.node, seat.beam_in_node.p

@@ -1,18 +1,100 @@
-"""Closed forms as text, LaTeX and Python source."""
+"""Closed forms of the equations of motion: their terms, and these as text, LaTeX and Python source."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+from flexdyn_ros.derivation.arm import Parameter
+from flexdyn_ros.derivation.operations import Operations
 from flexdyn_ros.escaping import printable, python_docstring
-
-if TYPE_CHECKING:
-    from flexdyn_ros.derivation.derive import Counts, Derivation
 
 #: longest sum in which sums of angles are looked for; the search is cubic, and long sums gain little by it
 JOINED_TERMS = 24
 
 TITLES = {"newton_euler": "recursive Newton-Euler", "lagrange": "Lagrange"}
+
+
+class Counts(NamedTuple):
+    """Operations for the efforts tau of one state, five ways of writing them down.
+
+    method: as the method itself works, every intermediate vector or matrix stored (sines and cosines given).
+    expanded, shared: its result with all intermediates put in, before and after common-subexpression
+    elimination.
+    closed, closed_shared: the collected M, c, g, assembled to M a + c + g, before and after the same.
+    """
+
+    method: Operations
+    expanded: Operations
+    shared: Operations
+    closed: Operations
+    closed_shared: Operations
+
+
+class Step(NamedTuple):
+    """Something that a method computes on the way: its name, such as `omega_1`, what it is, and its sympy
+    expressions, one, or three in the axes of the body."""
+
+    name: str
+    meaning: str
+    value: tuple
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """Equations of motion of a robot in closed form.
+
+    robot, method : names
+    coordinates : names of the joints that q, v, a stand for
+    q, v, a : tuples of sympy symbols
+    M, c, g : sympy matrices (n, n), (n, 1), (n, 1): M a + c + g = tau, effort applied by the actuators
+    parameters : by symbol name, with value, unit and meaning; empty if numbers were kept
+    counts : operations
+    notes : what was rounded or left out
+    steps : what the method computes on the way, if it was asked for
+    """
+
+    robot: str
+    method: str
+    coordinates: tuple[str, ...]
+    q: tuple
+    v: tuple
+    a: tuple
+    M: Any
+    c: Any
+    g: Any
+    parameters: Mapping[str, Parameter]
+    counts: Counts
+    notes: tuple[str, ...]
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def tau(self) -> Any:
+        """Efforts as one sympy column (n, 1)."""
+        import sympy
+
+        return self.M * sympy.Matrix(self.a) + self.c + self.g
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: expressions as text that sympy reads, counts by name."""
+        return plain(self)
+
+    def counts_table(self) -> str:
+        """The counts, one way of writing the efforts down per line."""
+        return "\n".join(count_lines(self.counts))
+
+    def text(self) -> str:
+        """Readable lines, with counts, parameters and notes."""
+        return text(self)
+
+    def latex(self) -> str:
+        """A LaTeX display (amsmath)."""
+        return latex(self)
+
+    def python(self) -> str:
+        """Source of a Python module that needs nothing but `math`."""
+        return python(self)
 
 
 def tidy(expression: Any) -> Any:
