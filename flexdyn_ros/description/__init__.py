@@ -3,17 +3,8 @@
 The records of `<flexdyn>` elements are in `elements`: `links`, `joints`, `wheels`, `platforms`.
 """
 
-from flexdyn_ros.description.elements.description import (
-    Base,
-    Formulation,
-    Inertial,
-    Joint,
-    Limit,
-    Link,
-    Mimic,
-    Override,
-    RobotDescription,
-)
+from flexdyn_ros.description.elements.description import Formulation, Joint, Override, RobotDescription
+from flexdyn_ros.description.elements.urdf import Base, Inertial, Limit, Link, Mimic
 from flexdyn_ros.description.reader import read
 
 __all__ = [

@@ -6,15 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from flexdyn_ros.description.elements import formulations
-from flexdyn_ros.description.elements.context import Context
-from flexdyn_ros.description.elements.description import (
-    Base,
-    Gravity,
-    Joint,
-    Override,
-    RobotDescription,
-    Vec3,
-)
+from flexdyn_ros.description.elements.description import Gravity, Joint, Override, RobotDescription
 from flexdyn_ros.description.elements.joints import (
     DryFriction,
     JointElasticity,
@@ -25,6 +17,7 @@ from flexdyn_ros.description.elements.joints import (
 )
 from flexdyn_ros.description.elements.links import FlexibleLink
 from flexdyn_ros.description.elements.platforms import Platform, with_hydraulics_of_legs
+from flexdyn_ros.description.elements.urdf import Base, Context, Vec3
 from flexdyn_ros.description.elements.wheels import Drive, Road, Wheel
 from flexdyn_ros.description.language import schema
 from flexdyn_ros.description.language.blocks import Layer
@@ -58,7 +51,7 @@ def assemble(robot: RobotDescription, layer: Layer, overrides: tuple[Override, .
     extended = {}
     for name, statement in layer.joints.items():
         with part():
-            extended[name] = _extended(context.joints[name], statement, replace(context, owner=name))
+            extended[name] = _extended(robot.joint(name), statement, replace(context, owner=name))
     end_of_stage()
     stated_sections = {
         name: section

@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from flexdyn_ros.description.elements.context import Context
+from flexdyn_ros.description.elements.urdf import Context
 from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.vocabulary import element, file_name, numbers, words
 from flexdyn_ros.description.urdf.limits import MOST_NUMBERS, MOST_ROWS

@@ -1,17 +1,14 @@
-"""A robot description as frozen records: the URDF part, and the whole that `read` returns.
-
-Units are SI and rad; vectors are tuples in the frame that URDF gives them. Nothing here computes physics.
-"""
+"""A robot description as frozen records: the whole that `read` returns. Nothing here computes physics."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from flexdyn_ros.description.elements.urdf import STANDARD_GRAVITY, Base, Link, UrdfJoint, Vec3
 from flexdyn_ros.description.language.vocabulary import boolean, choice, element, integer, positive, vector
 from flexdyn_ros.description.places import Place
 from flexdyn_ros.errors import UnknownNameError
@@ -29,80 +26,15 @@ if TYPE_CHECKING:
     from flexdyn_ros.description.elements.platforms import Platform
     from flexdyn_ros.description.elements.wheels import Drive, Road, Wheel
 
-Vec3 = tuple[float, float, float]
-Inertia = tuple[float, float, float, float, float, float]
-ZERO: Vec3 = (0.0, 0.0, 0.0)
-STANDARD_GRAVITY: Vec3 = (0.0, 0.0, -9.80665)
-
 
 @dataclass(frozen=True)
-class Inertial:
-    """Mass [kg], centre of mass xyz [m] and axes rpy [rad] in the link frame.
+class Joint(UrdfJoint):
+    """A joint of URDF with what `<flexdyn>` states of it."""
 
-    inertia holds (ixx, ixy, ixz, iyy, iyz, izz) [kg m2], tensor entries about the centre of mass in the
-    axes of rpy.
-    """
-
-    mass: float
-    xyz: Vec3
-    rpy: Vec3
-    inertia: Inertia
-
-
-@dataclass(frozen=True)
-class Link:
-    """A body of the tree; inertial is None where the file states none."""
-
-    name: str
-    inertial: Inertial | None = None
-    line: int | None = None
-
-
-@dataclass(frozen=True)
-class Limit:
-    """Position [rad or m], effort [N m or N] and velocity limits; infinite where the file states none."""
-
-    lower: float = -inf
-    upper: float = inf
-    effort: float = inf
-    velocity: float = inf
-
-
-@dataclass(frozen=True)
-class Mimic:
-    """This joint's position = multiplier * (position of `joint`) + offset."""
-
-    joint: str
-    multiplier: float = 1.0
-    offset: float = 0.0
-
-
-@dataclass(frozen=True)
-class Joint:
-    """A joint of the tree: child frame = parent frame * (xyz, rpy) * motion along or about axis.
-
-    axis is of unit length, in the joint frame; None for fixed and floating joints. damping [N m s/rad or N
-    s/m] and
-    friction [N m or N] are URDF's `<dynamics>`. rotor, elasticity, spring and dry_friction come from
-    `<flexdyn>`.
-    """
-
-    name: str
-    type: str
-    parent: str
-    child: str
-    xyz: Vec3 = ZERO
-    rpy: Vec3 = ZERO
-    axis: Vec3 | None = None
-    limit: Limit = Limit()
-    damping: float = 0.0
-    friction: float = 0.0
-    mimic: Mimic | None = None
     rotor: Rotor | None = None
     elasticity: JointElasticity | None = None
     spring: JointSpring | None = None
     dry_friction: DryFriction | None = None
-    line: int | None = None
 
 
 @element("gravity", "Acceleration of free fall, in world axes.")
@@ -110,22 +42,6 @@ class Gravity:
     gravity: Vec3 = vector(
         "m/s2", "acceleration of free fall in world axes", is_text=True, default=STANDARD_GRAVITY
     )
-
-
-@element(
-    "base",
-    "How the root link stands in the world. A URDF `floating` joint under a link `world` means floating.",
-)
-class Base:
-    """joint, world: names of the URDF joint and link that state `floating`."""
-
-    type: str = choice("fixed floating planar", "planar = x, z and pitch only", default="fixed")
-    xyz: Vec3 = vector(
-        "m", "position of the root link (fixed), or of the zero of its coordinates (planar)", default=ZERO
-    )
-    rpy: Vec3 = vector("rad", "its orientation: roll, pitch, yaw", default=ZERO)
-    joint: str | None = None
-    world: str | None = None
 
 
 @element("formulation", "Which equations are used. Attributes of another kind of robot are refused.")

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from flexdyn_ros.description.elements.description import Base, Formulation, Joint
+from flexdyn_ros.description.elements.description import Formulation, Joint
 from flexdyn_ros.description.elements.joints import Section
 from flexdyn_ros.description.elements.links import FlexibleLink
+from flexdyn_ros.description.elements.urdf import Base
 from flexdyn_ros.description.language.blocks import Layer
 from flexdyn_ros.description.language.statements import Statement, complete
 from flexdyn_ros.description.language.vocabulary import rule_of

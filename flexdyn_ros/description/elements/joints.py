@@ -6,8 +6,7 @@ from itertools import pairwise
 from math import ceil, pi
 from typing import Any
 
-from flexdyn_ros.description.elements.context import Context
-from flexdyn_ros.description.elements.description import Vec3
+from flexdyn_ros.description.elements.urdf import Context, Vec3
 from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.vocabulary import (
     child,

@@ -10,8 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from flexdyn_ros.description.elements.beam_table import Table
-from flexdyn_ros.description.elements.context import Context
-from flexdyn_ros.description.elements.description import ZERO, Inertia, Vec3
+from flexdyn_ros.description.elements.urdf import ZERO, Context, Inertia, Vec3
 from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.values import is_within
 from flexdyn_ros.description.language.vocabulary import (

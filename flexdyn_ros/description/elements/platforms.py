@@ -7,8 +7,7 @@ from dataclasses import replace
 from math import cos, dist, sin
 from typing import NoReturn
 
-from flexdyn_ros.description.elements.context import Context
-from flexdyn_ros.description.elements.description import Joint, Vec3
+from flexdyn_ros.description.elements.urdf import Context, UrdfJoint, Vec3
 from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.vocabulary import (
     boolean,
@@ -211,7 +210,7 @@ def with_hydraulics_of_legs(platform: Platform) -> Platform:
     return replace(platform, legs=tuple(legs))
 
 
-def _platform_joint(statement: Statement, link: str, context: Context) -> Joint:
+def _platform_joint(statement: Statement, link: str, context: Context) -> UrdfJoint:
     context.check_link(statement, "link")
     joint = context.parent(link)
     if joint is None or joint.type != "floating":
@@ -221,7 +220,7 @@ def _platform_joint(statement: Statement, link: str, context: Context) -> Joint:
 
 
 def _check_mechanism(
-    statement: Statement, slider: Joint, platform: Joint, anchor: Vec3, context: Context
+    statement: Statement, slider: UrdfJoint, platform: UrdfJoint, anchor: Vec3, context: Context
 ) -> None:
     """Two revolute joints at one point, then the slider along z; home lies within the stroke."""
 

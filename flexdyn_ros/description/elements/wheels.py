@@ -7,8 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from flexdyn_ros.description.elements.beam_table import numbers_of
-from flexdyn_ros.description.elements.context import Context
-from flexdyn_ros.description.elements.description import Vec3
+from flexdyn_ros.description.elements.urdf import Context, Vec3
 from flexdyn_ros.description.language.statements import Statement
 from flexdyn_ros.description.language.vocabulary import (
     child,

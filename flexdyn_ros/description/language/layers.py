@@ -13,11 +13,18 @@ from flexdyn_ros.description.language.merging import merge
 from flexdyn_ros.description.language.mistakes import end_of_stage, part
 from flexdyn_ros.description.places import Place
 from flexdyn_ros.description.urdf import sources
-from flexdyn_ros.description.urdf.limits import FILE, screen_flexible
+from flexdyn_ros.description.urdf.limits import FILE
 from flexdyn_ros.description.urdf.markup import Document
 from flexdyn_ros.description.urdf.parsing import parsed
 from flexdyn_ros.description.urdf.sources import Origin
 from flexdyn_ros.errors import DescriptionError
+
+#: what text may ask for: modes of a link, and of the robot; finite elements; modes squared times elements
+#: (or the points of other bases, or rows of a table) and stations; soft sections; wheels
+MODES_OF_LINK, MODES, ELEMENTS, EFFORT, SECTIONS, WHEELS = 40, 2000, 1000, 1_000_000, 100, 1000
+#: bodies and children of flexible links, each of which takes the shapes at a station
+STATIONS = 1000
+_POINTS = 5
 
 
 def extend(
@@ -91,3 +98,40 @@ def _file_layer(files: list[tuple[str, Place]], known: dict[str, set[str]], wher
         if more:
             more[0][1].fail("a file of <flexdyn> blocks names another", "file", more[0][0], "blocks only")
     return layer
+
+
+def screen_flexible(description: RobotDescription) -> None:
+    """Refuse text of unknown origin that asks for more modes, elements, sections or wheels than are prepared
+    in about ten seconds.
+
+    A few words ask for them, and integrals over a link grow with the square of its modes: the size of the
+    text is no measure.
+    """
+    modes = elements = effort = stations = 0
+    for link in description.flexible_links.values():
+        given = link.modes
+        count = sum(given.counts.values())
+        table = None if link.beam is None else link.beam.table
+        rows = 0 if table is None else len(table.rows)
+        own = given.elements if given.basis == "finite_element" else 0
+        here = len(link.bodies) + len(link.attach)
+        points = max(_POINTS, own, rows) + here
+        if count > MODES_OF_LINK:
+            _refuse_many(f"link '{link.link}': too many modes", count, MODES_OF_LINK, link.line)
+        modes, effort, elements = modes + count, effort + points * count**2, elements + own
+        stations += here
+    for what, number, most in (
+        ("modes", modes, MODES),
+        ("finite elements", elements, ELEMENTS),
+        ("modes squared times elements, rows or stations", effort, EFFORT),
+        ("bodies and joints along flexible links", stations, STATIONS),
+        ("soft sections", len(description.sections), SECTIONS),
+        ("wheels", len(description.wheels), WHEELS),
+    ):
+        if number > most:
+            _refuse_many(f"too many {what}", number, most, None)
+
+
+def _refuse_many(message: str, count: int, most: int, line: int | None) -> None:
+    expected = f"at most {most} in text of unknown origin (a file may have more)"
+    raise DescriptionError(message, line=line, element="robot/flexdyn", value=count, expected=expected)

@@ -6,10 +6,11 @@ YAML mirror, docs/schema.md and the XSD follow from these declarations.
 
 from __future__ import annotations
 
-from flexdyn_ros.description.elements.description import Base, Formulation, Gravity
+from flexdyn_ros.description.elements.description import Formulation, Gravity
 from flexdyn_ros.description.elements.joints import DryFriction, JointElasticity, JointSpring, Rotor, Section
 from flexdyn_ros.description.elements.links import FlexibleLink
 from flexdyn_ros.description.elements.platforms import Platform
+from flexdyn_ros.description.elements.urdf import Base
 from flexdyn_ros.description.elements.wheels import Drive, Road, Wheel
 from flexdyn_ros.description.language.vocabulary import Element, rule_of
 

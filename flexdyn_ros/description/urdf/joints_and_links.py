@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from math import hypot, inf
 from typing import NoReturn
 
-from flexdyn_ros.description.elements.description import ZERO, Inertia, Inertial, Joint, Limit, Link, Mimic
+from flexdyn_ros.description.elements.description import Joint
+from flexdyn_ros.description.elements.urdf import ZERO, Inertia, Inertial, Limit, Link, Mimic
 from flexdyn_ros.description.language.mistakes import part
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.inertia import check_inertia

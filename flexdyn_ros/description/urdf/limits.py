@@ -7,13 +7,10 @@ makes of them, so that the tree of whatever passes is bounded. libxml2 bounds th
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from flexdyn_ros.description.places import Place
 from flexdyn_ros.errors import DescriptionError
-
-if TYPE_CHECKING:
-    from flexdyn_ros.description.elements.description import RobotDescription
 
 #: letters of a name or of any other attribute, on which work is done that grows faster than its length
 MOST_LETTERS = 65_536
@@ -25,14 +22,6 @@ MOST_YAML = 1_000_000
 MOST_NUMBERS = 20_000_000
 #: rows of a table, also of one that is given in place
 MOST_ROWS = 100_000
-
-
-#: what text may ask for: modes of a link, and of the robot; finite elements; modes squared times elements
-#: (or the points of other bases, or rows of a table) and stations; soft sections; wheels
-MODES_OF_LINK, MODES, ELEMENTS, EFFORT, SECTIONS, WHEELS = 40, 2000, 1000, 1_000_000, 100, 1000
-#: bodies and children of flexible links, each of which takes the shapes at a station
-STATIONS = 1000
-_POINTS = 5
 
 
 class Limits(NamedTuple):
@@ -92,43 +81,6 @@ def screen_tree(root: Any, raw: bytes, file: str | None) -> None:
         place = Place(file, found.getparent().sourceline, str(found.getparent().tag))
         message, expected = f"an attribute of {len(found)} letters", f"at most {most} letters"
         place.fail(message, found.attrname, found[:40] + "...", expected)
-
-
-def screen_flexible(description: RobotDescription) -> None:
-    """Refuse text of unknown origin that asks for more modes, elements, sections or wheels than are prepared
-    in about ten seconds.
-
-    A few words ask for them, and integrals over a link grow with the square of its modes: the size of the
-    text is no measure.
-    """
-    modes = elements = effort = stations = 0
-    for link in description.flexible_links.values():
-        given = link.modes
-        count = sum(given.counts.values())
-        table = None if link.beam is None else link.beam.table
-        rows = 0 if table is None else len(table.rows)
-        own = given.elements if given.basis == "finite_element" else 0
-        here = len(link.bodies) + len(link.attach)
-        points = max(_POINTS, own, rows) + here
-        if count > MODES_OF_LINK:
-            _refuse_many(f"link '{link.link}': too many modes", count, MODES_OF_LINK, link.line)
-        modes, effort, elements = modes + count, effort + points * count**2, elements + own
-        stations += here
-    for what, number, most in (
-        ("modes", modes, MODES),
-        ("finite elements", elements, ELEMENTS),
-        ("modes squared times elements, rows or stations", effort, EFFORT),
-        ("bodies and joints along flexible links", stations, STATIONS),
-        ("soft sections", len(description.sections), SECTIONS),
-        ("wheels", len(description.wheels), WHEELS),
-    ):
-        if number > most:
-            _refuse_many(f"too many {what}", number, most, None)
-
-
-def _refuse_many(message: str, count: int, most: int, line: int | None) -> None:
-    expected = f"at most {most} in text of unknown origin (a file may have more)"
-    raise DescriptionError(message, line=line, element="robot/flexdyn", value=count, expected=expected)
 
 
 def _refuse(file: str | None, message: str, count: int, most: int, what: str) -> None:

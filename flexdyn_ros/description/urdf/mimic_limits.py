@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import isinf
 
-from flexdyn_ros.description.elements.description import Joint, Limit
+from flexdyn_ros.description.elements.description import Joint
+from flexdyn_ros.description.elements.urdf import Limit
 
 
 def bound_leaders(joints: Mapping[str, Joint], warnings: list[str]) -> tuple[Joint, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NoReturn
 
-from flexdyn_ros.description.elements.description import Base, Joint, Link, RobotDescription
+from flexdyn_ros.description.elements.description import Joint, RobotDescription
+from flexdyn_ros.description.elements.urdf import Base, Link
 from flexdyn_ros.description.places import suggestion
 from flexdyn_ros.description.urdf.markup import Document
 from flexdyn_ros.description.urdf.mimic_limits import bound_leaders

@@ -14,7 +14,8 @@ from math import inf
 import numpy as np
 
 from flexdyn_ros.description import RobotDescription
-from flexdyn_ros.description.elements.description import ZERO, Inertial, Joint, Link
+from flexdyn_ros.description.elements.description import Joint
+from flexdyn_ros.description.elements.urdf import ZERO, Inertial, Link
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.identification.inertial import INERTIAL, about_com, tensor_of
 from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia, rotation_of_rpy

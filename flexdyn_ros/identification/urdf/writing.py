@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexdyn_ros.description.elements.description import ZERO, Inertial
+from flexdyn_ros.description.elements.urdf import ZERO, Inertial
 from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
 from flexdyn_ros.identification.chosen import bodies_and_joints
 from flexdyn_ros.identification.inertial import INERTIAL, about_com, is_inertial, with_payloads

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.description.elements.description import Inertial
+from flexdyn_ros.description.elements.urdf import Inertial
 from flexdyn_ros.description.urdf.inertia import principal_moments
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.numerics.algebra.placement import RigidInertia
