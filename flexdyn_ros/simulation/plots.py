@@ -14,7 +14,7 @@ from flexdyn_ros.simulation.plot_style import COLOURS, STYLES, Size, save_figure
 from flexdyn_ros.simulation.spectra import modal_frequencies, spectra, tip_deflections
 
 if TYPE_CHECKING:
-    from flexdyn_ros.simulation.trajectory import Trajectory
+    from flexdyn_ros.simulation.samples import Samples
 
 __all__ = ["picture_formats", "plot_trajectory"]
 
@@ -58,12 +58,12 @@ class _Panel(NamedTuple):
 
 
 def plot_trajectory(
-    trajectory: Trajectory,
+    trajectory: Samples,
     path: str | PathLike | None = None,
     *,
     panels: Sequence[str] | None = None,
     coordinates: Sequence[str] | None = None,
-    overlay: Mapping[str, Trajectory] | None = None,
+    overlay: Mapping[str, Samples] | None = None,
     title: str | None = None,
     size: str = "screen",
     dpi: int | None = None,
@@ -72,7 +72,7 @@ def plot_trajectory(
 
     Parameters
     ----------
-    trajectory : Trajectory
+    trajectory : Samples
     path : path, optional
         File to write; its ending says what kind: svg and pdf keep lines and text, png has pixels.
     panels : sequence of {"position", "velocity", "deflection", "effort", "hydraulics", "energy", "balance",
@@ -180,11 +180,11 @@ def picture_formats() -> tuple[str, ...]:
     return tuple(sorted(FigureCanvasBase.get_supported_filetypes()))
 
 
-def _title(trajectory: Trajectory) -> str:
+def _title(trajectory: Samples) -> str:
     return f"{mathtext(trajectory.robot_name)}: {trajectory.method}, dt = {trajectory.dt * 1e3:g} ms"
 
 
-def _panels(trajectory: Trajectory, quantity: str, coordinates: Sequence[str] | None) -> list[_Panel]:
+def _panels(trajectory: Samples, quantity: str, coordinates: Sequence[str] | None) -> list[_Panel]:
     """Panels of one quantity, one for each unit."""
     t = trajectory
     tables = {
@@ -237,7 +237,7 @@ def _panels(trajectory: Trajectory, quantity: str, coordinates: Sequence[str] | 
     return [_Panel("Energy", "energy [J]", [(name, values) for name, values in parts if values.any()])]
 
 
-def _hydraulic_panels(t: Trajectory) -> list[_Panel]:
+def _hydraulic_panels(t: Samples) -> list[_Panel]:
     """Pressures and spools of the cylinders of a platform, if they were recorded."""
     if t.hydraulics is None:
         return []
@@ -253,7 +253,7 @@ def _hydraulic_panels(t: Trajectory) -> list[_Panel]:
     ]
 
 
-def _draw(ax: Any, panel: _Panel, trajectory: Trajectory, size: Size) -> None:
+def _draw(ax: Any, panel: _Panel, trajectory: Samples, size: Size) -> None:
     """Fill one axes."""
     x = trajectory.t if panel.frequency is None else panel.frequency
     for i, (name, values) in enumerate(panel.lines):
@@ -307,7 +307,7 @@ def _add_legend(ax: Any, panel: _Panel, size: Size) -> None:
         )
 
 
-def _overlay(ax: Any, panel: _Panel, others: dict[str, list[_Panel]], runs: Mapping[str, Trajectory]) -> None:
+def _overlay(ax: Any, panel: _Panel, others: dict[str, list[_Panel]], runs: Mapping[str, Samples]) -> None:
     """Lines of other trajectories with the names of those of a panel, dashed over them, in darker colours."""
     from matplotlib.colors import to_rgb
 

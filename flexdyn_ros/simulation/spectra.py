@@ -9,7 +9,7 @@ import numpy as np
 from flexdyn_ros.errors import FlexdynError
 
 if TYPE_CHECKING:
-    from flexdyn_ros.simulation.trajectory import Trajectory
+    from flexdyn_ros.simulation.samples import Samples
 
 __all__ = ["Spectrum", "modal_frequencies", "spectra", "tip_deflections"]
 
@@ -26,7 +26,7 @@ class Spectrum(NamedTuple):
     unit: str
 
 
-def tip_deflections(trajectory: Trajectory) -> dict[str, np.ndarray]:
+def tip_deflections(trajectory: Samples) -> dict[str, np.ndarray]:
     """Displacements (n,) [m] of the tips of bending links across their beams, in beam axes; empty without
     robot, or where nothing bends."""
     if trajectory.robot is None:
@@ -40,7 +40,7 @@ def tip_deflections(trajectory: Trajectory) -> dict[str, np.ndarray]:
     return found
 
 
-def spectra(trajectory: Trajectory) -> Spectrum | None:
+def spectra(trajectory: Samples) -> Spectrum | None:
     """Amplitude spectra of the tip deflections, or of the velocities where nothing bends; None for runs of
     less than 16 samples.
 
@@ -65,7 +65,7 @@ def spectra(trajectory: Trajectory) -> Spectrum | None:
     return Spectrum(frequency, tuple(signals), np.array(rows), unit)
 
 
-def modal_frequencies(trajectory: Trajectory) -> np.ndarray:
+def modal_frequencies(trajectory: Samples) -> np.ndarray:
     """The lowest frequencies of vibration [Hz] about the middle of the motion, up to half the rate of the
     samples, all joints free as in the run. Empty without robot."""
     robot, t = trajectory.robot, trajectory.t

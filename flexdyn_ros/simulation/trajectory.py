@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from flexdyn_ros.budget import MOST_BYTES, Budget
-from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.errors import DimensionError, StateError, needs
 from flexdyn_ros.escaping import csv_text
 from flexdyn_ros.numerics.array_file import read_arrays
+from flexdyn_ros.robot.notebook import section, table
 from flexdyn_ros.robot.results import Energy
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.events import Event
 from flexdyn_ros.simulation.recordings.reading import is_recording
+from flexdyn_ros.simulation.samples import Samples
 from flexdyn_ros.writing import beside
 
 if TYPE_CHECKING:
@@ -27,20 +28,20 @@ __all__ = ["Event", "Trajectory"]
 
 #: version of the files that `save` writes
 FILE_VERSION = 1
-#: the column that says whether efforts were held until the next sample, 1 or 0
-HELD = "efforts_held"
-#: what the column of times is called, unless a coordinate is called so
-_TIMES = ("time", "t", "timestamp", "stamp", "time [s]")
 #: numbers of a cylinder at most, in files of whatever version
 _MOST_PARTS = 100
-QUANTITIES = ("position", "velocity", "effort")
 _ARRAYS = ("t", "q", "v", "tau", "work", "dissipated", "saturated")
 _TEXTS = ("message", "method", "robot_name")
 _NAMES = ("q_names", "v_names", "effort_names", "q_units", "v_units", "effort_units")
+#: of the numbers of a cylinder, as far as they have one for every kind of cylinder
+_CYLINDER_UNITS = {
+    "force": "N", "force_hydraulic": "N", "force_friction": "N", "force_stop": "N", "pressure_bore": "Pa",
+    "pressure_rod": "Pa", "flow_bore": "m3/s", "flow_rod": "m3/s", "spool": "-", "valve_command": "-",
+    "stroke": "m", "spool_rate": "1/s", "slewed_command": "-",
+}  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(Samples):
     """Result of `flexdyn_ros.simulate`; n samples, SI and rad.
 
     `trajectory["elbow"]` is the position (n,) of a coordinate, `trajectory["elbow", "velocity"]` and
@@ -83,38 +84,6 @@ class Trajectory:
         None after `load` without one.
     """
 
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    tau: np.ndarray
-    energy: Energy | None
-    work: np.ndarray
-    dissipated: np.ndarray
-    saturated: np.ndarray
-    events: tuple[Event, ...]
-    status: int
-    message: str
-    method: str
-    dt: float
-    wall_time: float
-    robot_name: str
-    q_names: tuple[str, ...]
-    v_names: tuple[str, ...]
-    effort_names: tuple[str, ...]
-    q_units: tuple[str, ...]
-    v_units: tuple[str, ...]
-    effort_units: tuple[str, ...]
-    hydraulics: HydraulicState | None = None
-    numerical_dissipation: np.ndarray | None = None
-    warnings: tuple[str, ...] = ()
-    is_fixed: bool = True
-    held: bool = True
-    kinetic_between: float = 0.0
-    robot: Robot | None = field(default=None, repr=False)
-
-    def __len__(self) -> int:
-        return self.t.size
-
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:g} .. {self.t[-1]:g} s" if len(self) else "empty"
         return (
@@ -122,82 +91,19 @@ class Trajectory:
         )
 
     def _repr_html_(self) -> str:
-        from flexdyn_ros.simulation.labelled import trajectory_html
-
-        return trajectory_html(self)
-
-    # ---- columns ----
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of all columns, in the order of the CSV file."""
-        return tuple(self._columns())
-
-    def _columns(self) -> dict[str, np.ndarray]:
-        # a joint called time keeps its column
-        table = {next(name for name in _TIMES if name not in self.q_names): self.t}
-        table |= {name: self.q[:, i] for i, name in enumerate(self.q_names)}
-        table |= {f"{name}.velocity": self.v[:, i] for i, name in enumerate(self.v_names)}
-        table |= {f"{name}.effort": self.tau[:, i] for i, name in enumerate(self.effort_names)}
-        if self.energy is not None:
-            table |= {f"energy.{part}": value for part, value in self.energy._asdict().items()}
-        if self.hydraulics is not None:
-            for part, values in self.hydraulics._asdict().items():
-                table |= {f"{name}.{part}": values[:, i] for i, name in enumerate(self.effort_names)}
-        table |= {"work": self.work, "dissipated": self.dissipated}
-        return table | {HELD: np.full(len(self), float(self.held))}
-
-    def __getitem__(self, key: str | tuple[str, str]) -> np.ndarray:
-        name, quantity = key if isinstance(key, tuple) else (key, None)
-        if quantity is None:
-            table = self._columns()
-            if name in table:
-                return table[name]
-            raise UnknownNameError("column", name, tuple(table))
-        sources = {
-            "position": (self.q_names, self.q),
-            "velocity": (self.v_names, self.v),
-            "effort": (self.effort_names, self.tau),
-        }
-        UnknownNameError.check("quantity", quantity, QUANTITIES)
-        names, values = sources[quantity]
-        UnknownNameError.check(f"coordinate with a {quantity}", name, names)
-        return values[:, names.index(name)]
-
-    # ---- what follows from the samples ----
-
-    def frames(self, name: str) -> np.ndarray:
-        """Poses (n, 4, 4) of a frame in the world [m]."""
-        return self._its_robot().frames(self.q, name)
-
-    def deflections(self, stations: Any = None) -> dict[str, Any]:
-        """Deflections of the flexible links at every sample, as of `Robot.deflections`."""
-        return self._its_robot().deflections(self.q, stations)
-
-    def _its_robot(self) -> Robot:
-        if self.robot is None:
-            raise StateError(
-                "this trajectory was loaded without its robot; use Trajectory.load(path, robot=...)"
-            )
-        return self.robot
-
-    def balance(self) -> np.ndarray:
-        """energy.total - work + dissipated less its first value (n,) [J]: zero but for the errors of the
-        method.
-        """
-        if self.energy is None:
-            raise StateError("the energy of this trajectory was not recorded")
-        total = self.energy.total - self.work + self.dissipated
-        return total - total[0]
-
-    @property
-    def balance_error(self) -> float:
-        """Largest of `balance()`, without its sign, over the largest kinetic energy, that between samples too
-        where it is known; 0 where nothing moves."""
-        off = float(np.abs(self.balance()).max(initial=0.0))
-        assert self.energy is not None
-        moving = float(np.max(self.energy.kinetic, initial=self.kinetic_between))
-        return off / moving if moving > 0.0 else 0.0
+        t = self
+        if not len(t):
+            return section(f"Trajectory of {t.robot_name}", "<p>empty</p>")
+        rows = [
+            (name, unit, *(f"{x:.5g}" for x in (values[0], values[-1], np.min(values), np.max(values))))
+            for name, unit, values in zip(t.q_names, t.q_units, t.q.T)
+        ]
+        span = f"{len(t)} samples, {t.t[0]:g} … {t.t[-1]:g} s, {t.method}"
+        balance = (
+            "" if t.energy is None else f", energy balance off by {t.balance_error:.2g} of the kinetic energy"
+        )
+        columns = ("coordinate", "unit", "start", "end", "smallest", "largest")
+        return section(f"Trajectory of {t.robot_name}", f"<p>{span}{balance}</p>", table(columns, rows))
 
     # ---- files and pictures ----
 
@@ -346,9 +252,12 @@ class Trajectory:
         MissingExtraError
             Without pandas.
         """
-        from flexdyn_ros.simulation.labelled import dataframe
-
-        return dataframe(self)
+        with needs("pandas", "data"):
+            import pandas
+        columns = {name: self[name] for name in self.columns}
+        table = pandas.DataFrame(columns).set_index(self.columns[0])
+        table.attrs = {**_facts(self), "units": column_units(self)}
+        return table
 
     def to_xarray(self) -> Any:
         """`xarray.Dataset` of all columns along `time` [s], each with its `attrs["units"]` (extra [data]).
@@ -358,9 +267,15 @@ class Trajectory:
         MissingExtraError
             Without xarray.
         """
-        from flexdyn_ros.simulation.labelled import dataset
-
-        return dataset(self)
+        with needs("xarray", "data"):
+            import xarray
+        units = column_units(self)
+        along, *names = self.columns
+        arrays = {
+            name: (along, self[name], {"units": units[name]} if name in units else {}) for name in names
+        }
+        time = (along, self[along], {"units": "s"})
+        return xarray.Dataset(arrays, coords={along: time}, attrs=_facts(self))
 
     def to_bag(self, path: str | PathLike, *, deflection_rate_hz: float = 30.0) -> None:
         """Write an MCAP recording that rosbag2 and Foxglove open; see
@@ -401,3 +316,24 @@ def _cylinders(rows: np.ndarray | None) -> HydraulicState | None:
     from flexdyn_ros.families.actuators.hydraulics import unpacked
 
     return unpacked(np.moveaxis(rows, 0, -1))
+
+
+def column_units(t: Samples) -> dict[str, str]:
+    """Units of the columns; columns that have none of their own, such as flags, are left out."""
+    units = {t.columns[0]: "s"} | dict(zip(t.q_names, t.q_units, strict=True))
+    units |= {f"{name}.velocity": unit for name, unit in zip(t.v_names, t.v_units, strict=True)}
+    units |= {f"{name}.effort": unit for name, unit in zip(t.effort_names, t.effort_units, strict=True)}
+    if t.energy is not None:
+        units |= {f"energy.{part}": "J" for part in t.energy._fields}
+    if t.hydraulics is not None:
+        units |= {f"{name}.{part}": unit for part, unit in _CYLINDER_UNITS.items() for name in t.effort_names}
+    return units | {"work": "J", "dissipated": "J"}
+
+
+def _facts(trajectory: Samples) -> dict[str, Any]:
+    return {
+        "robot": trajectory.robot_name,
+        "method": trajectory.method,
+        "dt": trajectory.dt,
+        "message": trajectory.message,
+    }

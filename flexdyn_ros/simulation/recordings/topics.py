@@ -26,7 +26,7 @@ from flexdyn_ros.simulation.recordings.recorded_types import (
 from flexdyn_ros.writing import beside
 
 if TYPE_CHECKING:
-    from flexdyn_ros.simulation.trajectory import Trajectory
+    from flexdyn_ros.simulation.samples import Samples
 
 __all__ = [
     "DEFLECTION_PARTS",
@@ -60,9 +60,7 @@ class _Stream(NamedTuple):
     rows: np.ndarray
 
 
-def record_trajectory(
-    trajectory: Trajectory, path: str | PathLike, *, deflection_rate_hz: float = 30.0
-) -> None:
+def record_trajectory(trajectory: Samples, path: str | PathLike, *, deflection_rate_hz: float = 30.0) -> None:
     """Write a trajectory as an MCAP recording that rosbag2 and Foxglove open.
 
     Topics: `/simulator/state` and `/simulator/energy` at every sample and, if the trajectory has its robot,
@@ -72,7 +70,7 @@ def record_trajectory(
 
     Parameters
     ----------
-    trajectory : Trajectory
+    trajectory : Samples
     path : path
     deflection_rate_hz : float
         Deflections per second of simulated time; they are larger than everything else.
@@ -163,7 +161,7 @@ def deflection_layout(frame: str, robot: str, links: Sequence[tuple[str, str, fl
 # ---- one block of samples ----
 
 
-def _streams(bag: Bag, t: Trajectory, chosen: slice, deflection_rate: float) -> Iterator[_Stream]:
+def _streams(bag: Bag, t: Samples, chosen: slice, deflection_rate: float) -> Iterator[_Stream]:
     stamps = _nanoseconds(t.t[chosen])
     layout = state_layout(t.robot_name, t.q_names, t.v_names, t.effort_names)
     numbers = {
@@ -183,7 +181,7 @@ def _streams(bag: Bag, t: Trajectory, chosen: slice, deflection_rate: float) -> 
 
 
 def _robot_streams(
-    bag: Bag, t: Trajectory, robot: Robot, chosen: slice, deflection_rate: float
+    bag: Bag, t: Samples, robot: Robot, chosen: slice, deflection_rate: float
 ) -> Iterator[_Stream]:
     """What needs the robot itself: joint states, odometry, deflections."""
     stamps, q, v = _nanoseconds(t.t[chosen]), t.q[chosen], t.v[chosen]
@@ -256,7 +254,7 @@ def _write_in_order(bag: Bag, streams: list[_Stream]) -> None:
 # ---- notes ----
 
 
-def _names_note(t: Trajectory | Robot) -> dict[str, str]:
+def _names_note(t: Samples | Robot) -> dict[str, str]:
     fields = ("q_names", "v_names", "effort_names", "q_units", "v_units", "effort_units")
     return {name: json.dumps(getattr(t, name)) for name in fields if hasattr(t, name)}
 
@@ -281,7 +279,7 @@ def options_of(robot: Robot) -> dict[str, Any]:
     return options
 
 
-def _run_note(t: Trajectory) -> dict[str, str]:
+def _run_note(t: Samples) -> dict[str, str]:
     events = [
         {"time": e.time, "name": e.name, "terminal": e.terminal, "q": e.q.tolist(), "v": e.v.tolist()}
         for e in t.events
@@ -301,7 +299,7 @@ def _nanoseconds(t: np.ndarray) -> np.ndarray:
     return np.rint(np.asarray(t) * 1e9).astype(np.int64)
 
 
-def _accelerations(t: Trajectory, chosen: slice) -> np.ndarray:
+def _accelerations(t: Samples, chosen: slice) -> np.ndarray:
     """Differences of the velocities: what happened, whatever acted on the robot."""
     start, stop = max(chosen.start - 1, 0), min(chosen.stop + 1, len(t))
     times = t.t[start:stop]
