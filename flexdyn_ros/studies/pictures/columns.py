@@ -10,7 +10,7 @@ import numpy as np
 from flexdyn_ros.escaping import mathtext
 
 if TYPE_CHECKING:
-    from flexdyn_ros.studies.result import StudyResult
+    from flexdyn_ros.studies.table import StudyTable
 
 #: colour scale of values, and the colour of what is not feasible
 SCALE, OUTSIDE = "viridis", "0.25"
@@ -22,7 +22,7 @@ class Columns:
     """A result on its way to a picture: columns with labels and units."""
 
     def __init__(
-        self, result: StudyResult, labels: dict[str, str], limits: Sequence[float] | None, log: bool
+        self, result: StudyTable, labels: dict[str, str], limits: Sequence[float] | None, log: bool
     ) -> None:
         self.result, self.labels, self.limits, self.log = result, labels, limits, log
         self.study, self.table = result.study, result.table

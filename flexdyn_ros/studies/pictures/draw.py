@@ -14,7 +14,7 @@ from flexdyn_ros.studies.pictures.columns import Columns
 from flexdyn_ros.studies.pictures.maps import contour, heat_map
 
 if TYPE_CHECKING:
-    from flexdyn_ros.studies.result import StudyResult
+    from flexdyn_ros.studies.table import StudyTable
 
 KINDS = {
     "line": line, "heat_map": heat_map, "contour": contour, "parallel": parallel, "pareto": pareto,
@@ -23,7 +23,7 @@ KINDS = {
 
 
 def draw(
-    result: StudyResult,
+    result: StudyTable,
     path: str | PathLike[str] | None = None,
     kind: str | None = None,
     *,
@@ -41,7 +41,7 @@ def draw(
 
     Parameters
     ----------
-    result : StudyResult
+    result : StudyTable
     path : path, optional
         File to write; its ending says what kind: svg and pdf keep lines and text, png has pixels.
     kind : {"line", "heat_map", "contour", "parallel", "pareto", "scatter"}, optional
@@ -94,7 +94,7 @@ def draw(
     return figure
 
 
-def _suitable(result: StudyResult) -> str:
+def _suitable(result: StudyTable) -> str:
     study = result.study
     if len(study.objectives) > 1:
         return "pareto"
