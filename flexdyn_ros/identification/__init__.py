@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from flexdyn_ros.identification.base import BaseParameters, base_parameters
     from flexdyn_ros.identification.excitation.design import excite, write_joint_trajectory
     from flexdyn_ros.identification.faults import Fault
-    from flexdyn_ros.identification.identified import Identified, Samples
+    from flexdyn_ros.identification.fitted import Samples
+    from flexdyn_ros.identification.identified import Identified
     from flexdyn_ros.identification.linear.fit import fit_linear
     from flexdyn_ros.identification.measurement import Measurement
     from flexdyn_ros.identification.output.fit import fit_output

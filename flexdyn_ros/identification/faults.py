@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import permutations
 from math import inf, pi
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from flexdyn_ros.identification.signals import filled_in
 from flexdyn_ros.robot.coordinates import Coordinate
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.wording import percent
-
-if TYPE_CHECKING:
-    from flexdyn_ros.identification.measurement import Measurement
 
 FEWEST = 20
 #: a gap is so many median steps long; more missing samples than this share cannot be filled
@@ -42,6 +39,20 @@ RIGHT_ANGLE = 180.0 / pi
 LATEST = 1e11
 
 
+class Columns(Protocol):
+    """What is looked at of a `Measurement`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def t(self) -> np.ndarray: ...
+    @property
+    def columns(self) -> Mapping[str, np.ndarray]: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, name: str) -> np.ndarray: ...
+    def resampled(self) -> Self: ...
+
+
 class Fault(NamedTuple):
     """What is wrong: column ("" for all), a sentence, and whether the data cannot be used so."""
 
@@ -50,7 +61,7 @@ class Fault(NamedTuple):
     fatal: bool
 
 
-def refuse(robot: Robot, measurements: Iterable[Measurement]) -> tuple[str, ...]:
+def refuse(robot: Robot, measurements: Iterable[Columns]) -> tuple[str, ...]:
     """Sentences of doubtful measurements, which are warned of too.
 
     Raises
@@ -70,7 +81,7 @@ def refuse(robot: Robot, measurements: Iterable[Measurement]) -> tuple[str, ...]
     return tuple(doubtful)
 
 
-def faults_of(measurement: Measurement, robot: Robot) -> tuple[Fault, ...]:
+def faults_of(measurement: Columns, robot: Robot) -> tuple[Fault, ...]:
     """Faults of a measurement as data of a robot; see `Measurement.faults`."""
     found = list(_of_times(measurement))
     if any(fault.fatal for fault in found):
@@ -100,7 +111,7 @@ def faults_of(measurement: Measurement, robot: Robot) -> tuple[Fault, ...]:
 # ---- times ----
 
 
-def _of_times(measurement: Measurement) -> Iterator[Fault]:
+def _of_times(measurement: Columns) -> Iterator[Fault]:
     t = measurement.t
     if t.size < FEWEST:
         yield Fault("", f"too short: {t.size} samples, expected at least {FEWEST}", True)
@@ -135,7 +146,7 @@ def _of_times(measurement: Measurement) -> Iterator[Fault]:
 # ---- columns by themselves ----
 
 
-def _of_columns(measurement: Measurement) -> Iterator[Fault]:
+def _of_columns(measurement: Columns) -> Iterator[Fault]:
     for name, values in measurement.columns.items():
         missing = ~np.isfinite(values)
         share = float(missing.mean())
@@ -188,7 +199,7 @@ def _looks_like_degrees(values: np.ndarray, c: Coordinate) -> bool:
     return most > bound and most / RIGHT_ANGLE < bound and float(np.ptp(seen)) > pi
 
 
-def _of_joint(measurement: Measurement, c: Coordinate, degrees: bool) -> Iterator[Fault]:
+def _of_joint(measurement: Columns, c: Coordinate, degrees: bool) -> Iterator[Fault]:
     values = filled_in(measurement.t, measurement[c.name])
     if float(np.ptp(values)) < STILL:
         yield Fault(c.name, f"{c.name}: constant, the joint stands still and tells nothing of itself", False)
@@ -200,7 +211,7 @@ def _of_joint(measurement: Measurement, c: Coordinate, degrees: bool) -> Iterato
 # ---- columns that belong to each other ----
 
 
-def _of_rates(measurement: Measurement, joints: list[Coordinate]) -> Iterator[Fault]:
+def _of_rates(measurement: Columns, joints: list[Coordinate]) -> Iterator[Fault]:
     """Velocities that are not the rates of their positions, nor accelerations those of velocities: units,
     columns that were swapped."""
     known = [c for c in joints if f"{c.name}.velocity" in measurement.columns]
@@ -252,7 +263,7 @@ def _multiple(references: np.ndarray, values: np.ndarray) -> tuple[float, float,
     return abs(product), sizes[1] / sizes[0], product
 
 
-def _of_efforts(measurement: Measurement, robot: Robot) -> Iterator[Fault]:
+def _of_efforts(measurement: Columns, robot: Robot) -> Iterator[Fault]:
     """Efforts that fit the model of another joint better than that of their own."""
     known = [name for name in robot.effort_names if f"{name}.effort" in measurement.columns]
     if len(known) < 2 or robot.nu != robot.nv or robot.nq != robot.nv:

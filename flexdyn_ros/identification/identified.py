@@ -1,52 +1,26 @@
-"""What a fit gives back: a robot with other numbers, and how sure they are."""
+"""What a fit gives back: a robot with other numbers, how sure they are, and its report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import needs
-from flexdyn_ros.identification.base import BaseParameters
-from flexdyn_ros.identification.residuals import Whiteness, correlated_pairs, whiteness
-from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros import __version__
+from flexdyn_ros.errors import MissingExtraError
+from flexdyn_ros.escaping import csv_text, markdown, markdown_code
+from flexdyn_ros.identification.fitted import Fitted
+from flexdyn_ros.identification.pictures import draw_fit
+from flexdyn_ros.wording import percent
+from flexdyn_ros.writing import beside, write_text
 
-if TYPE_CHECKING:
-    from os import PathLike
-    from pathlib import Path
-
-#: half width of a 95 % interval, in standard deviations
-NORMAL_95 = 1.959963984540054
-
-
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Measured and predicted values (n, k) of k channels at times (n,) of several measurements, one after the
-    other; NaN where nothing was measured.
-
-    Attributes
-    ----------
-    names : tuple of str
-        Of the measurements.
-    parts : tuple of slice
-        Their rows.
-    channels, units : tuples of k str
-    """
-
-    names: tuple[str, ...]
-    parts: tuple[slice, ...]
-    channels: tuple[str, ...]
-    units: tuple[str, ...]
-    t: np.ndarray
-    measured: np.ndarray
-    predicted: np.ndarray
+#: measurements that are drawn
+MOST_PICTURES = 6
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Identified:
+class Identified(Fitted):
     """Result of `fit_linear` and `fit_output`.
 
     Attributes
@@ -73,40 +47,8 @@ class Identified:
     warnings : tuple of str
     """
 
-    robot: Robot
-    table: Any
-    covariance: np.ndarray
-    residuals: np.ndarray
-    values: Mapping[str, float]
-    deviations: Mapping[str, float]
-    samples: Samples
-    start: Robot
-    base: BaseParameters | None = None
-    warnings: tuple[str, ...] = ()
-
     def __repr__(self) -> str:
         return f"<Identified {self.robot.name!r}: {len(self.table)} numbers, {len(self.residuals)} samples>"
-
-    @cached_property
-    def whiteness(self) -> dict[str, Whiteness]:
-        """Ljung-Box test of the residuals of every channel."""
-        return whiteness(self.residuals, self.samples.measured, self.samples.parts, self.samples.channels)
-
-    @property
-    def is_white(self) -> bool:
-        """Whether the residuals pass for white: the model explains all but noise."""
-        return all(one.is_white for one in self.whiteness.values())
-
-    @cached_property
-    def rms(self) -> dict[str, float]:
-        """Root of the mean square of the residuals by channel."""
-        squares = np.nanmean(self.residuals**2, axis=0)
-        return dict(zip(self.samples.channels, np.sqrt(squares).tolist(), strict=True))
-
-    @cached_property
-    def correlated(self) -> tuple[str, ...]:
-        """Sentences on numbers that the data cannot tell apart."""
-        return correlated_pairs(self.covariance, list(self.table["parameter"]))
 
     def write_urdf(self, path: str | PathLike) -> str:
         """Write the user's own description with changed numbers only; returns what changed, as a diff.
@@ -121,21 +63,102 @@ class Identified:
         return write_urdf(self, path)
 
     def report(self, folder: str | PathLike, command: str = "") -> Path:
-        """Write report.md, table.csv and pictures to a folder, which is made; returns the report."""
-        from flexdyn_ros.identification.report import write_report
+        """Write report.md, table.csv and pictures to a folder, which is made; returns the report. Without
+        matplotlib it says that there are no pictures."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        with beside(place / "table.csv") as draft:
+            _for_spreadsheets(self.table).to_csv(draft, index=False)
+        samples = self.samples
+        lines = [f"# {markdown(self.robot.name)}: identification", ""]
+        if command:
+            lines.append(f"* command: {markdown_code(command)}")
+        lines += [
+            f"* version: flexdyn_ros {__version__}",
+            f"* data: {', '.join(markdown(Path(name).name) for name in samples.names) or 'modes only'}",
+            f"* samples: {len(samples.t)}, numbers: {len(self.table)}",
+            "",
+            *_doubts(self),
+            *_pictures(self, place),
+            *_channels(self),
+            *_numbers(self),
+            *_single(self),
+        ]
+        path = place / "report.md"
+        write_text(path, "\n".join(lines) + "\n")
+        return path
 
-        return write_report(self, folder, command)
+
+def _for_spreadsheets(table: Any) -> Any:
+    """The table with texts that are shown and not computed."""
+    texts = {name: table[name].map(lambda x: csv_text(x) if isinstance(x, str) else x) for name in table}
+    return table.assign(**texts).rename(columns=csv_text)
 
 
-def table_of(
-    names: Sequence[str], values: np.ndarray, covariance: np.ndarray, start: np.ndarray, units: Sequence[str]
-) -> Any:
-    """The table of numbers."""
-    with needs("pandas", "identification"):
-        import pandas as pd
-    deviation = np.sqrt(np.diag(covariance))
-    return pd.DataFrame({
-        "parameter": list(names), "value": values, "standard_deviation": deviation,
-        "lower": values - NORMAL_95 * deviation, "upper": values + NORMAL_95 * deviation,
-        "start": start, "unit": list(units),
-    })  # fmt: skip
+def _doubts(identified: Identified) -> list[str]:
+    if not identified.warnings:
+        return ["Nothing is doubtful: the residuals pass for white, no two numbers hang together.", ""]
+    return ["## Warnings", "", *(f"* {markdown(text)}" for text in identified.warnings), ""]
+
+
+def _pictures(identified: Identified, folder: Path) -> list[str]:
+    lines = []
+    names = identified.samples.names
+    for part, name in enumerate(names[:MOST_PICTURES]):
+        try:
+            path = draw_fit(identified, part, folder / f"fit_{part + 1}.png")
+        except MissingExtraError as error:
+            return [f"No pictures: {markdown(str(error))}", ""]
+        lines += [f"![{markdown(Path(name).name)}: measured and predicted]({path.name})", ""]
+    if len(names) > MOST_PICTURES:
+        lines += [f"{len(names) - MOST_PICTURES} more measurements are not drawn.", ""]
+    return lines
+
+
+def _channels(identified: Identified) -> list[str]:
+    if not identified.samples.channels:
+        return []
+    lines = [
+        "## Residuals", "",
+        "White: the probability that white noise gives a Ljung-Box statistic at least as large.", "",
+        "| channel | unit | rms | of the deviation | white |", "|---|---|---|---|---|",
+    ]  # fmt: skip
+    spread = np.nanstd(identified.samples.measured, axis=0)
+    for (name, rms), unit, size in zip(identified.rms.items(), identified.samples.units, spread, strict=True):
+        test = identified.whiteness[name]
+        share = rms / size if size > 0.0 else np.nan
+        verdict = f"{'yes' if test.is_white else '**no**'} ({test.probability:.2g})"
+        lines.append(f"| {markdown(name)} | {unit} | {rms:.4g} | {percent(share)} | {verdict} |")
+    return [*lines, ""]
+
+
+def _numbers(identified: Identified) -> list[str]:
+    lines = [
+        "## Numbers", "",
+        "| parameter | value | standard deviation | 95 % interval | before | unit |",
+        "|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for row in identified.table.itertuples():
+        interval = f"{row.lower:.6g} .. {row.upper:.6g}"
+        lines.append(
+            f"| {markdown(row.parameter)} | {row.value:.6g} | {row.standard_deviation:.2g} | {interval} "
+            f"| {row.start:.6g} | {row.unit} |"
+        )
+    return [*lines, ""]
+
+
+def _single(identified: Identified) -> list[str]:
+    """All numbers of the robot, where the table has combinations."""
+    if identified.base is None:
+        return []
+    lines = [
+        "## Numbers of the description", "",
+        "What the data tell in combinations only is nearest to what it was, and its deviation that of what "
+        "they tell.", "",
+        "| parameter | value | standard deviation | told by the data |", "|---|---|---|---|",
+    ]  # fmt: skip
+    alone, silent = set(identified.base.single), set(identified.base.without_effect)
+    for name, value in identified.values.items():
+        told = "alone" if name in alone else "no" if name in silent else "in combination"
+        lines.append(f"| {markdown(name)} | {value:.6g} | {identified.deviations[name]:.2g} | {told} |")
+    return [*lines, ""]

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.errors import DimensionError, StateError, UnknownNameError
+from flexdyn_ros.identification.faults import Fault, faults_of
 from flexdyn_ros.identification.files.simulated import columns_of
 from flexdyn_ros.identification.files.units import TIME_UNITS, factor_of
 from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from flexdyn_ros.identification.faults import Fault
 
 #: steps that differ by more than this share of the mean are no uniform grid
 JITTER = 1e-3
@@ -263,8 +261,6 @@ class Measurement:
 
     def faults(self, robot: Robot) -> tuple[Fault, ...]:
         """What is wrong with it, or doubtful, as data of a robot."""
-        from flexdyn_ros.identification.faults import faults_of
-
         return faults_of(self, robot)
 
     def _with(self, t: np.ndarray, columns: Mapping[str, np.ndarray]) -> Measurement:

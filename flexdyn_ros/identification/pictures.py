@@ -14,7 +14,7 @@ from flexdyn_ros.simulation.plot_style import COLOURS, save_figure
 from flexdyn_ros.wording import percent
 
 if TYPE_CHECKING:
-    from flexdyn_ros.identification.identified import Identified
+    from flexdyn_ros.identification.fitted import Fitted
 
 #: channels in one picture
 MOST_CHANNELS = 8
@@ -22,7 +22,7 @@ MOST_CHANNELS = 8
 MEASURED, PREDICTED, RESIDUAL = COLOURS[5], COLOURS[6], COLOURS[1]
 
 
-def draw_fit(identified: Identified, part: int, path: str | PathLike) -> Path:
+def draw_fit(identified: Fitted, part: int, path: str | PathLike) -> Path:
     """Draw measured and predicted values of one measurement over time, a row for each channel, residuals
     below; returns the path."""
     with needs("matplotlib", "identification"):

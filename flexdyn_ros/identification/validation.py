@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.errors import StateError
-from flexdyn_ros.identification.identified import Samples
+from flexdyn_ros.identification.fitted import Samples
 from flexdyn_ros.identification.linear.fit import fit_linear
 from flexdyn_ros.identification.linear.motions import motion_of
 from flexdyn_ros.identification.linear.rows import efforts_of

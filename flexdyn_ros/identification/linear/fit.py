@@ -14,7 +14,8 @@ from flexdyn_ros.errors import FlexdynWarning
 from flexdyn_ros.identification.base import BaseParameters, reduced
 from flexdyn_ros.identification.chosen import bodies_and_joints, chosen_parameters
 from flexdyn_ros.identification.faults import refuse
-from flexdyn_ros.identification.identified import Identified, table_of
+from flexdyn_ros.identification.fitted import table_of
+from flexdyn_ros.identification.identified import Identified
 from flexdyn_ros.identification.linear.bodies import Bodies
 from flexdyn_ros.identification.linear.consistent import nearest_values, physical_values
 from flexdyn_ros.identification.linear.exchanged import exchanged_positions, fits_poorly

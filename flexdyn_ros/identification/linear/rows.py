@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flexdyn_ros.identification.identified import Samples
+from flexdyn_ros.identification.fitted import Samples
 from flexdyn_ros.identification.linear.models import LinearModel
 from flexdyn_ros.identification.linear.motions import Motion
 from flexdyn_ros.robot.coordinates import units_of

@@ -10,7 +10,8 @@ import numpy as np
 
 from flexdyn_ros.errors import ConvergenceError, FlexdynError, StateError, UnknownNameError
 from flexdyn_ros.identification.faults import refuse
-from flexdyn_ros.identification.identified import Identified, Samples, table_of
+from flexdyn_ros.identification.fitted import Samples, table_of
+from flexdyn_ros.identification.identified import Identified
 from flexdyn_ros.identification.linear.exchanged import exchanged_columns
 from flexdyn_ros.identification.linear.fit import with_warnings
 from flexdyn_ros.identification.measurement import measurements_of

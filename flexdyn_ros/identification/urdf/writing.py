@@ -29,7 +29,7 @@ from flexdyn_ros.simulation.recordings.topics import options_of
 from flexdyn_ros.writing import beside
 
 if TYPE_CHECKING:
-    from flexdyn_ros.identification.identified import Identified
+    from flexdyn_ros.identification.fitted import Fitted
 
 #: changes smaller than this share are none
 SAME = 1e-14
@@ -41,7 +41,7 @@ _OF_FRICTION = ("static", "stribeck_velocity")
 _PATH = re.compile(r"(links|joints)\.(.+)\.(\w+)\.(\w+)")
 
 
-def write_urdf(identified: Identified, path: str | PathLike) -> str:
+def write_urdf(identified: Fitted, path: str | PathLike) -> str:
     """Write the description with changed numbers only, after it was read back; returns the changes as a
     unified diff.
 
@@ -62,7 +62,7 @@ def write_urdf(identified: Identified, path: str | PathLike) -> str:
     return "".join(unified_diff(before, after, identified.start.description.file or "robot", str(path)))
 
 
-def _put(identified: Identified, target: Path, new: bytes) -> None:
+def _put(identified: Fitted, target: Path, new: bytes) -> None:
     """Put the file in its place after it was read back, or nothing."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with beside(target) as draft:
@@ -88,7 +88,7 @@ def source_of(robot: Robot) -> bytes:
     return robot.description.text.encode()
 
 
-def new_text(identified: Identified, old: bytes) -> bytes:
+def new_text(identified: Fitted, old: bytes) -> bytes:
     """The description with other numbers."""
     markup = Markup(old)
     start = identified.start
@@ -128,7 +128,7 @@ def new_text(identified: Identified, old: bytes) -> bytes:
 # ---- bodies ----
 
 
-def _set_inertial(markup: Markup, identified: Identified, link: str, before: Mapping[str, float]) -> None:
+def _set_inertial(markup: Markup, identified: Fitted, link: str, before: Mapping[str, float]) -> None:
     robot = identified.start
     if link in robot.description.flexible_links:
         raise UnsupportedError(
@@ -204,7 +204,7 @@ def _vector(values: np.ndarray) -> str:
 # ---- read back ----
 
 
-def _check(identified: Identified, path: Path) -> None:
+def _check(identified: Fitted, path: Path) -> None:
     """StateError unless the file gives the identified robot."""
     start = identified.start
     # what was told beside the file is in the file now, where it was identified
