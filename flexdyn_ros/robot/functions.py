@@ -14,7 +14,6 @@ from flexdyn_ros.errors import StateError, UnsupportedError
 from flexdyn_ros.numerics.numbers.memory import ONE_LANE, aligned
 from flexdyn_ros.numerics.verbs.entries import work_numbers
 from flexdyn_ros.robot.analysis.coriolis import coriolis_of
-from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
 from flexdyn_ros.robot.analysis.equilibrium import Statics, find_equilibrium
 from flexdyn_ros.robot.analysis.idle_motion import idle_motion
 from flexdyn_ros.robot.analysis.partial import partial_motion
@@ -28,15 +27,16 @@ from flexdyn_ros.robot.arguments import (
     warn_of_singular_rows,
 )
 from flexdyn_ros.robot.coordinates import Coordinate
+from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.payload import Payload
 from flexdyn_ros.robot.results import Equilibrium
 from flexdyn_ros.robot.threads import run_in_slices
+from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
 if TYPE_CHECKING:
     from flexdyn_ros.numerics.verbs.kernels_of import FamilyKernels, InterpretedKernels
     from flexdyn_ros.robot.parameters import Parameter
-    from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["DirectFunctions", "FamilyFunctions"]
 
@@ -68,7 +68,7 @@ class FamilyFunctions(ABC):
     address = 0
     payloads: tuple[Payload, ...] = ()
     #: the robot over these functions; set when it is made
-    robot: Robot
+    robot: RobotInterface
 
     def _settle(
         self,
@@ -94,7 +94,7 @@ class FamilyFunctions(ABC):
         return type(self), self.recipe
 
     @property
-    def general(self) -> Robot:
+    def general(self) -> RobotInterface:
         """The robot by the kernels of its family, whatever else computes for this one."""
         return self.robot
 
@@ -197,7 +197,7 @@ class FamilyFunctions(ABC):
         """The same robot with other values of `parameters`."""
         raise self.without_parameters
 
-    def probe(self, values: Mapping[str, float]) -> Robot:
+    def probe(self, values: Mapping[str, float]) -> RobotInterface:
         """The robot without payloads that has these values of all `parameters`, whatever they are."""
         raise self.without_parameters
 
@@ -209,7 +209,7 @@ class FamilyFunctions(ABC):
     def _probes(self) -> Probes:
         return Probes(self.parameters, self.probe)
 
-    def open_to_parameters(self) -> Robot:
+    def open_to_parameters(self) -> RobotInterface:
         """The robot as exporters see it where parameters are inputs: by kernels that hold for all values of
         them."""
         return self.general
@@ -292,8 +292,34 @@ class FamilyFunctions(ABC):
         """Derivatives (count, nv, nv) of M a + h - B tau - sum J^T w by q (tangent) and v, a and tau held."""
 
     def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
-        """A (count, 2 nv, 2 nv) and B (count, 2 nv, nu) of `linearize`; `rows` hold q, v, tau."""
-        return linearized_by_parts(self, rows, wrenches)
+        """A (count, 2 nv, 2 nv) and B (count, 2 nv, nu) of `linearize`; `rows` hold q, v, tau.
+
+        By parts: slopes of the balance of forces, solved with the mass matrix.
+        """
+        robot, nv, nu = self.robot, self.nv, self.nu
+        motion = {name: rows.take(name) for name in ("q", "v", "tau")}
+        flat = flat_wrenches(rows, wrenches)
+        q, v, tau = (array.reshape(*rows.shape, array.shape[1]) for array in motion.values())
+        loads = None if flat is None else {name: w.reshape(*rows.shape, 6) for name, w in flat.items()}
+        a = robot.forward_dynamics(q, v, tau, loads).reshape(rows.count, nv)
+        singular = ~np.isfinite(a).all(axis=1)
+        a[singular] = 0.0
+        sized = {name: (array, array.shape[1]) for name, array in (*motion.items(), ("a", a))}
+        dq, dv = self.slopes_rows(rows_with_wrenches(flat, **sized), flat)
+        M = robot.mass_matrix(motion["q"])
+        M[singular] = np.eye(nv)
+        A, B = np.zeros((rows.count, 2 * nv, 2 * nv)), np.zeros((rows.count, 2 * nv, nu))
+        A[:, :nv, nv:] = np.eye(nv)
+        _add_turn_errors(self.free_twists, motion["v"], A)
+        free = np.flatnonzero(~self.prescribed)
+        inverse = np.zeros_like(M)
+        inverse[:, free[:, None], free] = np.linalg.inv(M[:, free[:, None], free])
+        A[:, nv:, :nv] = -inverse @ dq
+        A[:, nv:, nv:] = -inverse @ dv
+        direct = self.effort_names == self.v_names
+        B[:, nv:] = inverse if direct else inverse @ robot.actuation_matrix(motion["q"])
+        A[singular, nv:] = B[singular, nv:] = np.nan
+        return A, B
 
     @abstractmethod
     def springs_rows(self, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
@@ -304,6 +330,15 @@ class FamilyFunctions(ABC):
         self, q: np.ndarray, tau: np.ndarray, held: np.ndarray, wrenches: Mapping[str, Any] | None
     ) -> Equilibrium:
         """`static_equilibrium` of a single state (nq,) under efforts (nu,)."""
+
+
+def _add_turn_errors(twists: Sequence[int], v: np.ndarray, A: np.ndarray) -> None:
+    """Rates w x dq of the small turns of free bodies, in A (count, 2 nv, 2 nv)."""
+    for i in twists:
+        w = v[:, i : i + 3]
+        A[:, i, i + 1], A[:, i, i + 2] = -w[:, 2], w[:, 1]
+        A[:, i + 1, i], A[:, i + 1, i + 2] = w[:, 2], -w[:, 0]
+        A[:, i + 2, i], A[:, i + 2, i + 1] = -w[:, 1], w[:, 0]
 
 
 class DirectFunctions(FamilyFunctions):

@@ -60,9 +60,18 @@ class Modes(NamedTuple):
     unstable: np.ndarray
 
     def _repr_html_(self) -> str:
-        from flexdyn_ros.robot.notebook import modes_html
+        """Frequencies and damping ratios; of a batch, its first state."""
+        from flexdyn_ros.robot.notebook import section, table
 
-        return modes_html(self)
+        first = (0,) * (self.frequency.ndim - 1)
+        damping = self.damping_ratio[first]
+        rows = [
+            (i, f"{f:.5g}", "" if np.isinf(z) else f"{z:.4g}")
+            for i, (f, z) in enumerate(zip(self.frequency[first], damping), 1)
+        ]
+        title = "Modes" if not first else f"Modes of the first of {self.unstable.size} states"
+        note = "<p>unstable</p>" if self.unstable[first] else ""
+        return section(title, table(("mode", "frequency [Hz]", "damping ratio"), rows), note)
 
 
 class Equilibrium(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from math import isinf
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -97,9 +98,20 @@ class Robot:
         return f"<Robot {self.name!r} ({self.kind}): nq={self.nq}, nv={self.nv}>"
 
     def _repr_html_(self) -> str:
-        from flexdyn_ros.robot.notebook import robot_html
+        from html import escape
 
-        return robot_html(self)
+        from flexdyn_ros.robot.notebook import section, table
+
+        facts = f"{self.kind}, nq = {self.nq}, nv = {self.nv}, nu = {self.nu}, {self.mass:.6g} kg"
+        driven = set(self.actuators)
+        rows = [
+            (c.name, c.kind, c.unit, _limits(c.lower, c.upper), "yes" if c.name in driven else "")
+            for c in self.coordinates
+        ]
+        legs = [name for name in self.actuators if name not in self.v_names]
+        drive = f"<p>driven by {escape(', '.join(legs))}</p>" if legs else ""
+        coordinates = table(("coordinate", "kind", "unit", "limits", "driven"), rows)
+        return section(f"Robot {self.name}", f"<p>{escape(facts)}</p>", coordinates, drive)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Robot, (self.functions,)
@@ -721,3 +733,7 @@ _REPEATED = (
     "kind", "description", "coordinates", "q_names", "v_names", "effort_names", "nq", "nv", "nu",
     "frame_names", "gravity", "warnings",
 )  # fmt: skip
+
+
+def _limits(lower: float, upper: float) -> str:
+    return "" if isinf(lower) and isinf(upper) else f"{lower:.4g} … {upper:.4g}"

@@ -82,7 +82,9 @@ class Equations:
                 f"robot {robot.name!r} has no joint that moves: there are no equations to export"
             )
         general = robot.functions.general
-        self.robot = general.functions.open_to_parameters() if parameters else general
+        traced = general.functions.open_to_parameters() if parameters else general
+        assert isinstance(traced, Robot)  # functions know robots by their interface
+        self.robot = traced
         self.parameters = Parameters(self.robot, parameters)
 
     def function(self, verb: str, frames: Sequence[str] = ()) -> Function:

@@ -16,7 +16,7 @@ from flexdyn_ros.robot.arguments import numbers
 from flexdyn_ros.robot.coordinates import Coordinate
 
 if TYPE_CHECKING:
-    from flexdyn_ros.robot.verbs import Robot
+    from flexdyn_ros.robot.interface import RobotInterface
 
 
 class JointReactions(NamedTuple):
@@ -97,7 +97,7 @@ def _has_reactions(robot: Any) -> bool:
 class LooseJoints:
     """Reactions of a robot by its copy with the joints that do not move."""
 
-    def __init__(self, robot: Robot, loose: Robot) -> None:
+    def __init__(self, robot: RobotInterface, loose: RobotInterface) -> None:
         held = [c for c in loose.coordinates if c.kind == "reaction"]
         self._robot, self._loose = robot, loose
         self._held = np.array([c.v_index for c in held], dtype=np.intp)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+
+from flexdyn_ros.robot.interface import RobotInterface
 
 __all__ = ["coriolis_of"]
 
 
-def coriolis_of(robot: Any, twists: Sequence[int], q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def coriolis_of(robot: RobotInterface, twists: Sequence[int], q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """C (n, nv, nv) of rows of q, v: that of the Levi-Civita connection of the mass matrix.
 
     The velocity part c of the inverse dynamics is quadratic in v, so that half of its derivative is the

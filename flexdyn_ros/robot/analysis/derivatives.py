@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from flexdyn_ros.robot.arguments import Rows
 from flexdyn_ros.robot.parameters import names_that_fit
 from flexdyn_ros.robot.results import ForwardDerivatives, Linearization
-from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
+from flexdyn_ros.robot.wrenches import rows_with_wrenches
 
 if TYPE_CHECKING:
     from flexdyn_ros.robot.functions import FamilyFunctions
@@ -19,7 +18,6 @@ __all__ = [
     "forward_derivatives_of",
     "inverse_derivatives_of",
     "linearization_of",
-    "linearized_by_parts",
     "parameter_derivatives_of",
 ]
 
@@ -86,42 +84,3 @@ def linearization_of(
     rows = rows_with_wrenches(wrenches, q=(q, functions.nq), v=(v, nv), tau=(tau, nu))
     A, B = functions.linearize_rows(rows, wrenches)
     return Linearization(A.reshape(*rows.shape, 2 * nv, 2 * nv), B.reshape(*rows.shape, 2 * nv, nu))
-
-
-def linearized_by_parts(
-    functions: FamilyFunctions, rows: Rows, wrenches: Mapping[str, Any] | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """A and B in rows: slopes of the balance of forces, solved with the mass matrix."""
-    robot, nv, nu = functions.robot, functions.nv, functions.nu
-    motion = {name: rows.take(name) for name in ("q", "v", "tau")}
-    flat = flat_wrenches(rows, wrenches)
-    q, v, tau = (array.reshape(*rows.shape, array.shape[1]) for array in motion.values())
-    loads = None if flat is None else {name: w.reshape(*rows.shape, 6) for name, w in flat.items()}
-    a = robot.forward_dynamics(q, v, tau, loads).reshape(rows.count, nv)
-    singular = ~np.isfinite(a).all(axis=1)
-    a[singular] = 0.0
-    sized = {name: (array, array.shape[1]) for name, array in (*motion.items(), ("a", a))}
-    dq, dv = functions.slopes_rows(rows_with_wrenches(flat, **sized), flat)
-    M = robot.mass_matrix(motion["q"])
-    M[singular] = np.eye(nv)
-    A, B = np.zeros((rows.count, 2 * nv, 2 * nv)), np.zeros((rows.count, 2 * nv, nu))
-    A[:, :nv, nv:] = np.eye(nv)
-    _add_turn_errors(functions.free_twists, motion["v"], A)
-    free = np.flatnonzero(~functions.prescribed)
-    inverse = np.zeros_like(M)
-    inverse[:, free[:, None], free] = np.linalg.inv(M[:, free[:, None], free])
-    A[:, nv:, :nv] = -inverse @ dq
-    A[:, nv:, nv:] = -inverse @ dv
-    direct = functions.effort_names == functions.v_names
-    B[:, nv:] = inverse if direct else inverse @ robot.actuation_matrix(motion["q"])
-    A[singular, nv:] = B[singular, nv:] = np.nan
-    return A, B
-
-
-def _add_turn_errors(twists: Sequence[int], v: np.ndarray, A: np.ndarray) -> None:
-    """Rates w x dq of the small turns of free bodies, in A (count, 2 nv, 2 nv)."""
-    for i in twists:
-        w = v[:, i : i + 3]
-        A[:, i, i + 1], A[:, i, i + 2] = -w[:, 2], w[:, 1]
-        A[:, i + 1, i], A[:, i + 1, i + 2] = w[:, 2], -w[:, 0]
-        A[:, i + 2, i], A[:, i + 2, i + 1] = -w[:, 1], w[:, 0]

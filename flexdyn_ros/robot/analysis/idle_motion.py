@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from flexdyn_ros.robot.verbs import Robot
+from flexdyn_ros.robot.interface import RobotInterface
 
 #: velocities up to which the mass matrix is looked at, and names that are told
 MOST_VELOCITIES, MOST_NAMES = 500, 5
@@ -15,7 +12,7 @@ MOST_VELOCITIES, MOST_NAMES = 500, 5
 _ROUNDING = 1e-9
 
 
-def idle_motion(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[str, float]:
+def idle_motion(robot: RobotInterface, q: np.ndarray, v: np.ndarray) -> tuple[str, float]:
     """A sentence that names the coordinates (nv,) of the motion without inertia at q (nq,), "" if there is
     none, and the smallest eigenvalue of the mass matrix, its diagonal scaled to 1.
 

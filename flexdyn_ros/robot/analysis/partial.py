@@ -9,13 +9,20 @@ import numpy as np
 
 from flexdyn_ros.numerics.algebra.linalg import ROUNDING
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite, warn_of_overflow
+from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.wrenches import flat_wrenches, rows_with_wrenches
 
 __all__ = ["partial_motion", "solved", "warn_of_unknown_efforts"]
 
 
 def partial_motion(
-    robot: Any, q: Any, v: Any, tau: Any, a: Any, given: np.ndarray, wrenches: Mapping[str, Any] | None
+    robot: RobotInterface,
+    q: Any,
+    v: Any,
+    tau: Any,
+    a: Any,
+    given: np.ndarray,
+    wrenches: Mapping[str, Any] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(force, a), both (..., nv), of M a + h = force + sum J^T w; given (nv,) marks accelerations that stay.
 
@@ -59,7 +66,9 @@ def warn_of_unknown_efforts(
         force[overflows] = np.nan
 
 
-def _loads(robot: Any, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None) -> np.ndarray:
+def _loads(
+    robot: RobotInterface, q: np.ndarray, rows: Rows, wrenches: Mapping[str, Any] | None
+) -> np.ndarray:
     """sum J^T w (count, nv)."""
     flat = flat_wrenches(rows, wrenches) or {}
     refuse_nonfinite({f"wrenches[{name!r}]": w for name, w in flat.items()})

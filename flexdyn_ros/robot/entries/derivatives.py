@@ -10,10 +10,8 @@ import numpy as np
 
 from flexdyn_ros.numerics.numbers.memory import PER_TANGENTS
 from flexdyn_ros.numerics.verbs import derivatives
-from flexdyn_ros.robot.analysis.derivatives import linearized_by_parts
 from flexdyn_ros.robot.arguments import Rows, explain_status, warn_of_overflow
-from flexdyn_ros.robot.entries.head import Head
-from flexdyn_ros.robot.entries.observed import ObservedFunctions
+from flexdyn_ros.robot.entries.observed import Head, ObservedFunctions
 from flexdyn_ros.robot.entries.taped import Taped
 from flexdyn_ros.robot.threads import run_in_slices
 from flexdyn_ros.robot.wrenches import wrench_rows
@@ -33,7 +31,7 @@ class DerivativeEntries(ObservedFunctions):
 
     def linearize_rows(self, rows: Rows, wrenches: Mapping[str, Any] | None) -> tuple[np.ndarray, np.ndarray]:
         if not self.direct:
-            return linearized_by_parts(self, rows, wrenches)
+            return super().linearize_rows(rows, wrenches)
         seeing, names = self.seeing(wrenches or ()), tuple(wrenches or ())
         return seeing.linearizations(rows, seeing.points(names), wrench_rows(rows, wrenches))
 
@@ -90,7 +88,7 @@ class DerivativeEntries(ObservedFunctions):
     @cached_property
     def taped(self) -> Taped:
         """For `linearize` of many states."""
-        return Taped(self)
+        return Taped(self, self.linearizing)
 
     @cached_property
     def linearizing(self) -> Head:

@@ -15,15 +15,14 @@ import numpy as np
 from flexdyn_ros.numerics.verbs import derivatives, observers
 from flexdyn_ros.numerics.verbs import partial as given
 from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
-from flexdyn_ros.robot.entries.head import Head
-from flexdyn_ros.robot.entries.observed import MOST_HEADS, ObservedFunctions
+from flexdyn_ros.robot.entries.observed import MOST_HEADS, Head, ObservedFunctions
+from flexdyn_ros.robot.functions import FamilyFunctions
+from flexdyn_ros.robot.interface import RobotInterface
 from flexdyn_ros.robot.parameters import Regressor
 from flexdyn_ros.robot.results import BiasTerms, Energy, Linearization
 
 if TYPE_CHECKING:
     from flexdyn_ros.numerics.compiling.compiler import Entry
-    from flexdyn_ros.robot.functions import FamilyFunctions
-    from flexdyn_ros.robot.verbs import Robot
 
 __all__ = ["short_ways"]
 
@@ -39,7 +38,7 @@ _Way = Callable[..., Any]
 _Known = tuple[Callable[..., int], int, tuple[int, ...], Head]
 
 
-def short_ways(robot: Robot) -> dict[str, _Way]:
+def short_ways(robot: RobotInterface) -> dict[str, _Way]:
     """The verbs of a robot that have a short way, by their names."""
     made: dict[str, _Way] = {}
     for verb, make in _MAKERS.items():
@@ -50,7 +49,7 @@ def short_ways(robot: Robot) -> dict[str, _Way]:
     return made
 
 
-def _dynamics(robot: Robot, verb: str) -> Callable[[], tuple[_Way, int]] | None:
+def _dynamics(robot: RobotInterface, verb: str) -> Callable[[], tuple[_Way, int]] | None:
     """What loads the entry of a single state and tells the address that it takes; None where the dynamics
     are not those of the entries."""
     functions = robot.functions
@@ -72,12 +71,12 @@ def _dynamics(robot: Robot, verb: str) -> Callable[[], tuple[_Way, int]] | None:
     return of_head[verb]
 
 
-def _of_family(robot: Robot) -> FamilyFunctions:
+def _of_family(robot: RobotInterface) -> FamilyFunctions:
     """The functions of the family, whatever else computes for this robot."""
     return robot.functions.general.functions
 
 
-def _observed(robot: Robot, name: str) -> ObservedFunctions | None:
+def _observed(robot: RobotInterface, name: str) -> ObservedFunctions | None:
     """The functions of the family, if its C function `name` is all there is to a verb."""
     functions = _of_family(robot)
     found = isinstance(functions, ObservedFunctions) and name in functions.observed
@@ -87,7 +86,7 @@ def _observed(robot: Robot, name: str) -> ObservedFunctions | None:
 # ---- dynamics ----
 
 
-def _inverse_dynamics(robot: Robot, general: _Way) -> _Way | None:
+def _inverse_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
     if (load := _dynamics(robot, "inverse_dynamics")) is None:
         return None
     address, nu, call = 0, robot.nu, _UNLOADED
@@ -112,7 +111,7 @@ def _inverse_dynamics(robot: Robot, general: _Way) -> _Way | None:
     return inverse_dynamics
 
 
-def _with_free_coordinates(robot: Robot, general: _Way) -> _Way:
+def _with_free_coordinates(robot: RobotInterface, general: _Way) -> _Way:
     """Inverse dynamics that solves the accelerations of what nothing drives."""
     functions, nv, call, head = _of_family(robot), robot.nv, _UNLOADED, 0
     if robot.driven.all() or not isinstance(functions, DerivativeEntries):
@@ -133,7 +132,7 @@ def _with_free_coordinates(robot: Robot, general: _Way) -> _Way:
     return inverse_dynamics
 
 
-def _forward_dynamics(robot: Robot, general: _Way) -> _Way | None:
+def _forward_dynamics(robot: RobotInterface, general: _Way) -> _Way | None:
     if (load := _dynamics(robot, "forward_dynamics")) is None:
         return None
     address, nv, call, none = 0, robot.nv, _UNLOADED, np.zeros(robot.nu)
@@ -180,7 +179,7 @@ def _checked_forward_dynamics(
     return forward_dynamics
 
 
-def _mass_matrix(robot: Robot, general: _Way) -> _Way | None:
+def _mass_matrix(robot: RobotInterface, general: _Way) -> _Way | None:
     if (load := _dynamics(robot, "mass_matrix")) is None:
         return None
     address, shape, call = 0, (robot.nv, robot.nv), _UNLOADED
@@ -201,7 +200,7 @@ def _mass_matrix(robot: Robot, general: _Way) -> _Way | None:
     return mass_matrix
 
 
-def _bias_forces(robot: Robot, general: _Way) -> _Way | None:
+def _bias_forces(robot: RobotInterface, general: _Way) -> _Way | None:
     if robot.nu != robot.nv or robot.effort_names != robot.v_names:
         return _of_state(robot, general, "bias") if _observed(robot, "bias") else None
     if (load := _dynamics(robot, "inverse_dynamics")) is None:
@@ -228,7 +227,7 @@ def _bias_forces(robot: Robot, general: _Way) -> _Way | None:
 
 
 def _of_state(
-    robot: Robot, general: _Way, name: str, answer: Callable[[np.ndarray], Any] | None = None
+    robot: RobotInterface, general: _Way, name: str, answer: Callable[[np.ndarray], Any] | None = None
 ) -> _Way | None:
     """A verb of q and v by the C function `name`."""
     if (functions := _observed(robot, name)) is None:
@@ -252,30 +251,32 @@ def _of_state(
     return way
 
 
-def _bias_terms(robot: Robot, general: _Way) -> _Way | None:
+def _bias_terms(robot: RobotInterface, general: _Way) -> _Way | None:
     nv = robot.nv
     return _of_state(robot, general, "bias_terms", lambda terms: BiasTerms(*terms.reshape(5, nv)))
 
 
-def _energy(robot: Robot, general: _Way) -> _Way | None:
+def _energy(robot: RobotInterface, general: _Way) -> _Way | None:
     return _of_state(robot, general, "energy", lambda found: Energy(found[0], found[1], found[2]))
 
 
-def _momentum(robot: Robot, general: _Way) -> _Way | None:
+def _momentum(robot: RobotInterface, general: _Way) -> _Way | None:
     return _of_state(robot, general, "momenta", lambda found: found[:6])
 
 
-def _center_of_mass(robot: Robot, general: _Way) -> _Way | None:
+def _center_of_mass(robot: RobotInterface, general: _Way) -> _Way | None:
     return _of_place(robot, general, "momenta", (3,), observers.center_one)
 
 
-def _actuation_matrix(robot: Robot, general: _Way) -> _Way | None:
+def _actuation_matrix(robot: RobotInterface, general: _Way) -> _Way | None:
     if robot.effort_names != robot.v_names:
         return _of_place(robot, general, "actuation", (robot.nv, robot.nu), observers.place_one)
     return _of_place(robot, general, "moved", (robot.nv, robot.nv), observers.identity_one)
 
 
-def _of_place(robot: Robot, general: _Way, name: str, shape: tuple[int, ...], entry: Entry) -> _Way | None:
+def _of_place(
+    robot: RobotInterface, general: _Way, name: str, shape: tuple[int, ...], entry: Entry
+) -> _Way | None:
     """A verb of q by an entry that calls the C function `name`."""
     if (functions := _observed(robot, name)) is None:
         return None
@@ -300,7 +301,7 @@ def _of_place(robot: Robot, general: _Way, name: str, shape: tuple[int, ...], en
 # ---- geometry ----
 
 
-def _frames(robot: Robot, general: _Way) -> _Way | None:
+def _frames(robot: RobotInterface, general: _Way) -> _Way | None:
     if (functions := _observed(robot, "frames")) is None:
         return None
     known: dict[Any, _Known] = {}
@@ -322,7 +323,7 @@ def _frames(robot: Robot, general: _Way) -> _Way | None:
     return frames
 
 
-def _jacobian(robot: Robot, general: _Way) -> _Way | None:
+def _jacobian(robot: RobotInterface, general: _Way) -> _Way | None:
     if (functions := _observed(robot, "jacobian")) is None:
         return None
     known: dict[Any, _Known] = {}
@@ -361,7 +362,7 @@ def _remember(
     known[names if one or names is None else wanted] = entry.load(), head.address, result.shape, head
 
 
-def _frame_velocity(robot: Robot, general: _Way) -> _Way | None:
+def _frame_velocity(robot: RobotInterface, general: _Way) -> _Way | None:
     if (functions := _observed(robot, "jacobian")) is None:
         return None
     known: dict[str, Head] = {}
@@ -383,7 +384,7 @@ def _frame_velocity(robot: Robot, general: _Way) -> _Way | None:
     return frame_velocity
 
 
-def _frame_acceleration(robot: Robot, general: _Way) -> _Way | None:
+def _frame_acceleration(robot: RobotInterface, general: _Way) -> _Way | None:
     if (functions := _observed(robot, "jacobian")) is None:
         return None
     known: dict[str, tuple[Head, Head]] = {}
@@ -406,7 +407,7 @@ def _frame_acceleration(robot: Robot, general: _Way) -> _Way | None:
     return frame_acceleration
 
 
-def _integrate(robot: Robot, general: _Way) -> _Way | None:
+def _integrate(robot: RobotInterface, general: _Way) -> _Way | None:
     if (functions := _observed(robot, "moved")) is None:
         return None
     head, nq, call = 0, robot.nq, _UNLOADED
@@ -427,7 +428,7 @@ def _integrate(robot: Robot, general: _Way) -> _Way | None:
     return integrate
 
 
-def _difference(robot: Robot, general: _Way) -> _Way | None:
+def _difference(robot: RobotInterface, general: _Way) -> _Way | None:
     if not robot.functions.flat:
         return None
     nq, call = robot.nq, _UNLOADED
@@ -451,7 +452,7 @@ def _difference(robot: Robot, general: _Way) -> _Way | None:
 # ---- derivatives ----
 
 
-def _regressor(robot: Robot, general: _Way) -> _Way | None:
+def _regressor(robot: RobotInterface, general: _Way) -> _Way | None:
     shape, call = (0, 0), _UNLOADED
 
     def regressor(q, v, a):  # type: ignore[no-untyped-def]
@@ -470,7 +471,7 @@ def _regressor(robot: Robot, general: _Way) -> _Way | None:
     return regressor
 
 
-def _linearize(robot: Robot, general: _Way) -> _Way | None:
+def _linearize(robot: RobotInterface, general: _Way) -> _Way | None:
     functions = _of_family(robot)
     if not (isinstance(functions, DerivativeEntries) and functions.direct):
         return None
@@ -493,7 +494,7 @@ def _linearize(robot: Robot, general: _Way) -> _Way | None:
     return linearize
 
 
-def _inverse_dynamics_derivatives(robot: Robot, general: _Way) -> _Way | None:
+def _inverse_dynamics_derivatives(robot: RobotInterface, general: _Way) -> _Way | None:
     functions = _of_family(robot)
     direct = robot.effort_names == robot.v_names
     if not (direct and isinstance(functions, DerivativeEntries) and functions.direct):
@@ -517,7 +518,7 @@ def _inverse_dynamics_derivatives(robot: Robot, general: _Way) -> _Way | None:
     return inverse_dynamics_derivatives
 
 
-_MAKERS: dict[str, Callable[[Robot, _Way], _Way | None]] = {
+_MAKERS: dict[str, Callable[[RobotInterface, _Way], _Way | None]] = {
     "inverse_dynamics": _inverse_dynamics,
     "forward_dynamics": _forward_dynamics,
     "mass_matrix": _mass_matrix,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 import numpy as np
@@ -23,11 +23,8 @@ from flexdyn_ros.numerics.tracing.graph import Graph
 from flexdyn_ros.numerics.tracing.interpreting import Memory
 from flexdyn_ros.numerics.tracing.tape import Tape, write_tape
 from flexdyn_ros.numerics.verbs import tapes
+from flexdyn_ros.robot.entries.observed import Head, ObservedFunctions
 from flexdyn_ros.robot.threads import run_in_slices
-
-if TYPE_CHECKING:
-    from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
-    from flexdyn_ros.robot.entries.head import Head
 
 __all__ = ["Taped"]
 
@@ -45,10 +42,11 @@ class Taped:
     Parameters
     ----------
     functions : of the robot
+    head : for `linearize` of a single state
     """
 
-    def __init__(self, functions: DerivativeEntries) -> None:
-        self._functions = functions
+    def __init__(self, functions: ObservedFunctions, head: Head) -> None:
+        self._functions, self._head = functions, head
         self._states, self._lock = 0, Lock()
 
     def is_worth(self, count: int) -> bool:
@@ -68,7 +66,7 @@ class Taped:
         Kernels of other packages may do what such numbers cannot: tangents answer then as well.
         """
         try:
-            return Equations(self._functions).tape()
+            return Equations(self._functions, self._head).tape()
         except UnsupportedError:
             return None
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -87,7 +85,7 @@ class Taped:
 
     def linearize(self, data: dict[str, np.ndarray], A: np.ndarray, B: np.ndarray) -> np.ndarray:
         """Write A and B of rows of q, v, tau; the numbers of the rows that are not answered."""
-        tape, head, nv = self.tape, self._functions.linearizing, self._functions.nv
+        tape, head, nv = self.tape, self._head, self._functions.nv
         assert tape is not None
         ends = np.array(tape.ends, dtype=np.int64)
         results = np.concatenate(tape.results)
@@ -112,8 +110,8 @@ class Equations:
         If the kernels cannot be traced, or are too much.
     """
 
-    def __init__(self, functions: DerivativeEntries) -> None:
-        self._functions = functions
+    def __init__(self, functions: ObservedFunctions, head: Head) -> None:
+        self._functions, self._head = functions, head
         self._graph, self._memory = Graph(), Memory()
         sizes = {"q": functions.nq, "v": functions.nv, "tau": functions.nu, "a": functions.nv}
         self._inputs = {name: self._graph.inputs(name, n) for name, n in sizes.items()}
@@ -149,9 +147,7 @@ class Equations:
 
     def _balance(self, a: np.ndarray) -> np.ndarray:
         functions, v = self._functions, self._inputs["v"]
-        return self._call(
-            "balance", functions.linearizing, functions.nv, self._q, v, a, self._inputs["tau"], v
-        )
+        return self._call("balance", self._head, functions.nv, self._q, v, a, self._inputs["tau"], v)
 
     def _moved(self, q: np.ndarray, turn: np.ndarray) -> np.ndarray:
         return self._call("moved", self._functions.looking("moved"), self._functions.nq, q, turn)

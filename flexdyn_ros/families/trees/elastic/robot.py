@@ -23,7 +23,7 @@ from flexdyn_ros.numerics.verbs.kernels_of import InterpretedKernels
 from flexdyn_ros.robot.analysis.small_deflections import Tip
 from flexdyn_ros.robot.arguments import Rows, numbers, refuse_nonfinite
 from flexdyn_ros.robot.entries.derivatives import DerivativeEntries
-from flexdyn_ros.robot.entries.head import Head
+from flexdyn_ros.robot.entries.observed import Head
 from flexdyn_ros.robot.functions import DirectFunctions
 from flexdyn_ros.robot.motion import Motion
 from flexdyn_ros.robot.parameters import Parameter
