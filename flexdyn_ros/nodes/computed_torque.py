@@ -13,8 +13,8 @@ from flexdyn_ros.control.reference import Reference
 from flexdyn_ros.control.static_shape import StaticShape
 from flexdyn_ros.nodes.controllers.joint_controller import Gains, JointController, Law, Output, Send
 from flexdyn_ros.nodes.controllers.parameters import ComputedTorqueParameters
-from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of
 from flexdyn_ros.nodes.ros.managed import executable
+from flexdyn_ros.simulation.live.message_fields import doubles, numbers_of
 
 ZERO, STATIC = 1, 2
 

@@ -12,12 +12,12 @@ from trajectory_msgs.msg import MultiDOFJointTrajectory
 from flexdyn_interfaces.msg import HydraulicCommand
 from flexdyn_ros.nodes.controllers.controller import FeedForwardController, Topic
 from flexdyn_ros.nodes.controllers.parameters import PlatformControllerParameters
-from flexdyn_ros.nodes.controllers.platform_path import check_reach, read_pose_path
-from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
-from flexdyn_ros.nodes.ros.conversions import checked_numbers, doubles, places_of
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import executable
 from flexdyn_ros.nodes.ros.queues import NEWEST
+from flexdyn_ros.simulation.live.joint_path import TrajectoryError
+from flexdyn_ros.simulation.live.message_fields import checked_numbers, doubles, places_of
+from flexdyn_ros.simulation.live.pose_path import check_reach, read_pose_path
 
 
 class PlatformController(FeedForwardController):

@@ -17,15 +17,15 @@ from flexdyn_ros.control.reference import Reference, to_rest
 from flexdyn_ros.control.tip_path import MOST, RATE, TipPath, check_shapes
 from flexdyn_ros.errors import FlexdynError, shortened
 from flexdyn_ros.families.continuum.model import ATMOSPHERE
-from flexdyn_ros.nodes.controllers.background import Background
 from flexdyn_ros.nodes.controllers.controller import FeedForwardController, Topic
 from flexdyn_ros.nodes.controllers.parameters import SoftArmControllerParameters
-from flexdyn_ros.nodes.controllers.platform_path import read_pose_path
-from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, UnknownJointError, along, read_path
-from flexdyn_ros.nodes.ros.conversions import checked_numbers, doubles
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import executable
 from flexdyn_ros.nodes.ros.queues import NEWEST
+from flexdyn_ros.simulation.live.background import Background
+from flexdyn_ros.simulation.live.joint_path import TrajectoryError, UnknownJointError, along, read_path
+from flexdyn_ros.simulation.live.message_fields import checked_numbers, doubles
+from flexdyn_ros.simulation.live.pose_path import read_pose_path
 
 #: seconds in which an arm that moves comes to rest, on its way, when it gets another path
 BRAKING = 0.25

@@ -11,10 +11,10 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.simulator.commands import CommandBook, CommandError  # noqa: E402
 from flexdyn_ros.nodes.simulator.extras.deflections import deflection_message  # noqa: E402
 from flexdyn_ros.nodes.simulator.extras.pressures import Pressures  # noqa: E402
-from flexdyn_ros.nodes.simulator.simulation import Simulation, default_gains  # noqa: E402
+from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError  # noqa: E402
+from flexdyn_ros.simulation.live.simulation import Simulation, default_gains  # noqa: E402
 
 AREA = 1e-4
 
@@ -28,11 +28,11 @@ def robot():
 
 
 def simulation(robot):
-    book = CommandBook(robot, timeout=0.0)
+    buffer = CommandBuffer(robot, timeout=0.0)
     q0 = robot.neutral()
     k, d = default_gains(robot, q0)
     settings = {"dt": 1e-3, "method": "auto", "limits": "spring", "saturate": True}
-    return Simulation(robot, book, q0, np.zeros(robot.nv), k, d, **settings)
+    return Simulation(robot, buffer, q0, np.zeros(robot.nv), k, d, **settings)
 
 
 def run(s, seconds):
@@ -65,7 +65,7 @@ def test_malformed_pressures_are_refused_whole_and_counted(robot, data):
     s, pressures = simulation(robot), Pressures(robot)
     with pytest.raises(CommandError, match="expected"):
         pressures.take(Float64MultiArray(data=data), s)
-    assert s.book.rejected == 1
+    assert s.buffer.rejected == 1
     run(s, 0.01)
     assert not s.stepper.effort.any()
 
@@ -86,7 +86,7 @@ def test_a_payload_leaves_the_pressures_of_a_lagging_supply_as_they_are():
 
 def test_actuators_take_position_commands_by_name(robot):
     s = simulation(robot)
-    s.book.take_joint_state(JointState(name=list(robot.v_names), position=[0.01] * 6), 0.0, 0.0)
+    s.buffer.take_joint_state(JointState(name=list(robot.v_names), position=[0.01] * 6), 0.0, 0.0)
     run(s, 3.0)
     assert np.abs(s.stepper.q - 0.01).max() < 2e-3
 

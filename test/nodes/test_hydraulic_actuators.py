@@ -158,7 +158,7 @@ def test_arrays_of_flags_and_numbers_fit_the_message():
     from hydraulic_cylinders import cylinder
 
     from flexdyn_ros.families.actuators.hydraulics import Cylinders
-    from flexdyn_ros.nodes.hydraulic_actuators.messages import fill_hydraulic_state
+    from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state
 
     hydraulics = cylinder(6)
     cylinders = Cylinders(hydraulics, hydraulics.initial(np.linspace(0, 60e3, 6)))

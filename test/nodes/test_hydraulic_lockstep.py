@@ -18,9 +18,9 @@ import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicCommand  # noqa: E402
 from flexdyn_ros.nodes import HydraulicActuators, ParameterError  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import time_message  # noqa: E402
-from flexdyn_ros.nodes.simulator.extras.platform_drive import ForceGate, PlatformDrive  # noqa: E402
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters, steps_per_force  # noqa: E402
 from flexdyn_ros.simulation import Stepper  # noqa: E402
+from flexdyn_ros.simulation.live.platform_drive import ForceGate, PlatformDrive  # noqa: E402
 
 NAMES = [f"leg_{i}" for i in range(1, 7)]
 MILLISECOND = 1_000_000
@@ -148,7 +148,7 @@ def test_a_sender_whose_own_clock_jumps_back_is_heard_at_once():
     assert gate.fresh(0.0) is None, "a millisecond late is late"
     gate.take(day - 100 * 10**9, {"a": 2.0})
     np.testing.assert_array_equal(gate.fresh(0.0), [2.0])
-    gate.forget()
+    gate.clear()
     gate.take(day - 200 * 10**9, {"a": 3.0})
     np.testing.assert_array_equal(gate.fresh(0.0), [3.0])
 
@@ -249,7 +249,7 @@ def test_forces_for_the_time_before_a_reset_do_not_block_those_after_it():
         gate.take(1000 + k, {"a": float(k)})
         assert gate.fresh(0.0) is not None
     gate.newest_sent = 1003
-    gate.forget()
+    gate.clear()
     gate.newest_sent = 0
     # the answer to the last question before the reset comes now
     gate.take(1003, {"a": 9.0})
@@ -259,7 +259,7 @@ def test_forces_for_the_time_before_a_reset_do_not_block_those_after_it():
         gate.take(k, {"a": float(k)})
         assert gate.fresh(0.0) is not None
     # senders with a clock of their own are heard after a reset as before
-    gate.forget()
+    gate.clear()
     gate.newest_sent = 0
     gate.take(5000, {"a": 1.0})
     assert gate.fresh(0.0) is not None

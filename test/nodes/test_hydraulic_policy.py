@@ -12,8 +12,12 @@ from hydraulic_cylinders import cylinder  # noqa: E402
 
 from flexdyn_ros.description import read  # noqa: E402
 from flexdyn_ros.nodes import doubles  # noqa: E402
-from flexdyn_ros.nodes.hydraulic_actuators.inputs import HydraulicRanges  # noqa: E402
-from flexdyn_ros.nodes.hydraulic_actuators.policy import Actuation, Limits, ranges_of  # noqa: E402
+from flexdyn_ros.simulation.live.hydraulic_policy import (  # noqa: E402
+    Actuation,
+    HydraulicRanges,
+    Limits,
+    ranges_of,
+)
 
 NAMES = tuple(f"leg_{i}" for i in range(1, 7))
 STALE_COMMAND, STALE_LEG_STATE, REJECTED, FAULT = 32, 64, 128, 32768

@@ -12,16 +12,16 @@ from builtin_interfaces.msg import Duration, Time  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.controllers.joint_limits import JointLimits  # noqa: E402
-from flexdyn_ros.nodes.controllers.trajectory import (  # noqa: E402
+from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError  # noqa: E402
+from flexdyn_ros.simulation.live.joint_path import (  # noqa: E402
     BY_ANOTHER_CLOCK,
+    JointLimits,
     PastTrajectoryError,
     TrajectoryError,
     distant_start,
     read_path,
 )
-from flexdyn_ros.nodes.simulator.commands import CommandBook, CommandError  # noqa: E402
-from flexdyn_ros.nodes.simulator.extras.platform_drive import Legs  # noqa: E402
+from flexdyn_ros.simulation.live.platform_drive import Legs  # noqa: E402
 
 LIMITS = JointLimits(("a", "b"), np.array([-1.0, -inf]), np.array([1.0, inf]), np.array([2.0, inf]))
 
@@ -76,26 +76,26 @@ def test_a_path_of_many_points_is_looked_at_in_pieces():
 
 def test_legs_of_a_platform_keep_their_strokes():
     robot = flexdyn_ros.load("stewart_electric")
-    book = CommandBook(Legs.of(robot))
+    buffer = CommandBuffer(Legs.of(robot))
     home = robot.inverse_kinematics(robot.neutral())
     room = np.array([leg.stroke for leg in robot.legs]) - home.stroke
     rest = np.zeros(6)
     inside, outside = home.length + 0.9 * room, home.length + 1.1 * room
-    book.take_trajectory(message([inside], robot.effort_names), 0.0, home.length, rest)
+    buffer.take_trajectory(message([inside], robot.effort_names), 0.0, home.length, rest)
     for lengths in (outside, home.length - 1.1 * home.stroke, np.full(6, 99.0)):
         with pytest.raises(CommandError, match=r"leg_\d would be at .* \(its limits\)"):
-            book.take_trajectory(message([lengths], robot.effort_names), 0.0, home.length, rest)
+            buffer.take_trajectory(message([lengths], robot.effort_names), 0.0, home.length, rest)
 
 
 def test_actuators_of_a_soft_arm_keep_their_strokes():
     robot = flexdyn_ros.load("soft_arm")
-    book = CommandBook(robot)
+    buffer = CommandBuffer(robot)
     rest = np.zeros(3)
-    book.take_trajectory(message([(0.01, 0.02, 0.03)], robot.actuators), 0.0, rest, rest)
+    buffer.take_trajectory(message([(0.01, 0.02, 0.03)], robot.actuators), 0.0, rest, rest)
     for lengths in ((0.01, 0.02, 0.04), (-0.01, 0.0, 0.0)):
         with pytest.raises(CommandError, match=r"section_1/actuator_\d would be at"):
-            book.take_trajectory(message([lengths], robot.actuators), 0.0, rest, rest)
-    assert book.rejected == 2
+            buffer.take_trajectory(message([lengths], robot.actuators), 0.0, rest, rest)
+    assert buffer.rejected == 2
 
 
 def test_the_default_tolerance_of_a_goal_follows_the_range_of_the_joint():

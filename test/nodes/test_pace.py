@@ -8,7 +8,7 @@ import pytest
 pytestmark = pytest.mark.ros
 pytest.importorskip("rclpy")
 
-from flexdyn_ros.nodes.simulator.pace import Pace  # noqa: E402
+from flexdyn_ros.simulation.live.pace import Pace  # noqa: E402
 
 
 class Counter:

@@ -10,9 +10,9 @@ from geometry_msgs.msg import Transform  # noqa: E402
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.controllers.platform_path import check_reach, read_pose_path  # noqa: E402
-from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError  # noqa: E402
-from flexdyn_ros.nodes.simulator.extras.platform_drive import ForceGate  # noqa: E402
+from flexdyn_ros.simulation.live.joint_path import TrajectoryError  # noqa: E402
+from flexdyn_ros.simulation.live.platform_drive import ForceGate  # noqa: E402
+from flexdyn_ros.simulation.live.pose_path import check_reach, read_pose_path  # noqa: E402
 
 NAMES = ("a", "b")
 
@@ -113,16 +113,16 @@ def leg_trajectory(robot, lengths):
 
 
 def simulated(robot, hydraulics):
-    from flexdyn_ros.nodes.simulator.commands import CommandBook
-    from flexdyn_ros.nodes.simulator.extras.platform_drive import Legs, PlatformDrive
     from flexdyn_ros.nodes.simulator.extras.platform_topics import leg_gains
-    from flexdyn_ros.nodes.simulator.simulation import Simulation
+    from flexdyn_ros.simulation.live.command_buffer import CommandBuffer
+    from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive
+    from flexdyn_ros.simulation.live.simulation import Simulation
 
     home = robot.neutral()
     gains = leg_gains(robot, home)
     drive = PlatformDrive(robot, hydraulics, *gains)
-    book = CommandBook(Legs.of(robot))
-    return Simulation(robot, book, home, np.zeros(6), *gains, drive, dt=1e-3)
+    buffer = CommandBuffer(Legs.of(robot))
+    return Simulation(robot, buffer, home, np.zeros(6), *gains, drive, dt=1e-3)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from flexdyn_ros.nodes import SERVICES, doubles  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.request_desk import RequestDesk  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.request_size import LISTS, size_of  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.services import answer  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import twice  # noqa: E402
+from flexdyn_ros.simulation.live.message_fields import twice  # noqa: E402
 
 BY_NAME = {service.name: service for service in SERVICES}
 LONG = "x" * 20_000_000

@@ -13,10 +13,10 @@ from diagnostic_msgs.msg import DiagnosticStatus  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.simulator.commands import CommandBook  # noqa: E402
 from flexdyn_ros.nodes.simulator.health import simulator_health  # noqa: E402
-from flexdyn_ros.nodes.simulator.pace import Pace  # noqa: E402
-from flexdyn_ros.nodes.simulator.simulation import Load, Simulation, default_gains  # noqa: E402
+from flexdyn_ros.simulation.live.command_buffer import CommandBuffer  # noqa: E402
+from flexdyn_ros.simulation.live.pace import Pace  # noqa: E402
+from flexdyn_ros.simulation.live.simulation import Load, Simulation, default_gains  # noqa: E402
 
 Q0 = np.array([0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.0])
 
@@ -27,10 +27,12 @@ def robot():
 
 
 def simulation(robot, **options):
-    book = CommandBook(robot, timeout=options.pop("timeout", 0.0), on_stale=options.pop("on_stale", "hold"))
+    buffer = CommandBuffer(
+        robot, timeout=options.pop("timeout", 0.0), on_stale=options.pop("on_stale", "hold")
+    )
     k, d = default_gains(robot, Q0)
     settings = {"dt": 1e-3, "method": "auto", "limits": "spring", "saturate": True} | options
-    return Simulation(robot, book, Q0, np.zeros(7), k, d, **settings)
+    return Simulation(robot, buffer, Q0, np.zeros(7), k, d, **settings)
 
 
 def run(s, seconds):
@@ -50,7 +52,7 @@ def test_without_commands_it_falls_and_energy_is_accounted_for(robot):
 def test_the_default_servo_reaches_a_position_and_stays_there(robot):
     s = simulation(robot)
     target = Q0 + 0.1
-    s.book.take_joint_state(JointState(name=list(robot.v_names), position=target.tolist()), 0.0, 0.0)
+    s.buffer.take_joint_state(JointState(name=list(robot.v_names), position=target.tolist()), 0.0, 0.0)
     run(s, 3.0)
     # dry friction of 0.3 N m against gains above 870 N m/rad, 0.1 against 120 at the wrist: below 1 mrad
     np.testing.assert_allclose(s.stepper.q, target, atol=1e-3)
@@ -68,9 +70,9 @@ def test_gains_follow_from_inertia_and_effort_limits(robot):
 def test_a_robot_that_loses_its_controller_holds_where_it_was(robot):
     s = simulation(robot, timeout=0.05)
     hold = robot.inverse_dynamics(Q0, np.zeros(7), np.zeros(7))
-    s.book.take_joint_state(JointState(name=list(robot.v_names), effort=(hold + 1.0).tolist()), 0.0, -1e9)
+    s.buffer.take_joint_state(JointState(name=list(robot.v_names), effort=(hold + 1.0).tolist()), 0.0, -1e9)
     run(s, 0.1)
-    assert s.book.stale == robot.v_names
+    assert s.buffer.stale == robot.v_names
     run(s, 2.0)
     before = s.stepper.q.copy()
     run(s, 1.0)
@@ -117,7 +119,7 @@ def test_a_fault_keeps_the_last_good_state_until_reset(robot):
 
 def test_efforts_are_clipped_to_their_limits(robot):
     s = simulation(robot)
-    s.book.take_joint_state(JointState(name=["wrist_roll"], effort=[1e6]), 0.0, 0.0)
+    s.buffer.take_joint_state(JointState(name=["wrist_roll"], effort=[1e6]), 0.0, 0.0)
     run(s, 0.01)
     assert s.stepper.effort[6] == pytest.approx(12.0)
     assert s.stepper.saturated[6]
@@ -139,13 +141,13 @@ def test_a_commanded_speed_moves_the_base_the_same_however_long_the_ticks_are(ti
     robot = flexdyn_ros.load("mobile_arm")
     q, v, none = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nu)
     v[0] = 0.3
-    book = CommandBook(robot, timeout=0.0, on_stale="hold")
-    s = Simulation(robot, book, q, v, none, none, dt=1e-3, method="auto", limits="spring")
+    buffer = CommandBuffer(robot, timeout=0.0, on_stale="hold")
+    s = Simulation(robot, buffer, q, v, none, none, dt=1e-3, method="auto", limits="spring")
     s.speed_servo.command(0.6)
     for steps in ticks:
         assert s.tick(steps)
     assert s.stepper.v[0] == pytest.approx(0.6 - 0.3 * np.exp(-0.2 / 0.1), abs=1e-12)
-    one = Simulation(robot, book, q, v, none, none, dt=1e-3, method="auto", limits="spring")
+    one = Simulation(robot, buffer, q, v, none, none, dt=1e-3, method="auto", limits="spring")
     one.speed_servo.command(0.6)
     assert one.tick(200)
     assert np.array_equal(s.stepper.q, one.stepper.q)
@@ -159,8 +161,8 @@ def test_a_commanded_speed_moves_the_base_the_same_however_long_the_ticks_are(ti
 def health_of(robot, step, seconds):
     """Level and message of the status of a simulation that falls for a while."""
     none = np.zeros(robot.nv)
-    book = CommandBook(robot, timeout=0.0, on_stale="hold")
-    s = Simulation(robot, book, robot.neutral(), none, none, none, dt=step, method="auto", limits="report")
+    buffer = CommandBuffer(robot, timeout=0.0, on_stale="hold")
+    s = Simulation(robot, buffer, robot.neutral(), none, none, none, dt=step, method="auto", limits="report")
     for _ in range(round(seconds / step)):
         assert s.tick(1)
     settings = SimpleNamespace(step=step, real_time_factor=1.0, on_stale_command="hold")

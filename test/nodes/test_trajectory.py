@@ -11,7 +11,7 @@ from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint  # noqa: E402
 
-from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, read_path  # noqa: E402
+from flexdyn_ros.simulation.live.joint_path import TrajectoryError, read_path  # noqa: E402
 
 ROWS = {"a": 0, "b": 2}
 HERE, SPEED = np.array([0.1, 9.0, -0.2]), np.array([0.5, 9.0, 0.0])

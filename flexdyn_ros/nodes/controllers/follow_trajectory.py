@@ -23,15 +23,15 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from flexdyn_ros.control.goal_watch import GoalWatch, Outcome
 from flexdyn_ros.errors import shortened
 from flexdyn_ros.nodes.controllers.goal_tolerances import goal_tolerances
-from flexdyn_ros.nodes.controllers.trajectory import (
+from flexdyn_ros.nodes.ros.managed import goal_server
+from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR
+from flexdyn_ros.simulation.live.joint_path import (
     JointPath,
     PastTrajectoryError,
     TrajectoryError,
     UnknownJointError,
 )
-from flexdyn_ros.nodes.ros.conversions import doubles
-from flexdyn_ros.nodes.ros.managed import goal_server
-from flexdyn_ros.nodes.ros.outbox import MIDDLEWARE_ERROR
+from flexdyn_ros.simulation.live.message_fields import doubles
 
 Result = FollowJointTrajectory.Result
 #: seconds, of the robot's time, between two messages of feedback

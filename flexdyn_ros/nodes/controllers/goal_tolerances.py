@@ -12,10 +12,9 @@ import numpy as np
 
 from flexdyn_ros.control.goal_watch import Tolerances
 from flexdyn_ros.errors import shortened
-from flexdyn_ros.nodes.controllers.joint_limits import JointLimits
 from flexdyn_ros.nodes.controllers.parameters import CONSTRAINTS
-from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, UnknownJointError
 from flexdyn_ros.nodes.ros.declaration import declare_family
+from flexdyn_ros.simulation.live.joint_path import JointLimits, TrajectoryError, UnknownJointError
 
 
 def declared_tolerances(node: Any, joints: Sequence[str], limits: JointLimits) -> Mapping[str, float]:

@@ -19,8 +19,10 @@ from flexdyn_ros.errors import ConvergenceError, FlexdynError, SingularityError,
 from flexdyn_ros.nodes.controllers.controller import Controller, Topic, state_point
 from flexdyn_ros.nodes.controllers.follow_trajectory import FollowJointTrajectoryAction, Motion
 from flexdyn_ros.nodes.controllers.goal_tolerances import declared_tolerances
-from flexdyn_ros.nodes.controllers.joint_limits import JointLimits
-from flexdyn_ros.nodes.controllers.trajectory import (
+from flexdyn_ros.nodes.ros.declaration import ParameterError, check_family_changes, declare_family
+from flexdyn_ros.nodes.ros.queues import NEWEST
+from flexdyn_ros.simulation.live.joint_path import (
+    JointLimits,
     JointPath,
     TrajectoryError,
     UnknownJointError,
@@ -28,10 +30,8 @@ from flexdyn_ros.nodes.controllers.trajectory import (
     distant_start,
     read_path,
 )
-from flexdyn_ros.nodes.ros.conversions import doubles
-from flexdyn_ros.nodes.ros.declaration import ParameterError, check_family_changes, declare_family
-from flexdyn_ros.nodes.ros.queues import NEWEST
-from flexdyn_ros.nodes.simulator.simulation import default_gains
+from flexdyn_ros.simulation.live.message_fields import doubles
+from flexdyn_ros.simulation.live.simulation import default_gains
 
 #: bandwidth of derived gains where nothing bends [rad/s], and relative to the lowest vibration elsewhere
 RIGID_BANDWIDTH, SHARE = 10.0, 0.5

@@ -10,7 +10,8 @@ import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError, shortened
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, in_slices
-from flexdyn_ros.nodes.ros.conversions import numbers_of, twice, wrench_vector
+from flexdyn_ros.nodes.ros.conversions import wrench_vector
+from flexdyn_ros.simulation.live.message_fields import numbers_of, twice
 
 #: numbers in one response: 128 MiB
 LARGEST_RESULT = 16 * 1024 * 1024

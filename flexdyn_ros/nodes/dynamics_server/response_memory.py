@@ -18,7 +18,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from flexdyn_ros.nodes.ros.conversions import doubles, poses_from_matrices, quaternions_of
+from flexdyn_ros.nodes.ros.conversions import poses_from_matrices, quaternions_of
+from flexdyn_ros.simulation.live.message_fields import doubles
 
 _SCALARS = {"boolean": "u1", "octet": "u1", "float": "f4", "double": "f8"} | {
     f"{kind}int{8 * size}": f"{kind or 'i'}{size}" for kind in ("", "u") for size in (1, 2, 4, 8)

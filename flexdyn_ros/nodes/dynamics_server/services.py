@@ -31,9 +31,6 @@ from flexdyn_ros.nodes.dynamics_server.response_memory import LargeResponse, Pos
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, Work, done_at_once, in_slices
 from flexdyn_ros.nodes.ros.conversions import (
     coordinate_message,
-    doubles,
-    matrix_from_pose,
-    numbers_of,
     quaternion_of,
     rows_of_jacobian,
     vector_message,
@@ -41,6 +38,7 @@ from flexdyn_ros.nodes.ros.conversions import (
 from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionRows, bending_frames_of
 from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.results import BiasTerms, Energy
+from flexdyn_ros.simulation.live.message_fields import doubles, matrix_from_pose, numbers_of
 
 #: stations of `deflections` where a request names none
 STATIONS = 21

@@ -27,9 +27,9 @@ from flexdyn_ros.nodes.dynamics_server.requests import (
     efforts_of,
     robot_of,
 )
-from flexdyn_ros.nodes.ros.conversions import doubles
 from flexdyn_ros.nodes.ros.managed import goal_server
 from flexdyn_ros.nodes.ros.turns import Turns
+from flexdyn_ros.simulation.live.message_fields import doubles
 
 #: seconds between two messages of feedback
 FEEDBACK = 0.25

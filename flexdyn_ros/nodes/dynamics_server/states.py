@@ -9,7 +9,7 @@ import numpy as np
 
 from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.nodes.dynamics_server.requests import RequestError
-from flexdyn_ros.nodes.ros.conversions import checked_numbers
+from flexdyn_ros.simulation.live.message_fields import checked_numbers
 from flexdyn_ros.simulation.steps.stiffness import speed_bounds
 
 #: larger positions are none: at 1e9 rad a turn is known to a ten-millionth only

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from diagnostic_msgs.msg import DiagnosticStatus
 
-from flexdyn_ros.nodes.hydraulic_actuators.policy import Actuation
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
+from flexdyn_ros.simulation.live.hydraulic_policy import Actuation
 
 
 def hydraulic_health(

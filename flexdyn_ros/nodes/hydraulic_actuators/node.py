@@ -14,14 +14,14 @@ from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.families.actuators.hydraulics import Hydraulics
 from flexdyn_ros.nodes.hydraulic_actuators.health import hydraulic_health
-from flexdyn_ros.nodes.hydraulic_actuators.messages import disagreement, fill_hydraulic_state, pace_word
 from flexdyn_ros.nodes.hydraulic_actuators.parameters import HydraulicActuatorsParameters
-from flexdyn_ros.nodes.hydraulic_actuators.policy import Actuation, Limits, ranges_of
-from flexdyn_ros.nodes.ros.conversions import doubles
+from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state
 from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
 from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.ros.robot_source import load_robot
+from flexdyn_ros.simulation.live.hydraulic_policy import Actuation, Limits, disagreement, pace_word, ranges_of
+from flexdyn_ros.simulation.live.message_fields import doubles
 
 
 class HydraulicActuators(ManagedNode):

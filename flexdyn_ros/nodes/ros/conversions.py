@@ -5,75 +5,18 @@ happens here and nowhere else."""
 from __future__ import annotations
 
 from array import array
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from math import copysign, sqrt
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Duration, Time
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3, Wrench
 
 from flexdyn_interfaces.msg import Coordinate as CoordinateMsg
-from flexdyn_interfaces.msg import DynamicsState
-from flexdyn_ros.errors import shortened
-
-
-def doubles(values: Any) -> array:
-    """A float64[] field from any array: row-major, copied once."""
-    out = array("d")
-    out.frombytes(np.ascontiguousarray(values, dtype=np.float64).tobytes())
-    return out
-
-
-def numbers_of(values: Any) -> np.ndarray:
-    """A float64[] field as a float64 array that shares its memory."""
-    return np.frombuffer(values, dtype=np.float64) if len(values) else np.empty(0)
-
-
-#: makes what is raised from a text
-MakeError = Callable[[str], Exception]
-
-
-def checked_numbers(
-    field: str,
-    values: Any,
-    size: int,
-    of: str = "",
-    error: MakeError = ValueError,
-    *,
-    only: Any = slice(None),
-) -> np.ndarray:
-    """A float64[] field of `size` numbers as a new array, or some of its entries, all finite; else an error
-    that names the field, and `of` what there must be a number each."""
-    if len(values) != size:
-        raise error(f"{field} has {len(values)} numbers, expected {size}{of and f' (as many as {of})'}")
-    array = np.array(numbers_of(values)[only])
-    if not np.isfinite(array).all():
-        at = int(np.argmin(np.isfinite(array)))
-        where = np.arange(size)[only][at]
-        raise error(f"{field}[{where}] is {array[at]}, expected a finite number")
-    return array
-
-
-def places_of(
-    given: Sequence[str], wanted: Iterable[str], field: str = "name", error: MakeError = ValueError
-) -> list[int]:
-    """Where the wanted names are among the given ones, each of which must be there once."""
-    at = {name: i for i, name in enumerate(given)}
-    if len(at) < len(given):
-        raise error(f"{field} has {shortened(twice(given))!r} more than once")
-    missing = [name for name in wanted if name not in at]
-    if missing:
-        raise error(f"{field} lacks {', '.join(missing)}, expected all of {', '.join(wanted)}")
-    return [at[name] for name in wanted]
-
-
-def twice(names: Sequence[str]) -> str:
-    """The first of the names that is there more than once."""
-    counts = Counter(names)
-    return next(name for name in names if counts[name] > 1)
-
+from flexdyn_interfaces.msg import DynamicsState, HydraulicState
+from flexdyn_ros.families.actuators.hydraulics import Cylinders
+from flexdyn_ros.simulation.live.message_fields import doubles
 
 # ---- time ----
 
@@ -83,17 +26,13 @@ def time_message(nanoseconds: int) -> Time:
     return Time(sec=nanoseconds // 1_000_000_000, nanosec=nanoseconds % 1_000_000_000)
 
 
-def seconds_of(stamp: Time) -> float:
-    """Seconds of a stamp."""
-    return stamp.sec + 1e-9 * stamp.nanosec
-
-
-def duration_seconds(duration: Duration) -> float:
-    """Seconds of a duration."""
-    return duration.sec + 1e-9 * duration.nanosec
-
-
 # ---- geometry ----
+
+
+#: fields of the message that are fields of the state as well, in their order
+_HYDRAULIC_FIELDS = [
+    name for name, kind in HydraulicState.get_fields_and_field_types().items() if kind == "sequence<double>"
+]
 
 
 def vector_message(x: Any) -> Vector3:
@@ -144,15 +83,6 @@ def quaternions_of(R: np.ndarray) -> np.ndarray:
     return found / np.copysign(n, np.where(found[:, 3] != 0.0, found[:, 3], 1.0))[:, None]
 
 
-def rotation_of(x: float, y: float, z: float, w: float) -> np.ndarray:
-    """Rotation matrix (3, 3) of a unit quaternion."""
-    return np.array([
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-    ])  # fmt: skip
-
-
 def pose_message(T: np.ndarray) -> Pose:
     """Pose from a homogeneous matrix (4, 4)."""
     x, y, z, w = quaternion_of(T[:3, :3])
@@ -169,18 +99,6 @@ def transform_message(T: np.ndarray) -> Transform:
 def poses_from_matrices(T: np.ndarray) -> list[Pose]:
     """Poses, row-major, from matrices (..., 4, 4)."""
     return [pose_message(matrix) for matrix in T.reshape(-1, 4, 4)]
-
-
-def matrix_from_pose(pose: Pose) -> np.ndarray:
-    """Homogeneous matrix (4, 4) of a pose; ValueError unless its quaternion has unit length within 1e-3."""
-    x, y, z, w = (pose.orientation.x, pose.orientation.y, pose.orientation.z, pose.orientation.w)
-    n = sqrt(x * x + y * y + z * z + w * w)
-    if not abs(n - 1.0) <= 1e-3:
-        raise ValueError(f"quaternion has length {n:g}, expected 1")
-    T = np.eye(4)
-    T[:3, :3] = rotation_of(x / n, y / n, z / n, w / n)
-    T[:3, 3] = pose.position.x, pose.position.y, pose.position.z
-    return T
 
 
 # ---- pairs of vectors: (angular; linear) inside, linear first outside ----
@@ -231,3 +149,11 @@ def dynamics_state(robot: Any, stamp: Time, arrays: Mapping[str, np.ndarray]) ->
     message.header.stamp = stamp
     message.header.frame_id = "world"
     return message
+
+
+def fill_hydraulic_state(message: Any, cylinders: Cylinders) -> None:
+    """Write the present state into a HydraulicState message, all but header and names."""
+    columns = cylinders.rows.T
+    for i, name in enumerate(_HYDRAULIC_FIELDS):
+        setattr(message, name, doubles(columns[i]))
+    message.flags = array("I", (int(x) for x in cylinders["flags"]))

@@ -9,15 +9,6 @@ from typing import Any
 LONGEST, INTERVAL = 0.75, 0.25
 
 
-def is_stale(limit: float, *ages: Any) -> Any:
-    """Whether something is older than `limit` [s] by every clock: simulated time pauses, and wall time goes
-    on. ages: by each clock, numbers or arrays alike."""
-    stale = ages[0] > limit
-    for age in ages[1:]:
-        stale = stale & (age > limit)
-    return stale
-
-
 class Silence:
     """Says in the log, once, that nothing comes on a topic, and that something comes again.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from diagnostic_msgs.msg import DiagnosticStatus
 
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
-from flexdyn_ros.nodes.simulator.pace import Pace
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
 from flexdyn_ros.nodes.simulator.recorder import Recorder
-from flexdyn_ros.nodes.simulator.simulation import Simulation
 from flexdyn_ros.robot.analysis.bearable_step import at_most
+from flexdyn_ros.simulation.live.pace import Pace
+from flexdyn_ros.simulation.live.simulation import Simulation
 from flexdyn_ros.simulation.verdict import step_for
 
 #: largest error of the balance of energy that is not worth a word, as a share of the kinetic energy
@@ -80,20 +80,20 @@ def _simulation_status(
 
 
 def _commands_status(node: str, simulation: Simulation, settings: SimulatorParameters) -> DiagnosticStatus:
-    book = simulation.book
-    level, message = OK, "following commands" if book.accepted else "no commands yet"
-    if book.stale:
-        level, message = WARN, f"stale, {settings.on_stale_command}: {', '.join(book.stale)}"
-    elif book.remark:
-        level, message = WARN, book.remark
-    elif book.rejected:
-        level, message = WARN, f"{book.rejected} refused, last: {book.last_rejection}"
+    buffer = simulation.buffer
+    level, message = OK, "following commands" if buffer.accepted else "no commands yet"
+    if buffer.stale:
+        level, message = WARN, f"stale, {settings.on_stale_command}: {', '.join(buffer.stale)}"
+    elif buffer.remark:
+        level, message = WARN, buffer.remark
+    elif buffer.rejected:
+        level, message = WARN, f"{buffer.rejected} refused, last: {buffer.last_rejection}"
     values = {
-        "accepted": book.accepted,
-        "rejected": book.rejected,
-        "last_rejection": book.last_rejection,
-        "remark": book.remark,
-        "stale": ", ".join(book.stale),
+        "accepted": buffer.accepted,
+        "rejected": buffer.rejected,
+        "last_rejection": buffer.last_rejection,
+        "remark": buffer.remark,
+        "stale": ", ".join(buffer.stale),
         "on_stale_command": settings.on_stale_command,
     }
     return status(level, f"{node}: commands", message, values)

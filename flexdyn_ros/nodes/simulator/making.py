@@ -10,13 +10,13 @@ import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.nodes.ros.declaration import ParameterError
-from flexdyn_ros.nodes.simulator.commands import CommandBook, CommandError
-from flexdyn_ros.nodes.simulator.extras.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.nodes.simulator.extras.platform_topics import hydraulics_of
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters, steps_per_force
-from flexdyn_ros.nodes.simulator.simulation import Simulation
 from flexdyn_ros.nodes.simulator.start_state import initial_state, servo_gains
 from flexdyn_ros.robot.coordinates import has_legs
+from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError
+from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive
+from flexdyn_ros.simulation.live.simulation import Simulation
 
 
 def make_simulation(node: Any, robot: Any, settings: SimulatorParameters) -> Simulation:
@@ -25,22 +25,22 @@ def make_simulation(node: Any, robot: Any, settings: SimulatorParameters) -> Sim
     stiffness, damping = servo_gains(node, robot, q0)
     stepping = {"dt": settings.step, "method": settings.method}
     stepping |= {"limits": settings.limits, "saturate": settings.saturate}
-    book, drive = _make_book(robot, settings), None
+    buffer, drive = _make_buffer(robot, settings), None
     if has_legs(robot):
         drive = _make_drive(robot, settings, stiffness, damping)
         if drive.hydraulics != "none":
             # cylinders have end stops and largest pressures of their own
             stepping |= {"limits": "report", "saturate": False}
-    simulation = Simulation(robot, book, q0, v0, stiffness, damping, drive, **stepping)
+    simulation = Simulation(robot, buffer, q0, v0, stiffness, damping, drive, **stepping)
     simulation.stepper.advance(1)
     robot.energy(q0, v0)
     simulation.reset()
     return simulation
 
 
-def _make_book(robot: Any, settings: SimulatorParameters) -> CommandBook:
+def _make_buffer(robot: Any, settings: SimulatorParameters) -> CommandBuffer:
     try:
-        return CommandBook(
+        return CommandBuffer(
             Legs.of(robot) if has_legs(robot) else robot,
             settings.joints,
             settings.command_interface,

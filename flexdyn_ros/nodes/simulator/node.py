@@ -23,24 +23,25 @@ from trajectory_msgs.msg import JointTrajectory
 
 from flexdyn_interfaces import srv
 from flexdyn_ros.errors import FlexdynError, shortened
-from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError
 from flexdyn_ros.nodes.dynamics_server.requests import RequestError, efforts_of
 from flexdyn_ros.nodes.dynamics_server.states import check_state, read_payload, read_state
-from flexdyn_ros.nodes.ros.conversions import duration_seconds, wrench_vector
+from flexdyn_ros.nodes.ros.conversions import wrench_vector
 from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, executable
 from flexdyn_ros.nodes.ros.queues import COMMANDS
 from flexdyn_ros.nodes.ros.robot_source import load_robot
-from flexdyn_ros.nodes.simulator.commands import CommandError
 from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics
 from flexdyn_ros.nodes.simulator.health import recording_health, simulator_health
 from flexdyn_ros.nodes.simulator.making import make_simulation, specialized_robot
-from flexdyn_ros.nodes.simulator.pace import Pace
 from flexdyn_ros.nodes.simulator.parameters import SimulatorParameters
-from flexdyn_ros.nodes.simulator.simulation import Load, Simulation
 from flexdyn_ros.nodes.simulator.steps import LARGEST_STEP, Steps
 from flexdyn_ros.nodes.simulator.telemetry import Telemetry
 from flexdyn_ros.nodes.simulator.trajectories import SimulatedTrajectories
+from flexdyn_ros.simulation.live.command_buffer import CommandError
+from flexdyn_ros.simulation.live.joint_path import TrajectoryError
+from flexdyn_ros.simulation.live.message_fields import duration_seconds
+from flexdyn_ros.simulation.live.pace import Pace
+from flexdyn_ros.simulation.live.simulation import Load, Simulation
 
 
 def _refuse(response: Any, error: Exception) -> Any:
@@ -219,15 +220,15 @@ class Simulator(ManagedNode):
                 else:
                     self._tell_rejection(error)
             return
-        self._take(self._simulation.book.take_joint_state, message)
+        self._take(self._simulation.buffer.take_joint_state, message)
 
     def _on_array(self, message: Float64MultiArray) -> None:
-        self._take(self._simulation.book.take_array, message)
+        self._take(self._simulation.buffer.take_array, message)
 
     def _take(self, take: Any, message: Any) -> None:
         try:
             take(message, self._simulation.stepper.t, time.monotonic())
-            self._simulation.forget_other_commands()
+            self._simulation.clear_drive()
         except CommandError as error:
             self._tell_rejection(error)
 
@@ -244,7 +245,7 @@ class Simulator(ManagedNode):
             frame = message.header.frame_id.removeprefix(self._settings.frame_prefix)
             self._load(frame, frame, message.wrench, inf)
         except (FlexdynError, RequestError) as error:
-            self._tell_rejection(self._simulation.book.refuse(error))
+            self._tell_rejection(self._simulation.buffer.refuse(error))
 
     def _tell_rejection(self, error: Exception) -> None:
         self.get_logger().warning(f"command refused: {error}", throttle_duration_sec=1.0)
@@ -328,7 +329,7 @@ class Simulator(ManagedNode):
             raise RequestError(f"efforts has {len(efforts)} numbers, expected {robot.nu} or none")
         tau = efforts_of(robot, request, 1)[0].copy() if request.effort_names else np.array(efforts)
         with self._pace.between_ticks():
-            self._simulation.book.take_efforts(tau)
+            self._simulation.buffer.take_efforts(tau)
 
     @_answering
     def _on_get_dynamics_state(self, request: Any, response: Any) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
-from flexdyn_ros.nodes.simulator.extras.platform_drive import Legs
 from flexdyn_ros.nodes.simulator.extras.platform_topics import leg_gains
 from flexdyn_ros.nodes.simulator.parameters import DAMPING, POSITIONS, STIFFNESS, VELOCITIES
-from flexdyn_ros.nodes.simulator.simulation import default_gains
 from flexdyn_ros.robot.coordinates import has_legs
+from flexdyn_ros.simulation.live.platform_drive import Legs
+from flexdyn_ros.simulation.live.simulation import default_gains
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from rclpy.task import Future
 
 from flexdyn_ros.nodes.dynamics_server.requests import RequestError
-from flexdyn_ros.nodes.simulator.pace import Pace
-from flexdyn_ros.nodes.simulator.simulation import Simulation
+from flexdyn_ros.simulation.live.pace import Pace
+from flexdyn_ros.simulation.live.simulation import Simulation
 
 #: steps that one request may ask for, and steps between which others get their turn
 LARGEST_STEP, STEPS_PER_TURN = 10_000_000, 200

@@ -11,9 +11,9 @@ from trajectory_msgs.msg import JointTrajectory
 
 from flexdyn_ros.nodes.controllers.follow_trajectory import FollowJointTrajectoryAction, Motion
 from flexdyn_ros.nodes.controllers.goal_tolerances import declared_tolerances
-from flexdyn_ros.nodes.controllers.trajectory import JointPath, TrajectoryError
-from flexdyn_ros.nodes.simulator.commands import CommandError
-from flexdyn_ros.nodes.simulator.simulation import Simulation
+from flexdyn_ros.simulation.live.command_buffer import CommandError
+from flexdyn_ros.simulation.live.joint_path import JointPath, TrajectoryError
+from flexdyn_ros.simulation.live.simulation import Simulation
 
 
 class SimulatedTrajectories:
@@ -38,9 +38,9 @@ class SimulatedTrajectories:
     ) -> None:
         self._simulation, self._stamp, self._log = simulation, stamp, node.get_logger()
         self.exclusively = exclusively
-        self._names = simulation.book.robot.v_names
+        self._names = simulation.buffer.robot.v_names
         self.action = FollowJointTrajectoryAction(
-            node, self, declared_tolerances(node, simulation.book.actuated, simulation.book.limits)
+            node, self, declared_tolerances(node, simulation.buffer.actuated, simulation.buffer.limits)
         )
         self._turns = np.zeros(0, dtype=np.int64)
 
@@ -49,7 +49,7 @@ class SimulatedTrajectories:
     def follow(self, trajectory: JointTrajectory) -> tuple[JointPath, float]:
         """`take`, for a goal; the path, and its end [s]."""
         path = self.take(trajectory)
-        self._turns = self._simulation.book.turns[path.rows].copy()
+        self._turns = self._simulation.buffer.turns[path.rows].copy()
         return path, path.end
 
     def take(self, trajectory: JointTrajectory) -> JointPath:
@@ -66,13 +66,13 @@ class SimulatedTrajectories:
             raise TrajectoryError("legs whose forces come from outside follow no trajectory")
         now, motion = simulation.stepper.t, simulation.joint_motion()
         try:
-            path = simulation.book.take_trajectory(trajectory, now, *motion)
+            path = simulation.buffer.take_trajectory(trajectory, now, *motion)
         except CommandError as error:
             if isinstance(error.__cause__, TrajectoryError):
                 raise error.__cause__ from None
             raise TrajectoryError(str(error)) from None
-        simulation.forget_other_commands()
-        for text in filter(None, (simulation.book.remark, simulation.book.limits.too_fast(path))):
+        simulation.clear_drive()
+        for text in filter(None, (simulation.buffer.remark, simulation.buffer.limits.too_fast(path))):
             self._log.warning(text)
         return path
 
@@ -82,9 +82,9 @@ class SimulatedTrajectories:
         t, (q, v) = simulation.stepper.t, simulation.joint_motion()
         if not at_state:
             q = q.copy()
-            q[simulation.book.positions[path.rows]] = path.at(t)[0]
+            q[simulation.buffer.positions[path.rows]] = path.at(t)[0]
         names = [self._names[row] for row in path.rows]
-        simulation.book.take_trajectory(JointTrajectory(joint_names=names), t, q, v)
+        simulation.buffer.take_trajectory(JointTrajectory(joint_names=names), t, q, v)
 
     # ---- what the simulator calls ----
 
@@ -94,7 +94,7 @@ class SimulatedTrajectories:
         if path is None:
             return
         simulation = self._simulation
-        if not np.array_equal(simulation.book.turns[path.rows], self._turns):
+        if not np.array_equal(simulation.buffer.turns[path.rows], self._turns):
             self.action.end("another command to its joints took its place")
             return
         if simulation.fault:
@@ -102,5 +102,5 @@ class SimulatedTrajectories:
             return
         t, (q, v) = simulation.stepper.t, simulation.joint_motion()
         x, speed, _ = path.at(t)
-        motion = Motion(x, speed, q[simulation.book.positions[path.rows]], v[path.rows])
+        motion = Motion(x, speed, q[simulation.buffer.positions[path.rows]], v[path.rows])
         self.action.watch(t, self._stamp(), motion)

@@ -11,10 +11,10 @@ from visualization_msgs.msg import Marker, MarkerArray
 from flexdyn_ros.expanded.colour_scale import colours_of
 from flexdyn_ros.expanded.kernels.tubes import lengths, paint, sweep
 from flexdyn_ros.expanded.outlines import outline
-from flexdyn_ros.nodes.ros.conversions import seconds_of
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent, Stamp
 from flexdyn_ros.nodes.state_publisher.scenery import new_marker
+from flexdyn_ros.simulation.live.message_fields import seconds_of
 
 #: points around a round link
 AROUND = 12

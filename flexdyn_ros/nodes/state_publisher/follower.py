@@ -12,8 +12,8 @@ import numpy as np
 from flexdyn_interfaces.msg import DynamicsState
 from flexdyn_ros.errors import shortened
 from flexdyn_ros.nodes.one_shot.short_lived import short_lived_node
-from flexdyn_ros.nodes.ros.conversions import seconds_of
 from flexdyn_ros.nodes.ros.queues import NEWEST
+from flexdyn_ros.simulation.live.message_fields import seconds_of
 
 
 class Follower:

@@ -9,7 +9,6 @@ from nav_msgs.msg import Odometry
 from sensor_msgs.msg import JointState
 
 from flexdyn_interfaces.msg import HydraulicState
-from flexdyn_ros.nodes.ros.conversions import matrix_from_pose
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import Bent, DeflectionReader
 from flexdyn_ros.nodes.state_publisher.deformation_mesh import DeformationMesh
 from flexdyn_ros.nodes.state_publisher.leg_markers import LegMarkers
@@ -18,6 +17,7 @@ from flexdyn_ros.nodes.state_publisher.scenery import Legend, RoadStrip, ghosts
 from flexdyn_ros.nodes.state_publisher.tip_trace import TipTrace, deepest_link
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
 from flexdyn_ros.robot.coordinates import has_legs
+from flexdyn_ros.simulation.live.message_fields import matrix_from_pose
 
 #: messages of what changes seldom [1/s], and how many of them are without the things that stand still
 RATE, SELDOM = 10.0, 10

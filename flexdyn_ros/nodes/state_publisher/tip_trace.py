@@ -9,9 +9,9 @@ import numpy as np
 from geometry_msgs.msg import Point
 from visualization_msgs.msg import Marker
 
-from flexdyn_ros.nodes.ros.conversions import rotation_of
 from flexdyn_ros.nodes.state_publisher.scenery import new_marker
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
+from flexdyn_ros.simulation.live.message_fields import rotation_of
 
 COLOUR = (0.85, 0.35, 0.10, 1.0)
 #: width of the line, as a share of the robot's size; points that it has at most

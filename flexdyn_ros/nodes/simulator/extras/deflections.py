@@ -10,9 +10,10 @@ import numpy as np
 from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
 from flexdyn_ros.expanding import bending_frames
 from flexdyn_ros.nodes.dynamics_server.response_memory import Memory, layout
-from flexdyn_ros.nodes.ros.conversions import doubles, vector_message
+from flexdyn_ros.nodes.ros.conversions import vector_message
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Setting
+from flexdyn_ros.simulation.live.message_fields import doubles
 from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS
 
 _KNOWN: WeakKeyDictionary[Any, dict[str, tuple[str, float]]] = WeakKeyDictionary()

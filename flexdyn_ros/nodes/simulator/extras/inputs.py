@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from flexdyn_ros.nodes.simulator.simulation import Simulation
+    from flexdyn_ros.simulation.live.simulation import Simulation
 
 
 class Input(NamedTuple):

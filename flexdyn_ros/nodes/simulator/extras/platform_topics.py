@@ -12,16 +12,21 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
-from flexdyn_ros.nodes.controllers.platform_path import check_reach, read_pose_path
-from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, distant_start
-from flexdyn_ros.nodes.hydraulic_actuators.inputs import InputError, read_command
-from flexdyn_ros.nodes.hydraulic_actuators.messages import disagreement, fill_hydraulic_state, pace_word
-from flexdyn_ros.nodes.hydraulic_actuators.policy import ranges_of
-from flexdyn_ros.nodes.ros.conversions import doubles, time_message
+from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state, time_message
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input, Setting
-from flexdyn_ros.nodes.simulator.extras.platform_drive import PlatformDrive
-from flexdyn_ros.nodes.simulator.simulation import BANDWIDTH, REACH
+from flexdyn_ros.simulation.live.hydraulic_policy import (
+    InputError,
+    disagreement,
+    pace_word,
+    ranges_of,
+    read_command,
+)
+from flexdyn_ros.simulation.live.joint_path import TrajectoryError, distant_start
+from flexdyn_ros.simulation.live.message_fields import doubles
+from flexdyn_ros.simulation.live.platform_drive import BANDWIDTH, PlatformDrive
+from flexdyn_ros.simulation.live.pose_path import check_reach, read_pose_path
+from flexdyn_ros.simulation.live.simulation import REACH
 
 
 def hydraulics_of(robot: Any, wanted: str) -> str:
@@ -110,9 +115,9 @@ class PlatformTopics(Extra):
             message.header.frame_id, "hydraulic actuators", self.drive.lockstep
         )
         if self.drive.disagreement:
-            raise self._simulation.book.refuse(self.drive.disagreement)
+            raise self._simulation.buffer.refuse(self.drive.disagreement)
         if len(message.effort) != len(message.name):
-            raise self._simulation.book.refuse(
+            raise self._simulation.buffer.refuse(
                 f"effort has {len(message.effort)} numbers, expected {len(message.name)}"
             )
         stamp = message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
@@ -125,7 +130,7 @@ class PlatformTopics(Extra):
                 return
             self.drive.gate.take(stamp, efforts, is_answer)
         except ValueError as error:
-            raise self._simulation.book.refuse(error) from None
+            raise self._simulation.buffer.refuse(error) from None
 
     def _on_trajectory(self, message: MultiDOFJointTrajectory, simulation: Any) -> None:
         stepper = simulation.stepper
@@ -135,18 +140,18 @@ class PlatformTopics(Extra):
             path = read_pose_path(message, simulation.robot, stepper.t, stepper.q.copy(), stepper.v.copy())
             check_reach(path)
         except TrajectoryError as error:
-            raise self._simulation.book.refuse(error) from None
-        simulation.book.give_way()
-        simulation.book.remark = distant_start(message, stepper.t)
+            raise self._simulation.buffer.refuse(error) from None
+        simulation.buffer.yield_to_others()
+        simulation.buffer.remark = distant_start(message, stepper.t)
         self.drive.follow(path)
 
     def _on_hydraulic_command(self, message: HydraulicCommand, simulation: Any) -> None:
         try:
-            order = read_command(message, self._ranges)
+            setpoint = read_command(message, self._ranges)
         except InputError as error:
-            raise self._simulation.book.refuse(error) from None
-        simulation.book.give_way()
-        self.drive.take_order(order, simulation.stepper.t, time.monotonic())
+            raise self._simulation.buffer.refuse(error) from None
+        simulation.buffer.yield_to_others()
+        self.drive.take_setpoint(setpoint, simulation.stepper.t, time.monotonic())
 
     # ---- health ----
 

@@ -10,9 +10,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from flexdyn_ros.families.continuum.model import ATMOSPHERE
-from flexdyn_ros.nodes.ros.conversions import doubles, numbers_of
-from flexdyn_ros.nodes.simulator.commands import CommandError
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
+from flexdyn_ros.simulation.live.command_buffer import CommandError
+from flexdyn_ros.simulation.live.message_fields import doubles, numbers_of
 
 
 class Pressures(Extra):
@@ -45,6 +45,6 @@ class Pressures(Extra):
         try:
             forces = self.forces(message)
         except CommandError as error:
-            raise simulation.book.refuse(error) from None
+            raise simulation.buffer.refuse(error) from None
         command = JointState(name=list(simulation.robot.effort_names), effort=doubles(forces))
-        simulation.book.take_joint_state(command, simulation.stepper.t, time.monotonic())
+        simulation.buffer.take_joint_state(command, simulation.stepper.t, time.monotonic())

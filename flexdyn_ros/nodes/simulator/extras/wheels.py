@@ -9,9 +9,9 @@ from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import Float64
 
 from flexdyn_interfaces.msg import WheelStates
-from flexdyn_ros.nodes.simulator.commands import CommandError
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input, Setting
-from flexdyn_ros.nodes.simulator.simulation import Simulation
+from flexdyn_ros.simulation.live.command_buffer import CommandError
+from flexdyn_ros.simulation.live.simulation import Simulation
 
 
 class WheelTopics(Extra):

@@ -12,16 +12,15 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import shortened
-from flexdyn_ros.nodes.controllers.joint_limits import JointLimits
-from flexdyn_ros.nodes.controllers.trajectory import (
+from flexdyn_ros.simulation.live.joint_path import (
+    JointLimits,
     JointPath,
     TrajectoryError,
     UnknownJointError,
     distant_start,
     read_path,
 )
-from flexdyn_ros.nodes.ros.conversions import checked_numbers, seconds_of, twice
-from flexdyn_ros.nodes.ros.silence import is_stale
+from flexdyn_ros.simulation.live.message_fields import checked_numbers, is_stale, seconds_of, twice
 
 #: longest time for which a position target moves on with its velocity [s]
 LONGEST_EXTRAPOLATION = 0.2
@@ -80,7 +79,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Order:
+class Setpoint:
     """What the stepper is to do: effort, servo targets, and which servos are on; arrays (nv,)."""
 
     effort: np.ndarray
@@ -91,7 +90,7 @@ class Order:
     gravity: np.ndarray
 
 
-class CommandBook:
+class CommandBuffer:
     """All that was commanded. Callbacks write, the loop reads; both may run in threads of their own.
 
     Parameters
@@ -105,7 +104,7 @@ class CommandBook:
         Age at which a command is stale [s], in simulated and in wall time; 0: never.
     on_stale : {"hold", "zero", "damp"}
     at_first : {"zero", "hold", "damp"}
-        What joints do that have not been commanded since the start or `forget`.
+        What joints do that have not been commanded since the start or `clear`.
     extrapolate : bool
         Position targets move on with their velocity targets, from the time of the command's stamp.
     """
@@ -138,8 +137,8 @@ class CommandBook:
         self._extrapolates = extrapolate
         self._lock = threading.Lock()
         self._command = self._none = Command.none(robot.nv)
-        self._order: Order | None = None
-        self._ordered: Command | None = None
+        self._setpoint: Setpoint | None = None
+        self._setpoint_command: Command | None = None
         self.accepted = self.rejected = 0
         #: how often each coordinate (nv,) got another command, or none
         self.turns = np.zeros(robot.nv, dtype=np.int64)
@@ -226,13 +225,13 @@ class CommandBook:
         self.remark = distant_start(message, sim_time)
         return path
 
-    def give_way(self) -> None:
+    def yield_to_others(self) -> None:
         """A command has been taken elsewhere that comes before those kept here."""
         self.accepted += 1
         self.turns += 1
         self.remark = ""
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """No commands any more."""
         with self._lock:
             self._command = self._none
@@ -293,7 +292,7 @@ class CommandBook:
 
     # ---- what the loop calls ----
 
-    def order(self, sim_time: float, wall_time: float, q: np.ndarray) -> Order:
+    def setpoint(self, sim_time: float, wall_time: float, q: np.ndarray) -> Setpoint:
         """What to do now: the commands as they are, those that are stale made safe."""
         if self._to_begin:
             self._begin(q)
@@ -305,11 +304,11 @@ class CommandBook:
                 command = self._make_safe(command, np.flatnonzero(stale), q)
         if command.path is not None:
             return self._on_path(command, sim_time)
-        if command is not self._ordered:
-            self._order, self._ordered = self._order_of(command), command
+        if command is not self._setpoint_command:
+            self._setpoint, self._setpoint_command = self._setpoint_of(command), command
         if self._extrapolates:
-            return self._moved_on(self._order, command, sim_time)  # type: ignore[arg-type]
-        return self._order  # type: ignore[return-value]
+            return self._moved_on(self._setpoint, command, sim_time)  # type: ignore[arg-type]
+        return self._setpoint  # type: ignore[return-value]
 
     def _begin(self, q: np.ndarray) -> None:
         """Joints without a command hold where they are, or are damped."""
@@ -344,9 +343,9 @@ class CommandBook:
         self.stale = tuple(name for name in self.robot.v_names if name in names or name in self.stale)
         return safe
 
-    def _order_of(self, command: Command) -> Order:
+    def _setpoint_of(self, command: Command) -> Setpoint:
         servoed = command.has_position | command.has_velocity
-        return Order(
+        return Setpoint(
             effort=np.where(command.has_effort, command.effort, 0.0),
             position=command.position,
             velocity=np.where(command.has_velocity, command.velocity, 0.0),
@@ -355,24 +354,27 @@ class CommandBook:
             gravity=servoed & ~command.has_effort & command.compensate & self._compensated,
         )
 
-    def _moved_on(self, order: Order, command: Command, sim_time: float) -> Order:
-        """The order with position targets moved on to this time."""
-        moving = command.has_position & (order.velocity != 0.0) & (command.meant_for < inf)
+    def _moved_on(self, setpoint: Setpoint, command: Command, sim_time: float) -> Setpoint:
+        """The setpoint with position targets moved on to this time."""
+        moving = command.has_position & (setpoint.velocity != 0.0) & (command.meant_for < inf)
         if not moving.any():
-            return order
+            return setpoint
         age = np.clip(sim_time - command.meant_for[moving], 0.0, LONGEST_EXTRAPOLATION)
-        position = order.position.copy()
-        position[moving] += order.velocity[moving] * age
-        return replace(order, position=position)
+        position = setpoint.position.copy()
+        position[moving] += setpoint.velocity[moving] * age
+        return replace(setpoint, position=position)
 
-    def _on_path(self, command: Command, sim_time: float) -> Order:
-        """The order at this time of a trajectory; its end is held from then on."""
+    def _on_path(self, command: Command, sim_time: float) -> Setpoint:
+        """The setpoint at this time of a trajectory; its end is held from then on."""
         path = command.path
         assert path is not None
-        order = self._order_of(command)
+        setpoint = self._setpoint_of(command)
         position, velocity, effort = path.at(sim_time)
         new = replace(
-            order, position=order.position.copy(), velocity=order.velocity.copy(), effort=order.effort.copy()
+            setpoint,
+            position=setpoint.position.copy(),
+            velocity=setpoint.velocity.copy(),
+            effort=setpoint.effort.copy(),
         )
         new.position[path.rows], new.velocity[path.rows] = position, velocity
         if effort is not None:

@@ -1,7 +1,7 @@
 """What moves a simulated platform: leg forces, cylinders in the loop, or forces from another process; no ROS.
 
-`LegBook` lets leg commands be kept by `CommandBook`, with lengths of legs where joints have positions.
-`PlatformDrive` takes the orders of the book at each tick and advances the stepper.
+`Legs` lets leg commands be kept by `CommandBuffer`, with lengths of legs where joints have positions.
+`PlatformDrive` takes the setpoints of the buffer at each tick and advances the stepper.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.control.computed_torque import computed_torque
-from flexdyn_ros.nodes.controllers.platform_path import PosePath
-from flexdyn_ros.nodes.hydraulic_actuators.inputs import HydraulicOrder
-from flexdyn_ros.nodes.ros.silence import is_stale
-from flexdyn_ros.nodes.simulator.commands import Order
+from flexdyn_ros.simulation.live.command_buffer import Setpoint
+from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint
+from flexdyn_ros.simulation.live.message_fields import is_stale
+from flexdyn_ros.simulation.live.pose_path import PosePath
 from flexdyn_ros.simulation.steps.fused_hydraulics import FusedHydraulics
 from flexdyn_ros.simulation.steps.stepper import OK, Stepper
 
@@ -31,7 +31,7 @@ WAIT, SEND_AGAIN = 0.005, 0.05
 
 
 class Leg(NamedTuple):
-    """A leg as `CommandBook` sees a coordinate: position = length."""
+    """A leg as `CommandBuffer` sees a coordinate: position = length."""
 
     name: str
     v_index: int
@@ -44,7 +44,7 @@ class Leg(NamedTuple):
 
 
 class Legs(NamedTuple):
-    """The legs of a platform as `CommandBook` sees a robot."""
+    """The legs of a platform as `CommandBuffer` sees a robot."""
 
     coordinates: tuple[Leg, ...]
     v_names: tuple[str, ...]
@@ -68,7 +68,7 @@ class ForceGate:
 
     A force with a stamp of the sender's own clock is fresh if that is later than the last one taken, or by
     more than a second earlier (the clock jumped back), or if it has none (zero) and differs from the last
-    one; so repeated and delayed messages change nothing. After `forget` time may begin anew: forces that were
+    one; so repeated and delayed messages change nothing. After `clear` time may begin anew: forces that were
     stamped within a second before are not taken.
     """
 
@@ -76,9 +76,9 @@ class ForceGate:
         self._names = names
         self._arrived = threading.Event()
         self._last = self.newest_sent = self._answered = self._before = -1
-        self.forget()
+        self.clear()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Start over, at another time."""
         #: latest stamp of forces for the time before, and time [ns] of the leg state that was sent last
         self._before = max(self._before, self._last, self.newest_sent)
@@ -177,15 +177,15 @@ class PlatformDrive:
         self._sent = -inf
         self._path: PosePath | None = None
         self._law: Any = None
-        self._valves: tuple[HydraulicOrder, float, float] | None = None
+        self._valves: tuple[HydraulicSetpoint, float, float] | None = None
 
     # ---- what Simulation calls ----
 
     def begin(self, stepper: Stepper) -> None:
         """Another stepper, or another state of it: commands are forgotten, cylinders filled."""
-        self.forget()
+        self.clear()
         self.robot = stepper.robot
-        self.gate.forget()
+        self.gate.clear()
         self._sent, self.waiting_since, self.stale, self.disagreement = -inf, None, False, ""
         self._steps_left = 0
         rest = np.zeros(6)
@@ -208,32 +208,34 @@ class PlatformDrive:
         """Lengths of the legs (6,) [m]."""
         return self.robot.inverse_kinematics(stepper.q.copy()).length
 
-    def advance(self, stepper: Stepper, order: Order, steps: int, obey: Callable[[Order], None]) -> int:
-        """Some steps as ordered; the stepper's status. `obey` gives an order to the stepper itself."""
+    def advance(
+        self, stepper: Stepper, setpoint: Setpoint, steps: int, obey: Callable[[Setpoint], None]
+    ) -> int:
+        """Some steps by a setpoint; the stepper's status. `obey` gives a setpoint to the stepper itself."""
         if self.hydraulics == "external":
             return self._advance_with_others(stepper, steps)
         tau = self._following(stepper)
         if self.hydraulics == "fused":
-            self._tell_cylinders(stepper, order, tau)
+            self._tell_cylinders(stepper, setpoint, tau)
         elif tau is None:
-            obey(order)
+            obey(setpoint)
         else:
             stepper.set_servo(0.0, 0.0)
             stepper.tau[:] = np.clip(tau, -self.robot.effort_limits, self.robot.effort_limits)
         return stepper.advance(steps)
 
-    # ---- commands beside those of the book ----
+    # ---- commands beside those of the buffer ----
 
     def follow(self, path: PosePath) -> None:
         """Follow a path of the pose from now on, by computed forces; its end is held."""
         self._path, self._valves = path, None
         self._law = computed_torque(self.robot, path, BANDWIDTH)
 
-    def take_order(self, order: HydraulicOrder, sim_time: float, wall_time: float) -> None:
-        """An order for the cylinders in the loop, directly."""
-        self._valves, self._path = (order, sim_time, wall_time), None
+    def take_setpoint(self, setpoint: HydraulicSetpoint, sim_time: float, wall_time: float) -> None:
+        """A setpoint for the cylinders in the loop, directly."""
+        self._valves, self._path = (setpoint, sim_time, wall_time), None
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """No such commands any more."""
         self._path = self._valves = None
 
@@ -245,8 +247,8 @@ class PlatformDrive:
             return None
         return self._law(stepper.t, stepper.q.copy(), stepper.v.copy())
 
-    def _tell_cylinders(self, stepper: Stepper, order: Order, tau: np.ndarray | None) -> None:
-        """Valves or forces: of a hydraulic command, a path, or the order; closed valves without any."""
+    def _tell_cylinders(self, stepper: Stepper, setpoint: Setpoint, tau: np.ndarray | None) -> None:
+        """Valves or forces: of a hydraulic command, a path, or the setpoint; closed valves without any."""
         assert self.fused is not None
         limits = self.robot.effort_limits
         if self._valves is not None:
@@ -258,19 +260,19 @@ class PlatformDrive:
             return
         self.stale = False
         if tau is None:
-            if not (order.servo_velocity.any() or order.effort.any()):
+            if not (setpoint.servo_velocity.any() or setpoint.effort.any()):
                 self.fused.command(np.zeros(6), "valve")
                 return
-            tau = self._servo_force(stepper, order)
+            tau = self._servo_force(stepper, setpoint)
         self.fused.command(np.clip(tau, -limits, limits), "force")
 
-    def _servo_force(self, stepper: Stepper, order: Order) -> np.ndarray:
-        """Force (6,) of an order: its effort, servos on lengths and rates, gravity where they ask for it."""
+    def _servo_force(self, stepper: Stepper, setpoint: Setpoint) -> np.ndarray:
+        """Force (6,) of a setpoint: its effort, servos on lengths and rates, gravity where they ask."""
         q, v, rest = stepper.q.copy(), stepper.v.copy(), np.zeros(6)
         legs = self.robot.inverse_kinematics(q, v)
-        tau = order.effort + np.where(order.gravity, self.robot.inverse_dynamics(q, rest, rest), 0.0)
-        tau += np.where(order.servo_position, self._stiffness * (order.position - legs.length), 0.0)
-        return tau + np.where(order.servo_velocity, self._damping * (order.velocity - legs.rate), 0.0)
+        tau = setpoint.effort + np.where(setpoint.gravity, self.robot.inverse_dynamics(q, rest, rest), 0.0)
+        tau += np.where(setpoint.servo_position, self._stiffness * (setpoint.position - legs.length), 0.0)
+        return tau + np.where(setpoint.servo_velocity, self._damping * (setpoint.velocity - legs.rate), 0.0)
 
     def _advance_with_others(self, stepper: Stepper, steps: int) -> int:
         """In lockstep some steps per fresh force; freely with the newest force, zero when that is stale."""

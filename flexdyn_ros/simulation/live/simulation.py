@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf, pi
+from math import exp, inf, pi
 from typing import Any
 
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.nodes.simulator.commands import CommandBook, Order
-from flexdyn_ros.nodes.simulator.extras.speed_servo import SpeedServo
+from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, Setpoint
 from flexdyn_ros.simulation.steps.stepper import OK, Stepper
 from flexdyn_ros.simulation.verdict import ROUNDING
 
@@ -22,6 +21,8 @@ SMALL = 1e-6
 BANDWIDTH = 2.0 * pi * 10.0
 #: position error at which the default servo reaches the effort limit, if that is stiffer [rad or m]
 REACH = 0.1
+#: time constant with which the base follows a commanded speed [s]
+RESPONSE = 0.1
 
 
 def default_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -48,13 +49,49 @@ class Load:
     until: float = inf
 
 
+class SpeedServo:
+    """Sets the acceleration of the prescribed coordinate before every step, so that its speed nears the
+    commanded one by 1 - exp(-dt / 0.1 s) a step, however many steps a tick has.
+
+    Parameters
+    ----------
+    v_index : int
+        Of the prescribed coordinate.
+    """
+
+    def __init__(self, v_index: int) -> None:
+        self._at = v_index
+        self._target: float | None = None
+
+    def command(self, speed: float) -> None:
+        """Speed to reach [m/s]."""
+        self._target = speed
+
+    def clear(self, stepper: Stepper) -> None:
+        """No command: the speed stays what it is."""
+        self._target = None
+        stepper.given[self._at] = 0.0
+
+    def advance(self, stepper: Stepper, steps: int) -> int:
+        """Advance a stepper by so many steps; answers as `Stepper.advance`."""
+        if self._target is None:
+            return stepper.advance(steps)
+        share = (1.0 - exp(-stepper.dt / RESPONSE)) / stepper.dt
+        for _ in range(steps):
+            stepper.given[self._at] = (self._target - stepper.v[self._at]) * share
+            status = stepper.advance(1)
+            if status != OK:
+                return status
+        return OK
+
+
 class Simulation:
     """One robot, its stepper, its commands and loads. Not safe for several threads at once.
 
     Parameters
     ----------
     robot : Robot
-    book : CommandBook
+    buffer : CommandBuffer
     q0, v0 : (nq,), (nv,) arrays
         State after start and reset.
     stiffness, damping : (nv,) arrays
@@ -67,7 +104,7 @@ class Simulation:
     def __init__(
         self,
         robot: Any,
-        book: CommandBook,
+        buffer: CommandBuffer,
         q0: np.ndarray,
         v0: np.ndarray,
         stiffness: np.ndarray,
@@ -75,14 +112,14 @@ class Simulation:
         drive: Any = None,
         **options: Any,
     ) -> None:
-        self.robot, self.book = robot, book
+        self.robot, self.buffer = robot, buffer
         self._q0, self._v0 = q0.copy(), v0.copy()
         self._stiffness, self._damping = stiffness, damping
         self._options = options
         self._zero = np.zeros(robot.nv)
         self._loads: dict[str, Load] = {}
         self._loads_changed = False
-        self._order: Order | None = None
+        self._setpoint: Setpoint | None = None
         self.fault = ""
         self.stepper = Stepper(robot, q0=q0, v0=v0, **options)
         #: energy when the state was set, and the largest kinetic energy since then [J]
@@ -103,42 +140,42 @@ class Simulation:
             return False
         stepper = self.stepper
         measured = stepper.q if self.drive is None else self.drive.measured(stepper)
-        order = self.book.order(stepper.t, time.monotonic(), measured)
+        setpoint = self.buffer.setpoint(stepper.t, time.monotonic(), measured)
         if self.drive is None:
-            self._obey(order)
+            self._obey(setpoint)
         if self._loads:
             self._pull()
         if self.drive is None:
             servo = self.speed_servo
             status = stepper.advance(steps) if servo is None else servo.advance(stepper, steps)
         else:
-            status = self.drive.advance(stepper, order, steps, self._obey)
+            status = self.drive.advance(stepper, setpoint, steps, self._obey)
         if status == OK:
             self._peak = max(self._peak, float(stepper.energy().kinetic))
             return True
         self.fault = stepper.message
         return False
 
-    def _obey(self, order: Order) -> None:
+    def _obey(self, setpoint: Setpoint) -> None:
         stepper = self.stepper
-        if order is not self._order:
-            before, self._order = self._order, order
+        if setpoint is not self._setpoint:
+            before, self._setpoint = self._setpoint, setpoint
             stepper.target_q[:], stepper.target_v[:], stepper.tau[:] = (
-                order.position,
-                order.velocity,
-                order.effort,
+                setpoint.position,
+                setpoint.velocity,
+                setpoint.effort,
             )
             if before is None or not (
-                np.array_equal(before.servo_position, order.servo_position)
-                and np.array_equal(before.servo_velocity, order.servo_velocity)
+                np.array_equal(before.servo_position, setpoint.servo_position)
+                and np.array_equal(before.servo_velocity, setpoint.servo_velocity)
             ):
                 stepper.set_servo(
-                    self._stiffness * order.servo_position, self._damping * order.servo_velocity
+                    self._stiffness * setpoint.servo_position, self._damping * setpoint.servo_velocity
                 )
-            self._compensates = bool(order.gravity.any())
+            self._compensates = bool(setpoint.gravity.any())
         if self._compensates:
             hold = self.robot.inverse_dynamics(stepper.q.copy(), self._zero, self._zero)
-            stepper.tau[:] = order.effort + np.where(order.gravity, hold, 0.0)
+            stepper.tau[:] = setpoint.effort + np.where(setpoint.gravity, hold, 0.0)
 
     def joint_motion(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions and velocities that commands are about: of coordinates, of a platform its legs'
@@ -149,11 +186,11 @@ class Simulation:
         legs = self.robot.inverse_kinematics(stepper.q.copy(), stepper.v.copy())
         return legs.length, legs.rate
 
-    def forget_other_commands(self) -> None:
-        """A command of the book has come: commands of a drive beside it end."""
+    def clear_drive(self) -> None:
+        """A command of the buffer has come: commands of a drive beside it end."""
         if self.drive is not None:
-            self.drive.forget()
-            self._order = None
+            self.drive.clear()
+            self._setpoint = None
 
     # ---- loads ----
 
@@ -205,10 +242,10 @@ class Simulation:
         except FlexdynError:
             self.stepper.set_state(*before)
             raise
-        self.book.forget()
+        self.buffer.clear()
         if self.speed_servo is not None:
-            self.speed_servo.forget(self.stepper)
-        self._order = None
+            self.speed_servo.clear(self.stepper)
+        self._setpoint = None
         self.stepper.tau[:] = 0.0
         self.stepper.set_servo(0.0, 0.0)
         self.fault = ""
@@ -222,7 +259,7 @@ class Simulation:
         old = self.stepper
         self.stepper = Stepper(robot, q0=old.q.copy(), v0=old.v.copy(), t0=old.t, **self._options)
         self.stepper.keep_lag(old)
-        self.robot, self._order, self._loads_changed = robot, None, True
+        self.robot, self._setpoint, self._loads_changed = robot, None, True
         self._begin_account()
         if self.drive is not None:
             self.drive.continue_with(self.stepper)

@@ -1,27 +1,102 @@
-"""What hydraulic legs do with inputs that are fresh, old, missing or wrong; no ROS in it.
+"""What hydraulic legs take as inputs, and do with inputs that are fresh, old, missing or wrong.
 
-docs/hydraulic_actuators.md, "What it does when". Times are seconds of one clock that the caller
-keeps.
+docs/hydraulic_actuators.md, "What it does when". Inputs are taken whole, by name, or refused with the reason.
+Times are seconds of one clock that the caller keeps.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from flexdyn_ros.errors import shortened
 from flexdyn_ros.families.actuators.hydraulics import Cylinders, Hydraulics
 from flexdyn_ros.families.actuators.kernels import memory as cylinder
-from flexdyn_ros.nodes.hydraulic_actuators.inputs import (
-    HydraulicOrder,
-    HydraulicRanges,
-    InputError,
-    read_command,
-    read_leg_state,
-)
-from flexdyn_ros.nodes.ros.silence import is_stale
+from flexdyn_ros.simulation.live.message_fields import checked_numbers, is_stale, places_of
+
+#: how far a length may lie outside the stroke [m], and a command beyond its range, as
+#: docs/hydraulic_actuators.md has it
+BEYOND_STROKE, BEYOND_RANGE = 0.05, 0.01
+VALVE, FORCE = 0, 1
+
+
+class InputError(ValueError):
+    """A message is malformed; the text names field, value given, value expected. Nothing of it is taken."""
+
+
+class HydraulicRanges(NamedTuple):
+    """What inputs may be; arrays (n,) by leg.
+
+    shortest, longest : lengths at both ends of the stroke [m]
+    largest_force : of a force command [N]
+    max_velocity : [m/s]
+    """
+
+    names: tuple[str, ...]
+    shortest: np.ndarray
+    longest: np.ndarray
+    largest_force: np.ndarray
+    max_velocity: float
+
+
+class HydraulicSetpoint(NamedTuple):
+    """Commands of the legs: forces [N] or valve openings (n,), in the order of the description."""
+
+    force: bool
+    values: np.ndarray
+
+
+def read_leg_state(message: Any, ranges: HydraulicRanges) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Lengths [m], rates [m/s] and, where it has them, forces [N] (n,) of a JointState.
+
+    Other names than those of the legs may be there and are left alone.
+
+    Raises
+    ------
+    InputError
+    """
+    order = places_of(message.name, ranges.names, "name", InputError)
+    lengths = checked_numbers("position", message.position, len(message.name), error=InputError)[order]
+    rates = checked_numbers("velocity", message.velocity, len(message.name), error=InputError)[order]
+    forces = None
+    if len(message.effort):
+        forces = checked_numbers("effort", message.effort, len(message.name), error=InputError)[order]
+    for i, name in enumerate(ranges.names):
+        low, high = ranges.shortest[i] - BEYOND_STROKE, ranges.longest[i] + BEYOND_STROKE
+        if not low <= lengths[i] <= high:
+            raise InputError(f"length of {name} is {lengths[i]:g} m, expected {low:g} to {high:g}")
+        if not abs(rates[i]) <= ranges.max_velocity:
+            raise InputError(f"rate of {name} is {rates[i]:g} m/s, expected at most {ranges.max_velocity:g}")
+    return lengths, rates, forces
+
+
+def read_command(message: Any, ranges: HydraulicRanges) -> HydraulicSetpoint:
+    """What a HydraulicCommand orders; valve openings clamped to -1..1.
+
+    Raises
+    ------
+    InputError
+    """
+    if message.mode not in (VALVE, FORCE):
+        raise InputError(f"mode is {message.mode}, expected VALVE (0) or FORCE (1)")
+    names = message.names or ranges.names
+    values = checked_numbers("values", message.values, len(names), error=InputError)
+    if message.names:
+        unknown = [name for name in message.names if name not in ranges.names]
+        if unknown:
+            raise InputError(f"names has {shortened(unknown[0])!r}, expected {', '.join(ranges.names)}")
+        values = values[places_of(message.names, ranges.names, "names", InputError)]
+    force = message.mode == FORCE
+    limits = ranges.largest_force if force else np.ones(len(ranges.names))
+    for i, name in enumerate(ranges.names):
+        if abs(values[i]) > (1.0 + BEYOND_RANGE) * limits[i]:
+            unit = " N" if force else ""
+            raise InputError(f"value of {name} is {values[i]:g}{unit}, expected at most {limits[i]:g}{unit}")
+    return HydraulicSetpoint(force, np.clip(values, -limits, limits))
+
 
 #: seconds in which valves close when a command is stale
 CLOSING_TIME = 0.05
@@ -110,7 +185,7 @@ class Actuation:
         """Forget everything, as when the clock went back."""
         n = len(self.hydraulics.names)
         self.cylinders: Cylinders | None = None
-        self._order: HydraulicOrder | None = None
+        self._setpoint: HydraulicSetpoint | None = None
         self._lengths: np.ndarray | None = None
         self._rates = np.zeros(n)
         self._forces: np.ndarray | None = None
@@ -138,7 +213,7 @@ class Actuation:
         now is inf where time has not begun (lockstep before the first leg state): it ages from then on.
         """
         try:
-            self._order = read_command(message, self.ranges)
+            self._setpoint = read_command(message, self.ranges)
         except InputError as error:
             return self._refuse(self._command_age, error)
         self._command_age = _Age(now)
@@ -163,13 +238,13 @@ class Actuation:
             return (f"fault: {self.fault}; valves closed until reset",)
         if self.is_waiting:
             missing = ["leg state"] if self._lengths is None else []
-            if self._order is None and not self.limits.lockstep:
+            if self._setpoint is None and not self.limits.lockstep:
                 missing.append("command")
             return (f"waiting for {' and '.join(missing)}",)
         found = []
         if self._state_age.stale:
             found.append("no leg state: valves closed, no force published")
-        if self._order is None:
+        if self._setpoint is None:
             found.append("no command yet: valves closed")
         elif self._command_age.stale:
             found.append(f"no command: {self.limits.on_stale_command}")
@@ -180,7 +255,7 @@ class Actuation:
     @property
     def is_waiting(self) -> bool:
         """Nothing valid came yet of what is needed: a leg state, and a command where time goes on without."""
-        return self._lengths is None or (self._order is None and not self.limits.lockstep)
+        return self._lengths is None or (self._setpoint is None and not self.limits.lockstep)
 
     # ---- services ----
 
@@ -266,20 +341,20 @@ class Actuation:
         """What the valves do now: the command while it is fresh, else close, or lower."""
         assert self.cylinders is not None
         too_old = is_stale(self.limits.command_timeout, now - self._command_age.time)
-        stale = self._order is None or too_old
-        self.counters.stale_commands += self._order is not None and stale and not self._command_age.stale
+        stale = self._setpoint is None or too_old
+        self.counters.stale_commands += self._setpoint is not None and stale and not self._command_age.stale
         self._command_age.stale = stale
         if blind:
             self._closing_since = None
             return False, np.zeros_like(self._rates)
-        if self._order is not None and not stale and self.enabled:
+        if self._setpoint is not None and not stale and self.enabled:
             self._closing_since = None
-            return self._order.force, self._order.values
+            return self._setpoint.force, self._setpoint.values
         if self._closing_since is None:
             self._closing_since, self._closing_from = now, self.cylinders["valve_command"].copy()
         share = min(max((now - self._closing_since) / CLOSING_TIME, 0.0), 1.0)
-        has_order = self._order is not None
-        lowers = has_order and self.enabled and self.limits.on_stale_command == "lower"
+        has_setpoint = self._setpoint is not None
+        lowers = has_setpoint and self.enabled and self.limits.on_stale_command == "lower"
         end = self.limits.lower_opening if lowers else 0.0
         return False, self._closing_from + share * (end - self._closing_from)
 
@@ -298,3 +373,20 @@ class Actuation:
         counters.ticks_saturated += seen & 1
         counters.ticks_cavitating += bool(seen & 8)
         counters.most_evaluations_per_tick = max(counters.most_evaluations_per_tick, attempts)
+
+
+def pace_word(lockstep: bool) -> str:
+    """What header.frame_id of leg states and leg forces says, which have no frame: how the sender's time goes
+    on."""
+    return "lockstep" if lockstep else "free_running"
+
+
+def disagreement(word: str, other: str, lockstep: bool) -> str:
+    """What is wrong if the other side's word is not ours; empty if it is, or if it says nothing."""
+    if word not in ("lockstep", "free_running") or word == pace_word(lockstep):
+        return ""
+    theirs, ours = (str(x).lower() for x in (not lockstep, lockstep))
+    return (
+        f"parameter lockstep is {ours} here and {theirs} at the {other}, expected the same: "
+        "forces have no effect until both agree"
+    )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import FlexdynError
-from flexdyn_ros.nodes.controllers.trajectory import TrajectoryError, hermite, on_spline
-from flexdyn_ros.nodes.ros.conversions import duration_seconds, seconds_of
+from flexdyn_ros.simulation.live.joint_path import TrajectoryError, hermite, on_spline
+from flexdyn_ros.simulation.live.message_fields import duration_seconds, seconds_of
 
 #: how far the length of a quaternion may be from one
 QUATERNION = 1e-3

@@ -1,0 +1,1 @@
+"""A simulated robot that runs in real time and takes commands; without ROS."""
