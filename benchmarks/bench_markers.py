@@ -31,7 +31,7 @@ from tf2_msgs.msg import TFMessage  # noqa: E402
 from visualization_msgs.msg import MarkerArray  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
-from flexdyn_ros.nodes.simulator.extras.deflections import deflection_message  # noqa: E402
+from flexdyn_ros.nodes.interfaces.deflections import deflection_message  # noqa: E402
 from flexdyn_ros.nodes.simulator.telemetry import joint_state_message  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.picture import Picture  # noqa: E402

@@ -194,6 +194,42 @@ def test_no_file_imports_itself_through_others():
     assert not [name for name in graph if name in reach(name)]
 
 
+#: the package of each node; other files of nodes/ are shared, and know none of them
+NODES = ("controllers", "dynamics_server", "hydraulic_actuators", "simulator", "state_publisher")
+#: files of nodes/ that make a controller, and those that list all nodes
+CONTROLLERS = (
+    "computed_torque.py", "input_shaper.py", "pd_controller.py", "platform_controller.py",
+    "soft_arm_controller.py",
+)  # fmt: skip
+LISTS = ("__init__.py", "parameters.py")
+
+
+def test_no_node_imports_another_node():
+    """What two nodes need lies below both: nodes/interfaces, nodes/ros; without ROS in simulation/live."""
+    others = []
+    for path in MODULES:
+        place = path.relative_to(PACKAGE).parts
+        if place[0] != "nodes" or place[1] in LISTS:
+            continue
+        own = "controllers" if place[1] in CONTROLLERS else place[1]
+        for name, line, _ in imports_of(path):
+            node = name.removeprefix("flexdyn_ros.nodes.").split(".")[0]
+            if name.startswith("flexdyn_ros.nodes.") and node in NODES and node != own:
+                others.append(f"{path.relative_to(ROOT)}:{line} imports {name}")
+    assert not others
+
+
+def test_a_live_simulation_imports_without_ros():
+    """Commands, pace, policies and drives can be used and tested where there is no ROS."""
+    live = [f"flexdyn_ros.simulation.live.{path.stem}" for path in (PACKAGE / "simulation/live").glob("*.py")]
+    assert len(live) > 5
+    code = f"import sys, {', '.join(live)}; print(*{{name.split('.')[0] for name in sys.modules}})"
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=550, check=True
+    )
+    assert not set(run.stdout.split()) & ROS
+
+
 def test_nothing_of_ours_is_imported_by_a_string_that_names_another_room():
     """import_module takes parts of its own room, or of packages that are not ours."""
     by_string = re.compile(r'import_module\(\s*f?"flexdyn_ros\.(\w+)')

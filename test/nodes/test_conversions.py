@@ -10,19 +10,20 @@ pytest.importorskip("flexdyn_interfaces.msg")
 from geometry_msgs.msg import Pose, Quaternion, Wrench  # noqa: E402
 
 from flexdyn_ros.nodes.ros import conversions as c  # noqa: E402
+from flexdyn_ros.simulation.live import message_fields as fields  # noqa: E402
 
 
 def random_rotation(rng):
     q = rng.standard_normal(4)
     x, y, z, w = q / np.linalg.norm(q)
-    return c.matrix_from_pose(Pose(orientation=Quaternion(x=x, y=y, z=z, w=w)))[:3, :3]
+    return fields.matrix_from_pose(Pose(orientation=Quaternion(x=x, y=y, z=z, w=w)))[:3, :3]
 
 
 def test_doubles_survive_the_way_there_and_back():
     values = np.arange(6.0).reshape(2, 3)
-    assert c.numbers_of(c.doubles(values)).tolist() == values.ravel().tolist()
-    assert c.doubles(values.T).tolist() == values.T.ravel().tolist()
-    assert c.numbers_of(c.doubles([])).shape == (0,)
+    assert fields.numbers_of(fields.doubles(values)).tolist() == values.ravel().tolist()
+    assert fields.doubles(values.T).tolist() == values.T.ravel().tolist()
+    assert fields.numbers_of(fields.doubles([])).shape == (0,)
 
 
 def test_poses_survive_the_way_there_and_back():
@@ -32,12 +33,12 @@ def test_poses_survive_the_way_there_and_back():
             T = np.eye(4)
             T[:3, :3] = turn @ (random_rotation(rng) if _ else np.eye(3))
             T[:3, 3] = rng.standard_normal(3)
-            np.testing.assert_allclose(c.matrix_from_pose(c.pose_message(T)), T, atol=1e-14)
+            np.testing.assert_allclose(fields.matrix_from_pose(c.pose_message(T)), T, atol=1e-14)
 
 
 def test_a_quaternion_that_is_not_of_unit_length_is_refused():
     with pytest.raises(ValueError, match="length"):
-        c.matrix_from_pose(Pose(orientation=Quaternion(x=1.0, y=1.0, z=0.0, w=0.0)))
+        fields.matrix_from_pose(Pose(orientation=Quaternion(x=1.0, y=1.0, z=0.0, w=0.0)))
 
 
 def test_wrenches_are_linear_first_outside_and_angular_first_inside():
@@ -57,7 +58,7 @@ def test_rows_of_a_jacobian_are_linear_first():
 
 def test_stamps_hold_nanoseconds():
     assert c.time_message(1_500_000_001) == c.Time(sec=1, nanosec=500_000_001)
-    assert c.seconds_of(c.time_message(2_250_000_000)) == 2.25
+    assert fields.seconds_of(c.time_message(2_250_000_000)) == 2.25
 
 
 def test_every_public_name_of_nodes_is_there_and_no_other():

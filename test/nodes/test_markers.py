@@ -20,7 +20,7 @@ from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import HydraulicState, LinkDeflections  # noqa: E402
 from flexdyn_ros.expanded.colour_scale import colours_of  # noqa: E402
-from flexdyn_ros.nodes.simulator.extras.deflections import deflection_message  # noqa: E402
+from flexdyn_ros.nodes.interfaces.deflections import deflection_message  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.deflection_bytes import DeflectionReader  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.deformation_mesh import DeformationMesh  # noqa: E402
 from flexdyn_ros.nodes.state_publisher.leg_markers import LegMarkers  # noqa: E402

@@ -18,8 +18,9 @@ from flexdyn_ros.description.language.vocabulary import (  # noqa: E402
     words,
 )
 from flexdyn_ros.nodes import parameters as p  # noqa: E402
-from flexdyn_ros.nodes.controllers.parameters import CONSTRAINTS, PdControllerParameters  # noqa: E402
+from flexdyn_ros.nodes.controllers.parameters import PdControllerParameters  # noqa: E402
 from flexdyn_ros.nodes.ros import declaration as d  # noqa: E402
+from flexdyn_ros.nodes.ros.robot_parameters import CONSTRAINTS  # noqa: E402
 from flexdyn_ros.nodes.simulator.parameters import POSITIONS, SimulatorParameters  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,9 +13,10 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 import flexdyn_ros  # noqa: E402
 from flexdyn_interfaces.msg import DynamicsState  # noqa: E402
+from flexdyn_ros.nodes.interfaces.deflections import deflection_message  # noqa: E402
 from flexdyn_ros.nodes.ros.conversions import dynamics_state  # noqa: E402
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage  # noqa: E402
-from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionMessage, deflection_message  # noqa: E402
+from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionMessage  # noqa: E402
 from flexdyn_ros.nodes.simulator.recorder import _nanoseconds  # noqa: E402
 from flexdyn_ros.nodes.simulator.telemetry import joint_state_message, state_message  # noqa: E402
 

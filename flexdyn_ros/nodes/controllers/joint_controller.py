@@ -17,8 +17,11 @@ from flexdyn_ros.control.input_shaping import Shaper, shaped
 from flexdyn_ros.control.reference import Reference, Timeline
 from flexdyn_ros.errors import ConvergenceError, FlexdynError, SingularityError, StateError, shortened
 from flexdyn_ros.nodes.controllers.controller import Controller, Topic, state_point
-from flexdyn_ros.nodes.controllers.follow_trajectory import FollowJointTrajectoryAction, Motion
-from flexdyn_ros.nodes.controllers.goal_tolerances import declared_tolerances
+from flexdyn_ros.nodes.interfaces.follow_trajectory import (
+    FollowJointTrajectoryAction,
+    Motion,
+    declared_tolerances,
+)
 from flexdyn_ros.nodes.ros.declaration import ParameterError, check_family_changes, declare_family
 from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.simulation.live.joint_path import (

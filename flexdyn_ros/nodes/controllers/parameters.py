@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from flexdyn_ros.control.goal_watch import STOPPED
 from flexdyn_ros.description.language.vocabulary import (
     boolean,
     choice,
@@ -16,27 +15,7 @@ from flexdyn_ros.description.language.vocabulary import (
     words,
 )
 from flexdyn_ros.nodes.ros.declaration import ParameterGroup, family
-from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
-
-_OF_GOALS = "of ~/follow_joint_trajectory: "
-#: names and defaults are those of joint_trajectory_controller (ros2_controllers)
-CONSTRAINTS = family(
-    "constraints",
-    ("goal_time", "s", f"{_OF_GOALS}how late a goal may be; 0: no limit", 0.0),
-    (
-        "stopped_velocity_tolerance",
-        "rad/s, m/s",
-        f"{_OF_GOALS}velocity below which a joint has arrived; 0: any",
-        STOPPED,
-    ),
-    ("NAME.trajectory", "rad, m", f"{_OF_GOALS}how far joint NAME may be from its path; 0: any", 0.0),
-    (
-        "NAME.goal",
-        "rad, m",
-        f"{_OF_GOALS}how far joint NAME may be from its goal; 0: 0.05, at most 5 % of its range",
-        0.0,
-    ),
-)
+from flexdyn_ros.nodes.ros.robot_parameters import CONSTRAINTS, LifecycleParameters, RobotParameters
 
 
 def _gains(p_unit: str, d_unit: str) -> ParameterGroup:

@@ -8,20 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import UnknownNameError, shortened
+from flexdyn_ros.errors import UnknownNameError
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, in_slices
+from flexdyn_ros.nodes.interfaces.requests import RequestError, column, efforts_of
 from flexdyn_ros.nodes.ros.conversions import wrench_vector
-from flexdyn_ros.simulation.live.message_fields import numbers_of, twice
+from flexdyn_ros.simulation.live.message_fields import twice
 
 #: numbers in one response: 128 MiB
 LARGEST_RESULT = 16 * 1024 * 1024
 
 REFUSE, ZERO, STATIC = 0, 1, 2
 _MODAL = ("axial", "bending_y", "bending_z", "torsion", "mode")
-
-
-class RequestError(ValueError):
-    """A field of a request is wrong; the message names field, value given, value expected."""
 
 
 def robot_of(robots: Mapping[str, Any], name: str) -> Any:
@@ -64,40 +61,6 @@ def read_states(
     if static:
         yield from _bend(robot, positions, static)
     return positions, *rows
-
-
-def column(request: Any, field: str, samples: int, width: int) -> np.ndarray:
-    """A float64[] field as (samples, width)."""
-    values = numbers_of(getattr(request, field))
-    if values.shape[0] != samples * width:
-        raise RequestError(
-            f"{field} has {values.shape[0]} numbers, expected {samples * width} ({samples} samples x {width})"
-        )
-    if not np.isfinite(values).all():
-        at = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise RequestError(f"{field}[{at}] is {values[at]}, expected a finite number")
-    return values.reshape(samples, width)
-
-
-def efforts_of(robot: Any, request: Any, samples: int) -> np.ndarray:
-    """Efforts (samples, nu) of a request: of all coordinates in the robot's order, or of the actuators that
-    its effort_names lists, and 0 of the others.
-
-    Raises
-    ------
-    RequestError, UnknownNameError
-    """
-    names = list(request.effort_names)
-    if not names:
-        return column(request, "efforts", samples, robot.nu)
-    if len(set(names)) < len(names):
-        name = twice(names)
-        raise RequestError(
-            f"effort_names has {shortened(name)!r} {names.count(name)} times, expected each once"
-        )
-    given = column(request, "efforts", samples, len(names))
-    tau: np.ndarray = robot.efforts({name: given[:, i] for i, name in enumerate(names)})
-    return tau
 
 
 def _positions(robot: Any, request: Any, samples: int) -> tuple[np.ndarray, list[str]]:

@@ -18,8 +18,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
+from flexdyn_ros.nodes.interfaces.deflections import bending_frames_of, deflection_message
 from flexdyn_ros.nodes.ros.conversions import poses_from_matrices, quaternions_of
 from flexdyn_ros.simulation.live.message_fields import doubles
+from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS
 
 _SCALARS = {"boolean": "u1", "octet": "u1", "float": "f4", "double": "f8"} | {
     f"{kind}int{8 * size}": f"{kind or 'i'}{size}" for kind in ("", "u") for size in (1, 2, 4, 8)
@@ -234,3 +237,32 @@ def send(service: Any, response: LargeResponse, to: bytes) -> None:
         )
     if code:
         raise OSError(f"rcl_send_response ended with {code}, expected 0")
+
+
+class DeflectionRows:
+    """LinkDeflections of n samples, from what `robot.deflections` answered."""
+
+    def __init__(self, robot: Any, bent: dict[str, Any], samples: int) -> None:
+        self._robot, self._bent, self._samples = robot, bent, samples
+
+    def messages(self) -> list[LinkDeflections]:
+        """As messages."""
+        return [deflection_message(self._robot, self._bent, (i,)) for i in range(self._samples)]
+
+    def memory(self, memory: Memory) -> np.ndarray:
+        """As an array (samples,) of their C structures."""
+        frames = bending_frames_of(self._robot)
+        links = np.zeros((self._samples, len(self._bent)), layout(LinkDeflection))
+        for column, (name, d) in zip(links.T, self._bent.items(), strict=True):
+            frame, length = frames[name]
+            column["link"], column["frame_id"] = memory.text(name), memory.text(frame)
+            column["length"] = length
+            column["stations"] = memory.sequence(np.ascontiguousarray(d.station, np.float64))
+            for source, field, _ in DEFLECTION_PARTS:
+                values = np.ascontiguousarray(getattr(d, source), np.float64)
+                column[field] = memory.sequences(values, 1)
+        found = np.zeros(self._samples, layout(LinkDeflections))
+        found["header"]["frame_id"] = memory.text("")
+        found["robot"] = memory.text(self._robot.name)
+        found["links"] = memory.sequences(links, 1)
+        return found

@@ -27,15 +27,15 @@ from flexdyn_ros.nodes.dynamics_server.requests import (
     read_wrenches,
     robot_of,
 )
-from flexdyn_ros.nodes.dynamics_server.response_memory import LargeResponse, PoseRows
+from flexdyn_ros.nodes.dynamics_server.response_memory import DeflectionRows, LargeResponse, PoseRows
 from flexdyn_ros.nodes.dynamics_server.slices import Progress, Work, done_at_once, in_slices
+from flexdyn_ros.nodes.interfaces.deflections import bending_frames_of
 from flexdyn_ros.nodes.ros.conversions import (
     coordinate_message,
     quaternion_of,
     rows_of_jacobian,
     vector_message,
 )
-from flexdyn_ros.nodes.simulator.extras.deflections import DeflectionRows, bending_frames_of
 from flexdyn_ros.robot.coordinates import has_legs
 from flexdyn_ros.robot.results import BiasTerms, Energy
 from flexdyn_ros.simulation.live.message_fields import doubles, matrix_from_pose, numbers_of

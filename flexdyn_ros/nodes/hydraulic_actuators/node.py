@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from math import inf
 from typing import Any
 
@@ -13,15 +14,37 @@ from std_srvs.srv import SetBool, Trigger
 from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
 from flexdyn_ros.errors import UnsupportedError
 from flexdyn_ros.families.actuators.hydraulics import Hydraulics
-from flexdyn_ros.nodes.hydraulic_actuators.health import hydraulic_health
 from flexdyn_ros.nodes.hydraulic_actuators.parameters import HydraulicActuatorsParameters
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state
 from flexdyn_ros.nodes.ros.declaration import declare
+from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.ros.managed import ManagedNode, executable
 from flexdyn_ros.nodes.ros.queues import NEWEST
 from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.simulation.live.hydraulic_policy import Actuation, Limits, disagreement, pace_word, ranges_of
 from flexdyn_ros.simulation.live.message_fields import doubles
+
+
+def hydraulic_health(
+    node: str, actuation: Actuation, disagreement: str = "", silence: str = ""
+) -> DiagnosticStatus:
+    """Status NODE: legs. ERROR after a fault, without leg states or when the simulator disagrees about
+    lockstep, WARN for what is stale or refused, and where leg states are waited for (`silence`)."""
+    counters = actuation.counters
+    conditions = actuation.conditions()
+    if silence:
+        conditions = (*conditions, silence)
+    level, message = OK, "running"
+    if disagreement or actuation.fault or any("no leg state" in condition for condition in conditions):
+        level = ERROR
+    elif conditions or counters.rejected:
+        level = WARN
+    if disagreement or conditions:
+        message = "; ".join([disagreement, *conditions] if disagreement else conditions)
+    elif counters.rejected:
+        message = f"{counters.rejected} refused, last: {counters.last_rejection}"
+    values = asdict(counters) | {"enabled": str(actuation.enabled).lower()}
+    return status(level, f"{node}: legs", message, values)
 
 
 class HydraulicActuators(ManagedNode):

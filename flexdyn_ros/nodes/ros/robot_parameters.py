@@ -1,8 +1,31 @@
-"""Parameters of all nodes: where the robot comes from, and the life cycle; and those of the server."""
+"""Parameters of several nodes: where the robot comes from, the life cycle, tolerances of goals; and those of
+the server."""
 
 from __future__ import annotations
 
+from flexdyn_ros.control.goal_watch import STOPPED
 from flexdyn_ros.description.language.vocabulary import boolean, element, integer, number, text, words
+from flexdyn_ros.nodes.ros.declaration import family
+
+_OF_GOALS = "of ~/follow_joint_trajectory: "
+#: names and defaults are those of joint_trajectory_controller (ros2_controllers)
+CONSTRAINTS = family(
+    "constraints",
+    ("goal_time", "s", f"{_OF_GOALS}how late a goal may be; 0: no limit", 0.0),
+    (
+        "stopped_velocity_tolerance",
+        "rad/s, m/s",
+        f"{_OF_GOALS}velocity below which a joint has arrived; 0: any",
+        STOPPED,
+    ),
+    ("NAME.trajectory", "rad, m", f"{_OF_GOALS}how far joint NAME may be from its path; 0: any", 0.0),
+    (
+        "NAME.goal",
+        "rad, m",
+        f"{_OF_GOALS}how far joint NAME may be from its goal; 0: 0.05, at most 5 % of its range",
+        0.0,
+    ),
+)
 
 
 @element("robot", "Where the robot of a node comes from.")

@@ -23,8 +23,13 @@ from trajectory_msgs.msg import JointTrajectory
 
 from flexdyn_interfaces import srv
 from flexdyn_ros.errors import FlexdynError, shortened
-from flexdyn_ros.nodes.dynamics_server.requests import RequestError, efforts_of
-from flexdyn_ros.nodes.dynamics_server.states import check_state, read_payload, read_state
+from flexdyn_ros.nodes.interfaces.requests import (
+    RequestError,
+    check_state,
+    efforts_of,
+    read_payload,
+    read_state,
+)
 from flexdyn_ros.nodes.ros.conversions import wrench_vector
 from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode, executable

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from flexdyn_ros.description.language.vocabulary import boolean, choice, element, integer, number, text, words
-from flexdyn_ros.nodes.controllers.parameters import CONSTRAINTS
 from flexdyn_ros.nodes.ros.declaration import ParameterError, ParameterGroup, family
-from flexdyn_ros.nodes.ros.robot_parameters import LifecycleParameters, RobotParameters
+from flexdyn_ros.nodes.ros.robot_parameters import CONSTRAINTS, LifecycleParameters, RobotParameters
 
 _AFTER_START = "of coordinate NAME after start and reset"
 _SERVO = "of joint NAME; default as in docs/nodes.md"

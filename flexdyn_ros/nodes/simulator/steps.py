@@ -11,7 +11,7 @@ from typing import Any
 
 from rclpy.task import Future
 
-from flexdyn_ros.nodes.dynamics_server.requests import RequestError
+from flexdyn_ros.nodes.interfaces.requests import RequestError
 from flexdyn_ros.simulation.live.pace import Pace
 from flexdyn_ros.simulation.live.simulation import Simulation
 

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
-from flexdyn_ros.nodes.controllers.follow_trajectory import FollowJointTrajectoryAction, Motion
-from flexdyn_ros.nodes.controllers.goal_tolerances import declared_tolerances
+from flexdyn_ros.nodes.interfaces.follow_trajectory import (
+    FollowJointTrajectoryAction,
+    Motion,
+    declared_tolerances,
+)
 from flexdyn_ros.simulation.live.command_buffer import CommandError
 from flexdyn_ros.simulation.live.joint_path import JointPath, TrajectoryError
 from flexdyn_ros.simulation.live.simulation import Simulation

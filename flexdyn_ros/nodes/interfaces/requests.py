@@ -1,4 +1,4 @@
-"""States and payloads in requests to the simulator."""
+"""States, efforts and payloads in requests to several nodes: arrays, or an error that names the field."""
 
 from __future__ import annotations
 
@@ -7,13 +7,50 @@ from typing import Any
 
 import numpy as np
 
-from flexdyn_ros.errors import UnknownNameError
-from flexdyn_ros.nodes.dynamics_server.requests import RequestError
-from flexdyn_ros.simulation.live.message_fields import checked_numbers
+from flexdyn_ros.errors import UnknownNameError, shortened
+from flexdyn_ros.simulation.live.message_fields import checked_numbers, numbers_of, twice
 from flexdyn_ros.simulation.steps.stiffness import speed_bounds
 
 #: larger positions are none: at 1e9 rad a turn is known to a ten-millionth only
 LARGEST_POSITION = 1e9
+
+
+class RequestError(ValueError):
+    """A field of a request is wrong; the message names field, value given, value expected."""
+
+
+def column(request: Any, field: str, samples: int, width: int) -> np.ndarray:
+    """A float64[] field as (samples, width)."""
+    values = numbers_of(getattr(request, field))
+    if values.shape[0] != samples * width:
+        raise RequestError(
+            f"{field} has {values.shape[0]} numbers, expected {samples * width} ({samples} samples x {width})"
+        )
+    if not np.isfinite(values).all():
+        at = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise RequestError(f"{field}[{at}] is {values[at]}, expected a finite number")
+    return values.reshape(samples, width)
+
+
+def efforts_of(robot: Any, request: Any, samples: int) -> np.ndarray:
+    """Efforts (samples, nu) of a request: of all coordinates in the robot's order, or of the actuators that
+    its effort_names lists, and 0 of the others.
+
+    Raises
+    ------
+    RequestError, UnknownNameError
+    """
+    names = list(request.effort_names)
+    if not names:
+        return column(request, "efforts", samples, robot.nu)
+    if len(set(names)) < len(names):
+        name = twice(names)
+        raise RequestError(
+            f"effort_names has {shortened(name)!r} {names.count(name)} times, expected each once"
+        )
+    given = column(request, "efforts", samples, len(names))
+    tau: np.ndarray = robot.efforts({name: given[:, i] for i, name in enumerate(names)})
+    return tau
 
 
 def read_state(robot: Any, state: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,1 @@
+"""Topics, services and actions that several nodes have."""
