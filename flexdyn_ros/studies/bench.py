@@ -3,7 +3,7 @@
 A parameter's path is one of: an argument of the experiment; `payload.FRAME.mass`, `.com` or `.inertia`, which
 change a loaded robot; `urdf.joints.NAME.ELEMENT.ATTRIBUTE` (or `links`) of the URDF itself; else a path of
 `load(options=...)`, for which the description is read again, unless they are `robot.parameters` that a loaded
-robot takes (`paths/parameters.py`). Robots are kept by the values that made them.
+robot takes (`parameters.py`). Robots are kept by the values that made them.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from lxml import etree
 
-from flexdyn_ros.errors import DescriptionError, FlexdynWarning
+from flexdyn_ros.errors import DescriptionError, FlexdynWarning, UnknownNameError
 from flexdyn_ros.loading import load
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.trajectory import Trajectory
 from flexdyn_ros.studies.definition import Study
 from flexdyn_ros.studies.experiments.registry import SHIPPED, arguments_of, function_of, results_of, units_of
-from flexdyn_ros.studies.paths.parameters import parameter_values, quick_paths
-from flexdyn_ros.studies.paths.urdf_text import edited
+from flexdyn_ros.studies.parameters import parameter_values, quick_paths
 from flexdyn_ros.studies.result_names import check_said
 
 #: robots that are kept loaded
@@ -223,3 +223,51 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, float):
         return float(value)
     raise TypeError(f"the result {name!r} is {type(value).__name__}, expected numbers, texts or arrays")
+
+
+def edited(text: str, values: Mapping[str, Any]) -> str:
+    """The text of a URDF with other values.
+
+    Raises
+    ------
+    DescriptionError
+        If the URDF has no such element or attribute. What it lacks is not added: it would need values beside.
+    """
+    content = text.encode() if isinstance(text, str) else text
+    root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
+    for path, value in values.items():
+        _set(root, path, value)
+    return etree.tostring(root, encoding="unicode")
+
+
+def _set(root: Any, path: str, value: Any) -> None:
+    words = path.split(".")[1:]
+    tag = {"links": "link", "joints": "joint"}.get(words[0] if words else "")
+    if tag is None or len(words) < 4:
+        _fail(path, "not a path of the URDF", "urdf.links.NAME.ELEMENT.ATTRIBUTE or urdf.joints...")
+    names = [str(e.get("name")) for e in root.findall(tag)]
+    count = next((n for n in range(len(words) - 2, 0, -1) if ".".join(words[1 : 1 + n]) in names), 0)
+    if not count:
+        _fail(path, str(UnknownNameError(str(tag), words[1], names)), f"the name of a {tag}")
+    element = root.findall(tag)[names.index(".".join(words[1 : 1 + count]))]
+    *inner, attribute = words[1 + count :]
+    for word in inner:
+        below = element.find(word)
+        if below is None:
+            _fail(
+                path, f"<{element.tag}> has no <{word}>", "one of " + ", ".join(str(e.tag) for e in element)
+            )
+        element = below
+    if attribute not in element.attrib:
+        _fail(path, f"<{element.tag}> has no attribute '{attribute}'", "one of " + ", ".join(element.attrib))
+    element.set(
+        attribute, " ".join(map(_written, value)) if isinstance(value, list | tuple) else _written(value)
+    )
+
+
+def _written(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _fail(path: str, message: str, expected: str) -> None:
+    raise DescriptionError(message, file="<urdf>", element=path, expected=expected)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from flexdyn_ros.description.language.schema import JOINT, LINK, ROBOT
+from flexdyn_ros.description.language.vocabulary import Element
 from flexdyn_ros.errors import StateError, needs
 from flexdyn_ros.studies.definition import Study, read_study
 from flexdyn_ros.studies.design import Design, fixed_design
 from flexdyn_ros.studies.processes.cluster import LazyClient, cluster_for
 from flexdyn_ros.studies.processes.computing import Computing
-from flexdyn_ros.studies.progress_bar import shown_progress
 
 if TYPE_CHECKING:
     from flexdyn_ros.studies.result import StudyResult
@@ -153,7 +155,7 @@ def _optimised(study: Study, store: Store, computing: Computing, total: int) -> 
 
 def _units(study: Study, bench: Any) -> dict[str, str]:
     """Units of parameters and results by their names."""
-    from flexdyn_ros.studies.units import unit_of_path
+    from flexdyn_ros.studies.engine import unit_of_path
 
     units = dict(bench.units)
     for p in study.parameters:
@@ -165,3 +167,65 @@ def _units(study: Study, bench: Any) -> dict[str, str]:
             if found:
                 units[p.name] = found
     return units
+
+
+_OF_PAYLOADS = {"mass": "kg", "com": "m", "inertia": "kg m2"}
+_SCOPES = {"links": LINK, "joints": JOINT}
+
+
+def unit_of_path(path: str) -> str:
+    """The unit of what a dotted path of options or payloads sets; empty if none is declared."""
+    words = path.split(".")
+    if words[0] == "payload":
+        return _OF_PAYLOADS.get(words[-1], "")
+    if words[0] == "urdf":
+        return ""
+    element: Element = _SCOPES.get(words[0], ROBOT)
+    for word in words if element is ROBOT else words[1:]:
+        found = element.child(word)
+        if found is not None:
+            element = found
+    last = element.setting(words[-1])
+    return last.unit if last is not None and last.unit != "-" else ""
+
+
+@contextmanager
+def shown_progress(
+    progress: bool | Callable[[int, int], object], total: int
+) -> Iterator[Callable[[int], None]]:
+    """A function that is told how many of the points are done; shows a bar on stderr, or calls `progress`."""
+    if callable(progress):
+
+        def call(done: int) -> None:
+            progress(done, total)
+
+        yield call
+        return
+    if not progress:
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (TextColumn("points"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[pace]}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("points", total=total, pace="")
+        first: list[tuple[float, int]] = []
+
+        def report(done: int) -> None:
+            now = monotonic()
+            first.append((now, done))
+            # of the last reports, so that what was resumed and the first load do not count
+            del first[1:-20]
+            start, at = first[1] if len(first) > 2 else first[0]
+            rate = (done - at) / (now - start) if now > start else 0.0
+            pace = f"{rate:.3g} a second, {_words((total - done) / rate)} left" if rate > 0.0 else ""
+            bar.update(task, completed=done, pace=pace)
+
+        yield report
+
+
+def _words(seconds: float) -> str:
+    if seconds < 100.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 6000.0 else f"{seconds / 3600.0:.1f} h"

@@ -3,7 +3,7 @@
 import pytest
 
 from flexdyn_ros.view import Viewer
-from flexdyn_ros.view.files import headless
+from flexdyn_ros.view.files import kept
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def refused(flexdyn, monkeypatch):
 
 @pytest.fixture
 def browser(monkeypatch):
-    monkeypatch.setattr(headless.shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(kept.shutil, "which", lambda name: f"/usr/bin/{name}")
 
 
 @pytest.mark.parametrize("name", ["x.avi", "x.txt", "x.mov", "x.MKV", "x.webm", ".hidden.avi"])
@@ -47,7 +47,7 @@ def test_films_and_pages_without_a_place(refused, browser, tmp_path):
 
 
 def test_films_without_a_browser(refused, monkeypatch, tmp_path):
-    monkeypatch.setattr(headless.shutil, "which", lambda name: None)
+    monkeypatch.setattr(kept.shutil, "which", lambda name: None)
     assert "films need a browser" in refused("--film", tmp_path / "x.gif")
 
 

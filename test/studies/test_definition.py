@@ -301,7 +301,7 @@ def test_parameters_of_the_robot_change_without_loading_and_give_the_same(robot,
 
 
 def test_values_that_a_changed_robot_would_not_take_as_a_loaded_one_does_are_loaded(monkeypatch):
-    from flexdyn_ros.studies.paths.parameters import parameter_values
+    from flexdyn_ros.studies.parameters import parameter_values
 
     given = {
         "study": "s", "robot": "flexible_two_link", "experiment": "study_experiments:with_robot",

@@ -52,7 +52,7 @@ def test_a_film_for_players_holds_its_frames(images):
 
 def test_the_scale_on_a_film_is_that_of_the_colours():
     from flexdyn_ros.expanded.colour_scale import colours_of
-    from flexdyn_ros.view.files.titles import written_on
+    from flexdyn_ros.view.files.kept import written_on
 
     bare = np.full((200, 400, 3), 240, dtype=np.uint8)
     image = written_on(bare, "robot", "moment", 3.0)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from flexdyn_ros.errors import FlexdynError
+from flexdyn_ros.expanded.colour_scale import colours_of, labelled
 from flexdyn_ros.view.files.film import check_format, encoded, frames_of, png
-from flexdyn_ros.view.files.headless import browser_program, headless
 from flexdyn_ros.view.files.scenario import moments_of
-from flexdyn_ros.view.files.titles import written_on
 from flexdyn_ros.view.server.page import with_exact_colours
 from flexdyn_ros.writing import write_bytes, write_text
 
@@ -155,3 +159,83 @@ def _put_folder(path: Path, pictures: list[bytes]) -> Path:
             (folder / f"{n:0{digits}}.png").write_bytes(content)
         shutil.move(folder, path)
     return path
+
+
+#: of letters and margins [heights of the picture]; width of the scale [widths of the picture]
+LETTER, MARGIN, SCALE = 0.035, 0.04, 0.28
+#: of letters, by day and by night
+INK = {False: (34, 36, 40), True: (222, 225, 230)}
+
+
+def written_on(
+    image: np.ndarray, title: str, quantity: str = "none", top: float = 0.0, *, dark: bool = False
+) -> np.ndarray:
+    """The picture (height, width, 3) with a title, and with the scale of colours of a quantity from 0 to top
+    unless it is "none"."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    height, width = image.shape[:2]
+    picture = Image.fromarray(image)
+    pen = ImageDraw.Draw(picture)
+    letter, margin, ink = max(LETTER * height, 8.0), MARGIN * height, INK[dark]
+    font: Any = ImageFont.load_default(letter)
+    pen.text((margin, margin), title, fill=ink, font=font)
+    if quantity != "none":
+        bar = np.tile(colours_of(np.linspace(0.0, 1.0, round(SCALE * width))), (round(0.6 * letter), 1, 1))
+        left, below = round(margin), round(height - margin - 1.4 * letter)
+        picture.paste(Image.fromarray(bar), (left, below - bar.shape[0]))
+        pen.text((left, below - 2.2 * letter), labelled(quantity), fill=ink, font=font)
+        pen.text((left, below), "0", fill=ink, font=font)
+        pen.text((left + bar.shape[1], below), f"{top:.3g}", fill=ink, font=font, anchor="ra")
+    return np.asarray(picture)
+
+
+#: programs that may be the browser
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+#: the page itself may be small: films have sizes of their own
+FLAGS = ("--headless=new", "--window-size=320,240", "--no-first-run", "--enable-unsafe-swiftshader")
+#: seconds that the browser gets to open the page, and to draw it
+PATIENCE, SETTLE = 60.0, 1.5
+
+
+def browser_program() -> str:
+    """Path of the browser; FlexdynError if there is none."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        raise FlexdynError("films need a browser that draws without a window; install chromium")
+    return program
+
+
+@contextmanager
+def headless(viewer: Any) -> Iterator[Any]:
+    """A browser that shows the page of a viewer, as viser's client.
+
+    Raises
+    ------
+    FlexdynError
+        If there is no browser, or it does not open the page.
+    """
+    program = browser_program()
+    address = viewer.address.partition("/?")[0] + "/?fixedDpr=1"
+    # the sandbox of the browser does not start for the administrator
+    more = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        command = [program, *FLAGS, *more, f"--user-data-dir={profile}", address]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as browser:
+            try:
+                yield _visitor(viewer, browser)
+            finally:
+                browser.terminate()
+
+
+def _visitor(viewer: Any, browser: Any) -> Any:
+    """The client that comes, when it has drawn."""
+    before = set(viewer.server.get_clients())
+    deadline = time.monotonic() + PATIENCE
+    while not (new := set(viewer.server.get_clients()) - before):
+        if browser.poll() is not None or time.monotonic() > deadline:
+            raise FlexdynError(f"{browser.args[0]} does not open the page of the viewer")
+        time.sleep(0.1)
+    client = viewer.server.get_clients()[new.pop()]
+    time.sleep(SETTLE)
+    return client

@@ -1,1 +1,0 @@
-"""Where a parameter of a study goes: attributes of the URDF, parameters of a loaded robot."""
