@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flexdyn_ros.description import Joint, Override
 from flexdyn_ros.description.plausibility import doubts_of, questions_of
@@ -106,13 +106,13 @@ class Report:
 
 
 def check(
-    source: Any,
+    source: object,
     *,
     config: str | PathLike | Sequence[str | PathLike] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     name: str | None = None,
     modes: int = 8,
-    xacro: Mapping[str, Any] | None = None,
+    xacro: Mapping[str, object] | None = None,
 ) -> Report:
     """Read a robot and report bodies, coordinates, masses, overrides, first frequencies and warnings.
 

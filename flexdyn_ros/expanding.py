@@ -8,7 +8,6 @@ base leaves the URDF (it is an odometry transform), a floating joint becomes six
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from flexdyn_ros.expanded.visuals import add_shapes
 from flexdyn_ros.families.registry import family_of
 from flexdyn_ros.families.trees.flexible.expanded import FlexibleSegments
 from flexdyn_ros.families.trees.flexible.model import settled_link
+from flexdyn_ros.robot.verbs import Robot
 
 
 class Expanded:
@@ -79,7 +79,7 @@ def _joined(batch: tuple[int, ...], values: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(full, axis=-1) if full else np.zeros((*batch, 0))
 
 
-def expand(robot: Any, segments: int | None = None) -> Expanded:
+def expand(robot: Robot, segments: int | None = None) -> Expanded:
     """The expanded description of a robot.
 
     Parameters

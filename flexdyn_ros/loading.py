@@ -17,13 +17,13 @@ from flexdyn_ros.robot.verbs import Robot
 
 
 def load(
-    source: Any,
+    source: object,
     *,
     config: str | PathLike | Sequence[str | PathLike] | None = None,
-    options: Mapping[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     name: str | None = None,
     origin: Origin = "any",
-    xacro: Mapping[str, Any] | None = None,
+    xacro: Mapping[str, object] | None = None,
 ) -> Robot:
     """Load a robot.
 

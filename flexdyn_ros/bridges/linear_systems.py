@@ -79,8 +79,8 @@ def linear_system(
     v: np.ndarray | None = None,
     tau: np.ndarray | None = None,
     *,
-    outputs: Sequence[str] | Mapping[str, Any] | None = None,
-    wrenches: Mapping[str, Any] | None = None,
+    outputs: Sequence[str] | Mapping[str, object] | None = None,
+    wrenches: Mapping[str, object] | None = None,
 ) -> LinearSystem:
     """`robot.linearize` with names; the inputs are the robot's actuators.
 
@@ -117,7 +117,7 @@ def linear_system(
 
 
 def _outputs(
-    asked: Sequence[str] | Mapping[str, Any] | None, states: tuple[str, ...]
+    asked: Sequence[str] | Mapping[str, object] | None, states: tuple[str, ...]
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Names of outputs, and C (p, n)."""
     if isinstance(asked, Mapping):
@@ -128,7 +128,7 @@ def _outputs(
     return names, np.eye(len(states))[[states.index(name) for name in names]]
 
 
-def _row(name: str, given: Any, size: int) -> np.ndarray:
+def _row(name: str, given: object, size: int) -> np.ndarray:
     row = np.asarray(given, dtype=np.float64)
     if row.shape != (size,):
         raise DimensionError(f"output {name!r} has shape {row.shape}, expected ({size},)")

@@ -36,7 +36,7 @@ def exit_code(error: BaseException) -> int:
     return FAILED
 
 
-def show_warning(message: Warning | str, *about: Any, **more: Any) -> None:
+def show_warning(message: Warning | str, *about: object, **more: object) -> None:
     """A Python warning as one line on stderr, without file and line of the code that warned."""
     from flexdyn_ros.cli.terminal import warn
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class Vibration(NamedTuple):
 
 
 def closed_loop_modes(
-    robot: Robot, q: np.ndarray, stiffness: Any, damping: Any, tau: np.ndarray | None = None
+    robot: Robot, q: np.ndarray, stiffness: object, damping: object, tau: np.ndarray | None = None
 ) -> Vibration:
     """Oscillating modes about q at rest under tau = tau0 - P dq - D v, from the exact linearisation.
 

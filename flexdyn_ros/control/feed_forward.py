@@ -16,7 +16,7 @@ from flexdyn_ros.robot.verbs import Robot
 FEED_FORWARD = ("full", "static", "none")
 
 
-def actuator_motion(robot: Any, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def actuator_motion(robot: Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates (nu,) of the actuators and their rates: lengths of the legs of a platform, else q and v."""
     if has_legs(robot):
         legs = robot.inverse_kinematics(q, v)

@@ -19,7 +19,13 @@ def pulling_effort(P: Any, D: Any, error: Any, rate: Any) -> Any:
 
 
 def pd(
-    robot: Robot, target: Any, stiffness: Any, damping: Any, *, gravity: bool = True, tip: str | None = None
+    robot: Robot,
+    target: object,
+    stiffness: object,
+    damping: object,
+    *,
+    gravity: bool = True,
+    tip: str | None = None,
 ) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
     """tau = P (q_d - q) + D (v_d - v) + g(q_d), by coordinate (Takegaki & Arimoto 1981).
 

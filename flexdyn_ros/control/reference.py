@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from flexdyn_ros.robot.verbs import Robot
 Reference = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
-def reference_of(robot: Robot, target: Any) -> Reference:
+def reference_of(robot: Robot, target: object) -> Reference:
     """A reference from a callable t -> q, (q, v) or (q, v, a), or from a configuration (nq,) to be held."""
     if not callable(target):
         q = _vector(target, "target", robot.nq)
@@ -81,7 +80,7 @@ def to_rest(reference: Reference, t: float, seconds: float) -> Reference:
     return slowed
 
 
-def _vector(value: Any, name: str, size: int) -> np.ndarray:
+def _vector(value: object, name: str, size: int) -> np.ndarray:
     array = numbers(value, name)
     if array.shape != (size,):
         raise DimensionError(f"{name} has shape {array.shape}, expected ({size},)")

@@ -43,7 +43,9 @@ class Symbols(NamedTuple):
         return Symbols(q, v, a, positions)
 
 
-def _dress_with(symbol: Callable[[str], Any], number: Callable[[Fraction], Any], symbolic: bool) -> Dress:
+def _dress_with(
+    symbol: Callable[[str], object], number: Callable[[Fraction], object], symbolic: bool
+) -> Dress:
     def dress(parameter: Parameter) -> Any:
         if symbolic and parameter.name:
             return symbol(parameter.name)
@@ -52,7 +54,7 @@ def _dress_with(symbol: Callable[[str], Any], number: Callable[[Fraction], Any],
     return dress
 
 
-def _state(arm: Arm, angles: list[Angle], v: Sequence[Any], a: Sequence[Any]) -> State:
+def _state(arm: Arm, angles: list[Angle], v: Sequence[object], a: Sequence[object]) -> State:
     rates = [mul(j.ratio, v[j.coordinate]) for j in arm.joints]
     accelerations = [mul(j.ratio, a[j.coordinate]) for j in arm.joints]
     return State(angles, rates, accelerations, list(v), list(a))
@@ -104,11 +106,11 @@ class Polynomials:
         x = self.ring(x)
         return x.rem(self._circles) if self._circles and x else x
 
-    def slope(self, x: Any, name: str) -> Any:
+    def slope(self, x: object, name: str) -> Any:
         """Derivative with respect to a generator."""
         return self.ring(x).diff(self._generator[name])
 
-    def expression(self, x: Any) -> Any:
+    def expression(self, x: object) -> Any:
         """As a sympy expression in q, v, a and parameters."""
         return self.reduced(x).as_expr(*self._meaning.values())
 

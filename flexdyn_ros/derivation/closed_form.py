@@ -97,7 +97,7 @@ class Derivation:
         return python(self)
 
 
-def tidy(expression: Any) -> Any:
+def tidy(expression: object) -> Any:
     """The shortest of a few equal forms: sums of angles joined (in short sums), common factors taken out."""
     import sympy
     from sympy.simplify.fu import TR10i
@@ -285,7 +285,7 @@ def _head(d: Derivation) -> list[str]:
     ]
 
 
-def _code(expression: Any) -> str:
+def _code(expression: object) -> str:
     import sympy
 
     return sympy.pycode(_number(expression), fully_qualified_modules=False)

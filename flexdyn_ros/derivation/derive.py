@@ -93,7 +93,7 @@ class _Case:
     def _read(self, dress: Dress) -> Arm:
         return read_arm(self._description, dress, snap=SNAP if self._symbolic else 1e-12)
 
-    def _tidy(self, x: Any) -> Any:
+    def _tidy(self, x: object) -> Any:
         return tidy(self._numbers.expression(x))
 
     def closed_form(self) -> tuple[Any, Any, Any]:
@@ -139,7 +139,7 @@ class _Case:
             Step("L", "K - U; d/dt dL/dv - dL/dq = tau", (K - U,)),
         )
 
-    def counts(self, M: Any, c: Any, g: Any) -> Counts:
+    def counts(self, M: object, c: object, g: object) -> Counts:
         """Operations of the method, of its result and of the closed form M, c, g."""
         import sympy
 

@@ -43,12 +43,12 @@ class Counter:
     def __init__(self, tally: Tally) -> None:
         self.tally = tally
 
-    def _sum(self, other: Any) -> Counter:
+    def _sum(self, other: object) -> Counter:
         if not (isinstance(other, int | float) and other == 0):
             self.tally.additions += 1
         return self
 
-    def _times(self, other: Any) -> Any:
+    def _times(self, other: object) -> Any:
         if isinstance(other, int | float) and other in (0, 1, -1):
             return self if other else 0
         self.tally.multiplications += 1
@@ -67,7 +67,7 @@ class Counter:
         return id(self)
 
 
-def count_expressions(expressions: Iterable[Any], *, share: bool) -> Operations:
+def count_expressions(expressions: Iterable[object], *, share: bool) -> Operations:
     """Operations of sympy expressions by `sympy.count_ops`; with `share` after common-subexpression
     elimination."""
     import sympy

@@ -15,17 +15,17 @@ class Angle(NamedTuple):
     displacement: Any
 
 
-def rotation_about(axis: Vector, s: Any, c: Any) -> Matrix:
+def rotation_about(axis: Vector, s: object, c: object) -> Matrix:
     """I + s [axis]x + (1 - c) [axis]x^2 for a unit axis, sine s and cosine c."""
     return _combination(axis, s, c, 1)
 
 
-def rotation_derivatives(axis: Vector, s: Any, c: Any) -> tuple[Matrix, Matrix]:
+def rotation_derivatives(axis: Vector, s: object, c: object) -> tuple[Matrix, Matrix]:
     """First and second derivative of the rotation with respect to its angle."""
     return _combination(axis, c, negative(s), 0), _combination(axis, negative(s), negative(c), 0)
 
 
-def _combination(axis: Vector, s: Any, c: Any, one: int) -> Matrix:
+def _combination(axis: Vector, s: object, c: object, one: int) -> Matrix:
     """s [axis]x + c (1 - axis axis^T) + one axis axis^T, the general element of the rotation and its
     derivatives."""
     x, y, z = axis

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from flexdyn_ros.errors import DescriptionError
 
@@ -38,7 +38,7 @@ class Place:
     expanded: bool = False
 
     def fail(
-        self, message: str, attribute: str | None = None, value: Any = None, expected: str | None = None
+        self, message: str, attribute: str | None = None, value: object = None, expected: str | None = None
     ) -> NoReturn:
         """Raise the DescriptionError that names this place."""
         if self.expanded:
@@ -61,7 +61,7 @@ class Place:
         attribute: str | None = None,
         *,
         expected: str = "",
-        value: Any = None,
+        value: object = None,
     ) -> NoReturn:
         """Refuse a word that is none of those known, and name the nearest of them."""
         expected = expected or "one of " + ", ".join(known)

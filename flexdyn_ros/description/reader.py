@@ -77,7 +77,7 @@ def read(
     return extend(robot, doc, config, options, origin)
 
 
-def _look_ahead(doc: Document, config: Any, options: Any) -> None:
+def _look_ahead(doc: Document, config: object, options: object) -> None:
     """While mistakes are collected and some were found: those of the `<flexdyn>` blocks, of YAML files and
     options too; then give up."""
     if not mistakes.any_found():

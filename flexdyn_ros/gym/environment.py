@@ -33,7 +33,7 @@ class Environment(gymnasium.Env):
         self._count = 0
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """The observation at a random start, and what else is known of it: the goal."""
         super().reset(seed=seed)
@@ -41,7 +41,7 @@ class Environment(gymnasium.Env):
         self._count = 0
         return _seen(self.task, self._q, self._v, self._goal)[0], {"goal": self._goal[0].copy()}
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+    def step(self, action: object) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Hold an action (acts,), clipped to -1 and 1, for its time: (observation, reward, lost, time over,
         {})."""
         row = np.asarray(action, dtype=float)[None]
@@ -72,7 +72,7 @@ class BatchEnvironment(gymnasium.vector.VectorEnv):
         self._rngs: list[np.random.Generator] = []
 
     def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, object] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Observations (n, sees) at random starts, and the goals."""
         if seed is not None or not self._rngs:
@@ -84,7 +84,7 @@ class BatchEnvironment(gymnasium.vector.VectorEnv):
         self._counts[:], self._ended[:] = 0, False
         return _seen(self.task, self._q, self._v, self._goal), {"goal": self._goal.copy()}
 
-    def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+    def step(self, actions: object) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Hold actions (n, acts) for their time; see `Environment.step`."""
         rows = np.array(actions, dtype=float)
         self._q, self._v, seen, reward, lost = _moved(self.task, self._q, self._v, self._goal, rows)
@@ -100,12 +100,12 @@ class BatchEnvironment(gymnasium.vector.VectorEnv):
         return seen, reward, lost, over, {}
 
 
-def environment_of(task: str, **options: Any) -> Environment:
+def environment_of(task: str, **options: object) -> Environment:
     """What gymnasium.make calls."""
     return Environment(task)
 
 
-def batch_of(task: str, num_envs: int = 1, **options: Any) -> BatchEnvironment:
+def batch_of(task: str, num_envs: int = 1, **options: object) -> BatchEnvironment:
     """What gymnasium.make_vec calls."""
     return BatchEnvironment(task, num_envs)
 

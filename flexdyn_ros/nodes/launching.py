@@ -12,7 +12,7 @@ from typing import Any
 
 def argument(
     name: str,
-    default: Any,
+    default: object,
     description: str,
     choices: list[str] | None = None,
     needs: Sequence[str] = (),

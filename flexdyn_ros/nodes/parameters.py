@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flexdyn_ros.description.language.reference_page import names_as_code
 from flexdyn_ros.description.language.vocabulary import Attribute, rule_of
 from flexdyn_ros.nodes.controllers.parameters import (
@@ -72,7 +70,7 @@ def _row(name: str, about: Attribute) -> str:
     return f"| `{name}` | {_shown(about.default)} | {about.unit} | {limits} | {text} |"
 
 
-def _shown(default: Any) -> str:
+def _shown(default: object) -> str:
     if isinstance(default, bool):
         return str(default).lower()
     if default is None:

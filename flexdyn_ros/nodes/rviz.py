@@ -15,6 +15,7 @@ from flexdyn_ros.description import RobotDescription, read
 from flexdyn_ros.description.urdf.sources import own_share
 from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.registry import family_of
+from flexdyn_ros.robot.verbs import Robot
 
 
 def rviz_configuration(description: RobotDescription) -> Path:
@@ -43,7 +44,9 @@ def rviz_arguments() -> list[Any]:
     ]
 
 
-def rviz_action(robot: str = "robot", *, use_sim_time: Any = True, with_state_publisher: bool = False) -> Any:
+def rviz_action(
+    robot: str = "robot", *, use_sim_time: object = True, with_state_publisher: bool = False
+) -> Any:
     """Start rviz if the argument `rviz` says so; a xacro file gets what the argument `xacro_arguments` lists,
     where the launch file declares it.
 
@@ -70,8 +73,8 @@ def _start(
     context: Any,
     wanted: Any,
     file: Any,
-    robot: Any,
-    use_sim_time: Any,
+    robot: Robot,
+    use_sim_time: object,
     with_state_publisher: bool,
     xacro: Any = None,
 ) -> list[Any]:

@@ -215,7 +215,7 @@ def _refuse_efforts_of_given_motion(robot: Robot, tau: np.ndarray, imposed: Impo
             )
 
 
-def _refuse_other_place(robot: Robot, indices: Any, q0: Any, still: np.ndarray, t0: float) -> None:
+def _refuse_other_place(robot: Robot, indices: Any, q0: np.ndarray, still: np.ndarray, t0: float) -> None:
     """StateError where a start contradicts the place of a coordinate whose motion is prescribed."""
     for i in np.atleast_1d(indices).tolist():
         name = robot.q_names[i]
@@ -302,7 +302,7 @@ def _times(duration: float, t0: float, dt: float) -> np.ndarray:
     return times
 
 
-def _efforts(robot: Robot, value: Any, name: str) -> np.ndarray:
+def _efforts(robot: Robot, value: object, name: str) -> np.ndarray:
     """tau (nu,) of what a control says: (nu,), (na,) in the order of the actuators, or a mapping of names."""
     if not isinstance(value, Mapping):
         array = numbers(value, name)

@@ -198,6 +198,6 @@ class RobotDescription:
         state = {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
         return state | {"flexible_links": dict(self.flexible_links), "extras": dict(self.extras)}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self.__post_init__()

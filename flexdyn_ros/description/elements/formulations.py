@@ -116,7 +116,7 @@ def _family(statement: Statement, kind: str, base: Base) -> str:
     return kind
 
 
-def _refuse_foreign(statement: Statement, kind: str, allowed: Mapping[str, tuple[Any, ...]]) -> None:
+def _refuse_foreign(statement: Statement, kind: str, allowed: Mapping[str, tuple[object, ...]]) -> None:
     for name, value in statement.values.items():
         if name not in allowed:
             kinds = sorted(

@@ -169,13 +169,13 @@ class Drive:
     )
 
     @staticmethod
-    def settle(values: dict[str, Any], statement: Statement, context: Context) -> None:
+    def settle(values: dict[str, object], statement: Statement, context: Context) -> None:
         if values["type"] == "profile":
             values["points"] = _points(values, statement, context, "rising times t")
 
 
 def _points(
-    values: dict[str, Any], statement: Statement, context: Context, rising: str
+    values: dict[str, object], statement: Statement, context: Context, rising: str
 ) -> tuple[tuple[float, float], ...]:
     """Pairs from the text or the file of a road table or a drive profile."""
     what, numbers = numbers_of(values, "points", statement, context)

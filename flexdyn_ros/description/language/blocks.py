@@ -60,7 +60,7 @@ def attributes_of(element: Xml) -> dict[str, str]:
     return {str(name): str(value) for name, value in element.attrib.items()}
 
 
-def check_version(version: Any, place: Place) -> None:
+def check_version(version: object, place: Place) -> None:
     """Refuse a version of the schema that is not this one."""
     if str(version).strip() != schema.VERSION:
         place.fail("unknown version of the schema", "version", version, schema.VERSION)

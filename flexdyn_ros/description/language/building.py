@@ -11,7 +11,7 @@ from flexdyn_ros.description.language.vocabulary import Attribute, Part, declare
 Record = TypeVar("Record")
 
 
-def build(record: type[Record], statement: Statement, context: Any, **more: Any) -> Record:
+def build(record: type[Record], statement: Statement, context: object, **more: object) -> Record:
     """The record of an element and, within it, those of its child elements.
 
     context is handed to the record's `settle` and `check` (vocabulary.element); more are values of fields
@@ -58,7 +58,7 @@ def _example(part: Part) -> str:
     return f"<{' '.join((rule.name, *(a.name for a in rule.attributes if a.required)))}/>"
 
 
-def _build_child(part: Part, statement: Statement, context: Any) -> Any:
+def _build_child(part: Part, statement: Statement, context: object) -> Any:
     """The record of the one child element of a part; None if it is not there."""
     found = [(each, record) for record in part.records for each in statement.all(rule_of(record).name)]
     if len(found) > 1:

@@ -28,7 +28,7 @@ _POINTS = 5
 
 
 def extend(
-    robot: RobotDescription, doc: Document, config: Any, options: Any, origin: Origin = "any"
+    robot: RobotDescription, doc: Document, config: object, options: object, origin: Origin = "any"
 ) -> RobotDescription:
     """The robot with all values of `<flexdyn>`, YAML and options.
 
@@ -47,8 +47,8 @@ def extend(
 def _all_layers(
     doc: Document,
     robot: RobotDescription,
-    config: Any,
-    options_and_place: tuple[Any, str | None],
+    config: object,
+    options_and_place: tuple[object, str | None],
     overrides: list[Override],
 ) -> Layer:
     """URDF < `<flexdyn file>` < YAML < options, laid over each other."""
@@ -66,7 +66,7 @@ def read_settings(
     layer: Layer,
     known: dict[str, set[str]],
     config: Any,
-    options_and_place: tuple[Any, str | None],
+    options_and_place: tuple[object, str | None],
     overrides: list[Override],
 ) -> None:
     """YAML files and options, laid over a layer; known: names of links and joints."""

@@ -32,7 +32,7 @@ def read_config(path: str | os.PathLike[str], known: dict[str, set[str]]) -> Lay
     return read_tree(tree["flexdyn"], Path(file).name, where, known)
 
 
-def read_options(options: Any, known: dict[str, set[str]], place: str | None = "options") -> Layer:
+def read_options(options: object, known: dict[str, set[str]], place: str | None = "options") -> Layer:
     """The layer of `options=`: a mapping, nested or with dotted paths, or a list of `path=value`;
     place None marks them as text of unknown origin."""
     where = Place(place, None, "flexdyn")
@@ -46,14 +46,14 @@ def read_options(options: Any, known: dict[str, set[str]], place: str | None = "
     return read_tree(options, "options", where, known)
 
 
-def _split(item: Any, where: Place) -> tuple[str, str]:
+def _split(item: object, where: Place) -> tuple[str, str]:
     path, equals, value = str(item).partition("=")
     if not equals or not path.strip():
         where.fail("an option without a value", None, str(item), "path=value")
     return path.strip(), value.strip()
 
 
-def read_tree(tree: Any, source: str, where: Place, known: dict[str, set[str]]) -> Layer:
+def read_tree(tree: object, source: str, where: Place, known: dict[str, set[str]]) -> Layer:
     layer = Layer(source, where)
     if tree is None:
         return layer
@@ -63,7 +63,7 @@ def read_tree(tree: Any, source: str, where: Place, known: dict[str, set[str]]) 
     return layer
 
 
-def _items(tree: Any, where: Place) -> list[tuple[str, Any, Place]]:
+def _items(tree: object, where: Place) -> list[tuple[str, Any, Place]]:
     """Keys and values of a mapping, each with its place; refuse what is not a mapping."""
     if not isinstance(tree, Mapping):
         where.fail("not a mapping", None, tree if isinstance(tree, str) else short(tree), "keys and values")
@@ -76,7 +76,7 @@ def _at(place: Place, path: str, line: int | None = None) -> Place:
     return Place(place.file, line or place.line, f"{place.element}/{path.partition('.')[0]}")
 
 
-def _read_path(path: str, value: Any, place: Place, layer: Layer, known: dict[str, set[str]]) -> None:
+def _read_path(path: str, value: object, place: Place, layer: Layer, known: dict[str, set[str]]) -> None:
     """One key below `flexdyn`: version, links, joints, or an element of the whole robot; dots go deeper."""
     head, _, rest = path.partition(".")
     if head == "version":
@@ -89,7 +89,7 @@ def _read_path(path: str, value: Any, place: Place, layer: Layer, known: dict[st
         _read_below(path, value, place, layer.robot, schema.YAML_KEYS)
 
 
-def _named(rest: str, value: Any, place: Place, names: set[str]) -> list[tuple[str, Any, Place]]:
+def _named(rest: str, value: object, place: Place, names: set[str]) -> list[tuple[str, Any, Place]]:
     """Names and values below a key; a name itself may have dots, so the longest known name is taken."""
     if not rest:
         found = []
@@ -106,14 +106,14 @@ def _named(rest: str, value: Any, place: Place, names: set[str]) -> list[tuple[s
     return []
 
 
-def _nested(words: list[str], value: Any) -> Any:
+def _nested(words: list[str], value: object) -> Any:
     for word in reversed(words):
         value = {word: value}
     return value
 
 
 def _read_part(
-    head: str, name: str, value: Any, place: Place, layer: Layer, known: dict[str, set[str]]
+    head: str, name: str, value: object, place: Place, layer: Layer, known: dict[str, set[str]]
 ) -> None:
     what = head.removesuffix("s")
     if name not in known[what]:
@@ -128,7 +128,9 @@ def _read_part(
             _read_below(key, inner, at, statement)
 
 
-def _read_below(path: str, value: Any, place: Place, parent: Statement, more: tuple[str, ...] = ()) -> None:
+def _read_below(
+    path: str, value: object, place: Place, parent: Statement, more: tuple[str, ...] = ()
+) -> None:
     """One key below an element: a child element or an attribute; the rest of a dotted path goes deeper."""
     rule = parent.element
     head, _, rest = path.partition(".")
@@ -152,11 +154,11 @@ def _read_below(path: str, value: Any, place: Place, parent: Statement, more: tu
         parent.set(attribute, value, above)
 
 
-def _is_null(value: Any) -> bool:
+def _is_null(value: object) -> bool:
     return value is None or (isinstance(value, str) and value.strip() == "null")
 
 
-def _read_child(rule: Element, value: Any, place: Place, parent: Statement) -> None:
+def _read_child(rule: Element, value: object, place: Place, parent: Statement) -> None:
     siblings = parent.children.setdefault(rule.name, {})
     if rule.key is not None:
         _read_named(rule, value, place, siblings)
@@ -170,7 +172,7 @@ def _read_child(rule: Element, value: Any, place: Place, parent: Statement) -> N
         siblings[""] = _statement(rule, value, place, siblings.get(""))
 
 
-def _read_named(rule: Element, value: Any, place: Place, siblings: dict[Any, Statement]) -> None:
+def _read_named(rule: Element, value: object, place: Place, siblings: dict[object, Statement]) -> None:
     for path, inner, at in _items(value, place):
         name, _, rest = path.partition(".")
         if rest:
@@ -183,7 +185,7 @@ def _read_named(rule: Element, value: Any, place: Place, siblings: dict[Any, Sta
             siblings[name] = statement
 
 
-def _statement(rule: Element, value: Any, place: Place, so_far: Any) -> Any:
+def _statement(rule: Element, value: object, place: Place, so_far: object) -> Any:
     """The statement of an element: keys, its text, a Python callable, or null (which deletes it)."""
     if _is_null(value):
         return DELETED

@@ -67,7 +67,7 @@ class Statement:
         value.place.fail(message, attribute, _shown(value.raw), expected)
 
 
-def _shown(raw: Any) -> Any:
+def _shown(raw: object) -> Any:
     return raw[:200] + "..." if isinstance(raw, str) and len(raw) > 200 else raw
 
 
@@ -105,7 +105,7 @@ def _check_groups(statement: Statement) -> None:
         statement.fail(f"<{statement.element.name}> says too little", groups[0][0], words)
 
 
-def _check_condition(statement: Statement, attribute: Attribute, values: dict[str, Any]) -> None:
+def _check_condition(statement: Statement, attribute: Attribute, values: dict[str, object]) -> None:
     given = attribute.name in statement.values
     if attribute.only is not None and given:
         other, allowed = attribute.only

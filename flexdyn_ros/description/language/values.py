@@ -19,7 +19,7 @@ class WrongValue(ValueError):
     """The value is not what the attribute expects; the argument states the expectation."""
 
 
-def convert(attribute: Attribute, raw: Any) -> Any:
+def convert(attribute: Attribute, raw: object) -> Any:
     """Value of the attribute from XML text, YAML text or a Python object; WrongValue if it is none."""
     value = _TYPES[attribute.type][1](attribute, raw)
     if value is None:
@@ -50,12 +50,12 @@ def is_within(attribute: Attribute, value: float) -> bool:
 _KEEPS = {">": gt, ">=": ge, "<": lt, "<=": le}
 
 
-def _number(attribute: Attribute, raw: Any) -> float | None:
+def _number(attribute: Attribute, raw: object) -> float | None:
     value = _plain_number(raw)
     return value if value is not None and is_within(attribute, value) else None
 
 
-def _plain_number(raw: Any) -> float | None:
+def _plain_number(raw: object) -> float | None:
     if isinstance(raw, str):
         return as_float(raw)
     if isinstance(raw, Real) and not isinstance(raw, bool):
@@ -69,7 +69,7 @@ def _plain_number(raw: Any) -> float | None:
     return None
 
 
-def _integer(attribute: Attribute, raw: Any) -> int | None:
+def _integer(attribute: Attribute, raw: object) -> int | None:
     value = None
     if isinstance(raw, str):
         text = raw.strip()
@@ -82,14 +82,14 @@ def _integer(attribute: Attribute, raw: Any) -> int | None:
     return value if value is not None and is_within(attribute, value) else None
 
 
-def _boolean(attribute: Attribute, raw: Any) -> bool | None:
+def _boolean(attribute: Attribute, raw: object) -> bool | None:
     if isinstance(raw, str):
         return {"true": True, "false": False}.get(raw.strip())
     # numpy's as well, without importing numpy
     return bool(raw) if type(raw).__name__ in ("bool_", "bool") else None
 
 
-def _numbers(attribute: Attribute, raw: Any) -> tuple[float, ...] | None:
+def _numbers(attribute: Attribute, raw: object) -> tuple[float, ...] | None:
     values = tuple(_number(attribute, word) for word in _flat(raw))
     some = tuple(value for value in values if value is not None)
     counts = (3,) if attribute.type == "vector" else attribute.counts
@@ -97,7 +97,7 @@ def _numbers(attribute: Attribute, raw: Any) -> tuple[float, ...] | None:
     return some if fits else None
 
 
-def _flat(raw: Any) -> list[Any]:
+def _flat(raw: object) -> list[Any]:
     """Words of a text, items of a list or array; rows of a table one after another."""
     if isinstance(raw, str):
         return raw.split()
@@ -108,12 +108,12 @@ def _flat(raw: Any) -> list[Any]:
     return [item for row in raw for item in (row if isinstance(row, (list, tuple)) else (row,))]
 
 
-def _choice(attribute: Attribute, raw: Any) -> str | None:
+def _choice(attribute: Attribute, raw: object) -> str | None:
     word = raw.strip() if isinstance(raw, str) else None
     return word if word in attribute.choices else None
 
 
-def _station(attribute: Attribute, raw: Any) -> float | str | None:
+def _station(attribute: Attribute, raw: object) -> float | str | None:
     word = raw.strip() if isinstance(raw, str) else raw
     if isinstance(word, str):
         if word in attribute.choices:
@@ -123,7 +123,7 @@ def _station(attribute: Attribute, raw: Any) -> float | str | None:
     return value if value is not None and 0.0 <= value <= 1.0 else None
 
 
-def _text(attribute: Attribute, raw: Any) -> str | None:
+def _text(attribute: Attribute, raw: object) -> str | None:
     return (raw.strip() or None) if isinstance(raw, str) else None
 
 

@@ -47,7 +47,7 @@ class Document:
         message: str,
         element: Element | None = None,
         attribute: str | None = None,
-        value: Any = None,
+        value: object = None,
         expected: str | None = None,
     ) -> NoReturn:
         """Raise the DescriptionError that names the place of an element."""

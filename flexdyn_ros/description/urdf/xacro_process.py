@@ -35,7 +35,7 @@ class Expansion(NamedTuple):
     messages: tuple[str, ...]
 
 
-def checked_arguments(arguments: Any) -> dict[str, str]:
+def checked_arguments(arguments: object) -> dict[str, str]:
     """Arguments of xacro as texts: True is `true`, as YAML and XML write it.
 
     Raises

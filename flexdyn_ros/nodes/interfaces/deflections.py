@@ -10,13 +10,14 @@ import numpy as np
 from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
 from flexdyn_ros.expanding import bending_frames
 from flexdyn_ros.nodes.ros.conversions import vector_message
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.message_fields import doubles
 from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS
 
 _KNOWN: WeakKeyDictionary[Any, dict[str, tuple[str, float]]] = WeakKeyDictionary()
 
 
-def deflection_message(robot: Any, bent: dict[str, Any], row: tuple[int, ...] = ()) -> LinkDeflections:
+def deflection_message(robot: Robot, bent: dict[str, object], row: tuple[int, ...] = ()) -> LinkDeflections:
     """LinkDeflections of one sample, the one at `row` of what `robot.deflections` answered; frames
     LINK/beam, SECTION/base of soft sections."""
     frames = bending_frames_of(robot)
@@ -25,7 +26,7 @@ def deflection_message(robot: Any, bent: dict[str, Any], row: tuple[int, ...] = 
     )
 
 
-def bending_frames_of(robot: Any) -> dict[str, tuple[str, float]]:
+def bending_frames_of(robot: Robot) -> dict[str, tuple[str, float]]:
     """`bending_frames`, once for every robot."""
     if robot not in _KNOWN:
         _KNOWN[robot] = bending_frames(robot.description)

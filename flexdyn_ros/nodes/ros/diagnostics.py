@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from rclpy.node import Node
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
 
-def status(level: bytes, name: str, message: str, values: Mapping[str, Any]) -> DiagnosticStatus:
+def status(level: bytes, name: str, message: str, values: Mapping[str, object]) -> DiagnosticStatus:
     """A status NODE: SUBJECT with values as texts."""
     pairs = [KeyValue(key=key, value=str(value)) for key, value in values.items()]
     return DiagnosticStatus(level=level, name=name, message=message, values=pairs)
 
 
-def clock_health(node: Any) -> DiagnosticStatus:
+def clock_health(node: Node) -> DiagnosticStatus:
     """Status NODE: clock. ERROR if several publish /clock: for all who use it time then jumps to and fro."""
     found = node.get_publishers_info_by_topic(node.resolve_topic_name("/clock"))
     names = sorted(f"{one.node_namespace.rstrip('/')}/{one.node_name}" for one in found)
@@ -30,7 +30,7 @@ def clock_health(node: Any) -> DiagnosticStatus:
     return status(level, f"{diagnostic_name(node)}: clock", message, {"publishers": len(names)})
 
 
-def diagnostic_name(node: Any) -> str:
+def diagnostic_name(node: Node) -> str:
     """NODE of the statuses: with its namespace, as /arm/simulator, unless that is the root."""
     name: str = node.get_name()
     return name if node.get_namespace() == "/" else f"{node.get_namespace()}/{name}"

@@ -20,6 +20,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.executors import ExternalShutdownException
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from std_msgs.msg import String
 
@@ -93,13 +94,13 @@ class ManagedNode(LifecycleNode):
         """A timer [s] that goes on when simulated time pauses or jumps: for health, not for control."""
         return self.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
-    def create_lifecycle_publisher(self, *args: Any, **options: Any) -> Any:
+    def create_lifecycle_publisher(self, *args: object, **options: object) -> Any:
         """As of every lifecycle node; what the middleware does not take is logged, not raised."""
         return self.outbox.guarded(super().create_lifecycle_publisher(*args, **options))
 
     # ---- what `setup` makes and cleanup destroys ----
 
-    def advertise(self, kind: Any, topic: str, qos: Any = 10) -> Any:
+    def advertise(self, kind: object, topic: str, qos: object = 10) -> Any:
         """A publisher that is silent while the node is not active."""
         return self._kept(self.destroy_publisher, self.create_lifecycle_publisher(kind, topic, qos))
 
@@ -110,7 +111,9 @@ class ManagedNode(LifecycleNode):
         made = self.create_subscription(kind, topic, callback, qos, raw=raw)
         return self._kept(self.destroy_subscription, made)
 
-    def serve(self, kind: Any, name: str, callback: Callable[[Any, Any], Any], group: Any = None) -> Any:
+    def serve(
+        self, kind: object, name: str, callback: Callable[[object, object], object], group: object = None
+    ) -> Any:
         """A service ~/NAME."""
         made = self.create_service(kind, f"~/{name}", callback, qos_profile=REQUESTS, callback_group=group)
         return self._kept(self.destroy_service, made)
@@ -139,7 +142,7 @@ class ManagedNode(LifecycleNode):
         message.header.stamp = self.get_clock().now().to_msg()
         self.diagnostics.publish(message)
 
-    def _kept(self, destroy: Callable[[Any], Any], entity: Any) -> Any:
+    def _kept(self, destroy: Callable[[object], object], entity: object) -> Any:
         self._entities.append((destroy, entity))
         return entity
 
@@ -214,7 +217,7 @@ class ManagedNode(LifecycleNode):
         return TransitionCallbackReturn.SUCCESS
 
 
-def goal_server(node: Any, kind: Any, name: str, execute: Any, cancel: Any) -> ActionServer:
+def goal_server(node: Node, kind: object, name: str, execute: object, cancel: object) -> ActionServer:
     """A server of an action ~/NAME that accepts every goal: one that is rejected could not be told why."""
     return ActionServer(
         node,

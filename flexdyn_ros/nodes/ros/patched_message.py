@@ -87,7 +87,7 @@ class PatchedMessage:
         each are (k, width): one assignment instead of k."""
         return self._all("<f8"), np.array(self._places, dtype=np.intp)[:, None] // 8 + np.arange(width)
 
-    def stamped(self, stamp: Any) -> bytes:
+    def stamped(self, stamp: Time) -> bytes:
         """The message as it is, with a stamp (builtin_interfaces/Time, or what has its fields)."""
         self._words[self._stamps] = stamp.sec, stamp.nanosec
         return self._data.tobytes()

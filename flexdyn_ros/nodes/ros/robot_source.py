@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import yaml
+from rclpy.node import Node
 from std_msgs.msg import String
 
 import flexdyn_ros
@@ -42,7 +43,7 @@ def load_robot(node: Any, parameters: RobotParameters, name: str | None = None) 
     )
 
 
-def _from_topic(node: Any, parameters: RobotParameters) -> str:
+def _from_topic(node: Node, parameters: RobotParameters) -> str:
     """Text of the latched topic robot_description, waited for without the executor, which waits for us."""
     from rclpy.executors import SingleThreadedExecutor
     from rclpy.node import Node

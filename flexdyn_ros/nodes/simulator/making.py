@@ -20,13 +20,14 @@ from flexdyn_ros.nodes.simulator.parameters import (
     steps_per_force,
 )
 from flexdyn_ros.robot.coordinates import has_legs
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import CommandBuffer, CommandError
 from flexdyn_ros.simulation.live.platform_drive import Legs, PlatformDrive
 from flexdyn_ros.simulation.live.simulation import Simulation, default_gains
 from flexdyn_ros.simulation.steps.drive import drive_of, initial_motion
 
 
-def make_simulation(node: Any, robot: Any, settings: SimulatorParameters) -> Simulation:
+def make_simulation(node: object, robot: Robot, settings: SimulatorParameters) -> Simulation:
     """The robot at its start, with a step behind it that compiled what there is to compile."""
     q0, v0 = initial_state(node, robot)
     stiffness, damping = servo_gains(node, robot, q0)
@@ -62,7 +63,7 @@ def _make_buffer(robot: Any, settings: SimulatorParameters) -> CommandBuffer:
 
 
 def _make_drive(
-    robot: Any, settings: SimulatorParameters, stiffness: np.ndarray, damping: np.ndarray
+    robot: Robot, settings: SimulatorParameters, stiffness: np.ndarray, damping: np.ndarray
 ) -> PlatformDrive:
     return PlatformDrive(
         robot,
@@ -90,7 +91,7 @@ def specialized_robot(node: Any, robot: Any) -> Any:
     return robot
 
 
-def initial_state(node: Any, robot: Any) -> tuple[np.ndarray, np.ndarray]:
+def initial_state(node: object, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     """q (nq,) and v (nv,): neutral and at rest, or as a prescribed drive begins, but for parameters
     initial.positions.NAME and initial.velocities.NAME.
 
@@ -109,7 +110,7 @@ def initial_state(node: Any, robot: Any) -> tuple[np.ndarray, np.ndarray]:
     return q0, v0
 
 
-def servo_gains(node: Any, robot: Any, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def servo_gains(node: object, robot: Robot, q0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Stiffness and damping (nv,): parameters servo.stiffness.NAME and servo.damping.NAME, else derived from
     inertia and limits.
 

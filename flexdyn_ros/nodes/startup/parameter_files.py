@@ -29,7 +29,7 @@ def file_mistakes(path: Path) -> Iterator[str]:
         yield from value_mistakes("", content, f"parameter file {path}: ")
 
 
-def value_mistakes(name: str, value: Any, where: str) -> Iterator[str]:
+def value_mistakes(name: str, value: object, where: str) -> Iterator[str]:
     """Lists that ROS refuses: numbers of two kinds, or other things, in one."""
     if isinstance(value, dict):
         for key, entry in value.items():
@@ -83,7 +83,7 @@ def mistakes_of_file(path: Path, started: Iterable[str] = ()) -> Iterator[str]:
             yield f"{path}: {UnknownNameError('node', node, [*NODES, *OTHER_NODES])}"
 
 
-def _sections(content: Mapping[Any, Any], above: str) -> Iterator[tuple[str, Mapping[Any, Any] | None]]:
+def _sections(content: Mapping[object, object], above: str) -> Iterator[tuple[str, Mapping[Any, Any] | None]]:
     """Sections of a parameter file by the names of their nodes; None: one that leads nowhere."""
     for key, value in content.items():
         if key == "ros__parameters":
@@ -96,7 +96,7 @@ def _sections(content: Mapping[Any, Any], above: str) -> Iterator[tuple[str, Map
             yield name, None
 
 
-def _flat(parameters: Mapping[Any, Any], above: str) -> Iterator[str]:
+def _flat(parameters: Mapping[object, object], above: str) -> Iterator[str]:
     for key, value in parameters.items():
         name = f"{above}{key}"
         if isinstance(value, Mapping):

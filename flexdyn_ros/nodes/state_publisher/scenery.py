@@ -10,6 +10,7 @@ from geometry_msgs.msg import Point, Pose, Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
+from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.expanded.colour_scale import STOPS, UNITS
 from flexdyn_ros.expanded.outlines import outline
 from flexdyn_ros.families.wheeled.kernels.road import road_at
@@ -83,7 +84,7 @@ class Legend:
         return marker
 
 
-def ghosts(description: Any, links: Sequence[Bent], prefix: str) -> list[Any]:
+def ghosts(description: RobotDescription, links: Sequence[Bent], prefix: str) -> list[Any]:
     """The undeformed links, transparent, where their joints are."""
     markers = []
     for number, bent in enumerate(links):

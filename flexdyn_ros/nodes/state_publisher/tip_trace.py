@@ -9,6 +9,7 @@ import numpy as np
 from geometry_msgs.msg import Point
 from visualization_msgs.msg import Marker
 
+from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.nodes.state_publisher.scenery import new_marker
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
 from flexdyn_ros.simulation.live.message_fields import rotation_of
@@ -18,7 +19,7 @@ COLOUR = (0.85, 0.35, 0.10, 1.0)
 WIDTH, POINTS = 0.004, 400
 
 
-def deepest_link(description: Any) -> str:
+def deepest_link(description: RobotDescription) -> str:
     """The link at the end of the longest chain of joints; the first of several."""
     depth = {description.root: 0}
     waiting = [description.root]

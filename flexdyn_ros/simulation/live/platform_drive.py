@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexdyn_ros.control.computed_torque import computed_torque
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.command_buffer import Setpoint
 from flexdyn_ros.simulation.live.hydraulic_policy import HydraulicSetpoint
 from flexdyn_ros.simulation.live.message_fields import is_stale
@@ -51,7 +52,7 @@ class Legs(NamedTuple):
     nv: int
 
     @staticmethod
-    def of(robot: Any) -> Legs:
+    def of(robot: Robot) -> Legs:
         names, home = robot.effort_names, robot.inverse_kinematics(robot.neutral())
         lower = np.ravel(home.length - home.stroke).tolist()
         strokes = [leg.stroke for leg in robot.legs]

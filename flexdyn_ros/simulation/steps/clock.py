@@ -26,7 +26,7 @@ def positive(value: Any, name: str) -> float:
     return number
 
 
-def check_clock(t0: Any, duration: float, dt: float) -> float:
+def check_clock(t0: object, duration: float, dt: float) -> float:
     """The start t0 of a run of `duration` seconds by steps or samples of dt, as a float.
 
     Raises

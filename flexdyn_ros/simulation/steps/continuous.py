@@ -23,7 +23,7 @@ class Continuous:
         return self.law(t, q, v)
 
 
-def continuous(law: Callable[[float, np.ndarray, np.ndarray], Any]) -> Continuous:
+def continuous(law: Callable[[float, np.ndarray, np.ndarray], object]) -> Continuous:
     """Let `simulate(control=...)` follow a control law without sampling and holding it.
 
     Parameters

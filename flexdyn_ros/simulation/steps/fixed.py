@@ -222,7 +222,7 @@ def _ask(plan: Plan, stepper: AnyStepper, t: float, h: float, samples: bool) -> 
 
 
 def _look(
-    plan: Plan, stepper: AnyStepper, record: Record, before: Any, t: float, h: float, values: list[float]
+    plan: Plan, stepper: AnyStepper, record: Record, before: object, t: float, h: float, values: list[float]
 ) -> tuple[list[float], Event | None]:
     """Events in the step just made, in order; at a terminal one the stepper is left there.
 

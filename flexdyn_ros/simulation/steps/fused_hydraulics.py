@@ -130,7 +130,7 @@ class FusedHydraulics:
         """Cylinders whose state would not have been finite, since they were filled."""
         return int(self._memory[steps.FAULTS])
 
-    def command(self, values: Any, mode: str | None = None) -> None:
+    def command(self, values: object, mode: str | None = None) -> None:
         """The command of the cylinders from now on (6,), and how it is meant."""
         array = np.asarray(values, dtype=np.float64)
         if array.shape != (6,) or not np.isfinite(array).all():

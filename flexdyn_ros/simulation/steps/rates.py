@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -76,7 +75,7 @@ class VerbRates:
         """Commanded effort (nu,), held."""
         self._tau[:] = tau
 
-    def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None:
+    def set_wrenches(self, wrenches: Mapping[str, object] | None) -> None:
         """Wrenches by frame, held."""
         self._wrenches = {name: np.asarray(w, dtype=np.float64) for name, w in (wrenches or {}).items()}
 

@@ -302,7 +302,7 @@ class Stepper:
         """Put one position at x [m or rad]; accounts go on."""
         self._workspace["q"][q_index] = x
 
-    def set_wrenches(self, wrenches: Mapping[str, Any] | None) -> None:
+    def set_wrenches(self, wrenches: Mapping[str, object] | None) -> None:
         """Wrenches that act from now on; None clears.
 
         Mapping frame name -> (6,) (moment; force) [N m, N] in world axes, at the frame's origin.
@@ -417,7 +417,7 @@ def _watched(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def finite_vector(value: Any, name: str, size: int) -> np.ndarray:
+def finite_vector(value: object, name: str, size: int) -> np.ndarray:
     """`value` as a float64 array (size,), finite."""
     array = numbers(value, name)
     if array.shape != (size,):

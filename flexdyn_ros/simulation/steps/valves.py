@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import UnsupportedError
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.steps.stepper import METHODS
 
 __all__ = ["ValveOpenings", "command_mode"]
@@ -31,7 +32,7 @@ class ValveOpenings:
     openings: np.ndarray | Callable[[float, np.ndarray, np.ndarray], Any]
 
 
-def command_mode(robot: Any, method: str, control: Any) -> str:
+def command_mode(robot: Robot, method: str, control: object) -> str:
     """How cylinders take what `control` gives: "force", "valve"; "direct" without cylinders.
 
     Cylinders of a platform act by "auto", "adaptive_staggered" and "staggered"; by the other fixed steps if

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from builtin_interfaces.msg import Time
+
 from flexdyn_interfaces.msg import LinkDeflections
 from flexdyn_ros.nodes.interfaces.deflections import deflection_message
 from flexdyn_ros.nodes.ros.patched_message import PatchedMessage
@@ -24,7 +26,7 @@ class DeflectionMessage:
         ]
         self._message = PatchedMessage(message, [message.header], fields)
 
-    def filled(self, stamp: Any, bent: dict[str, Any]) -> bytes:
+    def filled(self, stamp: Time, bent: dict[str, object]) -> bytes:
         """The message of `robot.deflections(q)` for one q, with a stamp."""
         numbers = iter(self._message.numbers)
         for link in self._links:
@@ -41,7 +43,7 @@ class Deflections(Extra):
         self._publisher = setting.make(LinkDeflections, "deflections", 10)
         self._message = DeflectionMessage(setting.simulation.robot)
 
-    def publish_slow(self, stamp: Any) -> None:
+    def publish_slow(self, stamp: Time) -> None:
         """The present deflections."""
         bent = self._simulation.robot.deflections(self._simulation.stepper.q)
         self._publisher.publish(self._message.filled(stamp, bent))

@@ -24,10 +24,10 @@ class Extra:
 
     inputs: tuple[Input, ...] = ()
 
-    def publish_fast(self, stamp: Any) -> None:
+    def publish_fast(self, stamp: object) -> None:
         """At publish_rate_hz."""
 
-    def publish_slow(self, stamp: Any) -> None:
+    def publish_slow(self, stamp: object) -> None:
         """At deflection_rate_hz."""
 
 

@@ -15,9 +15,10 @@ from flexdyn_ros.nodes.simulator.extras.platform_topics import PlatformTopics
 from flexdyn_ros.nodes.simulator.extras.pressures import Pressures
 from flexdyn_ros.nodes.simulator.extras.wheels import WheelTopics
 from flexdyn_ros.robot.coordinates import has_legs
+from flexdyn_ros.robot.verbs import Robot
 
 
-def _is_driven_by_pressure(robot: Any) -> bool:
+def _is_driven_by_pressure(robot: Robot) -> bool:
     sections = robot.description.sections
     return bool(sections) and all(section.pressure is not None for section in sections)
 

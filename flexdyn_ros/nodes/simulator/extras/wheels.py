@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import WrenchStamped
 from std_msgs.msg import Float64
 
@@ -34,7 +33,7 @@ class WheelTopics(Extra):
         assert simulation.speed_servo is not None
         simulation.speed_servo.command(float(message.data))
 
-    def publish_fast(self, stamp: Any) -> None:
+    def publish_fast(self, stamp: Time) -> None:
         """Forces of the wheels."""
         stepper, robot = self._simulation.stepper, self._simulation.robot
         wheels = robot.wheel_forces(stepper.q, stepper.v)
