@@ -22,6 +22,7 @@ from flexdyn_ros.nodes.controllers.parameters import SoftArmControllerParameters
 from flexdyn_ros.nodes.ros.declaration import ParameterError
 from flexdyn_ros.nodes.ros.managed import executable
 from flexdyn_ros.nodes.ros.queues import NEWEST
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.background import Background
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError, UnknownJointError, along, read_path
 from flexdyn_ros.simulation.live.message_fields import checked_numbers, doubles
@@ -54,7 +55,7 @@ class SoftArmController(FeedForwardController):
         self._solver = Background(self, self._on_solved, self.refuse)
         self._stand: Stand | None = None
 
-    def prepare(self, robot: Any) -> Iterable[Topic]:
+    def prepare(self, robot: Robot) -> Iterable[Topic]:
         if not robot.description.sections:
             raise ParameterError(
                 f"robot '{robot.name}' is no soft arm ({robot.kind}), expected one with <section>"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -21,6 +22,7 @@ from flexdyn_ros.nodes.ros.declaration import declare
 from flexdyn_ros.nodes.ros.diagnostics import OK, WARN, status
 from flexdyn_ros.nodes.ros.managed import INACTIVE, ManagedNode
 from flexdyn_ros.nodes.ros.robot_source import load_robot
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.joint_path import TrajectoryError, distant_start
 from flexdyn_ros.simulation.live.message_fields import doubles, seconds_of
 
@@ -48,11 +50,11 @@ class Controller(ManagedNode):
 
     # ---- what controllers give ----
 
-    def prepare(self, robot: Any) -> Iterable[Topic]:
+    def prepare(self, robot: Robot) -> Iterable[Topic]:
         """Make law, publishers and doors; the topics to hear, first that of the measured state."""
         raise NotImplementedError
 
-    def read(self, message: Any) -> Any:
+    def read(self, message: object) -> Any:
         """The measurement in a message of the state; ValueError if it is malformed."""
         raise NotImplementedError
 
@@ -119,7 +121,7 @@ class Controller(ManagedNode):
         self._refusal = str(error)
         self.get_logger().warning(f"trajectory refused: {error}", throttle_duration_sec=1.0)
 
-    def remark_start(self, trajectory: Any, now: float) -> None:
+    def remark_start(self, trajectory: object, now: float) -> None:
         """A trajectory is followed: say it where it begins far from now [s]."""
         self._refusal, self._remark = "", distant_start(trajectory, now)
         if self._remark:
@@ -131,7 +133,7 @@ class Controller(ManagedNode):
         text = refused or self._remark or self._silence.condition
         return [status(WARN if text else OK, f"{name}: trajectory", text or "answering states", {})]
 
-    def answer(self, t: float, stamp: Any, measured: Any) -> None:
+    def answer(self, t: float, stamp: Time, measured: object) -> None:
         """A state of time t [s] has come."""
         if self._now is None or t < self._now:
             self._now, self._stamp, self._measured = t, stamp, measured
@@ -162,7 +164,7 @@ class Controller(ManagedNode):
         self.get_logger().error("the law gives numbers that are not finite", throttle_duration_sec=1.0)
         return False
 
-    def tell_state(self, names: Iterable[str], points: Iterable[Any]) -> None:
+    def tell_state(self, names: Iterable[str], points: Iterable[object]) -> None:
         """~/controller_state: points of reference, feedback, error and output."""
         state = JointTrajectory(joint_names=list(names), points=list(points))
         state.header.stamp = self._stamp
@@ -184,7 +186,7 @@ class FeedForwardController(Controller):
         """The message of efforts (nu,)."""
         raise NotImplementedError
 
-    def lead(self, robot: Any, limits: Motion, kind: Any, topic: str) -> None:
+    def lead(self, robot: Robot, limits: Motion, kind: object, topic: str) -> None:
         """Make the law, which commands efforts between limits (nu,) by messages on a topic."""
         settings = self._settings
         self._names, self._range = robot.effort_names, limits

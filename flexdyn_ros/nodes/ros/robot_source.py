@@ -17,7 +17,7 @@ from flexdyn_ros.nodes.ros.queues import LATCHED
 from flexdyn_ros.nodes.ros.robot_parameters import RobotParameters
 
 
-def load_robot(node: Any, parameters: RobotParameters, name: str | None = None) -> Any:
+def load_robot(node: Node, parameters: RobotParameters, name: str | None = None) -> Any:
     """The robot that the parameters of a node ask for; waits for the latched topic if they name neither text
     nor file.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from flexdyn_ros.errors import FlexdynError, UnsupportedError
 from flexdyn_ros.nodes.ros.declaration import ParameterError, declare_family
+from flexdyn_ros.nodes.ros.managed import ManagedNode
 from flexdyn_ros.nodes.simulator.extras.platform_topics import hydraulics_of, leg_gains
 from flexdyn_ros.nodes.simulator.parameters import (
     DAMPING,
@@ -46,7 +47,7 @@ def make_simulation(node: object, robot: Robot, settings: SimulatorParameters) -
     return simulation
 
 
-def _make_buffer(robot: Any, settings: SimulatorParameters) -> CommandBuffer:
+def _make_buffer(robot: Robot, settings: SimulatorParameters) -> CommandBuffer:
     try:
         return CommandBuffer(
             Legs.of(robot) if has_legs(robot) else robot,
@@ -76,7 +77,7 @@ def _make_drive(
     )
 
 
-def specialized_robot(node: Any, robot: Any) -> Any:
+def specialized_robot(node: ManagedNode, robot: Robot) -> Any:
     """The robot compiled for this machine, itself where that does not work; says why in the log."""
     from flexdyn_ros.export import specialized
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
@@ -92,10 +93,10 @@ class Recorder:
         # a node that ends by a signal is not cleaned up
         atexit.register(self.close)
 
-    def maker(self, make: Callable[..., Any]) -> Callable[..., Any]:
+    def maker(self, make: Callable[..., object]) -> Callable[..., Any]:
         """`make(kind, topic, qos)` for publishers that record what they publish while they are active."""
 
-        def make_recorded(kind: Any, topic: str, qos: Any) -> Any:
+        def make_recorded(kind: object, topic: str, qos: object) -> Any:
             publisher = make(kind, topic, qos)
             if kind not in LEFT_OUT:
                 self._listen(publisher, kind, qos if isinstance(qos, QoSProfile) else QoSProfile(depth=qos))
@@ -135,7 +136,7 @@ class Recorder:
             wall_time=time.monotonic() - self._begun,
         )
 
-    def _listen(self, publisher: Any, kind: Any, qos: QoSProfile) -> None:
+    def _listen(self, publisher: Publisher, kind: object, qos: QoSProfile) -> None:
         channel = self._bag.channel(
             publisher.topic_name,
             _type_name(kind),
@@ -145,14 +146,14 @@ class Recorder:
         )
         publish = publisher.publish
 
-        def publish_and_record(message: Any) -> None:
+        def publish_and_record(message: object) -> None:
             publish(message)
             if publisher.is_activated:
                 self._keep(channel, message)
 
         publisher.publish = publish_and_record
 
-    def _keep(self, channel: int, message: Any) -> None:
+    def _keep(self, channel: int, message: object) -> None:
         if self.failure:
             return
         if self._put - self._taken > MOST_WAITING:

@@ -7,8 +7,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
+from rclpy.node import Node
 from rclpy.task import Future
 
 from flexdyn_ros.nodes.interfaces.requests import RequestError
@@ -54,7 +54,7 @@ class Steps:
         self._reason = reason
         self._ends += 1
 
-    async def advance(self, steps: int, node: Any) -> None:
+    async def advance(self, steps: int, node: Node) -> None:
         """Advance, at once or in a thread while the executor of `node` goes on.
 
         Raises
@@ -112,7 +112,7 @@ class Steps:
         with self._pace.between_ticks():
             self._publish()
 
-    def _advance_in_pool(self, steps: int, node: Any, ends: int) -> Future:
+    def _advance_in_pool(self, steps: int, node: Node, ends: int) -> Future:
         """The steps that are left when it is over, in the future."""
         executor, context = node.executor, node.context
         done: Future = Future(executor=executor)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped, WrenchStamped
 from nav_msgs.msg import Odometry
 from rosgraph_msgs.msg import Clock
@@ -147,7 +148,7 @@ class Telemetry:
         for extra in self.extras:
             extra.publish_fast(stamp)
 
-    def _publish_base(self, stamp: Any) -> None:
+    def _publish_base(self, stamp: Time) -> None:
         """Pose and twist of the root link; the twist in its own axes, as Odometry wants it."""
         s, robot = self._simulation.stepper, self._simulation.robot
         T = robot.frames(s.q, self._root)

@@ -24,6 +24,7 @@ from flexdyn_ros.nodes.ros.robot_source import load_robot
 from flexdyn_ros.nodes.state_publisher.parameters import StatePublisherParameters
 from flexdyn_ros.nodes.state_publisher.picture import Picture
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms, TransformMessage
+from flexdyn_ros.robot.verbs import Robot
 
 #: the world's frame; the simulator places bases that move in `odom`
 WORLD, ODOM = "world", "odom"
@@ -82,7 +83,7 @@ class StatePublisher(ManagedNode):
             self.destroy_timer(self._timer)
             self._timer = None
 
-    def _change(self, changes: list[Any]) -> SetParametersResult:
+    def _change(self, changes: list[object]) -> SetParametersResult:
         """Take over parameters that may change while the node runs."""
         try:
             new = check_changes(StatePublisherParameters, changes)
@@ -137,7 +138,7 @@ class StatePublisher(ManagedNode):
             self._markers.publish(MarkerArray(markers=markers))
 
 
-def _base_transform(robot: Any, prefix: str) -> TransformStamped | None:
+def _base_transform(robot: Robot, prefix: str) -> TransformStamped | None:
     """world -> root link of a robot that stands, world -> odom of one that moves; None for a root link that
     is called world itself."""
     root = robot.description.root

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from sensor_msgs.msg import JointState
@@ -15,6 +15,7 @@ from flexdyn_interfaces.msg import HydraulicCommand, HydraulicState
 from flexdyn_ros.nodes.ros.conversions import fill_hydraulic_state, time_message
 from flexdyn_ros.nodes.ros.diagnostics import ERROR, OK, WARN, status
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input, Setting
+from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.live.hydraulic_policy import (
     InputError,
     disagreement,
@@ -26,15 +27,15 @@ from flexdyn_ros.simulation.live.joint_path import TrajectoryError, distant_star
 from flexdyn_ros.simulation.live.message_fields import doubles
 from flexdyn_ros.simulation.live.platform_drive import BANDWIDTH, PlatformDrive
 from flexdyn_ros.simulation.live.pose_path import check_reach, read_pose_path
-from flexdyn_ros.simulation.live.simulation import REACH
+from flexdyn_ros.simulation.live.simulation import REACH, Simulation
 
 
-def hydraulics_of(robot: Any, wanted: str) -> str:
+def hydraulics_of(robot: Robot, wanted: str) -> str:
     """ "none", "fused" or "external": as wanted, "none" where there are no cylinders."""
     return wanted if robot.hydraulics is not None else "none"
 
 
-def leg_gains(robot: Any, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def leg_gains(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Stiffness and critical damping (6,) of servos on leg lengths; the rule of `default_gains`."""
     J = robot.leg_jacobian(q)
     inertia = 1.0 / np.einsum("ij,ji->i", J, np.linalg.solve(robot.mass_matrix(q), J.T))
@@ -74,7 +75,7 @@ class PlatformTopics(Extra):
 
     # ---- out ----
 
-    def publish_fast(self, stamp: Any) -> None:
+    def publish_fast(self, stamp: Time) -> None:
         """Pose, legs, cylinders."""
         x, y, z, qx, qy, qz, qw = self._simulation.stepper.q.tolist()
         message = PoseStamped()
@@ -132,7 +133,7 @@ class PlatformTopics(Extra):
         except ValueError as error:
             raise self._simulation.buffer.refuse(error) from None
 
-    def _on_trajectory(self, message: MultiDOFJointTrajectory, simulation: Any) -> None:
+    def _on_trajectory(self, message: MultiDOFJointTrajectory, simulation: Simulation) -> None:
         stepper = simulation.stepper
         try:
             if self.drive.hydraulics == "external":
@@ -145,7 +146,7 @@ class PlatformTopics(Extra):
         simulation.buffer.remark = distant_start(message, stepper.t)
         self.drive.follow(path)
 
-    def _on_hydraulic_command(self, message: HydraulicCommand, simulation: Any) -> None:
+    def _on_hydraulic_command(self, message: HydraulicCommand, simulation: Simulation) -> None:
         try:
             setpoint = read_command(message, self._ranges)
         except InputError as error:

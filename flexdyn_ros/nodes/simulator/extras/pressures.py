@@ -13,6 +13,7 @@ from flexdyn_ros.families.continuum.model import ATMOSPHERE
 from flexdyn_ros.nodes.simulator.extras.inputs import Extra, Input
 from flexdyn_ros.simulation.live.command_buffer import CommandError
 from flexdyn_ros.simulation.live.message_fields import doubles, numbers_of
+from flexdyn_ros.simulation.live.simulation import Simulation
 
 
 class Pressures(Extra):
@@ -40,7 +41,7 @@ class Pressures(Extra):
             raise CommandError(f"data[{wrong[0]}] is {pressures[wrong[0]]}, expected a pressure in Pa")
         return self._areas * (np.clip(pressures, 0.0, self._highest) - ATMOSPHERE)
 
-    def take(self, message: Float64MultiArray, simulation: Any) -> None:
+    def take(self, message: Float64MultiArray, simulation: Simulation) -> None:
         """The callback of the topic."""
         try:
             forces = self.forces(message)
