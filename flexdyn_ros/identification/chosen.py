@@ -11,14 +11,11 @@ from flexdyn_ros.robot.verbs import Robot
 
 
 def bodies_and_joints(robot: Robot, model: LinearModel) -> tuple[Parameter, ...]:
-    """The parameters of rigid bodies, joints, soft sections and wheels, and of robots without `parameters`
-    all that there are.
+    """The parameters of rigid bodies, joints, soft sections and wheels.
 
     Those of beams hold the mode shapes, which a description with another stiffness chooses anew: they are
     fitted as numbers of the description.
     """
-    if not model.of_parameters:
-        return model.parameters
     description = robot.description
     owners = {joint.name for joint in description.joints} | {wheel.name for wheel in description.wheels}
     owners |= {c.name for c in robot.coordinates if c.kind == "actuator"}
@@ -26,8 +23,7 @@ def bodies_and_joints(robot: Robot, model: LinearModel) -> tuple[Parameter, ...]
 
 
 def chosen_parameters(model: LinearModel, patterns: str | Sequence[str] | None) -> tuple[Parameter, ...]:
-    """The parameters of a robot that fit patterns, in their order; None: the inertial ones of robots that
-    have `parameters`, all of others.
+    """The parameters of a robot that fit patterns, in their order; None: the inertial ones.
 
     Raises
     ------
@@ -36,6 +32,6 @@ def chosen_parameters(model: LinearModel, patterns: str | Sequence[str] | None) 
     """
     known = model.parameters
     if patterns is None:
-        return tuple(p for p in known if is_inertial(p.name)) if model.of_parameters else known
+        return tuple(p for p in known if is_inertial(p.name))
     names = names_that_fit([p.name for p in known], patterns)
     return tuple(p for p in known if p.name in names)

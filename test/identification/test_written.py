@@ -256,3 +256,18 @@ def test_mistakes_have_their_exit_code_and_name_the_culprit(
     found, out, err = flexdyn(monkeypatch, capsys, arm, *words)
     assert found == code, err
     assert said in out + err
+
+
+def test_a_robot_without_parameters_is_told_what_its_family_must_offer():
+    from types import SimpleNamespace
+
+    from flexdyn_ros.errors import UnsupportedError
+    from flexdyn_ros.identification.linear.models import linear_model
+
+    class Bare(SimpleNamespace):
+        @property
+        def parameters(self):
+            raise UnsupportedError("not here")
+
+    with pytest.raises(UnsupportedError, match="'toy' of kind tree.*`regressor` and `with_parameters`"):
+        linear_model(Bare(name="toy", kind="tree"))

@@ -18,10 +18,10 @@ from flexdyn_ros.errors import FlexdynWarning, StateError, UnsupportedError
 from flexdyn_ros.identification.chosen import bodies_and_joints
 from flexdyn_ros.identification.inertial import INERTIAL, about_com, is_inertial, with_payloads
 from flexdyn_ros.identification.linear.models import linear_model
-from flexdyn_ros.identification.linear.unit_records import record_numbers
 from flexdyn_ros.identification.output.adjustable import path_of
 from flexdyn_ros.identification.output.sensors import SENSOR
 from flexdyn_ros.identification.urdf.markup import Element, Markup
+from flexdyn_ros.identification.urdf.places import places_of
 from flexdyn_ros.loading import load
 from flexdyn_ros.numerics.algebra.placement import RigidInertia
 from flexdyn_ros.robot.verbs import Robot
@@ -93,7 +93,7 @@ def new_text(identified: Fitted, old: bytes) -> bytes:
     markup = Markup(old)
     start = identified.start
     before = {p.name: p.value for p in bodies_and_joints(start, linear_model(start))}
-    places = {n.parameter.name: n.path for n in record_numbers(start.description)}
+    places = places_of(start.description)
     movable = {joint.name for joint in start.description.joints if joint.axis is not None}
     changed = {
         name: value
