@@ -20,7 +20,8 @@ from flexdyn_ros.nodes import (  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.response_memory import LargeResponse, Memory, layout, request_id  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.services import answering  # noqa: E402
 from flexdyn_ros.nodes.dynamics_server.slices import done_at_once  # noqa: E402
-from flexdyn_ros.nodes.ros.conversions import poses_from_matrices, quaternion_of, quaternions_of  # noqa: E402
+from flexdyn_ros.nodes.ros.conversions import poses_from_matrices  # noqa: E402
+from flexdyn_ros.numerics.algebra.placement import quaternion_of, quaternions_of  # noqa: E402
 
 #: services whose responses hold arrays of samples
 BY_NAME = {service.name: service for service in SERVICES}

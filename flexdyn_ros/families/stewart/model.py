@@ -18,7 +18,7 @@ from flexdyn_ros.errors import DescriptionError
 from flexdyn_ros.families.stewart.kernels import views as at
 from flexdyn_ros.families.stewart.refusals import check_axis, check_mechanism
 from flexdyn_ros.families.trees.rigid.model import Frame, RigidTree, build_tree
-from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia
+from flexdyn_ros.numerics.algebra.placement import Placement, RigidInertia, quaternion_of
 from flexdyn_ros.robot.coordinates import POSE_NAMES, TWIST_NAMES, TWIST_UNITS, Coordinate
 
 #: angle by which home may be beyond a limit that it touches [rad]
@@ -161,7 +161,7 @@ def platform_tables(description: RobotDescription, tree: RigidTree) -> PlatformT
         axes=blocks[:, at.AXIS : at.AXIS + 3],
         anchors=anchors,
         frames={name: frames[name] for name in tree.frames},
-        neutral=np.concatenate([home.p, _quaternion(home.R)]),
+        neutral=np.concatenate([home.p, quaternion_of(home.R)]),
         reach=reach,
         mass=tree.mass,
     )
@@ -340,17 +340,3 @@ def _fill_inertias(tree: RigidTree, parts: _LegParts, axes: Placement, block: np
     size = max(np.abs(rod.moment).max(), np.abs(cylinder.moment).max())
     off = np.abs(total - np.diag(np.diag(total))).max()
     return bool(aside <= ROUND * size and off <= scale and abs(total[0, 0] - total[1, 1]) <= scale)
-
-
-def _quaternion(R: np.ndarray) -> np.ndarray:
-    """Unit quaternion x y z w of a rotation matrix, w >= 0."""
-    # the eigenvector of the largest eigenvalue of the symmetric matrix of Bar-Itzhack (2000)
-    (a, b, c), (d, e, f), (g, h, i) = R
-    K = np.array(
-        [[a - e - i, d + b, g + c, h - f], [d + b, e - a - i, h + f, c - g],
-         [g + c, h + f, i - a - e, d - b], [h - f, c - g, d - b, a + e + i]]
-    )  # fmt: skip
-    q = np.linalg.eigh(K)[1][:, 3]
-    q = np.where(np.abs(q) < 1e-16, 0.0, q)
-    q /= np.sqrt(q @ q)
-    return q if q[3] >= 0.0 else -q

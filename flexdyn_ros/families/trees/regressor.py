@@ -21,6 +21,7 @@ from flexdyn_ros.families.trees.rigid.kernels.regressor import (
 )
 from flexdyn_ros.families.trees.rigid.model import RigidTree
 from flexdyn_ros.families.trees.rigid.parameters import body_links_of, unit_rows_of
+from flexdyn_ros.numerics.algebra.placement import cross_matrices
 from flexdyn_ros.robot.analysis.probes import Probes
 from flexdyn_ros.robot.arguments import Rows, warn_of_overflow
 from flexdyn_ros.robot.entries.observed import ObservedFunctions
@@ -94,9 +95,9 @@ def _unit_wrenches(w: np.ndarray, alpha: np.ndarray, a: np.ndarray) -> np.ndarra
     """(n; f) (N, 6, 10) for a unit of mass, m c (3) and the tensor xx xy xz yy yz zz, in body axes."""
     Y = np.zeros((len(w), 6, 10))
     Y[:, 3:, 0] = a
-    turning = _cross(w)
-    Y[:, 3:, 1:4] = _cross(alpha) + turning @ turning
-    Y[:, :3, 1:4] = -_cross(a)
+    turning = cross_matrices(w)
+    Y[:, 3:, 1:4] = cross_matrices(alpha) + turning @ turning
+    Y[:, :3, 1:4] = -cross_matrices(a)
     Y[:, :3, 4:] = _times(alpha) + turning @ _times(w)
     return Y
 
@@ -108,13 +109,6 @@ def _times(x: np.ndarray) -> np.ndarray:
         for axis, column in enumerate(columns):
             T[:, row, column] = x[:, axis]
     return T
-
-
-def _cross(x: np.ndarray) -> np.ndarray:
-    """(N, 3, 3): x times, as a matrix."""
-    C = np.zeros((len(x), 3, 3))
-    C[:, 0, 1], C[:, 0, 2], C[:, 1, 2] = -x[:, 2], x[:, 1], -x[:, 0]
-    return C - np.swapaxes(C, 1, 2)
 
 
 def _turned(R: np.ndarray, wrenches: np.ndarray) -> np.ndarray:

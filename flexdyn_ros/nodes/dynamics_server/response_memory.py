@@ -20,7 +20,8 @@ import numpy as np
 
 from flexdyn_interfaces.msg import LinkDeflection, LinkDeflections
 from flexdyn_ros.nodes.interfaces.deflections import bending_frames_of, deflection_message
-from flexdyn_ros.nodes.ros.conversions import poses_from_matrices, quaternions_of
+from flexdyn_ros.nodes.ros.conversions import poses_from_matrices
+from flexdyn_ros.numerics.algebra.placement import quaternions_of
 from flexdyn_ros.simulation.live.message_fields import doubles
 from flexdyn_ros.simulation.recordings.topics import DEFLECTION_PARTS
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from math import copysign, sqrt
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from geometry_msgs.msg import Point, Pose, Quaternion, Transform, Twist, Vector3
 from flexdyn_interfaces.msg import Coordinate as CoordinateMsg
 from flexdyn_interfaces.msg import DynamicsState, HydraulicState
 from flexdyn_ros.families.actuators.hydraulics import Cylinders
+from flexdyn_ros.numerics.algebra.placement import quaternion_of
 from flexdyn_ros.simulation.live.message_fields import doubles
 
 # ---- time ----
@@ -38,49 +38,6 @@ _HYDRAULIC_FIELDS = [
 def vector_message(x: Any) -> Vector3:
     """Vector3 from three numbers."""
     return Vector3(x=float(x[0]), y=float(x[1]), z=float(x[2]))
-
-
-def quaternion_of(R: np.ndarray) -> tuple[float, float, float, float]:
-    """Unit quaternion x y z w of a rotation matrix, w >= 0 (Shepperd 1978: the largest of the four is never
-    divided by)."""
-    (a, b, c), (d, e, f), (g, h, i) = R.tolist()
-    trace = a + e + i
-    if trace > 0.0:
-        s = 2.0 * sqrt(1.0 + trace)
-        x, y, z, w = (h - f) / s, (c - g) / s, (d - b) / s, 0.25 * s
-    elif a >= e and a >= i:
-        s = 2.0 * sqrt(1.0 + a - e - i)
-        x, y, z, w = 0.25 * s, (b + d) / s, (c + g) / s, (h - f) / s
-    elif e >= i:
-        s = 2.0 * sqrt(1.0 + e - a - i)
-        x, y, z, w = (b + d) / s, 0.25 * s, (f + h) / s, (c - g) / s
-    else:
-        s = 2.0 * sqrt(1.0 + i - a - e)
-        x, y, z, w = (c + g) / s, (f + h) / s, 0.25 * s, (d - b) / s
-    n = copysign(sqrt(x * x + y * y + z * z + w * w), w if w else 1.0)
-    return x / n, y / n, z / n, w / n
-
-
-def quaternions_of(R: np.ndarray) -> np.ndarray:
-    """Unit quaternions (n, 4), x y z w, of rotation matrices (n, 3, 3), as `quaternion_of` for each."""
-    a, e, i = R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]
-    h_f, c_g, d_b = R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]
-    d_b2, c_g2, h_f2 = R[:, 1, 0] + R[:, 0, 1], R[:, 0, 2] + R[:, 2, 0], R[:, 2, 1] + R[:, 1, 2]
-    cases = (
-        (1.0 + a + e + i, (h_f, c_g, d_b, None)),
-        (1.0 + a - e - i, (None, d_b2, c_g2, h_f)),
-        (1.0 + e - a - i, (d_b2, None, h_f2, c_g)),
-        (1.0 + i - a - e, (c_g2, h_f2, None, d_b)),
-    )
-    largest = np.where(a + e + i > 0.0, 0, np.where((a >= e) & (a >= i), 1, np.where(e >= i, 2, 3)))
-    found = np.empty((len(R), 4))
-    for case, (square, parts) in enumerate(cases):
-        rows = largest == case
-        s = 2.0 * np.sqrt(square[rows])
-        for k, part in enumerate(parts):
-            found[rows, k] = 0.25 * s if part is None else part[rows] / s
-    n = np.sqrt(np.einsum("ij,ij->i", found, found))
-    return found / np.copysign(n, np.where(found[:, 3] != 0.0, found[:, 3], 1.0))[:, None]
 
 
 def pose_message(T: np.ndarray) -> Pose:

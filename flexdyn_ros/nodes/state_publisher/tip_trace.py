@@ -12,7 +12,7 @@ from visualization_msgs.msg import Marker
 from flexdyn_ros.description import RobotDescription
 from flexdyn_ros.nodes.state_publisher.scenery import new_marker
 from flexdyn_ros.nodes.state_publisher.transforms import JointTransforms
-from flexdyn_ros.simulation.live.message_fields import rotation_of
+from flexdyn_ros.numerics.algebra.placement import rotation_of_quaternion
 
 COLOUR = (0.85, 0.35, 0.10, 1.0)
 #: width of the line, as a share of the robot's size; points that it has at most
@@ -71,7 +71,7 @@ class TipTrace:
                 x, q = position[place[number]], quaternion[place[number]]
             else:
                 return
-            p, R = p + R @ x, R @ rotation_of(*q.tolist())
+            p, R = p + R @ x, R @ rotation_of_quaternion(*q.tolist())
         self._points.append((time, p))
         while time - self._points[0][0] > self._seconds:
             self._points.popleft()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from flexdyn_ros.numerics.algebra.placement import cross_matrices
 from flexdyn_ros.robot.interface import RobotInterface
 
 __all__ = ["coriolis_of"]
@@ -34,12 +35,5 @@ def coriolis_of(robot: RobotInterface, twists: Sequence[int], q: np.ndarray, v: 
     if twists:
         M = robot.mass_matrix(q)
         for i in twists:
-            C[:, :, i : i + 3] -= 0.5 * M[:, :, i : i + 3] @ _cross(v[:, i : i + 3])
+            C[:, :, i : i + 3] -= 0.5 * M[:, :, i : i + 3] @ cross_matrices(v[:, i : i + 3])
     return C
-
-
-def _cross(w: np.ndarray) -> np.ndarray:
-    """[w]x (n, 3, 3) of rows w."""
-    W = np.zeros((len(w), 3, 3))
-    W[:, 0, 1], W[:, 0, 2], W[:, 1, 2] = -w[:, 2], w[:, 1], -w[:, 0]
-    return W - np.swapaxes(W, 1, 2)

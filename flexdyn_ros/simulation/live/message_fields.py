@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from flexdyn_ros.errors import shortened
+from flexdyn_ros.numerics.algebra.placement import rotation_of_quaternion
 
 
 def doubles(values: Any) -> array:
@@ -88,15 +89,6 @@ def is_stale(limit: float, *ages: Any) -> Any:
     return stale
 
 
-def rotation_of(x: float, y: float, z: float, w: float) -> np.ndarray:
-    """Rotation matrix (3, 3) of a unit quaternion."""
-    return np.array([
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
-        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
-        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
-    ])  # fmt: skip
-
-
 def matrix_from_pose(pose: Any) -> np.ndarray:
     """Homogeneous matrix (4, 4) of a pose; ValueError unless its quaternion has unit length within 1e-3."""
     x, y, z, w = (pose.orientation.x, pose.orientation.y, pose.orientation.z, pose.orientation.w)
@@ -104,6 +96,6 @@ def matrix_from_pose(pose: Any) -> np.ndarray:
     if not abs(n - 1.0) <= 1e-3:
         raise ValueError(f"quaternion has length {n:g}, expected 1")
     T = np.eye(4)
-    T[:3, :3] = rotation_of(x / n, y / n, z / n, w / n)
+    T[:3, :3] = rotation_of_quaternion(x / n, y / n, z / n, w / n)
     T[:3, 3] = pose.position.x, pose.position.y, pose.position.z
     return T

@@ -11,6 +11,7 @@ import numpy as np
 
 from flexdyn_ros.errors import StateError, UnsupportedError
 from flexdyn_ros.expanding import bending_frames, expand
+from flexdyn_ros.numerics.algebra.placement import quaternions_of
 from flexdyn_ros.robot.coordinates import units_of
 from flexdyn_ros.robot.verbs import Robot
 from flexdyn_ros.simulation.recordings.bag import Bag
@@ -222,7 +223,7 @@ def _odometry(robot: Robot, q: np.ndarray, v: np.ndarray, stamps: np.ndarray) ->
         layout.doubles(slot, count, sequence=False)
     zeros = np.zeros((len(q), 36))
     numbers = {
-        "pose": np.concatenate((T[:, :3, 3], _quaternions(T[:, :3, :3])), axis=-1),
+        "pose": np.concatenate((T[:, :3, 3], quaternions_of(T[:, :3, :3])), axis=-1),
         "pose_covariance": zeros,
         "twist": twist,
         "twist_covariance": zeros,
@@ -322,10 +323,3 @@ def _expanded(robot: Robot) -> Any:
         return expand(robot)
     except UnsupportedError:
         return None
-
-
-def _quaternions(R: np.ndarray) -> np.ndarray:
-    """Quaternions x y z w (n, 4) of rotation matrices (n, 3, 3)."""
-    from scipy.spatial.transform import Rotation
-
-    return Rotation.from_matrix(R).as_quat()
