@@ -62,9 +62,10 @@ class Unit(NamedTuple):
     ) -> Path:
         """Write the archive; groups: variables by terminals and members."""
         self._refuse_twins()
-        texts = dict(self.texts)
-        for name in ("model.h", "model.c", "fmi2.c" if self.fmi == "2.0" else "fmi3.c"):
-            texts[name] = (files("flexdyn_ros.export.fmi") / "sources" / name).read_text(encoding="utf-8")
+        texts, folder = dict(self.texts), files("flexdyn_ros.export.fmi") / "sources"
+        for name in ("model.h", "model.c", "fmi.c"):
+            texts[name] = (folder / name).read_text(encoding="utf-8")
+        texts["fmi.c"] = f"#define FMI {self.fmi[0]}\n{texts['fmi.c']}"
         variables = (repr(x) for x in self.variables)
         token = token_of(self.fmi, *texts.values(), self.header(""), *variables)
         texts["robot.h"] = self.header(token)
